@@ -3,7 +3,7 @@
     cliffs.py REF.fa ALIGNMENTS.bam CONTIG:FROM-TO [--contigs 100000] [--targets 200000] [--only WHAT ...]
 
 contigs   a reference of so many contigs of 400 bases cut from REF, each with 10 reads and a heterozygous substitution:
-          index, align, call, call --gvcf and genotype
+          index, align, merge, run, report, pairwise, call, call --gvcf and genotype
 targets   as many targets as asked for, evenly spread over the stretch but at least 10 bases apart, of 100 bases or
           less, given to call -L; next to it, call -r of the stretch: -L may take twice its processor time at most
 
@@ -89,6 +89,11 @@ def main() -> None:
             base = f"{folder}/contigs"
             measure("contigs", options.contigs, "index", f"index {base}.fa")
             measure("contigs", options.contigs, "align", f"align {base}.fa {base}.fq -o {base}.out.bam")
+            measure("contigs", options.contigs, "merge", f"merge {base}.out.bam -o {base}.merged.bam --write-index")
+            run = f"run {base}.fa {base}.fq -o {folder}/run --device cpu"
+            measure("contigs", options.contigs, "run", run)
+            measure("contigs", options.contigs, "report", f"report {folder}/run -o {folder}/report.html")
+            measure("contigs", options.contigs, "pairwise", f"pairwise {base}.fa {base}.fa -o {base}.tsv")
             call = f"call {base}.fa {base}.bam --device cpu"
             measure("contigs", options.contigs, "call", f"{call} -o {base}.vcf")
             measure("contigs", options.contigs, "call --gvcf", f"{call} --gvcf -o {base}.g.vcf.gz")

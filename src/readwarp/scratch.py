@@ -33,7 +33,10 @@ class Private:
             while True:
                 self.path = folder / f"{prefix}{secrets.token_hex(8)}"
                 make(self.path)
-                descriptor = _open(self.path)
+                try:
+                    descriptor = _open(self.path)
+                except FileNotFoundError:  # taken for abandoned before that
+                    continue
                 with suppress(OSError):  # no locks here
                     fcntl.flock(descriptor, fcntl.LOCK_EX)
                 if os.fstat(descriptor).st_nlink:  # not taken for abandoned before it was locked

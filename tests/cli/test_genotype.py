@@ -114,7 +114,10 @@ def test_bad_files(reference, gvcf, tmp_path, capsys):
         assert not (tmp_path / "out.vcf.gz").exists()
         return capsys.readouterr().err
 
-    assert "its sample 'a' is in" in refused(good, good)
+    again = tmp_path / "again.g.vcf.gz"
+    again.write_bytes(good.read_bytes())
+    assert "its sample 'a' is in" in refused(good, again)
+    assert "is given twice" in refused(good, good, code=2)
     assert "no such file" in refused(good, tmp_path / "none.g.vcf.gz")
     assert "no gVCF is given" in refused(code=2)
     assert "--max-alleles must be 1 to 100" in refused(good, "--max-alleles", 101, code=2)

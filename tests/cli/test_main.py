@@ -6,8 +6,9 @@ import sys
 import pytest
 
 from readwarp import __version__
-from readwarp.cli import Terminated, explain, main
+from readwarp.cli import explain, main
 from readwarp.errors import DeviceError, InputError, MemoryBudgetError, UsageError
+from readwarp.stopping import Terminated
 
 
 def readwarp(*arguments: str, **options) -> subprocess.CompletedProcess[str]:

@@ -10,7 +10,7 @@ from typing import TypedDict
 from readwarp.align.read_groups import Naming, read_group_lines
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.alignments.header import PART, field, lines_of, merge_lines
-from readwarp.formats.common.files import check_inputs
+from readwarp.formats.common.files import check_inputs, check_twice, is_same
 from readwarp.formats.common.names import text_problem
 from readwarp.formats.common.qualities import encoding_of
 from readwarp.formats.common.source import kind_of
@@ -83,9 +83,11 @@ def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> 
     phred = encoding_of(options.get("phred33", False), options.get("phred64", False))
     interleaved, alone = options.get("interleaved", False), options.get("single", False)
     groups = group_files(reads, [kinds[path] for path in reads], interleaved or alone)
-    for paths in groups:
-        if len(paths) > len(set(paths)):
-            raise UsageError(f"{paths[0]}: is given as both files of a pair")
+    for first, last in (paths for paths in groups if len(paths) == 2):
+        if is_same(Path(first), Path(last)):
+            known = f" (it is {first})" if first != last else ""
+            raise UsageError(f"{last}: is given as both files of a pair{known}")
+    check_twice(map(Path, reads))
     headers = [read_header(paths[0]) if kinds[paths[0]] in ALIGNED else "" for paths in groups]
     naming = Naming(as_tuple(options.get("read_group")), options.get("sample"), options.get("library"))
     for paths, header in zip(groups, headers, strict=True):

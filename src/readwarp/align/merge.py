@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from readwarp.align.inputs import merge_programs
-from readwarp.errors import InputError, UsageError
+from readwarp.errors import InputError
 from readwarp.formats.alignments.header import PART, field, header_text, lines_of, merge_lines, part_in, program_lines
 from readwarp.formats.alignments.output import AlignmentWriter, Finish
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.stored import read_stored, split_blocks
-from readwarp.formats.common.files import check_inputs, check_output, locked
+from readwarp.formats.common.files import check_inputs, check_output, check_twice, locked
 from readwarp.formats.reads.bam import read_header
 from readwarp.stream import parts
 from readwarp.stream.reporter import Reporter, Result
@@ -67,9 +67,7 @@ def open_writer(job: MergeJob, header: str) -> AlignmentWriter:
 
 def plan_merge(paths: Sequence[Path], sort: str, command: str | None) -> tuple[str, list[list[Path]]]:
     """(header of the output, the files in order, with the parts of one run together). Raises InputError, UsageError."""
-    for path in paths:
-        if list(paths).count(path) > 1:
-            raise UsageError(f"{path}: is given twice")
+    check_twice(paths)
     headers = {path: read_header(str(path)) for path in paths}
     contigs = [lines_of(header, "SQ") for header in headers.values()]
     for path, header in headers.items():

@@ -1,5 +1,6 @@
 """Read groups of the inputs: what -R, --sample and --library say, and the names of files and reads."""
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -45,7 +46,8 @@ class FileName(NamedTuple):
 
 def parse_name(path: str) -> FileName:
     """Read the name of a file, as Illumina's software or anyone else gives it."""
-    name = "stdin" if path == "-" else ENDING.sub("", Path(path).name) or Path(path).name
+    text = os.fsencode(Path(path).name).decode(errors="replace")  # bytes that are not UTF-8 are in no header
+    name = "stdin" if path == "-" else ENDING.sub("", text) or text
     found = NAME.fullmatch(name)
     return FileName(found["group"], found["sample"], found["set"]) if found else FileName(name, name, None)
 

@@ -34,6 +34,7 @@ from readwarp.call.strips import Strip
 from readwarp.errors import InputError
 from readwarp.formats.common.compressed import is_damage, unpacked
 from readwarp.formats.common.contig_names import explain_absent
+from readwarp.formats.common.limited import check_lines
 from readwarp.index.reference import Reference
 from readwarp.ragged import offsets_of, ranges
 
@@ -121,6 +122,7 @@ def _records(path: Path) -> Iterator[tuple[int, str, int, str, tuple[str, ...]]]
     """Number, contig, 0-based position, REF and ALTs of each record. Raises InputError."""
     import pysam
 
+    check_lines(path, b"BCF")  # htslib would keep a line of any length in memory
     number, verbosity = 0, pysam.set_verbosity(0)  # the InputError says what htslib would say on stderr
     try:
         with unpacked(path) as plain, pysam.VariantFile(str(plain), drop_samples=True) as file:

@@ -38,6 +38,7 @@ ANSWERS: dict[type[BaseException], tuple[int, str]] = {  # exit code, message
     **stopping.ENDS,
     MemoryError: (5, "out of memory: try a smaller --memory or fewer --threads"),
 }
+NO_MEMORY = ("Cannot allocate memory", "failed to map segment", "can't start new thread")
 EPILOG = """\
 example:
   readwarp run ref.fa reads_1.fq.gz reads_2.fq.gz -o results
@@ -97,7 +98,7 @@ def _run(arguments: Sequence[str]) -> int:
         options = parse(arguments)
     except SystemExit as leaving:  # --help, --version
         return leaving.code if isinstance(leaving.code, int) else 0
-    options.command_line = streams.printable(shlex.join(["readwarp", *arguments]))
+    options.command_line = shlex.join(["readwarp", *arguments])
     options.run(options)
     return 0
 
@@ -154,9 +155,20 @@ def _code_and_line(error: BaseException) -> tuple[int, str]:
     for kind, answer in ANSWERS.items():
         if isinstance(error, kind):
             return answer
+    if _lacks_memory(error):
+        return ANSWERS[MemoryError]
     if isinstance(error, OSError) and error.errno:
         return 1, printable(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror))
     return 1, f"internal error: {type(error).__name__}: {text} (please report this; -v shows the traceback)"
+
+
+def _lacks_memory(error: BaseException | None) -> bool:
+    """Whether the system gave no memory for a library, a thread or a process: Python has no MemoryError for these."""
+    while error is not None:
+        if any(text in str(error) for text in NO_MEMORY):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _let_go(error: BaseException | None) -> None:

@@ -7,17 +7,20 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from functools import cache, cached_property
+from pathlib import Path
 from typing import Any
 
 from readwarp.cli.ending import conclude
 from readwarp.cli.options import pick_keywords
 from readwarp.cli.streams import tell
-from readwarp.errors import UsageError
-from readwarp.formats.common.files import check_output
+from readwarp.errors import ReadwarpError, UsageError
+from readwarp.formats.common.files import INDEXES, check_output, is_device, is_same, named_files
 from readwarp.formats.common.writing import writing
 from readwarp.stream.reporter import Meter, Reporter, Result
 from readwarp.wording import counted, printable
 
+RESULTS = (*(f".{ending}" for ending in INDEXES), ".bam", ".cram", ".sam", ".vcf", ".gz", ".bcf", ".html", ".xml")
+TEXTS = ("sample", "library", "read_group", "title", "region", "command", "command_line")  # options without files
 LOG_INTERVAL = 30.0  # seconds between log lines where there is no progress bar
 logger = logging.getLogger("readwarp")
 
@@ -27,13 +30,13 @@ def show(*lines: Any) -> None:
     from rich.console import Console
 
     console = Console(highlight=False)
-    with console.capture() as captured:
-        for line in lines:
-            text = printable(line) if isinstance(line, str) else line
-            console.print(text, markup=False, soft_wrap=isinstance(line, str))
-    shown = captured.get()
-    plain = "".join(f"{line.rstrip()}\n" for line in shown.splitlines())
     with writing("stdout"):
+        with console.capture() as captured:
+            for line in lines:
+                text = printable(line) if isinstance(line, str) else line
+                console.print(text, markup=False, soft_wrap=isinstance(line, str))
+        shown = captured.get()
+        plain = "".join(f"{line.rstrip()}\n" for line in shown.splitlines())
         sys.stdout.write(shown if console.is_terminal else plain)
 
 
@@ -48,8 +51,8 @@ class CommandReporter(Reporter):
 
     def __enter__(self) -> "CommandReporter":
         options = self.options
-        for path in (options.log, options.metrics):
-            check_output(path, force=True)
+        for name in ("log", "metrics"):
+            check_beside(name, options)
         level = logging.WARNING if options.quiet else logging.DEBUG if options.verbose else logging.INFO
         logger.setLevel(min(level, logging.INFO))
         logger.propagate = False
@@ -90,6 +93,34 @@ class CommandReporter(Reporter):
         """A bar of the kernels that are compiled, from the first one on; else a log line every ten seconds."""
         with _show_kernels() if self.bars else nullcontext(_LogLines("compiling", "kernels")) as meter:
             yield meter
+
+
+def check_beside(name: str, options: argparse.Namespace) -> None:
+    """Raises UsageError for a file of messages or metrics that the command reads or writes itself, or cannot write."""
+    path = getattr(options, name)
+    check_output(path, force=True)
+    if path is None or is_device(path):
+        return
+    others = [value for key, value in vars(options).items() if key not in (name, *TEXTS)]
+    for other in files_in(others):
+        beside = [Path(f"{other}.{ending}") for ending in INDEXES]
+        is_result = path.suffix in RESULTS and is_same(path.parent, other)  # of a folder
+        if is_result or any(is_same(path, each) for each in (other, *beside)):
+            known = f" ({other})" if other != path and not is_result else ""
+            raise UsageError(f"--{name} {path}: the command itself reads or writes this file{known}")
+
+
+def files_in(value: object) -> Iterator[Path]:
+    """Those that the value of an option names, or a list of them."""
+    if isinstance(value, list | tuple):
+        for each in value:
+            yield from files_in(each)
+    elif isinstance(value, Path):
+        yield value
+    elif isinstance(value, str):
+        yield Path(value.removeprefix("@"))
+        with suppress(ReadwarpError, OSError):
+            yield from named_files(value, "")
 
 
 def run_job(

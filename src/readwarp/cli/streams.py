@@ -18,6 +18,7 @@ def prepare() -> None:
                 os.dup2(opened, number)
                 os.close(opened)
             setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy's threads, which have nothing to do, take memory
     if sys.getfilesystemencoding() != "utf-8" and sys.executable:
         os.environ["PYTHONUTF8"] = "1"
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
@@ -44,8 +45,3 @@ def give_up_stdout() -> None:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def printable(text: str) -> str:
-    """Bytes of a name that are not UTF-8, which no text can hold, become U+FFFD."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
+from io import BufferedReader
 from itertools import chain, islice, repeat, zip_longest
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 import dnaio
 
@@ -17,6 +18,7 @@ from readwarp.errors import InputError, UsageError
 from readwarp.formats.common.compressed import decompress
 from readwarp.formats.common.files import check_inputs, check_output, locked
 from readwarp.formats.common.index_file import is_index, read_index
+from readwarp.formats.common.limited import limited
 from readwarp.formats.common.output_file import ByteWriter, OutputFile
 from readwarp.formats.common.source import reading
 from readwarp.pairwise.api import pairwise
@@ -84,13 +86,19 @@ def _records(path: str) -> Iterator[Record]:
         return
     number = 0
     try:
-        with reading(path), _open(path) as stream, dnaio.open(stream, open_threads=0) as records:
+        with reading(path), _open(path) as stream, dnaio.open(_limit(stream, path), open_threads=0) as records:
             for number, record in enumerate(records, 1):
                 yield (record.name.split() or [f"record_{number}"])[0], record.sequence
     except (dnaio.UnknownFileFormat, NotImplementedError):  # the latter: BAM
         raise InputError(path, "neither FASTA nor FASTQ") from None
     except (dnaio.FileFormatError, UnicodeDecodeError) as error:
         raise InputError(path, str(error), number + 1) from None
+
+
+def _limit(stream: BinaryIO, path: str) -> BinaryIO:
+    """The same bytes; dnaio would keep a record of any length in memory."""
+    is_fasta = cast(BufferedReader, stream).peek(1)[:1] == b">"
+    return limited(stream, path, b">" if is_fasta else b"\n")
 
 
 @contextmanager

@@ -129,6 +129,16 @@ def test_runs_are_really_merged_in_levels(small_frames):
     assert total == sum(len(batch) for batch in templates(2, 3000))
 
 
+def test_a_full_temporary_folder(monkeypatch):
+    monkeypatch.setattr(sort.tempfile, "TemporaryFile", lambda **options: open("/dev/full", "wb"))  # noqa: SIM115
+    sorter = sort.Sorter("coordinate", 0)
+    with pytest.raises(OSError, match=r"No space left on device \(for temporary files; TMPDIR sets") as caught:
+        for batch in templates(2, 30_000):
+            sorter.add(batch)
+    assert caught.value.filename == sort.tempfile.gettempdir()
+    sorter.close()
+
+
 def test_memory_does_not_grow_with_the_reads(tmp_path):
     sorter = sort.Sorter("coordinate", 4 << 20)
     batches = list(templates(3, 2000))

@@ -16,7 +16,7 @@ from readwarp.call.variant_job import FIELDS, VariantJob, count_calls
 from readwarp.config import CallParameters, JointParameters
 from readwarp.device.machine import free_memory
 from readwarp.errors import InputError, UsageError
-from readwarp.formats.common.files import allow_files
+from readwarp.formats.common.files import allow_files, check_twice
 from readwarp.formats.common.names import sample_problem
 from readwarp.formats.common.regions import Target
 from readwarp.formats.variants.genomic import CHUNK, Contigs, GenomicFile
@@ -53,6 +53,7 @@ class GenotypeJob(VariantJob):
 
 def run_genotype(job: GenotypeJob, reporter: Reporter) -> Result:
     """Run the job: all samples at the sites where any of them has a variant. Raises ReadwarpError."""
+    check_twice(job.inputs)
     inputs = [job.reference, *job.places.files, *job.inputs]
     result = job.run(inputs, lambda reference: genotype_cohort(job, reference, reporter), reporter)
     if cut := reporter.metrics.counts.get("sites_with_alleles_left_out", 0):

@@ -5,7 +5,8 @@ A file appears under its name when it is complete: until `close` renames it or `
 
 import subprocess
 from collections.abc import Iterator
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -22,8 +23,10 @@ from readwarp.formats.common.files import ending_of
 from readwarp.formats.common.index import CSI_LENGTH
 from readwarp.formats.common.names import text_problem
 from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
-from readwarp.formats.common.writing import unwritten
+from readwarp.formats.common.writing import writing
 from readwarp.scratch import ScratchFolder
+
+CHUNK = 1 << 20  # bytes
 
 CRAM_ID = 20  # bytes, by the specification
 
@@ -164,27 +167,41 @@ class AlignmentWriter(Writer):
 
 
 class SamtoolsWriter:
-    """BAM records through a pipe to samtools, which writes CRAM, or SAM where they had to be sorted first."""
+    """BAM records through a pipe to samtools, which makes CRAM of them, or SAM where they had to be sorted first.
+
+    What it makes comes back through another pipe, so that an error of writing has its reason.
+    """
 
     def __init__(self, file: OutputFile, header: str, reference: str | None):
         self._file, self._header, self._reference = file, header, reference
         self._folder = ScratchFolder()
-        try:
+        self._pool = ThreadPoolExecutor(1, "readwarp copier")
+        with ExitStack() as stack:
+            stack.callback(self._folder.close)
             fasta = reference and samtools.reference_in(reference, self._folder.path)
             self._is_named = fasta == reference
             if fasta and not self._is_named:  # the path is part of the file, so it is the same each time
                 fasta = f"/proc/self/cwd/{Path(fasta).name}"
             options = ["-C", "-T", str(Path(fasta).absolute())] if fasta else ["-h"]
-            options += [] if file.is_stdout else ["-o", str(file.place.absolute())]
-            pipe, folder = subprocess.PIPE, self._folder.path
-            self._child = samtools.Child("view", "--no-PG", *options, "-", folder=folder, stdin=pipe)
-        except BaseException:
-            self._folder.close()
-            raise
+            self._out = ByteWriter(file.open(), 0, file.name)
+            stack.callback(self._out.abort)
+            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+            self._child = samtools.Child("view", "--no-PG", *options, "-", folder=self._folder.path, **pipes)
+            self._copied = self._pool.submit(self._copy)
+            stack.pop_all()
         try:
             self.write(binary_header(header))
         except BaseException:
             self.abort()
+            raise
+
+    def _copy(self) -> None:
+        assert self._child.stdout is not None
+        try:
+            while data := self._child.stdout.read(CHUNK):
+                self._out.write(data)
+        except BaseException:
+            self._child.kill()
             raise
 
     def write(self, data: bytes | ndarray) -> None:
@@ -200,13 +217,16 @@ class SamtoolsWriter:
             self._child.stdin.close()
         except BrokenPipeError:
             self._fail()
+        self._copied.result()
         if self._child.wait():
             self._fail()
+        self._out.close()
         if self._reference and not self._file.is_direct:
-            if not self._is_named:
-                self._name_reference(self._reference)
-            _clear_id(self._file.place)
-        self.abort()
+            with writing(self._file.name):
+                if not self._is_named:
+                    self._name_reference(self._reference)
+                _clear_id(self._file.place)
+        self._end()
 
     def _name_reference(self, reference: str) -> None:
         """Correct UR in the header, where htslib has named our temporary copy of the reference.
@@ -223,16 +243,21 @@ class SamtoolsWriter:
         raise ReadwarpError(f"{self._file.name}: its header could not be completed")
 
     def _fail(self) -> NoReturn:
-        """samtools has ended too early: raise its reason."""
+        """samtools has ended too early: raise its reason, or why its output could not be written."""
+        self._copied.result()
         reason = self._child.error()
-        if self._file.is_stdout and "Broken pipe" in reason:
-            raise BrokenPipeError(reason)
         if self._reference and "M5 tag discrepancy" in reason:
             raise InputError(self._reference, f"is not the reference of the alignments ({reason})")
-        raise unwritten(self._file.name, reason)
+        raise ReadwarpError(f"{self._file.name}: {reason}")
 
     def abort(self) -> None:
+        self._end()
+        with suppress(OSError):  # what failed before fails again
+            self._out.abort()
+
+    def _end(self) -> None:
         self._child.close()
+        self._pool.shutdown()
         self._folder.close()
 
 

@@ -1,6 +1,5 @@
 """Compressed input, known by its first bytes: gzip (of any number of members, so bgzip too), bzip2, xz, Zstandard."""
 
-import shutil
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from typing import Any, BinaryIO, cast
 
 from isal import igzip, isal_zlib
 
+from readwarp.formats.common.writing import writing_temporary
 from readwarp.scratch import ScratchFolder
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -23,7 +23,7 @@ MAGIC: dict[str, tuple[bytes, ...]] = {
 }
 READERS = {  # module, class; imported when they are needed
     "bzip2": ("bz2", "BZ2File"),
-    "xz": ("lzma", "LZMAFile"),
+    "xz": ("readwarp.formats.common.xz", "XzFile"),
     "zstd": ("backports.zstd", "ZstdFile"),
 }
 BROKEN: tuple[Any, ...] = (EOFError, OSError, zlib.error, isal_zlib.error)
@@ -69,8 +69,16 @@ def unpacked(path: Path) -> Iterator[Path]:
         with ScratchFolder() as scratch:
             copy = scratch.path / path.stem
             with copy.open("wb") as out:
-                shutil.copyfileobj(decompress(raw), out)
+                _copy(decompress(raw), out)
             yield copy
+
+
+def _copy(stream: BinaryIO, copy: Any) -> None:
+    while data := stream.read(1 << 20):
+        with writing_temporary():
+            copy.write(data)
+    with writing_temporary():
+        copy.flush()
 
 
 def is_damage(error: Exception) -> bool:
@@ -80,6 +88,8 @@ def is_damage(error: Exception) -> bool:
 
 def explain_damage(error: Exception) -> str:
     """The reason, as a user can act on it."""
+    if "emory" in str(error):  # of zstd and xz
+        return f"needs too much memory to be decompressed ({str(error).strip()}): compress it with a smaller window"
     if isinstance(error, EOFError):
         return TRUNCATED
     if isinstance(error, OSError) and error.errno is not None and not isinstance(error, BadGzipFile):

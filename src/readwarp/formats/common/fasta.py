@@ -3,7 +3,7 @@
 import io
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -24,6 +24,9 @@ OTHER_FILES = {
 }
 FAI = re.compile(rb"[^\t\n]+(\t[0-9]+){4,5}\r?\n?")
 BLOCK = 1 << 24  # bytes read at a time
+MAX_CONTIG = (1 << 31) - 1  # bases
+MAX_HEADER = 1 << 24  # bytes
+MAX_ANNOTATED = 1 << 30  # bytes of a GenBank or EMBL file
 IUPAC = b"ACGTUNRYSWKMBDHV"
 UPPER = bytes(range(256)).upper()
 
@@ -77,7 +80,7 @@ def _parse(stream: BinaryIO, path: Path) -> Iterator[Contig]:
     if not line:
         return iter(())
     if line.startswith(b">"):
-        return _read_fasta(stream, line)
+        return _read_fasta(stream, line, path)
     for start, kind in ((b"LOCUS ", "genbank"), (b"ID   ", "embl")):
         if line.startswith(start):
             return _read_annotated(stream, line, kind, path)
@@ -91,30 +94,44 @@ def _parse(stream: BinaryIO, path: Path) -> Iterator[Contig]:
     raise InputError(path, "is not FASTA, GenBank or EMBL: it does not start with '>', 'LOCUS' or 'ID'")
 
 
-def _read_fasta(stream: BinaryIO, first: bytes) -> Iterator[Contig]:
-    header, parts = first[1:], []
-    if not header.endswith(b"\n"):
-        header += stream.readline()
-    for block in _line_blocks(stream):
-        body, *records = (b"\n" + block).split(b"\n>")
-        parts.append(body)
-        for record in records:
-            yield _make_contig(header, parts)
-            header, _, body = record.partition(b"\n")
-            parts = [body]
-    yield _make_contig(header, parts)
-
-
-def _line_blocks(stream: BinaryIO) -> Iterator[bytes]:
-    """Large blocks of whole lines."""
+def _read_fasta(stream: BinaryIO, first: bytes, path: Path) -> Iterator[Contig]:
+    """Memory holds one contig, however long its lines are."""
+    header, parts, size = _whole_line(stream, first, path)[1:], list[bytes](), 0
+    begins_line = True
     while block := stream.read(BLOCK):
-        yield block if block.endswith(b"\n") else block + stream.readline()
+        last = block.rfind(b"\n") + 1
+        if block[last : last + 1] == b">" and (last or begins_line):
+            block = block[:last] + _whole_line(stream, block[last:], path)
+        body, *records = (b"\n" * begins_line + block).split(b"\n>")
+        begins_line = block.endswith(b"\n")
+        parts.append(_letters_of(body))
+        size += len(parts[-1])
+        if size > MAX_CONTIG:
+            raise InputError(path, f"longer than {MAX_CONTIG:,} bases, the limit of BAM", _name_of(header))
+        for record in records:
+            yield Contig(_name_of(header), b"".join(parts))
+            header, _, body = record.partition(b"\n")
+            parts = [_letters_of(body)]
+            size = len(parts[0])
+    yield Contig(_name_of(header), b"".join(parts))
 
 
-def _make_contig(header: bytes, parts: Iterable[bytes]) -> Contig:
+def _whole_line(stream: BinaryIO, start: bytes, path: Path) -> bytes:
+    """The header that begins so."""
+    line = start if start.endswith(b"\n") else start + stream.readline(MAX_HEADER)
+    if len(line) >= MAX_HEADER and not line.endswith(b"\n"):
+        raise InputError(path, f"a header is longer than {MAX_HEADER >> 20} MiB")
+    return line
+
+
+def _letters_of(text: bytes) -> bytes:
+    return text.translate(UPPER, b"\r\n \t")
+
+
+def _name_of(header: bytes) -> str:
     words = header.split(maxsplit=1)
     name = words[0] if words and not header[:1].isspace() else b""
-    return Contig(name.decode("ascii", "replace"), b"".join(p.translate(UPPER, b"\r\n \t") for p in parts))
+    return name.decode("ascii", "replace")
 
 
 def _read_annotated(stream: BinaryIO, first: bytes, kind: str, path: Path) -> Iterator[Contig]:
@@ -122,7 +139,10 @@ def _read_annotated(stream: BinaryIO, first: bytes, kind: str, path: Path) -> It
     from Bio import SeqIO
     from Bio.Seq import UndefinedSequenceError
 
-    text = io.StringIO((first + stream.read()).decode("utf-8", "replace"))
+    data = first + stream.read(MAX_ANNOTATED)
+    if len(data) > MAX_ANNOTATED:
+        raise InputError(path, f"more than {MAX_ANNOTATED >> 30} GiB of text: give FASTA")
+    text = io.TextIOWrapper(io.BytesIO(data), "utf-8", "replace")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

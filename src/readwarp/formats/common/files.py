@@ -14,6 +14,8 @@ from readwarp.errors import InputError, OutputExistsError, UsageError
 from readwarp.stopping import held_back
 
 NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # from file systems without locks
+INDEXES = ("bai", "csi", "crai", "tbi")  # endings of what may be written beside an output
+MAX_LIST = 1 << 24  # bytes of a list of files
 SPARE_FILES = 32  # open besides the inputs
 
 
@@ -25,13 +27,22 @@ def check_output(path: Path | None, force: bool, inputs: Iterable[object] = ()) 
         raise UsageError(f"{path}: is a folder")
     if not path.parent.is_dir():
         raise UsageError(f"{path}: there is no folder {path.parent}")
-    if any(str(other) != "-" and path.resolve() == Path(str(other)).resolve() for other in inputs):
-        raise UsageError(f"{path}: is an input too")
+    written = (path, *(Path(f"{path}.{ending}") for ending in INDEXES))
+    for other in (Path(str(other)) for other in inputs if str(other) != "-"):
+        if same := next((each for each in written if is_same(each, other)), None):
+            raise UsageError(f"{same}: is an input too" + (f" ({other})" if same != other else ""))
     if path.exists() and not force and not is_device(path):
         clear_remains(path)
         raise OutputExistsError(path)
     if not os.access(path if is_device(path) else path.parent, os.W_OK):
         raise UsageError(f"{path}: cannot be written (permission denied)")
+
+
+def is_same(path: Path, other: Path) -> bool:
+    """Whether two names, which need not exist, are of one file: also by links."""
+    if path.resolve() == other.resolve():
+        return True
+    return path.is_file() and other.is_file() and path.samefile(other)
 
 
 def check_inputs(paths: Iterable[object]) -> None:
@@ -53,7 +64,7 @@ def check_twice(paths: Iterable[Path]) -> None:
     """Raises UsageError for a file that is given twice, under one name or two (links)."""
     seen: dict[tuple[int, int], Path] = {}
     for path in paths:
-        if str(path) == "-" or not path.exists():
+        if str(path) == "-" or not path.is_file():
             continue
         facts = path.stat()
         before = seen.setdefault((facts.st_dev, facts.st_ino), path)
@@ -71,7 +82,11 @@ def named_files(name: object, kind: str) -> Iterator[Path]:
         return
     path = Path(name[1:])
     try:
-        lines = [line.strip() for line in path.read_text().splitlines()]
+        with path.open("rb") as file:
+            text = file.read(MAX_LIST + 1)
+        if len(text) > MAX_LIST:
+            raise InputError(path, f"longer than {MAX_LIST >> 20} MiB: is not a list of file names (is it {kind}?)")
+        lines = [line.strip() for line in text.decode().splitlines()]
     except UnicodeDecodeError:
         raise InputError(path, f"is not a list of file names (is it {kind}? then leave out the @)") from None
     except OSError as error:

@@ -1,6 +1,5 @@
 """Intervals of a reference: BED, Picard's interval lists, and lists of regions, plain or compressed."""
 
-import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ from readwarp.errors import InputError
 from readwarp.formats.common.compressed import decompress
 from readwarp.formats.common.source import reading
 
+MAX_TEXT = 1 << 29  # bytes
 BED, PICARD, REGIONS = "BED", "interval list", "list of regions"
 PLACE = re.compile("[0-9]{1,18}")
 COLUMN_NAMES = {("start", "end"), ("start", "stop"), ("chromstart", "chromend"), ("begin", "end"), ("from", "to")}
@@ -77,9 +77,10 @@ def kind_of(path: Path, text: str) -> str:
 
 
 def read_text(path: Path) -> str:
-    with reading(path):
-        data = path.read_bytes()  # a pipe too
-        data = decompress(io.BufferedReader(io.BytesIO(data))).read()
+    with reading(path), path.open("rb") as raw, decompress(raw) as stream:
+        data = stream.read(MAX_TEXT + 1)
+    if len(data) > MAX_TEXT:
+        raise InputError(path, f"more than {MAX_TEXT >> 20} MiB of text")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -19,7 +19,7 @@ from readwarp.formats.reads.tags import encode_comments
 from readwarp.ragged import empty, offsets_of
 from readwarp.wording import counted
 
-MAX_BYTES = 1 << 31  # of one record
+MAX_BYTES = 1 << 28  # of one record
 
 
 class _File:
@@ -120,7 +120,7 @@ def read_chunks(sources: Sequence[Source], read_input: ReadInput, batch_bases: i
             break
         else:
             _check_progress(files, size)
-            size *= 2
+            size = min(2 * size, MAX_BYTES)
     _check_ends(files, step)
 
 
@@ -129,7 +129,8 @@ def _check_progress(files: Sequence[_File], size: int) -> None:
     if any(file.is_last and not file.cut(1)[0] for file in files):
         _check_ends(files, 1)
     if size >= MAX_BYTES:
-        raise InputError(files[0].path, "longer than 2 GiB, or not FASTQ", files[0].emitted + 1)
+        path = next((file.path for file in files if not file.cut(1)[0]), files[0].path)
+        raise InputError(path, f"longer than {MAX_BYTES >> 20} MiB, or not FASTQ", files[0].emitted + 1)
 
 
 def _check_ends(files: Sequence[_File], step: int) -> None:

@@ -7,7 +7,7 @@ from numpy import ndarray
 
 from readwarp.device.jit import kernel, scalar
 
-OK, NO_NAME_LINE, NO_PLUS, UNEQUAL, BAD_BASE, BAD_QUALITY, BAD_NAME, LONG_NAME = range(8)
+OK, NO_NAME_LINE, NO_PLUS, UNEQUAL, BAD_BASE, BAD_QUALITY, BAD_NAME, LONG_NAME, OTHER_NAME = range(9)
 REASONS = {
     NO_NAME_LINE: "does not start with '@'",
     NO_PLUS: "its third line does not start with '+'",
@@ -15,6 +15,7 @@ REASONS = {
     BAD_QUALITY: "a character of the quality is outside Phred+33 ('!' to '~')",
     BAD_NAME: "a character of the name is outside '!' to '~'",
     LONG_NAME: "the name is longer than 254 characters",
+    OTHER_NAME: "its third line has another name than its first",
 }
 
 NEWLINE, RETURN, AT, GREATER, PLUS, SPACE, TAB, SLASH = 10, 13, 64, 62, 43, 32, 9, 47
@@ -148,6 +149,20 @@ def name_stop(text, start, stop):
     return i
 
 
+@scalar
+def repeats(letters, start, stop, header, header_stop):
+    """Whether the text [start, stop) is empty, or the same as that of the header."""
+    if start == stop:
+        return True
+    if stop - start != header_stop - header:
+        return False
+    text, same = letters[start:stop], True
+    name = letters[header:header_stop]
+    for i in range(text.size):
+        same &= text[i] == name[i]
+    return same
+
+
 @kernel
 def measure_fastq(text, ends, out):
     """Line ends of all records -> out (Records); (record, reason, length found instead) of the first error."""
@@ -156,13 +171,15 @@ def measure_fastq(text, ends, out):
     for r in range(name.size):
         if letters[start] != AT:
             return r, NO_NAME_LINE, 0
-        stop = line_stop(letters, start, ends[4 * r])
-        name[r], name_length[r], comment[r], comment_length[r] = name_and_comment(letters, start + 1, stop)
+        header, stop = start + 1, line_stop(letters, start, ends[4 * r])
+        name[r], name_length[r], comment[r], comment_length[r] = name_and_comment(letters, header, stop)
         start = ends[4 * r] + 1
         sequence[r], length[r] = start, line_stop(letters, start, ends[4 * r + 1]) - start
         start = ends[4 * r + 1] + 1
         if letters[start] != PLUS:
             return r, NO_PLUS, 0
+        if not repeats(letters, start + 1, line_stop(letters, start, ends[4 * r + 2]), header, stop):
+            return r, OTHER_NAME, 0
         start = ends[4 * r + 2] + 1
         qualities = line_stop(letters, start, ends[4 * r + 3]) - start
         if qualities != length[r]:

@@ -14,6 +14,7 @@ from readwarp.formats.common.bgzf import EOF_BLOCK, blocks_of, tail_of
 from readwarp.formats.common.compressed import decompress, is_bgzf
 from readwarp.formats.common.source import reading
 
+MAX_LINE = 1 << 28  # bytes
 NEWLINE = 10
 ENOUGH = 1 << 12  # bytes of a line, to see its contig and position
 COMPRESSED = 1 << 15  # bytes of a BGZF file that are read at a time
@@ -55,8 +56,9 @@ class LineText:
         """The lines that begin with #."""
         out = []
         while self.begin(1) == b"#":
-            while b"\n" not in self._rest and (more := self._more(COMPRESSED)):
+            while b"\n" not in self._rest and (more := self._more(max(COMPRESSED, len(self._rest)))):
                 self._rest += more
+                self._check_line(len(self._rest))
             lines = self._rest.split(b"\n")
             number = next((i for i, line in enumerate(lines[:-1]) if line[:1] != b"#"), len(lines) - 1)
             if number == 0:  # the file's last line, without an end
@@ -66,6 +68,10 @@ class LineText:
             self._rest = b"\n".join(lines[number:])
             self.header_size -= len(self._rest)
         return out
+
+    def _check_line(self, size: int) -> None:
+        if size > MAX_LINE:
+            raise InputError(self._path, f"a line is longer than {MAX_LINE >> 20} MiB")
 
     def lines(self, size: int) -> bytes:
         """Whole lines of about so many bytes; nothing at the end of the file."""
@@ -77,6 +83,7 @@ class LineText:
                 return b"".join(parts)
             parts.append(more)
             length += len(more)
+            self._check_line(length - size)
         text = b"".join(parts)
         stop = text.rindex(b"\n") + 1
         self._rest = text[stop:]
