@@ -23,7 +23,7 @@ def refused(tmp_path, capfd):
 
     def refused(path, *arguments):
         before = set(tmp_path.iterdir())
-        output = tmp_path / ("o.vcf" if arguments[0] == "call" else "o.bam")
+        output = tmp_path / ("o.vcf" if arguments[0] == "call" else "o.cram" if "--reference" in arguments else "o.bam")
         assert run_main([*arguments, "-o", output, "-q"]) == 3
         said = capfd.readouterr().err
         assert said.startswith(f"readwarp: error: {path}: ") and said.count("\n") == 1, said
@@ -77,3 +77,11 @@ def test_an_index_on_which_htslib_crashes(aligned, reference, refused, tmp_path)
     data[8:12] = b"\xff\xff\xff\x7f"  # bins of the first contig
     index.write_bytes(data)
     assert refused(index, "call", reference, path).startswith("damaged index")
+
+
+def test_cram_of_another_reference(aligned, reference, refused, tmp_path):
+    path, bam = tmp_path / "x.bam", Bam.read(aligned / "part.bam")
+    place = bam.text.index(b"\tM5:") + 4
+    bam.text = bam.text[:place] + b"0" * 32 + bam.text[place + 32 :]
+    path.write_bytes(bgzf(bam.bytes()))
+    assert refused(reference, "merge", path, "--reference", reference).startswith("is not the reference")

@@ -22,7 +22,7 @@ def mutate(chance: Mutator, bam: Bam) -> tuple[str, bytes]:
     if kind == "records" or not bam.records:
         mutate_order(chance, bam)
     else:
-        for record in chance.choices(bam.records, k=chance.choice((1, 1, 3))):
+        for record in chance.sample(bam.records, min(len(bam.records), chance.choice((1, 1, 3)))):
             MUTATIONS[kind](chance, record)
     return kind, bgzf(bam.bytes(), chance.choice((500, 20000, 65000)))
 
@@ -60,7 +60,7 @@ def mutate_cigar(chance: Mutator, record: Record) -> None:
 def mutate_bases(chance: Mutator, record: Record) -> None:
     record.bases = chance.choice((b"", b"\xff" * len(record.bases), record.bases * 2, chance.bytes(record.bases)))
     if chance.random() < 0.8:
-        record.numbers[LENGTH] = chance.choice((0, 1, 2 * len(record.bases), 2 * len(record.bases) - 1)) % (1 << 31)
+        record.numbers[LENGTH] = chance.choice((0, 1, 2 * len(record.bases), max(0, 2 * len(record.bases) - 1)))
         record.qualities = record.qualities[:1] * record.numbers[LENGTH]
 
 

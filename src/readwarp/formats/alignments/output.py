@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from numpy import ndarray
 
-from readwarp.errors import ReadwarpError, UsageError
+from readwarp.errors import InputError, ReadwarpError, UsageError
 from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.duplicates import SKIP, DuplicateMarker, Libraries, add_signatures
 from readwarp.formats.alignments.header import binary_header, field, lines_of
@@ -245,7 +245,10 @@ class SamtoolsWriter:
     def _fail(self) -> NoReturn:
         """samtools has ended too early: raise its reason, or why its output could not be written."""
         self._copied.result()
-        raise ReadwarpError(f"{self._file.name}: {self._child.error()}")
+        reason = self._child.error()
+        if self._reference and "M5 tag discrepancy" in reason:
+            raise InputError(self._reference, f"is not the reference of the alignments ({reason})")
+        raise ReadwarpError(f"{self._file.name}: {reason}")
 
     def abort(self) -> None:
         self._end()
