@@ -10,8 +10,12 @@ import sys
 from itertools import islice
 from typing import Any
 
+from readwarp import stopping
+
 
 def main() -> None:
+    stopping.ignore()  # signals to all processes of a job: this one ends with its stdin
+
     import pysam
 
     pysam.set_verbosity(0)
