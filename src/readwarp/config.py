@@ -1,6 +1,7 @@
 """Parameters of each step, frozen, and checked when they are made. Units: bases, scores, Phred."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from readwarp.errors import UsageError
 
@@ -8,6 +9,16 @@ MAX_MNP_DISTANCE = 10  # bases
 MAX_PLOIDY = 100
 MAX_PLACES = 72  # of a read: chains, and windows in which its mate was looked for
 MAX_READ_LENGTH = 4096  # longer reads come out unmapped, counted as too_long
+MAX_SCORE = 10_000  # of a match, a mismatch, a gap: then scores of whole reads, times a fixed point, have 31 bits
+MAX_INTEGER = (1 << 31) - 1  # kernels compare with numbers of 32 bits
+
+
+def check_integers(parameters: Any) -> None:
+    """Raises UsageError for a field with a whole number beyond 32 bits."""
+    for each in fields(parameters):
+        value = getattr(parameters, each.name)
+        if isinstance(value, int) and abs(value) > MAX_INTEGER:
+            raise UsageError(f"--{each.name.replace('_', '-')} {value}: {MAX_INTEGER:,} at most")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +34,8 @@ class Scoring:
     def __post_init__(self) -> None:
         if self.match < 1 or min(self.mismatch, self.gap_open, self.end_bonus) < 0 or self.gap_extend < 1:
             raise UsageError("scores must be positive: match and gap extension at least 1, the others at least 0")
+        if max(self.match, self.mismatch, self.gap_open, self.gap_extend, self.end_bonus) > MAX_SCORE:
+            raise UsageError(f"scores must be at most {MAX_SCORE:,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +75,9 @@ class PairParameters:
     rescue: bool = True  # look for mates near each other; not with bwa's -S
     pairing: bool = True  # place mates together; not with bwa's -P
 
+    def __post_init__(self) -> None:
+        check_integers(self)
+
 
 @dataclass(frozen=True, slots=True)
 class RecordParameters:
@@ -74,6 +90,9 @@ class RecordParameters:
     splits_as_secondary: bool = False  # the other parts are secondary, not supplementary (bwa's -M)
     soft_clip_supplementary: bool = False  # -Y
     eqx: bool = False
+
+    def __post_init__(self) -> None:
+        check_integers(self)
 
 
 POLY_G = ("auto", "always", "never")
@@ -97,8 +116,8 @@ class TrimParameters:
             raise UsageError(f"--trim-poly-g {self.poly_g}: not one of {', '.join(POLY_G)}")
         if not 0 <= self.min_quality <= MAX_QUALITY:
             raise UsageError(f"--trim-quality must be 0 to {MAX_QUALITY}")
-        if self.min_length < 0:
-            raise UsageError("--trim-min-length must be at least 0")
+        if not 0 <= self.min_length <= MAX_INTEGER:
+            raise UsageError(f"--trim-min-length must be 0 to {MAX_INTEGER:,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +142,9 @@ PRESETS = {  # see docs/methods/seed.md
     "standard": Preset("reads of 75 bases and more", AlignParameters()),
     "short": Preset("shorter reads", AlignParameters(SeedParameters(k=16, s=14, t=1))),  # 1 k-mer in 3, not in 5
 }
+
+
+MAX_DEPTH = 10_000_000  # of a sample: sums of base qualities and PL stay within 31 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,12 +174,13 @@ class CallParameters:
     min_expected_fraction: float = 0.5  # ... 1 - this x the genotype's share of ALT alleles, of the depth around
 
     def __post_init__(self) -> None:
+        check_integers(self)
         if not 1 <= self.ploidy <= MAX_PLOIDY:
             raise UsageError(f"--ploidy must be 1 to {MAX_PLOIDY}")
         if not 0 <= self.max_mnp_distance <= MAX_MNP_DISTANCE:
             raise UsageError(f"--max-mnp-distance must be 0 to {MAX_MNP_DISTANCE}")
-        if min(self.min_base_quality, self.min_mapping_quality) < 0 or self.max_depth < 1:
-            raise UsageError("qualities must be at least 0, --max-depth at least 1")
+        if min(self.min_base_quality, self.min_mapping_quality) < 0 or not 1 <= self.max_depth <= MAX_DEPTH:
+            raise UsageError(f"qualities must be at least 0, --max-depth 1 to {MAX_DEPTH:,}")
         if self.min_alternate_count < 1 or self.min_alternate_quality < 0:
             raise UsageError("--min-alternate-count must be at least 1, --min-alternate-quality at least 0")
         if not (0 <= self.min_alternate_fraction <= 1 and 0 <= self.min_indel_fraction <= 1):
@@ -181,6 +204,9 @@ class JointParameters:
             raise UsageError(f"--ploidy must be 1 to {MAX_PLOIDY}")
 
 
+MAX_BATCH = 1 << 30  # bases: numbers of reads and of bases in a batch have 31 bits
+
+
 @dataclass(frozen=True, slots=True)
 class Resources:
     """What a run may use. Budgets are in bytes; None: what is free, minus a margin."""
@@ -194,5 +220,5 @@ class Resources:
     def __post_init__(self) -> None:
         if self.threads < 1:
             raise UsageError("--threads must be at least 1")
-        if self.batch_bases is not None and self.batch_bases < 1:
-            raise UsageError("--batch-bases must be at least 1")
+        if self.batch_bases is not None and not 1 <= self.batch_bases <= MAX_BATCH:
+            raise UsageError(f"--batch-bases must be 1 to {MAX_BATCH:,}")

@@ -136,3 +136,13 @@ def test_an_odd_sample_comes_through(reads, capsys):
     with pysam.VariantFile(f"out/{SAMPLE}.vcf.gz") as file:
         assert list(file.header.samples) == [SAMPLE]
     assert list(json.loads(Path(f"out/{SAMPLE}.readwarp_mqc.json").read_text())["data"]) == [SAMPLE]
+
+
+def test_files_that_look_like_options(reads):
+    """samtools and bcftools are given their names, and run in their folder."""
+    assert run_main(["align", *reads, "-o", "./-o.bam", "--write-index", "-q"]) == 0
+    assert run_main(["call", "ref.fa", "./-o.bam", "-o", "./-o.vcf.gz", "-q"]) == 0
+    Path("again").mkdir()
+    assert run_main(["align", "ref.fa", "./-o.bam", "-o", "again/x.bam", "-q"]) == 0
+    assert run_main(["report", ".", "-o", "report.html", "-q"]) == 0
+    assert Path("-o.bam.bai").exists() and "in total" in Path("-o.flagstat.txt").read_text()

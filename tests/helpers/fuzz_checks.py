@@ -91,3 +91,10 @@ def check_sample(sample: pysam.VariantRecordSample, alleles: int, line: str) -> 
         ploidy = len(sample["GT"])
         assert len(likelihoods) == math.comb(alleles + ploidy - 1, ploidy), line
         assert min(likelihoods) >= 0, line
+
+
+def same_variants(path: str, expected: str) -> None:
+    """The records of two VCF files are the same."""
+    own, other = ([line for line in Path(p).read_text().splitlines() if line[0] != "#"] for p in (path, expected))
+    lost, new = sorted({*other} - {*own}), sorted({*own} - {*other})
+    assert own == other, f"{len(lost)} lost: {lost[:2]}, {len(new)} new: {new[:2]}"

@@ -110,6 +110,16 @@ def test_too_large_a_reference(tmp_path, monkeypatch):
         Index.build(path)
 
 
+def test_too_long_a_contig(tmp_path, monkeypatch):
+    """SAM and BAM have 31 bits for a length."""
+    path = write_fasta(tmp_path / "ref.fa", ["A" * 60, "C" * 61])
+    monkeypatch.setattr(build, "MAX_CONTIG", 60)
+    with pytest.raises(InputError, match="record c1: more than 60 bases, the maximum of a contig in SAM"):
+        Index.build(path)
+    monkeypatch.setattr(build, "MAX_CONTIG", 61)
+    assert Index.build(path).reference.contig_offsets.tolist() == [0, 60, 121]
+
+
 @pytest.mark.parametrize(("bases", "bits"), [(1, 8), (70_000_000, 22), (3_100_000_000, 27), ((1 << 32) - 1, 27)])
 def test_buckets_take_a_quarter_of_a_byte_at_most(bases, bits):
     assert bucket_bits_for(bases) == bits

@@ -26,6 +26,7 @@ from readwarp.call.spelling import Bases
 from readwarp.errors import UsageError
 from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.header import ORDER, program_lines
+from readwarp.formats.common.index import CSI_LENGTH
 from readwarp.formats.common.output_file import OutputFile
 from readwarp.formats.common.qualities import MISSING
 from readwarp.formats.common.writing import writing
@@ -77,7 +78,9 @@ class RealignedBam:
                 for record in agree(list(template)):
                     out.write(record)
         samtools.run("sort", "--no-PG", "-T", f"{place}.p", "-O", "bam", "-o", place, mated, output=self.path)
-        samtools.run("index", "-o", str(file.index_path(".bai")), place, output=f"{self.path}.bai")
+        is_long = max(np.diff(self.reference.contig_offsets)) > CSI_LENGTH
+        kind, index = ("-c", file.index_path(".csi")) if is_long else ("-b", file.index_path(".bai"))
+        samtools.run("index", kind, "-o", str(index), place, output=self.path)
 
     def _header(self) -> str:
         lines = [f"@HD\tVN:1.6\t{ORDER['coordinate']}"]

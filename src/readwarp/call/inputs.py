@@ -13,7 +13,8 @@ from readwarp.batches import AlignedReads
 from readwarp.call.depth.limit import DepthLimit
 from readwarp.call.strips import Strip
 from readwarp.errors import InputError, TooLargeError
-from readwarp.formats.alignments.regions import AlignedReader, Form, ReadFilter, join_parts
+from readwarp.formats.alignments.decoded import join_parts
+from readwarp.formats.alignments.regions import AlignedReader, Form, ReadFilter
 from readwarp.formats.common.contig_names import explain_strange, listed, other_name, remedy_for
 from readwarp.formats.common.files import allow_files
 from readwarp.formats.common.names import sample_problem
@@ -24,6 +25,7 @@ from readwarp.wording import counted
 ENOUGH_RECORDS = 100  # of a file, before anything is said of its duplicates
 logger = logging.getLogger("readwarp")
 MAX_SAMPLES = 32767  # numbers of a scan's `Found.samples`
+MAX_READS = ((1 << 31) - 1) // 93  # of all samples in a window: sums of their base qualities have 31 bits
 HELD_BASES = 1 << 26  # of reads before the limit of depth is applied, in windows that are not cut further
 REMEDY = "join some with `samtools merge`"
 
@@ -93,6 +95,10 @@ class Alignments:
                         raise RegionTooDeepError
                     room = max_bases or max(HELD_BASES, 2 * bases)
         reads = limit.limit(join_parts(parts, contig, start, stop))
+        if len(reads) > MAX_READS:
+            name = self.sources[0].reader.path if len(self.sources) == 1 else f"all {len(self.sources)} files"
+            reason = f"more than {MAX_READS:,} reads in a window at position {start + 1:,} of contig {contig + 1}"
+            raise InputError(name, f"{reason}: lower --max-depth")
         return take(reads, "reads", np.argsort(reads.position, kind="stable")) if len(self.sources) > 1 else reads
 
     def facts(self) -> list[dict[str, object]]:

@@ -21,7 +21,7 @@ from readwarp.config import SeedParameters
 from readwarp.device.jit import kernel
 from readwarp.errors import InputError
 from readwarp.formats.common.fasta import read_contigs
-from readwarp.formats.common.index_file import MAX_BASES, is_index
+from readwarp.formats.common.index_file import MAX_BASES, MAX_CONTIG, is_index
 from readwarp.index.reference import Reference
 from readwarp.index.store import IndexFile
 from readwarp.index.syncmers import Scratch, Shape, Syncmers, bucket_of, sketch, tag_of
@@ -46,7 +46,7 @@ class Form(NamedTuple):
 def read_reference(path: str | Path) -> Reference:
     """The contigs of a file (see `formats.common.fasta`), packed; those of an index as they are.
 
-    Raises InputError, also for more than MAX_BASES.
+    Raises InputError, also for more than MAX_BASES, or a contig of more than MAX_CONTIG.
     """
     if is_index(path):
         file = IndexFile(Path(path))
@@ -58,6 +58,8 @@ def read_reference(path: str | Path) -> Reference:
         names.append(name)
         digests.append(md5(letters, usedforsecurity=False).hexdigest())
         ends.append(ends[-1] + len(letters))
+        if len(letters) > MAX_CONTIG:
+            raise InputError(path, f"more than {MAX_CONTIG:,} bases, the maximum of a contig in SAM", name)
         if ends[-1] > MAX_BASES:
             raise InputError(path, f"more than {MAX_BASES:,} bases in all, the maximum of an index", name)
         if ends[-1] // 2 >= packed.size:  # compressed input

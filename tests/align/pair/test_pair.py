@@ -128,7 +128,9 @@ def test_candidates_by_the_model_of_the_read_group():
 def test_stated_model():
     assert pair.given(300) == InsertSizes(300, 30, 180, 420, 0, 0)
     assert pair.given(300, 50, 900, 10) == InsertSizes(300, 50, 10, 900, 0, 0)
-    for wrong in [(0,), (300, 0), (300, 30, 100, 200)]:
+    assert pair.given(10**6).high == 10**6
+    big = [(10**6 + 1,), (300, 1e300), (300, 30, 2**31), (float("nan"),), (float("inf"),), (300, 30, 400, -(2**63))]
+    for wrong in [(0,), (300, 0), (300, 30, 100, 200), *big]:
         with pytest.raises(UsageError):
             pair.given(*wrong)
 

@@ -14,6 +14,7 @@ from readwarp.ragged import replace
 
 MIN_PAIRS = 25
 MAX_INSERT = 10_000  # pairs further apart say nothing about the library
+MAX_GIVEN = 1_000_000  # of --insert-size: each distance up to it has an entry in a table
 DEFAULT = InsertSizes(mean=400.0, deviation=150.0, low=1, high=1000, pairs=0, other_orientations=0)
 FIRST = int(Segment.FIRST)
 
@@ -95,8 +96,10 @@ def fit(evidence: list[InsertEvidence], parameters: PairParameters) -> InsertSiz
 def given(mean: float, deviation: float | None = None, high: int | None = None, low: int | None = None) -> InsertSizes:
     """The model that a user states (-I, as bwa's: mean[,deviation[,high[,low]]]); limits at 4 deviations by default."""
     deviation = max(1.0, 0.1 * mean) if deviation is None else deviation
+    if not all(abs(value) <= MAX_GIVEN for value in (mean, deviation, high or 0, low or 0)):
+        raise UsageError(f"--insert-size: {MAX_GIVEN:,} bases at most")
     high = int(mean + 4 * deviation + 0.5) if high is None else high
-    low = max(1, int(mean - 4 * deviation + 0.5)) if low is None else low
+    high, low = min(high, MAX_GIVEN), max(1, int(mean - 4 * deviation + 0.5)) if low is None else low
     if mean <= 0 or deviation <= 0 or not 0 < low <= high:
         raise UsageError("--insert-size needs mean > 0, deviation > 0 and 0 < low <= high")
     return InsertSizes(float(mean), float(deviation), low, high, 0, 0)

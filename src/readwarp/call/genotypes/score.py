@@ -15,6 +15,7 @@ from readwarp.ragged import empty
 
 MAX_GENOTYPE_QUALITY = 99
 LEAST, TINY = 1e-90, 1e-200  # the least probability of a read; of smaller products the logarithm is taken
+LARGEST = float(1 << 28)  # PL, as in `formats.variants`: 32 bits hold it in VCF and BCF
 UNREACHED = -1  # PL of a genotype of the record that none of the site's genotypes becomes
 
 
@@ -198,7 +199,7 @@ def reduce_scores(scores, genotypes, copies, listed, room, phred):
     for g in range(phred.size):
         phred[g] = UNREACHED
         if top[g] > -np.inf:
-            phred[g] = np.int32(max(0.0, math.floor(10.0 * (highest - top[g]) + 0.5)))
+            phred[g] = np.int32(min(LARGEST, max(0.0, math.floor(10.0 * (highest - top[g]) + 0.5))))
         if best < 0 and phred[g] == 0:
             best = g
     return best

@@ -4,17 +4,17 @@ BAM is read in bulk: the index tells where to begin, isal decompresses blocks, a
 region goes the same way once htslib has written it as uncompressed BAM.
 """
 
-import errno
 import logging
 import os
 import tempfile
 from array import array
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import numpy as np
 import pysam
@@ -23,21 +23,22 @@ from isal import igzip
 from readwarp.batches import AlignedReads
 from readwarp.errors import InputError
 from readwarp.formats.alignments import decode_kernels as records
+from readwarp.formats.alignments.bam_file import NOTHING, BamFile, NoBlockError, Piece
+from readwarp.formats.alignments.bam_index import Watch, bam_indexes, load_bam_index, other_file
 from readwarp.formats.alignments.decode_kernels import Found, Wanted
+from readwarp.formats.alignments.decoded import Contigs, contigs_of, decode, join_parts, place_reads
 from readwarp.formats.alignments.header import parse_header
-from readwarp.formats.alignments.layout import CONTIG, MAX_RECORD, NAME, POSITION, values_at
+from readwarp.formats.alignments.layout import MAX_RECORD, NAME
 from readwarp.formats.alignments.samtools import reference_in
 from readwarp.formats.alignments.spool import is_stream, scan_file, spool
-from readwarp.formats.common.bgzf import blocks_of
-from readwarp.formats.common.compressed import BROKEN, GZIP_MAGIC
-from readwarp.formats.common.index import BgzfIndex, contigs_of_cram, has_bam_index, load_bam_index
+from readwarp.formats.common.bgzf import EOF_BLOCK, tail_of
+from readwarp.formats.common.compressed import is_bgzf
+from readwarp.formats.common.index import BgzfIndex, contigs_of_cram
 from readwarp.formats.common.qualities import PHRED64, SHIFT, TOO_LOW, explain_phred64, from_phred64
-from readwarp.ragged import concatenate, empty, offsets_of, replace, take
+from readwarp.ragged import empty, replace, take
 from readwarp.rules.hashes import hash_of
 from readwarp.scratch import ScratchFolder
 
-CHUNK, FIRST_CHUNK = 1 << 18, 1 << 16  # compressed bytes read at a time; the first ones of a region are fewer
-UNPLACED = b"\xff" * 4  # contig -1
 DAMAGE = {
     records.UNSORTED: "reads are not sorted by position",
     records.BROKEN: "damaged BAM record",
@@ -78,6 +79,9 @@ class AlignedReader:
         self.path, self._form = Path("stdin") if str(path) == "-" else path, form
         self._folder: ScratchFolder | None = None
         self._file: BinaryIO | None = None
+        self._bam: BamFile | None = None
+        self._index: BgzfIndex | None = None
+        self._fasta: str | None = None
         self._again: pysam.AlignmentFile | None = None  # for `fetch`
         self.first_records = self.first_duplicates = 0  # of those that were looked at when the file was opened
         try:
@@ -87,23 +91,27 @@ class AlignedReader:
             raise
 
     def _open(self, path: Path, reference: Path | None, threads: int) -> None:
-        self._index: BgzfIndex | None = None
-        self._fasta: str | None = None
         if is_stream(path):
             self._file, self._index = spool(path, str(self.path), lambda: self._prepare_fasta(reference), threads)
         elif _is_cram(path):
             self._fasta = self._prepare_fasta(reference)
-        first = self._read_header()
-        if self.is_cram:
-            self._cram_contigs = contigs_of_cram(path)
-        elif self._index is None:
+            self.header, self._cram_contigs = self._read_cram_header(), contigs_of_cram(path)
+        else:
             self._file = path.open("rb")
-            if self._form.scan and not has_bam_index(path):
-                logger.info("%s has no index, so it is read through once before calling begins", self.path)
-                self._index = scan_file(self._file, str(self.path))
-            else:
-                self._index = load_bam_index(path)
-                self._check_index(self._index, first)
+            if tail_of(self._file) != EOF_BLOCK:
+                raise InputError(path, "truncated: the block that marks its end is missing")
+        if self._file:
+            self._bam = BamFile(self._file, self.path)
+            self.header = self._header_of(self._bam)
+        self.names: tuple[str, ...] = self.header.references
+        self.lengths: tuple[int, ...] = self.header.lengths
+        lines = self.header.to_dict()
+        self._samples = _read_groups_of(lines)
+        if lines.get("HD", {}).get("SO") in ("unsorted", "queryname"):
+            raise InputError(self.path, "is not sorted by coordinate (`samtools sort` does that)")
+        if self._bam and self._index is None:
+            is_absent = self._form.scan and not any(map(Path.exists, bam_indexes(path)))
+            self._index = self._make_index() if is_absent else load_bam_index(path, self._bam)
         if self._form.phred is None:
             self._check_encoding()
 
@@ -114,65 +122,48 @@ class AlignedReader:
         self._folder = ScratchFolder()
         return reference_in(str(reference), self._folder.path)
 
-    def _read_header(self) -> int:
-        """Read the header -> where the first record of a BAM file begins (virtual offset)."""
+    def _make_index(self) -> BgzfIndex:
+        logger.info("%s has no index, so it is read through once before calling begins", self.path)
+        assert self._file is not None
+        os.lseek(self._file.fileno(), 0, os.SEEK_SET)
+        return scan_file(self._file, str(self.path))
+
+    def _header_of(self, bam: BamFile) -> pysam.AlignmentHeader:
+        if not bam.header.names:
+            raise InputError(self.path, "names no contig")
+        with _silence():
+            try:
+                return pysam.AlignmentHeader.from_text(bam.header.text)
+            except ValueError as error:
+                raise InputError(self.path, "its header is not of SAM's form") from error
+
+    def _read_cram_header(self) -> pysam.AlignmentHeader:
         with self._open_by_pysam() as file:
-            self.header, self.is_cram = file.header, file.is_cram
-            self.names: tuple[str, ...] = self.header.references
-            self.lengths: tuple[int, ...] = self.header.lengths
-            lines = self.header.to_dict()
-            self._samples = _read_groups_of(lines)
-            if lines.get("HD", {}).get("SO") in ("unsorted", "queryname"):
-                raise InputError(self.path, "is not sorted by coordinate (`samtools sort` does that)")
-            if not self.is_cram and not file.is_bam:
-                raise InputError(self.path, "is neither BAM nor CRAM (SAM comes through stdin: `-`)")
-            return 0 if self.is_cram or self._file else int(file.tell())
+            return file.header
 
     def _check_encoding(self) -> None:
         """Raises InputError if the qualities of the first records show that they are not Phred+33."""
-        verbosity = pysam.set_verbosity(0)
         try:
-            with self._open_by_pysam() as file:
+            with _silence(), self._open_by_pysam() as file:
                 records = list(islice(file.fetch(until_eof=True), ENOUGH_RECORDS))
                 rows = [record.query_qualities for record in records]
                 self.first_records, self.first_duplicates = len(records), sum(r.is_duplicate for r in records)
-        except (OSError, ValueError):  # damage is reported where it is read
+        except (OSError, ValueError, InputError):  # damage is reported where it is read
             return
-        finally:
-            pysam.set_verbosity(verbosity)
         known = [np.frombuffer(row, np.uint8) for row in rows if row is not None]
         if reason := explain_phred64(np.concatenate([*known, np.empty(0, np.uint8)])):
             raise InputError(self.path, reason)
 
-    def _check_index(self, index: BgzfIndex, first: int) -> None:
-        """An index of another or an older file would hide reads. After its last read, none may have a position."""
-        if index.stop is None and any(map(index.has_records, range(len(index.starts)))):
-            return  # old tools wrote indexes that do not tell
-        stop = first if index.stop is None else index.stop
-        assert self._file is not None
-        is_other = len(index.starts) > len(self.names) or os.pread(self._file.fileno(), 2, stop >> 16) != GZIP_MAGIC
-        data = b""
-        for piece in () if is_other else self._bam_bytes(stop):
-            data += piece
-            if len(data) >= 8:
-                break
-        if is_other or (data and data[4:8] != UNPLACED):
-            raise InputError(index.path, f"belongs to another file than {self.path}, or is older")
-
     def _open_by_pysam(self) -> pysam.AlignmentFile:
-        verbosity = pysam.set_verbosity(0)
-        try:
-            if self._file:
-                self._file.seek(0)
-            return pysam.AlignmentFile(self._file or str(self.path), reference_filename=self._fasta)
-        except ValueError as error:
-            raise InputError(self.path, "is neither BAM nor CRAM, or names no contig") from error
-        except OSError as error:
-            if error.errno == errno.ENOEXEC:  # what htslib says of other formats
-                raise InputError(self.path, "is neither BAM nor CRAM") from error
-            raise InputError(self.path, f"cannot be read as BAM or CRAM ({error.strerror or error})") from error
-        finally:
-            pysam.set_verbosity(verbosity)
+        """For CRAM, and for BAM, of which htslib finds no index under this name: it would trust it."""
+        path = f"/proc/self/fd/{self._file.fileno()}" if self._file else str(self.path)
+        with _silence():
+            try:
+                return pysam.AlignmentFile(path, reference_filename=self._fasta)
+            except ValueError as error:
+                raise InputError(self.path, "is neither BAM nor CRAM, or names no contig") from error
+            except OSError as error:
+                raise InputError(self.path, f"cannot be read as BAM or CRAM ({error.strerror or error})") from error
 
     def close(self) -> None:
         if self._again:
@@ -190,11 +181,25 @@ class AlignedReader:
     def fetch(self, name: str, start: int, stop: int) -> Iterator[pysam.AlignedSegment]:
         """All records that overlap [start, stop) of a contig, as they are in the file; in one thread at a time."""
         if self._again is None:
-            self._again = pysam.AlignmentFile(str(self.path), reference_filename=self._fasta)
-        for record in self._again.fetch(name, start, stop):
+            self._again = self._open_by_pysam()
+        for record in self._fetch(self._again, name, start, stop):
             if self._form.phred == PHRED64 and record.query_qualities is not None:
                 record.query_qualities = array("B", [quality - SHIFT for quality in record.query_qualities])
             yield record
+
+    def _fetch(self, file: pysam.AlignmentFile, name: str, start: int, stop: int) -> Iterator[pysam.AlignedSegment]:
+        if self._index is None:
+            yield from file.fetch(name, start, stop)
+            return
+        contig = self.names.index(name)
+        if (offset := self._start_of(contig, start)) is None:
+            return
+        file.seek(offset)
+        for record in file.fetch(until_eof=True):
+            if record.reference_id != contig or record.reference_start >= stop:
+                return
+            if (record.reference_end or record.reference_start + 1) > start:
+                yield record
 
     def has_reads(self, contig: int) -> bool:
         """Whether a contig has any read (its number in this file's header)."""
@@ -242,62 +247,83 @@ class AlignedReader:
             samples=samples,
         )
 
-    def _parts(self, wanted: Wanted) -> "Iterator[tuple[AlignedReads, Contigs]]":
-        state, last, carry = records.MORE, -1, b""
-        for chunk in self._bytes(wanted):
-            data = np.frombuffer(carry + chunk, np.uint8)
+    def _parts(self, wanted: Wanted) -> Iterator[tuple[AlignedReads, Contigs]]:
+        state, last, piece = records.MORE, -1, NOTHING
+        watch = self._watch(wanted)
+        for fresh in self._pieces(wanted, watch):
+            piece = fresh.following(piece)
+            data = np.frombuffer(piece.data, np.uint8)
             found = empty(Found, {"reads": data.size // NAME + 1})
             count, rest, last, state = records.scan(data, last, wanted, found)
             if state in DAMAGE:
                 raise InputError(self.path, DAMAGE[state], self._near(wanted, last))
             found = take(found, "reads", slice(0, count))
-            reads, contigs = _decode(data, found), _contigs_of(data, found, wanted)
+            reads, contigs = decode(data, found), contigs_of(data, found, wanted)
+            if watch and count:
+                watch.check(piece, found.places[found.samples >= 0], reads.reference_stop, contigs.reads)
+            if watch and state == records.DONE:
+                watch.end(piece, rest)
             yield self._from_phred64(reads, contigs) if self._form.phred == PHRED64 else reads, contigs
-            carry = data[rest:].tobytes()
             if state == records.DONE:
                 break
-            if len(carry) > MAX_RECORD:
+            piece = piece.after(rest)
+            if len(piece.data) > MAX_RECORD:
                 raise InputError(self.path, "damaged BAM record", self._near(wanted, last))
-        if state == records.MORE and carry:
+        if state == records.MORE and piece.data:
             raise InputError(self.path, "truncated: ends within a record")
+
+    def _watch(self, wanted: Wanted) -> Watch | None:
+        """For an index that was read from a file."""
+        if self._index is None or self._index.path is None or self._bam is None:
+            return None
+        return Watch(self._index, self._bam, range(wanted.contig, wanted.contig + wanted.lengths.size))
 
     def _near(self, wanted: Wanted, last: int) -> str:
         """`last`: the place of a record, see `records.scan`."""
         contig, position = divmod(last, 1 << records.CONTIG_SHIFT) if last >= 0 else (wanted.contig, 0)
         return f"near {self.names[contig]}:{position + 1}"
 
-    def _from_phred64(self, reads: AlignedReads, contigs: "Contigs") -> AlignedReads:
+    def _from_phred64(self, reads: AlignedReads, contigs: Contigs) -> AlignedReads:
         qualities, bad = from_phred64(reads.qualities)
         if bad >= 0:
             read = np.searchsorted(reads.read_offsets, bad, side="right") - 1
             raise InputError(self.path, TOO_LOW, f"near {self.names[contigs.reads[read]]}:{reads.position[read] + 1}")
         return replace(reads, qualities=qualities)
 
-    def _bytes(self, wanted: Wanted) -> Iterator[bytes]:
+    def _pieces(self, wanted: Wanted, watch: Watch | None) -> Iterator[Piece]:
         """Decompressed bytes from the first record that may be wanted."""
         contigs = range(wanted.contig, wanted.contig + wanted.lengths.size)
-        if self._index is None:
-            return self._cram_bytes(contigs, wanted.start, wanted.stop)
-        offsets = (self._index.start_of(contig, wanted.start) for contig in contigs)
-        offset = next((offset for offset in offsets if offset is not None), None)
-        return iter(()) if offset is None else self._bam_bytes(offset)
+        if self._index is None or self._bam is None:
+            yield from self._cram_pieces(contigs, wanted.start, wanted.stop)
+            return
+        offsets = ((contig, self._start_of(contig, wanted.start)) for contig in contigs)
+        contig, offset = next(((contig, offset) for contig, offset in offsets if offset is not None), (-1, None))
+        if offset is None:
+            if watch and not self._form.scan:
+                watch.absent()
+            return
+        try:
+            for piece in self._bam.pieces(offset):
+                if watch:
+                    watch.begin(piece, contig)
+                    watch = None
+                yield piece
+        except NoBlockError as error:
+            raise (other_file(self._index.path, self._bam) if self._index.path else error) from error
 
-    def _bam_bytes(self, offset: int) -> Iterator[bytes]:
-        """Decompressed bytes from a virtual offset on."""
-        assert self._file is not None
-        place, skip, chunk = offset >> 16, offset & 0xFFFF, FIRST_CHUNK
-        while compressed := os.pread(self._file.fileno(), chunk, place):
-            size = blocks_of(compressed)[0][-1]
-            if size == 0:
-                raise InputError(self.path, f"truncated or not BGZF at byte {place}")
-            try:
-                data = igzip.decompress(compressed[:size])
-            except BROKEN as error:
-                raise InputError(self.path, f"damaged block at or after byte {place} ({error})") from error
-            yield data[skip:]
-            place, skip, chunk = place + size, 0, min(2 * chunk, CHUNK)
+    def _start_of(self, contig: int, position: int) -> int | None:
+        """Virtual offset at or before the first record of a contig that reaches a position; None: there is none.
 
-    def _cram_bytes(self, contigs: range, start: int, stop: int) -> Iterator[bytes]:
+        Where only some regions are read, each is begun a window earlier, so that the reads before it show whether the
+        index has it too late. Elsewhere they are read anyway, for the region before.
+        """
+        assert self._index is not None
+        if not self._index.has_records(contig):
+            return None
+        starts, window = self._index.starts[contig], position >> self._index.shift
+        return int(starts[max(0, min(window - (not self._form.scan), starts.size - 1))])
+
+    def _cram_pieces(self, contigs: range, start: int, stop: int) -> Iterator[Piece]:
         contig = contigs.start
         with tempfile.TemporaryFile() as copy, self._open_by_pysam() as file:
             try:
@@ -312,7 +338,17 @@ class AlignedReader:
             data = igzip.decompress(copy.read())
         header = parse_header(data, self.path)
         assert header is not None
-        yield data[header[0] :]
+        yield replace(NOTHING, data=data[header[0] :])
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Without htslib's messages."""
+    verbosity = pysam.set_verbosity(0)
+    try:
+        yield
+    finally:
+        pysam.set_verbosity(verbosity)
 
 
 def _read_groups_of(header: dict[str, Any]) -> dict[str, tuple[str, ...]]:
@@ -325,11 +361,15 @@ def _read_groups_of(header: dict[str, Any]) -> dict[str, tuple[str, ...]]:
 
 
 def _is_cram(path: Path) -> bool:
+    """Or BAM. Raises InputError for any other file."""
     try:
         with path.open("rb") as file:
-            return file.read(4) == b"CRAM"
+            head = file.read(14)
     except OSError as error:
         raise InputError(path, f"cannot be read ({error.strerror})") from error
+    if head[:4] != b"CRAM" and not is_bgzf(head):
+        raise InputError(path, "is neither BAM nor CRAM (SAM comes through stdin: `-`)")
+    return head[:4] == b"CRAM"
 
 
 @lru_cache
@@ -346,54 +386,3 @@ def _group_table(
 def _hash(text: str) -> int:
     raw = np.frombuffer(text.encode(), np.uint8)
     return int(hash_of(raw, 0, raw.size))
-
-
-def _decode(data: np.ndarray, found: Found) -> AlignedReads:
-    """The records that were found, of no region yet."""
-    known = found.samples >= 0
-    places = found.places[known]
-    reads = empty(
-        AlignedReads,
-        {},
-        contig=-1,
-        start=0,
-        stop=0,
-        sample=found.samples[known].astype(np.uint16),
-        cigar_offsets=offsets_of(found.operations[known]),
-        read_offsets=offsets_of(found.lengths[known]),
-        unassigned=values_at(data, found.places[~known] + POSITION, "<i4").astype(np.int64),
-    )
-    records.decode(data, places, reads)
-    return reads
-
-
-class Contigs(NamedTuple):
-    """Of records: numbers in the file's header."""
-
-    reads: Annotated[np.ndarray, "int32 [reads]"]
-    unassigned: Annotated[np.ndarray, "int32 [unassigned]"]
-
-
-def _contigs_of(data: np.ndarray, found: Found, wanted: Wanted) -> Contigs:
-    known = found.samples >= 0
-    if wanted.lengths.size == 1:
-        return Contigs(*(np.full(np.count_nonzero(rows), wanted.contig, np.int32) for rows in (known, ~known)))
-    return Contigs(*(values_at(data, found.places[rows] + CONTIG, "<i4") for rows in (known, ~known)))
-
-
-def place_reads(reads: AlignedReads, by: np.ndarray, unassigned_by: np.ndarray) -> AlignedReads:
-    """The reads so many bases further along (int64 [reads], [unassigned])."""
-    return replace(
-        reads,
-        position=reads.position + by,
-        reference_stop=reads.reference_stop + by,
-        fragment_end=np.where(reads.fragment_end >= 0, reads.fragment_end + by, reads.fragment_end),
-        unassigned=reads.unassigned + unassigned_by,
-    )
-
-
-def join_parts(parts: list[AlignedReads], contig: int, start: int, stop: int) -> AlignedReads:
-    """The parts of a region, if there are any, as one."""
-    parts = parts or [_decode(np.empty(0, np.uint8), empty(Found, {"reads": 0}))]
-    unassigned = np.concatenate([part.unassigned for part in parts])
-    return replace(concatenate(parts, "reads"), contig=contig, start=start, stop=stop, unassigned=unassigned)

@@ -70,21 +70,8 @@ class BgzfIndex:
         return contig < len(self.starts) and self.starts[contig].size > 0
 
 
-def load_bam_index(bam: Path) -> BgzfIndex:
-    """The index beside a BAM file. Raises InputError if there is none or it is damaged."""
-    return _load(bam, _bam_indexes(bam), _parse, "`samtools index`")
-
-
-def has_bam_index(bam: Path) -> bool:
-    return any(path.exists() for path in _bam_indexes(bam))
-
-
-def _bam_indexes(bam: Path) -> tuple[Path, ...]:
-    return bam.with_name(bam.name + ".bai"), bam.with_suffix(".bai"), bam.with_name(bam.name + ".csi")
-
-
 def load_vcf_index(vcf: Path, is_bcf: bool = False) -> BgzfIndex:
-    """The index beside a VCF.gz or BCF file. Raises InputError as `load_bam_index`.
+    """The index beside a VCF.gz or BCF file. Raises InputError if there is none or it is damaged.
 
     That of VCF.gz has the names of its contigs, that of BCF their numbers in its header.
     """

@@ -36,6 +36,7 @@ ALIGNMENT = 4096
 BLOCK = 1 << 20
 ALONE = 64  # blocks that one thread checks sooner than several
 MAX_BASES = (1 << 32) - 1  # of a reference
+MAX_CONTIG = (1 << 31) - 1  # bases, by SAM and BAM
 MAX_K = 31  # bases of a seed
 MIN_BUCKETS = 1 << 8
 DTYPES = {"packed": np.uint8, "bucket_starts": np.uint32, "tags": np.uint16, "positions": np.uint32}  # in this order
@@ -130,7 +131,7 @@ def find_fault(description: Any) -> str | None:
         rules = {
             "parameters": _are_whole((k, s, t)) and 0 < s < k <= MAX_K and 2 * t == k - s,
             "names": _are_words(names) and 0 < len(names) == len(set(names)) == len(lengths),
-            "lengths": _are_whole(lengths) and min(lengths) > 0 and bases <= MAX_BASES,
+            "lengths": _are_whole(lengths) and min(lengths) > 0 and max(lengths) <= MAX_CONTIG and bases <= MAX_BASES,
             "md5": _are_words(description["md5"]) and list(map(len, description["md5"])) == [32] * len(names),
             "source": source is None or (set(source) == {"size", "mtime_ns"} and _are_whole(source.values())),
             "sizes": list(sizes) == list(DTYPES) and _are_whole(sizes.values()) and min(sizes.values()) >= 0,

@@ -11,6 +11,7 @@ from readwarp.formats.common.compressed import decompress
 from readwarp.formats.common.source import reading
 
 BED, PICARD, REGIONS = "BED", "interval list", "list of regions"
+PLACE = re.compile("[0-9]{1,18}")
 COLUMN_NAMES = {("start", "end"), ("start", "stop"), ("chromstart", "chromend"), ("begin", "end"), ("from", "to")}
 
 
@@ -39,7 +40,7 @@ def read_intervals(path: Path) -> Iterator[Interval]:
             continue
         if kind == BED and tuple(field.strip().lower() for field in fields[1:3]) in COLUMN_NAMES:
             continue
-        if len(fields) < 3 or not all(field.isascii() and field.strip().isdigit() for field in fields[1:3]):
+        if len(fields) < 3 or not all(PLACE.fullmatch(field.strip()) for field in fields[1:3]):
             hint = " (columns are separated by tabs)" if "," in line and len(fields) < 3 else ""
             raise InputError(path, f"not contig, start and end{hint}", number)
         start, stop = int(fields[1]), int(fields[2])
@@ -60,7 +61,7 @@ def read_contigs(path: Path) -> Iterator[tuple[int, str, int]]:
     for number, line in enumerate(read_text(path).splitlines(), 1):
         if line.startswith("@SQ\t"):
             fields = dict(part.split(":", 1) for part in line.split("\t")[1:] if ":" in part)
-            if not ("SN" in fields and re.fullmatch("[0-9]+", fields.get("LN", ""))):
+            if not ("SN" in fields and PLACE.fullmatch(fields.get("LN", ""))):
                 raise InputError(path, "@SQ without SN or LN", number)
             yield number, fields["SN"], int(fields["LN"])
 

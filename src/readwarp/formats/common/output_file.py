@@ -39,7 +39,7 @@ class OutputFile:
             with held_back():
                 folder = self._make_folder()
                 self.remove = weakref.finalize(self, remove_folder, folder)  # at the end of the process at the latest
-            self.place = folder / "output"
+            self.place = folder.absolute() / "output"  # to samtools neither an option nor an address
 
     def _make_folder(self) -> Path:
         folder = private_folder(self.name)

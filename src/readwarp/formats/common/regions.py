@@ -80,7 +80,7 @@ def locate_region(region: Region, contigs: Contigs) -> Target:
         raise InputError(region if isinstance(region, str) else name, explain_absent(name or str(region), numbers))
     contig = numbers[name]
     if isinstance(region, str):
-        places = re.fullmatch(r"([0-9]+)(?:-([0-9]*))?", span.replace(",", ""))
+        places = re.fullmatch(r"([0-9]{1,18})(?:-([0-9]{0,18}))?", span.replace(",", ""))
         if not places:
             raise InputError(region, "a region is NAME, NAME:FROM or NAME:FROM-TO")
         start, stop = int(places[1]) - 1, min(int(places[2] or lengths[contig]), lengths[contig])

@@ -23,6 +23,7 @@ from readwarp.ragged import replace
 from readwarp.version import __version__
 from readwarp.wording import printable
 
+MAX_INTEGER = (1 << 31) - 1  # of VCF and BCF
 PlacedLine = tuple[int, bytes]  # 0-based position and VCF line of a call
 
 
@@ -168,7 +169,13 @@ def raw_texts(calls: Calls) -> list[str]:
     single = {name: column for name, column in calls.annotations.items() if column.dtype.kind != "O"}
     texts, depths = information_texts(replace(calls, annotations=single)), calls.depth.sum(axis=1).tolist()
     raw = zip(texts, calls.squares.tolist(), depths, strict=True)
-    return [f"{text};RAW_MQandDP={squares},{depth}".removeprefix(";") for text, squares, depth in raw]
+    return [f"{text};RAW_MQandDP={raw_text(squares, depth)}".removeprefix(";") for text, squares, depth in raw]
+
+
+def raw_text(squares: int, depth: int) -> str:
+    """RAW_MQandDP; where the sum is beyond an Integer of VCF, both in proportion: their quotient counts."""
+    beyond = -(-squares // MAX_INTEGER) or 1
+    return f"{squares // beyond},{depth // beyond}"
 
 
 def genotype_texts(calls: Calls, is_genomic: bool) -> list[str]:

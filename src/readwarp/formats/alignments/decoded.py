@@ -1,0 +1,62 @@
+"""The records of a region that were found, as AlignedReads."""
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from readwarp.batches import AlignedReads
+from readwarp.formats.alignments import decode_kernels as kernels
+from readwarp.formats.alignments.decode_kernels import Found, Wanted
+from readwarp.formats.alignments.layout import CONTIG, POSITION, values_at
+from readwarp.ragged import concatenate, empty, offsets_of, replace
+
+
+def decode(data: np.ndarray, found: Found) -> AlignedReads:
+    """The records that were found, of no region yet."""
+    known = found.samples >= 0
+    places = found.places[known]
+    reads = empty(
+        AlignedReads,
+        {},
+        contig=-1,
+        start=0,
+        stop=0,
+        sample=found.samples[known].astype(np.uint16),
+        cigar_offsets=offsets_of(found.operations[known]),
+        read_offsets=offsets_of(found.lengths[known]),
+        unassigned=values_at(data, found.places[~known] + POSITION, "<i4").astype(np.int64),
+    )
+    kernels.decode(data, places, reads)
+    return reads
+
+
+class Contigs(NamedTuple):
+    """Of records: numbers in the file's header."""
+
+    reads: Annotated[np.ndarray, "int32 [reads]"]
+    unassigned: Annotated[np.ndarray, "int32 [unassigned]"]
+
+
+def contigs_of(data: np.ndarray, found: Found, wanted: Wanted) -> Contigs:
+    known = found.samples >= 0
+    if wanted.lengths.size == 1:
+        return Contigs(*(np.full(np.count_nonzero(rows), wanted.contig, np.int32) for rows in (known, ~known)))
+    return Contigs(*(values_at(data, found.places[rows] + CONTIG, "<i4") for rows in (known, ~known)))
+
+
+def place_reads(reads: AlignedReads, by: np.ndarray, unassigned_by: np.ndarray) -> AlignedReads:
+    """The reads so many bases further along (int64 [reads], [unassigned])."""
+    return replace(
+        reads,
+        position=reads.position + by,
+        reference_stop=reads.reference_stop + by,
+        fragment_end=np.where(reads.fragment_end >= 0, reads.fragment_end + by, reads.fragment_end),
+        unassigned=reads.unassigned + unassigned_by,
+    )
+
+
+def join_parts(parts: list[AlignedReads], contig: int, start: int, stop: int) -> AlignedReads:
+    """The parts of a region, if there are any, as one."""
+    parts = parts or [decode(np.empty(0, np.uint8), empty(Found, {"reads": 0}))]
+    unassigned = np.concatenate([part.unassigned for part in parts])
+    return replace(concatenate(parts, "reads"), contig=contig, start=start, stop=stop, unassigned=unassigned)
