@@ -61,6 +61,15 @@ def test_headers(command, aligned, reference, refused, tmp_path):
     refused(path, command, *(() if command == "merge" else (reference,)), path)
 
 
+@pytest.mark.parametrize("line", [b"@HD\tVN:1.6\n", b"@RG\tSM:x\n", b"@PG\tPN:x\n"])
+def test_header_lines(line, aligned, reference, refused, tmp_path):
+    """Two @HD lines, and lines without an ID."""
+    path, bam = tmp_path / "x.bam", Bam.read(aligned / "sorted.bam")
+    bam.text += line
+    path.write_bytes(bgzf(bam.bytes()))
+    refused(path, "call", reference, path)
+
+
 def test_a_text_of_other_contigs(aligned, refused, tmp_path):
     path, bam = tmp_path / "x.bam", Bam.read(aligned / "part.bam")
     bam.contigs.reverse()

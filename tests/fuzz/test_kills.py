@@ -97,6 +97,7 @@ def test_kills(kind, commands, pytestconfig, tmp_path):
         if faults := try_kill(command, expected, own, at, numbers, is_slowed):
             how = f"{show(numbers)} after {at:.3f} of {expected.seconds:.3f} s{' (slowed)' if is_slowed else ''}"
             bad.append("\n    ".join([f"{own}: {kind} {command.name}: {how}", *faults]))
+            (tmp_path / "faults.txt").write_text("\n".join(bad))  # to be read while others are tried
         else:
             shutil.rmtree(own)
         if len(bad) == MOST:

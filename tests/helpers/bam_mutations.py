@@ -115,7 +115,15 @@ def mutate_header(chance: Mutator, bam: Bam) -> bytes:
         lines = bam.text.splitlines(keepends=True)
         place = chance.randrange(len(lines) + 1)
         strange = (b"\n", b"@\n", b"@SQ\tSN:one\tLN:6000\n", b"@RG\n", b"@RG\tID:\n", b"@PG\tID:a\tPP:a\n", b"x\n")
-        new = (*strange, b"@SQ\tSN:new\tLN:x\n", b"@CO\t\xff\0\n", b"@RG\tID:a\tSM:../x\n", *lines)
+        new = (
+            *strange,
+            b"@SQ\tSN:new\tLN:x\n",
+            b"@CO\t\xff\0\n",
+            b"@RG\tID:a\tSM:../x\n",
+            b"@RG\tSM:x\n",
+            b"@PG\tPN:x\n",
+            *lines,
+        )
         lines[place : place + chance.randrange(2)] = [chance.choice((b"", *new))]
         bam.text = b"".join(lines)
     elif how == "contigs" and bam.contigs:

@@ -6,8 +6,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,7 +67,18 @@ def start(command: Command, folder: Path, is_slowed: bool) -> "subprocess.Popen[
     (folder / "tmp").mkdir(exist_ok=True)
     arguments = [sys.executable, *program, *map(str, command.arguments), "-q"]
     quiet, pipe = subprocess.DEVNULL, subprocess.PIPE
-    return subprocess.Popen(arguments, cwd=folder, env=environment, stdin=quiet, stdout=quiet, stderr=pipe)
+    with restored_interrupt():
+        return subprocess.Popen(arguments, cwd=folder, env=environment, stdin=quiet, stdout=quiet, stderr=pipe)
+
+
+@contextmanager
+def restored_interrupt() -> Iterator[None]:
+    """Children get SIGINT as in a terminal, even if this process was started in the background of a script."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def undisturbed(command: Command, folder: Path, is_slowed: bool) -> Undisturbed:

@@ -72,6 +72,17 @@ def test_killed_while_files_get_their_names(killed_after, is_replaced, tmp_path,
     assert names(tmp_path) == {"o.bam", "o.bam.bai"}
 
 
+def test_no_index_without_its_file(tmp_path, monkeypatch):
+    """Its private file has vanished."""
+    path = tmp_path / "o.bam"
+    with pytest.raises(OSError, match="No such file"), locked(path):
+        file = made(path, "x")
+        file.place.unlink()
+        file.finish()
+    file.remove()
+    assert names(tmp_path) == set()
+
+
 def test_a_file_that_is_replaced_takes_its_indexes_with_it(tmp_path):
     """htslib would take the old .csi before the new .bai."""
     path = tmp_path / "o.bam"

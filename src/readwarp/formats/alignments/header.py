@@ -131,6 +131,8 @@ class BamHeader(NamedTuple):
         for line in text.split("\n"):
             if line and not LINE.fullmatch(line):
                 raise InputError(path, f"its header has a line that is not of SAM: {line[:80]!a}")
+        if not all(field(line, "ID") for kind in ("RG", "PG") for line in lines_of(text, kind)):
+            raise InputError(path, "its header has a read group or program without an ID")
         lines = [f"@SQ\tSN:{name}\tLN:{length}" for name, length in zip(names, lengths, strict=True)]
         stated = [f"@SQ\tSN:{field(line, 'SN')}\tLN:{field(line, 'LN')}" for line in lines_of(text, "SQ")]
         if not stated and lines:

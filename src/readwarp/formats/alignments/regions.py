@@ -135,9 +135,13 @@ class AlignedReader:
     def _header_from(self, text: str) -> pysam.AlignmentHeader:
         with _silence():
             try:
-                return pysam.AlignmentHeader.from_text(text)
+                header = pysam.AlignmentHeader.from_text(text)
+                groups = header.to_dict().get("RG", [])  # it is read now
             except ValueError as error:
-                raise InputError(self.path, "its header is not of SAM's form") from error
+                raise InputError(self.path, f"its header is not of SAM's form ({error})") from error
+        if not all("ID" in group for group in groups):
+            raise InputError(self.path, "its header has a read group without an ID")
+        return header
 
     def _check_encoding(self) -> None:
         """Raises InputError if the qualities of the first records show that they are not Phred+33."""

@@ -90,7 +90,12 @@ class OutputFile:
             path.unlink()
         if self.index:
             Path(f"{self.place}{self.index}").replace(indexes[self.index])
-        self.place.replace(self.name)
+        try:
+            self.place.replace(self.name)
+        except BaseException:
+            if self.index:
+                indexes[self.index].unlink()
+            raise
 
 
 class ByteWriter:
