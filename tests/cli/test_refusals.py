@@ -70,7 +70,7 @@ def test_no_seed_of_no_bases(reference, refused):
 
 def test_call_says_what_it_is_not(reference, mates, refused):
     said = refused(3, "call", reference, mates[0], "--device", "cpu")
-    assert said == f"{mates[0]}: is neither BAM nor CRAM, or names no contig"
+    assert said == f"{mates[0]}: is neither BAM nor CRAM (SAM comes through stdin: `-`)"
 
 
 def test_pairwise_reads_sequences_only(reference, write, refused):

@@ -1,6 +1,7 @@
 """run: from reads to alignments, variants and a summary."""
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -121,9 +122,10 @@ def test_run_leaves_nothing_after_bad_input(reference, tmp_path, capsys):
 
 
 def test_run_takes_one_sample(reference, sample, tmp_path, capsys):
+    again = [shutil.copy(path, tmp_path / f"again_{mate}.fq") for mate, path in enumerate(sample, 1)]
     groups = [r"@RG\tID:a\tSM:s", r"@RG\tID:b\tSM:t"]
     options = [word for group in groups for word in ("-R", group)]
-    assert run_main(["run", reference, *sample, *sample, *options, "-o", tmp_path / "out"]) == 2
+    assert run_main(["run", reference, *sample, *again, *options, "-o", tmp_path / "out"]) == 2
     assert "these are of s, t (are they one? give --sample NAME)" in capsys.readouterr().err
 
 

@@ -56,6 +56,7 @@ class CommandReporter(Reporter):
         level = logging.WARNING if options.quiet else logging.DEBUG if options.verbose else logging.INFO
         logger.setLevel(min(level, logging.INFO))
         logger.propagate = False
+        logger.addFilter(_in_one_line)
         self._add(_Stderr(), "readwarp: %(message)s").setLevel(level)
         if options.log:
             try:
@@ -75,7 +76,7 @@ class CommandReporter(Reporter):
             handler.close()
 
     def _add(self, handler: logging.Handler, pattern: str) -> logging.Handler:
-        handler.setFormatter(_OneLine(pattern))
+        handler.setFormatter(logging.Formatter(pattern))
         logger.addHandler(handler)
         self._handlers.append(handler)
         return handler
@@ -138,11 +139,10 @@ def run_job(
         return result
 
 
-class _OneLine(logging.Formatter):
-    """No name in a message can end the line or steer the terminal."""
-
-    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
-        return printable(super().formatMessage(record))
+def _in_one_line(record: logging.LogRecord) -> bool:
+    """A filter that no record fails: after it, no name in a message can end the line or steer the terminal."""
+    record.msg, record.args = printable(record.getMessage()), ()
+    return True
 
 
 class _LogFile(logging.FileHandler):

@@ -19,6 +19,7 @@ ORDER = {
     "coordinate": "SO:coordinate",
     "name": "SO:queryname\tSS:queryname:natural",
 }
+MAGIC = b"BAM\x01"
 NAME = re.compile(rb"[!-~]+")  # of a contig
 LINE = re.compile(r"@CO\t.*|@CO|@[A-Za-z]{2}(\t[A-Za-z][A-Za-z0-9]:[^\t]*)+")
 
@@ -102,7 +103,7 @@ def merge_lines(lines: Iterable[str]) -> list[str]:
 def binary_header(text: str) -> bytes:
     """The header of a BAM file, from SAM header text."""
     encoded, contigs = text.encode(), lines_of(text, "SQ")
-    parts = [struct.pack("<4si", b"BAM\x01", len(encoded)), encoded, struct.pack("<i", len(contigs))]
+    parts = [struct.pack("<4si", MAGIC, len(encoded)), encoded, struct.pack("<i", len(contigs))]
     for line in contigs:
         name = (field(line, "SN") or "").encode() + b"\0"
         parts.append(struct.pack(f"<i{len(name)}si", len(name), name, int(field(line, "LN") or 0)))
@@ -144,8 +145,10 @@ class BamHeader(NamedTuple):
 
 def parse_header(data: bytes, path: object) -> tuple[int, BamHeader] | None:
     """Size of BAM's header, and what it says; None if `data` end within it. Raises InputError."""
+    if data[:4] != MAGIC[: len(data)]:
+        raise InputError(path, "is neither BAM nor CRAM")
     try:
-        magic, size = struct.unpack_from("<4sI", data)
+        (size,) = struct.unpack_from("<I", data, 4)
         place = 8 + size
         (count,), place = struct.unpack_from("<I", data, place), place + 4
         contigs = []
@@ -155,8 +158,6 @@ def parse_header(data: bytes, path: object) -> tuple[int, BamHeader] | None:
             place += 8 + size
     except struct.error:
         return None
-    if magic != b"BAM\x01":
-        raise InputError(path, "is not BAM")
     return place, BamHeader.of(data[8 : 8 + struct.unpack_from("<I", data, 4)[0]], contigs, path)
 
 
