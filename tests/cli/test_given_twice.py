@@ -2,6 +2,7 @@
 
 import gzip
 import os
+from pathlib import Path
 
 import pytest
 
@@ -46,6 +47,16 @@ def test_an_output_that_is_an_input_by_a_link(reference, mates, tmp_path, refuse
     path = tmp_path / "o.sam"
     os.link(mates[0], path)
     assert refused(2, "align", reference, *mates, "-o", path, "-f") == f"{path}: is an input too ({mates[0]})"
+
+
+@pytest.mark.parametrize(
+    "command", [["call", "@{}"], ["genotype", "@{}"], ["genotype", "--list", "{}"], ["call", "s.bam", "-L", "{}"]]
+)
+def test_an_output_that_is_a_list(command, reference, write, refused):
+    path = write("l.vcf", "one\t1\t2\n")
+    words = [word.format(path) for word in command]
+    assert refused(2, words[0], reference, *words[1:], "-o", path, "-f") == f"{path}: is an input too"
+    assert Path(path).read_text() == "one\t1\t2\n"
 
 
 @pytest.mark.parametrize("option", ["--log", "--metrics"])

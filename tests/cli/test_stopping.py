@@ -133,13 +133,12 @@ def is_reading(process) -> bool:
     return False
 
 
-LOST = """
+SCRIPT = """
 import ctypes, signal, sys, time
 from readwarp.cli import doctor, main
 
 def command(options):
-    ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.{number}))()  # as LLVM calls while a kernel is compiled
-    {after}
+    {body}
 
 doctor.run = command
 sys.argv = ["readwarp", "doctor"]
@@ -148,9 +147,18 @@ sys.exit(main())
 
 
 @pytest.mark.parametrize(("number", "code", "line"), [("SIGINT", 130, "interrupted"), ("SIGTERM", 143, "terminated")])
-@pytest.mark.parametrize("after", [f"time.sleep({DEADLINE})", "raise RuntimeError('no compiled object yet')"])
-def test_a_signal_in_a_callback_of_a_library(number, code, line, after):
-    """The library drops the exception. The command stops all the same, and says why."""
-    script = LOST.format(number=number, after=after)
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=DEADLINE / 2)
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"ctypes.CFUNCTYPE(None)(lambda: STOP)(); time.sleep({DEADLINE})",  # as LLVM calls while a kernel is compiled
+        "ctypes.CFUNCTYPE(None)(lambda: STOP)(); raise RuntimeError('no compiled object yet')",
+        "exec('STOP')",  # as of a dataclass that is imported
+    ],
+)
+def test_a_signal_that_others_make_their_own(number, code, line, body, tmp_path):
+    """A library drops the exception; Python would end by the signal. The command stops all the same, and says why."""
+    script = SCRIPT.format(body=body.replace("STOP", f"signal.raise_signal(signal.{number})"))
+    (tmp_path / "stopped.py").write_text(script)
+    command = [sys.executable, "-m", "stopped"]  # Python ends by a signal from `-m` only
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=DEADLINE / 2)
     assert (ended.returncode, ended.stderr) == (code, f"readwarp: error: {line}\n")

@@ -111,9 +111,11 @@ def test_wdl(tmp_path, surroundings, expected):
 @pytest.mark.xdist_group("plain")
 def test_wdl_with_a_name_for_the_shell(tmp_path, surroundings, expected):
     name, folder = "a'; touch hacked; $(touch hacked) `touch hacked`\"b", WORKFLOWS / "wdl"
-    run("readwarp", "index", DATA / "ref.fa", "-o", tmp_path / "ref.fa.rwx", cwd=tmp_path, env=surroundings)
+    reference, index = (tmp_path / f"-a'$(touch hacked).fa{ending}" for ending in ("", ".rwx"))
+    shutil.copy(DATA / "ref.fa", reference)
+    run("readwarp", "index", reference, "-o", index, cwd=tmp_path, env=surroundings)
     group = rf"@RG\tID:a\tSM:{name}"
-    given = {"fasta": DATA / "ref.fa", "index": tmp_path / "ref.fa.rwx", "reads": [DATA / "reads_1.fq.gz"]}
+    given = {"fasta": reference, "index": index, "reads": [DATA / "reads_1.fq.gz"]}
     text = json.dumps({**given, "read_group": group, "prefix": name}, default=str)
     (tmp_path / "inputs.json").write_text(text)
     bare = surroundings | {"MINIWDL__SCHEDULER__CONTAINER_BACKEND": "bare"}

@@ -14,8 +14,10 @@ task build_index {
   String name = basename(fasta)
   command <<<
     set -euo pipefail
-    ln -s '~{fasta}' '~{name}'
-    readwarp index '~{name}' --threads ~{cpu} --no-progress ~{options}
+    fasta=$(cat '~{write_lines([fasta])}') # names by files: the shell sees nothing but names in them
+    name=./${fasta##*/}
+    ln -s "$fasta" "$name"
+    readwarp index "$name" --threads ~{cpu} --no-progress ~{options}
   >>>
   output {
     File index = name + ".rwx"
@@ -48,16 +50,17 @@ task align {
     Int disk_gb = ceil(3 * size(reads, "GB") + size(fasta, "GB") + size(index, "GB")) + 20
     String image = "readwarp"
   }
-  String name = basename(fasta)
   Int planned_mb = memory_gb * 900
   command <<<
     set -euo pipefail
-    ln -s '~{fasta}' '~{name}'
-    ln -s '~{index}' '~{name}.rwx'
-    mapfile -t reads < '~{write_lines(reads)}' # names by files: the shell sees nothing but names in them
+    fasta=$(cat '~{write_lines([fasta])}')
+    name=./${fasta##*/}
+    ln -s "$fasta" "$name"
+    ln -s "$(cat '~{write_lines([index])}')" "$name.rwx"
+    mapfile -t reads < '~{write_lines(reads)}'
     read_group=$(cat '~{write_lines([read_group])}')
     prefix=$(cat '~{write_lines([prefix])}')
-    readwarp align '~{name}' "${reads[@]}" -R "$read_group" -o "$prefix.bam" \
+    readwarp align "$name" "${reads[@]}" -R "$read_group" -o "$prefix.bam" \
       --threads ~{cpu} --memory ~{planned_mb}M --no-progress ~{options}
   >>>
   output {
@@ -129,10 +132,12 @@ task call_variants {
   Int planned_mb = memory_gb * 900
   command <<<
     set -euo pipefail
-    ln -s '~{bam}' reads.bam
-    ln -s '~{bai}' reads.bam.bai
+    ln -s "$(cat '~{write_lines([bam])}')" reads.bam
+    ln -s "$(cat '~{write_lines([bai])}')" reads.bam.bai
+    fasta=$(cat '~{write_lines([fasta])}')
+    mapfile -t targets < '~{write_lines(select_all([targets]))}'
     prefix=$(cat '~{write_lines([prefix])}')
-    readwarp call '~{fasta}' reads.bam ~{"-L '" + targets + "'"} --ploidy ~{ploidy} -o "$prefix.vcf.gz" \
+    readwarp call "$fasta" reads.bam "${targets[@]/#/--targets=}" --ploidy ~{ploidy} -o "$prefix.vcf.gz" \
       --threads ~{cpu} --memory ~{planned_mb}M --no-progress ~{options}
   >>>
   output {
@@ -177,8 +182,10 @@ task genotype {
       ln -s "$tbi" "$count.g.vcf.gz.tbi"
       echo "$count.g.vcf.gz" >> gvcfs
     done
+    fasta=$(cat '~{write_lines([fasta])}')
+    mapfile -t targets < '~{write_lines(select_all([targets]))}'
     prefix=$(cat '~{write_lines([prefix])}')
-    readwarp genotype '~{fasta}' --list gvcfs ~{"-L '" + targets + "'"} --ploidy ~{ploidy} -o "$prefix.vcf.gz" \
+    readwarp genotype "$fasta" --list gvcfs "${targets[@]/#/--targets=}" --ploidy ~{ploidy} -o "$prefix.vcf.gz" \
       --threads ~{cpu} --memory ~{planned_mb}M --no-progress ~{options}
   >>>
   output {

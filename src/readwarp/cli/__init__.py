@@ -82,11 +82,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BaseException as error:
         if argv is None:
             stopping.ignore()
-        code = explain(stopping.cause_of(error), verbose=_is_verbose(arguments))
+        cause = stopping.cause_of(error)
+        code = explain(cause, verbose=_is_verbose(arguments))
         if argv is None:
             sys.unraisablehook = lambda _: None  # libraries complain when they are interrupted
             _let_go(error)
-            _exit_if_busy(code)
+            if isinstance(cause, tuple(stopping.ENDS)) or _is_busy():
+                _exit(code)
         return code
 
 
@@ -177,17 +179,22 @@ def _let_go(error: BaseException | None) -> None:
         error = error.with_traceback(None).__context__
 
 
-def _exit_if_busy(code: int) -> None:
-    """End the process without waiting for threads of ours that are in a kernel or blocked on a pipe.
+def _is_busy() -> bool:
+    """Whether threads of ours are in a kernel or blocked on a pipe: the process ends without waiting for them."""
+    return any(thread.name.startswith("readwarp") for thread in threading.enumerate())
 
-    The driver frees the memory that they use on a card.
+
+def _exit(code: int) -> NoReturn:
+    """End the process as it is. The driver frees the memory that threads use on a card.
+
+    `python -m` would end by SIGINT, whatever the exit code, where that has stopped an `exec()`, such as that of a
+    dataclass which is imported.
     """
-    if any(thread.name.startswith("readwarp") for thread in threading.enumerate()):
-        if "readwarp.device.freeing" in sys.modules:
-            sys.modules["readwarp.device.freeing"].keep()
-        sys.stderr.flush()
-        atexit._run_exitfuncs()  # temporary folders
-        os._exit(code)
+    if "readwarp.device.freeing" in sys.modules:
+        sys.modules["readwarp.device.freeing"].keep()
+    sys.stderr.flush()
+    atexit._run_exitfuncs()  # temporary folders
+    os._exit(code)
 
 
 def _is_verbose(arguments: Sequence[str]) -> bool:

@@ -53,6 +53,8 @@ class CommandReporter(Reporter):
         options = self.options
         for name in ("log", "metrics"):
             check_beside(name, options)
+        for name in ("output", "bam_output"):
+            check_replaced(name, options)
         level = logging.WARNING if options.quiet else logging.DEBUG if options.verbose else logging.INFO
         logger.setLevel(min(level, logging.INFO))
         logger.propagate = False
@@ -109,6 +111,17 @@ def check_beside(name: str, options: argparse.Namespace) -> None:
         if is_result or any(is_same(path, each) for each in (other, *beside)):
             known = f" ({other})" if other != path and not is_result else ""
             raise UsageError(f"--{name} {path}: the command itself reads or writes this file{known}")
+
+
+def check_replaced(name: str, options: argparse.Namespace) -> None:
+    """Raises UsageError for an output that is a list of inputs or of places: jobs know only what lists name."""
+    path = getattr(options, name, None)
+    if path is None or not path.is_file():
+        return
+    outputs = ("output", "bam_output", "log", "metrics", *TEXTS)
+    others = [value for key, value in vars(options).items() if key not in outputs]
+    if other := next((other for other in files_in(others) if is_same(path, other)), None):
+        raise UsageError(f"{path}: is an input too" + (f" ({other})" if other != path else ""))
 
 
 def files_in(value: object) -> Iterator[Path]:

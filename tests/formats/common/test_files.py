@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from readwarp.errors import InputError, UsageError
-from readwarp.formats.common.files import check_inputs, check_output
+from readwarp.formats.common.files import check_inputs, check_output, named_files
 
 
 def test_check_output(tmp_path):
@@ -42,3 +42,15 @@ def test_check_inputs(tmp_path):
         check_inputs([there, tmp_path / "no.fq"])
     with pytest.raises(InputError, match="is a directory"):
         check_inputs([tmp_path])
+
+
+@pytest.mark.parametrize("text", [b"a.bam\nb\0.bam\n", b"\xff.bam\n"])
+def test_lists_with_what_no_name_has(tmp_path, text):
+    (tmp_path / "l.txt").write_bytes(text)
+    with pytest.raises(InputError, match=r"l\.txt: is not a list of file names"):
+        list(named_files(f"@{tmp_path}/l.txt", "BAM or CRAM"))
+
+
+def test_lines_of_lists_end_as_in_a_shell(tmp_path):
+    (tmp_path / "l.txt").write_text("# two\na\u2028b.bam\r\n\n c.bam")
+    assert [*named_files(f"@{tmp_path}/l.txt", "BAM or CRAM")] == [Path("a\u2028b.bam"), Path("c.bam")]

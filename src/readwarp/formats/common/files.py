@@ -86,8 +86,10 @@ def named_files(name: object, kind: str) -> Iterator[Path]:
             text = file.read(MAX_LIST + 1)
         if len(text) > MAX_LIST:
             raise InputError(path, f"longer than {MAX_LIST >> 20} MiB: is not a list of file names (is it {kind}?)")
-        lines = [line.strip() for line in text.decode().splitlines()]
-    except UnicodeDecodeError:
+        if b"\0" in text:
+            raise ValueError("no name has a NUL")
+        lines = [line.strip() for line in text.decode().split("\n")]
+    except ValueError:  # or it is not UTF-8
         raise InputError(path, f"is not a list of file names (is it {kind}? then leave out the @)") from None
     except OSError as error:
         raise InputError(path, (error.strerror or "cannot be read").lower()) from None
