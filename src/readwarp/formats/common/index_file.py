@@ -9,7 +9,7 @@
 
 Whenever the file is opened, its description and its length are checked, and whenever an array is to be used, all of its
 blocks of 1 MiB, in threads: their checksums, and that kernels can index by what they hold, since kernels have no bounds
-checks. For a human genome that takes half a second of one core, less than 0.1 s of several.
+checks. That is 10 GB a second of one core: 0.7 s for a human genome, divided among all cores.
 """
 
 import hashlib
