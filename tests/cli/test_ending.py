@@ -32,6 +32,15 @@ def test_align(reference, mates, tmp_path, ended):
     assert ended(*shlex.split(step)[2:])[0] == f"wrote {path.with_suffix('.vcf.gz')} (and .tbi)"
 
 
+def test_names_that_look_like_options(reference, mates, tmp_path, ended, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for options, name in ((["--write-index"], "-s.vcf.gz"), ([], "-s.sorted.bam")):
+        _, step = ended("align", reference, *mates, "--output=-s.bam", *options, "-f")
+        words = shlex.split(step.removesuffix(" sorts it"))
+        assert "./-s.bam" in words
+        assert ended(*words[2:])[0].startswith(f"wrote {name} ")
+
+
 def test_align_without_sorting(reference, mates, tmp_path, ended):
     """The step that is named sorts."""
     path = tmp_path / "o.bam"

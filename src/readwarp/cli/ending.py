@@ -48,9 +48,9 @@ def _after_alignment(options: argparse.Namespace, path: Path, reference: object)
     )
     stem = _stem(path)
     if is_sorted and path.suffix in (".bam", ".cram"):
-        return _spell("readwarp", "call", reference, path, "-o", f"{stem}.vcf.gz")
+        return _spell("readwarp", "call", reference, path, "-o", Path(f"{stem}.vcf.gz"))
     if not is_sorted and path.suffix == ".bam" and options.sort != "name":
-        marked = f"{stem}.sorted.bam"
+        marked = Path(f"{stem}.sorted.bam")
         return _spell("readwarp", "merge", path, "-o", marked, "--mark-duplicates", "--write-index") + " sorts it"
     return ""
 
@@ -61,4 +61,5 @@ def _stem(path: Path) -> str:
 
 
 def _spell(*words: object) -> str:
-    return shlex.join(map(str, words))
+    """For a shell; no file is taken for an option."""
+    return shlex.join(f"./{word}" if isinstance(word, Path) and str(word)[0] == "-" else str(word) for word in words)
