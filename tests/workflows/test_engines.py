@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pysam
 import pytest
+import yaml
 
 from helpers.workflow_runs import ROOT
 
@@ -171,7 +172,6 @@ def test_nextflow_says_what_is_wrong(tmp_path, surroundings):
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: path.name)
 def test_modules_are_described(module):
     """meta.yml names the inputs and outputs of main.nf, in order, as nf-core's linter asks."""
-    yaml = pytest.importorskip("yaml")
     meta, text = yaml.safe_load((module / "meta.yml").read_text()), (module / "main.nf").read_text()
     assert meta["name"] == f"readwarp_{module.name}" and f"process READWARP_{module.name.upper()} " in text
     inputs, outputs = re.search(r"input:\n(.*?)\n\n    output:\n(.*?)\n\n", text, re.S).groups()
