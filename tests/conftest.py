@@ -22,7 +22,7 @@ def pytest_addoption(parser):
         help="compute capabilities of the emulated cards that the gpu tests run on, each in turn (without a GPU)",
     )
     parser.addoption("--fuzz-seed", type=int, help="of tests/fuzz, to repeat a run (default: a new one, printed)")
-    parser.addoption("--fuzz-cases", type=int, default=500, help="cases of each campaign of tests/fuzz (default 500)")
+    parser.addoption("--fuzz-cases", type=int, default=300, help="cases of each campaign of tests/fuzz (default 300)")
     parser.addoption("--kills", type=int, default=32, help="commands that tests/fuzz/test_kills.py stops (default 32)")
 
 
