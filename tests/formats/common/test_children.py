@@ -43,3 +43,18 @@ def test_a_child_ends_within_its_answer(monkeypatch):
             child.ask(Path("a.bcf"), do="read_bcf")
     finally:
         child.close()
+
+
+class Stopped:
+    def read(self, _):
+        raise KeyboardInterrupt
+
+
+def test_a_stop_while_the_child_answers(folder, child, monkeypatch):
+    """Else what is closed then would wait for an answer that perhaps never comes."""
+    with monkeypatch.context() as patch:
+        patch.setattr(child._process, "stdout", Stopped())
+        with pytest.raises(KeyboardInterrupt):
+            child.ask(Path("a.sam"), **OPENED, name="a.sam")
+    with pytest.raises(InputError):
+        child.ask(Path("a.sam"), do="close", file=0)

@@ -44,6 +44,9 @@ class Child:
                 data = process.stdout.read(size)
             except BrokenPipeError:
                 head = b""
+            except BaseException:  # a stop: the answer that still comes would be taken for that to the next request
+                process.kill()
+                raise
         if head[:1] != b"\0" or len(data) < size:  # it failed, or has ended before or within its answer
             raise InputError(path, reason)
         return data
