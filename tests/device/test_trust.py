@@ -1,5 +1,6 @@
 """From which folders machine code is loaded: every name on the way is ours, and nobody else can replace it."""
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -118,6 +119,16 @@ def test_a_list_of_users_is_seen(way, monkeypatch):
     forget_folders()
     monkeypatch.setattr(os, "listxattr", lambda path: [ACL])
     assert distrusted(way / "kernel") == way
+
+
+def test_file_systems_without_acls(way, monkeypatch):
+    def refuse(path):
+        raise OSError(errno.ENOTSUP, "Operation not supported", str(path))
+
+    monkeypatch.setattr(trust, "_is_private", lambda group, user: True)
+    monkeypatch.setattr(os, "listxattr", refuse)
+    way.chmod(0o775)
+    assert real_folder(way) == way
 
 
 def test_folders_are_made_for_us_alone(tmp_path):

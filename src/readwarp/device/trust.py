@@ -10,7 +10,7 @@ import os
 import pwd
 import shutil
 import stat
-from errno import EPERM
+from errno import ENOTSUP, EPERM
 from functools import cache
 from pathlib import Path
 
@@ -95,10 +95,19 @@ def _check(place: Path, found: os.stat_result, granted: int = 0) -> None:
     writers = found.st_mode & OTHERS & ~granted
     if writers and place.is_relative_to(PACKAGE):
         writers &= ~package.st_mode
-    if writers == stat.S_IWGRP and _is_private(found.st_gid, found.st_uid) and ACL not in os.listxattr(place):
+    if writers == stat.S_IWGRP and _is_private(found.st_gid, found.st_uid) and not _has_acl(place):
         return
     if writers:
         raise DistrustError(place, f"is open to others (mode {stat.S_IMODE(found.st_mode):o}; remedy: chmod go-w)")
+
+
+def _has_acl(place: Path) -> bool:
+    try:
+        return ACL in os.listxattr(place)
+    except OSError as error:
+        if error.errno != ENOTSUP:  # from file systems without such attributes
+            raise
+        return False
 
 
 @cache

@@ -122,6 +122,15 @@ def test_all_together(reference, files, tmp_path):
     assert information["DP"] == "96"
 
 
+def test_ambiguous_letters_of_the_reference_in_alt(tmp_path):
+    """As bcftools writes them."""
+    reference = write_fasta(tmp_path / "ref.fa", {"one": f"{SEQUENCE[:90]}R{SEQUENCE[91:]}"})
+    path, output = tmp_path / "a.g.vcf", tmp_path / "out.vcf"
+    path.write_text(text_of("bcftools", "a", "one 91 . R RTTTT 200 . INDEL;IDV=30;DP=30;MQ=60 GT:PL 1/1:230,90,0\n"))
+    genotype_cohort(reference, [path], output)
+    assert [row[1:5] for row in rows_of(output)] == [["91", ".", "N", "NTTTT"]]
+
+
 def test_phase_by_ps_or_by_pgt_and_pid(reference, tmp_path):
     body = BODIES["gatk"]
     older = body.replace("0|1:18", "0/1:18").replace(":PL:PS:SB", ":PL:SB").replace("1104:50:", "1104:")

@@ -81,6 +81,8 @@ def test_sound_records():
         changed({FLAG: 4}),  # unmapped, with a place and a CIGAR
         changed({CONTIG: -1, POSITION: -1, FLAG: 4, OPERATIONS: 0, MATE: -1, MATE_POSITION: -1}, cigar=b""),
         changed({MATE: -1, MATE_POSITION: -1}),
+        changed({CONTIG: -1, FLAG: 4, OPERATIONS: 0}, cigar=b""),  # POS without RNAME
+        changed({MATE: -1, MATE_POSITION: 5000}),
         changed({POSITION: 990}),
     ]
     assert find(*records) == (-1, "")

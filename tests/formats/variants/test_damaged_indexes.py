@@ -52,6 +52,14 @@ def read(files, tmp_path):
     return read
 
 
+@pytest.mark.parametrize("ending", ["tbi", "csi"])
+def test_a_file_without_lines(ending, tmp_path):
+    content = bgzf(b"".join(line for line in genomic("a", 3).splitlines(True) if line.startswith(b"#")))
+    (tmp_path / "a.vcf.gz").write_bytes(content)
+    (tmp_path / f"a.vcf.gz.{ending}").write_bytes(bgzf(index_of(tmp_path, content, ending)))
+    assert lines_of(tmp_path / "a.vcf.gz", REGIONS[0]) == []
+
+
 def find_linear(index):
     """Of a .tbi: places of the number of entries of each contig's linear index."""
     (contigs,), out = struct.unpack_from("<i", index, 4), []

@@ -30,6 +30,7 @@ LEFT_OUT = 126  # code of an allele that the line lists, but not the site
 OPEN = (NON_REF, "<*>")  # the last ALT of a line, which stands for any that it does not list
 MAX_GENOTYPES = 1000  # of a site
 ALLELE = re.compile(r"[ACGTN]+|[*.]|<[!-~]+>|[!-~]*[][][!-~]*|[ACGTN]+\.|\.[ACGTN]+")
+AMBIGUOUS = str.maketrans("RYSWKMBDHV", "N" * 10)
 SHOWN = 50  # letters of an allele in a message
 Spans = tuple[ndarray, ndarray]  # starts and stops, ascending, which do not touch
 Codes = tuple[int, ...]  # for each allele of a line, its number at the site, OTHER or LEFT_OUT
@@ -97,9 +98,12 @@ def records_of(file: int, lines: Lines, spans: Spans) -> list[Record]:
     out, rows = [], np.flatnonzero(lines.kind == VARIANT)
     for row in rows[lie_in(lines.begin[rows], spans)].tolist():
         _, _, _, reference, alternates, _, _, information, *_ = lines.fields(row)
+        stated = reference.decode(errors="replace").upper()
         spelled = alternates.decode(errors="replace").upper().split(",")
         is_open = spelled[-1] in OPEN
-        own = (reference.decode(errors="replace").upper(), tuple(spelled[: len(spelled) - is_open]))
+        if (plain := stated.translate(AMBIGUOUS)) != stated:  # bcftools repeats such letters of the reference in ALT
+            spelled = [allele.translate(AMBIGUOUS) if allele.isalpha() else allele for allele in spelled]
+        own = (plain, tuple(spelled[: len(spelled) - is_open]))
         out.append(Record(file, row, int(lines.begin[row]), *own, information.decode("ascii", "replace"), is_open))
     return out
 

@@ -12,6 +12,7 @@ from readwarp.errors import InputError
 from readwarp.formats.alignments.header import BamHeader, parse_header
 from readwarp.formats.common.bgzf import blocks_of
 from readwarp.formats.common.compressed import BROKEN
+from readwarp.formats.common.index import place_after
 
 CHUNK, FIRST_CHUNK = 1 << 18, 1 << 16  # compressed bytes read at a time; the first ones of a region are fewer
 
@@ -63,11 +64,11 @@ class BamFile:
         return os.fstat(self._file.fileno()).st_size
 
     def _read_header(self) -> tuple[BamHeader, int]:
-        whole = NOTHING
-        for piece in self.pieces(0):
-            whole = piece.following(whole)
-            if found := parse_header(whole.data, self.path):
-                return found[1], int(whole.offset_of(found[0]))
+        pieces, data = self.pieces(0), b""
+        while more := _next_bytes(pieces, len(data)):  # as many again, so that a long header takes few attempts
+            data += more
+            if found := parse_header(data, self.path):
+                return found[1], place_after(self._file, found[0])
         raise InputError(self.path, "truncated: ends within its header")
 
     def pieces(self, offset: int) -> Iterator[Piece]:
@@ -87,3 +88,14 @@ class BamFile:
             begins = np.cumsum(sizes) - sizes - skip
             yield Piece(data[skip:], begins, place + np.array(places[:-1]))
             place, skip, chunk = place + places[-1], 0, min(2 * chunk, CHUNK)
+
+
+def _next_bytes(pieces: Iterator[Piece], size: int) -> bytes:
+    """More than so many bytes; fewer at the end of the file."""
+    parts, got = list[bytes](), 0
+    for piece in pieces:
+        parts.append(piece.data)
+        got += len(piece.data)
+        if got > size:
+            break
+    return b"".join(parts)

@@ -111,10 +111,13 @@ def reason_of(data, at, stop):
 
 @scalar
 def reason_of_place(data, at, lengths):
-    """Whether a record and its mate lie on contigs of the header; an aligned one has a CIGAR and ends there too."""
+    """Whether a record and its mate lie on contigs of the header; an aligned one has a CIGAR and ends there too.
+
+    Without a contig, a position means nothing, but some programs write one.
+    """
     for contig, position in ((CONTIG, POSITION), (MATE_CONTIG, MATE_POSITION)):
         number, start = int32_at(data, at + contig), int32_at(data, at + position)
-        if number < -1 or number >= lengths.size or start < -1 or start >= (lengths[number] if number >= 0 else 0):
+        if number < -1 or number >= lengths.size or start < -1 or (number >= 0 and start >= lengths[number]):
             return PLACE
     if uint16_at(data, at + FLAG) & UNMAPPED == 0:
         number = int32_at(data, at + CONTIG)

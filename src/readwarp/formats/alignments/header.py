@@ -20,6 +20,9 @@ ORDER = {
     "name": "SO:queryname\tSS:queryname:natural",
 }
 MAGIC = b"BAM\x01"
+MAX_HEADER = 1 << 28  # bytes: what says that it is longer is damaged
+TOO_LONG = "damaged: its header says that it has more than 256 MiB"
+NAMELESS = "damaged: its header has a contig without a proper name and length"
 NAME = re.compile(rb"[!-~]+")  # of a contig
 LINE = re.compile(r"@CO\t.*|@CO|@[A-Za-z]{2}(\t[A-Za-z][A-Za-z0-9]:[^\t]*)+")
 
@@ -126,7 +129,7 @@ class BamHeader(NamedTuple):
         except UnicodeDecodeError as error:
             raise InputError(path, "damaged: its header is not text") from error
         if not all(name[-1:] == b"\0" and NAME.fullmatch(name[:-1]) and length >= 0 for name, length in contigs):
-            raise InputError(path, "damaged: its header has a contig without a proper name and length")
+            raise InputError(path, NAMELESS)
         if len(set(names)) < len(names):
             raise InputError(path, "its header names a contig twice")
         for line in text.split("\n"):
@@ -147,24 +150,30 @@ def parse_header(data: bytes, path: object) -> tuple[int, BamHeader] | None:
     """Size of BAM's header, and what it says; None if `data` end within it. Raises InputError."""
     if data[:4] != MAGIC[: len(data)]:
         raise InputError(path, "is neither BAM nor CRAM")
+    place, contigs = 8, list[tuple[bytes, int]]()
     try:
-        (size,) = struct.unpack_from("<I", data, 4)
-        place = 8 + size
-        (count,), place = struct.unpack_from("<I", data, place), place + 4
-        contigs = []
+        (text,) = struct.unpack_from("<I", data, 4)
+        place += text + 4
+        (count,) = struct.unpack_from("<I", data, place - 4)
         for _ in range(count):
             (size,) = struct.unpack_from("<I", data, place)
-            contigs.append((data[place + 4 : place + 4 + size], struct.unpack_from("<i", data, place + 4 + size)[0]))
+            if size < 2:
+                raise InputError(path, NAMELESS)
             place += 8 + size
+            contigs.append((data[place - 4 - size : place - 4], struct.unpack_from("<i", data, place - 4)[0]))
     except struct.error:
+        if place > MAX_HEADER:
+            raise InputError(path, TOO_LONG) from None
         return None
-    return place, BamHeader.of(data[8 : 8 + struct.unpack_from("<I", data, 4)[0]], contigs, path)
+    return place, BamHeader.of(data[8 : 8 + text], contigs, path)
 
 
 def read_binary_header(read_into: Callable[[ndarray], int], path: object) -> BamHeader:
     """Read BAM's header; `read_into` fills a buffer, or as much of it as the file has. Raises InputError."""
 
     def read(size: int) -> bytes:
+        if size > MAX_HEADER:
+            raise InputError(path, TOO_LONG)
         data = np.empty(size, np.uint8)
         if read_into(data) < size:
             raise InputError(path, "truncated: ends within its header")
@@ -173,7 +182,12 @@ def read_binary_header(read_into: Callable[[ndarray], int], path: object) -> Bam
     def number() -> int:
         return int.from_bytes(read(4), "little")
 
+    def name() -> bytes:
+        if (size := number()) < 2:
+            raise InputError(path, NAMELESS)
+        return read(size)
+
     read(4)
     text = read(number())
-    contigs = [(read(number()), int.from_bytes(read(4), "little", signed=True)) for _ in range(number())]
+    contigs = [(name(), int.from_bytes(read(4), "little", signed=True)) for _ in range(number())]
     return BamHeader.of(text, contigs, path)

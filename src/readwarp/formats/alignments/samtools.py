@@ -18,7 +18,8 @@ from readwarp.scratch import ScratchFolder
 
 def command_of(folder: object, tool: str, *arguments: str) -> list[str]:
     """The command line that runs samtools or bcftools in a folder, until this process ends."""
-    return [sys.executable, "-m", "readwarp.formats.common.tool", str(os.getpid()), str(folder), tool, *arguments]
+    program = [sys.executable, "-P", "-m", "readwarp.formats.common.tool"]  # -P: imports nothing from where it runs
+    return [*program, str(os.getpid()), str(folder), tool, *arguments]
 
 
 class Child(subprocess.Popen[bytes]):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from readwarp.errors import InputError
 
-CHILD = (sys.executable, "-m", "readwarp.formats.common.htslib_child")
+CHILD = (sys.executable, "-P", "-m", "readwarp.formats.common.htslib_child")
 
 
 class Child:
@@ -40,10 +40,14 @@ class Child:
                 process.stdin.write(json.dumps(request).encode() + b"\n")
                 process.stdin.flush()
                 head = process.stdout.read(9)
-                data = process.stdout.read(int.from_bytes(head[1:], "little"))
+                size = int.from_bytes(head[1:], "little")
+                data = process.stdout.read(size)
             except BrokenPipeError:
-                head = data = b""
-        if head[:1] != b"\0":
+                head = b""
+            except BaseException:  # a stop: the answer that still comes would be taken for that to the next request
+                process.kill()
+                raise
+        if head[:1] != b"\0" or len(data) < size:  # it failed, or has ended before or within its answer
             raise InputError(path, reason)
         return data
 

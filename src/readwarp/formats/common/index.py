@@ -265,8 +265,9 @@ def _are_one(file: BinaryIO, end: int, begin: int) -> bool:
 def place_after(file: BinaryIO, size: int) -> int:
     """Virtual offset after so many bytes of data of a BGZF file, at the beginning of a block rather than at an end."""
     place = 0
-    while True:
+    while size:
         length, data = block_at(file, place)
         if not length or size < data:
-            return place << 16 | size
+            break
         place, size = place + length, size - data
+    return place << 16 | size
