@@ -57,11 +57,7 @@ class ReadBatch(NamedTuple):
 
 
 class SeedHits(NamedTuple):
-    """Exact seed matches of each read.
-
-    An anchor is one uint64, so that a plain sort orders it by strand, reference and query:
-    bit 63 strand, bits 16-62 reference start, bits 0-15 query start.
-    """
+    """Exact seed matches of each read, as `align.anchors` packs them."""
 
     anchors: Annotated[ndarray, "uint64 [anchors]"]
     anchor_offsets: Annotated[ndarray, "int64 [reads + 1] of anchors"]

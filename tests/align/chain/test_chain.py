@@ -18,7 +18,7 @@ Anchor = tuple[int, int, int]  # strand, reference, query
 
 
 def hits_of(reads: list[list[Anchor]]) -> SeedHits:
-    anchors = [s << 63 | r << 16 | q for read in reads for s, r, q in sorted(read)]
+    anchors = [s << 63 | r << 24 | q for read in reads for s, r, q in sorted(read)]
     offsets = np.concatenate([[0], np.cumsum([len(read) for read in reads])]).astype(np.int64)
     numbers = np.arange(len(reads), dtype=np.int32)
     return SeedHits(np.array(anchors, np.uint64), offsets, numbers, (numbers % 2).astype(np.uint8))

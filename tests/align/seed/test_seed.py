@@ -40,7 +40,7 @@ def anchors_of(hits: SeedHits, read: int) -> list[tuple[int, int, int]]:
     """(strand, reference, query) of a read's anchors."""
     mine = hits.anchors[hits.anchor_offsets[read] : hits.anchor_offsets[read + 1]]
     assert np.array_equal(mine, np.sort(mine))
-    return [(int(a) >> 63, (int(a) >> 16) & ((1 << 47) - 1), int(a) & 0xFFFF) for a in mine]
+    return [(int(a) >> 63, (int(a) >> 24) & ((1 << 39) - 1), int(a) & 0xFFFFFF) for a in mine]
 
 
 @cache

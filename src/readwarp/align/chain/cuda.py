@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from readwarp.align.anchors import query_of, reference_of, strand_of
 from readwarp.align.chain.scalar import (
     CLUSTER_CHAINS,
     COLUMN_TYPES,
@@ -26,9 +27,6 @@ from readwarp.align.chain.scalar import (
     insert,
     limits_of,
     link,
-    query_of,
-    reference_of,
-    strand_of,
     trace_back,
 )
 from readwarp.align.places import contig_of

@@ -5,6 +5,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.align.anchors import query_of, reference_of, strand_of
 from readwarp.align.places import share_half
 from readwarp.config import ChainParameters, SeedParameters
 from readwarp.device.jit import scalar
@@ -34,21 +35,6 @@ class Links(NamedTuple):
 
 def limits_of(seed: SeedParameters, parameters: ChainParameters) -> Limits:
     return Limits(seed.k, parameters.max_gap, parameters.max_chains, round(1024 * parameters.drop))
-
-
-@scalar
-def strand_of(anchor):
-    return np.int64(anchor >> np.uint64(63))
-
-
-@scalar
-def reference_of(anchor):
-    return np.int64((anchor >> np.uint64(16)) & np.uint64((1 << 47) - 1))
-
-
-@scalar
-def query_of(anchor):
-    return np.int64(anchor & np.uint64(0xFFFF))
 
 
 @scalar

@@ -5,10 +5,10 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.align.anchors import anchor_of
 from readwarp.align.seed.scalar import (
     UNFILTERED,
     WINDOWS,
-    anchor_of,
     entries_of,
     is_supported,
     limits_of,

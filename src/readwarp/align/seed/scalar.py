@@ -5,6 +5,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.align.anchors import QUERY_BITS
 from readwarp.config import SeedParameters
 from readwarp.device.jit import scalar
 
@@ -41,14 +42,6 @@ def limits_of(parameters: SeedParameters) -> Limits:
 
 
 @scalar
-def anchor_of(position, entry_strand, query, seed_strand, length, k):
-    """The anchor made of an index entry (position and strand of its k-mer) and a syncmer of the read at `query`."""
-    strand = np.uint64(entry_strand ^ seed_strand)
-    on_strand = np.uint64(query if strand == 0 else length - k - query)
-    return strand << np.uint64(63) | np.uint64(position) << np.uint64(16) | on_strand
-
-
-@scalar
 def next_cap(cap, anchors, left_out, seeds, limits):
     """The next cap to try: seeds of a read with more places are left out. `cap` itself when it is right.
 
@@ -68,8 +61,8 @@ def next_cap(cap, anchors, left_out, seeds, limits):
 @scalar
 def window_of(anchor, half):
     """The counter of an anchor's place. The windows of half 1 are shifted by half a window."""
-    query = anchor & np.uint64(0xFFFF)
-    diagonal = (anchor >> np.uint64(16)) - query + np.uint64(half << (WINDOW_BITS - 1))
+    query = anchor & np.uint64((1 << QUERY_BITS) - 1)
+    diagonal = (anchor >> np.uint64(QUERY_BITS)) - query + np.uint64(half << (WINDOW_BITS - 1))
     place = (diagonal >> np.uint64(WINDOW_BITS)) * np.uint64(0x9E3779B97F4A7C15)
     return np.int64(place >> np.uint64(54)) + half * WINDOWS
 
