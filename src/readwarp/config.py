@@ -58,6 +58,16 @@ class SeedParameters:
 
 
 @dataclass(frozen=True, slots=True)
+class LongSeedParameters:
+    """Which syncmers of a long read are looked up, and which are used. Sizes in bases."""
+
+    sampling_bits: int = 2  # a quarter of the syncmers
+    max_hits: int = 50  # more frequent seeds are used only ...
+    stretch: int = 512  # ... where a stretch of the read has none that is less frequent; ...
+    rescue_hits: int = 1024  # ... and then up to this
+
+
+@dataclass(frozen=True, slots=True)
 class ChainParameters:
     max_gap: int = 100  # difference of the diagonals of neighbouring anchors
     max_chains: int = 64  # per read

@@ -1,0 +1,88 @@
+"""Seeds of long reads on the CPU: sketched piece by piece, looked up with those of the whole batch."""
+
+import numpy as np
+
+from readwarp.align.anchors import anchor_of
+from readwarp.align.seed.cpu import Seeds, look_up
+from readwarp.align.seed.scalar import entries_of
+from readwarp.batches import ReadBatch, SeedHits
+from readwarp.config import LongSeedParameters
+from readwarp.device.jit import kernel
+from readwarp.index import Index
+from readwarp.index.syncmers import Scratch, Shape, Syncmers, max_syncmers, sketch
+from readwarp.ragged import empty, replace
+
+PIECE = 1 << 14  # bases that are sketched at once
+
+
+def find_seeds(reads: ReadBatch, index: Index, parameters: LongSeedParameters) -> SeedHits:
+    n, p, entries = len(reads), index.parameters, entries_of(index)
+    lengths = np.diff(reads.read_offsets)
+    pieces = -(-lengths // PIECE)
+    room = int(max_syncmers(lengths, p.k, p.t).sum() + pieces.sum()) + 1  # each piece may round up
+    seeds = empty(Seeds, {"reads": n, "seeds": room})
+    seeds.offsets[0] = 0
+    hits = SeedHits(np.empty(0, np.uint64), np.zeros(n + 1, np.int64), np.zeros(n, np.int32), np.zeros(n, np.uint8))
+    scratch, mask = empty(Scratch, {"bases": PIECE + p.k}), np.uint64((1 << parameters.sampling_bits) - 1)
+    sketch_reads(reads, Shape.of(p), mask, scratch, seeds)
+    look_up(seeds, entries)
+    choose(reads.read_offsets, seeds, (parameters.max_hits, parameters.rescue_hits, parameters.stretch), hits)
+    hits = replace(hits, anchors=np.empty(hits.anchor_offsets[-1], np.uint64))
+    emit(reads.read_offsets, seeds, entries, p.k, hits)
+    for first, last in zip(hits.anchor_offsets[:-1].tolist(), hits.anchor_offsets[1:].tolist(), strict=True):
+        hits.anchors[first:last].sort()
+    return hits
+
+
+@kernel
+def sketch_reads(reads, shape, mask, scratch, seeds):
+    """The syncmers of each read whose hashes have none of the bits of `mask` -> seeds."""
+    bases, read_offsets = reads.bases, reads.read_offsets
+    offsets, hashes, query, strand = seeds.offsets, seeds.hashes, seeds.query, seeds.strand
+    row, k, out = np.int64(0), shape.k, Syncmers(seeds.hashes, seeds.query, seeds.strand)
+    for read in range(read_offsets.size - 1):
+        start, stop = read_offsets[read], read_offsets[read + 1]
+        for begin in range(start, stop, PIECE):  # a k-mer is of the piece that it begins in
+            last = sketch(bases, begin, min(begin + PIECE + k - 1, stop), shape, scratch, out, row)
+            for i in range(row, last):
+                if hashes[i] & mask == 0:
+                    hashes[row], query[row], strand[row] = hashes[i], query[i] + begin - start, strand[i]
+                    row += 1
+        offsets[read + 1] = row
+
+
+@kernel
+def choose(read_offsets, seeds, limits, hits):
+    """The seeds that are used keep their `entries`, the others get 0; the number of anchors of each read -> hits."""
+    offsets, queries, counts = seeds.offsets, seeds.query, seeds.entries
+    anchor_offsets, repetitive, (max_hits, rescue_hits, stretch) = hits.anchor_offsets, hits.repetitive, limits
+    for read in range(read_offsets.size - 1):
+        row, last, anchors = offsets[read], offsets[read + 1], np.int64(0)
+        while row < last:
+            stop, rarest, frequent = row, row, True
+            while stop < last and queries[stop] // stretch == queries[row] // stretch:
+                if counts[stop] > 0:
+                    frequent &= counts[stop] > max_hits
+                    if counts[rarest] == 0 or counts[stop] < counts[rarest]:
+                        rarest = stop
+                stop += 1
+            for i in range(row, stop):
+                if counts[i] > max_hits and not (frequent and i == rarest and counts[i] <= rescue_hits):
+                    counts[i] = 0
+                    repetitive[read] += 1
+                anchors += counts[i]
+            row = stop
+        anchor_offsets[read + 1] = anchor_offsets[read] + anchors
+
+
+@kernel
+def emit(read_offsets, seeds, entries, k, hits):
+    """Anchors of the seeds that are used -> hits, not sorted."""
+    offsets, _, queries, strands, firsts, counts = seeds
+    (_, tags, positions, _), anchors, row = entries, hits.anchors, 0
+    for read in range(read_offsets.size - 1):
+        length = read_offsets[read + 1] - read_offsets[read]
+        for i in range(offsets[read], offsets[read + 1]):
+            for entry in range(firsts[i], np.int64(firsts[i]) + counts[i]):
+                anchors[row] = anchor_of(positions[entry], tags[entry] & 1, queries[i], strands[i], length, k)
+                row += 1
