@@ -79,6 +79,15 @@ class Chains(NamedTuple):
     status: Annotated[ndarray, "uint8 [reads]"]  # Status
 
 
+class LongChains(NamedTuple):
+    """Collinear chains of each long read, best first (score, then first anchor), with their anchors in order."""
+
+    chain_offsets: Annotated[ndarray, "int64 [reads + 1] of chains"]
+    anchor_offsets: Annotated[ndarray, "int64 [chains + 1] of anchors"]
+    anchors: Annotated[ndarray, "uint64 [anchors]"]  # of `align.anchors`
+    score: Annotated[ndarray, "int32 [chains]"]  # read bases covered by anchors less gap cost
+
+
 class Candidates(NamedTuple):
     """Windows of the reference in which to extend reads, grouped by read. A window lies within one contig."""
 

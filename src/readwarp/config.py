@@ -68,6 +68,14 @@ class LongSeedParameters:
 
 
 @dataclass(frozen=True, slots=True)
+class LongChainParameters:
+    max_gap: int = 500  # difference of the diagonals of neighbouring anchors
+    max_step: int = 5000  # reference bases between neighbouring anchors
+    min_score: int = 40
+    min_anchors: int = 3
+
+
+@dataclass(frozen=True, slots=True)
 class ChainParameters:
     max_gap: int = 100  # difference of the diagonals of neighbouring anchors
     max_chains: int = 64  # per read

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from helpers.seeding import entries, random_letters, read_batch, reverse_complement, syncmers, write_fasta
 from readwarp import Index
-from readwarp.align.long_seed import cpu
-from readwarp.align.long_seed.cpu import find_seeds
+from readwarp.align.long.seed import cpu
+from readwarp.align.long.seed.cpu import find_seeds
 from readwarp.config import LongSeedParameters, SeedParameters
 
 RNG = random.Random(8)

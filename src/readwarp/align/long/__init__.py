@@ -1,0 +1,1 @@
+"""Long reads to records: seed/ chain/, with the index and the batches of short reads."""

@@ -1,0 +1,127 @@
+"""Chains of long reads compared with plain Python and with geometry worked out by hand."""
+
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from readwarp.align.long.chain.cpu import chain_hits
+from readwarp.batches import LongChains, SeedHits
+from readwarp.config import LongChainParameters
+
+K, LOOKBACK = 20, 64
+CONTIGS = np.array([0, 30_000, 200_000, 5_000_000_000], np.int64)
+Anchor = tuple[int, int, int]  # strand, reference, query
+
+
+def hits_of(reads: list[list[Anchor]]) -> SeedHits:
+    anchors = [s << 63 | r << 24 | q for read in reads for s, r, q in sorted(read)]
+    offsets = np.concatenate([[0], np.cumsum([len(read) for read in reads])]).astype(np.int64)
+    return SeedHits(
+        np.array(anchors, np.uint64), offsets, np.zeros(len(reads), np.int32), np.zeros(len(reads), np.uint8)
+    )
+
+
+def chained(*reads: list[Anchor], **parameters) -> list[list[tuple[int, list[Anchor]]]]:
+    """(score, anchors) of the chains of each read."""
+    return rows_of(chain_hits(hits_of(list(reads)), CONTIGS, K, LongChainParameters(**parameters)))
+
+
+def rows_of(chains: LongChains) -> list[list[tuple[int, list[Anchor]]]]:
+    def anchors(chain: int) -> list[Anchor]:
+        mine = chains.anchors[chains.anchor_offsets[chain] : chains.anchor_offsets[chain + 1]].tolist()
+        return [(a >> 63, (a >> 24) & ((1 << 39) - 1), a & 0xFFFFFF) for a in mine]
+
+    offsets = chains.chain_offsets.tolist()
+    return [
+        [(int(chains.score[chain]), anchors(chain)) for chain in range(first, last)]
+        for first, last in pairwise(offsets)
+    ]
+
+
+def place(reference: int, queries, strand: int = 0) -> list[Anchor]:
+    """Anchors on one diagonal of a read that starts at `reference`."""
+    return [(strand, reference + q, q) for q in queries]
+
+
+def expected(anchors: list[Anchor], p: LongChainParameters) -> list[tuple[int, list[Anchor]]]:
+    anchors, best, parents = sorted(anchors), [], []
+    contigs = [int(np.searchsorted(CONTIGS, r, side="right")) for _, r, _ in anchors]
+    borders = [
+        i == 0
+        or anchors[i][0] != anchors[i - 1][0]
+        or contigs[i] != contigs[i - 1]
+        or anchors[i][1] - anchors[i - 1][1] > p.max_step
+        for i in range(len(anchors))
+    ]
+    for i, (_, r, q) in enumerate(anchors):
+        score, parent, j = K, -1, i
+        while not borders[j] and i - j < LOOKBACK:
+            j -= 1
+            dr, dq = r - anchors[j][1], q - anchors[j][2]
+            gap = abs(dr - dq)
+            if dr > 0 and dq > 0 and gap <= p.max_gap:
+                through = best[j] + min(K, dr, dq) - (3 + gap // 8 if gap else 0)
+                if through > score:
+                    score, parent = through, j
+        best.append(score)
+        parents.append(parent)
+    taken, chains = set(), []
+    for end in sorted(range(len(anchors)), key=lambda i: (-best[i], i)):
+        chain, i = [], end
+        while i >= 0 and i not in taken:
+            taken.add(i)
+            chain.append(anchors[i])
+            i = parents[i]
+        score = best[end] - (best[i] if i >= 0 else 0)
+        if len(chain) >= max(1, p.min_anchors) and score >= p.min_score:
+            chains.append((score, chain[::-1]))
+    return sorted(chains, key=lambda chain: (-chain[0], chain[1][0]))
+
+
+def test_one_diagonal():
+    anchors = place(2000, range(0, 15_000, 90))
+    assert chained(anchors) == [[(20 * len(anchors), anchors)]]
+
+
+def test_a_long_gap_costs_and_a_longer_one_parts():
+    left, right = place(2000, range(0, 1000, 50)), place(2400, range(1000, 2000, 50))
+    assert chained(left + right) == [[(20 * 40 - 3 - 50, left + right)]]
+    far = place(2501, range(1000, 2000, 50))
+    assert chained(left + far) == [[(400, left), (400, far)]]
+
+
+def test_a_step_without_anchors_parts():
+    left, right = place(2000, range(0, 1000, 50)), place(2000, range(5950, 7000, 50))
+    assert len(chained(left + right)[0]) == 1
+    assert len(chained(left + right, max_step=4999)[0]) == 2
+
+
+def test_strands_and_contigs_apart():
+    one, two, three = place(29_000, [0, 30, 60]), place(29_990, [10, 30, 60]), place(29_000, [0, 30, 60, 90], strand=1)
+    assert chained(one + two + three) == [[(80, three), (60, one), (60, two)]]
+
+
+def test_reads_without_chains():
+    assert chained([], place(50, [1]), place(50, [1, 2, 3, 60])) == [[], [], [(42, place(50, [1, 2, 3, 60]))]]
+    assert chained() == []
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_equals_plain_python(data):
+    where = st.integers(0, 2500) | st.integers(29_000, 31_000) | st.integers(4_000_000_000, 4_000_001_500)
+    diagonal = st.tuples(st.integers(0, 1), where, st.lists(st.integers(0, 1500), min_size=1, max_size=40, unique=True))
+    parameters = LongChainParameters(
+        max_gap=data.draw(st.integers(0, 600)),
+        max_step=data.draw(st.integers(1, 800)),
+        min_score=data.draw(st.integers(1, 120)),
+        min_anchors=data.draw(st.integers(1, 4)),
+    )
+    reads = [
+        sorted({anchor for strand, at, queries in found for anchor in place(at, queries, strand)})
+        for found in data.draw(st.lists(st.lists(diagonal, max_size=5), min_size=1, max_size=3))
+    ]
+    found = rows_of(chain_hits(hits_of(reads), CONTIGS, K, parameters))
+    assert found == [expected(read, parameters) for read in reads]
