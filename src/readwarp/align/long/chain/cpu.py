@@ -69,7 +69,7 @@ def link_reads(hits, contig_offsets, limits, max_step, links):
 
 @kernel
 def trace_reads(hits, order, links, limits, traced):
-    """Chains of each read, by descending score of their last anchors -> traced; scores of taken anchors turn negative."""
+    """Chains of each read, by descending score of their last anchors -> traced. Taken anchors get negative scores."""
     anchors, anchor_offsets, (scores, parents) = hits.anchors, hits.anchor_offsets, links
     (min_score, min_anchors), row, place = limits, 0, 0
     for read in range(anchor_offsets.size - 1):

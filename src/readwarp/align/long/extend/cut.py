@@ -1,0 +1,106 @@
+"""What lies between the anchors of chains: runs of a CIGAR, and pieces for dynamic programming."""
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.align.anchors import query_of, reference_of
+from readwarp.batches import LongChains
+from readwarp.device.jit import kernel, scalar
+from readwarp.pairwise.pairs import Costs
+from readwarp.ragged import empty
+from readwarp.rules.cigar import DELETION, INSERTION, MATCH
+
+PIECE = 15  # an operation that CIGARs do not have: the number of a piece
+
+
+class Cut(NamedTuple):
+    """The runs of each chain, from its first anchor to its last one; neighbours may be of one operation."""
+
+    run_offsets: Annotated[ndarray, "int64 [chains + 1] of runs"]
+    runs: Annotated[ndarray, "uint32 [runs]"]  # BAM coding; M I D, or PIECE and the number of a piece
+    query_start: Annotated[ndarray, "int64 [pieces]"]  # in the oriented bases
+    query_length: Annotated[ndarray, "int64 [pieces]"]
+    reference_start: Annotated[ndarray, "int64 [pieces]"]
+    reference_length: Annotated[ndarray, "int64 [pieces]"]
+
+
+def cut_chains(bases: ndarray, starts: ndarray, chains: LongChains, k: int, packed: ndarray, costs: Costs) -> Cut:
+    """`bases`: oriented reads, 0-4; `starts` (int64 [chains]): where the read of each chain begins there."""
+    number, anchors = len(chains.score), chains.anchors.size
+    cut = empty(Cut, {"chains": number, "runs": 4 * anchors, "pieces": anchors})
+    most = mismatches_before_gaps(costs)
+    runs, pieces = cut_anchors(bases, starts, (chains.anchor_offsets, chains.anchors), k, packed, most, cut)
+    return Cut(cut.run_offsets, cut.runs[:runs], *(column[:pieces] for column in cut[2:]))
+
+
+def mismatches_before_gaps(costs: Costs) -> int:
+    """In sequences of one length, so many mismatches and fewer score at least as much as any alignment with gaps.
+
+    That has two gaps or more, and aligns at least one pair of bases less.
+    """
+    return (costs.match + 2 * (costs.gap_open + costs.gap_extend)) // (costs.match + costs.mismatch)
+
+
+@scalar
+def base_at(packed, position):
+    return (packed[position >> 1] >> np.uint8((position & 1) << 2)) & 15
+
+
+@scalar
+def are_equal(bases, packed, query, reference):
+    """N equals nothing."""
+    base = bases[query]
+    return base < 4 and base == base_at(packed, reference)
+
+
+@kernel
+def cut_anchors(bases, starts, anchors_of_chains, k, packed, most, cut):
+    """-> (runs, pieces)."""
+    anchor_offsets, anchors = anchors_of_chains
+    run_offsets, runs = cut.run_offsets, cut.runs
+    row, piece = np.int64(0), np.int64(0)
+    run_offsets[0] = 0
+    for chain in range(starts.size):
+        first, last = anchor_offsets[chain], anchor_offsets[chain + 1]
+        query, reference = starts[chain] + query_of(anchors[first]) + k, reference_of(anchors[first]) + k
+        matched = k
+        for i in range(first + 1, last):
+            next_query, next_reference = starts[chain] + query_of(anchors[i]), reference_of(anchors[i])
+            hidden = max(np.int64(0), query - next_query, reference - next_reference)
+            if hidden >= k:
+                continue
+            on_query, on_reference = next_query + hidden - query, next_reference + hidden - reference
+            while on_query > 0 and on_reference > 0 and are_equal(bases, packed, query, reference):
+                query, reference, matched = query + 1, reference + 1, matched + 1
+                on_query, on_reference = on_query - 1, on_reference - 1
+            tail = np.int64(0)
+            while on_query > 0 and on_reference > 0:
+                if not are_equal(bases, packed, query + on_query - 1, reference + on_reference - 1):
+                    break
+                on_query, on_reference, tail = on_query - 1, on_reference - 1, tail + 1
+            if on_query == on_reference:
+                mismatches = 0
+                for j in range(on_query):
+                    mismatches += not are_equal(bases, packed, query + j, reference + j)
+                if mismatches <= most:
+                    matched, on_query, on_reference = matched + on_query, np.int64(0), np.int64(0)
+            if on_query > 0 or on_reference > 0:
+                runs[row] = np.uint32(matched << 4 | MATCH)
+                if on_reference == 0:
+                    runs[row + 1] = np.uint32(on_query << 4 | INSERTION)
+                elif on_query == 0:
+                    runs[row + 1] = np.uint32(on_reference << 4 | DELETION)
+                else:
+                    runs[row + 1] = np.uint32(piece << 4 | PIECE)
+                    cut.query_start[piece], cut.query_length[piece] = query, on_query
+                    cut.reference_start[piece], cut.reference_length[piece] = reference, on_reference
+                    piece += 1
+                row, matched = row + 2, 0
+            matched += tail + k - hidden
+            query, reference = next_query + k, next_reference + k
+        runs[row] = np.uint32(matched << 4 | MATCH)
+        row += 1
+        run_offsets[chain + 1] = row
+    return row, piece
