@@ -1,0 +1,166 @@
+"""The ends of a long read beyond the first and last anchor of a chain: extended until the score drops.
+
+From a fixed corner, in a band around its diagonal, by the recurrence of `pairwise`:
+
+    E(i, j) = max(E(i, j-1) - e, H(i, j-1) - o - e)      a deletion
+    F(i, j) = max(F(i-1, j) - e, H(i-1, j) - o - e)      an insertion
+    H(i, j) = max(H(i-1, j-1) + s(q_i, t_j), E(i, j), F(i, j))
+
+with rows i over the read and columns j over the reference, both away from the corner. A row whose best score is more
+than `drop` below the best so far ends it, as does the end of the read or of the contig (Zhang 2000, J. Comput. Biol.
+7:203). The read's last base has a bonus. Of equal ends the first row and then the first column win.
+"""
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.align.long.extend.cut import base_at
+from readwarp.device.jit import kernel, scalar
+from readwarp.pairwise.pairs import Costs
+from readwarp.ragged import offsets_of
+from readwarp.rules.cigar import DELETION, INSERTION, MATCH
+
+MAX_ROWS = 1 << 13  # a read with more bases and no anchor is clipped there
+FROM_E, FROM_F, E_OPENS, F_OPENS = 1, 2, 4, 8  # bits of a cell's direction
+UNREACHED = -(1 << 29)
+
+
+class Corners(NamedTuple):
+    """Where ends begin, and which way they go."""
+
+    query: Annotated[ndarray, "int64 [ends]"]  # first base, in the oriented bases
+    query_length: Annotated[ndarray, "int64 [ends]"]  # to the end of the read
+    reference: Annotated[ndarray, "int64 [ends]"]  # first base
+    reference_length: Annotated[ndarray, "int64 [ends]"]  # to the end of the contig
+    step: Annotated[ndarray, "int8 [ends]"]  # 1 or -1
+
+    def __len__(self) -> int:
+        return self.query.size
+
+
+class Ended(NamedTuple):
+    """The best alignments from the corners on."""
+
+    score: Annotated[ndarray, "int32 [ends]"]  # without bonus
+    on_query: Annotated[ndarray, "int64 [ends]"]  # bases that are aligned
+    on_reference: Annotated[ndarray, "int64 [ends]"]
+    run_offsets: Annotated[ndarray, "int64 [ends + 1] of runs"]
+    runs: Annotated[ndarray, "uint32 [runs]"]  # BAM coding, in ascending order of the reference
+
+
+class Space(NamedTuple):
+    """Memory for one end."""
+
+    H: Annotated[ndarray, "int32 [columns]"]  # of a row, column j at j - i + band + 1
+    F: Annotated[ndarray, "int32 [columns]"]
+    directions: Annotated[ndarray, "uint8 [cells]"]
+    runs: Annotated[ndarray, "uint32 [rows]"]
+
+
+def extend_ends(bases: ndarray, corners: Corners, packed: ndarray, costs: Costs, band: int, drop: int) -> Ended:
+    """`costs.bonus` is for the read's last base. An end that nothing is gained by has no runs."""
+    number, columns = len(corners), 2 * band + 3
+    most = int(np.minimum(corners.query_length, MAX_ROWS).max(initial=0))
+    space = Space(
+        np.empty(columns, np.int32),
+        np.empty(columns, np.int32),
+        np.empty(most * columns, np.uint8),
+        np.empty(2 * most + band + 1, np.uint32),
+    )
+    room = offsets_of(2 * np.minimum(corners.query_length, MAX_ROWS) + band + 1)
+    ended = Ended(
+        np.zeros(number, np.int32),
+        np.zeros(number, np.int64),
+        np.zeros(number, np.int64),
+        np.zeros(number + 1, np.int64),
+        np.empty(room[-1], np.uint32),
+    )
+    extend_all(bases, corners, packed, costs, (band, drop), space, ended)
+    return ended._replace(runs=ended.runs[: ended.run_offsets[-1]])
+
+
+@kernel
+def extend_all(bases, corners, packed, costs, limits, space, ended):
+    row = np.int64(0)
+    for end in range(corners.query.size):
+        score, i, j = fill(bases, corners, end, packed, costs, limits, space)
+        ended.score[end], ended.on_query[end], ended.on_reference[end] = score, i, j
+        number = walk(space, i, j, limits[0])
+        is_forward = corners.step[end] > 0
+        for k in range(number):
+            ended.runs[row + k] = space.runs[number - 1 - k if is_forward else k]
+        row += number
+        ended.run_offsets[end + 1] = row
+
+
+@scalar
+def fill(bases, corners, end, packed, costs, limits, space):
+    """-> (best score without bonus, rows, columns); the directions of all cells up to there are in `space`."""
+    (band, drop), (H, F, directions, _) = limits, space
+    match, mismatch, gap_open, gap_extend, bonus = costs
+    query, reference, step = corners.query[end], corners.reference[end], np.int64(corners.step[end])
+    width, length = 2 * band + 3, corners.reference_length[end]
+    for at in range(width):
+        j = at - band - 1
+        H[at] = 0 if j == 0 else (-gap_open - j * gap_extend if 0 < j <= min(band, length) else UNREACHED)
+        F[at] = UNREACHED
+    best, best_score, best_row, best_column = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    for i in range(1, min(corners.query_length[end], MAX_ROWS) + 1):
+        base, highest, E = bases[query + (i - 1) * step], np.int64(UNREACHED), np.int64(UNREACHED)
+        last, left = bonus if i == corners.query_length[end] else 0, np.int64(UNREACHED)
+        for at in range(1, width - 1):
+            j = i + at - band - 1
+            cell = (i - 1) * width + at
+            directions[cell] = 0
+            if j < 0 or j > length:
+                H[at], F[at], left = UNREACHED, UNREACHED, np.int64(UNREACHED)
+                continue
+            above, opened = np.int64(F[at + 1] - gap_extend), np.int64(H[at + 1] - gap_open - gap_extend)
+            f, direction = max(above, opened), F_OPENS if opened >= above else 0
+            E, opened = np.int64(E - gap_extend), np.int64(left - gap_open - gap_extend)
+            if opened >= E:
+                E, direction = opened, direction | E_OPENS
+            h = np.int64(UNREACHED)
+            if j > 0:
+                other = base_at(packed, reference + (j - 1) * step)
+                h = np.int64(H[at]) + (match if base < 4 and base == other else -mismatch)
+            if h < E:
+                h, direction = E, direction | FROM_E
+            if f > h:
+                h, direction = f, (direction | FROM_F) & ~FROM_E
+            H[at], F[at], left, directions[cell] = max(h, UNREACHED), max(f, UNREACHED), h, direction
+            highest = max(highest, h)
+            if h + last > best:
+                best, best_score, best_row, best_column = np.int64(h + last), h, np.int64(i), np.int64(j)
+        if highest < best - drop:
+            break
+    return best_score, best_row, best_column
+
+
+@scalar
+def walk(space, i, j, band):
+    """From a cell back to the corner -> runs, the last one first; their number."""
+    width, number, state = 2 * band + 3, 0, MATCH
+    while i > 0 or j > 0:
+        operation = DELETION
+        if i > 0:
+            direction = space.directions[(i - 1) * width + j - i + band + 1]
+            if state == MATCH:
+                state = DELETION if direction & FROM_E else INSERTION if direction & FROM_F else MATCH
+            operation = state
+            if operation == MATCH:
+                i, j = i - 1, j - 1
+            elif operation == DELETION:
+                state, j = MATCH if direction & E_OPENS else DELETION, j - 1
+            else:
+                state, i = MATCH if direction & F_OPENS else INSERTION, i - 1
+        else:
+            j -= 1
+        if number > 0 and space.runs[number - 1] & 15 == operation:
+            space.runs[number - 1] += np.uint32(1 << 4)
+        else:
+            space.runs[number] = np.uint32(1 << 4 | operation)
+            number += 1
+    return number
