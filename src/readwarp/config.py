@@ -76,6 +76,14 @@ class LongChainParameters:
 
 
 @dataclass(frozen=True, slots=True)
+class LongExtendParameters:
+    """Of the ends of a long read, beyond its chain."""
+
+    band: int = 100  # bases that gaps may add up to
+    drop: int = 100  # score below the best one at which an end is clipped
+
+
+@dataclass(frozen=True, slots=True)
 class ChainParameters:
     max_gap: int = 100  # difference of the diagonals of neighbouring anchors
     max_chains: int = 64  # per read

@@ -132,7 +132,7 @@ def _pairs(oriented: ndarray, laid: Laid, packed: ndarray) -> Pairs:
     """Oriented reads against whole windows."""
     offsets = offsets_of(laid.window_stop - laid.window_start)
     bases = np.empty(offsets[-1], np.uint8)
-    _unpack_windows(packed, laid.window_start, offsets, bases)
+    unpack_windows(packed, laid.window_start, offsets, bases)
     return Pairs(oriented, laid.starts, laid.lengths.astype(np.int64), bases, offsets[:-1], np.diff(offsets))
 
 
@@ -177,7 +177,7 @@ def _unpack(packed, start, stop, out):
 
 
 @kernel
-def _unpack_windows(packed, starts, offsets, out):
+def unpack_windows(packed, starts, offsets, out):
     """The reference from each start on -> out[offsets[window] : offsets[window + 1]]."""
     for window in range(starts.size):
         first, stop = offsets[window], offsets[window + 1]

@@ -6,6 +6,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.anchors import query_of, reference_of
+from readwarp.align.extend.scalar import reference_code
 from readwarp.batches import LongChains
 from readwarp.device.jit import kernel, scalar
 from readwarp.pairwise.pairs import Costs
@@ -44,15 +45,9 @@ def mismatches_before_gaps(costs: Costs) -> int:
 
 
 @scalar
-def base_at(packed, position):
-    return (packed[position >> 1] >> np.uint8((position & 1) << 2)) & 15
-
-
-@scalar
 def are_equal(bases, packed, query, reference):
     """N equals nothing."""
-    base = bases[query]
-    return base < 4 and base == base_at(packed, reference)
+    return bases[query] == reference_code(packed, reference)
 
 
 @kernel

@@ -16,7 +16,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.align.long.extend.cut import base_at
+from readwarp.align.extend.scalar import reference_code
 from readwarp.device.jit import kernel, scalar
 from readwarp.pairwise.pairs import Costs
 from readwarp.ragged import offsets_of
@@ -124,8 +124,8 @@ def fill(bases, corners, end, packed, costs, limits, space):
                 E, direction = opened, direction | E_OPENS
             h = np.int64(UNREACHED)
             if j > 0:
-                other = base_at(packed, reference + (j - 1) * step)
-                h = np.int64(H[at]) + (match if base < 4 and base == other else -mismatch)
+                other = reference_code(packed, reference + (j - 1) * step)
+                h = np.int64(H[at]) + (match if base == other else -mismatch)
             if h < E:
                 h, direction = E, direction | FROM_E
             if f > h:
