@@ -82,12 +82,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BaseException as error:
         if argv is None:
             stopping.ignore()
-        cause = stopping.cause_of(error)
-        code = explain(cause, verbose=_is_verbose(arguments))
+        is_stopped = isinstance(stopping.cause_of(error), tuple(stopping.ENDS))
+        code = explain(stopping.cause_of(error), verbose=_is_verbose(arguments))
         if argv is None:
             sys.unraisablehook = lambda _: None  # libraries complain when they are interrupted
             _let_go(error)
-            if isinstance(cause, tuple(stopping.ENDS)) or _is_busy():
+            if is_stopped or _is_busy():
                 _exit(code)
         return code
 
