@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.seeding import random_letters
-from readwarp.align.long.extend.ends import Corners, extend_ends
+from readwarp.align.long.ends import Corners, extend_ends
 from readwarp.pairwise.pairs import Costs
 from readwarp.rules.bases import CODES, pack
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH

@@ -8,8 +8,8 @@ from numpy import ndarray
 from readwarp.align.anchors import query_of, reference_of
 from readwarp.align.extend.cpu import Oriented, costs_of, unpack_windows
 from readwarp.align.extend.scalar import reference_code
-from readwarp.align.long.extend.cut import PIECE, Cut, cut_chains
-from readwarp.align.long.extend.ends import Corners, Ended, extend_ends
+from readwarp.align.long.cut import PIECE, Cut, cut_chains
+from readwarp.align.long.ends import Corners, Ended, extend_ends
 from readwarp.align.places import Genome
 from readwarp.batches import Extensions, LongChains
 from readwarp.config import LongExtendParameters, Scoring
@@ -46,7 +46,7 @@ def extend(
     cut = cut_chains(reads.bases, laid.start, chains, k, genome.packed, costs)
     traces = trace_pieces(reads.bases, cut, genome.packed, costs)
     ended = extend_ends(reads.bases, corners_of(laid, genome), genome.packed, costs, parameters.band, parameters.drop)
-    return join(reads.bases, laid, cut, traces, ended, genome.packed, costs)
+    return join((reads.bases, genome.packed), laid, cut, traces, ended, costs)
 
 
 def lay(reads: Oriented, chains: LongChains, read: ndarray, k: int) -> Laid:
@@ -92,9 +92,10 @@ def corners_of(laid: Laid, genome: Genome) -> Corners:
 
 
 def join(
-    bases: ndarray, laid: Laid, cut: Cut, traces: Traces, ended: Ended, packed: ndarray, costs: Costs
+    sequences: tuple[ndarray, ndarray], laid: Laid, cut: Cut, traces: Traces, ended: Ended, costs: Costs
 ) -> Extensions:
-    """What is before each chain, its runs with their pieces, and what is after it."""
+    """What is before each chain, its runs with their pieces, and what is after it. sequences: oriented, packed."""
+    bases, packed = sequences
     number = laid.start.size
     before, after = (ended.on_query[side::2] for side in (0, 1))
     reference_before, reference_after = (ended.on_reference[side::2] for side in (0, 1))

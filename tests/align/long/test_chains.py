@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readwarp.align.long.chain.cpu import chain_hits
+from readwarp.align.long.chains import chain_hits
 from readwarp.batches import LongChains, SeedHits
 from readwarp.config import LongChainParameters
 

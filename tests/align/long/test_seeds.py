@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from helpers.seeding import entries, random_letters, read_batch, reverse_complement, syncmers, write_fasta
 from readwarp import Index
-from readwarp.align.long.seed import cpu
-from readwarp.align.long.seed.cpu import find_seeds
+from readwarp.align.long import seeds
+from readwarp.align.long.seeds import find_seeds
 from readwarp.config import LongSeedParameters, SeedParameters
 
 RNG = random.Random(8)
@@ -41,11 +41,11 @@ def expected(read: str, index: Index, p: LongSeedParameters) -> tuple[list[int],
         if hashed % (1 << p.sampling_bits) == 0 and found:
             stretches.setdefault(i // p.stretch, []).append((i, strand, found))
     anchors, left_out = [], 0
-    for seeds in stretches.values():
-        used = [seed for seed in seeds if len(seed[2]) <= p.max_hits]
+    for mine in stretches.values():
+        used = [seed for seed in mine if len(seed[2]) <= p.max_hits]
         if not used:
-            used = [seed for seed in [min(seeds, key=lambda seed: len(seed[2]))] if len(seed[2]) <= p.rescue_hits]
-        left_out += len(seeds) - len(used)
+            used = [seed for seed in [min(mine, key=lambda seed: len(seed[2]))] if len(seed[2]) <= p.rescue_hits]
+        left_out += len(mine) - len(used)
         for i, strand, found in used:
             for entry, position in found:
                 on_strand = i if entry == strand else len(read) - index.parameters.k - i
@@ -84,7 +84,7 @@ def test_reads_of_many_pieces(index):
     """A syncmer across the border of two pieces is found, and found once."""
     rng = random.Random(3)
     read = "".join(UNIQUE[start : start + 400] for start in (rng.randrange(2600) for _ in range(200)))
-    assert len(read) > 4 * cpu.PIECE
+    assert len(read) > 4 * seeds.PIECE
     check([read, read[5:], UNIQUE], index, LongSeedParameters(sampling_bits=0, stretch=100))
     whole = find_seeds(read_batch([read]), index, LongSeedParameters(sampling_bits=0))
     assert np.all(np.diff(whole.anchors.astype(np.int64)) > 0)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.seeding import random_letters, reverse_complement
-from readwarp.align.long.extend.cut import PIECE, Cut, cut_chains
+from readwarp.align.long.cut import PIECE, Cut, cut_chains
 from readwarp.batches import LongChains
 from readwarp.pairwise.pairs import Costs
 from readwarp.rules.bases import CODES, pack
