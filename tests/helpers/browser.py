@@ -102,9 +102,16 @@ class Browser:
     def scroll_through(self) -> None:
         """Show all of the page once, from top to bottom, and wait until its figures are drawn."""
         self.run("""(async () => {
+            const isWaiting = figure => {
+                const place = figure.getBoundingClientRect(), live = figure.querySelector(".live");
+                return place.bottom > 0 && place.top < innerHeight && live && live.getBoundingClientRect().height <= 60;
+            };
             for (let y = 0; y < document.documentElement.scrollHeight; y += innerHeight) {
                 scrollTo({top: y, behavior: "instant"});
-                await new Promise(done => setTimeout(done, 120));
+                const deadline = Date.now() + 5000;  // a busy machine draws late
+                do {
+                    await new Promise(done => setTimeout(done, 120));
+                } while ([...document.querySelectorAll("figure")].some(isWaiting) && Date.now() < deadline);
             }
             scrollTo({top: 0, behavior: "instant"});
             await new Promise(done => setTimeout(done, 300));
