@@ -8,7 +8,8 @@ from readwarp.errors import UsageError
 MAX_MNP_DISTANCE = 10  # bases
 MAX_PLOIDY = 100
 MAX_PLACES = 72  # of a read: chains, and windows in which its mate was looked for
-MAX_READ_LENGTH = 4096  # longer reads come out unmapped, counted as too_long
+MAX_READ_LENGTH = 4096  # of mates; longer ones come out unmapped, counted as too_long
+MAX_LONG_READ_LENGTH = 1 << 24  # of single reads, likewise
 MAX_SCORE = 10_000  # of a match, a mismatch, a gap: then scores of whole reads, times a fixed point, have 31 bits
 MAX_INTEGER = (1 << 31) - 1  # kernels compare with numbers of 32 bits
 
@@ -77,10 +78,23 @@ class LongChainParameters:
 
 @dataclass(frozen=True, slots=True)
 class LongExtendParameters:
-    """Of the ends of a long read, beyond its chain."""
+    """Which chains of a long read are extended, where their alignments break, and how far their ends go."""
 
-    band: int = 100  # bases that gaps may add up to
+    min_ratio: float = 0.8  # of the score of the best chain for the same part of the read
+    max_rivals: int = 4  # other chains for the same part of the read
+    max_drop: int = 400  # an alignment breaks where what lies between two anchors scores below minus this
+    band: int = 100  # of the ends, beyond the chain: bases that gaps may add up to
     drop: int = 100  # score below the best one at which an end is clipped
+
+
+@dataclass(frozen=True, slots=True)
+class LongParameters:
+    """How single reads of at least `min_length` bases are aligned."""
+
+    min_length: int = MAX_READ_LENGTH + 1
+    seed: LongSeedParameters = field(default_factory=LongSeedParameters)
+    chain: LongChainParameters = field(default_factory=LongChainParameters)
+    extend: LongExtendParameters = field(default_factory=LongExtendParameters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +167,7 @@ class AlignParameters:
     chain: ChainParameters = field(default_factory=ChainParameters)
     pair: PairParameters = field(default_factory=PairParameters)
     records: RecordParameters = field(default_factory=RecordParameters)
+    long: LongParameters = field(default_factory=LongParameters)
     trim: TrimParameters | None = None  # None: reads are aligned as they are
 
 
@@ -164,9 +179,13 @@ class Preset:
     parameters: AlignParameters
 
 
+LONG = LongParameters(min_length=500)  # shorter single reads have few seeds, and are compared base by base
 PRESETS = {  # see docs/methods/seed.md
     "standard": Preset("reads of 75 bases and more", AlignParameters()),
     "short": Preset("shorter reads", AlignParameters(SeedParameters(k=16, s=14, t=1))),  # 1 k-mer in 3, not in 5
+    "hifi": Preset("PacBio HiFi", AlignParameters(long=LONG)),
+    "ont": Preset("nanopore", AlignParameters(scoring=Scoring(2, 4, 4, 2, 10), long=LONG)),
+    "auto": Preset("short and long in one file", AlignParameters(long=LONG)),
 }
 
 

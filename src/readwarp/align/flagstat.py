@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from readwarp.batches import Alignments, ReadBatch
-from readwarp.config import MAX_READ_LENGTH
+from readwarp.batches import Alignments, ReadBatch, Segment
+from readwarp.config import MAX_LONG_READ_LENGTH, MAX_READ_LENGTH
 from readwarp.metrics import Metrics
 
 PAIRED, PROPER, UNMAPPED, MATE_UNMAPPED, FIRST, LAST = 0x1, 0x2, 0x4, 0x8, 0x40, 0x80
@@ -37,10 +37,11 @@ def count(reads: ReadBatch, aligned: ReadBatch, rows: Alignments, metrics: Metri
     pairs = primary & ((flag & PAIRED) != 0)
     both = pairs & ((flag & (UNMAPPED | MATE_UNMAPPED)) == 0)
     elsewhere = both & (rows.contig != rows.mate_contig)
+    longest = np.where(aligned.segment == Segment.UNPAIRED, MAX_LONG_READ_LENGTH, MAX_READ_LENGTH)
     metrics.count("reads", len(reads))
     metrics.count("bases", int(reads.read_offsets[-1]))
     for name, chosen in (
-        ("reads_too_long", np.diff(aligned.read_offsets) > MAX_READ_LENGTH),
+        ("reads_too_long", np.diff(aligned.read_offsets) > longest),
         ("mapped", primary & mapped),
         ("proper", primary & mapped & ((flag & PROPER) != 0)),
         ("supplementary", (flag & SUPPLEMENTARY) != 0),

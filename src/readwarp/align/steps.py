@@ -8,13 +8,14 @@ import numpy as np
 from readwarp.align import flagstat, pair, records
 from readwarp.align import trim as trimming
 from readwarp.align.insert_models import InsertModels
-from readwarp.batches import Alignments, Candidates, Chains, ReadBatch, Scores, Segment, Status
+from readwarp.align.long import steps as long
+from readwarp.batches import Alignments, Candidates, Chains, Extensions, ReadBatch, Scores, Segment, Status
 from readwarp.config import AlignParameters
 from readwarp.device.backend import Backend
 from readwarp.index import Index
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
-from readwarp.ragged import offsets_of, replace, take
+from readwarp.ragged import concatenate, offsets_of, ranges, replace, take
 from readwarp.rules.bases import CODES, LETTERS, unpack
 from readwarp.sequences import Read, read_of
 
@@ -59,8 +60,44 @@ def align_batch(
     Each read is there once as primary or unmapped, followed by its supplementary and secondary alignments.
     """
     given, trimmed = reads, trim(reads, parameters, metrics)
-    backend, reads = index.backend, trimmed.aligned
-    extend, reference, scoring = backend.step(EXTEND), index.host.reference, parameters.scoring
+    reads = trimmed.aligned
+    choices, extensions = align_by_length(reads, index, sizes, parameters, metrics)
+    with metrics.time("records"):
+        batch = reads, trimmed.written
+        alignments = records.build(batch, choices, extensions, index.host.reference, parameters)
+    metrics.count("traced", extensions.score.size)
+    count_statuses("extend_trace", extensions.status, metrics)
+    if parameters.trim:
+        trimming.count(trimmed, metrics)
+    flagstat.count(given, reads, alignments, metrics)
+    return trimmed.written, alignments
+
+
+def align_by_length(
+    reads: ReadBatch, index: PlacedIndex, sizes: InsertModels, parameters: AlignParameters, metrics: Metrics
+) -> tuple[records.Choices, Extensions]:
+    """Single reads of `parameters.long.min_length` bases and more as long reads, on the host; the others as short."""
+    is_long = (reads.segment == Segment.UNPAIRED) & (np.diff(reads.read_offsets) >= parameters.long.min_length)
+    if not is_long.any():
+        return align_short(reads, index, sizes, parameters, metrics)
+    if is_long.all():
+        return long.align(reads, index.host, parameters, metrics)
+    rows = np.flatnonzero(~is_long), np.flatnonzero(is_long)
+    some = [take(reads, "reads", each) for each in rows]
+    short = align_short(some[0], index, sizes, parameters, metrics)
+    both = short, long.align(some[1], index.host, parameters, metrics)
+    choices = concatenate([each[0] for each in both], "reads")
+    extensions = concatenate([each[1] for each in both], "extensions")
+    order = np.argsort(np.concatenate(rows))
+    return take(choices, "reads", order), take(extensions, "extensions", ranges(choices.choice_offsets, order))
+
+
+def align_short(
+    reads: ReadBatch, index: PlacedIndex, sizes: InsertModels, parameters: AlignParameters, metrics: Metrics
+) -> tuple[records.Choices, Extensions]:
+    """The places of reads and their mates, and the alignments there."""
+    backend, extend = index.backend, index.backend.step(EXTEND)
+    reference, scoring = index.host.reference, parameters.scoring
     with backend.frame():
         with metrics.time("seed"):
             there = backend.to_device(reads, *ON_DEVICE)
@@ -81,19 +118,13 @@ def align_batch(
         with metrics.time("extend_trace"):
             chosen, found = (take(batch, "candidates", choices.candidate) for batch in (candidates, scores))
             extensions = extend.trace(oriented, chosen, index.packed, scoring, found)
-    with metrics.time("records"):
-        alignments = records.build((reads, trimmed.written), choices, extensions, reference, parameters)
     metrics.count("dp_cells", dp_cells(reads, candidates, scores, choices.candidate))
     metrics.count("chains", chains.score.size)
     metrics.count("candidates", len(planned))
     metrics.count("rescue_windows", len(rescued))
-    metrics.count("traced", extensions.score.size)
-    for step, done in (("chain", chains), ("extend_score", scores), ("extend_trace", extensions)):
+    for step, done in (("chain", chains), ("extend_score", scores)):
         count_statuses(step, done.status, metrics)
-    if parameters.trim:
-        trimming.count(trimmed, metrics)
-    flagstat.count(given, reads, alignments, metrics)
-    return trimmed.written, alignments
+    return choices, extensions
 
 
 def trim(reads: ReadBatch, parameters: AlignParameters, metrics: Metrics) -> trimming.Trimmed:

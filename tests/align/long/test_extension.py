@@ -52,7 +52,7 @@ def aligned(reads: list[str], index: Index) -> tuple[Extensions, list[int]]:
     best = take(chains, "chains", chains.chain_offsets[:-1])
     oriented = orient(batch, batch)
     genome = Genome(reference.packed, reference.contig_offsets), index.parameters.k
-    extensions = extend(oriented, best, np.arange(len(reads)), genome, SCORING, LongExtendParameters())
+    extensions = extend(oriented, best, np.arange(len(reads)), genome, SCORING, LongExtendParameters()).extensions
     return extensions, (best.anchors[best.anchor_offsets[:-1]] >> np.uint64(63)).tolist()
 
 

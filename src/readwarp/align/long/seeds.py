@@ -9,7 +9,7 @@ Repeats: a seed with up to `max_hits` places is used. A read is cut into stretch
 without such a seed, the one with the fewest places is, the first of equals, if it has up to `rescue_hits`. The others
 are counted in `repetitive`, unless they are nowhere.
 
-Reads of up to 16 million bases. The memory for sketching is that of PIECE bases, whatever the length of a read.
+Reads of more than MAX_LONG_READ_LENGTH bases have no anchor. The memory for sketching is that of PIECE bases, whatever the length of a read.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ from readwarp.align.anchors import anchor_of
 from readwarp.align.seed.cpu import Seeds, look_up
 from readwarp.align.seed.scalar import entries_of
 from readwarp.batches import ReadBatch, SeedHits
-from readwarp.config import LongSeedParameters
+from readwarp.config import MAX_LONG_READ_LENGTH, LongSeedParameters
 from readwarp.device.jit import kernel
 from readwarp.index import Index
 from readwarp.index.syncmers import Scratch, Shape, Syncmers, max_syncmers, sketch
@@ -54,7 +54,9 @@ def sketch_reads(reads, shape, mask, scratch, seeds):
     row, k, out = np.int64(0), shape.k, Syncmers(seeds.hashes, seeds.query, seeds.strand)
     for read in range(read_offsets.size - 1):
         start, stop = read_offsets[read], read_offsets[read + 1]
-        for begin in range(start, stop, PIECE):  # a k-mer is of the piece that it begins in
+        for begin in range(
+            start, stop if stop - start <= MAX_LONG_READ_LENGTH else start, PIECE
+        ):  # a k-mer is of the piece that it begins in
             last = sketch(bases, begin, min(begin + PIECE + k - 1, stop), shape, scratch, out, row)
             for i in range(row, last):
                 if hashes[i] & mask == 0:

@@ -1,0 +1,177 @@
+"""Which alignments of long reads become records, and how sure their places are.
+
+    choose(reads: ReadBatch, found: Found, repetitive: int32 [reads], parameters) -> (Choices, Extensions)
+
+**Roles.** In order of score (bonuses included; ties as in align/records), an alignment that shares at least half of the
+shorter span of the read with an earlier one is a rival of the first such, or the same place again if the two share as
+much of the reference on one strand. The others place parts of the read of their own: the first of them is the primary
+alignment, the rest are supplementary. With `secondary_records`, rivals with at least `secondary_ratio` of the score of
+what they rival are secondary, the best `max_secondary` of a read. XA is not written: its CIGARs would be as long as the
+read's.
+
+**MAPQ** is that of align/records, from the score less that of the best rival. The slope is that of the aligned span,
+and a span below SURE_SPAN is trusted in proportion, since few seeds support it.
+"""
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.align.places import share_half
+from readwarp.align.records.choose import PRIMARY, SECONDARY, SUPPLEMENTARY, Choices
+from readwarp.align.records.scalar import MAX_CROWD, SCALE, SLOPE, crowd_penalties, mapping_quality, mix
+from readwarp.batches import Extensions, ReadBatch
+from readwarp.config import AlignParameters
+from readwarp.device.jit import kernel, scalar
+from readwarp.ragged import empty, offsets_of, take
+from readwarp.rules.hashes import hash_of
+
+SURE_SPAN = 500  # bases of a read
+NO_RIVAL = -1
+
+
+class Found(NamedTuple):
+    """Alignments of the reads of a batch, grouped by read."""
+
+    extensions: Extensions
+    read: Annotated[ndarray, "int64 [alignments]"]
+    strand: Annotated[ndarray, "uint8 [alignments]"]
+
+
+class Ranked(NamedTuple):
+    """The alignments, the best of each read first."""
+
+    offsets: Annotated[ndarray, "int64 [reads + 1] of alignments"]
+    strand: Annotated[ndarray, "uint8 [alignments]"]
+    start: Annotated[ndarray, "int64 [alignments]"]  # on the read as it was sequenced
+    stop: Annotated[ndarray, "int64 [alignments]"]
+    reference_start: Annotated[ndarray, "int64 [alignments]"]
+    reference_stop: Annotated[ndarray, "int64 [alignments]"]
+    score: Annotated[ndarray, "int32 [alignments]"]  # bonuses included
+
+
+class Verdicts(NamedTuple):
+    """What is decided about the alignments, in their order."""
+
+    rivals: Annotated[ndarray, "int64 [alignments]"]  # row of the alignment that it rivals, NO_RIVAL: none
+    is_again: Annotated[ndarray, "bool [alignments]"]  # the same place as that one
+    second: Annotated[ndarray, "int32 [alignments]"]  # score of the best rival, 0: there is none
+    crowd: Annotated[ndarray, "int64 [alignments]"]  # rivals that score nearly as much as the best one
+
+
+class Rules(NamedTuple):
+    """Of mapping quality, for a batch."""
+
+    slope: Annotated[ndarray, "int32 [alignments]"]
+    crowd_penalty: Annotated[ndarray, "int32 [places]"]
+    share: Annotated[ndarray, "int32 [reads]"]  # of SCALE: seeds left out as repetitive
+    match: int
+    min_score: int
+
+
+def choose(
+    reads: ReadBatch, found: Found, repetitive: ndarray, parameters: AlignParameters
+) -> tuple[Choices, Extensions]:
+    """The rows of the result are those that become records, the primary of each read first."""
+    extensions, read, strand = found
+    scoring, records, lengths = parameters.scoring, parameters.records, np.diff(reads.read_offsets)
+    length = lengths[read]
+    reached = (extensions.query_start == 0).astype(np.int32) + (extensions.query_stop == length)
+    score = (extensions.score + scoring.end_bonus * reached).astype(np.int32)
+    start = np.where(strand == 0, extensions.query_start, length - extensions.query_stop)
+    stop = np.where(strand == 0, extensions.query_stop, length - extensions.query_start)
+    keys = np.empty(read.size, np.uint64)
+    make_keys(reads, read, extensions.reference_start - extensions.query_start, strand, keys)
+    order = np.lexsort((keys, -score, read))
+    offsets = offsets_of(np.bincount(read, minlength=len(reads)))
+    places = extensions.reference_start, extensions.reference_stop
+    ranked = Ranked(offsets, *(column[order] for column in (strand, start, stop, *places, score)))
+    verdicts = empty(Verdicts, {"alignments": read.size})
+    judge(ranked, scoring.match + scoring.mismatch, verdicts)
+    rules = rules_of(ranked, repetitive, lengths, parameters)
+    out = empty(Choices, {"reads": len(reads), "choices": read.size})
+    secondary = records.max_secondary if records.secondary_records else 0
+    made = list_choices(ranked, verdicts, rules, (secondary, round(1000 * records.secondary_ratio)), out)
+    rows = order[out.candidate[:made]]
+    return take(out, "choices", slice(made))._replace(candidate=rows), take(extensions, "extensions", rows)
+
+
+def rules_of(ranked: Ranked, repetitive: ndarray, lengths: ndarray, parameters: AlignParameters) -> Rules:
+    seed = parameters.seed
+    step = (seed.k - seed.s + 1) << parameters.long.seed.sampling_bits  # bases of a read per seed
+    share = np.minimum(SCALE, repetitive * np.int64(step) * SCALE // np.maximum(lengths, 1)).astype(np.int32)
+    span = np.maximum(ranked.stop - ranked.start, 50)
+    shares = np.log(50) / np.log(span)
+    trust = np.minimum(1.0, span / SURE_SPAN)
+    slope = np.rint(SCALE * SLOPE / parameters.scoring.match * shares * shares * trust).astype(np.int32)
+    return Rules(slope, crowd_penalties(), share, parameters.scoring.match, parameters.records.min_score)
+
+
+@kernel
+def make_keys(reads, read, diagonal, strand, keys):
+    names, name_offsets = reads.names, reads.name_offsets
+    for row in range(read.size):
+        r = read[row]
+        name_key = hash_of(names, name_offsets[r], name_offsets[r + 1])
+        keys[row] = mix(name_key ^ np.uint64(diagonal[row] * 2 + strand[row]))
+
+
+@kernel
+def judge(ranked, near, verdicts):
+    """Which alignment each one rivals -> verdicts. Scores at most `near` below the best rival's are nearly as much."""
+    offsets, score = ranked.offsets, ranked.score
+    rivals, is_again, second, crowd = verdicts
+    for read in range(offsets.size - 1):
+        for b in range(offsets[read], offsets[read + 1]):
+            rivals[b], is_again[b], second[b], crowd[b] = NO_RIVAL, False, 0, 0
+            for a in range(offsets[read], b):
+                if rivals[a] != NO_RIVAL:
+                    continue
+                if share_half(ranked.start[a], ranked.stop[a], ranked.start[b], ranked.stop[b]):
+                    rivals[b], is_again[b] = a, are_same_place(a, b, ranked)
+                    break
+            a = rivals[b]
+            if a != NO_RIVAL and not is_again[b]:
+                if second[a] == 0:
+                    second[a] = score[b]
+                crowd[a] += score[b] >= second[a] - near
+
+
+@scalar
+def are_same_place(a, b, ranked):
+    start, stop = ranked.reference_start, ranked.reference_stop
+    return ranked.strand[a] == ranked.strand[b] and share_half(start[a], stop[a], start[b], stop[b])
+
+
+@kernel
+def list_choices(ranked, verdicts, rules, secondary, out):
+    """The rows of each read by role -> out, `candidate` counting in `ranked`; returns how many there are."""
+    offsets, score, start, stop, strand = ranked.offsets, ranked.score, ranked.start, ranked.stop, ranked.strand
+    rivals, is_again, second, crowd = verdicts
+    (max_secondary, ratio), slope, crowd_penalty, share = secondary, rules.slope, rules.crowd_penalty, rules.share
+    made = np.int64(0)
+    out.choice_offsets[0] = 0
+    for read in range(offsets.size - 1):
+        first, others = made, np.int64(0)
+        for a in range(offsets[read], offsets[read + 1]):
+            if rivals[a] != NO_RIVAL or score[a] < rules.min_score:
+                continue
+            out.candidate[made], out.strand[made], out.score[made] = a, strand[a], score[a]
+            out.role[made] = PRIMARY if made == first else SUPPLEMENTARY
+            out.second_score[made] = second[a]
+            delta = score[a] - second[a]
+            penalty, perfect = crowd_penalty[min(crowd[a], MAX_CROWD)], (stop[a] - start[a]) * rules.match
+            quality = mapping_quality(delta, delta, slope[a], penalty, score[a], max(perfect, 1), share[read])
+            out.mapping_quality[made] = quality
+            made += 1
+        for b in range(offsets[read], offsets[read + 1] if made > first else offsets[read]):
+            a = rivals[b]
+            if a == NO_RIVAL or is_again[b] or others == max_secondary:
+                continue
+            if 1000 * np.int64(score[b]) >= ratio * np.int64(score[a]) and score[a] >= rules.min_score:
+                out.candidate[made], out.strand[made], out.score[made] = b, strand[b], score[b]
+                out.role[made], out.second_score[made], out.mapping_quality[made] = SECONDARY, score[a], 0
+                made, others = made + 1, others + 1
+        out.proper[read], out.choice_offsets[read + 1] = 0, made
+    return made

@@ -1,0 +1,93 @@
+"""Alignments cut down to the stretch of their runs that scores most, as local alignments are.
+
+Here no gap costs more than `max_gap_cost`, whatever its length, so that a long one does not cut off what is beyond it.
+"""
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.align.extend.scalar import reference_code
+from readwarp.device.jit import kernel
+from readwarp.rules.cigar import DELETION, INSERTION, MATCH
+
+
+class Runs(NamedTuple):
+    """CIGARs of alignments, and what each run adds."""
+
+    offsets: Annotated[ndarray, "int64 [alignments + 1] of runs"]
+    cigar: Annotated[ndarray, "uint32 [runs]"]
+    score: Annotated[ndarray, "int32 [runs]"]
+    edits: Annotated[ndarray, "int32 [runs]"]
+
+
+class Spans(NamedTuple):
+    """Alignments on their oriented reads and on the reference."""
+
+    query_start: Annotated[ndarray, "int64 [alignments]"]
+    query_stop: Annotated[ndarray, "int64 [alignments]"]
+    query_length: Annotated[ndarray, "int64 [alignments]"]  # of the read
+    reference_start: Annotated[ndarray, "int64 [alignments]"]
+    reference_stop: Annotated[ndarray, "int64 [alignments]"]
+    score: Annotated[ndarray, "int32 [alignments]"]  # without bonuses
+    edits: Annotated[ndarray, "int32 [alignments]"]
+
+
+@kernel
+def score_runs(bases, starts, packed, spans, costs, runs):
+    """Score and edit distance of each run. `starts`: of the reads in the oriented bases."""
+    offsets, cigar, scores, edits = runs
+    query_start, reference_start = spans.query_start, spans.reference_start
+    match, mismatch, gap_open, gap_extend, _ = costs
+    for row in range(starts.size):
+        q, r = starts[row] + query_start[row], reference_start[row]
+        for i in range(offsets[row], offsets[row + 1]):
+            operation, length = cigar[i] & 15, np.int64(cigar[i] >> 4)
+            if operation == MATCH:
+                different = np.int64(0)
+                for j in range(length):
+                    different += bases[q + j] != reference_code(packed, r + j)
+                scores[i] = (length - different) * match - different * mismatch
+                edits[i], q, r = different, q + length, r + length
+                continue
+            scores[i], edits[i] = -gap_open - length * gap_extend, length
+            q, r = q + length * (operation == INSERTION), r + length * (operation == DELETION)
+
+
+@kernel
+def clip_ends(runs, bonus, max_gap_cost, spans):
+    """Keep the best runs of each alignment -> runs, spans; returns the number of runs. The first of equals are kept."""
+    offsets, cigar, scores, edits = runs
+    query_start, query_stop, query_length, reference_start, reference_stop, span_score, span_edits = spans
+    made, begin = np.int64(0), offsets[0]
+    for row in range(query_start.size):
+        last = offsets[row + 1]
+        total = np.int64(bonus if query_start[row] == 0 else 0)
+        best, first, low, high = np.int64(-1), begin, begin, begin
+        for i in range(begin, last):
+            is_match = cigar[i] & 15 == MATCH
+            if is_match and total < 0:
+                total, first = np.int64(0), i
+            total += max(np.int64(scores[i]), np.int64(-max_gap_cost)) if not is_match else np.int64(scores[i])
+            whole = total + (bonus if i == last - 1 and query_stop[row] == query_length[row] else 0)
+            if is_match and whole > best:
+                best, low, high = whole, first, i + 1
+        score, edit_distance, at = np.int64(0), np.int64(0), made
+        for i in range(begin, last):
+            operation, length = cigar[i] & 15, np.int64(cigar[i] >> 4)
+            on_query, on_reference = length * (operation != DELETION), length * (operation != INSERTION)
+            if i < low:
+                query_start[row] += on_query
+                reference_start[row] += on_reference
+            elif i >= high:
+                query_stop[row] -= on_query
+                reference_stop[row] -= on_reference
+            else:
+                score, edit_distance = score + scores[i], edit_distance + edits[i]
+                cigar[at] = cigar[i]
+                at += 1
+        span_score[row], span_edits[row] = score, edit_distance
+        begin, made = last, at
+        offsets[row + 1] = made
+    return made

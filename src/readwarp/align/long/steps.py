@@ -1,0 +1,39 @@
+"""A batch of long reads through the steps, on the host: seeds, chains, extension, choice."""
+
+import numpy as np
+
+from readwarp.align.extend.cpu import orient
+from readwarp.align.long.chains import chain_hits
+from readwarp.align.long.choose import Found, choose
+from readwarp.align.long.extension import extend
+from readwarp.align.long.seeds import find_seeds
+from readwarp.align.long.select import select_chains
+from readwarp.align.places import Genome
+from readwarp.align.records.choose import Choices
+from readwarp.batches import Extensions, ReadBatch
+from readwarp.config import AlignParameters
+from readwarp.index import Index
+from readwarp.metrics import Metrics
+from readwarp.ragged import take
+
+
+def align(reads: ReadBatch, index: Index, parameters: AlignParameters, metrics: Metrics) -> tuple[Choices, Extensions]:
+    """The alignments of single reads of up to MAX_LONG_READ_LENGTH bases that become records, and their roles."""
+    long, reference, k = parameters.long, index.reference, index.parameters.k
+    genome = Genome(reference.packed, reference.contig_offsets)
+    with metrics.time("seed"):
+        hits = find_seeds(reads, index, long.seed)
+    with metrics.time("chain"):
+        chains = chain_hits(hits, reference.contig_offsets, k, long.chain)
+        metrics.count("chains", chains.score.size)
+        read = np.repeat(np.arange(len(reads)), np.diff(chains.chain_offsets))
+        rows = select_chains(chains, np.diff(reads.read_offsets), k, long.extend)
+        chains, read = take(chains, "chains", rows), read[rows]
+    with metrics.time("extend_trace"):
+        extended = extend(orient(reads, reads), chains, read, (genome, k), parameters.scoring, long.extend)
+    with metrics.time("choose"):
+        strand = (chains.anchors[chains.anchor_offsets[:-1]] >> np.uint64(63)).astype(np.uint8)
+        found = Found(extended.extensions, read[extended.chain], strand[extended.chain])
+        metrics.count("candidates", found.read.size)
+        choices, extensions = choose(reads, found, hits.repetitive, parameters)
+    return choices, extensions
