@@ -9,7 +9,8 @@ Repeats: a seed with up to `max_hits` places is used. A read is cut into stretch
 without such a seed, the one with the fewest places is, the first of equals, if it has up to `rescue_hits`. The others
 are counted in `repetitive`, unless they are nowhere.
 
-Reads of more than MAX_LONG_READ_LENGTH bases have no anchor. The memory for sketching is that of PIECE bases, whatever the length of a read.
+Reads of more than MAX_LONG_READ_LENGTH bases have no anchor. The memory for sketching is that of PIECE bases, whatever
+the length of a read.
 """
 
 import numpy as np
