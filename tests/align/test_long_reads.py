@@ -3,6 +3,7 @@
 import random
 
 import numpy as np
+import pysam
 import pytest
 
 from helpers.align_oracle import operations, random_bases, retold, reverse_complement
@@ -215,3 +216,12 @@ def test_a_read_that_is_too_long_is_left_unmapped_and_counted(index, monkeypatch
     aligner.align([("r", ONE[:9000]), ("s", ONE[:8000])])
     assert aligner.metrics.counts["reads_too_long"] == 1
     assert np.all(np.diff(aligner.index.reference.contig_offsets) > 9000)
+
+
+def test_long_reads_are_not_marked_as_duplicates(index, tmp_path):
+    """Nor do they change which short ones are."""
+    reads = [("a", ONE[:5000]), ("b", ONE[:5000]), ("c", ONE[7:300]), ("d", ONE[7:300])]
+    records = Aligner(index).align(reads)
+    records.write(tmp_path / "out.bam", sort="coordinate", mark_duplicates=True)
+    with pysam.AlignmentFile(tmp_path / "out.bam") as file:
+        assert [(r.query_name, r.is_duplicate) for r in file] == [("a", False), ("b", False), ("c", False), ("d", True)]

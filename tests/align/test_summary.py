@@ -36,7 +36,6 @@ def test_reads_that_show_nothing(tmp_path):
     ("change", "said"),
     [
         (lambda read: read[:12], "reads too short for the index (half of them have at most 12 bases, a seed 19"),
-        (lambda read: 20 * read, "long reads (half of them have 2,000 bases or more), which minimap2 aligns"),
         (lambda read: "N" * 60 + read[60:], "60% of the bases are N"),
         (lambda read: "G" * 80 + read[80:], "reads without a signal (85% of the bases are G)"),
         (lambda read: read.replace("C", "T"), "bisulfite (C is 0% of the bases, T 50%): take an aligner made for it"),

@@ -17,7 +17,6 @@ from readwarp.wording import counted
 FEW, HALF = 0.1, 0.5  # shares of the reads
 ENOUGH = 1000  # reads whose pairs and duplicates are worth a word
 ADAPTER_BASES, ADAPTER_STARTS = 12, 6  # that are compared, and the places at which an adapter may begin
-LONG = 1000  # bases
 RARE, COMMON = 0.05, 0.35  # shares of bases; of cytosines in reads after bisulfite, and of what became of them
 NOT_IN_FULL = {  # counter -> noun and the rest of a warning
     "reads_too_long": ("read", "too long to align: left unmapped"),
@@ -85,8 +84,6 @@ def find_causes(first: Sequence[ReadBatch], seed: int) -> Iterator[str]:
     length = int(np.median(lengths))
     if length < seed:
         yield f"reads too short for the index (half of them have at most {length} bases, a seed {seed}: --preset short)"
-    if length > LONG:
-        yield f"long reads (half of them have {length:,} bases or more), which minimap2 aligns"
     adapters = sum(int(begin_with_adapters(reads).sum()) for reads in batches) / lengths.size
     if adapters > FEW:
         yield f"adapters without fragments ({adapters:.0%} of the reads begin with one)"

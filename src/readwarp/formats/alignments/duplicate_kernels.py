@@ -2,10 +2,12 @@
 
 import numpy as np
 
+from readwarp.config import MAX_READ_LENGTH
 from readwarp.device.jit import kernel, scalar
 from readwarp.formats.alignments.layout import (
     CONTIG,
     FLAG,
+    LENGTH,
     NAME,
     POSITION,
     cigar_of,
@@ -90,7 +92,7 @@ def sign(records, mates, libraries, out):
         for word in range(WORDS):
             words[word] = 0
         flag = uint16_at(data, at + FLAG)
-        if flag & NOT_EXAMINED == 0:
+        if flag & NOT_EXAMINED == 0 and int32_at(data, at + LENGTH) <= MAX_READ_LENGTH:
             start, end = unclipped_span(data, at)
             words[KIND] = EXAMINED | (STRAND if flag & REVERSE else 0)
             words[SINGLE] = end if flag & REVERSE else start

@@ -4,8 +4,9 @@ Pairs are duplicates of each other when both ends agree in library, contig, uncl
 with the largest sum of base qualities of at least 15 stays unmarked; if sums are equal, the one with the smaller name.
 A read without a mapped mate is a duplicate of any end of a pair with the same library, contig, unclipped 5' position
 and strand; among such reads the one with the better qualities stays unmarked, then the first. Secondary,
-supplementary, unmapped and failed records are left as they are. The marks are those of `samtools fixmate -m`, `sort`
-and `markdup`, run on each library (LB of the read group) by itself.
+supplementary, unmapped and failed records are left as they are, and so are reads of more than MAX_READ_LENGTH bases.
+The other marks are those of `samtools fixmate -m`, `sort` and `markdup`, run on each library (LB of the read group) by
+itself.
 
 Before sorting, while mates are still neighbours, each record gets a signature of 32 bytes that travels with it. Sorted
 records are held until no later one can share their 5' position, which is at most a read length away.
