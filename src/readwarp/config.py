@@ -9,7 +9,7 @@ MAX_MNP_DISTANCE = 10  # bases
 MAX_PLOIDY = 100
 MAX_PLACES = 72  # of a read: chains, and windows in which its mate was looked for
 MAX_READ_LENGTH = 4096  # of mates; longer ones come out unmapped, counted as too_long
-MAX_LONG_READ_LENGTH = 1 << 24  # of single reads, likewise
+MAX_LONG_READ_LENGTH = 1 << 24  # of single reads: anchors have 24 bits for the place on the read
 MAX_SCORE = 10_000  # of a match, a mismatch, a gap: then scores of whole reads, times a fixed point, have 31 bits
 MAX_INTEGER = (1 << 31) - 1  # kernels compare with numbers of 32 bits
 
@@ -169,6 +169,13 @@ class AlignParameters:
     records: RecordParameters = field(default_factory=RecordParameters)
     long: LongParameters = field(default_factory=LongParameters)
     trim: TrimParameters | None = None  # None: reads are aligned as they are
+
+    @property
+    def longest_single(self) -> int:
+        """Bases of the longest single read that is aligned: scores have 31 bits."""
+        scoring = self.scoring
+        largest = max(scoring.match, scoring.mismatch, scoring.gap_open, scoring.gap_extend, scoring.end_bonus)
+        return min(MAX_LONG_READ_LENGTH, MAX_INTEGER // (2 * largest))
 
 
 @dataclass(frozen=True, slots=True)

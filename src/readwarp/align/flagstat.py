@@ -3,7 +3,7 @@
 import numpy as np
 
 from readwarp.batches import Alignments, ReadBatch, Segment
-from readwarp.config import MAX_LONG_READ_LENGTH, MAX_READ_LENGTH
+from readwarp.config import MAX_READ_LENGTH
 from readwarp.metrics import Metrics
 
 PAIRED, PROPER, UNMAPPED, MATE_UNMAPPED, FIRST, LAST = 0x1, 0x2, 0x4, 0x8, 0x40, 0x80
@@ -29,19 +29,19 @@ COUNTERS = {  # of samtools flagstat
 SURE = 5  # minimum mapping quality of a mate on another contig that flagstat trusts
 
 
-def count(reads: ReadBatch, aligned: ReadBatch, rows: Alignments, metrics: Metrics) -> None:
-    """Add a batch to the counters. aligned: the reads without what was trimmed."""
+def count(reads: ReadBatch, aligned: ReadBatch, rows: Alignments, longest: int, metrics: Metrics) -> None:
+    """Add a batch to the counters. aligned: the reads without what was trimmed; longest: of single reads."""
     flag = rows.flag
     primary = (flag & (SECONDARY | SUPPLEMENTARY)) == 0
     mapped = (flag & UNMAPPED) == 0
     pairs = primary & ((flag & PAIRED) != 0)
     both = pairs & ((flag & (UNMAPPED | MATE_UNMAPPED)) == 0)
     elsewhere = both & (rows.contig != rows.mate_contig)
-    longest = np.where(aligned.segment == Segment.UNPAIRED, MAX_LONG_READ_LENGTH, MAX_READ_LENGTH)
+    limits = np.where(aligned.segment == Segment.UNPAIRED, longest, MAX_READ_LENGTH)
     metrics.count("reads", len(reads))
     metrics.count("bases", int(reads.read_offsets[-1]))
     for name, chosen in (
-        ("reads_too_long", np.diff(aligned.read_offsets) > longest),
+        ("reads_too_long", np.diff(aligned.read_offsets) > limits),
         ("mapped", primary & mapped),
         ("proper", primary & mapped & ((flag & PROPER) != 0)),
         ("supplementary", (flag & SUPPLEMENTARY) != 0),

@@ -69,7 +69,7 @@ def align_batch(
     count_statuses("extend_trace", extensions.status, metrics)
     if parameters.trim:
         trimming.count(trimmed, metrics)
-    flagstat.count(given, reads, alignments, metrics)
+    flagstat.count(given, reads, alignments, parameters.longest_single, metrics)
     return trimmed.written, alignments
 
 

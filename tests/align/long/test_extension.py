@@ -46,7 +46,7 @@ def mutated(chance: random.Random, text: str, rate: float) -> str:
 def aligned(reads: list[str], index: Index) -> tuple[Extensions, list[int]]:
     """The best chain of each read, extended, and its strand."""
     batch, reference = read_batch(reads), index.reference
-    hits = find_seeds(batch, index, LongSeedParameters())
+    hits = find_seeds(batch, index, LongSeedParameters(), 1 << 24)
     chains = chain_hits(hits, reference.contig_offsets, index.parameters.k, LongChainParameters())
     assert np.all(np.diff(chains.chain_offsets) > 0)
     best = take(chains, "chains", chains.chain_offsets[:-1])

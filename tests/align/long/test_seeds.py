@@ -54,7 +54,7 @@ def expected(read: str, index: Index, p: LongSeedParameters) -> tuple[list[int],
 
 
 def check(reads: list[str], index: Index, p: LongSeedParameters) -> None:
-    hits = find_seeds(read_batch(reads), index, p)
+    hits = find_seeds(read_batch(reads), index, p, 1 << 24)
     for number, read in enumerate(reads):
         mine = hits.anchors[hits.anchor_offsets[number] : hits.anchor_offsets[number + 1]].tolist()
         assert (mine, hits.repetitive[number]) == expected(read, index, p)
@@ -86,5 +86,5 @@ def test_reads_of_many_pieces(index):
     read = "".join(UNIQUE[start : start + 400] for start in (rng.randrange(2600) for _ in range(200)))
     assert len(read) > 4 * seeds.PIECE
     check([read, read[5:], UNIQUE], index, LongSeedParameters(sampling_bits=0, stretch=100))
-    whole = find_seeds(read_batch([read]), index, LongSeedParameters(sampling_bits=0))
+    whole = find_seeds(read_batch([read]), index, LongSeedParameters(sampling_bits=0), 1 << 24)
     assert np.all(np.diff(whole.anchors.astype(np.int64)) > 0)

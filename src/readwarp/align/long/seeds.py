@@ -1,6 +1,6 @@
 """Seeds of long reads: a part of their syncmers, looked up in the same index as those of short reads.
 
-    find_seeds(reads: ReadBatch, index: Index, parameters: LongSeedParameters) -> SeedHits
+    find_seeds(reads: ReadBatch, index: Index, parameters: LongSeedParameters, longest: int) -> SeedHits
 
 Of a read's syncmers, those count whose hash ends in `sampling_bits` zeros: long reads have more than they need. Anchors
 are those of align/seed, ascending.
@@ -9,7 +9,7 @@ Repeats: a seed with up to `max_hits` places is used. A read is cut into stretch
 without such a seed, the one with the fewest places is, the first of equals, if it has up to `rescue_hits`. The others
 are counted in `repetitive`, unless they are nowhere.
 
-Reads of more than MAX_LONG_READ_LENGTH bases have no anchor. The memory for sketching is that of PIECE bases, whatever
+Reads of more than `longest` bases have no anchor. The memory for sketching is that of PIECE bases, whatever
 the length of a read.
 """
 
@@ -19,7 +19,7 @@ from readwarp.align.anchors import anchor_of
 from readwarp.align.seed.cpu import Seeds, look_up
 from readwarp.align.seed.scalar import entries_of
 from readwarp.batches import ReadBatch, SeedHits
-from readwarp.config import MAX_LONG_READ_LENGTH, LongSeedParameters
+from readwarp.config import LongSeedParameters
 from readwarp.device.jit import kernel
 from readwarp.index import Index
 from readwarp.index.syncmers import Scratch, Shape, Syncmers, max_syncmers, sketch
@@ -28,7 +28,7 @@ from readwarp.ragged import empty, replace
 PIECE = 1 << 14  # bases that are sketched at once
 
 
-def find_seeds(reads: ReadBatch, index: Index, parameters: LongSeedParameters) -> SeedHits:
+def find_seeds(reads: ReadBatch, index: Index, parameters: LongSeedParameters, longest: int) -> SeedHits:
     n, p, entries = len(reads), index.parameters, entries_of(index)
     lengths = np.diff(reads.read_offsets)
     pieces = -(-lengths // PIECE)
@@ -37,7 +37,7 @@ def find_seeds(reads: ReadBatch, index: Index, parameters: LongSeedParameters) -
     seeds.offsets[0] = 0
     hits = SeedHits(np.empty(0, np.uint64), np.zeros(n + 1, np.int64), np.zeros(n, np.int32), np.zeros(n, np.uint8))
     scratch, mask = empty(Scratch, {"bases": PIECE + p.k}), np.uint64((1 << parameters.sampling_bits) - 1)
-    sketch_reads(reads, Shape.of(p), mask, scratch, seeds)
+    sketch_reads(reads, Shape.of(p), (mask, longest), scratch, seeds)
     look_up(seeds, entries)
     choose(reads.read_offsets, seeds, (parameters.max_hits, parameters.rescue_hits, parameters.stretch), hits)
     hits = replace(hits, anchors=np.empty(hits.anchor_offsets[-1], np.uint64))
@@ -48,16 +48,16 @@ def find_seeds(reads: ReadBatch, index: Index, parameters: LongSeedParameters) -
 
 
 @kernel
-def sketch_reads(reads, shape, mask, scratch, seeds):
-    """The syncmers of each read whose hashes have none of the bits of `mask` -> seeds."""
+def sketch_reads(reads, shape, limits, scratch, seeds):
+    """The syncmers of each read whose hashes have none of the bits of a mask -> seeds. limits: mask, longest read."""
+    mask, longest = limits
     bases, read_offsets = reads.bases, reads.read_offsets
     offsets, hashes, query, strand = seeds.offsets, seeds.hashes, seeds.query, seeds.strand
     row, k, out = np.int64(0), shape.k, Syncmers(seeds.hashes, seeds.query, seeds.strand)
     for read in range(read_offsets.size - 1):
         start, stop = read_offsets[read], read_offsets[read + 1]
-        for begin in range(
-            start, stop if stop - start <= MAX_LONG_READ_LENGTH else start, PIECE
-        ):  # a k-mer is of the piece that it begins in
+        end = stop if stop - start <= longest else start
+        for begin in range(start, end, PIECE):  # a k-mer is of the piece that it begins in
             last = sketch(bases, begin, min(begin + PIECE + k - 1, stop), shape, scratch, out, row)
             for i in range(row, last):
                 if hashes[i] & mask == 0:

@@ -18,11 +18,11 @@ from readwarp.ragged import take
 
 
 def align(reads: ReadBatch, index: Index, parameters: AlignParameters, metrics: Metrics) -> tuple[Choices, Extensions]:
-    """The alignments of single reads of up to MAX_LONG_READ_LENGTH bases that become records, and their roles."""
+    """The alignments of single reads that become records, and their roles; of too long ones there are none."""
     long, reference, k = parameters.long, index.reference, index.parameters.k
     genome = Genome(reference.packed, reference.contig_offsets)
     with metrics.time("seed"):
-        hits = find_seeds(reads, index, long.seed)
+        hits = find_seeds(reads, index, long.seed, parameters.longest_single)
     with metrics.time("chain"):
         chains = chain_hits(hits, reference.contig_offsets, k, long.chain)
         metrics.count("chains", chains.score.size)
