@@ -192,8 +192,9 @@ PRESETS = {  # see docs/methods/seed.md
     "short": Preset("shorter reads", AlignParameters(SeedParameters(k=16, s=14, t=1))),  # 1 k-mer in 3, not in 5
     "hifi": Preset("PacBio HiFi", AlignParameters(long=LONG)),
     "ont": Preset("nanopore", AlignParameters(scoring=Scoring(2, 4, 4, 2, 10), long=LONG)),
-    "auto": Preset("short and long in one file", AlignParameters(long=LONG)),
+    "auto": Preset("short and long reads in one file", AlignParameters(long=LONG)),
 }
+SHORT_READ_PRESETS = {name: preset for name, preset in PRESETS.items() if preset.parameters.long is not LONG}
 
 
 MAX_DEPTH = 10_000_000  # of a sample: sums of base qualities and PL stay within 31 bits

@@ -27,7 +27,7 @@ RUN = "run {ref} {few} -t 2 -f --no-report -o {folder}/run"
 TRIM = "--trim --correct-overlap --trim-quality 20 --trim-bases"
 MORE = {
     "pairwise": ("--device", "cpu"),
-    **dict.fromkeys(("align", "call", "run"), ("--device", "cpu", "--memory", "2G")),
+    **dict.fromkeys(("align", "align.long", "call", "run"), ("--device", "cpu", "--memory", "2G")),
 }
 COMMANDS = (
     "index {ref} -f",
@@ -55,6 +55,8 @@ COMMANDS = (
     "align {ref} {folder}/x.cram -t 2 -f -o {folder}/x.bam",
     "align {ref} {folder}/reads.fa -t 2 -f -o {folder}/x.sam",
     "align {ref} {folder}/phred64.fq --phred64 -t 2 -f -o {folder}/x.sam",
+    "align.long {ref} {folder}/long.fq --preset hifi -t 2 -f -o {folder}/x.sam",
+    "align.long {ref} {folder}/long.fq --preset ont --secondary 2 -Y --eqx -t 2 -f -o {folder}/x.bam",
     f"{MERGE} {{folder}}/x.bam",
     f"{MERGE} {{folder}}/x.bam --sort name",
     f"{MERGE} {{folder}}/x.cram --reference {{ref}} --sort coordinate --mark-duplicates",
@@ -106,6 +108,13 @@ def call_trimming_aligner(folder: Path, contig: str) -> None:
     call_aligner(folder, contig, trim=True, correct_overlap=True, trim_quality=20, trim_bases="drop")
 
 
+def call_long_aligner(folder: Path, contig: str) -> None:
+    with dnaio.open(folder / "long.fq") as file:
+        reads = list(file)
+    for preset in ("hifi", "ont", "auto"):
+        readwarp.Aligner(folder / "ref.fa", preset=preset).align(reads)
+
+
 def call_records(records: Records, folder: Path) -> None:
     for name in ("x.sam", "x.bam", "x.cram", "x.paf"):
         records.write(folder / name, force=True)
@@ -123,6 +132,7 @@ def call_pair_hmm(folder: Path, contig: str) -> None:
 
 FUNCTIONS: dict[str, Callable[[Path, str], object]] = {
     "Aligner": call_aligner,
+    "Aligner.long": call_long_aligner,
     "Aligner.trim": call_trimming_aligner,
     "pair_hmm": call_pair_hmm,
 }
@@ -142,6 +152,7 @@ def make_inputs(folder: Path, real: Path) -> dict[str, str]:
     write_fastq(folder / "interleaved.fq", ([f"{r[0].split()[0]} BC:Z:ACGT", *r[1:]] for pair in pairs for r in pair))
     raised = ([*record[:3], "".join(chr(ord(q) + 31) for q in record[3])] for record in mates[0])
     write_fastq(folder / "phred64.fq", raised)
+    write_fastq(folder / "long.fq", long_records(sequence))
     (folder / "reads.fa").write_text("".join(f">r{k}\n{record[1]}\n" for k, record in enumerate(mates[0][:100])))
     (folder / "ploidy.bed").write_text(f"{contig}\t0\t9000\t1\n{contig}\t9000\t20000\t3\n")
     (folder / "primers.bed").write_text(
@@ -160,6 +171,18 @@ def first_records(path: Path) -> list[list[str]]:
     return [lines[k : k + 4] for k in range(0, len(lines), 4)]
 
 
+def long_records(sequence: str) -> Iterator[list[str]]:
+    """Long reads of both strands with a gap, a foreign stretch and an inverted one, and short ones."""
+    turn = str.maketrans("ACGTN", "TGCAN")
+    for number, start in enumerate(range(0, min(len(sequence), 20_000) - 6000, 400)):
+        read = sequence[start : start + 6000]
+        inverted = read[2000:3000].translate(turn)[::-1]
+        read = "ACGTTGCA" * 20 + read[:1000] + read[1010:2000] + inverted + read[3000:4500] + "TTGACA" + read[4500:]
+        read = read if number % 2 else read.translate(turn)[::-1]
+        yield [f"@long{number}", read, "+", "I" * len(read)]
+        yield [f"@short{number}", read[-150:], "+", "I" * 150]
+
+
 def write_fastq(path: Path, records: Iterable[list[str]]) -> None:
     path.write_text("".join("\n".join(record) + "\n" for record in records))
 
@@ -173,7 +196,7 @@ def call_all(folder: Path, real: Path) -> Called:
     for text in COMMANDS:
         words = text.format(**meaning).split()
         with calls(called, words[0]):
-            if run_main([*words, *MORE.get(words[0], ())]) != 0:
+            if run_main([words[0].removesuffix(".long"), *words[1:], *MORE.get(words[0], ())]) != 0:
                 failed.append(text)
     contig = "".join((folder / "ref.fa").read_text().splitlines()[1:])
     for name, function in FUNCTIONS.items():
@@ -184,7 +207,14 @@ def call_all(folder: Path, real: Path) -> Called:
         call_records(records, folder)
     for names in called.values():
         if "index" in names:
-            names |= {"Aligner", "Aligner.trim", "align", "run"}  # which build one where there is none
+            names |= {
+                "Aligner",
+                "Aligner.long",
+                "Aligner.trim",
+                "align",
+                "align.long",
+                "run",
+            }  # which build one where there is none
     assert not failed, failed
     return called
 

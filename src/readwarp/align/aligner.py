@@ -11,7 +11,7 @@ from readwarp.align.insert_models import InsertModels
 from readwarp.align.results import Record, Records
 from readwarp.align.trim.options import TrimOptions
 from readwarp.batches import InsertSizes
-from readwarp.config import AlignParameters
+from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device import backend as backends
 from readwarp.device.machine import usable_threads
 from readwarp.device.prepare import prepare_once
@@ -62,7 +62,8 @@ class Aligner:
         backend, given = backends.choose(device), insert_sizes or given_sizes(options)
         if not isinstance(index, Index):
             check_inputs([index])
-        prepare_once("Aligner.trim" if wanted.trim else "Aligner")  # after what can be wrong: it may take a minute
+        kind = ".trim" if wanted.trim else ".long" if wanted.long.min_length <= MAX_READ_LENGTH else ""
+        prepare_once(f"Aligner{kind}")  # after what can be wrong: it may take a minute
         if isinstance(index, Index):
             self.index, self._fasta = index, None
         else:

@@ -16,7 +16,7 @@ from readwarp.align.inputs import Inputs
 from readwarp.align.summary import summarize, warn_of_shares
 from readwarp.align.trainer import AlignCards, Model, Trainer
 from readwarp.batches import Alignments, InsertSizes, ReadBatch
-from readwarp.config import AlignParameters, Resources, SeedParameters
+from readwarp.config import MAX_READ_LENGTH, AlignParameters, Resources, SeedParameters
 from readwarp.device.backend import Backend
 from readwarp.device.workspaces import identity
 from readwarp.errors import UsageError
@@ -78,6 +78,11 @@ class AlignJob:
         return Finish(self.sort, self.mark_duplicates, self.write_index, SORT_BYTES, self.paf)
 
     @property
+    def kernels(self) -> str:
+        """What the job is called in the table of kernels."""
+        return "align" if self.parameters.long.min_length > MAX_READ_LENGTH else "align.long"
+
+    @property
     def form(self) -> str:
         """As what batches are encoded: paf, text (of SAM), or formats (BAM records)."""
         format = self.finish.format_of(self.output)
@@ -92,7 +97,7 @@ def run_align(job: AlignJob, reporter: Reporter) -> Result:
     check_resume(job.resume, [job.output], job.inputs.files)
     with locked(job.output):
         backend = choose_side(job)
-        reporter.prepare("align", job.resources.threads)
+        reporter.prepare(job.kernels, job.resources.threads)
         return align_reads(job, open_index(job, reporter), backend, reporter)
 
 

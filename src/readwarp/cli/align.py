@@ -1,11 +1,12 @@
 """align: reads to alignments."""
 
 import argparse
+from collections.abc import Mapping
 from math import isfinite
 from pathlib import Path
 
 from readwarp.cli import options as shared
-from readwarp.config import PRESETS
+from readwarp.config import PRESETS, Preset
 
 EPILOG = """\
 examples:
@@ -24,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = shared.add_sorting(parser)
     group.add_argument("--no-pg", action="store_true", help="no @PG line in the header")
     group.add_argument("--paf", action="store_true", help="PAF with CIGARs, as of `minimap2 -c`, instead of SAM")
-    add_alignment(parser)
+    add_alignment(parser, PRESETS)
     shared.add_scoring(parser)
     shared.add_trimming(parser)
     group = parser.add_argument_group("clusters")
@@ -35,14 +36,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_reporting(parser)
 
 
-def add_alignment(parser: argparse.ArgumentParser) -> None:
+def add_alignment(parser: argparse.ArgumentParser, presets: Mapping[str, Preset]) -> None:
     """--index --preset -I --min-score -Y --eqx, and which places become records: -a --secondary -M -5 -S -P."""
     default = PRESETS["standard"].parameters.records
     group = parser.add_argument_group("alignment")
     text = "index of REF, built there if it does not exist [REF.rwx, or in a cache folder if that cannot be written]"
     group.add_argument("--index", type=Path, metavar="FILE", help=text)
-    text = f"{shared.describe_presets()} [standard, with the seeds of an index that exists]"
-    group.add_argument("--preset", choices=PRESETS, help=text)
+    text = f"{shared.describe_presets(presets)} [standard, with the seeds of an index that exists]"
+    group.add_argument("--preset", choices=presets, help=text)
     group.add_argument(
         "-I",
         "--insert-size",

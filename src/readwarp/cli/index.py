@@ -20,7 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_output(parser, "the index [REF.rwx]")
     shared.add_threads(parser)
     group = parser.add_argument_group("seeds")
-    group.add_argument("--preset", choices=PRESETS, default="standard", help=f"{shared.describe_presets()} [standard]")
+    group.add_argument(
+        "--preset", choices=PRESETS, default="standard", help=f"{shared.describe_presets(PRESETS)} [standard]"
+    )
     group.add_argument("-k", type=shared.count, metavar="N", help="length of a seed, in bases [by the preset]")
     group.add_argument("-s", type=shared.count, metavar="N", help="length of the words in a seed [by the preset]")
     shared.add_reporting(parser)

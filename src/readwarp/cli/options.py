@@ -1,12 +1,12 @@
 """Options that several commands share."""
 
 import argparse
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar
 
-from readwarp.config import POLY_G, PRESETS, CallParameters, Scoring, TrimParameters
+from readwarp.config import POLY_G, CallParameters, Preset, Scoring, TrimParameters
 from readwarp.wording import counted
 
 Number = TypeVar("Number", int, float)
@@ -114,9 +114,9 @@ def _convert(text: str, convert: Callable[[], Number], minimum: Number, kind: st
     raise argparse.ArgumentTypeError(f"{text!r} is not {kind}")
 
 
-def describe_presets() -> str:
+def describe_presets(presets: Mapping[str, Preset]) -> str:
     """For a help text."""
-    return "; ".join(f"{name}: {preset.reads}" for name, preset in PRESETS.items())
+    return "; ".join(f"{name}: {preset.reads}" for name, preset in presets.items())
 
 
 def add_reference(parser: argparse.ArgumentParser) -> None:

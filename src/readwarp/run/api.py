@@ -11,6 +11,7 @@ from readwarp.align.inputs import ReadOptions
 from readwarp.align.trim.options import TrimOptions
 from readwarp.call.api import CallingOptions, spell_regions
 from readwarp.call.api import make_job as make_call_job
+from readwarp.config import SHORT_READ_PRESETS
 from readwarp.errors import UsageError
 from readwarp.formats.common.qualities import PHRED33
 from readwarp.keywords import AnyPath, check_keywords, command_line
@@ -80,6 +81,9 @@ def make_job(
     sorting = {"sort": "coordinate", "mark_duplicates": not is_amplicon, "write_index": True}
     given: Any = options  # each job takes its own
     alignment = make_align_job(reference, reads, None, given | sorting, command)
+    if (preset := options.get("preset") or "standard") not in SHORT_READ_PRESETS:
+        text = "variants are called from short reads only: align these with `readwarp align`"
+        raise UsageError(f"--preset {preset}: {text}")
     stem = Path(folder) / sample_of(alignment.inputs)
     bam = Path(f"{stem}.bam")
     vcf = Path(f"{stem}.g.vcf.gz" if options.get("gvcf") else f"{stem}.vcf.gz")

@@ -18,7 +18,7 @@ from readwarp.config import LongExtendParameters, Scoring
 from readwarp.pairwise import cpu as pairwise
 from readwarp.pairwise.pairs import Costs, Ends, Pairs, Scheme, Traces
 from readwarp.pairwise.scalar import GLOBAL
-from readwarp.ragged import empty, offsets_of
+from readwarp.ragged import empty, offsets_of, take
 
 
 class Extended(NamedTuple):
@@ -61,10 +61,7 @@ def trace_pieces(pieces: Pairs, scheme: Scheme, ends: Ends, is_break: ndarray) -
     if not is_break.any():
         return pairwise.trace_pairs(pieces, scheme, ends)
     kept = np.flatnonzero(~is_break)
-    columns = (column[kept] for column in (pieces.query_starts, pieces.query_lengths))
-    targets = (column[kept] for column in (pieces.target_starts, pieces.target_lengths))
-    some = Pairs(pieces.queries, *columns, pieces.targets, *targets)
-    traces = pairwise.trace_pairs(some, scheme, Ends(*(column[kept] for column in ends)))
+    traces = pairwise.trace_pairs(take(pieces, "pairs", kept), scheme, take(ends, "pairs", kept))
     runs = np.zeros(is_break.size, np.int64)
     runs[kept] = np.diff(traces.cigar_offsets)
     return traces._replace(cigar_offsets=offsets_of(runs))
