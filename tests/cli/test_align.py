@@ -12,9 +12,11 @@ from pathlib import Path
 import pysam
 import pytest
 
+import readwarp
 from helpers.command_samples import CONTIGS, fasta, letters, pairs, record, reverse_complement, run_main, sam_lines
 from readwarp.device import backend as backends
 from readwarp.device.memory import SEPARATE
+from readwarp.errors import UsageError
 
 
 @pytest.fixture
@@ -191,10 +193,30 @@ def test_odd_reads_are_fine(text, reads, sam, write):
     assert [fields(line)[0] for line in lines] == ["a"] * reads
 
 
-def test_a_read_that_is_too_long_comes_out_unmapped(sam, write):
-    text = record("a", CONTIGS["one"][:5000]) + record("b", CONTIGS["one"][:100])
-    lines = sam_lines(sam(write("long.fq", text), warns="1 read too long to align: left unmapped"))
-    assert [fields(line)[:3] for line in lines] == [["a", "4", "*"], ["b", "0", "one"]]
+def test_a_mate_that_is_too_long_comes_out_unmapped(sam, write):
+    """Single reads of that length are long reads."""
+    long, short = record("a", CONTIGS["one"][:5000]), record("a", reverse_complement(CONTIGS["one"][5000:5100]))
+    text = sam(write("pair.fq", long + short), "--interleaved", warns="1 read too long to align: left unmapped")
+    assert [fields(line)[:4] for line in sam_lines(text)] == [["a", "101", "one", "5001"], ["a", "153", "one", "5001"]]
+    assert [fields(line)[:6] for line in sam_lines(sam(write("long.fq", long)))] == [
+        ["a", "0", "one", "1", "60", "5000M"]
+    ]
+
+
+def test_presets_of_long_reads(sam, write, reference, capfd, tmp_path):
+    read = CONTIGS["one"][:1500] + reverse_complement(CONTIGS["one"][3000:6000])
+    file = write("split.fq", record("r", read))
+    for preset, score in (("hifi", "AS:i:3000"), ("auto", "AS:i:3000"), ("ont", "AS:i:6000")):
+        rows = [fields(line) for line in sam_lines(sam(file, "--preset", preset))]
+        assert [row[:4] + row[5:6] for row in rows] == [
+            ["r", "16", "one", "3001", "3000M1500S"],
+            ["r", "2048", "one", "1", "1500M3000H"],
+        ]
+        assert score in rows[0] and f"SA:Z:one,1,+,1500M3000S,{rows[1][4]},0;" in rows[0]
+    assert run_main(["run", reference, file, "-o", tmp_path / "other", "--preset", "hifi"]) == 2
+    assert "invalid choice: 'hifi'" in capfd.readouterr().err
+    with pytest.raises(UsageError, match="--preset hifi: variants are called from short reads only"):
+        readwarp.run(reference, file, output=tmp_path / "other", preset="hifi")
 
 
 def test_odd_contigs_are_fine(sam, write):

@@ -17,7 +17,7 @@ X86 = pytest.mark.skipif(os.uname().machine != "x86_64", reason="has one level")
     ("arguments", "message"),
     [
         (["--level", "x86-64-v5"], "x86-64-v5: no such level of processors; known are x86-64, x86-64-v2"),
-        (["--command", "doctor"], "--command doctor: needs no kernels, or is unknown; known are Aligner, Aligner.trim"),
+        (["--command", "doctor"], "--command doctor: needs no kernels, or is unknown; known are Aligner, Aligner.long"),
         (["-o", "x", "--package"], "not allowed with argument"),
         (["-o", "/proc/none"], "cannot be written"),
     ],
