@@ -84,7 +84,7 @@ class LongExtendParameters:
     max_rivals: int = 4  # other chains for the same part of the read
     max_drop: int = 400  # an alignment breaks where what lies between two anchors scores below minus this
     band: int = 100  # of the ends, beyond the chain: bases that gaps may add up to
-    drop: int = 100  # score below the best one at which an end is clipped
+    drop: int = 200  # score below the best one at which an end is clipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,14 +187,15 @@ class Preset:
 
 
 LONG = LongParameters(min_length=500)  # shorter single reads have few seeds, and are compared base by base
+NANOPORE = LongParameters(min_length=500, extend=LongExtendParameters(drop=400))  # matches count twice
 PRESETS = {  # see docs/methods/seed.md
     "standard": Preset("reads of 75 bases and more", AlignParameters()),
     "short": Preset("shorter reads", AlignParameters(SeedParameters(k=16, s=14, t=1))),  # 1 k-mer in 3, not in 5
     "hifi": Preset("PacBio HiFi", AlignParameters(long=LONG)),
-    "ont": Preset("nanopore", AlignParameters(scoring=Scoring(2, 4, 4, 2, 10), long=LONG)),
+    "ont": Preset("nanopore", AlignParameters(scoring=Scoring(2, 4, 4, 2, 10), long=NANOPORE)),
     "auto": Preset("short and long reads in one file", AlignParameters(long=LONG)),
 }
-SHORT_READ_PRESETS = {name: preset for name, preset in PRESETS.items() if preset.parameters.long is not LONG}
+SHORT_READ_PRESETS = {name: PRESETS[name] for name in ("standard", "short")}
 
 
 MAX_DEPTH = 10_000_000  # of a sample: sums of base qualities and PL stay within 31 bits

@@ -27,7 +27,7 @@ from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import empty, offsets_of, take
 from readwarp.rules.hashes import hash_of
 
-SURE_SPAN = 500  # bases of a read
+SURE_SPAN = 1000  # bases of a read
 NO_RIVAL = -1
 
 
