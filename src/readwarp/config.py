@@ -193,6 +193,7 @@ PRESETS = {  # see docs/methods/seed.md
     "short": Preset("shorter reads", AlignParameters(SeedParameters(k=16, s=14, t=1))),  # 1 k-mer in 3, not in 5
     "hifi": Preset("PacBio HiFi", AlignParameters(long=LONG)),
     "ont": Preset("nanopore", AlignParameters(scoring=Scoring(2, 4, 4, 2, 10), long=NANOPORE)),
+    "asm": Preset("contigs of an assembly", AlignParameters(scoring=Scoring(1, 9, 16, 1, 5), long=LONG)),
     "auto": Preset("short and long reads in one file", AlignParameters(long=LONG)),
 }
 SHORT_READ_PRESETS = {name: PRESETS[name] for name in ("standard", "short")}

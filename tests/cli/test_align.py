@@ -206,13 +206,13 @@ def test_a_mate_that_is_too_long_comes_out_unmapped(sam, write):
 def test_presets_of_long_reads(sam, write, reference, capfd, tmp_path):
     read = CONTIGS["one"][:1500] + reverse_complement(CONTIGS["one"][3000:6000])
     file = write("split.fq", record("r", read))
-    for preset, score in (("hifi", "AS:i:3000"), ("auto", "AS:i:3000"), ("ont", "AS:i:6000")):
+    for preset, score in (("hifi", 3000), ("asm", 3000), ("auto", 3000), ("ont", 6000)):
         rows = [fields(line) for line in sam_lines(sam(file, "--preset", preset))]
         assert [row[:4] + row[5:6] for row in rows] == [
             ["r", "16", "one", "3001", "3000M1500S"],
             ["r", "2048", "one", "1", "1500M3000H"],
         ]
-        assert score in rows[0] and f"SA:Z:one,1,+,1500M3000S,{rows[1][4]},0;" in rows[0]
+        assert f"AS:i:{score}" in rows[0] and f"SA:Z:one,1,+,1500M3000S,{rows[1][4]},0;" in rows[0]
     assert run_main(["run", reference, file, "-o", tmp_path / "other", "--preset", "hifi"]) == 2
     assert "invalid choice: 'hifi'" in capfd.readouterr().err
     with pytest.raises(UsageError, match="--preset hifi: variants are called from short reads only"):
