@@ -72,11 +72,12 @@ def spans(records: list[Record]) -> list[tuple[str, int, int, bool]]:
     return found
 
 
-@pytest.mark.parametrize("rate", [0.0, 0.001, 0.01, 0.05])
-@pytest.mark.parametrize("preset", ["hifi", "ont", "asm", "auto"])
-def test_reads_of_all_lengths_come_back_to_their_places(index, rate, preset):
+@pytest.mark.parametrize(
+    ("preset", "rate"),
+    [*((preset, rate) for preset in ("hifi", "ont", "asm", "auto") for rate in (0.0, 0.001, 0.01)), ("ont", 0.05)],
+)
+def test_reads_of_all_lengths_come_back_to_their_places(index, preset, rate):
     aligner, rng, reads, truth = Aligner(index, preset=preset), random.Random(3), {}, []
-    clipped = 400 if (preset, rate) == ("asm", 0.05) else 30  # where differences cost nine matches
     for number, length in enumerate([60, 120, 499, 500, 501, 900, 4096, 4097, 9000, 25_000]):
         start = rng.randrange(0, 3000)
         bases = noisy(ONE[start : start + length], rate, rng)
@@ -90,7 +91,7 @@ def test_reads_of_all_lengths_come_back_to_their_places(index, rate, preset):
         records, spans(records), truth, strict=True
     ):
         assert (contig, is_reverse) == ("c0", strand)
-        assert abs(start - first) <= clipped and abs(stop - last) <= clipped
+        assert abs(start - first) <= 30 and abs(stop - last) <= 30
         assert record.mapping_quality >= 30
 
 
