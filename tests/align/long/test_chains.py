@@ -10,7 +10,7 @@ from readwarp.align.long.chains import chain_hits
 from readwarp.batches import LongChains, SeedHits
 from readwarp.config import LongChainParameters
 
-K, LOOKBACK = 20, 64
+K, LOOKBACK, DENSE_LOOKBACK, NEAR = 20, 64, 1024, 256
 CONTIGS = np.array([0, 30_000, 200_000, 5_000_000_000], np.int64)
 Anchor = tuple[int, int, int]  # strand, reference, query
 
@@ -57,12 +57,14 @@ def expected(anchors: list[Anchor], p: LongChainParameters) -> list[tuple[int, l
     ]
     for i, (_, r, q) in enumerate(anchors):
         score, parent, j = K, -1, i
-        while not borders[j] and i - j < LOOKBACK:
+        while not borders[j] and i - j < DENSE_LOOKBACK:
             j -= 1
             dr, dq = r - anchors[j][1], q - anchors[j][2]
+            if i - j > LOOKBACK and dr > NEAR:
+                break
             gap = abs(dr - dq)
             if dr > 0 and dq > 0 and gap <= p.max_gap:
-                through = best[j] + min(K, dr, dq) - (3 + gap // 8 if gap else 0)
+                through = best[j] + min(K, dr, dq) - (5 + min(gap, 64) + max(gap - 64, 0) // 8 if gap else 0)
                 if through > score:
                     score, parent = through, j
         best.append(score)
@@ -87,7 +89,7 @@ def test_one_diagonal():
 
 def test_a_long_gap_costs_and_a_longer_one_parts():
     left, right = place(2000, range(0, 1000, 50)), place(2400, range(1000, 2000, 50))
-    assert chained(left + right) == [[(20 * 40 - 3 - 50, left + right)]]
+    assert chained(left + right) == [[(20 * 40 - 5 - 64 - 42, left + right)]]
     far = place(2501, range(1000, 2000, 50))
     assert chained(left + far) == [[(400, left), (400, far)]]
 
@@ -101,6 +103,20 @@ def test_a_step_without_anchors_parts():
 def test_strands_and_contigs_apart():
     one, two, three = place(29_000, [0, 30, 60]), place(29_990, [10, 30, 60]), place(29_000, [0, 30, 60, 90], strand=1)
     assert chained(one + two + three) == [[(80, three), (60, one), (60, two)]]
+
+
+def test_tandem_repeats_stay_on_their_diagonal():
+    """30 copies of 40 bases, of which each has seeds in all others; the read lacks two seeds on the true diagonal."""
+    seeds = [q for q in range(0, 1200, 10) if q not in (600, 610)]
+    every = sorted(
+        (0, 50_000 + 500 + q + 40 * copy, 500 + q)
+        for q in seeds
+        for copy in range(-30, 30)
+        if 0 <= q + 40 * copy < 1200 and q + 40 * copy not in (600, 610)
+    )
+    around = place(50_000, [*range(0, 480, 50), *range(1720, 2400, 50)])
+    best = chained(sorted([*around, *every]))[0][0]
+    assert {r - q for _, r, q in best[1]} == {50_000}
 
 
 def test_reads_without_chains():

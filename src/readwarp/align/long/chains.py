@@ -2,11 +2,14 @@
 
     chain_hits(hits: SeedHits, contig_offsets: int64 [c + 1], k, parameters: LongChainParameters) -> LongChains
 
-The recurrence and its ties are those of align/chain, with `max_gap`. Anchors can be linked if no two neighbours between
-them, of one strand and contig, are more than `max_step` bases of the reference apart. Chains are traced back from the
-highest score down (ties: the first anchor); an anchor belongs to one chain, and a chain that branches off another is
-scored without the shared part. Chains of less than `min_score` or `min_anchors` are dropped. The chains of a read are
-in the order of score, then of their first anchors.
+The recurrence and its ties are those of align/chain, with `max_gap`; but in tandem repeats, where anchors are dense, an
+anchor is linked to more of them, and a gap costs so much that no chain leaves its diagonal for a few seeds. Anchors can
+be linked if no two neighbours between them, of one strand and contig, are more than `max_step` bases of the reference
+apart.
+
+Chains are traced back from the highest score down (ties: the first anchor); an anchor belongs to one chain, and a chain
+that branches off another is scored without the shared part. Chains of less than `min_score` or `min_anchors` are
+dropped. The chains of a read are in the order of score, then of their first anchors.
 """
 
 from typing import Annotated, NamedTuple
@@ -14,14 +17,24 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.align.anchors import reference_of, strand_of
-from readwarp.align.chain.cpu import link_anchors
-from readwarp.align.chain.scalar import Limits, Links
+from readwarp.align.anchors import query_of, reference_of, strand_of
+from readwarp.align.chain.scalar import LOOKBACK, Links
 from readwarp.align.places import contig_of
 from readwarp.batches import LongChains, SeedHits
 from readwarp.config import LongChainParameters
-from readwarp.device.jit import kernel
+from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import offsets_of, take
+
+NEAR, DENSE_LOOKBACK = 256, 1024  # bases within which an anchor is compared with more than LOOKBACK, and with how many
+STEEP = 64  # bases of a gap that cost as much as in an alignment; the others cost an eighth
+
+
+class Limits(NamedTuple):
+    """Of links; see `config.LongChainParameters`."""
+
+    k: int
+    max_gap: int
+    max_step: int
 
 
 class Traced(NamedTuple):
@@ -36,7 +49,7 @@ class Traced(NamedTuple):
 def chain_hits(hits: SeedHits, contig_offsets: ndarray, k: int, parameters: LongChainParameters) -> LongChains:
     sizes = np.diff(hits.anchor_offsets)
     links = Links(*(np.empty(hits.anchors.size, np.int32) for _ in range(2)))
-    link_reads(hits, contig_offsets, Limits(k, parameters.max_gap, 0, 0), parameters.max_step, links)
+    link_reads(hits, contig_offsets, Limits(k, parameters.max_gap, parameters.max_step), links)
     reads = np.repeat(np.arange(sizes.size), sizes)
     order = np.lexsort((-links.scores, reads))
     least = max(1, parameters.min_anchors)
@@ -54,8 +67,34 @@ def chain_hits(hits: SeedHits, contig_offsets: ndarray, k: int, parameters: Long
     return take(chains, "chains", best_first)
 
 
+@scalar
+def gap_cost(gap):
+    """Of a change of diagonal by `gap` bases."""
+    return 0 if gap == 0 else 5 + min(gap, STEEP) + (max(gap - STEEP, 0) >> 3)
+
+
 @kernel
-def link_reads(hits, contig_offsets, limits, max_step, links):
+def link_anchors(anchors, limits, links):
+    """The best chain that ends in each anchor: its score and previous anchor; the nearer one wins a tie."""
+    (scores, parents), (k, max_gap, _) = links, limits
+    for i in range(anchors.size):
+        reference, query = reference_of(anchors[i]), query_of(anchors[i])
+        score, parent = k, -1
+        for j in range(i - 1, max(i - DENSE_LOOKBACK, 0) - 1, -1):
+            if i - j > LOOKBACK and reference - reference_of(anchors[j]) > NEAR:
+                break
+            if scores[j] + k > score:
+                on_query, on_reference = query - query_of(anchors[j]), reference - reference_of(anchors[j])
+                gap = abs(on_reference - on_query)
+                if on_query > 0 and on_reference > 0 and gap <= max_gap:
+                    gained = scores[j] + min(k, min(on_query, on_reference)) - gap_cost(gap)
+                    if gained > score:
+                        score, parent = gained, j
+        scores[i], parents[i] = score, parent
+
+
+@kernel
+def link_reads(hits, contig_offsets, limits, links):
     """The best chain that ends in each anchor -> links; parents are numbered within the batch."""
     anchors, anchor_offsets, (scores, parents) = hits.anchors, hits.anchor_offsets, links
     for read in range(anchor_offsets.size - 1):
@@ -65,7 +104,7 @@ def link_reads(hits, contig_offsets, limits, max_step, links):
             contig_stop = contig_offsets[contig_of(contig_offsets, reference) + 1]
             while stop < last:
                 following = reference_of(anchors[stop])
-                is_far = following - reference > max_step or following >= contig_stop
+                is_far = following - reference > limits.max_step or following >= contig_stop
                 if is_far or strand_of(anchors[stop]) != strand:
                     break
                 reference = following
