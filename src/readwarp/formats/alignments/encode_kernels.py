@@ -15,6 +15,7 @@ from readwarp.rules.cigar import HARD_CLIP, LETTER_BYTES, SKIP, SOFT_CLIP, run_o
 BIN = 14  # where a record has its bin
 REVERSE = 0x10
 TAB, NEWLINE, STAR, COLON, EQUAL = 9, 10, 42, 58, 61
+M, L, N, SMALL_M, SMALL_L = b"MLNml"
 NO_QUALITY = 255
 
 
@@ -78,6 +79,23 @@ def bin_of(start, stop):
     return 0
 
 
+@scalar
+def counts_bases(tags, at):
+    """Whether the field is MM, ML or MN, which tell of modified bases by their number along the whole read."""
+    return tags[at] == M and tags[at + 1] in (M, L, N, SMALL_M, SMALL_L)  # Mm and Ml: before they were standard
+
+
+@scalar
+def put_fitting(carried, start, stop, is_text, out, at):
+    """The fields that a read carries to a record that does not show all of its bases."""
+    while start < stop:
+        end = layout.field_stop(carried, start, stop)
+        if not counts_bases(carried, start):
+            at = put_tags(carried, start, end, out, at) if is_text else put_copy(carried, start, end, out, at)
+        start = end
+    return at
+
+
 @kernel
 def encode_sam(reads, rows, contigs, groups, out):
     """SAM lines -> out (Encoded, its data large enough); `contigs` and `groups` are Names. -> bytes written"""
@@ -117,7 +135,10 @@ def encode_sam(reads, rows, contigs, groups, out):
             data[at], data[at + 1], data[at + 2] = TAB, layout.R, layout.G
             data[at + 3], data[at + 4], data[at + 5] = COLON, layout.TEXT, COLON
             at = put_name(group_letters, group_offsets, np.int64(read_group[r]), data, at + 6)
-        at = put_tags(carried, carried_offsets[r], carried_offsets[r + 1], data, at)
+        if stop - start == read_offsets[r + 1] - read_offsets[r]:
+            at = put_tags(carried, carried_offsets[r], carried_offsets[r + 1], data, at)
+        else:
+            at = put_fitting(carried, carried_offsets[r], carried_offsets[r + 1], True, data, at)
         data[at] = NEWLINE
         at += 1
     offsets[read.size] = at
@@ -206,7 +227,10 @@ def encode_bam(reads, rows, groups, out):
             end = put_name(group_letters, group_offsets, np.int64(read_group[r]), data, end + 3)
             data[end] = 0
             end += 1
-        end = put_copy(carried, carried_offsets[r], carried_offsets[r + 1], data, end)
+        if stop - start == read_offsets[r + 1] - read_offsets[r]:
+            end = put_copy(carried, carried_offsets[r], carried_offsets[r + 1], data, end)
+        else:
+            end = put_fitting(carried, carried_offsets[r], carried_offsets[r + 1], False, data, end)
         put_bytes(end - at - 4, 4, data, at)
         at = end
     offsets[read.size] = at
