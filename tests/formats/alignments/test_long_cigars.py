@@ -190,7 +190,7 @@ def aligned(tmp_path_factory):
         read[at] = read[at].translate(str.maketrans("ACGT", "CGTA"))
     letters = "".join(read)[::-1].translate(COMPLEMENT)
     (folder / "r.fq").write_text(f"@r\n{letters}\n+\n{'I' * len(letters)}\n")
-    for name in ("o.sam", "o.bam", "s.bam", "s.cram"):
+    for name in ("o.sam", "o.bam", "o.paf", "s.bam", "s.cram"):
         options = ["--sort", "coordinate", "--write-index"] if name[0] == "s" else []
         options += ["--preset", "hifi", "--eqx", "--no-pg", "-q", "-o", str(folder / name)]
         assert main(["align", str(folder / "ref.fa"), str(folder / "r.fq"), *options]) == 0
@@ -201,6 +201,10 @@ def test_a_read_of_900_000_bases(aligned):
     (line,) = lines_of(aligned, "o.sam")
     assert line[1:6] == ["16", "one", "50001", "60", "12=1X" + "24=1X" * 35_999 + "12="]
     assert lines_of(aligned, "o.bam") == [line] == lines_of(aligned, "s.bam")
+    paf = (aligned / "o.paf").read_text().rstrip("\n").split("\t")
+    assert paf[1:5] == ["900000", "0", "900000", "-"]
+    assert paf[6:11] == ["1000000", "50000", "950000", "864000", "900000"]
+    assert paf[-1] == f"cg:Z:{line[5]}"
     with pysam.AlignmentFile(str(aligned / "s.cram"), reference_filename=str(aligned / "ref.fa")) as file:
         assert [record.cigarstring for record in file] == ["900000M"]  # CRAM has no = and X
 
