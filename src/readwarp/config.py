@@ -119,6 +119,9 @@ class PairParameters:
         check_integers(self)
 
 
+CS_FORMS = ("none", "short", "long")
+
+
 @dataclass(frozen=True, slots=True)
 class RecordParameters:
     min_score: int = 30  # bwa's -T; reads shorter than 60 bases need half their length
@@ -130,8 +133,11 @@ class RecordParameters:
     splits_as_secondary: bool = False  # the other parts are secondary, not supplementary (bwa's -M)
     soft_clip_supplementary: bool = False  # -Y
     eqx: bool = False
+    cs: str = "none"  # the tag cs of minimap2: short has numbers of equal bases, long has their letters
 
     def __post_init__(self) -> None:
+        if self.cs not in CS_FORMS:
+            raise UsageError(f"--cs {self.cs}: not one of {', '.join(CS_FORMS)}")
         check_integers(self)
 
 

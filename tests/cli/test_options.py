@@ -138,6 +138,7 @@ def test_scores_and_limits_are_those_of_the_preset(monkeypatch, tmp_path):
 
     assert made() == AlignParameters()
     assert made("--min-score", "20").records.min_score == 20
+    assert made("--cs", "long").records.cs == "long"
     records = RecordParameters(min_score=17, eqx=True)
     assert made("--preset", "short", "-B", "3", "--eqx") == replace(
         own, scoring=Scoring(mismatch=3, gap_open=9), records=records

@@ -11,7 +11,7 @@ TEXTS = (b"", b"text", b"a\tb", b"a\nb", b"\xff", b"1A", b"1AF", b"G1", b"0" * 3
 
 def mutate(chance: Mutator, bam: Bam) -> tuple[str, bytes]:
     """What was done, and the bytes of the file; `bam` is changed."""
-    kinds = ("number", "number", "size", "name", "cigar", "bases", "qualities", "tags", "tags", "records", "header")
+    kinds = (*MUTATIONS, "number", "tags", "records", "header")
     kind = chance.choice((*kinds, "decompressed", "compressed"))
     if kind == "decompressed":
         return kind, bgzf(chance.bytes(bam.bytes()))
@@ -55,6 +55,21 @@ def mutate_cigar(chance: Mutator, record: Record) -> None:
     record.cigar = chance.choice((whole, record.cigar * 2, chance.bytes(record.cigar)))
     if chance.random() < 0.8:
         record.numbers[OPERATIONS] = len(record.cigar) // 4 % (1 << 16)
+
+
+def mutate_moved(chance: Mutator, record: Record) -> None:
+    """The CIGAR, or another, is in CG, as if it were too long for its place."""
+    runs = [int.from_bytes(record.cigar[at : at + 4], "little") for at in range(0, len(record.cigar), 4)]
+    bases = record.numbers[LENGTH]
+    runs = chance.choice(
+        (runs, [1 << 4, max(bases - 1, 0) << 4], [run for each in runs for run in (each, 6)], runs * 3)
+    )
+    covered = sum(run >> 4 for run in runs if run & 15 in (0, 2, 3, 7, 8))
+    held = [bases << 4 | 4, chance.choice((covered, covered, covered + 1, 0, 1 << 27)) << 4 | 3]
+    record.cigar, moved = (b"".join(run.to_bytes(4, "little") for run in each) for each in (held, runs))
+    record.numbers[OPERATIONS] = 2
+    count = chance.choice((len(runs), len(runs), 0, -1, len(runs) + 1, chance.integer()))
+    record.tags += array(b"CG", chance.choice((b"I", b"I", b"i", b"f", b"C")), moved, count)
 
 
 def mutate_bases(chance: Mutator, record: Record) -> None:
@@ -148,6 +163,7 @@ MUTATIONS = {
     "size": mutate_size,
     "name": mutate_name,
     "cigar": mutate_cigar,
+    "moved": mutate_moved,
     "bases": mutate_bases,
     "qualities": mutate_qualities,
     "tags": mutate_tags,

@@ -20,7 +20,7 @@ from readwarp.stream.parts import WHOLE, parse_part
 from readwarp.stream.reporter import Result
 
 SCORES = {name: name for name in ("match", "mismatch", "gap_open", "gap_extend")} | {"clip": "end_bonus"}
-RECORDS = {"min_score": "min_score", "soft_clip": "soft_clip_supplementary", "eqx": "eqx"}
+RECORDS = {"min_score": "min_score", "soft_clip": "soft_clip_supplementary", "eqx": "eqx", "cs": "cs"}
 RECORDS |= {"five_prime": "five_prime_primary", "split_secondary": "splits_as_secondary"}
 
 
@@ -34,6 +34,7 @@ class AlignmentOptions(TypedDict, total=False):
     min_score: int  # lowest score to report
     soft_clip: bool  # in supplementary alignments, instead of hard clips
     eqx: bool  # = and X in CIGARs instead of M
+    cs: str  # the tag cs of minimap2: short, long, or none
     all_hits: bool  # all other places of a read are secondary records
     secondary: int | None  # so many of them, the best ones; None: they are named in XA, if they are few
     split_secondary: bool  # parts of a split read other than the primary are secondary, not supplementary

@@ -6,7 +6,7 @@ from math import isfinite
 from pathlib import Path
 
 from readwarp.cli import options as shared
-from readwarp.config import PRESETS, Preset
+from readwarp.config import CS_FORMS, PRESETS, Preset
 
 EPILOG = """\
 examples:
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_alignment(parser: argparse.ArgumentParser, presets: Mapping[str, Preset]) -> None:
-    """--index --preset -I --min-score -Y --eqx, and which places become records: -a --secondary -M -5 -S -P."""
+    """--index --preset -I --min-score -Y --eqx --cs, and which places become records: -a --secondary -M -5 -S -P."""
     default = PRESETS["standard"].parameters.records
     group = parser.add_argument_group("alignment")
     text = "index of REF, built there if it does not exist [REF.rwx, or in a cache folder if that cannot be written]"
@@ -57,6 +57,8 @@ def add_alignment(parser: argparse.ArgumentParser, presets: Mapping[str, Preset]
     text = "soft-clip supplementary alignments instead of hard-clipping them"
     group.add_argument("-Y", "--soft-clip", action="store_true", default=None, help=text)  # None: as the preset has it
     group.add_argument("--eqx", action="store_true", default=None, help="= and X in CIGARs instead of M")
+    text = "write the tag cs of minimap2, with numbers of equal bases (short) or their letters (long) [none]"
+    group.add_argument("--cs", choices=CS_FORMS, help=text)
     add_places(group)
 
 

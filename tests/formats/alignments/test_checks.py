@@ -38,6 +38,18 @@ def changed(numbers=(), **parts):
     return record
 
 
+def runs(*numbers):
+    """Lengths and operations in turn, as BAM codes them."""
+    return b"".join(RUN.pack(length << 4 | kind) for length, kind in zip(numbers[::2], numbers[1::2], strict=True))
+
+
+def moved(kind, values):
+    """The record with 10S99N instead of its CIGAR, which is in CG."""
+    width = {b"C": 1}.get(kind, 4)
+    tags = array(b"CG", kind, values, len(values) // width)
+    return changed({OPERATIONS: 2}, cigar=runs(10, 4, 99, 3), tags=tags)
+
+
 def find(*records, header=HEADER):
     data = np.frombuffer(b"".join(record.bytes() for record in records), np.uint8)
     sizes = [len(record.bytes()) for record in records]
@@ -75,9 +87,11 @@ def test_sound_records():
         changed({LENGTH: 0}, bases=b"", qualities=b""),  # SEQ *
         changed({OPERATIONS: 0, FLAG: 5}, cigar=b""),  # CIGAR *
         changed({LENGTH: 9}, bases=b"\x12" * 5, qualities=b"\x01" * 9, cigar=RUN.pack(9 << 4 | 4)),
-        changed(
-            {OPERATIONS: 2}, cigar=RUN.pack(10 << 4 | 4) + RUN.pack(99 << 4 | 3), tags=array(b"CG", b"I", b"1234", 1)
-        ),
+        moved(b"I", runs(4, 0, 92, 2, 3, 0, 3, 4)),  # 4M92D3M3S in CG
+        moved(b"i", runs(4, 0, 92, 2, 3, 0, 3, 4)),
+        moved(b"I", runs(10, 0, 89, 2)),
+        changed({OPERATIONS: 2}, cigar=runs(8, 0, 2, 4), tags=array(b"CG", b"I", b"", 0)),  # CG of something else
+        changed({OPERATIONS: 3}, cigar=runs(5, 4, 9, 3, 5, 0)),  # only two runs stand for CG
         changed({FLAG: 4}),  # unmapped, with a place and a CIGAR
         changed({CONTIG: -1, POSITION: -1, FLAG: 4, OPERATIONS: 0, MATE: -1, MATE_POSITION: -1}, cigar=b""),
         changed({MATE: -1, MATE_POSITION: -1}),
@@ -106,6 +120,16 @@ def test_sound_records():
         (changed(cigar=RUN.pack(9 << 4)), "its CIGAR"),
         (changed(cigar=RUN.pack(10 << 4 | 9)), "its CIGAR"),
         (changed({FLAG: 4}, cigar=RUN.pack(11 << 4)), "its CIGAR"),
+        (changed({OPERATIONS: 2}, cigar=runs(10, 4, 99, 3)), "the tag CG"),
+        (changed({OPERATIONS: 2}, cigar=runs(10, 4, 99, 3), tags=tag(b"CG", b"Z", b"10M89N")), "the tag CG"),
+        (changed({OPERATIONS: 2}, cigar=runs(10, 4, 99, 3), tags=tag(b"CG", b"I", b"1234")), "the tag CG"),
+        (moved(b"f", runs(4, 0, 92, 2, 6, 0)), "the tag CG"),
+        (moved(b"C", runs(4, 0, 92, 2, 6, 0)), "the tag CG"),
+        (moved(b"I", b""), "the tag CG"),
+        (moved(b"I", runs(10, 0)), "the tag CG"),  # shorter than what stands for it
+        (moved(b"I", runs(4, 0, 93, 2, 3, 0, 3, 4)), "the tag CG"),  # covers 100 bases of the reference, not 99
+        (moved(b"I", runs(4, 0, 92, 2, 3, 0, 4, 4)), "its CIGAR"),
+        (moved(b"I", runs(4, 0, 92, 9, 3, 0, 3, 4)), "its CIGAR"),
         (changed(qualities=b"\x28" * 9 + b"\x5e"), "a base quality"),
         (changed(qualities=b"\xff" + b"\x28" * 9), "a base quality"),
         (changed(qualities=b"\xfe" * 10), "a base quality"),

@@ -19,6 +19,8 @@ CONTIGS = (("chr1", 1 << 20, ""), ("HLA-A*01:01", 3000, "0" * 32))
 NAMES = tuple(name for name, _, _ in CONTIGS)
 HEADER = header_text(CONTIGS, read_groups=["@RG\tID:a\tSM:s", "@RG\tID:lane two\tSM:s"])
 GROUPS = ("a", "lane two")
+COUNTED = {"MM:Z:C+m,1;": b"MMZC+m,1;\0", "Mm:Z:": b"MmZ\0", "ML:B:C,7": b"MLBC\1\0\0\0\7", "MN:i:3": b"MNC\3"}
+COUNTED["Ml:B:C,1,2"] = b"MlBC\2\0\0\0\1\2"  # they tell of bases by number, so they need all of them
 INTEGERS = {b"c": "b", b"C": "B", b"s": "h", b"S": "H", b"i": "i", b"I": "I"}
 
 
@@ -57,7 +59,10 @@ def rows(draw, index):
     name = draw(st.text(st.characters(min_codepoint=33, max_codepoint=126), max_size=9))
     group = draw(st.integers(-1, 1))
     (carried, carried_text), (own, own_text) = draw(tags()), draw(tags())
-    read = Read(name, 0, bases, qualities if length else "", carried, group)
+    counted = draw(st.lists(st.sampled_from(sorted(COUNTED)), unique=True))
+    read = Read(
+        name, 0, bases, qualities if length else "", carried + b"".join(COUNTED[text] for text in counted), group
+    )
     strand, supplementary = draw(st.booleans()), draw(st.booleans())
     left, right = draw(st.integers(0, 2)), draw(st.integers(0, 2))
     mapped = length > left + right + 1
@@ -91,7 +96,8 @@ def rows(draw, index):
         shown_qualities or "*",
     ]
     group_text = [f"RG:Z:{GROUPS[group]}"] if group >= 0 else []
-    return read, row, "\t".join(line + own_text + group_text + carried_text)
+    counted = counted if len(shown) == length else []
+    return read, row, "\t".join(line + own_text + group_text + carried_text + counted)
 
 
 @settings(max_examples=100, deadline=None)

@@ -82,7 +82,7 @@ def test_no_header_and_no_order(tmp_path):
 
 
 @pytest.mark.skipif(shutil.which("minimap2") is None, reason="needs minimap2")
-@pytest.mark.parametrize("options", [[], ["--eqx"]])
+@pytest.mark.parametrize("options", [[], ["--eqx"], ["--cs=short"], ["--cs=long"]])
 def test_lines_of_real_reads_are_those_of_minimap2(options, test_data, tmp_path):
     """Columns and tags are the same wherever both programs align a read in the same way."""
     from readwarp.cli import main
@@ -91,7 +91,7 @@ def test_lines_of_real_reads_are_those_of_minimap2(options, test_data, tmp_path)
     out, files = tmp_path / "a.paf", [str(data / name) for name in ("ref.fa", "reads_1.fq.gz", "reads_2.fq.gz")]
     assert main(["align", *files, "-o", str(out), "--index", str(tmp_path / "x.rwx"), "-q", *options]) == 0
     theirs = subprocess.run(["minimap2", "-cx", "sr", *options, *files], capture_output=True, text=True, check=True)
-    keys = ("NM", "nn", "tp", "de", "cg")
+    keys = ("NM", "nn", "tp", "de", "cg", *[option[2:4] for option in options if "cs" in option])
 
     def table(text: str) -> dict[tuple[str, ...], tuple[list[str], list[str]]]:
         """By read, strand, place and CIGAR: the columns without MAPQ, and the tags that both have."""

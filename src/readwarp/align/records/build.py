@@ -234,5 +234,5 @@ def build(
     if options.secondary_records:  # XA does not name what is a record
         role = np.where(choices.role == SECONDARY, np.uint8(SUPPLEMENTARY), choices.role)
         traced = Traced(replace(choices, role=role), extensions)
-    tags, tag_offsets = encode_tags(reads, reference, rows, traced, out)
+    tags, tag_offsets = encode_tags(reads, reference, rows, traced, out, options.cs)
     return replace(out, cigar=out.cigar[:used], tags=tags, tag_offsets=tag_offsets)

@@ -10,6 +10,7 @@ from readwarp.align.places import Genome, contig_of
 from readwarp.align.records.choose import PRIMARY, SECONDARY, Traced
 from readwarp.align.records.scalar import are_equal, base_of
 from readwarp.batches import Alignments, ReadBatch, Segment, Status
+from readwarp.config import CS_FORMS
 from readwarp.device.jit import kernel
 from readwarp.index.reference import Reference
 from readwarp.ragged import offsets_of
@@ -17,13 +18,16 @@ from readwarp.rules.bases import LETTERS, base_at
 from readwarp.rules.cigar import DELETION, INSERTION, LETTER_BYTES, run_of
 
 UNPAIRED, FIRST, UNGAPPED = int(Segment.UNPAIRED), int(Segment.FIRST), int(Status.UNGAPPED)
-NM, MD, AS, XS, MC, MQ, MS, SA, XA = (
-    int.from_bytes(name, "little") for name in (b"NM", b"MD", b"AS", b"XS", b"MC", b"MQ", b"ms", b"SA", b"XA")
+NM, MD, AS, XS, MC, MQ, MS, SA, XA, CS = (
+    int.from_bytes(name, "little") for name in (b"NM", b"MD", b"AS", b"XS", b"MC", b"MQ", b"ms", b"SA", b"XA", b"cs")
 )
-END, PLUS, COMMA, MINUS, SEMICOLON, SOFT_CLIP, TEXT, CARET = b"\0+,-;SZ^"
+END, STAR, PLUS, COMMA, MINUS, COLON, SEMICOLON, EQUALS, SOFT_CLIP, TEXT, CARET = b"\0*+,-:;=SZ^"
+LOWER = 32  # makes a letter a small one
+NO_CS, LONG_CS = CS_FORMS.index("none"), CS_FORMS.index("long")
 FIXED_ROOM = 64  # bytes of the numeric tags of a row, tag names and ends included
 NUMBER_ROOM = 11  # a number and the letter after it
 MISMATCH_ROOM = 6  # a matched length and a letter in MD
+CS_ROOM = NUMBER_ROOM + 3  # a run of equal bases and a mismatch in cs
 
 
 class Rows(NamedTuple):
@@ -38,6 +42,14 @@ class Rows(NamedTuple):
 class ContigNames(NamedTuple):
     letters: Annotated[ndarray, "uint8 [letters]"]
     offsets: Annotated[ndarray, "int64 [contigs + 1] of letters"]
+
+
+class Shared(NamedTuple):
+    """What the tags of all records are made with."""
+
+    genome: Genome
+    names: ContigNames
+    cs: int  # NO_CS, SHORT_CS or LONG_CS
 
 
 @lru_cache(maxsize=4)
@@ -131,6 +143,60 @@ def put_differences(out, at, e, bases, packed, strand, extensions):
 
 
 @kernel
+def put_small(out, at, base):
+    """A base as a small letter; n for anything but 0-3."""
+    return put_letter(out, at, LETTERS[base if 0 <= base <= 3 else 4] | LOWER)
+
+
+@kernel
+def put_equal(out, at, start, stop, packed, is_long):
+    """Of cs: the reference bases [start, stop), if there are any, which the read has too, or only their number."""
+    if start == stop:
+        return at
+    if not is_long:
+        return put_number(out, put_letter(out, at, COLON), stop - start)
+    at = put_letter(out, at, EQUALS)
+    for where in range(start, stop):
+        at = put_letter(out, at, LETTERS[base_at(packed[where >> 1], where)])
+    return at
+
+
+@kernel
+def put_pairs(out, at, run, bases, packed, strand, is_long):
+    """Of cs: aligned bases; `run`: where they begin in read and reference, and how many there are."""
+    q, position, count = run
+    equal = position  # so far, from here on
+    for where in range(position, position + count):
+        base, there = base_of(bases, q + where - position, strand), np.int64(base_at(packed[where >> 1], where))
+        if base != there and (there <= 3 or 0 <= base <= 3):  # N and N are equal here
+            at = put_equal(out, at, equal, where, packed, is_long)
+            at = put_small(out, put_small(out, put_letter(out, at, STAR), there), base)
+            equal = where + 1
+    return put_equal(out, at, equal, position + count, packed, is_long)
+
+
+@kernel
+def put_cs(out, at, e, bases, packed, strand, extensions, is_long):
+    """cs of alignment e of a read, as minimap2 writes it."""
+    q, position, cigar = np.int64(extensions.query_start[e]), extensions.reference_start[e], extensions.cigar
+    at = put_text_start(out, at, CS)
+    for i in range(extensions.cigar_offsets[e], extensions.cigar_offsets[e + 1]):
+        operation, count, on_reference, on_read = run_of(cigar[i])
+        if operation == INSERTION:
+            at = put_letter(out, at, PLUS)
+            for j in range(q, q + count):
+                at = put_small(out, at, base_of(bases, j, strand))
+        elif operation == DELETION:
+            at = put_letter(out, at, MINUS)
+            for where in range(position, position + count):
+                at = put_small(out, at, base_at(packed[where >> 1], where))
+        else:
+            at = put_pairs(out, at, (q, position, count), bases, packed, strand, is_long)
+        q, position = q + on_read, position + on_reference
+    return put_letter(out, at, END)
+
+
+@kernel
 def put_contig(out, at, contig, names):
     for i in range(names.offsets[contig], names.offsets[contig + 1]):
         at = put_letter(out, at, names.letters[i])
@@ -179,7 +245,7 @@ def mate_of(r, segment):
 
 
 @kernel
-def total_room(segment, rows, traced, alignments, max_name):
+def total_room(segment, rows, traced, alignments, max_name, cs):
     """Maximum bytes of all tags; SA and XA name no more places than were traced."""
     room, (choices, extensions) = 0, traced
     choice_offsets, cigar_offsets, mate_cigars = (
@@ -196,6 +262,10 @@ def total_room(segment, rows, traced, alignments, max_name):
         if e >= 0:
             room += MISMATCH_ROOM * (extensions.edit_distance[e] + 2)
             first, last = choice_offsets[r], choice_offsets[r + 1]
+            if cs != NO_CS:
+                room += CS_ROOM * (extensions.edit_distance[e] + cigar_offsets[e + 1] - cigar_offsets[e] + 1)
+            if cs == LONG_CS:
+                room += extensions.query_stop[e] - extensions.query_start[e]
             operations = cigar_offsets[last] - cigar_offsets[first]
             room += (last - first) * (max_name + 6 * NUMBER_ROOM) + NUMBER_ROOM * operations
     return room
@@ -224,9 +294,10 @@ def put_mate(out, at, mate, reads, rows, alignments):
 
 
 @kernel
-def write_tags(reads, genome, rows, traced, alignments, names, out, out_offsets):
+def write_tags(reads, shared, rows, traced, alignments, out, out_offsets):
     """Tags of all records; returns their bytes."""
-    at, (packed, contig_offsets), (choices, extensions), kind = 0, genome, traced, rows.kind
+    at, (packed, contig_offsets), (choices, extensions), kind = 0, shared.genome, traced, rows.kind
+    names, cs = shared.names, shared.cs
     out_offsets[0] = 0
     for row in range(rows.read.size):
         r, e = rows.read[row], rows.trace[row]
@@ -245,16 +316,19 @@ def write_tags(reads, genome, rows, traced, alignments, names, out, out_offsets)
             at = put_supplementary(out, at, row, bases.size, rows, traced, alignments, names)
         if e >= 0 and choices.role[e] == PRIMARY:
             at = put_secondary(out, at, r, bases.size, traced, contig_offsets, names)
+        if e >= 0 and cs != NO_CS:
+            at = put_cs(out, at, e, bases, packed, choices.strand[e], extensions, cs == LONG_CS)
         out_offsets[row + 1] = at
     return at
 
 
 def encode_tags(
-    reads: ReadBatch, reference: Reference, rows: Rows, traced: Traced, alignments: Alignments
+    reads: ReadBatch, reference: Reference, rows: Rows, traced: Traced, alignments: Alignments, cs: str
 ) -> tuple[ndarray, ndarray]:
-    """NM MD AS XS MC MQ ms SA XA of all records: uint8 bytes and int64 offsets [records + 1]."""
+    """NM MD AS XS MC MQ ms SA XA cs of all records: uint8 bytes and int64 offsets [records + 1]."""
     names, genome = contig_names(reference.names), Genome(reference.packed, reference.contig_offsets)
-    room = total_room(reads.segment, rows, traced, alignments, int(np.diff(names.offsets).max()))
+    shared = Shared(genome, names, CS_FORMS.index(cs))
+    room = total_room(reads.segment, rows, traced, alignments, int(np.diff(names.offsets).max()), shared.cs)
     out, offsets = np.empty(room, np.uint8), np.empty(rows.read.size + 1, np.int64)
-    used = write_tags(reads, genome, rows, traced, alignments, names, out, offsets)
+    used = write_tags(reads, shared, rows, traced, alignments, out, offsets)
     return out[:used], offsets

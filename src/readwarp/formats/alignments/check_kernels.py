@@ -21,11 +21,13 @@ from readwarp.formats.alignments.layout import (
     TEXT,
     G,
     R,
+    cigar_of,
     field_stop,
     int32_at,
     is_whole,
     qualities_of,
     stop_of,
+    stored_cigar_of,
     uint16_at,
     uint32_at,
 )
@@ -36,6 +38,7 @@ REASONS = (
     "damaged: its parts do not fit into its size",
     "its name is empty, or has characters that SAM does not allow",
     "its CIGAR has an unknown operation, or takes another number of bases than it has",
+    "the tag CG, which must hold its CIGAR, is missing, or does not fit",
     "a base quality is above 93, which SAM cannot hold",
     "a tag is cut off",
     "the name of a tag is not a letter and then a letter or digit",
@@ -46,7 +49,8 @@ REASONS = (
     "lies on a contig that the header does not have, or beyond its end",
     "its read group is not in the header",
 )
-SOUND, SIZE, BAD_NAME, CIGAR, QUALITY, CUT, TAG_NAME, TWICE, KIND, LETTERS, DIGITS, PLACE, GROUP = range(len(REASONS))
+SOUND, SIZE, BAD_NAME, CIGAR, MOVED, QUALITY, CUT = range(7)
+TAG_NAME, TWICE, KIND, LETTERS, DIGITS, PLACE, GROUP = range(7, len(REASONS))
 UNMAPPED, MAX_QUALITY, NO_QUALITY = 0x4, 93, 255
 AT, SPACE = 64, 32
 
@@ -98,15 +102,30 @@ def reason_of(data, at, stop):
     stop, known = read_text(data, at + NAME, end)
     if end == at + NAME or stop < end or data[end] != 0 or data[at + NAME] == AT or not known & GRAPH:
         return BAD_NAME
+    reason = reason_of_cigar(data, at)
+    if reason != SOUND:
+        return reason
     start, stop = qualities_of(data, at)
-    if uint16_at(data, at + OPERATIONS) > 0:
-        bases = span_of(data, at)[1]
-        if bases < 0 or (stop > start and bases != stop - start):
-            return CIGAR
     least, most = np.uint8(255), np.uint8(0)
     for i in range(np.uint64(start), np.uint64(stop)):
         least, most = min(least, data[i]), max(most, data[i])
     return QUALITY if most > MAX_QUALITY and least != NO_QUALITY else SOUND
+
+
+@scalar
+def reason_of_cigar(data, at):
+    """What is wrong with the CIGAR, wherever it is."""
+    (stored, operations), length = stored_cigar_of(data, at), int32_at(data, at + LENGTH)
+    if operations == 0:
+        return SOUND
+    start, operations = cigar_of(data, at)
+    if operations < 0:
+        return MOVED
+    stop, bases = span_of(data, at)
+    if bases < 0 or (length > 0 and bases != length):
+        return CIGAR
+    covered = stop - int32_at(data, at + POSITION)
+    return MOVED if start != stored and covered != uint32_at(data, stored + 4) >> 4 else SOUND
 
 
 @scalar

@@ -25,6 +25,7 @@ from readwarp.formats.alignments.layout import (
     qualities_of,
     read_group_of,
     stop_of,
+    stored_cigar_of,
     tag_of,
     uint16_at,
     uint32_at,
@@ -58,7 +59,7 @@ class Found(NamedTuple):
 
     places: Annotated[ndarray, "int64 [reads]"]  # where each begins
     samples: Annotated[ndarray, "int16 [reads]"]  # UNKNOWN among them
-    operations: Annotated[ndarray, "uint16 [reads]"]  # of the CIGAR
+    operations: Annotated[ndarray, "int64 [reads]"]  # of the CIGAR
     lengths: Annotated[ndarray, "int32 [reads]"]  # bases
 
 
@@ -66,7 +67,7 @@ class Found(NamedTuple):
 def span_of(data, at):
     """-> (end of the alignment on the reference, bases of the read that the CIGAR takes; -1 if it is invalid)."""
     cigar, operations = cigar_of(data, at)
-    stop, bases, is_valid = int32_at(data, at + POSITION), np.int64(0), True
+    stop, bases, is_valid = int32_at(data, at + POSITION), np.int64(0), operations >= 0
     for i in range(operations):
         operation, _, on_reference, on_read = run_of(uint32_at(data, cigar + 4 * i))
         stop, bases = stop + on_reference, bases + on_read
@@ -116,8 +117,8 @@ def scan(data, last, wanted, out):
             last = place
             passes = data[at + MAPPING_QUALITY] >= wanted.min_mapping_quality
             passes &= uint16_at(data, at + FLAG) & wanted.excluded_flags == 0
-            length, runs = int32_at(data, at + LENGTH), uint16_at(data, at + OPERATIONS)
-            if passes and length > 0 and runs > 0:
+            length = int32_at(data, at + LENGTH)
+            if passes and length > 0 and uint16_at(data, at + OPERATIONS) > 0:
                 reference_stop, bases = span_of(data, at)
                 if bases != length:
                     return found, at, last, MISFIT
@@ -125,7 +126,8 @@ def scan(data, last, wanted, out):
                     return found, at, last, BEYOND
                 sample = sample_of(data, at, stop, groups, group_samples) if reference_stop > wanted.start else UNWANTED
                 if sample != UNWANTED:
-                    places[found], samples[found], operations[found], lengths[found] = at, sample, runs, length
+                    places[found], samples[found], lengths[found] = at, sample, length
+                    operations[found] = cigar_of(data, at)[1]
                     found += 1
         at = stop
     return found, at, last, MORE
@@ -216,8 +218,8 @@ def decode(data, places, out):
         at = places[i]
         position[i], reference_stop[i] = int32_at(data, at + POSITION), span_of(data, at)[0]
         flag[i], mapping_quality[i] = uint16_at(data, at + FLAG), data[at + MAPPING_QUALITY]
+        name_hash[i] = hash_of(data, at + NAME, stored_cigar_of(data, at)[0] - 1)
         source, operations = cigar_of(data, at)
-        name_hash[i] = hash_of(data, at + NAME, source - 1)
         for j in range(operations):
             cigar[cigar_offsets[i] + j] = uint32_at(data, source + 4 * j)
         source, length = bases_of(data, at)

@@ -1,7 +1,7 @@
 """Compiled encoders: rows of Alignments and their reads -> SAM text or BAM records, one after another.
 
 SEQ and QUAL follow the strand of the flag; bases and qualities under a hard clip are omitted, and all of a record that
-has none.
+has none. A CIGAR of more operations than BAM has room for is in the field CG, see `layout.cigar_of`.
 """
 
 import numpy as np
@@ -10,11 +10,12 @@ from readwarp.device.jit import kernel, scalar
 from readwarp.formats.alignments import layout
 from readwarp.formats.alignments.tag_text import put_tags
 from readwarp.formats.common.text import letter_of, put_bytes, put_copy, put_next, put_number
-from readwarp.rules.cigar import HARD_CLIP, LETTER_BYTES, run_of
+from readwarp.rules.cigar import HARD_CLIP, LETTER_BYTES, SKIP, SOFT_CLIP, run_of
 
 BIN = 14  # where a record has its bin
 REVERSE = 0x10
 TAB, NEWLINE, STAR, COLON, EQUAL = 9, 10, 42, 58, 61
+M, L, N, SMALL_M, SMALL_L = b"MLNml"
 NO_QUALITY = 255
 
 
@@ -78,6 +79,23 @@ def bin_of(start, stop):
     return 0
 
 
+@scalar
+def counts_bases(tags, at):
+    """Whether the field is MM, ML or MN, which tell of modified bases by their number along the whole read."""
+    return tags[at] == M and tags[at + 1] in (M, L, N, SMALL_M, SMALL_L)  # Mm and Ml: before they were standard
+
+
+@scalar
+def put_fitting(carried, start, stop, is_text, out, at):
+    """The fields that a read carries to a record that does not show all of its bases."""
+    while start < stop:
+        end = layout.field_stop(carried, start, stop)
+        if not counts_bases(carried, start):
+            at = put_tags(carried, start, end, out, at) if is_text else put_copy(carried, start, end, out, at)
+        start = end
+    return at
+
+
 @kernel
 def encode_sam(reads, rows, contigs, groups, out):
     """SAM lines -> out (Encoded, its data large enough); `contigs` and `groups` are Names. -> bytes written"""
@@ -117,7 +135,10 @@ def encode_sam(reads, rows, contigs, groups, out):
             data[at], data[at + 1], data[at + 2] = TAB, layout.R, layout.G
             data[at + 3], data[at + 4], data[at + 5] = COLON, layout.TEXT, COLON
             at = put_name(group_letters, group_offsets, np.int64(read_group[r]), data, at + 6)
-        at = put_tags(carried, carried_offsets[r], carried_offsets[r + 1], data, at)
+        if stop - start == read_offsets[r + 1] - read_offsets[r]:
+            at = put_tags(carried, carried_offsets[r], carried_offsets[r + 1], data, at)
+        else:
+            at = put_fitting(carried, carried_offsets[r], carried_offsets[r + 1], True, data, at)
         data[at] = NEWLINE
         at += 1
     offsets[read.size] = at
@@ -179,7 +200,8 @@ def encode_bam(reads, rows, groups, out):
         put_bytes(place, 4, data, at + layout.POSITION)
         data[at + layout.MAPPING_QUALITY] = quality[row]
         put_bytes(bin_of(place, place + max(covered, 1)), 2, data, at + BIN)
-        put_bytes(last - first, 2, data, at + layout.OPERATIONS)
+        is_long = last - first > layout.MAX_OPERATIONS
+        put_bytes(2 if is_long else last - first, 2, data, at + layout.OPERATIONS)
         put_bytes(flag[row], 2, data, at + layout.FLAG)
         put_bytes(stop - start, 4, data, at + layout.LENGTH)
         put_bytes(mate[row], 4, data, at + layout.MATE_CONTIG)
@@ -189,20 +211,36 @@ def encode_bam(reads, rows, groups, out):
         data[end] = 0
         end += 1
         data[at + layout.NAME_LENGTH] = end - at - layout.NAME
-        for i in range(first, last):
-            end = put_bytes(cigar[i], 4, data, end)
+        if is_long:
+            end = put_bytes((stop - start) << 4 | SOFT_CLIP, 4, data, end)
+            end = put_bytes(covered << 4 | SKIP, 4, data, end)
+        else:
+            end = put_operations(cigar, first, last, data, end)
         end = put_nibbles(bases, start, stop, reverse, data, end)
         end = put_qualities(qualities, start, stop, reverse, np.uint8(0), data, end)
         end = put_copy(tags, tag_offsets[row], tag_offsets[row + 1], data, end)
+        if is_long:
+            data[end], data[end + 1], data[end + 2], data[end + 3] = layout.C, layout.G, layout.ARRAY, layout.UNSIGNED
+            end = put_operations(cigar, first, last, data, put_bytes(last - first, 4, data, end + 4))
         if read_group[r] >= 0:
             data[end], data[end + 1], data[end + 2] = layout.R, layout.G, layout.TEXT
             end = put_name(group_letters, group_offsets, np.int64(read_group[r]), data, end + 3)
             data[end] = 0
             end += 1
-        end = put_copy(carried, carried_offsets[r], carried_offsets[r + 1], data, end)
+        if stop - start == read_offsets[r + 1] - read_offsets[r]:
+            end = put_copy(carried, carried_offsets[r], carried_offsets[r + 1], data, end)
+        else:
+            end = put_fitting(carried, carried_offsets[r], carried_offsets[r + 1], False, data, end)
         put_bytes(end - at - 4, 4, data, at)
         at = end
     offsets[read.size] = at
+    return at
+
+
+@scalar
+def put_operations(cigar, start, stop, out, at):
+    for i in range(start, stop):
+        at = put_bytes(cigar[i], 4, out, at)
     return at
 
 

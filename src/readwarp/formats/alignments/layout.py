@@ -4,6 +4,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.device.jit import scalar
+from readwarp.rules.cigar import SKIP, SOFT_CLIP
 
 CONTIG, POSITION, NAME_LENGTH, MAPPING_QUALITY, OPERATIONS, FLAG, LENGTH = 4, 8, 12, 13, 16, 18, 20
 MAX_RECORD = 1 << 28  # bytes: what says that it is longer is damaged
@@ -11,7 +12,8 @@ MATE_CONTIG, MATE_POSITION, TEMPLATE_LENGTH, NAME = 24, 28, 32, 36
 BASES = np.full(16, 4, np.uint8)  # =ACMGRSVTWYHKDBN -> 0-4
 BASES[[1, 2, 4, 8]] = 0, 1, 2, 3
 CHARACTER, ARRAY, HEX, TEXT, FLOAT, INTEGER, UNSIGNED = 65, 66, 72, 90, 102, 105, 73  # types of fields: A B H Z f i I
-R, G = 82, 71
+C, G, R = 67, 71, 82
+MAX_OPERATIONS = 65_535  # of a CIGAR; where there are more, they are in the field CG
 
 
 def values_at(data: ndarray, places: ndarray, dtype: str) -> ndarray:
@@ -43,15 +45,15 @@ def stop_of(data, at):
 
 
 @scalar
-def cigar_of(data, at):
-    """Where the CIGAR starts, and how many operations it has."""
+def stored_cigar_of(data, at):
+    """Where the name ends and the CIGAR is stored, and how many operations are; see `cigar_of`."""
     return at + NAME + np.int64(data[at + NAME_LENGTH]), uint16_at(data, at + OPERATIONS)
 
 
 @scalar
 def bases_of(data, at):
     """Where the bases start, two a byte, and how many there are."""
-    cigar, operations = cigar_of(data, at)
+    cigar, operations = stored_cigar_of(data, at)
     return cigar + 4 * operations, int32_at(data, at + LENGTH)
 
 
@@ -118,3 +120,22 @@ def tag_of(data, at, stop, first, second):
 def read_group_of(data, at, stop):
     """`tag_of` RG."""
     return tag_of(data, at, stop, R, G)
+
+
+@scalar
+def cigar_of(data, at):
+    """Where the CIGAR starts, and how many operations it has; -1 if CG must hold them and does not.
+
+    Of more than MAX_OPERATIONS, CG:B:I holds all, and in their place are two: a soft clip of all bases and a skip of
+    what is covered of the reference (SAM specification, section 4.2.2).
+    """
+    start, operations = stored_cigar_of(data, at)
+    if operations != 2 or data[start + 4] & 15 != SKIP:
+        return start, operations
+    if uint32_at(data, start) != int32_at(data, at + LENGTH) << 4 | SOFT_CLIP:
+        return start, operations
+    value, _ = tag_of(data, at, stop_of(data, at), C, G)
+    if value == 0 or data[value - 1] != ARRAY or (data[value] != UNSIGNED and data[value] != INTEGER):
+        return start, np.int64(-1)
+    held = uint32_at(data, value + 1)
+    return (value + 5, held) if held >= operations else (start, np.int64(-1))

@@ -4,6 +4,7 @@
     name, length, start, stop                               of the contig
     matches; pairs of bases and bases in gaps, without the read's N; MAPQ
     NM:i  AS:i  nn:i (the read's N)  tp:A (P: primary or part of a split read, S: secondary)  de:f  cg:Z
+    cs:Z, if the records have it
 
 de is the share of differences, a gap counting once. What minimap2 says of its own seeds and chains is left out, and so
 are unmapped reads.
@@ -19,9 +20,10 @@ from readwarp.rules.cigar import DELETION, HARD_CLIP, INSERTION, LETTER_BYTES, S
 
 UNMAPPED, SECONDARY = 0x4, 0x100
 NEWLINE, PLUS, MINUS, ZERO, DOT, P, S = 10, 43, 45, 48, 46, 80, 83
-NM, AS = (int.from_bytes(name, "little") for name in (b"NM", b"AS"))
-NM_TAG, AS_TAG, NN_TAG, TP_TAG, DE_TAG, CG_TAG = (
-    np.frombuffer(b"\t" + name, np.uint8) for name in (b"NM:i:", b"AS:i:", b"nn:i:", b"tp:A:", b"de:f:", b"cg:Z:")
+NM, AS, CS = (int.from_bytes(name, "little") for name in (b"NM", b"AS", b"cs"))
+NM_TAG, AS_TAG, NN_TAG, TP_TAG, DE_TAG, CG_TAG, CS_TAG = (
+    np.frombuffer(b"\t" + name, np.uint8)
+    for name in (b"NM:i:", b"AS:i:", b"nn:i:", b"tp:A:", b"de:f:", b"cg:Z:", b"cs:Z:")
 )
 DECIMALS = 10_000  # of de
 
@@ -32,13 +34,21 @@ def put_text(text, out, at):
 
 
 @scalar
+def find_field(tags, start, stop, name):
+    """Where the field of this name starts and stops; at `stop` if there is none."""
+    while start < stop:
+        end = field_stop(tags, start, stop)
+        if np.int64(tags[start]) | np.int64(tags[start + 1]) << 8 == name:
+            return start, end
+        start = end
+    return stop, stop
+
+
+@scalar
 def number_of(tags, start, stop, name):
     """The value of an integer tag; 0 if there is none."""
-    while start < stop:
-        if np.int64(tags[start]) | np.int64(tags[start + 1]) << 8 == name:
-            return get_number(tags, start + 3, tags[start + 2])
-        start = field_stop(tags, start, stop)
-    return np.int64(0)
+    at, stop = find_field(tags, start, stop, name)
+    return get_number(tags, at + 3, tags[at + 2]) if at < stop else np.int64(0)
 
 
 @scalar
@@ -127,6 +137,9 @@ def encode_paf(reads, rows, contigs, lengths, out):
                 at = put_number(count, data, at)
                 data[at] = LETTER_BYTES[operation]
                 at += 1
+        start, stop = find_field(tags, tag_offsets[row], tag_offsets[row + 1], CS)
+        if start < stop:
+            at = put_copy(tags, start + 3, stop - 1, data, put_text(CS_TAG, data, at))
         data[at] = NEWLINE
         at += 1
     offsets[read.size] = at
