@@ -168,3 +168,9 @@ def test_what_others_left_in_our_folder_is_removed(way):
     os.chown(way / "ours" / "file", SOMEBODY, SOMEBODY)
     remove_untrusted(way)
     assert {path.relative_to(way).as_posix() for path in way.rglob("*")} == {"kernel", "ours"}
+
+
+def test_what_another_process_renames_meanwhile_is_no_error(way, monkeypatch):
+    monkeypatch.setattr(Path, "iterdir", lambda folder: iter([folder / "kernel.tmp.1f", folder / "kernel"]))
+    remove_untrusted(way)
+    assert (way / "kernel").exists()
