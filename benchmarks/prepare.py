@@ -36,7 +36,7 @@ SIMULATE_LONG = HERE / "tools" / "simulate_long.py"
 VARIANT_RATE, INDEL_SHARE, LONGEST_INDEL = 0.001, 0.15, 40
 LONG_SEED = 6151
 COPIES, SHORTEST_COPY, LONGEST_COPY = 60, 5_000, 200_000
-LEAST_CHANGED, MOST_CHANGED = 0.001, 0.05  # share of a copy's bases
+LEAST_CHANGED, MOST_CHANGED = 0.00003, 0.03  # share of a copy's bases
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
 
 
