@@ -55,11 +55,11 @@ def circumstances() -> tuple[object, str, str]:
     return date.today(), commit, f"{platform.machine()} {os.cpu_count()} cpus"
 
 
-def version(tool: str) -> str:
-    """The output of `tool --version`; for readwarp, of the one beside this Python."""
-    beside = Path(sys.executable).with_name(tool)
+def version(tool: str, argument: str = "--version") -> str:
+    """What a tool says its version is; for a name such as readwarp, the one beside this Python if there is one."""
+    beside = Path(sys.executable).parent / tool
     said = subprocess.run(
-        [beside if beside.exists() else tool, "--version"], capture_output=True, text=True, errors="replace"
+        [beside if beside.exists() else tool, argument], capture_output=True, text=True, errors="replace"
     ).stdout
     return said.split("\n")[0].split()[-1]
 

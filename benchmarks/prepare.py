@@ -1,13 +1,20 @@
-"""Make the benchmarks' read sets: prepare.py FOLDER [SET ...]   (sets: chrX chr20 chr20x15 chr20x60; default all)
+"""Make the benchmarks' read sets: prepare.py FOLDER [SET ...]   (default: all sets of short reads)
 
 Needs Debian's packages apt, dpkg and art-nextgen-simulation-tools. The names of reads contain their true place
-(tools/simulate_diploid.py), so that tools/map_accuracy.py and tools/call_accuracy.py can score the results.
+(tools/simulate_diploid.py, simulate_long.py), so that tools/map_accuracy.py and tools/call_accuracy.py can score the
+results.
 
     chrX    70 Mb of human chromosome X (smalt-examples), variants at 0.1 %, 662k pairs 2x150, 3x, insert 400 +- 90
     chr20   10 Mb of human chromosome 20, the variants of HG002, 30x 2x150, insert 350 +- 50
     chr20x15, chr20x60   the same at 15x and at 60x
 
-Each set is FOLDER/SET_1.fq, SET_2.fq and SET.truth.vcf; the references are chrX.fa and chr20.fa.
+Each set is FOLDER/SET_1.fq, SET_2.fq and SET.truth.vcf; the references are chrX.fa and chr20.fa. Long reads, each set
+FOLDER/SET.fq and SET.truth.vcf, of the kinds hifi (mean 15 kb, errors 0.1 %) and ont (mean 20 kb, 1.2 %):
+
+    chrX-hifi, chrX-ont                0.5x, variants as above
+    chr20-hifi, chr20-ont              5x, the variants of HG002
+    duplicated-hifi, duplicated-ont    5x of chr20 with copies of its stretches behind it, which are as long and as
+                                       alike as segmental duplications (duplicated.fa); variants at 0.1 %
 """
 
 import argparse
@@ -17,6 +24,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -24,7 +32,12 @@ import pysam
 
 HERE = Path(__file__).resolve().parent
 SIMULATE = HERE / "tools" / "simulate_diploid.py"
+SIMULATE_LONG = HERE / "tools" / "simulate_long.py"
 VARIANT_RATE, INDEL_SHARE, LONGEST_INDEL = 0.001, 0.15, 40
+LONG_SEED = 6151
+COPIES, SHORTEST_COPY, LONGEST_COPY = 60, 5_000, 200_000
+LEAST_CHANGED, MOST_CHANGED = 0.00003, 0.03  # share of a copy's bases
+COMPLEMENT = str.maketrans("ACGT", "TGCA")
 
 
 def human_x(folder: Path) -> Path:
@@ -82,10 +95,14 @@ def simulate(reference: Path, variants: Path, prefix: Path, *options: str) -> No
     subprocess.run([sys.executable, SIMULATE, reference, variants, prefix, *options], check=True)
 
 
-def chr_x(folder: Path) -> None:
-    reference = human_x(folder)
+def with_variants(reference: Path) -> tuple[Path, str, Path]:
+    """A reference of one contig, the contig, and random variants on it."""
     contig = pysam.FastaFile(str(reference)).references[0]
-    variants = random_variants(reference, contig, folder / "chrX.vcf")
+    return reference, contig, random_variants(reference, contig, reference.with_suffix(".vcf"))
+
+
+def chr_x(folder: Path) -> None:
+    reference, contig, variants = with_variants(human_x(folder))
     simulate(
         reference, variants, folder / "chrX", "--contig", contig, "--depth", "3", "--insert", "400", "--insert-sd", "90"
     )
@@ -103,18 +120,64 @@ def chr_20(folder: Path, name: str = "chr20", depth: int = 30) -> None:
     simulate(reference, variants, folder / name, "--contig", "chr20", "--depth", str(depth))
 
 
-SETS = {
+def duplicated(folder: Path) -> Path:
+    """chr20 and copies of its stretches, half of them reversed, each changed to an extent of its own."""
+    source = unpacked(HERE / "data/sim_chr20/grch38.chr20_10M.fa.gz", folder / "chr20.fa")
+    bases, rng = pysam.FastaFile(str(source)).fetch("chr20").upper(), random.Random(LONG_SEED)
+    parts = [bases]
+    for _ in range(COPIES):
+        length = int(SHORTEST_COPY * (LONGEST_COPY / SHORTEST_COPY) ** rng.random())
+        share = LEAST_CHANGED * (MOST_CHANGED / LEAST_CHANGED) ** rng.random()
+        start = rng.randrange(len(bases) - length)
+        copy = changed(bases[start : start + length], share, rng)
+        parts.append(copy.translate(COMPLEMENT)[::-1] if rng.random() < 0.5 else copy)
+    target = folder / "duplicated.fa"
+    target.write_text(f">duplicated\n{''.join(parts)}\n")
+    return target
+
+
+def changed(bases: str, share: float, rng: random.Random) -> str:
+    """Bases with substitutions, insertions and deletions at this share of them."""
+    parts, cursor, position = list[str](), 0, int(rng.expovariate(share))
+    while position < len(bases) - LONGEST_INDEL:
+        alleles = random_alleles(bases, position, rng)
+        if alleles is not None:
+            parts += bases[cursor:position], alleles[1]
+            cursor = position + len(alleles[0])
+        position = max(position + 1 + int(rng.expovariate(share)), cursor)
+    return "".join([*parts, bases[cursor:]])
+
+
+def long_reads(folder: Path, name: str, depth: float) -> None:
+    genome, kind = name.split("-")
+    if genome == "chr20":
+        reference = unpacked(HERE / "data/sim_chr20/grch38.chr20_10M.fa.gz", folder / "chr20.fa")
+        contig, variants = "chr20", HERE / "data/sim_chr20/truth.vcf.gz"
+    else:
+        reference, contig, variants = with_variants({"chrX": human_x, "duplicated": duplicated}[genome](folder))
+    options = "--contig", contig, "--depth", str(depth), "--kind", kind, "--seed", str(LONG_SEED)
+    subprocess.run([sys.executable, SIMULATE_LONG, reference, variants, folder / name, *options], check=True)
+
+
+LONG_DEPTHS = {"chrX": 0.5, "chr20": 5, "duplicated": 5}
+SHORT = {
     "chrX": chr_x,
     "chr20": chr_20,
     "chr20x15": partial(chr_20, name="chr20x15", depth=15),
     "chr20x60": partial(chr_20, name="chr20x60", depth=60),
 }
+LONG = {
+    f"{genome}-{kind}": partial(long_reads, name=f"{genome}-{kind}", depth=depth)
+    for genome, depth in LONG_DEPTHS.items()
+    for kind in ("hifi", "ont")
+}
+SETS: dict[str, Callable[[Path], None]] = SHORT | LONG
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("sets", nargs="*", default=list(SETS), choices=list(SETS))
+    parser.add_argument("sets", nargs="*", default=list(SHORT), choices=list(SETS))
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     for name in arguments.sets:
