@@ -70,8 +70,8 @@ class LongSeedParameters:
 
 @dataclass(frozen=True, slots=True)
 class LongChainParameters:
-    max_gap: int = 500  # difference of the diagonals of neighbouring anchors
-    max_step: int = 5000  # reference bases between neighbouring anchors
+    max_gap: int = 20_000  # difference of the diagonals of neighbouring anchors
+    max_step: int = 5000  # bases between neighbouring anchors, on the read or on the reference
     min_score: int = 40
     min_anchors: int = 3
 
@@ -85,6 +85,7 @@ class LongExtendParameters:
     max_drop: int = 400  # an alignment breaks where what lies between two anchors scores below minus this
     band: int = 100  # of the ends, beyond the chain: bases that gaps may add up to
     drop: int = 200  # score below the best one at which an end is clipped
+    max_gap_cost: int = 200  # of a gap, however long
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +194,8 @@ class Preset:
 
 
 LONG = LongParameters(min_length=500)  # shorter single reads have few seeds, and are compared base by base
-NANOPORE = LongParameters(min_length=500, extend=LongExtendParameters(drop=400))  # matches count twice
+# Matches count twice.
+NANOPORE = LongParameters(min_length=500, extend=LongExtendParameters(drop=400, max_gap_cost=400))
 PRESETS = {  # see docs/methods/seed.md
     "standard": Preset("reads of 75 bases and more", AlignParameters()),
     "short": Preset("shorter reads", AlignParameters(SeedParameters(k=16, s=14, t=1))),  # 1 k-mer in 3, not in 5

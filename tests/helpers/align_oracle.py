@@ -27,16 +27,20 @@ def operations(cigar: str) -> list[tuple[int, str]]:
     return [(int(count), kind) for count, kind in re.findall(r"(\d+)([MIDNSHP=X])", cigar)]
 
 
-def retold(record: Record, oriented: str, contig: str, scoring: Scoring) -> tuple[int, int, str]:
+def retold(
+    record: Record, oriented: str, contig: str, scoring: Scoring, max_gap_cost: int = 1 << 30
+) -> tuple[int, int, str]:
     """(score, edit distance, MD) by a record's CIGAR. oriented: the whole read on the record's strand."""
     q, position, score, edits, md, matched = 0, record.position, 0, 0, "", 0
     for count, kind in operations(record.cigar):
         if kind in "SH":
             q += count
         elif kind == "I":
-            score, edits, q = score - scoring.gap_open - count * scoring.gap_extend, edits + count, q + count
+            score -= min(scoring.gap_open + count * scoring.gap_extend, max_gap_cost)
+            edits, q = edits + count, q + count
         elif kind == "D":
-            score, edits = score - scoring.gap_open - count * scoring.gap_extend, edits + count
+            score -= min(scoring.gap_open + count * scoring.gap_extend, max_gap_cost)
+            edits += count
             md, matched = f"{md}{matched}^{contig[position : position + count]}", 0
             position += count
         else:

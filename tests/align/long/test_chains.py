@@ -52,7 +52,7 @@ def expected(anchors: list[Anchor], p: LongChainParameters) -> list[tuple[int, l
         i == 0
         or anchors[i][0] != anchors[i - 1][0]
         or contigs[i] != contigs[i - 1]
-        or anchors[i][1] - anchors[i - 1][1] > p.max_step
+        or anchors[i][1] - anchors[i - 1][1] > p.max_step + p.max_gap
         for i in range(len(anchors))
     ]
     for i, (_, r, q) in enumerate(anchors):
@@ -63,7 +63,7 @@ def expected(anchors: list[Anchor], p: LongChainParameters) -> list[tuple[int, l
             if i - j > LOOKBACK and dr > NEAR:
                 break
             gap = abs(dr - dq)
-            if dr > 0 and dq > 0 and gap <= p.max_gap:
+            if dr > 0 and dq > 0 and gap <= p.max_gap and min(dr, dq) <= p.max_step:
                 through = best[j] + min(K, dr, dq) - (5 + min(gap, 64) + max(gap - 64, 0) // 8 if gap else 0)
                 if through > score:
                     score, parent = through, j
@@ -91,7 +91,7 @@ def test_a_long_gap_costs_and_a_longer_one_parts():
     left, right = place(2000, range(0, 1000, 50)), place(2400, range(1000, 2000, 50))
     assert chained(left + right) == [[(20 * 40 - 5 - 64 - 42, left + right)]]
     far = place(2501, range(1000, 2000, 50))
-    assert chained(left + far) == [[(400, left), (400, far)]]
+    assert chained(left + far, max_gap=500) == [[(400, left), (400, far)]]
 
 
 def test_a_step_without_anchors_parts():

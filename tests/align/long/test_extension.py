@@ -74,7 +74,7 @@ def check_alignment(found: Extensions, row: int, read: str) -> None:
         text, at = (read, q) if operation == INSERTION else (whole, r)
         if number > 0 and runs[number - 1] >> 4 > 1 and runs[number - 1] & 15 == MATCH == runs[number + 1] & 15:
             assert text[at - 1] != text[at + length - 1], "not leftmost"
-        score -= COSTS.gap_open + length * COSTS.gap_extend
+        score -= min(COSTS.gap_open + length * COSTS.gap_extend, LongExtendParameters().max_gap_cost)
         edits += length
         q, r = q + length * (operation == INSERTION), r + length * (operation == DELETION)
     assert (q, r) == (found.query_stop[row], found.reference_stop[row])

@@ -1,18 +1,62 @@
-"""Alignments break where what lies between two anchors fits badly, as beside an inversion."""
+"""Alignments break where what lies between two anchors fits badly, or is explained by another chain: an inversion.
+
+A piece is a break if it is larger than MAX_CELLS; if it scores below -max_drop, the cost of its difference in length
+left out; or if it scores below 0 in this way and another chain of the read lies there: the two share at least half of
+each of them.
+"""
 
 import numpy as np
 from numpy import ndarray
 
 from readwarp.align.long.cut import PIECE, Cut
 from readwarp.align.long.laid import Laid
+from readwarp.device.jit import kernel
 from readwarp.pairwise.pairs import Costs
 
+MAX_CELLS = 1 << 25  # of the table of a piece: 5,000 bases against 6,700
 
-def find_breaks(cut: Cut, score: ndarray, costs: Costs, max_drop: int) -> ndarray:
-    """bool [pieces]: whose score (int32) is below -max_drop, the cost of their difference in length left out."""
+
+def fits(cut: Cut) -> ndarray:
+    """bool [pieces]: whether its table is small enough."""
+    return np.asarray(cut.query_length * cut.reference_length <= MAX_CELLS)
+
+
+def find_breaks(laid: Laid, read: ndarray, cut: Cut, score: ndarray, costs: Costs, max_drop: int) -> ndarray:
+    """bool [pieces]. `read` (int64 [chains]): whose chain each is; score (int32): of pieces that fit."""
     difference = np.abs(cut.reference_length - cut.query_length)
-    gap = np.where(difference > 0, costs.gap_open + difference * costs.gap_extend, 0)
-    return np.asarray(score + gap < -max_drop)
+    score = score + np.where(difference > 0, costs.gap_open + difference * costs.gap_extend, 0)
+    is_break = ~fits(cut) | (score < -max_drop)
+    explain(laid, read, cut, score < 0, is_break)
+    return is_break
+
+
+@kernel
+def explain(laid, read, cut, is_bad, is_break):
+    """Bad pieces within which another chain of the read lies -> is_break."""
+    runs, run_offsets, query_start, query_length = cut.runs, cut.run_offsets, cut.query_start, cut.query_length
+    start, length, strand = laid.start, laid.query_length, laid.strand
+    first = 0
+    for chain in range(read.size):
+        while read[first] != read[chain]:
+            first += 1
+        last = chain + 1
+        while last < read.size and read[last] == read[chain]:
+            last += 1
+        if last - first == 1:
+            continue
+        for row in range(run_offsets[chain], run_offsets[chain + 1]):
+            piece = np.int64(runs[row] >> 4)
+            if runs[row] & 15 != PIECE or not is_bad[piece] or is_break[piece]:
+                continue
+            low = query_start[piece] - start[chain]
+            high = low + query_length[piece]
+            for other in range(first, last):
+                begin, end = laid.query_start[other], laid.query_stop[other]
+                if strand[other] != strand[chain]:
+                    begin, end = length[chain] - end, length[chain] - begin
+                shared = 2 * (min(high, end) - max(low, begin))
+                if other != chain and shared >= high - low and shared >= end - begin:
+                    is_break[piece] = True
 
 
 def break_chains(laid: Laid, cut: Cut, is_break: ndarray) -> tuple[Laid, Cut, ndarray]:

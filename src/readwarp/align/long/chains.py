@@ -4,8 +4,8 @@
 
 The recurrence and its ties are those of align/chain, with `max_gap`; but in tandem repeats, where anchors are dense, an
 anchor is linked to more of them, and a gap costs so much that no chain leaves its diagonal for a few seeds. Anchors can
-be linked if no two neighbours between them, of one strand and contig, are more than `max_step` bases of the reference
-apart.
+be linked if they are at most `max_step` bases apart on the read or on the reference, and no two neighbours among those
+between them, of one strand and contig, are more than `max_step + max_gap` bases of the reference apart.
 
 Chains are traced back from the highest score down (ties: the first anchor); an anchor belongs to one chain, and a chain
 that branches off another is scored without the shared part. Chains of less than `min_score` or `min_anchors` are
@@ -76,7 +76,7 @@ def gap_cost(gap):
 @kernel
 def link_anchors(anchors, limits, links):
     """The best chain that ends in each anchor: its score and previous anchor; the nearer one wins a tie."""
-    (scores, parents), (k, max_gap, _) = links, limits
+    (scores, parents), (k, max_gap, max_step) = links, limits
     for i in range(anchors.size):
         reference, query = reference_of(anchors[i]), query_of(anchors[i])
         score, parent = k, -1
@@ -86,7 +86,7 @@ def link_anchors(anchors, limits, links):
             if scores[j] + k > score:
                 on_query, on_reference = query - query_of(anchors[j]), reference - reference_of(anchors[j])
                 gap = abs(on_reference - on_query)
-                if on_query > 0 and on_reference > 0 and gap <= max_gap:
+                if on_query > 0 and on_reference > 0 and gap <= max_gap and min(on_query, on_reference) <= max_step:
                     gained = scores[j] + min(k, min(on_query, on_reference)) - gap_cost(gap)
                     if gained > score:
                         score, parent = gained, j
@@ -104,7 +104,7 @@ def link_reads(hits, contig_offsets, limits, links):
             contig_stop = contig_offsets[contig_of(contig_offsets, reference) + 1]
             while stop < last:
                 following = reference_of(anchors[stop])
-                is_far = following - reference > limits.max_step or following >= contig_stop
+                is_far = following - reference > limits.max_step + limits.max_gap or following >= contig_stop
                 if is_far or strand_of(anchors[stop]) != strand:
                     break
                 reference = following

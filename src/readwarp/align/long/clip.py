@@ -1,6 +1,6 @@
 """Alignments cut down to the stretch of their runs that scores most, as local alignments are.
 
-Here no gap costs more than `max_gap_cost`, whatever its length, so that a long one does not cut off what is beyond it.
+No gap costs more than `max_gap_cost`, whatever its length, so that a long one does not cut off what is beyond it.
 """
 
 from typing import Annotated, NamedTuple
@@ -35,7 +35,7 @@ class Spans(NamedTuple):
 
 
 @kernel
-def score_runs(bases, starts, packed, spans, costs, runs):
+def score_runs(bases, starts, packed, spans, costs, max_gap_cost, runs):
     """Score and edit distance of each run. `starts`: of the reads in the oriented bases."""
     offsets, cigar, scores, edits = runs
     query_start, reference_start = spans.query_start, spans.reference_start
@@ -51,12 +51,12 @@ def score_runs(bases, starts, packed, spans, costs, runs):
                 scores[i] = (length - different) * match - different * mismatch
                 edits[i], q, r = different, q + length, r + length
                 continue
-            scores[i], edits[i] = -gap_open - length * gap_extend, length
+            scores[i], edits[i] = -min(gap_open + length * gap_extend, max_gap_cost), length
             q, r = q + length * (operation == INSERTION), r + length * (operation == DELETION)
 
 
 @kernel
-def clip_ends(runs, bonus, max_gap_cost, spans):
+def clip_ends(runs, bonus, spans):
     """Keep the best runs of each alignment -> runs, spans; returns the number of runs. The first of equals are kept."""
     offsets, cigar, scores, edits = runs
     query_start, query_stop, query_length, reference_start, reference_stop, span_score, span_edits = spans
@@ -69,7 +69,7 @@ def clip_ends(runs, bonus, max_gap_cost, spans):
             is_match = cigar[i] & 15 == MATCH
             if is_match and total < 0:
                 total, first = np.int64(0), i
-            total += max(np.int64(scores[i]), np.int64(-max_gap_cost)) if not is_match else np.int64(scores[i])
+            total += scores[i]
             whole = total + (bonus if i == last - 1 and query_stop[row] == query_length[row] else 0)
             if is_match and whole > best:
                 best, low, high = whole, first, i + 1

@@ -6,7 +6,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.extend.cpu import Oriented, costs_of, unpack_windows
-from readwarp.align.long.breaks import break_chains, find_breaks
+from readwarp.align.long.breaks import break_chains, find_breaks, fits
 from readwarp.align.long.clip import Runs, Spans, clip_ends, score_runs
 from readwarp.align.long.cut import Cut, cut_chains
 from readwarp.align.long.ends import Corners, Ended, extend_ends
@@ -41,12 +41,13 @@ def extend(
     laid = lay(reads, chains, read, k)
     cut = cut_chains(reads.bases, laid.start, chains, k, genome.packed, costs)
     pieces, scheme = pieces_of(reads.bases, cut, genome.packed), Scheme(costs._replace(bonus=0), GLOBAL)
-    ends = pairwise.score_pairs(pieces, scheme)
-    is_break = find_breaks(cut, ends.score, costs, parameters.max_drop)
+    ends = score_pieces(pieces, scheme, fits(cut))
+    is_break = find_breaks(laid, read, cut, ends.score, costs, parameters.max_drop)
     laid, cut, chain = break_chains(laid, cut, is_break)
     traces = trace_pieces(pieces, scheme, ends, is_break)
     ended = extend_ends(reads.bases, corners_of(laid, genome), genome.packed, costs, parameters.band, parameters.drop)
-    return Extended(join((reads.bases, genome.packed), laid, cut, traces, ended, (costs, parameters.drop)), chain)
+    scores = costs, parameters.max_gap_cost
+    return Extended(join((reads.bases, genome.packed), laid, cut, traces, ended, scores), chain)
 
 
 def pieces_of(bases: ndarray, cut: Cut, packed: ndarray) -> Pairs:
@@ -54,6 +55,17 @@ def pieces_of(bases: ndarray, cut: Cut, packed: ndarray) -> Pairs:
     targets = np.empty(offsets[-1], np.uint8)
     unpack_windows(packed, cut.reference_start, offsets, targets)
     return Pairs(bases, cut.query_start, cut.query_length, targets, offsets[:-1], cut.reference_length)
+
+
+def score_pieces(pieces: Pairs, scheme: Scheme, is_small: ndarray) -> Ends:
+    """Scores of the small pieces; those of the others are 0."""
+    if is_small.all():
+        return pairwise.score_pairs(pieces, scheme)
+    rows, ends = np.flatnonzero(is_small), empty(Ends, {"pairs": len(pieces)})
+    for column, found in zip(ends, pairwise.score_pairs(take(pieces, "pairs", rows), scheme), strict=True):
+        column[:] = 0
+        column[rows] = found
+    return ends
 
 
 def trace_pieces(pieces: Pairs, scheme: Scheme, ends: Ends, is_break: ndarray) -> Traces:
@@ -90,7 +102,7 @@ def join(
     scores: tuple[Costs, int],
 ) -> Extensions:
     """Whole alignments, clipped to what scores most. sequences: oriented, packed; scores: costs, most for a gap."""
-    (bases, packed), (costs, drop) = sequences, scores
+    (bases, packed), (costs, max_gap_cost) = sequences, scores
     number = laid.start.size
     before, after = (ended.on_query[side::2] for side in (0, 1))
     reference_before, reference_after = (ended.on_reference[side::2] for side in (0, 1))
@@ -109,8 +121,8 @@ def join(
     parts = (cut.run_offsets, cut.runs), (traces.cigar_offsets, traces.cigar), (ended.run_offsets, ended.runs)
     join_runs(parts, runs.cigar, runs.offsets)
     put_left((bases, laid.start + spans.query_start), (packed, spans.reference_start), runs.offsets, runs.cigar)
-    score_runs(bases, laid.start, packed, spans, costs, runs)
-    made = clip_ends(runs, costs.bonus, drop, spans)
+    score_runs(bases, laid.start, packed, spans, costs, max_gap_cost, runs)
+    made = clip_ends(runs, costs.bonus, spans)
     return Extensions(
         score=spans.score,
         query_start=spans.query_start.astype(np.int32),

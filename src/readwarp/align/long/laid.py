@@ -12,6 +12,7 @@ from readwarp.device.jit import kernel
 
 
 class Laid(NamedTuple):
+    strand: Annotated[ndarray, "int64 [chains]"]
     start: Annotated[ndarray, "int64 [chains]"]  # of the read in the oriented bases
     query_start: Annotated[ndarray, "int64 [chains]"]  # of the first anchor, on the oriented read
     query_stop: Annotated[ndarray, "int64 [chains]"]
@@ -30,7 +31,7 @@ def lay(reads: Oriented, chains: LongChains, read: ndarray, k: int) -> Laid:
     query_start, query_stop, reference_start, reference_stop = columns
     length = reads.offsets[read + 1] - reads.offsets[read]
     start = reads.offsets[read] + strand * reads.offsets[-1]
-    return Laid(start, query_start, query_stop, length, reference_start, reference_stop)
+    return Laid(strand, start, query_start, query_stop, length, reference_start, reference_stop)
 
 
 @kernel
