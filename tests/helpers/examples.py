@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+import pysam
+
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "test_data"
 PAIRS = 2000
@@ -73,8 +75,20 @@ def make_store(folder: Path) -> Path:
         "bams.txt": "father.bam\nmother.bam\nchild.bam\n",
     }.items():
         (folder / name).write_text(rows)
+    make_long_reads(folder, text.replace("\n", ""))
     make_results(folder)
     return folder
+
+
+def make_long_reads(folder: Path, sequence: str) -> None:
+    reads = [sequence[start : start + 5000] for start in range(0, 50_000, 2500)]
+    records = "".join(f"@hifi{k}\n{read}\n+\n{'I' * len(read)}\n" for k, read in enumerate(reads))
+    (folder / "hifi.fq.gz").write_bytes(gzip.compress(records.encode(), 1))
+    with pysam.AlignmentFile(str(folder / "nanopore.bam"), "wb", text="@HD\tVN:1.6\n") as file:
+        for number, read in enumerate(reads):
+            record = pysam.AlignedSegment(file.header)
+            record.query_name, record.flag, record.query_sequence = f"ont{number}", 4, read
+            file.write(record)
 
 
 def make_results(folder: Path) -> None:
