@@ -38,7 +38,7 @@ REASONS = (
     "damaged: its parts do not fit into its size",
     "its name is empty, or has characters that SAM does not allow",
     "its CIGAR has an unknown operation, or takes another number of bases than it has",
-    "the tag CG, which must hold its CIGAR, is missing, or does not fit",
+    "the tag CG, which should hold its CIGAR, does not fit",
     "a base quality is above 93, which SAM cannot hold",
     "a tag is cut off",
     "the name of a tag is not a letter and then a letter or digit",

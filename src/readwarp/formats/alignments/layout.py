@@ -124,10 +124,10 @@ def read_group_of(data, at, stop):
 
 @scalar
 def cigar_of(data, at):
-    """Where the CIGAR starts, and how many operations it has; -1 if CG must hold them and does not.
+    """Where the CIGAR starts, and how many operations it has; -1 if CG should hold them and does not.
 
     Of more than MAX_OPERATIONS, CG:B:I holds all, and in their place are two: a soft clip of all bases and a skip of
-    what is covered of the reference (SAM specification, section 4.2.2).
+    what is covered of the reference (SAM specification, section 4.2.2). Without CG, these two are all there is.
     """
     start, operations = stored_cigar_of(data, at)
     if operations != 2 or data[start + 4] & 15 != SKIP:
@@ -135,7 +135,9 @@ def cigar_of(data, at):
     if uint32_at(data, start) != int32_at(data, at + LENGTH) << 4 | SOFT_CLIP:
         return start, operations
     value, _ = tag_of(data, at, stop_of(data, at), C, G)
-    if value == 0 or data[value - 1] != ARRAY or (data[value] != UNSIGNED and data[value] != INTEGER):
+    if value == 0:
+        return start, operations
+    if data[value - 1] != ARRAY or (data[value] != UNSIGNED and data[value] != INTEGER):
         return start, np.int64(-1)
     held = uint32_at(data, value + 1)
     return (value + 5, held) if held >= operations else (start, np.int64(-1))
