@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import stat
 from pathlib import Path
 
@@ -174,3 +175,17 @@ def test_what_another_process_renames_meanwhile_is_no_error(way, monkeypatch):
     monkeypatch.setattr(Path, "iterdir", lambda folder: iter([folder / "kernel.tmp.1f", folder / "kernel"]))
     remove_untrusted(way)
     assert (way / "kernel").exists()
+
+
+@needs_root
+def test_what_cannot_be_removed_whole_is_an_error(way, monkeypatch):
+    """Whoever can write to a folder can make files vanish while it is removed; what stays must not be trusted."""
+    (way / "theirs").mkdir()
+    os.chown(way / "theirs", SOMEBODY, SOMEBODY)
+
+    def fail(folder):
+        raise FileNotFoundError(folder / "vanished")
+
+    monkeypatch.setattr(shutil, "rmtree", fail)
+    with pytest.raises(FileNotFoundError):
+        remove_untrusted(way)

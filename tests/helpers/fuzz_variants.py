@@ -123,7 +123,7 @@ def change_records(chance: Mutator, data: bytes) -> bytes:
         place += 8 + shared + own
     for _ in range(chance.choice((1, 1, 2))):
         how, record = chance.randrange(6), chance.choice(starts)
-        shared, own = struct.unpack_from("<II", data, record)  # own: 0 without samples
+        shared, own = struct.unpack_from("<II", data, record)
         if how == 0:  # lengths, contig, position, span, quality, numbers of alleles, fields and samples
             struct.pack_into("<I", out, record + 4 * chance.randrange(8), chance.integer())
         elif how == 1:
@@ -133,7 +133,7 @@ def change_records(chance: Mutator, data: bytes) -> bytes:
             out[place] = chance.choice(
                 (0, 1, 0x10, 0x11, 0x15, 0x17, 0x51, 0xF1, 0xF7, 0xFF, 0x7F, 0x80, out[place] ^ 1)
             )
-        elif how == 3:
+        elif how == 3:  # fields of samples, or where there are none, the length
             out[record + 8 + chance.randrange(shared, shared + own) if own else record] = chance.randrange(256)
         elif how == 4:
             out[9 + chance.randrange(size)] = chance.choice((0, 9, 10, 34, 44, 60, 61, 62, 255, chance.randrange(256)))

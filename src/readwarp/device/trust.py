@@ -10,7 +10,6 @@ import os
 import pwd
 import shutil
 import stat
-from contextlib import suppress
 from errno import ENOTSUP, EPERM
 from functools import cache
 from pathlib import Path
@@ -77,16 +76,18 @@ def read_trusted(path: Path) -> bytes:
 def remove_untrusted(folder: Path) -> None:
     """Remove what others have left in a folder of ours, or below it, while they could write to it. Raises OSError."""
     for path in list(real_folder(folder).iterdir()):
-        with suppress(FileNotFoundError):  # another process gives its file its name, or removes it too
+        try:
             found = path.lstat()
-            is_folder = stat.S_ISDIR(found.st_mode)
-            try:
-                _check(path, found)
-            except DistrustError:
-                shutil.rmtree(path) if is_folder else path.unlink()
-            else:
-                if is_folder:
-                    remove_untrusted(path)
+        except FileNotFoundError:  # numba-cuda, in another process, has given its file its name
+            continue
+        is_folder = stat.S_ISDIR(found.st_mode)
+        try:
+            _check(path, found)
+        except DistrustError:
+            shutil.rmtree(path) if is_folder else path.unlink()
+        else:
+            if is_folder:
+                remove_untrusted(path)
 
 
 def _check(place: Path, found: os.stat_result, granted: int = 0) -> None:
