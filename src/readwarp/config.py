@@ -210,8 +210,12 @@ SHORT_READ_PRESETS = {name: PRESETS[name] for name in ("standard", "short")}
 MAX_DEPTH = 10_000_000  # of a sample: sums of base qualities and PL stay within 31 bits
 
 
+CALL_PLATFORMS = ("auto", "short", "hifi", "ont")
+
+
 @dataclass(frozen=True, slots=True)
 class CallParameters:
+    platform: str = "auto"  # kind of reads; auto: as the read groups say
     ploidy: int = 2
     min_base_quality: int = 10
     min_mapping_quality: int = 10
@@ -238,6 +242,8 @@ class CallParameters:
 
     def __post_init__(self) -> None:
         check_integers(self)
+        if self.platform not in CALL_PLATFORMS:
+            raise UsageError(f"--platform {self.platform}: not one of {', '.join(CALL_PLATFORMS)}")
         if not 1 <= self.ploidy <= MAX_PLOIDY:
             raise UsageError(f"--ploidy must be 1 to {MAX_PLOIDY}")
         if not 0 <= self.max_mnp_distance <= MAX_MNP_DISTANCE:

@@ -49,6 +49,7 @@ class PriorOptions(TypedDict, total=False):
 class ParameterOptions(FilterOptions, PriorOptions, total=False):
     """Fields of `CallParameters`, by the names of the command line."""
 
+    platform: str  # kind of reads: short, hifi, ont or auto
     ploidy: int  # copies of each contig
     ignore_soft_clips: bool
     min_base_quality: int
@@ -73,7 +74,7 @@ PRIORS = {"heterozygosity": "snv_prior", "indel_heterozygosity": "indel_prior"}
 LIMITS = {name: name for name in FilterOptions.__annotations__}
 SAME: tuple[str, ...] = ("ploidy", "min_base_quality", "min_mapping_quality", "max_depth", "min_alternate_count")
 SAME += ("ignore_soft_clips", "min_alternate_fraction", "min_indel_fraction", "min_alternate_quality")
-SAME += ("max_mnp_distance",)
+SAME += ("max_mnp_distance", "platform")
 PARAMETERS = LIMITS | PRIORS | {name: name for name in SAME}
 
 

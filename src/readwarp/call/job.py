@@ -1,20 +1,26 @@
 """The calling job: sorted alignments to a VCF file, by windows of the reference in threads, written in order."""
 
 import logging
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import pairwise, repeat
+from functools import partial
+from itertools import groupby, pairwise, repeat
 from math import ceil
+from operator import attrgetter
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 
+from readwarp.batches import Links
 from readwarp.call.bam_output import RealignedBam
 from readwarp.call.forced import Forced, read_alleles
 from readwarp.call.inputs import Alignments, RegionTooDeepError, match_files, names_of, open_readers, warn_of_duplicates
 from readwarp.call.mates.primers import read_primers
+from readwarp.call.platforms import find_platform
+from readwarp.call.phase.join import phase_sites
+from readwarp.call.phase.links import join_links, no_links
 from readwarp.call.ploidy import read_ploidies
 from readwarp.call.qualities import explain_qualities
 from readwarp.call.realigned import CalledSite, sites_of
@@ -146,31 +152,48 @@ class Calling:
 
     def call(self, window: Place) -> list[Found]:
         """What is in the window, in parts where it is too deep to be taken at once."""
-        return self.cards.work(window, self._try, self.steps.metrics.count)
+        return self._work(window, Steps.call)
 
-    def _try(self, window: Place, backend: Backend) -> Found:
+    def link(self, window: Place) -> Links:
+        """What is in the window for the phase of its contig."""
+        return join_links(self._work(window, Steps.link))
+
+    def _work(self, window: Place, step: Callable[[Steps, Place, int | None], T]) -> list[T]:
+        return self.cards.work(window, partial(self._try, step), self.steps.metrics.count)
+
+    def _try(self, step: Callable[[Steps, Place, int | None], T], window: Place, backend: Backend) -> T:
         """A window that does not fit counts nothing."""
         own = replace(self.steps, backend=backend, metrics=Metrics())
         try:
-            found = own.call(window, self.max_bases)
+            found = step(own, window, self.max_bases)
         except RegionTooDeepError:
             if halve(window):
                 raise
             own = replace(own, metrics=Metrics())
             own.metrics.count("windows_beyond_memory", 1)
-            found = own.call(window, None)
+            found = step(own, window, None)
         self.steps.metrics.include(own.metrics)
         return found
 
-    def run(self, work: Callable[[Place], T]) -> Generator[T, None, None]:
-        """work(window) of all windows, in order, in parallel threads."""
+    def run(self, work: "Callable[[Calling, Place], T]") -> Generator[T, None, None]:
+        """work(self, window) of all windows, in order, in parallel threads; of long reads, once a contig is phased."""
         resources = self.job.resources
         size = max(LEAST_WINDOW, min(WINDOW, self.max_bases // (USUAL_DEPTH * len(self.samples))))
         size = min(size, resources.batch_bases // DEPTH_OF_A_BATCH + 1) if resources.batch_bases else size
-        workers = workers_of(resources.threads, len(self.cards.backend.devices))
-        lengths = np.diff(self.steps.reference.contig_offsets).tolist()
-        windows = join_contigs(join_targets(self.targets, size), lengths, self.steps.primers, size)
-        return map_ordered(windows, work, workers, 2 * workers + 2)
+        stretches = join_targets(self.targets, size)
+        if self.steps.platform.is_long:
+            for _, own in groupby(stretches, attrgetter("contig")):
+                windows = list(own)
+                with self.steps.metrics.time("phase"):
+                    phasing = phase_sites(join_links([no_links(), *self._map(windows, Calling.link)]))
+                yield from replace(self, steps=replace(self.steps, phasing=phasing))._map(windows, work)
+        else:
+            lengths = np.diff(self.steps.reference.contig_offsets).tolist()
+            yield from self._map(join_contigs(stretches, lengths, self.steps.primers, size), work)
+
+    def _map(self, windows: Iterable[Place], work: "Callable[[Calling, Place], T]") -> Generator[T, None, None]:
+        workers = workers_of(self.job.resources.threads, len(self.cards.backend.devices))
+        return map_ordered(windows, partial(work, self), workers, 2 * workers + 2)
 
 
 def halve(window: Place) -> tuple[Place, Place] | None:
@@ -208,6 +231,7 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics) -> Iterat
             forced=read_forced(job.alleles, reference, metrics) if job.alleles else None,
             primers=read_primers(job.primers, reference),
             with_bands=job.gvcf,
+            platform=find_platform(parameters.platform, readers),
         )
         max_bases = plan_bases(resources, alignments, workers_of(resources.threads, len(backend.devices)))
         with closing(open_memory(resources, backend, metrics)) as cards:
@@ -242,7 +266,7 @@ def write_windows(calling: Calling, writer: VariantWriter, meter: Meter, shown: 
     contigs, metrics = calling.steps.reference.names, calling.steps.metrics
     joiner, whole = BlockJoiner(contigs), bases_of(calling.targets)
 
-    def work(window: Place) -> tuple[list[bytes | Piece], list[CalledSite], int]:
+    def work(calling: Calling, window: Place) -> tuple[list[bytes | Piece], list[CalledSite], int]:
         parts: list[bytes | Piece] = []
         sites = list[CalledSite]()
         for found in calling.call(window):

@@ -11,6 +11,7 @@ from readwarp.call.genotypes.calls import build_calls
 from readwarp.call.genotypes.emitted import MISSING_BASE, Emitted, allocate
 from readwarp.call.genotypes.filters import asks_for_surroundings
 from readwarp.call.genotypes.order import GenotypeTables, tables_for
+from readwarp.call.genotypes.sided import phase_records
 from readwarp.call.genotypes.score import Choice, Scores, choose_alleles, fill_genotypes, score_genotypes
 from readwarp.call.genotypes.spell import spell_alleles
 from readwarp.call.genotypes.surroundings import Depths, Expected, find_typical_depth
@@ -38,7 +39,8 @@ def genotype_sites(
     tables = tables_for(ploidy, number[:, None])
     offsets = offsets_of(tables.size[ploidy, number[:, None]])
     scores = Scores(ploidy, offsets, np.zeros(offsets[-1]), np.zeros(ploidy.shape, np.int32))
-    score_genotypes(sites, likelihoods, tables, scores)
+    sides = expected.sides
+    score_genotypes(sites, likelihoods, sides.odds if sides else np.empty(0), tables, scores)
     choice = Choice(mark_alleles(sites), np.zeros(sites.deleted.size, np.bool_), np.zeros(len(sites)))
     if samples > 1:
         posterior = weigh_together(sites, scores, tables, parameters, choice)
@@ -53,7 +55,9 @@ def genotype_sites(
     if expected.depths is not None:
         _look_around(expected.depths, sites, columns, parameters, out)
     spelled = spell_alleles(sites, out, window)
-    if phase is not None:
+    if sides is not None:
+        phase_records(sites, likelihoods, sides, out)
+    elif phase is not None:
         out = phase_genotypes(out, sites, phase, spelled.position)
     return build_calls(spelled, out, columns, parameters)
 
