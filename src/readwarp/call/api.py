@@ -64,6 +64,7 @@ class ParameterOptions(FilterOptions, PriorOptions, total=False):
 
 class CallingOptions(PlaceOptions, ParameterOptions, total=False):
     bam_output: AnyPath | None  # a BAM file of the reads in called regions, aligned to the called haplotypes
+    haplotag: AnyPath | None  # a BAM file of all records, with the haplotypes that long reads are of
     gvcf: bool  # also say how sure the reference is, in blocks (one sample)
     alleles: AnyPath | None  # VCF file whose alleles are always genotyped
     ploidy_bed: AnyPath | None  # intervals with a ploidy of their own, in the fourth column; of a sample: the fifth
@@ -140,6 +141,7 @@ def make_job(
         ploidies=path_or_none(options.get("ploidy_bed")),
         primers=path_or_none(options.get("primers")),
         bam_output=path_or_none(options.get("bam_output")),
+        haplotag=path_or_none(options.get("haplotag")),
         phred=encoding_of(options.get("phred33", False), options.get("phred64", False)),
         command=command,
         force=options.get("force", False),

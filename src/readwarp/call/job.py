@@ -18,9 +18,10 @@ from readwarp.call.bam_output import RealignedBam
 from readwarp.call.forced import Forced, read_alleles
 from readwarp.call.inputs import Alignments, RegionTooDeepError, match_files, names_of, open_readers, warn_of_duplicates
 from readwarp.call.mates.primers import read_primers
-from readwarp.call.platforms import find_platform
+from readwarp.call.phase.haplotag import HaplotaggedBam
 from readwarp.call.phase.join import phase_sites
 from readwarp.call.phase.links import join_links, no_links
+from readwarp.call.platforms import find_platform
 from readwarp.call.ploidy import read_ploidies
 from readwarp.call.qualities import explain_qualities
 from readwarp.call.realigned import CalledSite, sites_of
@@ -81,6 +82,7 @@ class CallJob(VariantJob):
     ploidies: Path | None = None  # BED file of parts with a ploidy of their own, of all samples or of one
     primers: Path | None = None  # BED file of the primers of an amplicon panel
     bam_output: Path | None = None  # reads realigned to the called haplotypes
+    haplotag: Path | None = None  # all records, with the haplotypes that long reads are of
     phred: int | None = None  # 33 or 64, of the base qualities; None: 33, unless they look like 64
     command: str = "readwarp call"
 
@@ -93,19 +95,21 @@ class CallJob(VariantJob):
             raise UsageError(
                 "--gvcf and --alleles do not go together: a block of reference says nothing of given alleles"
             )
-        if self.bam_output and self.bam_output.suffix != ".bam":
-            raise UsageError(f"--bam-output {self.bam_output}: only BAM is written, so the name must end in .bam")
+        for option, path in (("--bam-output", self.bam_output), ("--haplotag", self.haplotag)):
+            if path and path.suffix != ".bam":
+                raise UsageError(f"{option} {path}: only BAM is written, so the name must end in .bam")
 
     @property
     def outputs(self) -> tuple[Path | None, ...]:
-        return (self.output, self.bam_output) if self.bam_output else (self.output,)
+        return (self.output, *(path for path in (self.bam_output, self.haplotag) if path))
 
 
 def run_call(job: CallJob, reporter: Reporter) -> Result:
     """Run the job. Raises ReadwarpError."""
     extra = [path for path in (job.alleles, job.ploidies, job.primers) if path]
     check_twice(job.alignments)
-    check_output(job.bam_output, job.force, job.alignments)
+    for path in (job.bam_output, job.haplotag):
+        check_output(path, job.force, job.alignments)
     inputs = [job.reference, *job.alignments, *job.places.files, *extra]
     result = job.run(inputs, lambda reference: call_variants(job, reference, reporter), reporter)
     if lost := reporter.metrics.counts.get("reads_without_sample", 0):
@@ -129,6 +133,9 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
             if shown:
                 with metrics.time("bam_output"):
                     writer.beside.append(shown.write())
+            if calling.tagged:
+                with metrics.time("haplotag"):
+                    writer.beside.append(calling.tagged.write())
         metrics.append("gpu", [{"command": "call", **facts} for facts in calling.cards.facts()])
     for name, (noun, text) in WARNINGS.items():
         if number := metrics.counts.get(name):
@@ -136,7 +143,7 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
     if promise := explain_qualities(metrics.counts):
         logger.warning("%s", promise)
     files = {"variants": job.output, "variants_index": writer.index, "realigned": job.bam_output}
-    return Result.of(metrics, files)
+    return Result.of(metrics, files | {"haplotagged": job.haplotag})
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +156,7 @@ class Calling:
     samples: tuple[str, ...]
     targets: list[Target]  # to call
     max_bases: int  # of reads in memory; deeper windows are cut
+    tagged: HaplotaggedBam | None = None  # collects what is phased
 
     def call(self, window: Place) -> list[Found]:
         """What is in the window, in parts where it is too deep to be taken at once."""
@@ -182,10 +190,12 @@ class Calling:
         size = min(size, resources.batch_bases // DEPTH_OF_A_BATCH + 1) if resources.batch_bases else size
         stretches = join_targets(self.targets, size)
         if self.steps.platform.is_long:
-            for _, own in groupby(stretches, attrgetter("contig")):
+            for contig, own in groupby(stretches, attrgetter("contig")):
                 windows = list(own)
                 with self.steps.metrics.time("phase"):
                     phasing = phase_sites(join_links([no_links(), *self._map(windows, Calling.link)]))
+                if self.tagged:
+                    self.tagged.add(contig, phasing)
                 yield from replace(self, steps=replace(self.steps, phasing=phasing))._map(windows, work)
         else:
             lengths = np.diff(self.steps.reference.contig_offsets).tolist()
@@ -237,7 +247,16 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics) -> Iterat
         with closing(open_memory(resources, backend, metrics)) as cards:
             if cards.planned:
                 cards.warm_up(lambda placed: warm_up(placed, parameters))
-            yield Calling(job, steps, cards, names, targets, max_bases)
+            yield Calling(job, steps, cards, names, targets, max_bases, open_haplotag(job, steps))
+
+
+def open_haplotag(job: CallJob, steps: Steps) -> HaplotaggedBam | None:
+    """Raises UsageError for inputs that cannot be tagged."""
+    if job.haplotag is None:
+        return None
+    if not steps.platform.is_long:
+        raise UsageError("--haplotag is for long reads: give --platform hifi or ont, if these are")
+    return HaplotaggedBam(job.haplotag, steps.alignments, job.reference, job.resources.threads, job.command)
 
 
 def plan_bases(resources: Resources, alignments: Alignments, workers: int) -> int:

@@ -234,6 +234,8 @@ def add_calling(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--alleles", type=Path, metavar="VCF", help="always genotype the alleles in this file")
     text = "write the reads of called regions, aligned to the called haplotypes, to a BAM file (with .bai)"
     group.add_argument("--bam-output", type=Path, metavar="BAM", help=text)
+    text = "write all records with the haplotypes that long reads are of (HP, PS) to a BAM file (with .bai)"
+    group.add_argument("--haplotag", type=Path, metavar="BAM", help=text)
     add_fields(group, CALLING)
     text = "ignore bases in primers of amplicons, on reads made with them; contig, start, end, name, pool, strand"
     group.add_argument("--primers", type=Path, metavar="BED", help=text)

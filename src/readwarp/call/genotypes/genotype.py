@@ -11,8 +11,8 @@ from readwarp.call.genotypes.calls import build_calls
 from readwarp.call.genotypes.emitted import MISSING_BASE, Emitted, allocate
 from readwarp.call.genotypes.filters import asks_for_surroundings
 from readwarp.call.genotypes.order import GenotypeTables, tables_for
-from readwarp.call.genotypes.sided import phase_records
 from readwarp.call.genotypes.score import Choice, Scores, choose_alleles, fill_genotypes, score_genotypes
+from readwarp.call.genotypes.sided import phase_records
 from readwarp.call.genotypes.spell import spell_alleles
 from readwarp.call.genotypes.surroundings import Depths, Expected, find_typical_depth
 from readwarp.call.genotypes.together import fill_together, weigh_together
