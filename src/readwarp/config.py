@@ -191,6 +191,8 @@ class Preset:
 
     reads: str
     parameters: AlignParameters
+    platform: str | None = "short"  # of CALL_PLATFORMS; None: no reads to call variants from
+    instrument: str | None = None  # PL of the read groups, "" for none; None: as names of reads say
 
 
 LONG = LongParameters(min_length=500)  # shorter single reads have few seeds, and are compared base by base
@@ -199,12 +201,12 @@ NANOPORE = LongParameters(min_length=500, extend=LongExtendParameters(drop=400, 
 PRESETS = {  # see docs/methods/seed.md
     "standard": Preset("reads of 75 bases and more", AlignParameters()),
     "short": Preset("shorter reads", AlignParameters(SeedParameters(k=16, s=14, t=1))),  # 1 k-mer in 3, not in 5
-    "hifi": Preset("PacBio HiFi", AlignParameters(long=LONG)),
-    "ont": Preset("nanopore", AlignParameters(scoring=Scoring(2, 4, 4, 2, 10), long=NANOPORE)),
-    "asm": Preset("contigs of an assembly", AlignParameters(scoring=Scoring(1, 9, 16, 1, 5), long=LONG)),
-    "auto": Preset("short and long reads in one file", AlignParameters(long=LONG)),
+    "hifi": Preset("PacBio HiFi", AlignParameters(long=LONG), "hifi", "PACBIO"),
+    "ont": Preset("nanopore", AlignParameters(scoring=Scoring(2, 4, 4, 2, 10), long=NANOPORE), "ont", "ONT"),
+    "asm": Preset("contigs of an assembly", AlignParameters(scoring=Scoring(1, 9, 16, 1, 5), long=LONG), None, ""),
+    "auto": Preset("short and long reads in one file", AlignParameters(long=LONG), None),
 }
-SHORT_READ_PRESETS = {name: PRESETS[name] for name in ("standard", "short")}
+CALLED_PRESETS = {name: preset for name, preset in PRESETS.items() if preset.platform}
 
 
 MAX_DEPTH = 10_000_000  # of a sample: sums of base qualities and PL stay within 31 bits

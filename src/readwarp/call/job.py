@@ -13,7 +13,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from readwarp.batches import Links
 from readwarp.call.bam_output import RealignedBam
 from readwarp.call.forced import Forced, read_alleles
 from readwarp.call.inputs import Alignments, RegionTooDeepError, match_files, names_of, open_readers, warn_of_duplicates
@@ -21,6 +20,7 @@ from readwarp.call.mates.primers import read_primers
 from readwarp.call.phase.haplotag import HaplotaggedBam
 from readwarp.call.phase.join import phase_sites
 from readwarp.call.phase.links import join_links, no_links
+from readwarp.call.phase.types import Links
 from readwarp.call.platforms import find_platform
 from readwarp.call.ploidy import read_ploidies
 from readwarp.call.qualities import explain_qualities

@@ -33,9 +33,11 @@ def find_platform(asked: str, readers: Sequence[AlignedReader]) -> Platform:
         return PLATFORMS[asked]
     found = {OF_READ_GROUPS.get(name.upper(), "short") for reader in readers for name in _names(reader)}
     if len(found) > 1:
-        raise UsageError(
-            f"read groups of several platforms ({', '.join(sorted(found))}): call them apart, or --platform"
-        )
+        raise UsageError(f"reads of several kinds ({', '.join(sorted(found))}): call them apart, or give --platform")
+    longest = max(readers, key=lambda reader: reader.first_length)
+    if found == {"short"} and longest.first_length >= LONG:
+        text = f"reads of {longest.first_length:,} bases, and no read group of PACBIO or ONT (PL)"
+        raise UsageError(f"{longest.path}: {text}: give --platform hifi, ont, or short if that is what they are")
     return PLATFORMS[found.pop()]
 
 

@@ -10,6 +10,7 @@ neither on where windows end nor on threads.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,12 +20,9 @@ from readwarp.batches import (
     Calls,
     Haplotypes,
     Likelihoods,
-    Links,
     Phase,
-    Phasing,
     Pileup,
     Regions,
-    Sides,
     Sites,
     Status,
     Window,
@@ -51,6 +49,7 @@ from readwarp.call.mates.join import Removed, join_mates
 from readwarp.call.mates.primers import NO_PRIMERS, Primers
 from readwarp.call.phase.links import link_sites, no_links
 from readwarp.call.phase.sides import Groups, find_sides, take_sides
+from readwarp.call.phase.types import Links, Phasing, Sides
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.platforms import Platform
 from readwarp.call.ploidy import Ploidies, silence_absent
@@ -71,7 +70,6 @@ from readwarp.ragged import replace, take
 from readwarp.rules.cigar import DELETION, INSERTION
 from readwarp.rules.shares import COPIES
 
-Within = tuple[Sides | None, tuple[np.ndarray, np.ndarray]]  # the reads' sides; [start, stop) of each site's region
 CALL_MARGIN = MAX_INDEL + 1  # bases around a window whose calls may overlap one in it
 BYTES_PER_BASE = 12  # of peak memory, for each base of the reads in a window
 
@@ -82,6 +80,14 @@ class Found:
 
     calls: Calls  # those with positions in the window
     bands: list[Bands] | None  # positions without a call, of each contig, for a gVCF
+
+
+class Around(NamedTuple):
+    """What lies around the sites of a window."""
+
+    window: Window
+    depths: Depths
+    sides: Sides | None  # None: haplotypes are not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,21 +214,18 @@ class Steps:
             regions = take(regions, "regions", _may_reach(regions, window))
         sides = find_sides(reads, self.phasing, around, p) if self.phasing else None
         single = take(sites, "sites", (sites.position >= low) & (sites.position < high) & ~in_region)
-        depths, parts = Depths(first_place(around.start), np.stack(noted)), list[Calls]()
+        known, parts = Around(around, Depths(first_place(around.start), np.stack(noted)), sides), list[Calls]()
         if len(single):
             evidence = weigh_substitutions(reads, single, p)
             with self.metrics.time("genotypes"):
-                spans = single.begin, single.begin + 1
-                parts.append(self._genotype_sites(single, evidence, around, depths, limited, (sides, spans)))
+                parts.append(self._genotype_sites(single, evidence, known, (single.begin, single.stop), limited))
         if len(regions):
             regional, likelihoods, phase, own_limits = self._weigh(reads, regions, sites, around, (window, sides))
             limited += own_limits
             with self.metrics.time("genotypes"):
                 at = np.searchsorted(regions.place, phase.region)
                 spans = regions.start[at], regions.stop[at]
-                parts.append(
-                    self._genotype_sites(regional, likelihoods, around, depths, limited, (sides, spans), phase)
-                )
+                parts.append(self._genotype_sites(regional, likelihoods, known, spans, limited, phase))
         calls = mark_overlaps(join_calls(parts, low, high, self.samples))
         return join_substitutions(calls, p.max_mnp_distance, self._bases(around.contig).letters)
 
@@ -244,24 +247,24 @@ class Steps:
         self,
         sites: Sites,
         likelihoods: Likelihoods,
-        around: Window,
-        depths: Depths,
+        around: Around,
+        spans: tuple[np.ndarray, np.ndarray],
         limited: list[Limited],
-        within: Within,
         phase: Phase | None = None,
     ) -> Calls:
+        """spans: [start, stop) of what the reads were compared with at each site."""
         copies = self.ploidies.at(sites.contig, sites.position)
         likelihoods = silence_absent(likelihoods, copies)
         sites, likelihoods, phase, left_out = drop_rarest(sites, likelihoods, phase, copies, int(self.with_bands))
         limited.append(limit_of(left_out))
         if self.with_bands:
             sites, likelihoods = add_non_ref(sites, likelihoods)
-        sides, (start, stop) = within
-        known = None
-        if sides:
-            groups = Groups(likelihoods.pair_offsets, likelihoods.read, likelihoods.sample, start, stop)
-            known = PairSides(*take_sides(sides, groups, self.samples))
-        return genotype_sites(sites, likelihoods, around, Expected(copies, depths, known), self.parameters, phase)
+        sides = None
+        if around.sides:
+            groups = Groups(likelihoods.pair_offsets, likelihoods.read, likelihoods.sample, *spans)
+            sides = PairSides(*take_sides(around.sides, groups, self.samples))
+        expected = Expected(copies, around.depths, sides)
+        return genotype_sites(sites, likelihoods, around.window, expected, self.parameters, phase)
 
     def _weigh(
         self, reads: AlignedReads, regions: Regions, sites: Sites, around: Window, within: tuple[Stretch, Sides | None]

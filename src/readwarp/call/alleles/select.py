@@ -84,8 +84,8 @@ def select_haplotypes(weighed: Weighed, ploidy: ndarray, numbers: ndarray, odds:
     rows, row_offsets = np.flatnonzero(speaks), offsets_of(speaks)[read_offsets]
     number = np.repeat(np.diff(offsets), np.diff(read_offsets))
     most, deepest = int(np.diff(offsets).max(initial=1)), int(np.diff(row_offsets).max(initial=0))
-    tables = np.empty((2, deepest, most))
-    room = Room(*tables, np.empty(deepest), np.empty((max(most, selected.best.shape[1]), most)))
+    linear, other = np.empty((2, deepest, most))
+    room = Room(linear, other, np.empty(deepest), np.empty((max(most, selected.best.shape[1]), most)))
     pairs = offsets_of(number)[rows], odds[rows] if odds.size else odds
     select(offsets, row_offsets, pairs, weighed.values, ploidy, bits_of(weighed.haplotypes, numbers), selected, room)
 

@@ -14,20 +14,17 @@ MIN_MARGIN = 1.0  # log10 of how much likelier one order of the alleles must be 
 def phase_records(sites: Sites, likelihoods: Likelihoods, sides: PairSides, out: Emitted) -> None:
     """Set the phase sets of heterozygous genotypes of two copies, and the order of their alleles, where that is sure.
 
-    Reads r speak for the order (a, b) by sum_r log10( (w P(r | a) + (1 - w) P(r | b)) / (w P(r | b) + (1 - w) P(r | a)) ),
-    with w the probability that r is of the first haplotype.
+    With w the probability that read r is of the first haplotype, the reads speak for the order (a, b) by
+
+        sum_r log10( (w P(r | a) + (1 - w) P(r | b)) / (w P(r | b) + (1 - w) P(r | a)) )
     """
     order_alleles(sites, likelihoods, sides, out)
 
 
 @kernel
 def order_alleles(sites, likelihoods, sides, out):
-    pair_offsets, allele, sample, values = (
-        likelihoods.pair_offsets,
-        likelihoods.allele,
-        likelihoods.sample,
-        likelihoods.values,
-    )
+    pair_offsets, allele, sample = likelihoods.pair_offsets, likelihoods.allele, likelihoods.sample
+    value_offsets, values = likelihoods.value_offsets, likelihoods.values
     odds, sets, genotypes = sides.odds, sides.phase_set, out.genotype
     for row in range(out.site.size):
         site = out.site[row]
@@ -41,7 +38,7 @@ def order_alleles(sites, likelihoods, sides, out):
             margin = 0.0
             for pair in range(pair_offsets[site], pair_offsets[site + 1]):
                 if sample[pair] == s and allele[pair] != NOTHING:
-                    at = likelihoods.value_offsets[site] + (pair - pair_offsets[site]) * number
+                    at = value_offsets[site] + (pair - pair_offsets[site]) * number
                     one, other = values[at + a], values[at + b]
                     w, ratio = 1.0 / (1.0 + 10.0 ** -odds[pair]), 10.0 ** min(300.0, max(-300.0, other - one))
                     margin += math.log10((w + (1.0 - w) * ratio) / (w * ratio + 1.0 - w))

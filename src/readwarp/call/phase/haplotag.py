@@ -15,8 +15,8 @@ import numpy as np
 import pysam
 from numpy import ndarray
 
-from readwarp.batches import Phasing
 from readwarp.call.inputs import Alignments
+from readwarp.call.phase.types import Phasing
 from readwarp.device.jit import kernel
 from readwarp.errors import UsageError
 from readwarp.formats.alignments import samtools

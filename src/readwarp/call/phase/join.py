@@ -6,8 +6,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Links, Phasing
 from readwarp.call.phase import MIN_MARGIN, ROUNDS
+from readwarp.call.phase.types import Links, Phasing
 from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import concatenate, replace, take
 
@@ -46,7 +46,8 @@ def _phase_sample(links: Links) -> Phasing:
     laid = Laid(np.zeros(sites, np.int8), np.full(sites, -1), *np.zeros((3, names.size)))
     lay_sites(pairs, laid)
     for _ in range(ROUNDS):
-        if not turn_links(pairs, laid) + turn_sites(pairs, laid):
+        turned = turn_links(pairs, laid) + turn_sites(pairs, laid)
+        if not turned:
             break
     sets = np.full(names.size, -1)
     laid.total[:] = 0.0
@@ -77,7 +78,7 @@ def margin_of(one, other):
 def lay_sites(pairs, laid):
     """Each site in turn on the haplotypes of those before it."""
     (offsets, read, odds), (side, first, total, _, _) = pairs, laid
-    start = np.int64(0)
+    start = 0
     for site in range(side.size):
         margin = most = 0.0
         for pair in range(offsets[site], offsets[site + 1]):

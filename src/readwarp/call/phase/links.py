@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from readwarp.batches import AlignedReads, Calls, Likelihoods, Links, Sites
+from readwarp.batches import AlignedReads, Calls, Likelihoods, Sites
 from readwarp.call.evidence import NOTHING, OTHER
 from readwarp.call.phase import MAX_ODDS, MIN_QUALITY
+from readwarp.call.phase.types import Links
 from readwarp.ragged import concatenate, empty, offsets_of, ranges, take
 
 HETEROZYGOUS = (0, 1)

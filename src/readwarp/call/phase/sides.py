@@ -5,10 +5,11 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Phasing, Sides, Window
+from readwarp.batches import AlignedReads, Window
 from readwarp.call.evidence.substitutions import weigh_substitutions
 from readwarp.call.phase import MAX_ODDS
 from readwarp.call.phase.links import log_odds
+from readwarp.call.phase.types import Phasing, Sides
 from readwarp.call.sites.find import Site, sites_of
 from readwarp.config import CallParameters
 from readwarp.device.jit import kernel
