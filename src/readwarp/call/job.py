@@ -125,6 +125,8 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
         reporter.progress("calling", "bases") as meter,
         open_calling(job, reference, metrics) as calling,
     ):
+        if calling.steps.platform.is_long:
+            reporter.prepare("call.long", job.resources.threads)
         with job.open_output(reference, calling.samples, GENOMIC_FIELDS if job.gvcf else FIELDS) as writer:
             shown = None
             if job.bam_output:

@@ -12,7 +12,7 @@ from readwarp.call.genotypes.emitted import MISSING_BASE, Emitted, allocate
 from readwarp.call.genotypes.filters import asks_for_surroundings
 from readwarp.call.genotypes.order import GenotypeTables, tables_for
 from readwarp.call.genotypes.score import Choice, Scores, choose_alleles, fill_genotypes, score_genotypes
-from readwarp.call.genotypes.sided import phase_records
+from readwarp.call.genotypes.sided import name_long_sets, phase_records
 from readwarp.call.genotypes.spell import spell_alleles
 from readwarp.call.genotypes.surroundings import Depths, Expected, find_typical_depth
 from readwarp.call.genotypes.together import fill_together, weigh_together
@@ -57,7 +57,9 @@ def genotype_sites(
     spelled = spell_alleles(sites, out, window)
     if sides is not None:
         phase_records(sites, likelihoods, sides, out)
-    elif phase is not None:
+        calls = build_calls(spelled, out, columns, parameters)
+        return replace(calls, phase_name=name_long_sets(out.phase_set))
+    if phase is not None:
         out = phase_genotypes(out, sites, phase, spelled.position)
     return build_calls(spelled, out, columns, parameters)
 

@@ -2,6 +2,8 @@
 
 import math
 
+from numpy import ndarray
+
 from readwarp.batches import Likelihoods, Sites
 from readwarp.call.evidence import NOTHING
 from readwarp.call.genotypes.emitted import Emitted
@@ -19,6 +21,11 @@ def phase_records(sites: Sites, likelihoods: Likelihoods, sides: PairSides, out:
         sum_r log10( (w P(r | a) + (1 - w) P(r | b)) / (w P(r | b) + (1 - w) P(r | a)) )
     """
     order_alleles(sites, likelihoods, sides, out)
+
+
+def name_long_sets(phase_set: ndarray) -> list[tuple[str, ...]]:
+    """PID of each record and sample: the position of the set, whose first call may lie in another window."""
+    return [tuple(f"{start + 1}" if start >= 0 else "" for start in own) for own in phase_set.tolist()]
 
 
 @kernel

@@ -80,12 +80,13 @@ def lay_sites(pairs, laid):
     (offsets, read, odds), (side, first, total, _, _) = pairs, laid
     start = 0
     for site in range(side.size):
-        margin = most = 0.0
+        margin = most = said = 0.0
         for pair in range(offsets[site], offsets[site + 1]):
             own = margin_of(total[read[pair]], odds[pair])
             margin += own
             most += abs(own)
-        if most < MIN_MARGIN:
+            said += abs(odds[pair])
+        if most < MIN_MARGIN <= said:
             start, side[site] = site, 1
         elif abs(margin) >= MIN_MARGIN:
             side[site] = 1 if margin > 0 else -1
