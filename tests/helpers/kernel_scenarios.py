@@ -175,10 +175,11 @@ def first_records(path: Path) -> list[list[str]]:
 
 
 def long_records(sequence: str) -> Iterator[list[str]]:
-    """Long reads of both strands with a gap, a foreign stretch and an inverted one, and short ones."""
+    """Long reads of two haplotypes and both strands, with a gap, a foreign stretch and an inverted one; short ones."""
     turn = str.maketrans("ACGTN", "TGCAN")
+    other = "".join(base.translate(turn) if at % 700 == 350 else base for at, base in enumerate(sequence))
     for number, start in enumerate(range(0, min(len(sequence), 20_000) - 6000, 400)):
-        read = sequence[start : start + 6000]
+        read = (other if number % 4 > 1 else sequence)[start : start + 6000]
         inverted = read[2000:3000].translate(turn)[::-1]
         read = "ACGTTGCA" * 20 + read[:1000] + read[1010:2000] + inverted + read[3000:4500] + "TTGACA" + read[4500:]
         read = read if number % 2 else read.translate(turn)[::-1]

@@ -1,13 +1,14 @@
 """Gap penalties of each base of a read, by the repeat around it, where polymerases slip.
 
-A tract is a run of known bases in which each equals the one `unit` bases before it, at least REPEATS whole units long;
-its repeats are its bases divided by the unit. SLIP gives the cost, in Phred, of a read with one unit more or less than
-its tract. Such a gap can be written at as many places as the tract has bases, and the recurrence adds them up, so each
-base of the tract gets the opening
+A tract is a run of known bases in which each equals the one `unit` bases before it, at least `repeats` whole units
+long; its repeats are its bases divided by the unit. A model's `slips` give the cost, in Phred, of a read with one unit
+more or one less than its tract. Such a gap can be written at as many places as the tract has bases, and the recurrence
+adds them up, so each base of the tract gets the opening
 
-    open = slip + 10 log10(bases) - (unit - 1) * extend + 10 log10(1 - 10 ** (-extend / 10)),  rounded, at most 45
+    open = slip + 10 log10(bases) - (unit - 1) * extend + 10 log10(1 - 10 ** (-extend / 10))
 
-A base in several tracts takes the lowest opening, on a tie that of the smallest unit. Elsewhere: open 45, extend 10.
+rounded, at most that of the bases elsewhere. A base in several tracts takes the lowest opening, on a tie that of the
+smallest unit.
 """
 
 from functools import cache
@@ -41,18 +42,19 @@ SHORT = GapModel(
     slips=((42.8, 2.2, 10), (43, 2, 14), *((43, 2, 16),) * 3, *((42.6, 2.4, 16),) * 3),
     extensions=BY_UNIT,
 )
+# By benchmarks/slips.py, on real reads of human chromosome 20 and simulated ones together.
 HIFI = GapModel(
     opening=36,
-    extension=15,
+    extension=14,
     repeats=3,
-    slips=((23.2, 2.1, 8), (34.5, 5, 16), *((36, 3, 16),) * 6),
+    slips=((23.0, 1.94, 8.2), (34.1, 2.91, 24.3), *((33.3, 0.01, 31.8),) * 6),
     extensions=BY_UNIT,
 )
 NANOPORE = GapModel(
     opening=27,
-    extension=10,
+    extension=9,
     repeats=3,
-    slips=((18.3, 3, 8), (24, 4.4, 12), *((27, 2, 14),) * 6),
+    slips=((17.6, 2.16, 7.8), (23.4, 2.91, 15.9), *((28.7, 0.0, 28.1),) * 6),
     extensions=BY_UNIT,
 )
 
