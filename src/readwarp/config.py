@@ -259,7 +259,8 @@ class StructuralParameters:
 
     min_sv_length: int = 50  # of an event
     max_sv_length: int = 100_000
-    min_sv_support: int = 2  # reads of a sample that show it
+    min_sv_support: int = 2  # reads of a sample that show it or, but for one, are clipped at both its ends
+    long: int = 1000  # an event that reads may be too short for
     min_span: int = 500  # aligned reference bases, below which an alignment says nothing
     min_part: int = 10  # shorter gaps of a CIGAR are no part of an event
     max_join: int = 100  # between gaps of one read that are one event

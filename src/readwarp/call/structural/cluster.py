@@ -16,7 +16,7 @@ def cluster(events: Events, parameters: StructuralParameters) -> list[ndarray]:
 
     Insertions and deletions apart, sorted by place, events stay together while neighbours begin within `max_apart`.
     These, sorted by length, do while neighbours have similar lengths, and then once more by place. What no sample has
-    `min_sv_support` reads of is left out.
+    `min_sv_support` reads of is left out; but one read is enough for what is `long`, since others may be clipped there.
     """
     p, length = parameters, np.abs(events.length)
     ties = events.name, events.query_start, events.stop
@@ -42,4 +42,8 @@ def cluster(events: Events, parameters: StructuralParameters) -> list[ndarray]:
     row = row[np.argsort(label[row], kind="stable")]
     bounds = np.flatnonzero(np.diff(label[row], prepend=-1, append=label.size)).tolist()
     clusters = [row[low:high] for low, high in pairwise(bounds)]
-    return [rows for rows in clusters if np.bincount(events.sample[rows]).max() >= p.min_sv_support]
+    return [
+        rows
+        for rows in clusters
+        if np.bincount(events.sample[rows]).max() >= p.min_sv_support or length[rows].max() >= p.long
+    ]

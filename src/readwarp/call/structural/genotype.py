@@ -1,11 +1,9 @@
 """Clusters and alignments of one contig -> reads for and against each variant, and genotypes.
 
-A read crosses a breakpoint if it is aligned for `flank` bases on either side, or shows the variant, or is clipped
-there. Alignments that go on through what the variant and the reference have in common beyond the breakpoint (`shared`
-bases) say nothing. A variant has two breakpoints, of which a long one may have only one within a read; so a genotype
-takes the mean of both.
-
-With f = error + (1 - 2 error) g / ploidy for g copies of the variant, the likelihood of a genotype is
+A variant has two breakpoints, of which a long one may have only one within a read. A read is for it at a breakpoint if it
+shows the variant or is clipped there, and against it if it is aligned for `flank` bases on either side; beyond what the
+variant and the reference have in common from the breakpoint on (`shared` bases), since before that nobody can tell. A
+genotype takes the means of both breakpoints. With f = error + (1 - 2 error) g / ploidy for g copies of the variant,
 
     P(n reads for it, m against it | g) = f^n (1 - f)^m
 """
@@ -27,9 +25,10 @@ MAX_PHRED = 10_000
 class Counts(NamedTuple):
     """Reads of each sample: int64 [samples]."""
 
-    support: ndarray  # show the variant
-    against: ndarray  # ... do not: mean of the breakpoints
-    carriers: ndarray  # show it or are clipped there: mean of the breakpoints
+    shown: ndarray  # show the variant
+    clipped: ndarray  # are clipped at a breakpoint: the lesser number of both
+    carriers: ndarray  # are for it: the mean of both
+    against: ndarray  # likewise
 
 
 class Genotype(NamedTuple):
@@ -64,21 +63,16 @@ class Crossings:
         near = slice(*np.searchsorted(self._spans.start, (low, high + 1)).tolist())
         spans = type(self._spans)(*(column[near] for column in self._spans))
         others = ~np.isin(spans.name, names)
-        support = np.bincount(events.sample, minlength=self._samples)
-        against, clipped = [], []
-        for at in (place.start, place.stop):
-            crosses = others & (spans.start <= at - flank) & (spans.stop >= at + place.shared + flank)
-            against.append(self._per_sample(spans, crosses))
-        least = self._parameters.least_length
-        for at, clip, edge in (
-            (place.start, spans.clipped, spans.stop),
-            (place.stop, spans.query_start, spans.start),
-        ):
+        ends = (place.start, spans.clipped, spans.stop), (place.stop, spans.query_start, spans.start)
+        clipped, against = [], []
+        for at, clip, edge in ends:
             is_near = (np.abs(edge - at) <= CLIP_DISTANCE) | (np.abs(edge - at - place.shared) <= CLIP_DISTANCE)
-            clipped.append(self._per_sample(spans, others & (clip >= least) & is_near))
-        means = ((one + other + 1) // 2 for one, other in (against, clipped))
-        mean_against, mean_clipped = means
-        return Counts(support, mean_against, support + mean_clipped)
+            crosses = (spans.start <= at - flank) & (spans.stop >= at + place.shared + flank)
+            clipped.append(self._per_sample(spans, others & is_near & (clip >= self._parameters.least_length)))
+            against.append(self._per_sample(spans, others & crosses))
+        shown = np.bincount(events.sample, minlength=self._samples)
+        mean_clipped, mean_against = ((one + other + 1) // 2 for one, other in (clipped, against))
+        return Counts(shown, np.minimum(*clipped), shown + mean_clipped, mean_against)
 
     def _per_sample(self, spans: Spans, chosen: ndarray) -> ndarray:
         """Reads, each counted once."""

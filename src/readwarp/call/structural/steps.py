@@ -82,7 +82,7 @@ class StructuralSteps:
             rows = np.concatenate(parts_of)
             rows = rows[np.unique(events.name[rows], return_index=True)[1]]
             variant = self._weigh(contig, allele, take(events, "events", rows), crossings, bases)
-            if variant.is_present:
+            if variant is not None:
                 line = format_variant(variant, name, bases, self.calling.min_quality)
                 lines.append((anchor_of(allele), line))
                 self._count(variant)
@@ -108,13 +108,17 @@ class StructuralSteps:
         place = contig, max(0, start - 1), min(stop + 1, Bases(self.reference, contig).length)
         return self.alignments.read(place, DepthLimit(self.calling.max_depth))
 
-    def _weigh(self, contig: int, allele: Allele, events: Events, crossings: Crossings, bases: Bases) -> Variant:
+    def _weigh(self, contig: int, allele: Allele, events: Events, crossings: Crossings, bases: Bases) -> Variant | None:
+        """None: too few reads show it, or no sample has it."""
         counts = crossings.count(Place(allele.start, allele.stop, shared_bases(allele, bases)), events)
+        if (counts.shown + counts.clipped).max() < self.parameters.min_sv_support:
+            return None
         copies = self.ploidies.at(contig, np.array([anchor_of(allele)]))[0].tolist()
         depths = list(zip(counts.against.tolist(), counts.carriers.tolist(), strict=True))
         error = self.parameters.error
         genotypes = [genotype(own, other, n, error) for (other, own), n in zip(depths, copies, strict=True)]
-        return Variant(allele, int(counts.support.sum()), events.start, events.length, genotypes, depths)
+        found = Variant(allele, int(counts.shown.sum()), events.start, events.length, genotypes, depths)
+        return found if found.is_present else None
 
     def _count(self, variant: Variant) -> None:
         passes = variant.quality >= self.calling.min_quality
