@@ -8,8 +8,8 @@ contig (0-based, half open), and tools/simulate_long.py simulates reads of it. r
 region, and each caller takes the alignments of both. Tools that are not there are left out, but truvari is needed. Give
 the peers the path of their program, such as that in a virtual environment of theirs.
 
-`truvari bench` counts events of 50 bases and more that pass all filters; duplications count as insertions (--dup-to-ins).
-`genotypes` are the events found with the right genotype, in per cent. Time is that of the caller.
+`truvari bench` counts events of 50 bases and more that pass all filters; duplications count as insertions
+(--dup-to-ins). `genotypes` are the events found with the right genotype, in per cent. Time is that of the caller.
 
 Appends to results/structural.csv.
 """
@@ -124,7 +124,7 @@ def compare(job: Set, calls: Path, truvari: str) -> list[Row]:
     counts = {name: sizes_of(out / f"{name}.vcf.gz") for name in ("tp-base", "fn", "fp")}
     rows = []
     for event, sign in (("both", 0), ("insertion", 1), ("deletion", -1)):
-        found, missed, false = (sum(sign * size >= 0 for size in sizes) for sizes in counts.values())
+        found, missed, false = (sum(sign in (0, size) for size in sizes) for sizes in counts.values())
         row: Row = {"event": event, "found": found, "missed": missed, "false": false}
         row |= {"precision": share(found, found + false), "recall": share(found, found + missed)}
         rows.append(row | {"f1": share(2 * found, 2 * found + missed + false)})
@@ -135,13 +135,9 @@ def compare(job: Set, calls: Path, truvari: str) -> list[Row]:
 
 def sizes_of(path: Path) -> list[int]:
     """Above 0 for insertions and duplications, below for deletions."""
-    sizes = []
+    signs = {"INS": 1, "DUP": 1, "DEL": -1}
     with pysam.VariantFile(str(path)) as file:
-        for record in file:
-            kind = record.info.get("SVTYPE")
-            size = len((record.alts or ("",))[0]) - len(record.ref or "")
-            sizes.append({"INS": 1, "DUP": 1, "DEL": -1}.get(str(kind), size))
-    return sizes
+        return [signs.get(str(record.info.get("SVTYPE")), 0) for record in file]
 
 
 def share(part: int, whole: int) -> float:

@@ -89,11 +89,14 @@ def main():
     plain = a.out.removesuffix(".gz")
     with open(plain, "w") as out:
         out.write(f"##fileformat=VCFv4.2\n##contig=<ID={a.contig},length={len(ref)}>\n"
+                  '##INFO=<ID=SVTYPE,Number=1,Type=String,Description="DEL or INS">\n'
+                  '##INFO=<ID=SVLEN,Number=1,Type=Integer,Description="Bases that ALT has more than REF">\n'
                   '##INFO=<ID=KIND,Number=1,Type=String,Description="What the event was made of">\n'
                   '##FORMAT=<ID=GT,Number=1,Type=String,Description="Genotype">\n'
                   "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tTRUTH\n")
         for at, old, new, kind, gt in made:
-            note = f"KIND={kind}" if kind else "."
+            size = len(new) - len(old)
+            note = f"SVTYPE={'INS' if size > 0 else 'DEL'};SVLEN={size};KIND={kind}" if kind else "."
             out.write(f"{a.contig}\t{at + 1}\t.\t{old}\t{new}\t.\tPASS\t{note}\tGT\t{gt[0]}|{gt[1]}\n")
     pysam.tabix_index(plain, preset="vcf", force=True)
     print(f"{len(taken)} events, {len(made) - len(taken)} small variants", file=sys.stderr)

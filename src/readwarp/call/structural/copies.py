@@ -38,9 +38,11 @@ def find_copy(own: ndarray, start: int, bases: Bases) -> int:
     words, around = words_of(own), words_of(bases.array(low, high))
     if around.size < words.size:
         return start
-    found = np.cumsum(np.append(0, np.isin(around, words)))
+    is_found = np.isin(around, words)
+    found = np.cumsum(np.append(0, is_found))
     number = found[words.size :] - found[: -words.size]  # of those within a copy that begins at each place
-    best = int(number[: start - low + 1].argmax())
+    # Of places with as many, the first at which a word is found.
+    best = int((2 * number + is_found[: number.size])[: start - low + 1].argmax())
     return low + best if 2 * number[best] >= words.size else start
 
 

@@ -1,9 +1,10 @@
 """Clusters and alignments of one contig -> reads for and against each variant, and genotypes.
 
-A variant has two breakpoints, of which a long one may have only one within a read. A read is for it at a breakpoint if it
-shows the variant or is clipped there, and against it if it is aligned for `flank` bases on either side; beyond what the
-variant and the reference have in common from the breakpoint on (`shared` bases), since before that nobody can tell. A
-genotype takes the means of both breakpoints. With f = error + (1 - 2 error) g / ploidy for g copies of the variant,
+A variant has two breakpoints, of which a long one may have only one within a read. A read is for it at a breakpoint
+if it shows the variant or is clipped there, and against it if it is aligned for `flank` bases on either side; beyond
+what the variant and the reference have in common from the breakpoint on (`shared` bases), since before that nobody
+can tell. A genotype takes the means of both breakpoints. With f = error + (1 - 2 error) g / ploidy for g copies of
+the variant,
 
     P(n reads for it, m against it | g) = f^n (1 - f)^m
 """
