@@ -123,8 +123,8 @@ def compare(job: Set, calls: Path, truvari: str) -> list[Row]:
     quiet([*command, "--passonly", "--dup-to-ins", "--sizemin", "50", "--sizefilt", "40", "--sizemax", "100000"])
     counts = {name: sizes_of(out / f"{name}.vcf.gz") for name in ("tp-base", "fn", "fp")}
     rows = []
-    for event, sign in (("both", 0), ("insertion", 1), ("deletion", -1)):
-        found, missed, false = (sum(sign in (0, size) for size in sizes) for sizes in counts.values())
+    for event, signs in (("both", (1, -1)), ("insertion", (1,)), ("deletion", (-1,))):
+        found, missed, false = (sum(size in signs for size in sizes) for sizes in counts.values())
         row: Row = {"event": event, "found": found, "missed": missed, "false": false}
         row |= {"precision": share(found, found + false), "recall": share(found, found + missed)}
         rows.append(row | {"f1": share(2 * found, 2 * found + missed + false)})

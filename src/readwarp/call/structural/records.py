@@ -32,7 +32,8 @@ INFORMATION = (
     Field("CILEN", "2", "Integer", "Range of lengths in reads, about their median"),
 )
 GENOTYPES = (
-    *(field for field in GENOTYPE_FIELDS if field.name in ("GT", "GQ", "PL")),
+    *(field for field in GENOTYPE_FIELDS if field.name in ("GT", "PL")),
+    Field("GQ", "1", "Integer", "Phred-scaled likelihood of GT over that of the next genotype; at most 99"),
     Field("DP", "1", "Integer", "Reads across the variant's breakpoints: the sum of AD"),
     Field("AD", "R", "Integer", "Reads that do not show the variant; that show it or are clipped there"),
 )
