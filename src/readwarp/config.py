@@ -6,6 +6,7 @@ from typing import Any
 from readwarp.errors import UsageError
 
 MAX_MNP_DISTANCE = 10  # bases
+MAX_SV_LENGTH = 1_000_000  # bases
 MAX_PLOIDY = 100
 MAX_PLACES = 72  # of a read: chains, and windows in which its mate was looked for
 MAX_READ_LENGTH = 4096  # of mates; longer ones come out unmapped, counted as too_long
@@ -258,6 +259,36 @@ class CallParameters:
             raise UsageError("--min-alternate-fraction and --min-indel-fraction must be 0 to 1")
         if not (0 < self.snv_prior < 1 and 0 < self.indel_prior < 1):
             raise UsageError("--heterozygosity and --indel-heterozygosity must lie between 0 and 1")
+
+
+@dataclass(frozen=True, slots=True)
+class StructuralParameters:
+    """Structural variants from long reads (`readwarp.call.structural`). Sizes in bases."""
+
+    min_sv_length: int = 50  # of an event
+    max_sv_length: int = 100_000
+    min_sv_support: int = 2  # reads of a sample that show it or, but for one, are clipped at both its ends
+    long: int = 1000  # an event that reads may be too short for
+    min_span: int = 500  # aligned reference bases, below which an alignment says nothing
+    min_part: int = 10  # shorter gaps of a CIGAR are no part of an event
+    max_join: int = 100  # between gaps of one read that are one event
+    max_apart: int = 500  # between neighbouring reads' places of one event
+    max_excess: float = 0.25  # of the longer one over the shorter, ...
+    max_difference: int = 10  # ... or so many bases
+    flank: int = 50  # that a read covers on either side of a breakpoint to say that it is not there
+    error: float = 0.03  # share of reads that say the wrong thing: a variant needs a fifth of the reads
+
+    def __post_init__(self) -> None:
+        check_integers(self)
+        if not 20 <= self.min_sv_length <= self.max_sv_length <= MAX_SV_LENGTH:
+            raise UsageError(f"--min-sv-length and --max-sv-length must be 20 to {MAX_SV_LENGTH:,}, in this order")
+        if self.min_sv_support < 1:
+            raise UsageError("--min-sv-support must be at least 1")
+
+    @property
+    def least_length(self) -> int:
+        """Of an event in one read, whose errors may shorten it."""
+        return self.min_sv_length * 4 // 5
 
 
 MAX_ALTS = 100  # a byte numbers the alleles of a cohort's site

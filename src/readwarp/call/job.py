@@ -22,23 +22,25 @@ from readwarp.call.phase.join import phase_sites
 from readwarp.call.phase.links import join_links, no_links
 from readwarp.call.phase.types import Links
 from readwarp.call.platforms import find_platform
-from readwarp.call.ploidy import read_ploidies
+from readwarp.call.ploidy import Ploidies, read_ploidies
 from readwarp.call.qualities import explain_qualities
 from readwarp.call.realigned import CalledSite, sites_of
 from readwarp.call.steps import BYTES_PER_BASE, Found, Steps
 from readwarp.call.strips import Place, join_contigs
+from readwarp.call.structural.job import STRUCTURAL_FIELDS, write_structural, write_structural_file
+from readwarp.call.structural.steps import StructuralSteps
 from readwarp.call.targets import bases_of, join_targets
 from readwarp.call.variant_job import FIELDS, GENOMIC_FIELDS, VariantJob, count_calls
 from readwarp.call.warm import warm_up
-from readwarp.config import CallParameters, Resources
+from readwarp.config import CallParameters, Resources, StructuralParameters
 from readwarp.device.backend import Backend
 from readwarp.device.machine import free_memory
 from readwarp.errors import MemoryBudgetError, UsageError
 from readwarp.formats.alignments.regions import Form, ReadFilter
-from readwarp.formats.common.files import check_output, check_twice
+from readwarp.formats.common.files import check_output, check_twice, is_same
 from readwarp.formats.common.regions import Target
 from readwarp.formats.variants.gvcf import BlockJoiner, Piece, piece_of
-from readwarp.formats.variants.vcf import VariantWriter, format_calls, lines_of
+from readwarp.formats.variants.vcf import VariantWriter, format_calls, kind_of, lines_of
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.stream.cards import Cards, open_cards
@@ -83,6 +85,9 @@ class CallJob(VariantJob):
     primers: Path | None = None  # BED file of the primers of an amplicon panel
     bam_output: Path | None = None  # reads realigned to the called haplotypes
     haplotag: Path | None = None  # all records, with the haplotypes that long reads are of
+    structural: StructuralParameters = field(default_factory=StructuralParameters)
+    sv: Path | None = None  # structural variants of long reads: .vcf, .vcf.gz or .bcf
+    sv_only: bool = False  # `output` is of structural variants, and nothing else is called
     phred: int | None = None  # 33 or 64, of the base qualities; None: 33, unless they look like 64
     command: str = "readwarp call"
 
@@ -98,28 +103,47 @@ class CallJob(VariantJob):
         for option, path in (("--bam-output", self.bam_output), ("--haplotag", self.haplotag)):
             if path and path.suffix != ".bam":
                 raise UsageError(f"{option} {path}: only BAM is written, so the name must end in .bam")
+        if self.sv_only and (self.sv or self.gvcf or self.alleles or self.bam_output or self.haplotag):
+            raise UsageError(
+                "--sv-only goes with none of --sv, --gvcf, --alleles, --bam-output and --haplotag: -o is what it writes"
+            )
 
     @property
     def outputs(self) -> tuple[Path | None, ...]:
-        return (self.output, *(path for path in (self.bam_output, self.haplotag) if path))
+        return (self.output, *(path for path in (self.bam_output, self.haplotag, self.sv) if path))
 
 
 def run_call(job: CallJob, reporter: Reporter) -> Result:
     """Run the job. Raises ReadwarpError."""
     extra = [path for path in (job.alleles, job.ploidies, job.primers) if path]
     check_twice(job.alignments)
+    inputs = [job.reference, *job.alignments, *job.places.files, *extra]
     for path in (job.bam_output, job.haplotag):
         check_output(path, job.force, job.alignments)
-    inputs = [job.reference, *job.alignments, *job.places.files, *extra]
+    check_structural(job, inputs)
     result = job.run(inputs, lambda reference: call_variants(job, reference, reporter), reporter)
     if lost := reporter.metrics.counts.get("reads_without_sample", 0):
         logger.warning("%s without a read group of a sample in the header: left out", counted(lost, "read"))
     return result
 
 
+def check_structural(job: CallJob, inputs: Sequence[Path]) -> None:
+    """Whether --sv can be written. Raises UsageError."""
+    if job.sv is None:
+        return
+    if str(job.sv) == "-" and (job.output is None or str(job.output) == "-"):
+        raise UsageError("--sv and --output are both stdout: name a file for one of them (or is it --sv-only?)")
+    if str(job.sv) != "-" and any(other and is_same(job.sv, other) for other in (job.output, job.bam_output)):
+        raise UsageError(f"{job.sv}: is another output too")
+    check_output(job.sv, job.force, inputs)
+    kind_of(str(job.sv))
+
+
 def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Result:
     """`run_call` once the output is checked and locked."""
-    metrics = reporter.metrics
+    if job.sv_only:
+        return call_structural_only(job, reference, reporter)
+    metrics, structural = reporter.metrics, None
     with (
         metrics.time("call"),
         reporter.progress("calling", "bases") as meter,
@@ -138,6 +162,11 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
             if calling.tagged:
                 with metrics.time("haplotag"):
                     writer.beside.append(calling.tagged.write())
+            if job.sv:
+                own = calling.steps
+                steps = structural_steps(job, own.reference, own.alignments, own.ploidies, metrics)
+                structural = write_structural_file(job, job.sv, steps, calling.targets, reporter)
+                writer.beside.append(structural.file)
         metrics.append("gpu", [{"command": "call", **facts} for facts in calling.cards.facts()])
     for name, (noun, text) in WARNINGS.items():
         if number := metrics.counts.get(name):
@@ -145,7 +174,29 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
     if promise := explain_qualities(metrics.counts):
         logger.warning("%s", promise)
     files = {"variants": job.output, "variants_index": writer.index, "realigned": job.bam_output}
-    return Result.of(metrics, files | {"haplotagged": job.haplotag})
+    files["haplotagged"] = job.haplotag
+    if structural:
+        files |= {"structural": job.sv, "structural_index": structural.index_path}
+    return Result.of(metrics, files)
+
+
+def call_structural_only(job: CallJob, reference: Reference, reporter: Reporter) -> Result:
+    """`call_variants` for --sv-only."""
+    metrics = reporter.metrics
+    targets = job.find_targets(reference)
+    with metrics.time("call"), open_alignments(job, reference, metrics) as (alignments, ploidies):
+        steps = structural_steps(job, reference, alignments, ploidies, metrics)
+        with job.open_output(reference, alignments.samples, STRUCTURAL_FIELDS) as writer:
+            write_structural(steps, targets, writer, reporter, job.resources.threads)
+    for name in ("variants", "variants_pass"):
+        metrics.count(name, metrics.counts[f"structural_{name}"])
+    return Result.of(metrics, {"variants": job.output, "variants_index": writer.index})
+
+
+def structural_steps(
+    job: CallJob, reference: Reference, alignments: Alignments, ploidies: Ploidies, metrics: Metrics
+) -> StructuralSteps:
+    return StructuralSteps(reference, alignments, job.parameters, job.structural, ploidies, metrics)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,19 +269,27 @@ WINDOWS: Divisible[Place] = Divisible(
 
 
 @contextmanager
+def open_alignments(job: CallJob, reference: Reference, metrics: Metrics) -> Iterator[tuple[Alignments, Ploidies]]:
+    """The files and the samples to call, and the ploidies of these. Raises InputError."""
+    form = Form(job.phred, scan=not job.places.is_partial)
+    with open_readers(job.alignments, job.reference, job.resources.threads, form) as readers:
+        keep = ReadFilter(job.parameters.min_mapping_quality)
+        alignments = match_files(readers, reference, job.samples, keep, whole=not job.places.is_partial)
+        warn_of_duplicates(readers)
+        metrics.append("alignment_files", alignments.facts())
+        named = alignments.samples, names_of(readers)
+        yield alignments, read_ploidies(job.ploidies, reference, job.parameters.ploidy, *named)
+
+
+@contextmanager
 def open_calling(job: CallJob, reference: Reference, metrics: Metrics) -> Iterator[Calling]:
     """Raises InputError, UsageError, DeviceError, MemoryBudgetError."""
     resources, parameters = job.resources, job.parameters
     targets = job.find_targets(reference)
-    form = Form(job.phred, scan=not job.places.is_partial)
-    with open_readers(job.alignments, job.reference, resources.threads, form) as readers:
-        keep = ReadFilter(parameters.min_mapping_quality)
-        alignments = match_files(readers, reference, job.samples, keep, whole=not job.places.is_partial)
+    with open_alignments(job, reference, metrics) as (alignments, ploidies):
         names = alignments.samples
-        warn_of_duplicates(readers)
         if job.gvcf and len(names) > 1:
             raise UsageError(f"--gvcf takes one sample; choose it with --sample: {', '.join(names)}")
-        metrics.append("alignment_files", alignments.facts())
         share = bases_of(targets) / int(reference.contig_offsets[-1])
         backend = choose_backend(resources, job.alignments, CALL, share)
         steps = Steps(
@@ -239,11 +298,11 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics) -> Iterat
             parameters=parameters,
             backend=backend,
             metrics=metrics,
-            ploidies=read_ploidies(job.ploidies, reference, parameters.ploidy, names, names_of(readers)),
+            ploidies=ploidies,
             forced=read_forced(job.alleles, reference, metrics) if job.alleles else None,
             primers=read_primers(job.primers, reference),
             with_bands=job.gvcf,
-            platform=find_platform(parameters.platform, readers),
+            platform=find_platform(parameters.platform, [source.reader for source in alignments.sources]),
         )
         max_bases = plan_bases(resources, alignments, workers_of(resources.threads, len(backend.devices)))
         with closing(open_memory(resources, backend, metrics)) as cards:
