@@ -69,6 +69,13 @@ CHAIN = [
         ("close_up", "i8[] i8[,] batches.Chains", 128),
     )
 ]
+LONG_CHAIN = [
+    Kernel(
+        "long link_stretches", "align.long.chain.cuda", "link_stretches",
+        "u8[] i8[] i4[] align.long.chain.scalar.Limits(i4 i4 i4) align.chain.scalar.Links", 32,
+        loop=Loop("SHFL", "SHFL", 3, 1),
+    )
+]  # fmt: skip
 COSTS = "pairwise.pairs.Costs(i4 i4 i4 i4 i4)"
 EXTEND = [
     Kernel(f"extend {name}", "align.extend.cuda", name, arguments, 128)
@@ -168,4 +175,4 @@ CEILINGS = {  # of benchmarks/gpu.py: a loop full of one kind of instruction, an
     )
 }  # fmt: skip
 
-KERNELS = (*SCAN, *SEED, *CHAIN, *EXTEND, *PAIRWISE, *TILES, *TRACE, *PILEUP, *PAIR_HMM)
+KERNELS = (*SCAN, *SEED, *CHAIN, *LONG_CHAIN, *EXTEND, *PAIRWISE, *TILES, *TRACE, *PILEUP, *PAIR_HMM)

@@ -76,16 +76,17 @@ def align_batch(
 def align_by_length(
     reads: ReadBatch, index: PlacedIndex, sizes: InsertModels, parameters: AlignParameters, metrics: Metrics
 ) -> tuple[records.Choices, Extensions]:
-    """Single reads of `parameters.long.min_length` bases and more as long reads, on the host; the others as short."""
+    """Single reads of `parameters.long.min_length` bases and more as long reads; the others as short."""
+    side = long.Side(index.backend, index.packed)
     is_long = (reads.segment == Segment.UNPAIRED) & (np.diff(reads.read_offsets) >= parameters.long.min_length)
     if not is_long.any():
         return align_short(reads, index, sizes, parameters, metrics)
     if is_long.all():
-        return long.align(reads, index.host, parameters, metrics)
+        return long.align(reads, index.host, side, parameters, metrics)
     rows = np.flatnonzero(~is_long), np.flatnonzero(is_long)
     some = [take(reads, "reads", each) for each in rows]
     short = align_short(some[0], index, sizes, parameters, metrics)
-    both = short, long.align(some[1], index.host, parameters, metrics)
+    both = short, long.align(some[1], index.host, side, parameters, metrics)
     choices = concatenate([each[0] for each in both], "reads")
     extensions = concatenate([each[1] for each in both], "extensions")
     order = np.argsort(np.concatenate(rows))

@@ -9,7 +9,7 @@ import pytest
 from helpers.seeding import random_letters, read_batch, reverse_complement, write_fasta
 from readwarp import Index
 from readwarp.align.extend.cpu import orient
-from readwarp.align.long.chains import chain_hits
+from readwarp.align.long.chain.cpu import chain_hits
 from readwarp.align.long.extension import extend
 from readwarp.align.long.seeds import find_seeds
 from readwarp.align.places import Genome
