@@ -9,6 +9,7 @@ from readwarp.align import flagstat, pair, records
 from readwarp.align import trim as trimming
 from readwarp.align.insert_models import InsertModels
 from readwarp.align.long import steps as long
+from readwarp.align.long.steps import ON_DEVICE
 from readwarp.batches import Alignments, Candidates, Chains, Extensions, ReadBatch, Scores, Segment, Status
 from readwarp.config import AlignParameters
 from readwarp.device.backend import Backend
@@ -21,7 +22,6 @@ from readwarp.sequences import Read, read_of
 
 NO_QUALITY = 255
 SAMPLE_PAIRS = 256  # which the kernels are compiled with
-ON_DEVICE = "bases", "read_offsets"  # arrays of the reads that kernels of a card use
 SEED, CHAIN, EXTEND = (f"readwarp.align.{step}" for step in ("seed", "chain", "extend"))
 
 
