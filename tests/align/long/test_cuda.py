@@ -89,7 +89,13 @@ def test_kernels_get_device_arrays_on_the_stream_of_the_workspace(reads, index, 
     monkeypatch.setattr(_LaunchConfiguration, "__call__", checked)
     with planned(8 << 20):
         aligned(reads, index, CARD, "hifi")
-    assert launched > {"link_stretches", "orient_reads", "unpack_windows", "score_threads", "fill_directions"}
+    kernels = {"link_stretches", "orient_reads", "unpack_windows", "score_threads", "fill_directions"}
+    assert launched > kernels | {"fill_ends", "walk_back", "copy_runs"}
+    needed = set(launched)
+    launched.clear()
+    with planned(8 << 20):
+        steps.warm_up(steps.place(index, CARD), PRESETS["hifi"].parameters)
+    assert launched >= needed
 
 
 def test_a_batch_that_does_not_fit_says_so(reads, index):

@@ -9,7 +9,7 @@ from readwarp.align.extend.cpu import costs_of
 from readwarp.align.long.breaks import break_chains, find_breaks
 from readwarp.align.long.clip import Runs, Spans, clip_ends, score_runs
 from readwarp.align.long.cut import Cut, cut_chains
-from readwarp.align.long.ends import Corners, Ended, extend_ends
+from readwarp.align.long.ends.scalar import Corners, Ended
 from readwarp.align.long.join import join_runs, put_left
 from readwarp.align.long.laid import Laid, lay
 from readwarp.align.long.pieces import Sequences, parts_of, score_pieces, trace_pieces
@@ -19,6 +19,8 @@ from readwarp.config import LongExtendParameters, Scoring
 from readwarp.pairwise.pairs import Costs, Scheme, Traces
 from readwarp.pairwise.scalar import GLOBAL
 from readwarp.ragged import empty
+
+ENDS = "readwarp.align.long.ends"
 
 
 class Extended(NamedTuple):
@@ -37,7 +39,7 @@ def extend(
     parameters: LongExtendParameters,
 ) -> Extended:
     """The alignments of chains, gaps leftmost. `read` (int64 [chains]): whose chain each is."""
-    (reads, genome, *_), costs = sequences, costs_of(scoring)
+    (reads, genome, backend, bases, packed), costs = sequences, costs_of(scoring)
     laid = lay(reads, chains, read, k)
     cut = cut_chains(reads.bases, laid.start, chains, k, genome.packed, costs)
     pieces, scheme = parts_of(sequences, cut), Scheme(costs._replace(bonus=0), GLOBAL)
@@ -45,7 +47,8 @@ def extend(
     is_break = find_breaks(laid, read, cut, ends.score, costs, parameters.max_drop)
     laid, cut, chain = break_chains(laid, cut, is_break)
     traces = trace_pieces(pieces, scheme, ends, is_break)
-    ended = extend_ends(reads.bases, corners_of(laid, genome), genome.packed, costs, parameters.band, parameters.drop)
+    corners, (band, drop) = corners_of(laid, genome), (parameters.band, parameters.drop)
+    ended = backend.step(ENDS).extend_ends(bases, corners, packed, costs, band, drop)
     scores = costs, parameters.max_gap_cost
     return Extended(join((reads.bases, genome.packed), laid, cut, traces, ended, scores), chain)
 
