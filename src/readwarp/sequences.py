@@ -178,7 +178,7 @@ def phreds_of(given: Any, length: int | None = None) -> ndarray:
         if phreds.size and (phreds.ndim != 1 or phreds.dtype.kind not in "ui"):
             raise UsageError("qualities are text in Phred+33, or whole numbers")
     if length is not None and phreds.size != length:
-        raise UsageError(f"quality has {counted(phreds.size, 'letter')}, sequence {length}")
+        raise UsageError(f"quality has {counted(phreds.size, 'letter')}, sequence {length:,}")
     if phreds.size and not 0 <= phreds.min() <= phreds.max() <= MAX_PHRED:
         raise UsageError(f"a quality is outside Phred 0 to {MAX_PHRED} ('!' to '~' in text)")
     return phreds.astype(np.uint8)

@@ -30,7 +30,7 @@ def test_texts_are_made_once_and_again_when_their_file_is_newer(folder):
         *(folder.folder / f"x.{name}.txt" for name in ("stats", "flagstat", "idxstats", "depth", "vcf.stats")),
         folder.folder / "x.depth.bedgraph",
     }
-    assert list(texts) == list(texts_of(samples[0]).values())
+    assert list(texts) == [path for name, path in texts_of(samples[0]).items() if name != "long"]
     before = {path: path.stat().st_mtime_ns for path in texts}
     make(samples, None, 2)
     assert before == {path: path.stat().st_mtime_ns for path in texts}

@@ -52,6 +52,46 @@ def test_tables_that_do_not_fit(samples, units, message, project):
     assert done.returncode != 0 and message in done.stdout
 
 
+LONG_HEAD = "sample\tunit\treads_1\treads_2\tplatform\tpreset\n"
+
+
+@pytest.mark.parametrize(
+    ("units", "preset", "message"),
+    [
+        ("A\t1\tr.bam\t\t\thifi\nA\t2\tr.bam\t\t\t\n", "standard", "sample A has units of different presets"),
+        ("A\t1\tr.bam\t\t\thifi\nA\t2\tr.bam\t\t\tont\n", "standard", "sample A has units of different presets"),
+        ("A\t1\tr.bam\tm.bam\t\tont\n", "standard", "sample A has long reads with mates"),
+        ("A\t1\tr.bam\t\t\tont\n", "short", "sample A has long reads, for which reference.preset is standard"),
+        ("A\t1\tr.bam\t\t\tclr\n", "standard", "'clr' is not one of"),
+    ],
+)
+def test_presets_that_do_not_fit(units, preset, message, project):
+    folder = project("sample\nA\n", LONG_HEAD + units, READS / "ref.fa")
+    file = folder / "config" / "config.yaml"
+    file.write_text(file.read_text().replace("reference:\n", f"reference:\n  preset: {preset}\n"))
+    done = snakemake(folder, "--dry-run", check=False)
+    assert done.returncode != 0 and message in done.stdout
+
+
+def test_long_reads_beside_short_ones(project, tmp_path):
+    """Each sample by its preset, and PL as it says, unless the table says otherwise. HiFi is aligned."""
+    read = "".join((READS / "ref.fa").read_text().splitlines()[1:])[1000:7000]
+    (tmp_path / "long.fq").write_text(f"@r\n{read}\n+\n{'I' * len(read)}\n")
+    rows = (f"H\tm1\t{tmp_path}/long.fq\t\t\thifi\n", f"N\tp1\t{tmp_path}/long.fq\t\tMINION\tont\n")
+    short = f"S\tL1\t{READS}/reads_1.fq.gz\t{READS}/reads_2.fq.gz\t\t\n"
+    folder = project("sample\nH\nN\nS\n", LONG_HEAD + "".join(rows) + short, READS / "ref.fa")
+    plan = snakemake(folder, "--dry-run", "--printshellcmds").stdout
+    commands = [line for line in plan.splitlines() if "readwarp align" in line]
+    facts = sorted(
+        (re.search(r"ID:(\w+)", c)[1], re.search(r"PL:(\w+)", c)[1], re.findall(r"--preset (\w+)", c)) for c in commands
+    )
+    assert facts == [("H", "PACBIO", ["hifi"]), ("N", "MINION", ["ont"]), ("S", "ILLUMINA", [])]
+    snakemake(folder, "results/bam/H.bam", "--cores", 2, "--workflow-profile", "none")
+    with pysam.AlignmentFile(folder / "results" / "bam" / "H.bam") as file:
+        (record,) = file
+    assert (record.reference_start, record.cigarstring, record.get_tag("RG")) == (1000, "6000M", "H.m1")
+
+
 def test_spaces_in_a_table_do_not_matter(project):
     folder = project("sample \t ploidy\n A\t2 \n", HEAD + unit("A ", "1", READS), READS / "ref.fa")
     assert "results/bam/A.bam" in snakemake(folder, "--dry-run").stdout

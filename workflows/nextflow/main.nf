@@ -2,7 +2,7 @@
 
 include { GERMLINE } from './subworkflows/germline/main'
 
-// A line of the sample sheet: sample, lane, fastq_1, fastq_2 (empty for single reads and BAM), library (optional).
+// A line of the sample sheet: sample, lane, fastq_1, fastq_2 (empty for single reads and BAM), library and preset (optional).
 // Paths are absolute, addresses, or relative to the sheet.
 def read_lane(row, sheet) {
     if (!row.sample || !row.lane || !row.fastq_1) {
@@ -17,11 +17,17 @@ def read_lane(row, sheet) {
             error("${params.input}: names are of letters, digits, _, - and . (they name files): ${name}")
         }
     }
+    def platforms = ['': 'ILLUMINA', hifi: 'PACBIO', ont: 'ONT']
+    def preset = row.preset ?: ''
+    if (!platforms.containsKey(preset)) {
+        error("${params.input}: preset is hifi, ont or empty: ${preset}")
+    }
     def meta = [
         id: "${row.sample}.${row.lane}",
         sample: row.sample,
         single_end: reads.size() == 1,
-        read_group: "@RG\\tID:${row.sample}.${row.lane}\\tSM:${row.sample}\\tLB:${library}\\tPL:ILLUMINA",
+        read_group: "@RG\\tID:${row.sample}.${row.lane}\\tSM:${row.sample}\\tLB:${library}\\tPL:${platforms[preset]}",
+        preset: preset,
     ]
     return [meta, reads]
 }

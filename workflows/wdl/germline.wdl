@@ -7,6 +7,7 @@ struct Lane {
   Array[File]+ reads
   String? library
   String? platform
+  String? preset # hifi or ont, of long reads
 }
 
 struct Sample {
@@ -36,7 +37,10 @@ workflow germline {
   scatter (sample in samples) {
     scatter (lane in sample.lanes) {
       String library = select_first([lane.library, sample.name])
-      String platform = select_first([lane.platform, "ILLUMINA"])
+      String preset = select_first([lane.preset, ""])
+      String usual = if preset == "hifi" then "PACBIO" else if preset == "ont" then "ONT" else "ILLUMINA"
+      String platform = select_first([lane.platform, usual])
+      String preset_option = if preset == "" then "" else "--preset ~{preset}"
       call readwarp.align {
         input:
           fasta = fasta,
@@ -44,7 +48,7 @@ workflow germline {
           reads = lane.reads,
           read_group = "@RG\\tID:~{sample.name}.~{lane.name}\\tSM:~{sample.name}\\tLB:~{library}\\tPL:~{platform}",
           prefix = "~{sample.name}.~{lane.name}",
-          options = align_options,
+          options = "~{preset_option} ~{align_options}",
           image = image
       }
     }

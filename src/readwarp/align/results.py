@@ -1,5 +1,6 @@
 """What `Aligner.align` returns: the records of reads, as rows, as objects of pysam, as tables, and as a file."""
 
+import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,7 +50,7 @@ class Record(NamedTuple):
     mate_contig: str | None
     mate_position: int
     template_length: int
-    tags: dict[str, int | str]
+    tags: dict[str, int | float | str]
     sequence: str  # on the forward strand of the reference, without what is clipped hard
     qualities: str | None  # of these bases, in Phred + 33
 
@@ -275,15 +276,17 @@ def _bases(reads: ReadBatch, read: int, flag: int, cigar: list[tuple[int, str]])
     return letters[shown].decode(), (phreds[shown] + 33).tobytes().decode() if is_known else None
 
 
-def _decode(tags: bytes) -> dict[str, int | str]:
-    """BAM's auxiliary fields, of the types that the aligner writes: C, S, I and Z."""
-    fields: dict[str, int | str] = {}
+def _decode(tags: bytes) -> dict[str, int | float | str]:
+    """BAM's auxiliary fields, of the types that the aligner writes: C, S, I, Z, and f of four decimals."""
+    fields: dict[str, int | float | str] = {}
     at = 0
     while at < len(tags):
         name, kind, at = tags[at : at + 2].decode(), chr(tags[at + 2]), at + 3
         if kind == "Z":
             stop = tags.index(0, at)
             fields[name], at = tags[at:stop].decode(), stop + 1
+        elif kind == "f":
+            fields[name], at = round(struct.unpack_from("<f", tags, at)[0], 4), at + 4
         else:
             size = {"C": 1, "S": 2, "I": 4}[kind]
             fields[name], at = int.from_bytes(tags[at : at + size], "little"), at + size

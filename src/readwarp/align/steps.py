@@ -9,6 +9,7 @@ from readwarp.align import flagstat, pair, records
 from readwarp.align import trim as trimming
 from readwarp.align.insert_models import InsertModels
 from readwarp.align.long import steps as long
+from readwarp.align.long.lengths import are_long
 from readwarp.align.long.steps import ON_DEVICE
 from readwarp.batches import Alignments, Candidates, Chains, Extensions, ReadBatch, Scores, Segment, Status
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
@@ -76,9 +77,9 @@ def align_batch(
 def align_by_length(
     reads: ReadBatch, index: PlacedIndex, sizes: InsertModels, parameters: AlignParameters, metrics: Metrics
 ) -> tuple[records.Choices, Extensions]:
-    """Single reads of `parameters.long.min_length` bases and more as long reads; the others as short."""
+    """Long reads by steps of their own, the others as short ones."""
     side = long.Side(index.backend, index.packed)
-    is_long = (reads.segment == Segment.UNPAIRED) & (np.diff(reads.read_offsets) >= parameters.long.min_length)
+    is_long = are_long(reads, parameters)
     if not is_long.any():
         return align_short(reads, index, sizes, parameters, metrics)
     if is_long.all():

@@ -15,6 +15,8 @@ MAPQ_BINS = ((0, 0), (1, 9), (10, 29), (30, 59), (60, 255))
 
 def plot_reads(plotter: Plotter, samples: Samples) -> Plot | None:
     names = {"mapped": "mapped", "proper": "properly\npaired", "duplicates": "duplicates"}
+    if all(a.long for a in samples.values()):  # of which none are marked
+        del names["duplicates"]
     if not any(a.flagstat["paired"] for a in samples.values()):
         del names["proper"]
     values = {n: [a.flagstat[name] / max(1, a.flagstat["primary"]) for name in names] for n, a in samples.items()}
@@ -27,10 +29,11 @@ def plot_reads(plotter: Plotter, samples: Samples) -> Plot | None:
 
 
 def plot_insert_sizes(plotter: Plotter, samples: Samples) -> Plot | None:
-    end = max(1.0, *(end_of(a.insert_sizes, 0.997) for a in samples.values()))
+    paired = {number: a for number, a in samples.items() if total(a.insert_sizes)}
+    end = max([1.0, *(end_of(a.insert_sizes, 0.997) for a in paired.values())])
     width = max(1, round(end / 100))
-    lines = [Line(number, bin_points(shares(a.insert_sizes), width, end)) for number, a in samples.items()]
-    texts = {number: f"median {number_text(median(a.insert_sizes) or 0)} bases" for number, a in samples.items()}
+    lines = [Line(number, bin_points(shares(a.insert_sizes), width, end)) for number, a in paired.items()]
+    texts = {number: f"median {number_text(median(a.insert_sizes) or 0)} bases" for number, a in paired.items()}
     x, y = Axis("insert size, bases", (0, end)), Axis(f"pairs in {width} bases", (0, None), percent=True)
     return plotter.lines(caption("insert-size"), lines, (x, y), texts, fill=True)
 
@@ -48,7 +51,11 @@ def plot_mapping_qualities(plotter: Plotter, samples: Samples) -> Plot | None:
 
 def plot_mismatches(plotter: Plotter, samples: Samples) -> Plot | None:
     lines = [Line(number, a.mismatches) for number, a in samples.items()]
-    texts = {n: f"{number_text(a.summary.get('error rate', 0), True)} of aligned bases" for n, a in samples.items()}
+    texts = {
+        n: f"{number_text(a.summary.get('error rate', 0), True)} of aligned bases"
+        for n, a in samples.items()
+        if a.mismatches
+    }
     x, y = Axis("cycle", (0, None)), Axis("mismatches", (0, None), percent=True)
     return plotter.lines(caption("mismatches"), lines, (x, y), texts, fill=True)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from readwarp.errors import InputError
+from readwarp.report.long_reads import LongReads, read_long_reads
 from readwarp.report.points import Points, mean, total
 from readwarp.report.tools import Sections, read_sections, text_of
 
@@ -41,12 +42,15 @@ class AlignmentStatistics:
     contents: dict[str, Points]  # base -> (cycle, share of the bases), first and last reads together
     along: list[tuple[str, int, int, float]]  # contig, start, stop, mean depth
     targets: list[tuple[str, int, int, str, float, float]]  # with name, mean depth, share at 20 or more
+    lengths: Points = ()  # bases, primary records
+    long: LongReads | None = None  # None: no read is long
 
 
 def read_alignment_statistics(texts: Mapping[str, Path]) -> AlignmentStatistics:
     """Read the texts of one BAM. Raises InputError."""
     sections = read_sections(texts["stats"])
     title, depth = read_depth(texts["depth"])
+    long = read_long_reads(texts["long"]) if "long" in texts else None
     return AlignmentStatistics(
         {row[0].rstrip(":"): float(row[1]) for row in sections["SN"]},
         read_flagstat(texts["flagstat"]),
@@ -60,13 +64,15 @@ def read_alignment_statistics(texts: Mapping[str, Path]) -> AlignmentStatistics:
         _points(sections["GCL"]),
         depth,
         title,
-        quality_bases(sections["FFQ"] + sections["LFQ"]),
+        {int(q): n for q, n in long.bases.items()} if long else quality_bases(sections["FFQ"] + sections["LFQ"]),
         base_contents(sections),
         [(name, int(start), int(stop), float(mean)) for name, start, stop, mean in read_rows(texts["along"])],
         [
             (name, int(start), int(stop), own, float(mean), float(share))
             for name, start, stop, own, mean, share in read_rows(texts.get("targets"))
         ],
+        _points(sections["RL"]),
+        long,
     )
 
 

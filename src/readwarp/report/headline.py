@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from readwarp.report.alignments import AlignmentStatistics, read_alignment_statistics
 from readwarp.report.inputs import Sample, read_metrics
 from readwarp.report.numbers import number_text, ratio
-from readwarp.report.points import mean, median, share_from
+from readwarp.report.points import mean, median, n50, share_from
 from readwarp.report.statistics import Statistics
 from readwarp.report.variants import VariantStatistics, read_variant_statistics
 
@@ -24,17 +24,35 @@ ALIGNMENT_FIGURES: Figures = {
     "depth ≥ 20": ("of the bases", lambda a: number_text(share_from(a.depth, 20), True)),
     "mismatches": ("of aligned bases", lambda a: number_text(a.summary.get("error rate", 0.0), True)),
 }
+LONG_FIGURES: Figures = {  # of files with long reads, which have no mates
+    "reads": ALIGNMENT_FIGURES["reads"],
+    "bases": ("of these reads", lambda a: f"{bases_of(a):,.0f}"),
+    "read N50": ("half of the bases are in reads of this length or more", lambda a: f"{n50(a.lengths) or 0:,.0f}"),
+    "longest read": ("bases", lambda a: f"{max((x for x, _ in a.lengths), default=0):,.0f}"),
+    "read quality": ("median, of the mean error of a read", lambda a: middle_of(a, "quality", "Q{:.1f}")),
+    "mapped": ALIGNMENT_FIGURES["mapped"],
+    "mapped bases": ("of the bases", lambda a: share_of_bases(a)),
+    "split reads": ("of the mapped reads, with supplementary alignments", lambda a: share_split(a)),
+    "identity": ("median, gap-compressed", lambda a: middle_of(a, "identity", "{:.2f}\N{NO-BREAK SPACE}%")),
+    "mean depth": ("without duplicates", lambda a: f"{mean(a.depth):.1f}"),
+    "depth ≥ 20": ALIGNMENT_FIGURES["depth ≥ 20"],
+}
 VARIANT_FIGURES: Figures = {
     "SNVs": ("records that pass", lambda v: f"{v.summary.get('SNPs', 0):,}"),
     "indels": ("records that pass", lambda v: f"{v.summary.get('indels', 0):,}"),
     "Ts/Tv": ("transitions to transversions", lambda v: ratio(v.transitions, v.transversions)),
     "het/hom": ("genotypes", lambda v: ratio(v.genotypes.heterozygous, v.genotypes.homozygous)),
 }
+PHASE_FIGURES: Figures = {
+    "phased": ("of the heterozygous SNVs", lambda blocks: number_text(blocks.share, True)),
+    "phase block N50": ("bases", lambda blocks: f"{blocks.n50:,.0f}"),
+}
 TRIM_FIGURES: Figures = {"trimmed": ("of the bases", lambda counts: share_trimmed(counts))}
 RUN_FIGURES: Figures = {"reads/s": ("aligned, sorted, written", lambda rate: f"{rate:,}")}
 MEANINGS = {
     name: meaning
-    for name, (meaning, _) in {**ALIGNMENT_FIGURES, **TRIM_FIGURES, **VARIANT_FIGURES, **RUN_FIGURES}.items()
+    for figures in (ALIGNMENT_FIGURES | LONG_FIGURES, TRIM_FIGURES, VARIANT_FIGURES, PHASE_FIGURES, RUN_FIGURES)
+    for name, (meaning, _) in figures.items()
 }
 OF_TARGETS = {"mean depth": "of the targets, without duplicates", "depth ≥ 20": "of the bases of the targets"}
 
@@ -59,10 +77,12 @@ def read_subject(sample: Sample, made: Statistics) -> Subject:
 def find_figures(subject: Subject) -> dict[str, str]:
     """Name of the figure -> text; only what the sample has."""
     counts = subject.run.get("counts", {})
+    is_long, blocks = subject.alignments and subject.alignments.long, subject.variants and subject.variants.blocks
     parts = (
-        (ALIGNMENT_FIGURES, subject.alignments),
+        (LONG_FIGURES if is_long else ALIGNMENT_FIGURES, subject.alignments),
         (TRIM_FIGURES, counts if "bases_trimmed" in counts else None),
         (VARIANT_FIGURES, subject.variants),
+        (PHASE_FIGURES, blocks if blocks and blocks.are_long else None),
         (RUN_FIGURES, subject.run.get("reads_per_second")),
     )
     return {name: text(part) for figures, part in parts if part for name, (_, text) in figures.items()}
@@ -75,6 +95,25 @@ def meanings_of(subject: Subject) -> dict[str, str]:
 
 def share_trimmed(counts: Mapping[str, int]) -> str:
     return number_text(counts["bases_trimmed"] / max(1, counts["bases"]), True)
+
+
+def bases_of(a: AlignmentStatistics) -> float:
+    return sum(x * y for x, y in a.lengths)
+
+
+def share_of_bases(a: AlignmentStatistics) -> str:
+    """Of all primary records, those aligned: `samtools stats` counts no other records."""
+    return number_text(a.summary.get("bases mapped (cigar)", 0.0) / max(1.0, bases_of(a)), True)
+
+
+def share_split(a: AlignmentStatistics) -> str:
+    return number_text(share_from(a.long.points("parts"), 2) if a.long else 0.0, True)
+
+
+def middle_of(a: AlignmentStatistics, name: str, form: str) -> str:
+    """The median of a count of long reads."""
+    found = median(a.long.points(name)) if a.long else None
+    return "-" if found is None else form.format(found)
 
 
 def share_of_reads(a: AlignmentStatistics, name: str) -> str:
@@ -114,7 +153,7 @@ def _judge_alignments(a: AlignmentStatistics) -> Iterator[str]:
         yield f"Only {number_text(share, True)} of the pairs are properly paired."
     if (share := a.flagstat["duplicates"] / reads) > 0.2:
         yield f"{number_text(share, True)} of the reads are duplicates: more sequencing of this library adds little."
-    if (rate := a.summary.get("error rate", 0.0)) > 0.015:
+    if (rate := a.summary.get("error rate", 0.0)) > (0.1 if a.long else 0.015):
         yield f"{number_text(rate, True)} of the aligned bases differ from the reference."
     if 0 < (depth := mean(a.depth)) < 10:
         yield f"The mean depth is {depth:.1f}: heterozygous variants will be missed."

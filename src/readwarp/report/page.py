@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from readwarp.formats.common.writing import write_whole
 from readwarp.report import alignment_plots as alignments
-from readwarp.report import blocks, coverage_plots, links, multiqc, read_plots, runs
+from readwarp.report import blocks, coverage_plots, links, long_plots, multiqc, read_plots, runs
 from readwarp.report import variant_plots as variants
 from readwarp.report.drawing import MAX_COLOURS, as_json
 from readwarp.report.headline import Subject, read_subject
@@ -23,18 +23,19 @@ from readwarp.version import __version__
 
 MAX_RUNS = 100  # shown with device, versions and command
 READS = (
+    *(long_plots.plot_lengths, long_plots.plot_read_qualities),
     *(read_plots.plot_qualities, read_plots.plot_quality_bases, read_plots.plot_contents),
     *(read_plots.plot_gc_contents, read_plots.plot_adapters, alignments.plot_duplicates),
 )
 ALIGNED = (
     *(alignments.plot_reads, alignments.plot_insert_sizes, alignments.plot_mapping_qualities),
-    alignments.plot_mismatches,
+    *(alignments.plot_mismatches, long_plots.plot_identity, long_plots.plot_parts),
 )
 COVERAGE = (
     *(coverage_plots.plot_along, coverage_plots.plot_targets, coverage_plots.plot_depth),
     *(coverage_plots.plot_cumulative_depth, coverage_plots.plot_contigs),
 )
-CALLS = (variants.plot_types, variants.plot_substitutions, variants.plot_indel_lengths)
+CALLS = (variants.plot_types, variants.plot_substitutions, variants.plot_indel_lengths, long_plots.plot_blocks)
 EVIDENCE = (variants.plot_balance, variants.plot_quality, variants.plot_depth, variants.plot_filters)
 SECTIONS = (  # id, title, part of a subject, functions that plot it
     ("read-quality", "Read quality", "alignments", READS),

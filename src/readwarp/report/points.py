@@ -30,6 +30,13 @@ def median(points: Points) -> float | None:
     return quantile(points, 0.5)
 
 
+def n50(points: Points) -> float | None:
+    """The length such that pieces of this length and longer have half of all bases; x: lengths, y: pieces."""
+    bases = [(-x, x * y) for x, y in reversed(points)]
+    found = median(bases)
+    return None if found is None else -found
+
+
 def end_of(points: Points, share: float) -> float:
     """Where to end an axis: the x below which this share of y lies, and a tenth more, to show the end of the slope."""
     return 1.1 * (quantile(points, share) or 0.0)

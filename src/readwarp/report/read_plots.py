@@ -11,10 +11,15 @@ from readwarp.report.points import Points, median, share_from, shares, total
 Samples = Mapping[int, AlignmentStatistics]  # by the sample's number
 
 
+def by_cycle(samples: Samples) -> Samples:
+    """Those of short reads: no cycle of a long read is like another's."""
+    return {number: a for number, a in samples.items() if not a.long}
+
+
 def plot_qualities(plotter: Plotter, samples: Samples) -> Plot | None:
     lines = first_and_last(plotter, {n: (a.quality_first, a.quality_last) for n, a in samples.items()})
     texts = {}
-    for number, a in samples.items():
+    for number, a in by_cycle(samples).items():
         known = sorted(a.quality_bases.items())
         q20, q30 = (number_text(share_from(known, low), True) for low in (20, 30))
         texts[number] = f"mean {a.summary.get('average quality', 0):.1f}; Q20 {q20}, Q30 {q30} of the bases"
@@ -39,7 +44,7 @@ def plot_quality_bases(plotter: Plotter, samples: Samples) -> Plot | None:
 def plot_contents(plotter: Plotter, samples: Samples) -> Plot | None:
     """Of one sample, a line for each base; of several, the share of G and C."""
     texts = {}
-    for number, a in samples.items():
+    for number, a in by_cycle(samples).items():
         strong = [y + z for (_, y), (_, z) in zip(a.contents["G"], a.contents["C"], strict=True)]
         texts[number] = f"GC {number_text(sum(strong) / max(1, len(strong)), True)} on average"
     axes = Axis("cycle", (0, None)), Axis("bases", (0, None), percent=True)
@@ -49,7 +54,7 @@ def plot_contents(plotter: Plotter, samples: Samples) -> Plot | None:
         return plotter.lines(caption("contents", what="each base"), lines, axes, texts)
     lines = [
         Line(n, [(x, y + z) for (x, y), (_, z) in zip(a.contents["G"], a.contents["C"], strict=True)])
-        for n, a in samples.items()
+        for n, a in by_cycle(samples).items()
     ]
     return plotter.lines(caption("contents", what="G and C together"), lines, axes, texts)
 
@@ -74,8 +79,9 @@ def plot_adapters(plotter: Plotter, samples: Samples) -> Plot | None:
 
 
 def plot_gc_contents(plotter: Plotter, samples: Samples) -> Plot | None:
-    lines = first_and_last(plotter, {n: (shares(a.gc_first), shares(a.gc_last)) for n, a in samples.items()})
-    texts = {number: f"median {number_text(median(a.gc_first) or 0)} %" for number, a in samples.items()}
+    known = {n: (a.long.points("gc"), []) if a.long else (a.gc_first, a.gc_last) for n, a in samples.items()}
+    lines = first_and_last(plotter, {n: (shares(first), shares(last)) for n, (first, last) in known.items()})
+    texts = {number: f"median {number_text(median(first) or 0)} %" for number, (first, _) in known.items()}
     axes = Axis("G and C, percent", (0, 100)), Axis("reads", (0, None), percent=True)
     return plotter.lines(caption("gc"), lines, axes, texts)
 

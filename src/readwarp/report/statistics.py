@@ -7,15 +7,25 @@ import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from readwarp.errors import InputError
 from readwarp.formats.alignments.samtools import reference_in
 from readwarp.formats.common.source import reading
 from readwarp.formats.common.writing import write_whole, writing, writing_temporary
 from readwarp.report.drawing import MAX_COLOURS
 from readwarp.report.inputs import Sample, stem
+from readwarp.report.long_reads import (
+    LONG,
+    TITLE,
+    count_long_reads,
+    longest_in,
+    text_of_long_reads,
+    without_cycles,
+)
 from readwarp.report.tools import Tools, argument
 from readwarp.report.variants import Calls, read_calls
 from readwarp.scratch import ScratchFolder, private_file
@@ -27,13 +37,14 @@ ALIGNMENT_TEXTS = {
     **{name: f"{name}.txt" for name in ("stats", "flagstat", "idxstats", "depth")},
     "along": "depth.bedgraph",  # the genome
     "targets": "targets.txt",
+    "long": "long_reads.txt",
 }
 
 
 class Statistics(NamedTuple):
     """What is known of one sample's files."""
 
-    texts: dict[str, Path]  # of ALIGNMENT_TEXTS, and `calls`; only those of files that the sample has
+    texts: dict[str, Path]  # of ALIGNMENT_TEXTS, and `calls`; only those that the sample's files and reads have
     calls: Calls | None
 
 
@@ -78,7 +89,7 @@ def max_rows(samples: int) -> int:
 
 
 def texts_of(sample: Sample, folder: Path | None = None) -> dict[str, Path]:
-    """Where the texts of a sample are: in `folder`, or beside its files."""
+    """Where the texts of a sample are: in `folder`, or beside its files. `long` is only made of long reads."""
 
     def path(file: Path, ending: str) -> Path:
         return (folder or file.parent) / f"{sample.file_name if folder else stem(file)}.{ending}"
@@ -104,6 +115,7 @@ class Maker:
     rows: int  # calls to be listed
     found: Calls | None = None  # once the jobs are done
     made: list[Path] = field(default_factory=list)  # texts
+    fasta: str | None = None  # the reference, as samtools reads it; only `stats` asks for it
 
     def jobs(self) -> list[Callable[[], None]]:
         """Functions that may run at the same time, in any order; the longest first."""
@@ -112,10 +124,26 @@ class Maker:
         return [*jobs, self.calls] if self.sample.calls else jobs
 
     def stats(self) -> None:
-        reference = self.sample.reference
-        if self._is_stale("stats", "--ref-seq" if reference else ""):
-            found = reference and Path(reference_in(str(reference), self.scratch)).absolute()
-            self._samtools("stats", "-@", str(self.helpers), *(("--ref-seq", str(found)) if found else ()))
+        """That of `stats`, which tells whether reads are long, and then one more of these."""
+        is_stale = self._is_stale("stats", "--ref-seq" if self.sample.reference else "")
+        if is_stale:
+            self._samtools("stats", "-@", str(self.helpers), *self._reference("--ref-seq"))
+        if longest_in(self.texts["stats"]) < LONG:
+            del self.texts["long"]
+        elif is_stale or self._is_stale("long", TITLE):
+            self.long_reads()
+
+    def long_reads(self) -> None:
+        source = self._source("long")
+        options = ("-@", str(self.helpers), "-F", "0x900", "--keep-tag", "NM,de,dv,SA", *self._reference("-T"))
+        lines = self.tools.lines("samtools", "view", *options, argument(source), folder=source.parent)
+        try:
+            with closing(lines):
+                found = count_long_reads(lines)
+        except ValueError as error:
+            raise InputError(source, f"the tags of a read cannot be read ({error})") from error
+        write_whole(self.texts["long"], text_of_long_reads(found))
+        self.made.append(self.texts["long"])
 
     def depth(self) -> None:
         """Three texts of one pass: the distribution, along the genome, and of each target."""
@@ -162,6 +190,13 @@ class Maker:
             options = ("-s", "-") if self.found.samples else ()
             self._write(self.texts["calls"], shown, "bcftools", "stats", *options, "-f", "PASS,.")
 
+    def _reference(self, option: str) -> tuple[str, ...]:
+        """The option of samtools that names the reference, if it is known."""
+        if self.sample.reference is None:
+            return ()
+        self.fasta = self.fasta or str(Path(reference_in(str(self.sample.reference), self.scratch)).absolute())
+        return option, self.fasta
+
     def _source(self, text: str) -> Path:
         """The file that a text describes."""
         source = self.sample.calls if text == "calls" else self.sample.alignments
@@ -182,7 +217,8 @@ class Maker:
 
     def _write(self, target: Path, source: Path, *command: str) -> None:
         with writing(target), private_file(target.absolute()) as partial:
-            self.tools.write(*command, argument(source), output=partial.path, folder=source.parent)
+            keep = without_cycles if command[:2] == ("samtools", "stats") else iter
+            self.tools.write(*command, argument(source), output=partial.path, folder=source.parent, keep=keep)
             if command[1] == "stats":
                 partial.path.write_bytes(self._without_places(partial.path.read_bytes(), source))
             partial.path.replace(target)

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from readwarp.errors import InputError
+from readwarp.report.phasing import PhaseBlocks
 from readwarp.report.points import Points, mean
 from readwarp.report.tools import Tools, argument, read_sections
 
-QUERY = "%CHROM\\t%POS\\t%REF\\t%ALT\\t%QUAL\\t%FILTER\\t%TYPE[\\t%GT:%DP:%AD]\\n"
+QUERY = "%CHROM\\t%POS\\t%REF\\t%ALT\\t%QUAL\\t%FILTER\\t%TYPE[\\t%GT:%DP:%AD:%PS]\\n"
 TYPES = {"SNP": "SNV", "INDEL": "indel", "MNP": "MNV", "SNP,INDEL": "mixed", "INDEL,SNP": "mixed"}
 MAX_LETTERS = 24  # of an allele in a row
 BALANCE_BINS = 40  # of the share of reads, 0-1
@@ -64,6 +65,7 @@ class VariantStatistics:
     substitutions: dict[str, int]  # A>C -> number
     indel_lengths: dict[int, int]  # deletions negative; bcftools counts lengths above 60 as 60
     genotypes: Genotypes
+    blocks: PhaseBlocks = field(default_factory=PhaseBlocks)
     rows: Sequence[Row] = ()  # the first calls, with those that failed
 
     @property
@@ -84,25 +86,28 @@ class Calls(NamedTuple):
     """What one pass over a VCF finds."""
 
     genotypes: Genotypes
+    blocks: PhaseBlocks
     rows: list[Row]  # the first ones
     samples: int
 
 
 def read_calls(tools: Tools, path: Path, most: int) -> Calls:
     """One pass over a VCF or BCF; lines without ALT do not count. most: of the rows to keep."""
-    out, rows, width = Genotypes(), list[Row](), 0
-    for line in tools.lines("bcftools", "query", "-e", 'ALT="."', "-f", QUERY, argument(path), folder=path.parent):
+    out, blocks, rows, width = Genotypes(), PhaseBlocks(), list[Row](), 0
+    for line in tools.lines(
+        "bcftools", "query", "-u", "-e", 'ALT="."', "-f", QUERY, argument(path), folder=path.parent
+    ):
         fields = line.decode(errors="replace").rstrip("\n").split("\t")
         try:
-            width = max(width, _count(fields, out, rows, most))
+            width = max(width, _count(fields, (out, blocks), rows, most))
         except (ValueError, OverflowError) as error:
             raise InputError(path, "its QUAL, GT, DP or AD cannot be read", ":".join(fields[:2])) from error
-    return Calls(out, rows, width)
+    return Calls(out, blocks, rows, width)
 
 
-def _count(fields: Sequence[str], out: Genotypes, rows: list[Row], most: int) -> int:
+def _count(fields: Sequence[str], to: tuple[Genotypes, PhaseBlocks], rows: list[Row], most: int) -> int:
     """Add a line of QUERY -> its number of samples. Raises ValueError and OverflowError."""
-    quality, filters, kind, *samples = fields[4:]
+    (out, blocks), (quality, filters, kind, *samples) = to, fields[4:]
     if len(rows) < most:
         rows.append(make_row(fields))
     has_passed = filters in ("PASS", ".")
@@ -113,15 +118,17 @@ def _count(fields: Sequence[str], out: Genotypes, rows: list[Row], most: int) ->
         (out.quality_passed if has_passed else out.quality_failed)[quality_bin(float(quality))] += 1
     if has_passed:
         balance = out.balance_indels if kind.startswith("INDEL") else out.balance_snvs
-        for text in samples:
+        for number, text in enumerate(samples):
             add_genotype(out, text, balance)
+            genotype, _, _, phase_set = text.split(":")
+            blocks.add(number, fields[:2], genotype, phase_set, kind == "SNP")
     return len(samples)
 
 
 def make_row(fields: Sequence[str]) -> Row:
     """fields: of a line of QUERY."""
     contig, position, reference, alternative, quality, filters, kind, *samples = fields
-    genotype, depth, reads = samples[0].split(":") if samples else ("", "", "")
+    genotype, depth, reads, _ = samples[0].split(":") if samples else ("", "", "", "")
     reference, alternative = (",".join(map(shorten, text.split(","))) for text in (reference, alternative))
     value = None if quality == "." else round(float(quality), 1)
     return Row(
@@ -145,8 +152,8 @@ def shorten(allele: str) -> str:
 
 
 def add_genotype(out: Genotypes, text: str, balance: Counter[int]) -> None:
-    """text: GT:DP:AD of one sample."""
-    genotype, depth, reads = text.split(":")
+    """text: GT:DP:AD:PS of one sample."""
+    genotype, depth, reads, _ = text.split(":")
     alleles = set(genotype.replace("|", "/").split("/"))
     if alleles <= {"0", "."}:
         return
@@ -184,5 +191,6 @@ def read_variant_statistics(stats: Path, calls: Calls) -> VariantStatistics:
         {row[1]: int(row[2]) for row in sections["ST"]},
         {int(row[1]): int(row[2]) for row in sections["IDD"]},
         calls.genotypes,
+        calls.blocks,
         calls.rows,
     )

@@ -8,6 +8,7 @@ LETTERS = "MIDNSHP=X"
 LETTER_BYTES = np.frombuffer(LETTERS.encode(), np.uint8)
 MATCH, INSERTION, DELETION, SKIP, SOFT_CLIP, HARD_CLIP, PADDING, EQUAL, UNEQUAL = range(9)
 ON_REFERENCE = 0b1_1000_1101  # a bit for each operation that consumes reference bases: M D N = X
+SHARES = 10_000  # de of PAF and SAM has four decimals (minimap2's manual page)
 ON_QUERY = 0b1_1001_0011  # a bit for each that consumes read bases: M I S = X
 
 
@@ -22,6 +23,14 @@ def run_of(code):
     """-> (operation, length, reference bases that it consumes, read bases that it consumes)."""
     operation, length = np.int64(code & 15), np.int64(code >> 4)
     return operation, length, length * ((ON_REFERENCE >> operation) & 1), length * ((ON_QUERY >> operation) & 1)
+
+
+@scalar
+def rounded_share(part, whole):
+    """part / whole in units of 1 / SHARES, ties to even as C has it; 0 of nothing."""
+    doubled = 2 * SHARES * part + whole
+    rounded = doubled // (2 * whole) if whole > 0 else np.int64(0)
+    return rounded - (rounded & 1 if whole > 0 and doubled % (2 * whole) == 0 else 0)
 
 
 @scalar

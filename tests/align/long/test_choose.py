@@ -86,6 +86,23 @@ def test_short_spans_are_trusted_in_proportion():
     assert qualities == sorted(qualities) and qualities[0] <= 15 and qualities[-1] == 60
 
 
+def test_parts_that_differ_more_than_the_primary_are_trusted_less():
+    """MAPQ of a part of 400 bases without rivals, by its score and that of the primary."""
+
+    def quality(primary: int, part: int, span: int = 400) -> int:
+        rows = [(0, 0, 0, 9000, 500), (0, 0, 9200, 9200 + span, 90_000)]
+        first, second = chosen(rows, [primary, part])
+        assert (first[ROLE], second[ROLE], first[QUALITY]) == (PRIMARY, SUPPLEMENTARY, 60)
+        return second[QUALITY]
+
+    assert quality(9000, 400) == quality(9000, 390) == 60
+    falling = [quality(9000, part) for part in (400, 300, 240, 200, 160, 100)]
+    assert falling == sorted(falling, reverse=True) and falling[3] < 15 and falling[-1] == 0
+    assert quality(6000, 240) > 2 * quality(9000, 240)  # a read of many errors: they say less of its part
+    assert quality(6000, 400) == 60  # and a part with fewer of them is no worse for it
+    assert quality(9000, 200, 200) > quality(9000, 200, 400)
+
+
 def test_weak_alignments_are_left_out_and_reads_stay_apart():
     rows = [(0, 0, 0, 25, 500), (2, 0, 0, 9000, 500), (2, 0, 9100, 9120, 60_000)]
     assert chosen(rows, [20, 9000, 20], reads=3) == [[1, PRIMARY, 60, 0]]

@@ -10,7 +10,10 @@ what they rival are secondary, the best `max_secondary` of a read. XA is not wri
 read's.
 
 **MAPQ** is that of align/records, from the score less that of the best rival. The slope is that of the aligned span,
-and a span below SURE_SPAN is trusted in proportion, since few seeds support it.
+and a score of less than SURE matches is trusted in proportion, since few seeds support it. A supplementary alignment
+is also trusted by the fourth power of its identity (score by span) over that of the read's primary alignment: both were
+sequenced with the same errors, so one that differs more is rather a relative of the part, such as another Alu, than its
+place.
 """
 
 from typing import Annotated, NamedTuple
@@ -27,7 +30,7 @@ from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import empty, offsets_of, take
 from readwarp.rules.hashes import hash_of
 
-SURE_SPAN = 1000  # bases of a read
+SURE = 1000  # matches, differences subtracted
 NO_RIVAL = -1
 
 
@@ -103,7 +106,7 @@ def rules_of(ranked: Ranked, repetitive: ndarray, lengths: ndarray, parameters: 
     share = np.minimum(SCALE, repetitive * np.int64(step) * SCALE // np.maximum(lengths, 1)).astype(np.int32)
     span = np.maximum(ranked.stop - ranked.start, 50)
     shares = np.log(50) / np.log(span)
-    trust = np.minimum(1.0, span / SURE_SPAN)
+    trust = np.minimum(1.0, ranked.score / (parameters.scoring.match * SURE))
     slope = np.rint(SCALE * SLOPE / parameters.scoring.match * shares * shares * trust).astype(np.int32)
     return Rules(slope, crowd_penalties(), share, parameters.scoring.match, parameters.records.min_score)
 
@@ -144,6 +147,19 @@ def are_same_place(a, b, ranked):
     return ranked.strand[a] == ranked.strand[b] and share_half(start[a], stop[a], start[b], stop[b])
 
 
+@scalar
+def identity_of(score, perfect):
+    """In units of 1 / SCALE, at least 1."""
+    return max(1, min(SCALE, score * SCALE // perfect))
+
+
+@scalar
+def relative_trust(identity, best):
+    """(identity / best)^4 in units of 1 / SCALE; a better one is trusted as much as the best."""
+    square = min(SCALE, identity * SCALE // best) ** 2 // SCALE
+    return square * square // SCALE
+
+
 @kernel
 def list_choices(ranked, verdicts, rules, secondary, out):
     """The rows of each read by role -> out, `candidate` counting in `ranked`; returns how many there are."""
@@ -153,7 +169,7 @@ def list_choices(ranked, verdicts, rules, secondary, out):
     made = np.int64(0)
     out.choice_offsets[0] = 0
     for read in range(offsets.size - 1):
-        first, others = made, np.int64(0)
+        first, others, best = made, np.int64(0), np.int64(SCALE)
         for a in range(offsets[read], offsets[read + 1]):
             if rivals[a] != NO_RIVAL or score[a] < rules.min_score:
                 continue
@@ -161,8 +177,11 @@ def list_choices(ranked, verdicts, rules, secondary, out):
             out.role[made] = PRIMARY if made == first else SUPPLEMENTARY
             out.second_score[made] = second[a]
             delta = score[a] - second[a]
-            penalty, perfect = crowd_penalty[min(crowd[a], MAX_CROWD)], (stop[a] - start[a]) * rules.match
-            quality = mapping_quality(delta, delta, slope[a], penalty, score[a], max(perfect, 1), share[read])
+            penalty, perfect = crowd_penalty[min(crowd[a], MAX_CROWD)], max((stop[a] - start[a]) * rules.match, 1)
+            identity = identity_of(np.int64(score[a]), perfect)
+            best = identity if made == first else best
+            trusted = slope[a] * relative_trust(identity, best) // SCALE
+            quality = mapping_quality(delta, delta, trusted, penalty, score[a], perfect, share[read])
             out.mapping_quality[made] = quality
             made += 1
         for b in range(offsets[read], offsets[read + 1] if made > first else offsets[read]):

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.align.long.lengths import are_long
 from readwarp.align.places import share_half
 from readwarp.align.records.choose import PRIMARY, SECONDARY, SUPPLEMENTARY, Choices, Traced, min_mate_score
 from readwarp.align.records.scalar import are_equal, base_of
@@ -234,5 +235,6 @@ def build(
     if options.secondary_records:  # XA does not name what is a record
         role = np.where(choices.role == SECONDARY, np.uint8(SUPPLEMENTARY), choices.role)
         traced = Traced(replace(choices, role=role), extensions)
-    tags, tag_offsets = encode_tags(reads, reference, rows, traced, out, options.cs)
+    more = options.cs, are_long(aligned, parameters)
+    tags, tag_offsets = encode_tags(reads, reference, rows, traced, out, more)
     return replace(out, cigar=out.cigar[:used], tags=tags, tag_offsets=tag_offsets)

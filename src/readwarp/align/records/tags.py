@@ -15,13 +15,14 @@ from readwarp.device.jit import kernel
 from readwarp.index.reference import Reference
 from readwarp.ragged import offsets_of
 from readwarp.rules.bases import LETTERS, base_at
-from readwarp.rules.cigar import DELETION, INSERTION, LETTER_BYTES, run_of
+from readwarp.rules.cigar import DELETION, INSERTION, LETTER_BYTES, SHARES, rounded_share, run_of
 
 UNPAIRED, FIRST, UNGAPPED = int(Segment.UNPAIRED), int(Segment.FIRST), int(Status.UNGAPPED)
-NM, MD, AS, XS, MC, MQ, MS, SA, XA, CS = (
-    int.from_bytes(name, "little") for name in (b"NM", b"MD", b"AS", b"XS", b"MC", b"MQ", b"ms", b"SA", b"XA", b"cs")
+NM, MD, AS, XS, DE, MC, MQ, MS, SA, XA, CS = (
+    int.from_bytes(name, "little")
+    for name in (b"NM", b"MD", b"AS", b"XS", b"de", b"MC", b"MQ", b"ms", b"SA", b"XA", b"cs")
 )
-END, STAR, PLUS, COMMA, MINUS, COLON, SEMICOLON, EQUALS, SOFT_CLIP, TEXT, CARET = b"\0*+,-:;=SZ^"
+END, STAR, PLUS, COMMA, MINUS, COLON, SEMICOLON, EQUALS, SOFT_CLIP, TEXT, CARET, FLOAT = b"\0*+,-:;=SZ^f"
 LOWER = 32  # makes a letter a small one
 NO_CS, LONG_CS = CS_FORMS.index("none"), CS_FORMS.index("long")
 FIXED_ROOM = 64  # bytes of the numeric tags of a row, tag names and ends included
@@ -50,6 +51,7 @@ class Shared(NamedTuple):
     genome: Genome
     names: ContigNames
     cs: int  # NO_CS, SHORT_CS or LONG_CS
+    has_de: Annotated[ndarray, "bool [reads]"]
 
 
 @lru_cache(maxsize=4)
@@ -73,6 +75,22 @@ def put_integer(out, at, name, value):
     for i in range(size):
         out[at + 3 + i] = (value >> 8 * i) & 255
     return at + 3 + size
+
+
+@kernel
+def put_divergence(out, at, e, extensions):
+    """de of alignment e: the share of its columns that differ, a gap counting once, as a float of four decimals."""
+    cigar, different, columns = extensions.cigar, np.int64(extensions.edit_distance[e]), np.int64(0)
+    for i in range(extensions.cigar_offsets[e], extensions.cigar_offsets[e + 1]):
+        operation, count, _, _ = run_of(cigar[i])
+        is_gap = operation == INSERTION or operation == DELETION
+        columns += 1 if is_gap else count
+        different += 1 - count if is_gap else 0
+    bits = np.float32(rounded_share(different, columns) / SHARES).view(np.uint32)
+    out[at], out[at + 1], out[at + 2] = DE & 255, DE >> 8, FLOAT
+    for i in range(4):
+        out[at + 3 + i] = (bits >> np.uint32(8 * i)) & np.uint32(255)
+    return at + 7
 
 
 @kernel
@@ -297,7 +315,7 @@ def put_mate(out, at, mate, reads, rows, alignments):
 def write_tags(reads, shared, rows, traced, alignments, out, out_offsets):
     """Tags of all records; returns their bytes."""
     at, (packed, contig_offsets), (choices, extensions), kind = 0, shared.genome, traced, rows.kind
-    names, cs = shared.names, shared.cs
+    names, cs, has_de = shared.names, shared.cs, shared.has_de
     out_offsets[0] = 0
     for row in range(rows.read.size):
         r, e = rows.read[row], rows.trace[row]
@@ -309,6 +327,8 @@ def write_tags(reads, shared, rows, traced, alignments, out, out_offsets):
             bonus = choices.score[e] - extensions.score[e]
             at = put_integer(out, put_letter(out, at, END), AS, np.int64(extensions.score[e]))
             at = put_integer(out, at, XS, np.int64(max(0, choices.second_score[e] - bonus)))
+            if has_de[r]:
+                at = put_divergence(out, at, e, extensions)
         if reads.segment[r] != UNPAIRED:
             at = put_mate(out, at, mate_of(r, reads.segment), reads, rows, alignments)
         first, stop = rows.offsets[r], rows.offsets[r + 1]
@@ -323,11 +343,19 @@ def write_tags(reads, shared, rows, traced, alignments, out, out_offsets):
 
 
 def encode_tags(
-    reads: ReadBatch, reference: Reference, rows: Rows, traced: Traced, alignments: Alignments, cs: str
+    reads: ReadBatch,
+    reference: Reference,
+    rows: Rows,
+    traced: Traced,
+    alignments: Alignments,
+    more: tuple[str, ndarray],
 ) -> tuple[ndarray, ndarray]:
-    """NM MD AS XS MC MQ ms SA XA cs of all records: uint8 bytes and int64 offsets [records + 1]."""
+    """NM MD AS XS de MC MQ ms SA XA cs of all records: uint8 bytes and int64 offsets [records + 1].
+
+    more: the form of cs, and which reads have de (bool [reads]).
+    """
     names, genome = contig_names(reference.names), Genome(reference.packed, reference.contig_offsets)
-    shared = Shared(genome, names, CS_FORMS.index(cs))
+    shared = Shared(genome, names, CS_FORMS.index(more[0]), more[1])
     room = total_room(reads.segment, rows, traced, alignments, int(np.diff(names.offsets).max()), shared.cs)
     out, offsets = np.empty(room, np.uint8), np.empty(rows.read.size + 1, np.int64)
     used = write_tags(reads, shared, rows, traced, alignments, out, offsets)

@@ -16,7 +16,7 @@ from readwarp.device.jit import kernel, scalar
 from readwarp.formats.alignments.encode_kernels import REVERSE, TAB, put_name
 from readwarp.formats.alignments.layout import field_stop, get_number
 from readwarp.formats.common.text import put_copy, put_next, put_number
-from readwarp.rules.cigar import DELETION, HARD_CLIP, INSERTION, LETTER_BYTES, SOFT_CLIP, run_of
+from readwarp.rules.cigar import DELETION, HARD_CLIP, INSERTION, LETTER_BYTES, SHARES, SOFT_CLIP, rounded_share, run_of
 
 UNMAPPED, SECONDARY = 0x4, 0x100
 NEWLINE, PLUS, MINUS, ZERO, DOT, P, S = 10, 43, 45, 48, 46, 80, 83
@@ -25,7 +25,6 @@ NM_TAG, AS_TAG, NN_TAG, TP_TAG, DE_TAG, CG_TAG, CS_TAG = (
     np.frombuffer(b"\t" + name, np.uint8)
     for name in (b"NM:i:", b"AS:i:", b"nn:i:", b"tp:A:", b"de:f:", b"cg:Z:", b"cs:Z:")
 )
-DECIMALS = 10_000  # of de
 
 
 @scalar
@@ -72,16 +71,13 @@ def measure(cigar, first, last):
 
 @scalar
 def put_share(part, whole, out, at):
-    """part / whole with four decimals, ties to even as C has it; 0 alone for none."""
-    at = put_text(DE_TAG, out, at)
-    doubled = 2 * DECIMALS * part + whole
-    rounded = doubled // (2 * whole) if whole > 0 else np.int64(0)
-    rounded -= rounded & 1 if whole > 0 and doubled % (2 * whole) == 0 else 0
-    at = put_number(rounded // DECIMALS, out, at)
+    """part / whole with four decimals; 0 alone for none."""
+    at, rounded = put_text(DE_TAG, out, at), rounded_share(part, whole)
+    at = put_number(rounded // SHARES, out, at)
     if part == 0:
         return at
     out[at] = DOT
-    at, rest, unit = at + 1, rounded % DECIMALS, DECIMALS // 10
+    at, rest, unit = at + 1, rounded % SHARES, SHARES // 10
     while unit > 0:
         out[at] = ZERO + rest // unit % 10
         at += 1

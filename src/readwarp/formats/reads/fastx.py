@@ -186,7 +186,7 @@ def _measure(raw: RawBatch, file: int) -> Records:
     record, reason, found = (kernels.measure_fasta if is_fasta else kernels.measure_fastq)(text, ends, records)
     if record >= 0:
         if reason == kernels.UNEQUAL:
-            why = f"quality has {counted(found, 'letter')}, sequence {records.length[record]}"
+            why = f"quality has {counted(found, 'letter')}, sequence {records.length[record]:,}"
         else:
             why = kernels.REASONS[reason]
         raise InputError(raw.input.paths[file], why, chunk.first_record + record)

@@ -19,6 +19,7 @@ rule align:
         gpu=GPUS,
     params:
         read_group=read_group,
+        preset=preset_of,
         device=config["device"],
         extra=config["align"]["options"],
         memory=planned,
@@ -27,8 +28,8 @@ rule align:
         # Snakemake removes the outputs of a failed job, so what --resume needs is beside a file that is not an output
         "mkdir -p results/work/{wildcards.sample} && "
         "readwarp align {input.reference} {input.reads:q} -R {params.read_group:q} -o {params.work} --force --resume"
-        " --device {params.device} --threads {threads} --memory {params.memory} {params.extra} --no-progress"
-        " 2>> {log} && mv {params.work} {output}"
+        " --device {params.device} --threads {threads} --memory {params.memory} {params.preset} {params.extra}"
+        " --no-progress 2>> {log} && mv {params.work} {output}"
 
 
 rule merge:

@@ -13,8 +13,17 @@ validate(config, schema="../schemas/config.schema.yaml")
 
 COLUMNS = {  # of the tables, as their schemas have them
     "samples": ["sample", "ploidy"],
-    "units": ["sample", "unit", "reads_1", "reads_2", "platform", "library"],
+    "units": [
+        "sample",
+        "unit",
+        "reads_1",
+        "reads_2",
+        "platform",
+        "library",
+        "preset",
+    ],
 }
+PLATFORMS = {"hifi": "PACBIO", "ont": "ONT"}  # PL of long reads, by their preset
 
 
 def check_columns(path, names, kind):
@@ -61,6 +70,19 @@ SAMPLES = list(samples.index)
 SCATTER = config["call"]["scatter"]
 
 
+def check_presets(sample, own):
+    """own: the units of the sample."""
+    presets, reason = {unit.get("preset") or "" for unit in own}, ""
+    if len(presets) > 1:
+        reason = "units of different presets: give each kind of reads a sample"
+    elif presets != {""} and any(unit.get("reads_2") for unit in own):
+        reason = "long reads with mates"
+    elif presets != {""} and config["reference"]["preset"] != "standard":
+        reason = "long reads, for which reference.preset is standard"
+    if reason:
+        raise WorkflowError(f"{config['units']}: sample {sample} has {reason}")
+
+
 def check_tables():
     """Report names that occur twice, or in only one table, before any job starts."""
     twice = samples.index[samples.index.duplicated()].tolist()
@@ -79,6 +101,9 @@ def check_tables():
     without = [sample for sample in SAMPLES if sample not in set(units["sample"])]
     if without:
         raise WorkflowError(f"{config['units']}: sample {without[0]} has no unit")
+    for sample in SAMPLES:
+        own = [unit for _, unit in units[units["sample"] == sample].iterrows()]
+        check_presets(sample, own)
 
 
 check_tables()
@@ -104,9 +129,15 @@ def read_group(wildcards):
     unit = units.loc[(wildcards.sample, wildcards.unit)]
     library, platform = (
         unit.get("library") or wildcards.sample,
-        unit.get("platform") or "ILLUMINA",
+        unit.get("platform") or PLATFORMS.get(unit.get("preset"), "ILLUMINA"),
     )
     return rf"@RG\tID:{wildcards.sample}.{wildcards.unit}\tSM:{wildcards.sample}\tLB:{library}\tPL:{platform}"
+
+
+def preset_of(wildcards):
+    """The option of long reads; that of others follows from the index."""
+    preset = units.loc[(wildcards.sample, wildcards.unit)].get("preset")
+    return f"--preset {preset}" if preset else ""
 
 
 def units_of(wildcards):

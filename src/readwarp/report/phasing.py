@@ -1,0 +1,58 @@
+"""Phase blocks of a VCF: records of a sample whose genotypes are ordered, with one value of PS (VCF 4.4, 1.6.2)."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from readwarp.report.points import Points, n50
+
+LONG_BLOCK = 1000  # bases; shorter ones are phased by single short reads, and are not worth a figure
+
+
+@dataclass(slots=True)
+class PhaseBlocks:
+    """Blocks of two calls and more, as `whatshap stats` counts them, each from its first call to its last."""
+
+    first: dict[tuple[int, str, str], int] = field(default_factory=dict)  # sample, contig, PS -> position
+    last: dict[tuple[int, str, str], int] = field(default_factory=dict)
+    calls: Counter[tuple[int, str, str]] = field(default_factory=Counter)
+    heterozygous_snvs: int = 0
+    phased_snvs: int = 0  # of these
+
+    def add(self, sample: int, place: Sequence[str], genotype: str, phase_set: str, is_snv: bool) -> None:
+        """A call that passes. place: contig and position; genotype: such as 0|1."""
+        alleles = genotype.replace("|", "/").split("/")
+        if len(set(alleles)) < 2 or "." in alleles:
+            return
+        contig, position = place
+        is_phased = "|" in genotype and phase_set != "."
+        self.heterozygous_snvs += is_snv
+        self.phased_snvs += is_snv and is_phased
+        if is_phased:
+            block, at = (sample, contig, phase_set), int(position)
+            self.calls[block] += 1
+            self.first[block] = min(at, self.first.get(block, at))
+            self.last[block] = max(at, self.last.get(block, at))
+
+    @property
+    def lengths(self) -> Points:
+        """(bases, blocks)"""
+        found = (self.last[block] - self.first[block] + 1 for block, calls in self.calls.items() if calls > 1)
+        return sorted(Counter(map(float, found)).items())
+
+    @property
+    def n50(self) -> float:
+        return n50(self.lengths) or 0.0
+
+    @property
+    def longest(self) -> float:
+        return max((length for length, _ in self.lengths), default=0.0)
+
+    @property
+    def share(self) -> float:
+        """Of the heterozygous SNVs, those that are phased."""
+        return self.phased_snvs / max(1, self.heterozygous_snvs)
+
+    @property
+    def are_long(self) -> bool:
+        return self.longest >= LONG_BLOCK
