@@ -117,8 +117,7 @@ class AlignedReader:
         if self._bam and self._index is None:
             is_absent = self._form.scan and not any(map(Path.exists, bam_indexes(path)))
             self._index = self._make_index() if is_absent else load_bam_index(path, self._bam)
-        if self._form.phred is None:
-            self._check_encoding()
+        self._look_at_first()
 
     def _prepare_fasta(self, reference: Path | None) -> str | None:
         """The reference as FASTA that htslib can use."""
@@ -144,8 +143,8 @@ class AlignedReader:
             raise InputError(self.path, "its header has a read group without an ID")
         return header
 
-    def _check_encoding(self) -> None:
-        """Raises InputError if the qualities of the first records show that they are not Phred+33."""
+    def _look_at_first(self) -> None:
+        """Raises InputError if the first records' qualities show that they are not Phred+33, unless that is given."""
         try:
             with _silence(), self._open_first() as file:
                 records = list(islice(file.fetch(until_eof=True), ENOUGH_RECORDS))
@@ -155,7 +154,8 @@ class AlignedReader:
         except (OSError, ValueError, InputError):  # damage is reported where it is read
             return
         known = [np.frombuffer(row, np.uint8) for row in rows if row is not None]
-        if reason := explain_phred64(np.concatenate([*known, np.empty(0, np.uint8)])):
+        is_asked = self._form.phred is None
+        if is_asked and (reason := explain_phred64(np.concatenate([*known, np.empty(0, np.uint8)]))):
             raise InputError(self.path, reason)
 
     @contextmanager
