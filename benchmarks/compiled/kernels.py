@@ -94,8 +94,8 @@ ENDS = [
     )
     for cells in (7,)
 ] + [
-    Kernel("long walk_back", "align.long.ends.cuda", "walk_back", "i4[,] (i4 i4) i8[] u4[] i8[] u4[] i4[]", 128),
-    Kernel("long copy_runs", "align.long.ends.cuda", "copy_runs", "i1[] i8[] u4[] i8[] u4[]", 128),
+    Kernel("long walk_ends", "align.long.ends.cuda", "walk_ends", "i4[,] (i4 i4) i8[] u4[] i8[] u4[] i4[]", 128),
+    Kernel("long copy_ends", "align.long.ends.cuda", "copy_ends", "i1[] i8[] u4[] i8[] u4[]", 128),
 ]  # fmt: skip
 PAIRWISE = [
     Kernel(f"pairwise {name}", "pairwise.cuda", name, arguments, 64)

@@ -90,7 +90,7 @@ def test_kernels_get_device_arrays_on_the_stream_of_the_workspace(reads, index, 
     with planned(8 << 20):
         aligned(reads, index, CARD, "hifi")
     kernels = {"link_stretches", "orient_reads", "unpack_windows", "score_threads", "fill_directions"}
-    assert launched > kernels | {"fill_ends", "walk_back", "copy_runs"}
+    assert launched > kernels | {"fill_ends", "walk_ends", "copy_ends"}
     needed = set(launched)
     launched.clear()
     with planned(8 << 20):

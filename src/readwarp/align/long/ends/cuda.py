@@ -86,13 +86,13 @@ def extend_some(bases: Any, corners: Corners, packed: Any, costs: Costs, band: i
             fill_kernel(cells_of(band))[warps_for(number, workspace)](
                 (bases, packed), there, narrow(costs), limits, directions_there, directions, found
             )
-            walk_back[threads_for(number, workspace)](
+            walk_ends[threads_for(number, workspace)](
                 found, shape, directions_there, directions, runs_there, runs, numbers
             )
         exclusive_scan(numbers, offsets, workspace)
         (run_offsets,) = workspace.download(offsets)
         cigar = workspace.empty(int(run_offsets[-1]), np.uint32)
-        copy_runs[threads_for(number, workspace)](there.step, runs_there, runs, offsets, cigar)
+        copy_ends[threads_for(number, workspace)](there.step, runs_there, runs, offsets, cigar)
         (score, on_query, on_reference), cigar = workspace.download(found, cigar)
     return Ended(score, on_query.astype(np.int64), on_reference.astype(np.int64), run_offsets, cigar)
 
@@ -223,7 +223,7 @@ def direction_of(directions, row, column, shape):
 
 
 @cuda_kernel
-def walk_back(found, shape, directions_at, directions, runs_at, runs, numbers):
+def walk_ends(found, shape, directions_at, directions, runs_at, runs, numbers):
     """See cpu.walk. The runs of each end, the last one first -> runs, and how many there are -> numbers."""
     end = cuda.grid(1)
     if end >= numbers.size:
@@ -249,7 +249,7 @@ def walk_back(found, shape, directions_at, directions, runs_at, runs, numbers):
 
 
 @cuda_kernel
-def copy_runs(steps, runs_at, runs, offsets, cigar):
+def copy_ends(steps, runs_at, runs, offsets, cigar):
     """The runs of each end, in ascending order of the reference, without the gaps between ends."""
     end = cuda.grid(1)
     if end >= steps.size:
