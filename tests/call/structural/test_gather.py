@@ -12,7 +12,9 @@ from readwarp.call.structural.splits import find_splits
 from readwarp.config import StructuralParameters
 from readwarp.ragged import check, empty
 
-PARAMETERS = StructuralParameters(min_span=20, min_part=3, max_join=5, min_sv_length=20)  # events of 16 bases in a read
+PARAMETERS = StructuralParameters(
+    min_span=20, min_part=3, max_join=5, min_sv_length=20, max_sv_length=45
+)  # of 16 bases in a read
 
 
 @st.composite
@@ -63,7 +65,7 @@ def expected(read: Read) -> tuple[tuple, list[tuple]]:
     events = [
         (start, stop, low, high, read.bases[low - hard : high - hard])
         for start, stop, low, high in gaps
-        if abs(high - low - stop + start) >= PARAMETERS.least_length
+        if PARAMETERS.least_length <= abs(high - low - stop + start) <= 45
     ]
     return (read.position, p, leading, q, trailing, read.flag >> 4 & 1), events
 
@@ -147,6 +149,12 @@ def test_spans_of_other_reads_are_no_pairs():
     one, other = spans_of((0, 900, 0, 900, 900, 0)), spans_of((2900, 3800, 900, 1800, 0, 0), name=8)
     both = Spans(*(np.concatenate(columns) for columns in zip(one, other, strict=True)))
     assert len(find_splits(both, StructuralParameters())) == 0
+
+
+def test_many_reads_of_one_name_are_no_pairs():
+    """Which would be tried one against the other."""
+    rows = [(1000 * i, 1000 * i + 900, 1000 * i, 1000 * i + 500, 500, 0) for i in range(20_000)]
+    assert len(find_splits(spans_of(*rows), StructuralParameters())) == 0
 
 
 def test_no_evidence():

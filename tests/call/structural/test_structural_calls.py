@@ -2,6 +2,8 @@
 
 import gzip
 import logging
+import subprocess
+import sys
 
 import numpy as np
 import pysam
@@ -215,6 +217,30 @@ def test_no_read_spells_an_insertion(folder):
     assert row.split("\t")[1:5] == ["100000", ".", CONTIG[99_999], "<INS>"]
     assert "SVLEN=1500;END=100000;" in row
     check_vcf(folder / "hard.vcf", folder / "ref.fa")
+
+
+def test_at_the_ends_of_a_contig(folder):
+    """There is no base before the first one."""
+    made = []
+    for number in range(6):
+        made.append(Read(0, "60I3000M", "ACGTN" * 12 + SECOND[:3000], (30,) * 3060, 0, 60, f"a{number}"))
+        rest = SECOND[26_000:29_930]
+        made.append(Read(26_000, "3930M70D", rest, (30,) * 3930, 0, 60, f"z{number}"))
+    write_bam(folder / "ends.bam", {"c": len(CONTIG), "d": len(SECOND)}, [("d", read) for read in made])
+    call(folder, "ends.vcf", bam="ends.bam")
+    first, last = (row.split("\t")[:5] for row in rows_of(folder / "ends.vcf"))
+    assert first == ["d", "1", ".", SECOND[0], "ACGTN" * 12 + SECOND[0]]
+    assert last == ["d", "29930", ".", SECOND[29_929:], SECOND[29_929]]
+    check_vcf(folder / "ends.vcf", folder / "ref.fa")
+
+
+def test_a_stream_and_stdout(folder):
+    call(folder, "all.vcf")
+    with open(folder / "reads.bam", "rb") as file:
+        command = [sys.executable, "-m", "readwarp", "call", folder / "ref.fa", "-", "--sv-only", "-q"]
+        done = subprocess.run(command, stdin=file, capture_output=True, check=True)
+    lines = [line for line in done.stdout.decode().splitlines() if line[:1] != "#"]
+    assert lines == rows_of(folder / "all.vcf")
 
 
 def test_short_reads_say_nothing(folder, caplog):

@@ -72,7 +72,8 @@ def find_gaps(reads: AlignedReads, course: Course, spans: Spans, parameters: Str
     last = gap[np.append(is_first[1:], True)[: gap.size]] + 1
     read = read[is_first]
     inserted, deleted = (column[last] - column[first] for column in (course.aligned, course.reference))
-    found = np.abs(inserted - deleted) >= parameters.least_length
+    size = np.abs(inserted - deleted)
+    found = (size >= parameters.least_length) & (size <= parameters.max_sv_length)
     read, first, last, inserted, deleted = (column[found] for column in (read, first, last, inserted, deleted))
     own = reads.cigar_offsets[read]
     start = reads.position[read] + course.reference[first] - course.reference[own]

@@ -15,6 +15,8 @@ from readwarp.call.structural.evidence import BETWEEN, PARTIAL, Events, Spans
 from readwarp.config import StructuralParameters
 from readwarp.ragged import take
 
+MAX_ALIGNMENTS = 100  # to a contig, of a read; more are of several reads with one name
+
 
 class Between(NamedTuple):
     """An event between two spans (rows), as fields of `Events`."""
@@ -46,9 +48,8 @@ def find_splits(spans: Spans, parameters: StructuralParameters) -> Events:
     is_new = np.ones(len(named), bool)
     is_new[1:] = (named.name[1:] != named.name[:-1]) | (named.sample[1:] != named.sample[:-1])
     bounds = np.append(np.flatnonzero(is_new), len(named)).tolist()
-    found = [
-        between for low, high in pairwise(bounds) if high - low > 1 for between in pair(named, low, high, parameters)
-    ]
+    reads = [bound for bound in pairwise(bounds) if 1 < bound[1] - bound[0] <= MAX_ALIGNMENTS]
+    found = [between for low, high in reads for between in pair(named, low, high, parameters)]
     places = np.array(found, np.int64).reshape(-1, len(Between._fields)).T
     first, _, start, stop, query_start, query_stop, kind = places
     return Events(
