@@ -69,6 +69,13 @@ CHAIN = [
         ("close_up", "i8[] i8[,] batches.Chains", 128),
     )
 ]
+LONG_CHAIN = [
+    Kernel(
+        "long link_stretches", "align.long.chain.cuda", "link_stretches",
+        "u8[] i8[] i4[] align.long.chain.scalar.Limits(i4 i4 i4) align.chain.scalar.Links", 32,
+        loop=Loop("SHFL", "SHFL", 3, 1),
+    )
+]  # fmt: skip
 COSTS = "pairwise.pairs.Costs(i4 i4 i4 i4 i4)"
 EXTEND = [
     Kernel(f"extend {name}", "align.extend.cuda", name, arguments, 128)
@@ -79,6 +86,17 @@ EXTEND = [
         ("trace_ungapped", f"u1[] i8[] i4[] u1[] {COSTS} batches.Scores align.extend.cpu.Spans"),
     )
 ]
+CORNERS = "align.long.ends.scalar.Corners"
+ENDS = [
+    Kernel(
+        f"long fill_ends x {cells}", "align.long.ends.cuda", "fill_kernel",
+        f"(u1[] u1[]) {CORNERS} {COSTS} (i4 i4) i8[] u4[] i4[,]", 32, (cells,), Loop("SHFL", r"SHFL\.UP", 6, cells),
+    )
+    for cells in (7,)
+] + [
+    Kernel("long walk_back", "align.long.ends.cuda", "walk_back", "i4[,] (i4 i4) i8[] u4[] i8[] u4[] i4[]", 128),
+    Kernel("long copy_runs", "align.long.ends.cuda", "copy_runs", "i1[] i8[] u4[] i8[] u4[]", 128),
+]  # fmt: skip
 PAIRWISE = [
     Kernel(f"pairwise {name}", "pairwise.cuda", name, arguments, 64)
     for name, arguments in (
@@ -168,4 +186,4 @@ CEILINGS = {  # of benchmarks/gpu.py: a loop full of one kind of instruction, an
     )
 }  # fmt: skip
 
-KERNELS = (*SCAN, *SEED, *CHAIN, *EXTEND, *PAIRWISE, *TILES, *TRACE, *PILEUP, *PAIR_HMM)
+KERNELS = (*SCAN, *SEED, *CHAIN, *LONG_CHAIN, *EXTEND, *ENDS, *PAIRWISE, *TILES, *TRACE, *PILEUP, *PAIR_HMM)

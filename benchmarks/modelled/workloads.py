@@ -19,8 +19,10 @@ from emulated_card.counted import Launched
 BENCHMARKS = Path(__file__).parent.parent
 TEST_DATA = BENCHMARKS.parent / "test_data" / "na12878_chr21"
 CHR20 = BENCHMARKS / "data" / "sim_chr20" / "grch38.chr20_10M.fa.gz"
+CHR20_TRUTH = BENCHMARKS / "data" / "sim_chr20" / "truth.vcf.gz"
 CHR20_READS = BENCHMARKS / "data" / "na12878_chr20"
 PAIRS = 12_000  # of reads: a batch
+LONG_DEPTH = 0.4  # of long reads: a batch
 MEMORY = "16G"  # of the emulated card
 
 
@@ -64,6 +66,32 @@ def align_simulated(folder: Path) -> tuple[int, str]:
     return 2 * PAIRS, "reads"
 
 
+def align_hifi(folder: Path) -> tuple[int, str]:
+    """Align a batch of simulated HiFi reads to 10 Mb of chromosome 20."""
+    return aligned_long("hifi", folder)
+
+
+def align_ont(folder: Path) -> tuple[int, str]:
+    """The same with nanopore reads."""
+    return aligned_long("ont", folder)
+
+
+def aligned_long(kind: str, folder: Path) -> tuple[int, str]:
+    """Items are kilobases of reads."""
+    import pysam
+
+    reference = linked(CHR20, folder)
+    with pysam.FastaFile(str(reference)) as file:
+        contig = file.references[0]
+    simulator = BENCHMARKS / "tools" / "simulate_long.py"
+    given = ("--contig", contig, "--depth", str(LONG_DEPTH), "--kind", kind)
+    subprocess.run([sys.executable, simulator, reference, CHR20_TRUTH, folder / "reads", *given], check=True)
+    with pysam.FastxFile(str(folder / "reads.fq")) as file:
+        bases = sum(len(read.sequence) for read in file)
+    aligned(reference, [folder / "reads.fq"], folder / "out.bam", "--preset", kind, "--batch-bases", str(2 * bases))
+    return bases // 1000, "kb"
+
+
 def call_real(folder: Path) -> tuple[int, str]:
     """Call all windows of 200 kb at 36x, reads of 150 bases."""
     return called(TEST_DATA / "ref.fa", TEST_DATA, folder)
@@ -90,6 +118,8 @@ def called(genome: Path, reads_in: Path, folder: Path) -> tuple[int, str]:
 WORKLOADS = {
     "align-real": align_real,
     "align-simulated": align_simulated,
+    "align-hifi": align_hifi,
+    "align-ont": align_ont,
     "call-real": call_real,
     "call-other": call_other,
 }

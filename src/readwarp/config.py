@@ -6,6 +6,7 @@ from typing import Any
 from readwarp.errors import UsageError
 
 MAX_MNP_DISTANCE = 10  # bases
+MAX_SV_LENGTH = 1_000_000  # bases
 MAX_PLOIDY = 100
 MAX_PLACES = 72  # of a read: chains, and windows in which its mate was looked for
 MAX_READ_LENGTH = 4096  # of mates; longer ones come out unmapped, counted as too_long
@@ -191,6 +192,8 @@ class Preset:
 
     reads: str
     parameters: AlignParameters
+    platform: str | None = "short"  # of CALL_PLATFORMS; None: no reads to call variants from
+    instrument: str | None = None  # PL of the read groups, "" for none; None: as names of reads say
 
 
 LONG = LongParameters(min_length=500)  # shorter single reads have few seeds, and are compared base by base
@@ -199,19 +202,23 @@ NANOPORE = LongParameters(min_length=500, extend=LongExtendParameters(drop=400, 
 PRESETS = {  # see docs/methods/seed.md
     "standard": Preset("reads of 75 bases and more", AlignParameters()),
     "short": Preset("shorter reads", AlignParameters(SeedParameters(k=16, s=14, t=1))),  # 1 k-mer in 3, not in 5
-    "hifi": Preset("PacBio HiFi", AlignParameters(long=LONG)),
-    "ont": Preset("nanopore", AlignParameters(scoring=Scoring(2, 4, 4, 2, 10), long=NANOPORE)),
-    "asm": Preset("contigs of an assembly", AlignParameters(scoring=Scoring(1, 9, 16, 1, 5), long=LONG)),
-    "auto": Preset("short and long reads in one file", AlignParameters(long=LONG)),
+    "hifi": Preset("PacBio HiFi", AlignParameters(long=LONG), "hifi", "PACBIO"),
+    "ont": Preset("nanopore", AlignParameters(scoring=Scoring(2, 4, 4, 2, 10), long=NANOPORE), "ont", "ONT"),
+    "asm": Preset("contigs of an assembly", AlignParameters(scoring=Scoring(1, 9, 16, 1, 5), long=LONG), None, ""),
+    "auto": Preset("short and long reads in one file", AlignParameters(long=LONG), None),
 }
-SHORT_READ_PRESETS = {name: PRESETS[name] for name in ("standard", "short")}
+CALLED_PRESETS = {name: preset for name, preset in PRESETS.items() if preset.platform}
 
 
 MAX_DEPTH = 10_000_000  # of a sample: sums of base qualities and PL stay within 31 bits
 
 
+CALL_PLATFORMS = ("auto", "short", "hifi", "ont")
+
+
 @dataclass(frozen=True, slots=True)
 class CallParameters:
+    platform: str = "auto"  # kind of reads; auto: as the read groups say
     ploidy: int = 2
     min_base_quality: int = 10
     min_mapping_quality: int = 10
@@ -238,6 +245,8 @@ class CallParameters:
 
     def __post_init__(self) -> None:
         check_integers(self)
+        if self.platform not in CALL_PLATFORMS:
+            raise UsageError(f"--platform {self.platform}: not one of {', '.join(CALL_PLATFORMS)}")
         if not 1 <= self.ploidy <= MAX_PLOIDY:
             raise UsageError(f"--ploidy must be 1 to {MAX_PLOIDY}")
         if not 0 <= self.max_mnp_distance <= MAX_MNP_DISTANCE:
@@ -250,6 +259,36 @@ class CallParameters:
             raise UsageError("--min-alternate-fraction and --min-indel-fraction must be 0 to 1")
         if not (0 < self.snv_prior < 1 and 0 < self.indel_prior < 1):
             raise UsageError("--heterozygosity and --indel-heterozygosity must lie between 0 and 1")
+
+
+@dataclass(frozen=True, slots=True)
+class StructuralParameters:
+    """Structural variants from long reads (`readwarp.call.structural`). Sizes in bases."""
+
+    min_sv_length: int = 50  # of an event
+    max_sv_length: int = 100_000
+    min_sv_support: int = 2  # reads of a sample that show it or, but for one, are clipped at both its ends
+    long: int = 1000  # an event that reads may be too short for
+    min_span: int = 500  # aligned reference bases, below which an alignment says nothing
+    min_part: int = 10  # shorter gaps of a CIGAR are no part of an event
+    max_join: int = 100  # between gaps of one read that are one event
+    max_apart: int = 500  # between neighbouring reads' places of one event
+    max_excess: float = 0.25  # of the longer one over the shorter, ...
+    max_difference: int = 10  # ... or so many bases
+    flank: int = 50  # that a read covers on either side of a breakpoint to say that it is not there
+    error: float = 0.03  # share of reads that say the wrong thing: a variant needs a fifth of the reads
+
+    def __post_init__(self) -> None:
+        check_integers(self)
+        if not 20 <= self.min_sv_length <= self.max_sv_length <= MAX_SV_LENGTH:
+            raise UsageError(f"--min-sv-length and --max-sv-length must be 20 to {MAX_SV_LENGTH:,}, in this order")
+        if self.min_sv_support < 1:
+            raise UsageError("--min-sv-support must be at least 1")
+
+    @property
+    def least_length(self) -> int:
+        """Of an event in one read, whose errors may shorten it."""
+        return self.min_sv_length * 4 // 5
 
 
 MAX_ALTS = 100  # a byte numbers the alleles of a cohort's site

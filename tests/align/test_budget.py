@@ -22,8 +22,11 @@ from readwarp.align.budget import (
 )
 from readwarp.align.extend import cuda as extend
 from readwarp.align.job import open_memory
+from readwarp.align.long.chain import cuda as chain
+from readwarp.align.long.ends import scalar as ends
 from readwarp.config import Resources
 from readwarp.device.backend import Backend
+from readwarp.device.cuda_launch import WARP
 from readwarp.device.memory import PINNED, rounded
 from readwarp.errors import MemoryBudgetError
 from readwarp.index import Index
@@ -107,6 +110,15 @@ def test_a_workspace_has_room_for_what_its_steps_say(bases):
     assert engine <= pairs * ENGINE + MIN_ENGINE
     scored = engine + rounded(pairs * WINDOW) + extend.oriented_bytes(bases) + bases
     assert scored <= workspace_bytes(bases, False) <= workspace_bytes(bases, True)
+
+
+@pytest.mark.parametrize("bases", [1, MIN_ON_CARD, 1 << 18, 1 << 22, 1 << 24])
+def test_a_workspace_has_room_for_long_reads(bases):
+    """An anchor for every eight bases; then both strands and the longest end, which may take half of what is left."""
+    anchors = bases // 8 + 1
+    chained = chain.device_bytes(anchors, anchors)
+    extended = rounded(bases) + extend.oriented_bytes(bases) + 2 * rounded(ends.MAX_ROWS * 4 * WARP)
+    assert max(chained, extended) <= workspace_bytes(bases, False)
 
 
 def arrays(*values) -> int:

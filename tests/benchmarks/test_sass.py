@@ -40,6 +40,8 @@ INSTRUCTIONS = {  # kernel, capability: per cell (pair of cells when packed) at 
     ("pairwise trace x 8", 90): (21.0, 9.7),
     ("pairwise trace x 16", 90): (18.6, 8.7),
     ("pairwise trace x 32", 90): (17.5, 8.2),
+    ("long link_stretches", 90): (62.0, 42.0),  # a link
+    ("long fill_ends x 7", 90): (61.0, 45.5),
     ("pairhmm float32 x 20", 90): (6.3, 0.4),
     ("pairhmm float32 x 16", 90): (6.6, 0.5),
     ("pairhmm float32 x 12", 90): (7.1, 0.7),

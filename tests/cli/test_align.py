@@ -213,10 +213,10 @@ def test_presets_of_long_reads(sam, write, reference, capfd, tmp_path):
             ["r", "2048", "one", "1", "1500M3000H"],
         ]
         assert f"AS:i:{score}" in rows[0] and f"SA:Z:one,1,+,1500M3000S,{rows[1][4]},0;" in rows[0]
-    assert run_main(["run", reference, file, "-o", tmp_path / "other", "--preset", "hifi"]) == 2
-    assert "invalid choice: 'hifi'" in capfd.readouterr().err
-    with pytest.raises(UsageError, match="--preset hifi: variants are called from short reads only"):
-        readwarp.run(reference, file, output=tmp_path / "other", preset="hifi")
+    assert run_main(["run", reference, file, "-o", tmp_path / "other", "--preset", "asm"]) == 2
+    assert "invalid choice: 'asm'" in capfd.readouterr().err
+    with pytest.raises(UsageError, match="--preset asm: not for calling variants"):
+        readwarp.run(reference, file, output=tmp_path / "other", preset="asm")
 
 
 def test_odd_contigs_are_fine(sam, write):

@@ -30,7 +30,7 @@ def test_small_grids_are_not_warned_of():
     assert (done.stdout, done.returncode) == ("0 numba.cuda\n", 0), done.stderr
 
 
-PENALIZE = "u1[:],i8[:],i8[:],u1[:,:],u1[:],u1[:],u1[:]"
+PENALIZE = "u1[:],i8[:],i8[:],i8,(u1[:,:],u1[:]),(u1[:],u1[:])"
 
 
 class Batch(NamedTuple):

@@ -14,7 +14,7 @@ from readwarp.device.manifest import Entry
 from readwarp.device.prepare import missing
 from readwarp.device.workers import fill, in_order
 
-SMALL = ("readwarp.call.pairhmm.penalties:penalize", "u1[:],i8[:],i8[:],u1[:,:],u1[:],u1[:],u1[:]")
+SMALL = ("readwarp.call.pairhmm.penalties:penalize", "u1[:],i8[:],i8[:],i8,(u1[:,:],u1[:]),(u1[:],u1[:])")
 ANY = frozenset({"any"})
 ALL = manifest.entries()
 ENTRIES = [Entry(*SMALL, 2.0, ANY)]

@@ -1,9 +1,13 @@
 """Whole commands on a card give the bytes of `--device cpu`, for every memory limit and batch size."""
 
 import json
+import random
 
 import pysam
 import pytest
+
+from helpers.random_reads import changed
+from helpers.seeding import reverse_complement
 
 pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("commands")]  # no two processes compile the same at once
 
@@ -73,6 +77,40 @@ def test_align_with_other_scores(options, made_reads, aligned):
     expected, _ = aligned("cpu", made_reads.reference, made_reads.reads, *options)
     found, _ = aligned("cuda", made_reads.reference, made_reads.reads, *options)
     assert found == expected
+
+
+@pytest.fixture(scope="session")
+def made_long_reads(made_reads, tmp_path_factory):
+    """Long reads and short ones of the same genome: errors, a chimera, an inversion, one letter, one of 60 kb."""
+    rng, path = random.Random(12), tmp_path_factory.mktemp("long") / "reads.fq"
+    genome = "".join(made_reads.reference.read_text().splitlines()[1:])
+    sizes = [*(rng.randrange(500, 9000) for _ in range(60)), 60_000, *(150 for _ in range(20))]
+    starts = [rng.randrange(len(genome) - size) for size in sizes]
+    reads = [changed(rng, genome[at : at + size], 0.02) for at, size in zip(starts, sizes, strict=True)]
+    turned = reverse_complement(genome[7000:8500])
+    reads += [genome[5000:7000] + turned + genome[8500:9900], genome[:3000] + genome[90_000:92_000], "A" * 30_000]
+    oriented = (read if number % 2 else reverse_complement(read) for number, read in enumerate(reads))
+    path.write_text("".join(f"@r{n}\n{read}\n+\n{'I' * len(read)}\n" for n, read in enumerate(oriented)))
+    return path
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("hifi",),
+        ("ont", "--secondary", "3"),
+        ("asm", "--vram", "300M"),
+        ("ont", "--batch-bases", "20000"),
+        ("standard",),
+    ],
+    ids=" ".join,
+)
+def test_align_long_reads(options, made_reads, made_long_reads, aligned):
+    given = ("--preset", *options) if options else ()
+    expected, _ = aligned("cpu", made_reads.reference, [made_long_reads], *given)
+    found, metrics = aligned("cuda", made_reads.reference, [made_long_reads], *given)
+    assert found == expected and records(found) > 83
+    assert "reads_on_host" not in metrics["counts"]
 
 
 def test_bam_sorted_and_marked(made_reads, readwarp, tmp_path):

@@ -27,7 +27,7 @@ RUN = "run {ref} {few} -t 2 -f --no-report -o {folder}/run"
 TRIM = "--trim --correct-overlap --trim-quality 20 --trim-bases"
 MORE = {
     "pairwise": ("--device", "cpu"),
-    **dict.fromkeys(("align", "align.long", "call", "run"), ("--device", "cpu", "--memory", "2G")),
+    **dict.fromkeys(("align", "align.long", "call", "call.long", "run"), ("--device", "cpu", "--memory", "2G")),
 }
 COMMANDS = (
     "index {ref} -f",
@@ -57,6 +57,7 @@ COMMANDS = (
     "align {ref} {folder}/phred64.fq --phred64 -t 2 -f -o {folder}/x.sam",
     "align.long {ref} {folder}/long.fq --preset hifi -t 2 -f -o {folder}/x.sam",
     "align.long {ref} {folder}/long.fq --preset ont --secondary 2 -Y --eqx -t 2 -f -o {folder}/x.bam",
+    "align.long {ref} {folder}/long.fq --preset hifi --sort coordinate --write-index -t 2 -f -o {folder}/long.bam",
     f"{MERGE} {{folder}}/x.bam",
     f"{MERGE} {{folder}}/x.bam --sort name",
     f"{MERGE} {{folder}}/x.cram --reference {{ref}} --sort coordinate --mark-duplicates",
@@ -75,6 +76,8 @@ COMMANDS = (
     "call {ref} {folder}/sorted.bam -f -o {folder}/x.vcf --max-depth 20 -L {folder}/targets.bed --interval-padding 50",
     "call {ref} {folder}/sorted.bam {folder}/other.bam -t 2 -f -r {contig}:1-50000 -o {folder}/x.vcf",
     "call {ref} {folder}/sorted.cram -f -o {folder}/x.vcf -r {contig}:1-20000",
+    "call.long {ref} {folder}/long.bam --haplotag {folder}/tagged.bam -t 2 -f -o {folder}/x.vcf",
+    "call.long {ref} {folder}/long.bam --gvcf -t 2 -f -o {folder}/long.g.vcf.gz",
     "genotype {ref} {folder}/1.g.vcf.gz {folder}/other.g.vcf.gz -t 2 -f -o {folder}/x.vcf",
     "genotype {ref} {folder}/1.g.vcf.gz {folder}/other.g.vcf.gz -t 2 -f -o {folder}/x.bcf --max-mnp-distance 2",
     f"{RUN}",
@@ -172,10 +175,11 @@ def first_records(path: Path) -> list[list[str]]:
 
 
 def long_records(sequence: str) -> Iterator[list[str]]:
-    """Long reads of both strands with a gap, a foreign stretch and an inverted one, and short ones."""
+    """Long reads of two haplotypes and both strands, with a gap, a foreign stretch and an inverted one; short ones."""
     turn = str.maketrans("ACGTN", "TGCAN")
+    other = "".join(base.translate(turn) if at % 700 == 350 else base for at, base in enumerate(sequence))
     for number, start in enumerate(range(0, min(len(sequence), 20_000) - 6000, 400)):
-        read = sequence[start : start + 6000]
+        read = (other if number % 4 > 1 else sequence)[start : start + 6000]
         inverted = read[2000:3000].translate(turn)[::-1]
         read = "ACGTTGCA" * 20 + read[:1000] + read[1010:2000] + inverted + read[3000:4500] + "TTGACA" + read[4500:]
         read = read if number % 2 else read.translate(turn)[::-1]

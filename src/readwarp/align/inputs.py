@@ -5,9 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from readwarp.align.read_groups import Naming, read_group_lines
+from readwarp.config import PRESETS
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.alignments.header import PART, field, lines_of, merge_lines
 from readwarp.formats.common.files import check_inputs, check_twice, is_same
@@ -89,7 +90,9 @@ def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> 
             raise UsageError(f"{last}: is given as both files of a pair{known}")
     check_twice(map(Path, reads))
     headers = [read_header(paths[0]) if kinds[paths[0]] in ALIGNED else "" for paths in groups]
-    naming = Naming(as_tuple(options.get("read_group")), options.get("sample"), options.get("library"))
+    every: Any = options
+    instrument = PRESETS[every["preset"]].instrument if every.get("preset") in PRESETS else None
+    naming = Naming(as_tuple(options.get("read_group")), options.get("sample"), options.get("library"), instrument)
     for paths, header in zip(groups, headers, strict=True):
         check_read_groups(paths[0], lines_of(header, "RG"))
     own = [[naming.apply(line) for line in lines_of(header, "RG")] for header in headers]

@@ -103,10 +103,7 @@ def run_align(job: AlignJob, reporter: Reporter) -> Result:
 
 def choose_side(job: AlignJob) -> Backend:
     """CPU or GPU. Raises DeviceError; so do this before an index is built for hours."""
-    backend = choose_backend(job.resources, job.inputs.files, ALIGN)
-    if backend.name == "cuda" and job.kernels == "align.long":
-        logger.warning("reads of %d bases and more are aligned on the CPU", job.parameters.long.min_length)
-    return backend
+    return choose_backend(job.resources, job.inputs.files, ALIGN)
 
 
 def align_reads(job: AlignJob, index: Index, backend: Backend, reporter: Reporter) -> Result:

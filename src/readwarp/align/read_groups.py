@@ -26,6 +26,7 @@ class Naming(NamedTuple):
     lines: tuple[str, ...] = ()  # @RG lines of -R: one for all inputs or one for each; none: by the files' names
     sample: str | None = None  # SM of all read groups, also of those that inputs bring along
     library: str | None = None  # LB, likewise
+    instrument: str | None = None  # PL of read groups that are named after files; "": none; None: as reads are named
 
     def apply(self, line: str) -> str:
         """An @RG line with the sample and the library."""
@@ -97,7 +98,8 @@ def name_groups(naming: Naming, paths: Sequence[str], look: Callable[[str], Inst
                 raise InputError(path, f"its name, by which its reads are called, {problem}: give --read-group")
             instrument, sample = look(path), naming.sample or name.sample
             fields = [f"ID:{name.group}{number}", f"SM:{sample}", f"LB:{naming.library or sample}"]
-            fields.append(f"PL:{instrument.platform or PLATFORM}")
+            platform = (instrument.platform or PLATFORM) if naming.instrument is None else naming.instrument
+            fields += [f"PL:{platform}"] if platform else []
             lines[key] = "\t".join(["@RG", *fields, *([f"PU:{instrument.unit}"] if instrument.unit else [])])
         out.append(lines[key])
     return out

@@ -10,8 +10,9 @@ from readwarp.align import trim as trimming
 from readwarp.align.insert_models import InsertModels
 from readwarp.align.long import steps as long
 from readwarp.align.long.lengths import are_long
+from readwarp.align.long.steps import ON_DEVICE
 from readwarp.batches import Alignments, Candidates, Chains, Extensions, ReadBatch, Scores, Segment, Status
-from readwarp.config import AlignParameters
+from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device.backend import Backend
 from readwarp.index import Index
 from readwarp.index.reference import Reference
@@ -22,7 +23,6 @@ from readwarp.sequences import Read, read_of
 
 NO_QUALITY = 255
 SAMPLE_PAIRS = 256  # which the kernels are compiled with
-ON_DEVICE = "bases", "read_offsets"  # arrays of the reads that kernels of a card use
 SEED, CHAIN, EXTEND = (f"readwarp.align.{step}" for step in ("seed", "chain", "extend"))
 
 
@@ -77,16 +77,17 @@ def align_batch(
 def align_by_length(
     reads: ReadBatch, index: PlacedIndex, sizes: InsertModels, parameters: AlignParameters, metrics: Metrics
 ) -> tuple[records.Choices, Extensions]:
-    """Long reads on the host, the others as short ones."""
+    """Long reads by steps of their own, the others as short ones."""
+    side = long.Side(index.backend, index.packed)
     is_long = are_long(reads, parameters)
     if not is_long.any():
         return align_short(reads, index, sizes, parameters, metrics)
     if is_long.all():
-        return long.align(reads, index.host, parameters, metrics)
+        return long.align(reads, index.host, side, parameters, metrics)
     rows = np.flatnonzero(~is_long), np.flatnonzero(is_long)
     some = [take(reads, "reads", each) for each in rows]
     short = align_short(some[0], index, sizes, parameters, metrics)
-    both = short, long.align(some[1], index.host, parameters, metrics)
+    both = short, long.align(some[1], index.host, side, parameters, metrics)
     choices = concatenate([each[0] for each in both], "reads")
     extensions = concatenate([each[1] for each in both], "extensions")
     order = np.argsort(np.concatenate(rows))
@@ -169,11 +170,17 @@ def train(
 
 
 def warm_up(index: PlacedIndex, parameters: AlignParameters) -> None:
-    """Compile every kernel with pairs cut from the reference, half of them with a gap and a mate that needs rescue."""
+    """Compile every kernel with pairs cut from the reference, half of them with a gap and a mate that needs rescue.
+
+    Those of long reads where reads within MAX_READ_LENGTH are such.
+    """
     reads = sample_pairs(index.host)
     metrics = Metrics()
     sizes = train([reads], index, parameters, metrics).common
     align_batch(reads, index, InsertModels(replace(sizes, low=1, high=1000)), parameters, metrics)
+    if parameters.long.min_length <= MAX_READ_LENGTH:
+        side = long.Side(index.backend, index.packed)
+        long.align(sample_reads(index.host), index.host, side, parameters, metrics)
 
 
 def sample_pairs(index: Index) -> ReadBatch:
@@ -187,6 +194,17 @@ def sample_pairs(index: Index) -> ReadBatch:
     gapped = np.concatenate([forward[: length // 2], forward[length // 2 + 1 :], forward[:1]])
     letters = (LETTERS[bases].tobytes().decode() for bases in (forward, reverse, gapped, changed))
     return make_batch([("a", read, "?" * length) for read in letters] * (SAMPLE_PAIRS // 2), paired=True)
+
+
+def sample_reads(index: Index) -> ReadBatch:
+    """Reads of up to 300 bases with a stretch in the middle and one at the end that the reference does not have."""
+    window = sample_window(index.reference)
+    middle, size = window.size // 2, window.size // 20
+    changed = window.copy()
+    for first in (middle, window.size - size):
+        changed[first : first + size] = (changed[first : first + size] + 1) & 3
+    reads = (window, changed, np.delete(changed, slice(middle, middle + 3)))
+    return make_batch([("a", LETTERS[bases].tobytes().decode(), None) for bases in reads], paired=False)
 
 
 def make_batch(reads: Sequence[Read | tuple[str, str, str | None]], paired: bool) -> ReadBatch:

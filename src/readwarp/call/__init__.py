@@ -10,6 +10,7 @@
     alleles      -> Sites and Likelihoods of the regions
     genotypes    -> Calls
     confidence   -> Bands: how sure the reference is where nothing is called (gVCF)
+    structural   long reads -> insertions and deletions of 50 bases and more, in a file of their own
 
 `steps` runs them on one window of the reference, `job` turns files into a file by windows in threads, `Caller` gives
 variants one by one to Python. The package can be called: `readwarp.call(reference, alignments, output=..., **options)`

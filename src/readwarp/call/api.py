@@ -6,7 +6,7 @@ from typing import TypedDict, Unpack
 
 from readwarp.call.job import CallJob, run_call
 from readwarp.call.targets import Places, as_regions, spell_region
-from readwarp.config import CallParameters
+from readwarp.config import CallParameters, StructuralParameters
 from readwarp.formats.common.files import named_files
 from readwarp.formats.common.qualities import encoding_of
 from readwarp.formats.common.regions import Region
@@ -49,6 +49,7 @@ class PriorOptions(TypedDict, total=False):
 class ParameterOptions(FilterOptions, PriorOptions, total=False):
     """Fields of `CallParameters`, by the names of the command line."""
 
+    platform: str  # kind of reads: short, hifi, ont or auto
     ploidy: int  # copies of each contig
     ignore_soft_clips: bool
     min_base_quality: int
@@ -61,8 +62,19 @@ class ParameterOptions(FilterOptions, PriorOptions, total=False):
     max_mnp_distance: int  # bases; phased substitutions that are as near are one record
 
 
+class StructuralOptions(TypedDict, total=False):
+    """Structural variants of long reads; the limits are fields of `StructuralParameters`."""
+
+    sv: AnyPath | None  # also write them, to this file: .vcf, .vcf.gz or .bcf
+    sv_only: bool  # `output` is of them, and nothing else is called
+    min_sv_length: int  # bases
+    max_sv_length: int
+    min_sv_support: int  # a sample's reads that show one
+
+
 class CallingOptions(PlaceOptions, ParameterOptions, total=False):
     bam_output: AnyPath | None  # a BAM file of the reads in called regions, aligned to the called haplotypes
+    haplotag: AnyPath | None  # a BAM file of all records, with the haplotypes that long reads are of
     gvcf: bool  # also say how sure the reference is, in blocks (one sample)
     alleles: AnyPath | None  # VCF file whose alleles are always genotyped
     ploidy_bed: AnyPath | None  # intervals with a ploidy of their own, in the fourth column; of a sample: the fifth
@@ -73,11 +85,12 @@ PRIORS = {"heterozygosity": "snv_prior", "indel_heterozygosity": "indel_prior"}
 LIMITS = {name: name for name in FilterOptions.__annotations__}
 SAME: tuple[str, ...] = ("ploidy", "min_base_quality", "min_mapping_quality", "max_depth", "min_alternate_count")
 SAME += ("ignore_soft_clips", "min_alternate_fraction", "min_indel_fraction", "min_alternate_quality")
-SAME += ("max_mnp_distance",)
+SAME += ("max_mnp_distance", "platform")
+STRUCTURAL = {name: name for name in ("min_sv_length", "max_sv_length", "min_sv_support")}
 PARAMETERS = LIMITS | PRIORS | {name: name for name in SAME}
 
 
-class CallOptions(CallingOptions, ResourceOptions, total=False):
+class CallOptions(CallingOptions, StructuralOptions, ResourceOptions, total=False):
     """Long options of `readwarp call`, with its defaults."""
 
     list: AnyPath | None  # file with the names of more alignments, one per line
@@ -139,6 +152,10 @@ def make_job(
         ploidies=path_or_none(options.get("ploidy_bed")),
         primers=path_or_none(options.get("primers")),
         bam_output=path_or_none(options.get("bam_output")),
+        haplotag=path_or_none(options.get("haplotag")),
+        structural=StructuralParameters(**pick(options, STRUCTURAL)),
+        sv=path_or_none(options.get("sv")),
+        sv_only=options.get("sv_only", False),
         phred=encoding_of(options.get("phred33", False), options.get("phred64", False)),
         command=command,
         force=options.get("force", False),

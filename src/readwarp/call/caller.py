@@ -85,7 +85,7 @@ class Caller:
 
     def _found(self, calling: Calling, opened: ExitStack) -> Generator[Calls, None, None]:
         """Calls as they are made; then all is closed."""
-        with opened, closing(calling.run(calling.call)) as windows:
+        with opened, closing(calling.run(Calling.call)) as windows:
             for calls in (found.calls for window in windows for found in window):
                 count_calls(calls, self.metrics)
                 yield calls

@@ -1,11 +1,13 @@
 """The calling job: sorted alignments to a VCF file, by windows of the reference in threads, written in order."""
 
 import logging
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import pairwise, repeat
+from functools import partial
+from itertools import groupby, pairwise, repeat
 from math import ceil
+from operator import attrgetter
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,23 +17,30 @@ from readwarp.call.bam_output import RealignedBam
 from readwarp.call.forced import Forced, read_alleles
 from readwarp.call.inputs import Alignments, RegionTooDeepError, match_files, names_of, open_readers, warn_of_duplicates
 from readwarp.call.mates.primers import read_primers
-from readwarp.call.ploidy import read_ploidies
+from readwarp.call.phase.haplotag import HaplotaggedBam
+from readwarp.call.phase.join import phase_sites
+from readwarp.call.phase.links import join_links, no_links
+from readwarp.call.phase.types import Links
+from readwarp.call.platforms import find_platform
+from readwarp.call.ploidy import Ploidies, read_ploidies
 from readwarp.call.qualities import explain_qualities
 from readwarp.call.realigned import CalledSite, sites_of
 from readwarp.call.steps import BYTES_PER_BASE, Found, Steps
 from readwarp.call.strips import Place, join_contigs
+from readwarp.call.structural.job import STRUCTURAL_FIELDS, write_structural, write_structural_file
+from readwarp.call.structural.steps import StructuralSteps
 from readwarp.call.targets import bases_of, join_targets
 from readwarp.call.variant_job import FIELDS, GENOMIC_FIELDS, VariantJob, count_calls
 from readwarp.call.warm import warm_up
-from readwarp.config import CallParameters, Resources
+from readwarp.config import CallParameters, Resources, StructuralParameters
 from readwarp.device.backend import Backend
 from readwarp.device.machine import free_memory
 from readwarp.errors import MemoryBudgetError, UsageError
 from readwarp.formats.alignments.regions import Form, ReadFilter
-from readwarp.formats.common.files import check_output, check_twice
+from readwarp.formats.common.files import check_output, check_twice, is_same
 from readwarp.formats.common.regions import Target
 from readwarp.formats.variants.gvcf import BlockJoiner, Piece, piece_of
-from readwarp.formats.variants.vcf import VariantWriter, format_calls, lines_of
+from readwarp.formats.variants.vcf import VariantWriter, format_calls, kind_of, lines_of
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.stream.cards import Cards, open_cards
@@ -75,6 +84,10 @@ class CallJob(VariantJob):
     ploidies: Path | None = None  # BED file of parts with a ploidy of their own, of all samples or of one
     primers: Path | None = None  # BED file of the primers of an amplicon panel
     bam_output: Path | None = None  # reads realigned to the called haplotypes
+    haplotag: Path | None = None  # all records, with the haplotypes that long reads are of
+    structural: StructuralParameters = field(default_factory=StructuralParameters)
+    sv: Path | None = None  # structural variants of long reads: .vcf, .vcf.gz or .bcf
+    sv_only: bool = False  # `output` is of structural variants, and nothing else is called
     phred: int | None = None  # 33 or 64, of the base qualities; None: 33, unless they look like 64
     command: str = "readwarp call"
 
@@ -87,34 +100,57 @@ class CallJob(VariantJob):
             raise UsageError(
                 "--gvcf and --alleles do not go together: a block of reference says nothing of given alleles"
             )
-        if self.bam_output and self.bam_output.suffix != ".bam":
-            raise UsageError(f"--bam-output {self.bam_output}: only BAM is written, so the name must end in .bam")
+        for option, path in (("--bam-output", self.bam_output), ("--haplotag", self.haplotag)):
+            if path and path.suffix != ".bam":
+                raise UsageError(f"{option} {path}: only BAM is written, so the name must end in .bam")
+        if self.sv_only and (self.sv or self.gvcf or self.alleles or self.bam_output or self.haplotag):
+            raise UsageError(
+                "--sv-only goes with none of --sv, --gvcf, --alleles, --bam-output and --haplotag: -o is what it writes"
+            )
 
     @property
     def outputs(self) -> tuple[Path | None, ...]:
-        return (self.output, self.bam_output) if self.bam_output else (self.output,)
+        return (self.output, *(path for path in (self.bam_output, self.haplotag, self.sv) if path))
 
 
 def run_call(job: CallJob, reporter: Reporter) -> Result:
     """Run the job. Raises ReadwarpError."""
     extra = [path for path in (job.alleles, job.ploidies, job.primers) if path]
     check_twice(job.alignments)
-    check_output(job.bam_output, job.force, job.alignments)
     inputs = [job.reference, *job.alignments, *job.places.files, *extra]
+    for path in (job.bam_output, job.haplotag):
+        check_output(path, job.force, job.alignments)
+    check_structural(job, inputs)
     result = job.run(inputs, lambda reference: call_variants(job, reference, reporter), reporter)
     if lost := reporter.metrics.counts.get("reads_without_sample", 0):
         logger.warning("%s without a read group of a sample in the header: left out", counted(lost, "read"))
     return result
 
 
+def check_structural(job: CallJob, inputs: Sequence[Path]) -> None:
+    """Whether --sv can be written. Raises UsageError."""
+    if job.sv is None:
+        return
+    if str(job.sv) == "-" and (job.output is None or str(job.output) == "-"):
+        raise UsageError("--sv and --output are both stdout: name a file for one of them (or is it --sv-only?)")
+    if str(job.sv) != "-" and any(other and is_same(job.sv, other) for other in (job.output, job.bam_output)):
+        raise UsageError(f"{job.sv}: is another output too")
+    check_output(job.sv, job.force, inputs)
+    kind_of(str(job.sv))
+
+
 def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Result:
     """`run_call` once the output is checked and locked."""
-    metrics = reporter.metrics
+    if job.sv_only:
+        return call_structural_only(job, reference, reporter)
+    metrics, structural = reporter.metrics, None
     with (
         metrics.time("call"),
         reporter.progress("calling", "bases") as meter,
         open_calling(job, reference, metrics) as calling,
     ):
+        if calling.steps.platform.is_long:
+            reporter.prepare("call.long", job.resources.threads)
         with job.open_output(reference, calling.samples, GENOMIC_FIELDS if job.gvcf else FIELDS) as writer:
             shown = None
             if job.bam_output:
@@ -123,6 +159,14 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
             if shown:
                 with metrics.time("bam_output"):
                     writer.beside.append(shown.write())
+            if calling.tagged:
+                with metrics.time("haplotag"):
+                    writer.beside.append(calling.tagged.write())
+            if job.sv:
+                own = calling.steps
+                steps = structural_steps(job, own.reference, own.alignments, own.ploidies, metrics)
+                structural = write_structural_file(job, job.sv, steps, calling.targets, reporter)
+                writer.beside.append(structural.file)
         metrics.append("gpu", [{"command": "call", **facts} for facts in calling.cards.facts()])
     for name, (noun, text) in WARNINGS.items():
         if number := metrics.counts.get(name):
@@ -130,7 +174,29 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
     if promise := explain_qualities(metrics.counts):
         logger.warning("%s", promise)
     files = {"variants": job.output, "variants_index": writer.index, "realigned": job.bam_output}
+    files["haplotagged"] = job.haplotag
+    if structural:
+        files |= {"structural": job.sv, "structural_index": structural.index_path}
     return Result.of(metrics, files)
+
+
+def call_structural_only(job: CallJob, reference: Reference, reporter: Reporter) -> Result:
+    """`call_variants` for --sv-only."""
+    metrics = reporter.metrics
+    targets = job.find_targets(reference)
+    with metrics.time("call"), open_alignments(job, reference, metrics) as (alignments, ploidies):
+        steps = structural_steps(job, reference, alignments, ploidies, metrics)
+        with job.open_output(reference, alignments.samples, STRUCTURAL_FIELDS) as writer:
+            write_structural(steps, targets, writer, reporter, job.resources.threads)
+    for name in ("variants", "variants_pass"):
+        metrics.count(name, metrics.counts[f"structural_{name}"])
+    return Result.of(metrics, {"variants": job.output, "variants_index": writer.index})
+
+
+def structural_steps(
+    job: CallJob, reference: Reference, alignments: Alignments, ploidies: Ploidies, metrics: Metrics
+) -> StructuralSteps:
+    return StructuralSteps(reference, alignments, job.parameters, job.structural, ploidies, metrics)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,34 +209,54 @@ class Calling:
     samples: tuple[str, ...]
     targets: list[Target]  # to call
     max_bases: int  # of reads in memory; deeper windows are cut
+    tagged: HaplotaggedBam | None = None  # collects what is phased
 
     def call(self, window: Place) -> list[Found]:
         """What is in the window, in parts where it is too deep to be taken at once."""
-        return self.cards.work(window, self._try, self.steps.metrics.count)
+        return self._work(window, Steps.call)
 
-    def _try(self, window: Place, backend: Backend) -> Found:
+    def link(self, window: Place) -> Links:
+        """What is in the window for the phase of its contig."""
+        return join_links(self._work(window, Steps.link))
+
+    def _work(self, window: Place, step: Callable[[Steps, Place, int | None], T]) -> list[T]:
+        return self.cards.work(window, partial(self._try, step), self.steps.metrics.count)
+
+    def _try(self, step: Callable[[Steps, Place, int | None], T], window: Place, backend: Backend) -> T:
         """A window that does not fit counts nothing."""
         own = replace(self.steps, backend=backend, metrics=Metrics())
         try:
-            found = own.call(window, self.max_bases)
+            found = step(own, window, self.max_bases)
         except RegionTooDeepError:
             if halve(window):
                 raise
             own = replace(own, metrics=Metrics())
             own.metrics.count("windows_beyond_memory", 1)
-            found = own.call(window, None)
+            found = step(own, window, None)
         self.steps.metrics.include(own.metrics)
         return found
 
-    def run(self, work: Callable[[Place], T]) -> Generator[T, None, None]:
-        """work(window) of all windows, in order, in parallel threads."""
+    def run(self, work: "Callable[[Calling, Place], T]") -> Generator[T, None, None]:
+        """work(self, window) of all windows, in order, in parallel threads; of long reads, once a contig is phased."""
         resources = self.job.resources
         size = max(LEAST_WINDOW, min(WINDOW, self.max_bases // (USUAL_DEPTH * len(self.samples))))
         size = min(size, resources.batch_bases // DEPTH_OF_A_BATCH + 1) if resources.batch_bases else size
-        workers = workers_of(resources.threads, len(self.cards.backend.devices))
-        lengths = np.diff(self.steps.reference.contig_offsets).tolist()
-        windows = join_contigs(join_targets(self.targets, size), lengths, self.steps.primers, size)
-        return map_ordered(windows, work, workers, 2 * workers + 2)
+        stretches = join_targets(self.targets, size)
+        if self.steps.platform.is_long:
+            for contig, own in groupby(stretches, attrgetter("contig")):
+                windows = list(own)
+                with self.steps.metrics.time("phase"):
+                    phasing = phase_sites(join_links([no_links(), *self._map(windows, Calling.link)]))
+                if self.tagged:
+                    self.tagged.add(contig, phasing)
+                yield from replace(self, steps=replace(self.steps, phasing=phasing))._map(windows, work)
+        else:
+            lengths = np.diff(self.steps.reference.contig_offsets).tolist()
+            yield from self._map(join_contigs(stretches, lengths, self.steps.primers, size), work)
+
+    def _map(self, windows: Iterable[Place], work: "Callable[[Calling, Place], T]") -> Generator[T, None, None]:
+        workers = workers_of(self.job.resources.threads, len(self.cards.backend.devices))
+        return map_ordered(windows, partial(work, self), workers, 2 * workers + 2)
 
 
 def halve(window: Place) -> tuple[Place, Place] | None:
@@ -183,19 +269,27 @@ WINDOWS: Divisible[Place] = Divisible(
 
 
 @contextmanager
+def open_alignments(job: CallJob, reference: Reference, metrics: Metrics) -> Iterator[tuple[Alignments, Ploidies]]:
+    """The files and the samples to call, and the ploidies of these. Raises InputError."""
+    form = Form(job.phred, scan=not job.places.is_partial)
+    with open_readers(job.alignments, job.reference, job.resources.threads, form) as readers:
+        keep = ReadFilter(job.parameters.min_mapping_quality)
+        alignments = match_files(readers, reference, job.samples, keep, whole=not job.places.is_partial)
+        warn_of_duplicates(readers)
+        metrics.append("alignment_files", alignments.facts())
+        named = alignments.samples, names_of(readers)
+        yield alignments, read_ploidies(job.ploidies, reference, job.parameters.ploidy, *named)
+
+
+@contextmanager
 def open_calling(job: CallJob, reference: Reference, metrics: Metrics) -> Iterator[Calling]:
     """Raises InputError, UsageError, DeviceError, MemoryBudgetError."""
     resources, parameters = job.resources, job.parameters
     targets = job.find_targets(reference)
-    form = Form(job.phred, scan=not job.places.is_partial)
-    with open_readers(job.alignments, job.reference, resources.threads, form) as readers:
-        keep = ReadFilter(parameters.min_mapping_quality)
-        alignments = match_files(readers, reference, job.samples, keep, whole=not job.places.is_partial)
+    with open_alignments(job, reference, metrics) as (alignments, ploidies):
         names = alignments.samples
-        warn_of_duplicates(readers)
         if job.gvcf and len(names) > 1:
             raise UsageError(f"--gvcf takes one sample; choose it with --sample: {', '.join(names)}")
-        metrics.append("alignment_files", alignments.facts())
         share = bases_of(targets) / int(reference.contig_offsets[-1])
         backend = choose_backend(resources, job.alignments, CALL, share)
         steps = Steps(
@@ -204,16 +298,26 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics) -> Iterat
             parameters=parameters,
             backend=backend,
             metrics=metrics,
-            ploidies=read_ploidies(job.ploidies, reference, parameters.ploidy, names, names_of(readers)),
+            ploidies=ploidies,
             forced=read_forced(job.alleles, reference, metrics) if job.alleles else None,
             primers=read_primers(job.primers, reference),
             with_bands=job.gvcf,
+            platform=find_platform(parameters.platform, [source.reader for source in alignments.sources]),
         )
         max_bases = plan_bases(resources, alignments, workers_of(resources.threads, len(backend.devices)))
         with closing(open_memory(resources, backend, metrics)) as cards:
             if cards.planned:
                 cards.warm_up(lambda placed: warm_up(placed, parameters))
-            yield Calling(job, steps, cards, names, targets, max_bases)
+            yield Calling(job, steps, cards, names, targets, max_bases, open_haplotag(job, steps))
+
+
+def open_haplotag(job: CallJob, steps: Steps) -> HaplotaggedBam | None:
+    """Raises UsageError for inputs that cannot be tagged."""
+    if job.haplotag is None:
+        return None
+    if not steps.platform.is_long:
+        raise UsageError("--haplotag is for long reads: give --platform hifi or ont, if these are")
+    return HaplotaggedBam(job.haplotag, steps.alignments, job.reference, job.resources.threads, job.command)
 
 
 def plan_bases(resources: Resources, alignments: Alignments, workers: int) -> int:
@@ -242,7 +346,7 @@ def write_windows(calling: Calling, writer: VariantWriter, meter: Meter, shown: 
     contigs, metrics = calling.steps.reference.names, calling.steps.metrics
     joiner, whole = BlockJoiner(contigs), bases_of(calling.targets)
 
-    def work(window: Place) -> tuple[list[bytes | Piece], list[CalledSite], int]:
+    def work(calling: Calling, window: Place) -> tuple[list[bytes | Piece], list[CalledSite], int]:
         parts: list[bytes | Piece] = []
         sites = list[CalledSite]()
         for found in calling.call(window):

@@ -10,6 +10,7 @@ neither on where windows end nor on threads.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,13 +41,17 @@ from readwarp.call.genotypes.genotype import genotype_sites
 from readwarp.call.genotypes.mnps import join_substitutions
 from readwarp.call.genotypes.places import join_places
 from readwarp.call.genotypes.rarest import drop_rarest
-from readwarp.call.genotypes.surroundings import Depths, Expected, first_place, note_depth
+from readwarp.call.genotypes.surroundings import Depths, Expected, PairSides, first_place, note_depth
 from readwarp.call.haplotypes.build import build_haplotypes
 from readwarp.call.inputs import Alignments
 from readwarp.call.limits import ALLELES, Limited, limit_of, mark_limits
 from readwarp.call.mates.join import Removed, join_mates
 from readwarp.call.mates.primers import NO_PRIMERS, Primers
+from readwarp.call.phase.links import link_sites, no_links
+from readwarp.call.phase.sides import Groups, find_sides, take_sides
+from readwarp.call.phase.types import Links, Phasing, Sides
 from readwarp.call.pileup import MAX_INDEL
+from readwarp.call.platforms import Platform
 from readwarp.call.ploidy import Ploidies, silence_absent
 from readwarp.call.qualities import check_qualities, count_missing
 from readwarp.call.regions.clips import add_clipped, find_clip_places
@@ -77,6 +82,14 @@ class Found:
     bands: list[Bands] | None  # positions without a call, of each contig, for a gVCF
 
 
+class Around(NamedTuple):
+    """What lies around the sites of a window."""
+
+    window: Window
+    depths: Depths
+    sides: Sides | None  # None: haplotypes are not known
+
+
 @dataclass(frozen=True, slots=True)
 class Steps:
     """What all windows share."""
@@ -90,6 +103,8 @@ class Steps:
     forced: Forced | None
     primers: dict[int, Primers]  # of each reference contig that has any
     with_bands: bool
+    platform: Platform
+    phasing: Phasing | None = None  # of the contig
     strip: Strip | None = None  # whose axis is contig 0; None: contigs are the reference's
 
     @property
@@ -100,16 +115,24 @@ class Steps:
         """Raises RegionTooDeepError if the window's reads have more than `max_bases`."""
         if not isinstance(window, Strip):
             return self._call(window, max_bases)
-        own = replace(
-            self,
-            alignments=self.alignments.along(window),
-            ploidies=self.ploidies.along(window),
-            forced=self.forced.along(window) if self.forced else None,
-            strip=window,
-        )
-        found = own._call(window.as_stretch(), max_bases)
+        found = self._along(window)._call(window.as_stretch(), max_bases)
         bands = found.bands and split_bands(found.bands[0], window)
         return Found(move_back(found.calls, window), bands)
+
+    def link(self, window: Place, max_bases: int | None) -> Links:
+        """What the window has for the phase of its contig, or strip. Raises RegionTooDeepError likewise."""
+        if not isinstance(window, Strip):
+            return self._link(window, max_bases)
+        return self._along(window)._link(window.as_stretch(), max_bases)
+
+    def _along(self, strip: Strip) -> "Steps":
+        return replace(
+            self,
+            alignments=self.alignments.along(strip),
+            ploidies=self.ploidies.along(strip),
+            forced=self.forced.along(strip) if self.forced else None,
+            strip=strip,
+        )
 
     def _bases(self, contig: int) -> Bases:
         return StripBases(self.reference, self.strip) if self.strip else Bases(self.reference, contig)
@@ -154,6 +177,26 @@ class Steps:
             return Found(mark_limits(kept, limited), None)
         return Found(mark_limits(join_places(kept), limited), [self._bands(reads, pileup, here, calls, ~is_inside)])
 
+    def _link(self, window: Stretch, max_bases: int | None) -> Links:
+        contig, start, stop, _ = window
+        low, high = max(0, start - MARGIN), min(self._bases(contig).length, stop + MARGIN)
+        reads = self.alignments.read((contig, low, high), DepthLimit(self.parameters.max_depth), max_bases)
+        if len(reads) == 0:
+            return no_links()
+        around = self._around(contig, low, high, reads)
+        primers = self.primers.get(contig, NO_PRIMERS)
+        reads, _ = join_mates(reads, around, primers, self.parameters.ignore_soft_clips)
+        pileup = self.backend.step("readwarp.call.pileup").count_window(reads, around, self.parameters)
+        copies, noted = self.ploidies.at(contig, np.arange(low, high)), list[np.ndarray]()
+        sites = find_sites(pileup, around, self.parameters, None, self._pileups(reads, pileup, around, noted), copies)
+        is_simple = ~sites.is_indel & (np.diff(sites.allele_offsets) == 2)
+        sites = take(sites, "sites", is_simple & (sites.begin >= start) & (sites.begin < stop))
+        evidence = weigh_substitutions(reads, sites, self.parameters)
+        copies = self.ploidies.at(sites.contig, sites.position)
+        expected = Expected(copies, Depths(first_place(low), np.stack(noted)))
+        calls = genotype_sites(sites, silence_absent(evidence, copies), around, expected, self.parameters)
+        return link_sites(reads, sites, calls, evidence)
+
     def _genotype(
         self, reads: AlignedReads, pileup: Pileup, around: Window, window: Stretch, limited: list[Limited]
     ) -> Calls:
@@ -169,17 +212,20 @@ class Steps:
             sites = add_clipped(reads, places, sites, around)
             regions, in_region = find_regions(reads, places, sites, around)
             regions = take(regions, "regions", _may_reach(regions, window))
+        sides = find_sides(reads, self.phasing, around, p) if self.phasing else None
         single = take(sites, "sites", (sites.position >= low) & (sites.position < high) & ~in_region)
-        depths, parts = Depths(first_place(around.start), np.stack(noted)), list[Calls]()
+        known, parts = Around(around, Depths(first_place(around.start), np.stack(noted)), sides), list[Calls]()
         if len(single):
             evidence = weigh_substitutions(reads, single, p)
             with self.metrics.time("genotypes"):
-                parts.append(self._genotype_sites(single, evidence, around, depths, limited))
+                parts.append(self._genotype_sites(single, evidence, known, (single.begin, single.stop), limited))
         if len(regions):
-            regional, likelihoods, phase, own_limits = self._weigh(reads, regions, sites, around, window)
+            regional, likelihoods, phase, own_limits = self._weigh(reads, regions, sites, around, (window, sides))
             limited += own_limits
             with self.metrics.time("genotypes"):
-                parts.append(self._genotype_sites(regional, likelihoods, around, depths, limited, phase))
+                at = np.searchsorted(regions.place, phase.region)
+                spans = regions.start[at], regions.stop[at]
+                parts.append(self._genotype_sites(regional, likelihoods, known, spans, limited, phase))
         calls = mark_overlaps(join_calls(parts, low, high, self.samples))
         return join_substitutions(calls, p.max_mnp_distance, self._bases(around.contig).letters)
 
@@ -201,24 +247,30 @@ class Steps:
         self,
         sites: Sites,
         likelihoods: Likelihoods,
-        around: Window,
-        depths: Depths,
+        around: Around,
+        spans: tuple[np.ndarray, np.ndarray],
         limited: list[Limited],
         phase: Phase | None = None,
     ) -> Calls:
+        """spans: [start, stop) of what the reads were compared with at each site."""
         copies = self.ploidies.at(sites.contig, sites.position)
         likelihoods = silence_absent(likelihoods, copies)
         sites, likelihoods, phase, left_out = drop_rarest(sites, likelihoods, phase, copies, int(self.with_bands))
         limited.append(limit_of(left_out))
         if self.with_bands:
             sites, likelihoods = add_non_ref(sites, likelihoods)
-        return genotype_sites(sites, likelihoods, around, Expected(copies, depths), self.parameters, phase)
+        sides = None
+        if around.sides:
+            groups = Groups(likelihoods.pair_offsets, likelihoods.read, likelihoods.sample, *spans)
+            sides = PairSides(*take_sides(around.sides, groups, self.samples))
+        expected = Expected(copies, around.depths, sides)
+        return genotype_sites(sites, likelihoods, around.window, expected, self.parameters, phase)
 
     def _weigh(
-        self, reads: AlignedReads, regions: Regions, sites: Sites, around: Window, window: Stretch
+        self, reads: AlignedReads, regions: Regions, sites: Sites, around: Window, within: tuple[Stretch, Sides | None]
     ) -> tuple[Sites, Likelihoods, Phase, list[Limited]]:
         """Sites in the regions, by whole haplotypes; what was left out. Bases of low quality say nothing."""
-        metrics, qualities = self.metrics, reads.qualities
+        metrics, qualities, (window, sides) = self.metrics, reads.qualities, within
         usable = replace(reads, qualities=qualities * (qualities >= self.parameters.min_base_quality))
         regions, (sites, not_tried) = split_samples(regions, reads), limit_alleles(sites, around)
         copies = self.ploidies.max_within(regions.contig, regions.start, regions.stop)
@@ -228,18 +280,24 @@ class Steps:
         with metrics.time("haplotypes"):
             haplotypes = build_haplotypes(regions, usable, sites, around, ploidy)
         with metrics.time("pairhmm"):
-            weighed = compare(regions, haplotypes, usable, sites, self.backend)
+            weighed = compare(regions, haplotypes, usable, sites, self.platform.gaps, self.backend)
         self._count_regions(weighed, window)
         self._count_pairs(weighed, window)
 
         def compare_more(haplotypes: Haplotypes) -> Weighed:
             with metrics.time("pairhmm"):
-                more = compare(regions, haplotypes, usable, sites, self.backend)
+                more = compare(regions, haplotypes, usable, sites, self.platform.gaps, self.backend)
             self._count_pairs(more, window)
             return more
 
         with metrics.time("alleles"):
-            found = weigh_haplotypes(weighed, compare_more, reads, around, copies, forced_variants(sites))
+            odds = np.empty(0)
+            if sides:
+                own = Groups(
+                    regions.read_offsets, regions.read, reads.sample[regions.read], regions.start, regions.stop
+                )
+                odds, _ = take_sides(sides, own, self.samples)
+            found = weigh_haplotypes(weighed, compare_more, reads, around, (copies, odds), forced_variants(sites))
         *_, left_out = found
         if not_tried:
             left_out += set(not_tried).difference(*variants_of(haplotypes))

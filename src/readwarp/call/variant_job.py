@@ -25,6 +25,7 @@ from readwarp.formats.variants.vcf import (
     GENOTYPE_FIELDS,
     Declared,
     Header,
+    Named,
     VariantWriter,
     check_contigs,
     kind_of,
@@ -45,6 +46,7 @@ class Fields(NamedTuple):
     information: Sequence[Declared]
     genotypes: Sequence[Declared]
     extra: Sequence[str] = ()  # other lines
+    filters: Sequence[Named] = FILTERS
 
 
 FIELDS = Fields((*COUNT_FIELDS, *ANNOTATIONS, *BY_ALLELE, limits.FIELD), GENOTYPE_FIELDS)
@@ -99,24 +101,27 @@ class VariantJob:
         """The lines before the variants."""
         contigs = list(zip(reference.names, np.diff(reference.contig_offsets).tolist(), reference.md5, strict=True))
         named = contigs, samples, self.command, str(self.reference)
-        return Header(*named, fields.information, FILTERS, fields.genotypes, fields.extra).text()
+        return Header(*named, fields.information, fields.filters, fields.genotypes, fields.extra).text()
 
     @contextmanager
     def open_output(
         self, reference: Reference, samples: Sequence[str], fields: Fields = FIELDS
     ) -> Iterator[VariantWriter]:
         """The writer, once it has the header; if the block fails, no file is left."""
-        output, longest = (
-            None if self.output is None else str(self.output),
-            int(np.diff(reference.contig_offsets).max()),
-        )
-        writer = VariantWriter(output, self.header(reference, samples, fields), longest, self.resources.threads)
+        writer = self.make_writer(self.output, reference, samples, fields)
         try:
             yield writer
         except BaseException:
             writer.abort()
             raise
         writer.close()
+
+    def make_writer(
+        self, path: Path | None, reference: Reference, samples: Sequence[str], fields: Fields
+    ) -> VariantWriter:
+        """It has the header."""
+        output, longest = None if path is None else str(path), int(np.diff(reference.contig_offsets).max())
+        return VariantWriter(output, self.header(reference, samples, fields), longest, self.resources.threads)
 
 
 def count_calls(calls: Calls, metrics: Metrics) -> None:

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from readwarp.config import SHORT_READ_PRESETS
+from readwarp.config import CALLED_PRESETS
 
 ENDINGS = (".g.vcf.gz", ".vcf.gz", ".g.vcf", ".vcf", ".bcf", ".bam", ".cram", ".sam")
 logger = logging.getLogger("readwarp")
@@ -49,8 +49,8 @@ def _after_alignment(options: argparse.Namespace, path: Path, reference: object)
         options.sort is None and (options.mark_duplicates or options.write_index)
     )
     stem = _stem(path)
-    if getattr(options, "preset", None) not in (None, *SHORT_READ_PRESETS):
-        return ""  # variants are called from short reads
+    if getattr(options, "preset", None) not in (None, *CALLED_PRESETS):
+        return ""
     if is_sorted and path.suffix in (".bam", ".cram"):
         return _spell("readwarp", "call", reference, path, "-o", Path(f"{stem}.vcf.gz"))
     if not is_sorted and path.suffix == ".bam" and options.sort != "name":

@@ -6,7 +6,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar
 
-from readwarp.config import POLY_G, CallParameters, Preset, Scoring, TrimParameters
+from readwarp.config import CALL_PLATFORMS, POLY_G, CallParameters, Preset, Scoring, TrimParameters
 from readwarp.wording import counted
 
 Number = TypeVar("Number", int, float)
@@ -227,11 +227,15 @@ def add_calling(parser: argparse.ArgumentParser) -> None:
     """-r -L --ploidy --gvcf --alleles, qualities, and limits of filters."""
     group = parser.add_argument_group("calling")
     add_places(group, "call")
+    text = "kind of reads: short, hifi or ont, whose errors differ; auto: by PL of the read groups [auto]"
+    group.add_argument("--platform", choices=CALL_PLATFORMS, default="auto", help=text)
     text = "also write how confident the reference is, in blocks (one sample)"
     group.add_argument("--gvcf", action="store_true", help=text)
     group.add_argument("--alleles", type=Path, metavar="VCF", help="always genotype the alleles in this file")
     text = "write the reads of called regions, aligned to the called haplotypes, to a BAM file (with .bai)"
     group.add_argument("--bam-output", type=Path, metavar="BAM", help=text)
+    text = "write all records with the haplotypes that long reads are of (HP, PS) to a BAM file (with .bai)"
+    group.add_argument("--haplotag", type=Path, metavar="BAM", help=text)
     add_fields(group, CALLING)
     text = "ignore bases in primers of amplicons, on reads made with them; contig, start, end, name, pool, strand"
     group.add_argument("--primers", type=Path, metavar="BED", help=text)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from readwarp.cli import options as shared
 from readwarp.cli.align import add_alignment
-from readwarp.config import SHORT_READ_PRESETS
+from readwarp.config import CALLED_PRESETS
 
 EPILOG = """\
 example:
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--no-report", action="store_true", help="no report.html, and none of the texts it is made from"
     )
     shared.add_resume(parser)
-    add_alignment(parser, SHORT_READ_PRESETS)
+    add_alignment(parser, CALLED_PRESETS)
     shared.add_scoring(parser, short=False)
     shared.add_trimming(parser)
     shared.add_calling(parser)

@@ -11,7 +11,7 @@ from readwarp.align.inputs import ReadOptions
 from readwarp.align.trim.options import TrimOptions
 from readwarp.call.api import CallingOptions, spell_regions
 from readwarp.call.api import make_job as make_call_job
-from readwarp.config import SHORT_READ_PRESETS
+from readwarp.config import CALLED_PRESETS, PRESETS
 from readwarp.errors import UsageError
 from readwarp.formats.common.qualities import PHRED33
 from readwarp.keywords import AnyPath, check_keywords, command_line
@@ -77,13 +77,16 @@ def make_job(
         raise UsageError(
             f"{folder}: -o names the folder of the results, whose files are named after the sample: {plain}"
         )
+    if (preset := options.get("preset") or "standard") in PRESETS.keys() - CALLED_PRESETS.keys():
+        raise UsageError(f"--preset {preset}: not for calling variants: align these with `readwarp align`")
+    platform = PRESETS[preset].platform if preset in PRESETS else "short"
+    is_long = platform != "short"  # long reads begin alike by chance, or are copies of nothing
     is_amplicon = options.get("no_mark_duplicates", False) or options.get("primers") is not None
-    sorting = {"sort": "coordinate", "mark_duplicates": not is_amplicon, "write_index": True}
+    sorting = {"sort": "coordinate", "mark_duplicates": not (is_amplicon or is_long), "write_index": True}
     given: Any = options  # each job takes its own
     alignment = make_align_job(reference, reads, None, given | sorting, command)
-    if (preset := options.get("preset") or "standard") not in SHORT_READ_PRESETS:
-        text = "variants are called from short reads only: align these with `readwarp align`"
-        raise UsageError(f"--preset {preset}: {text}")
+    if is_long and options.get("platform", "auto") == "auto":
+        given = given | {"platform": platform}
     stem = Path(folder) / sample_of(alignment.inputs)
     bam = Path(f"{stem}.bam")
     vcf = Path(f"{stem}.g.vcf.gz" if options.get("gvcf") else f"{stem}.vcf.gz")

@@ -9,12 +9,14 @@ import pytest
 from helpers.seeding import random_letters, read_batch, reverse_complement, write_fasta
 from readwarp import Index
 from readwarp.align.extend.cpu import orient
-from readwarp.align.long.chains import chain_hits
+from readwarp.align.long.chain.cpu import chain_hits
 from readwarp.align.long.extension import extend
+from readwarp.align.long.pieces import Sequences
 from readwarp.align.long.seeds import find_seeds
 from readwarp.align.places import Genome
 from readwarp.batches import Extensions
 from readwarp.config import LongChainParameters, LongExtendParameters, LongSeedParameters, Scoring, SeedParameters
+from readwarp.device.backend import Backend
 from readwarp.pairwise import cpu as pairwise
 from readwarp.pairwise.pairs import Costs, Pairs, Scheme
 from readwarp.pairwise.scalar import LOCAL
@@ -51,8 +53,10 @@ def aligned(reads: list[str], index: Index) -> tuple[Extensions, list[int]]:
     assert np.all(np.diff(chains.chain_offsets) > 0)
     best = take(chains, "chains", chains.chain_offsets[:-1])
     oriented = orient(batch, batch)
-    genome = Genome(reference.packed, reference.contig_offsets), index.parameters.k
-    extensions = extend(oriented, best, np.arange(len(reads)), genome, SCORING, LongExtendParameters()).extensions
+    genome = Genome(reference.packed, reference.contig_offsets)
+    here = Sequences(oriented, genome, Backend("cpu"), oriented.bases, genome.packed)
+    rows, k = np.arange(len(reads)), index.parameters.k
+    extensions = extend(here, best, rows, k, SCORING, LongExtendParameters()).extensions
     return extensions, (best.anchors[best.anchor_offsets[:-1]] >> np.uint64(63)).tolist()
 
 

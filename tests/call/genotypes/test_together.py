@@ -28,7 +28,7 @@ def scored(reads, ploidies: list[int], quality: int):
     tables = tables_for(ploidy, np.array([[3]]))
     offsets = offsets_of(tables.size[ploidy, 3])
     scores = Scores(ploidy, offsets, np.zeros(offsets[-1]), np.zeros(ploidy.shape, np.int32))
-    score_genotypes(sites, likelihoods, tables, scores)
+    score_genotypes(sites, likelihoods, np.empty(0), tables, scores)
     return sites, tables, scores
 
 

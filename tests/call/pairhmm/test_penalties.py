@@ -7,38 +7,40 @@ from hypothesis import strategies as st
 
 from readwarp.call.pairhmm import ReadRows
 from readwarp.call.pairhmm.cpu import log_likelihoods
-from readwarp.call.pairhmm.penalties import EXTEND, EXTEND_OF_UNIT, OPEN, OPENINGS, REPEATS, SLIP, gap_penalties
+from readwarp.call.pairhmm.penalties import HIFI, NANOPORE, SHORT, GapModel, gap_penalties, opening_table
 
 
 def codes(text: str) -> np.ndarray:
     return np.array(["ACGTN".index(letter) for letter in text], np.uint8)
 
 
-def brute_force(text: str) -> tuple[list[int], list[int]]:
-    opening, extension = [OPEN + 1] * len(text), [EXTEND] * len(text)
+def brute_force(text: str, model: GapModel) -> tuple[list[int], list[int]]:
+    opening, extension = [model.opening + 1] * len(text), [model.extension] * len(text)
+    openings, repeats = opening_table(model), model.repeats
     for unit in range(1, 9):
-        for start in range(len(text) - REPEATS * unit + 1):
+        for start in range(len(text) - repeats * unit + 1):
             stop, before = start + unit, start - 1
             while stop < len(text) and text[stop] == text[stop - unit] != "N":
                 stop += 1
             is_maximal = start == 0 or text[before] != text[before + unit] or text[before] == "N"
-            if stop - start < REPEATS * unit or not is_maximal:
+            if stop - start < repeats * unit or not is_maximal:
                 continue
             for k in range(start, stop):
-                if OPENINGS[unit - 1, stop - start] < opening[k]:
-                    opening[k], extension[k] = int(OPENINGS[unit - 1, stop - start]), EXTEND_OF_UNIT[unit - 1]
-    return [min(x, OPEN) for x in opening], extension
+                if openings[unit - 1, stop - start] < opening[k]:
+                    opening[k], extension[k] = int(openings[unit - 1, stop - start]), model.extensions[unit - 1]
+    return [min(x, model.opening) for x in opening], extension
 
 
+MODELS = SHORT, HIFI, NANOPORE
 tracts = st.tuples(st.text("ACGTN", min_size=1, max_size=8), st.integers(1, 9)).map(lambda x: x[0] * x[1])
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.lists(tracts, max_size=4).map("".join), min_size=1, max_size=4))
-def test_equals_brute_force(reads):
+@given(st.lists(st.lists(tracts, max_size=4).map("".join), min_size=1, max_size=4), st.sampled_from(MODELS))
+def test_equals_brute_force(reads, model):
     offsets = np.cumsum([0, *map(len, reads)])
-    opening, extension = gap_penalties(codes("".join(reads)), offsets)
-    expected = [brute_force(read) for read in reads]
+    opening, extension = gap_penalties(codes("".join(reads)), offsets, model=model)
+    expected = [brute_force(read, model) for read in reads]
     assert opening.tolist() == [phred for openings, _ in expected for phred in openings]
     assert extension.tolist() == [phred for _, extensions in expected for phred in extensions]
     assert opening.dtype == extension.dtype == np.uint8
@@ -48,7 +50,7 @@ def test_only_the_chosen_reads():
     bases, offsets = codes("A" * 12 + "C" * 12 + "A" * 12), np.array([0, 12, 24, 36])
     opening, extension = gap_penalties(bases, offsets, np.array([2, 0]))
     assert opening[:12].tolist() == opening[24:].tolist() == gap_penalties(bases[:12], offsets[:2])[0].tolist()
-    assert set(opening[12:24].tolist()) == {OPEN} and set(extension.tolist()) == {EXTEND}
+    assert set(opening[12:24].tolist()) == {SHORT.opening} and set(extension.tolist()) == {SHORT.extension}
 
 
 def log_of_slip(flank: str, unit: str, repeats: int, difference: int) -> float:
@@ -68,8 +70,8 @@ def log_of_slip(flank: str, unit: str, repeats: int, difference: int) -> float:
     ("unit", "repeats"), [("A", 10), ("A", 16), ("CA", 12), ("CA", 20), ("CAG", 14), ("GATA", 10), ("AAATC", 12)]
 )
 def test_an_error_of_one_unit_costs_what_the_table_says(unit, repeats, difference):
-    slope, least = SLIP[len(unit) - 1]
-    said = max(least, OPEN - slope * (repeats - REPEATS + 1))
+    first, slope, least = SHORT.slips[len(unit) - 1]
+    said = max(least, first - slope * (repeats - SHORT.repeats))
     assert abs(log_of_slip("GATTCGTGCCTAGATGTTCCAGT", unit, repeats, difference) - said) < 1.7
 
 

@@ -66,7 +66,7 @@ def score(reads: Oriented, candidates: Candidates, packed: ndarray, scoring: Sco
     scores = Scores(best, query_stop, candidates.window_start.copy(), status)
     score_ungapped(reads.bases, laid, packed, scheme.costs, scores)
     rest = np.flatnonzero(status == OK)
-    pairs = _pairs(reads.bases, take(laid, "candidates", rest), packed)
+    pairs = windows_of(reads.bases, take(laid, "candidates", rest), packed)
     put_ends(pairwise.score_pairs(pairs, scheme, best[rest]), rest, candidates, scores)
     return scores
 
@@ -86,8 +86,17 @@ def trace(reads: Oriented, candidates: Candidates, packed: ndarray, scoring: Sco
     spans = empty(Spans, {"candidates": len(candidates)})
     trace_ungapped(reads.bases, laid, packed, scheme.costs, scores, spans)
     gapped, ends = gapped_ends(candidates, scores)
-    pairs = _pairs(reads.bases, take(laid, "candidates", gapped), packed)
-    return gather(candidates, scores, spans, gapped, pairwise.trace_pairs(pairs, scheme, ends))
+    pairs = windows_of(reads.bases, take(laid, "candidates", gapped), packed)
+    return gather(candidates, scores, spans, gapped, trace_windows(pairs, scheme, ends))
+
+
+def score_windows(pairs: Pairs, scheme: Scheme) -> Ends:
+    """Pairs of `windows_of` scored by the engine."""
+    return pairwise.score_pairs(pairs, scheme)
+
+
+def trace_windows(pairs: Pairs, scheme: Scheme, ends: Ends) -> Traces:
+    return pairwise.trace_pairs(pairs, scheme, ends)
 
 
 def gapped_ends(candidates: Candidates, scores: Scores) -> tuple[ndarray, Ends]:
@@ -128,7 +137,7 @@ def lay(reads: Oriented, candidates: Candidates) -> Laid:
     return Laid(starts, lengths, candidates.diagonal, candidates.window_start, candidates.window_stop)
 
 
-def _pairs(oriented: ndarray, laid: Laid, packed: ndarray) -> Pairs:
+def windows_of(oriented: ndarray, laid: Laid, packed: ndarray) -> Pairs:
     """Oriented reads against whole windows."""
     offsets = offsets_of(laid.window_stop - laid.window_start)
     bases = np.empty(offsets[-1], np.uint8)

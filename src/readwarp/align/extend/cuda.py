@@ -35,7 +35,7 @@ from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current, rounded
 from readwarp.pairwise import cuda as pairwise
 from readwarp.pairwise.cuda_trace import narrow
-from readwarp.pairwise.pairs import Pairs, Scheme
+from readwarp.pairwise.pairs import Ends, Pairs, Scheme, Traces
 from readwarp.pairwise.scalar import LOCAL
 from readwarp.pairwise.trace_plan import LETTERS
 from readwarp.ragged import offsets_of, take
@@ -81,8 +81,18 @@ def trace(reads: Oriented, candidates: Candidates, packed: Any, scoring: Scoring
     gapped, ends = gapped_ends(candidates, scores)
     with workspace.frame():
         pairs = windows_of(reads.bases, take(laid, "candidates", gapped), packed)
-        traces = pairwise.trace_pairs(pairs, scheme, ends, LETTERS)
+        traces = trace_windows(pairs, scheme, ends)
     return gather(candidates, scores, spans, gapped, traces)
+
+
+def score_windows(pairs: Pairs, scheme: Scheme) -> Ends:
+    """See cpu.score_windows; sequences are on the device, all else is on the host."""
+    return pairwise.score_pairs(pairs, scheme)
+
+
+def trace_windows(pairs: Pairs, scheme: Scheme, ends: Ends) -> Traces:
+    """See cpu.trace_windows; arrays as in score_windows."""
+    return pairwise.trace_pairs(pairs, scheme, ends, LETTERS)
 
 
 def oriented_bytes(bases: int) -> int:

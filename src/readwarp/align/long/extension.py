@@ -1,24 +1,26 @@
-"""Long reads extended on the CPU: cut into pieces, which go through the pairwise engine, and joined to alignments."""
+"""Long reads extended: cut into pieces, which go through the pairwise engine, and joined to alignments."""
 
 from typing import NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
-from readwarp.align.extend.cpu import Oriented, costs_of, unpack_windows
-from readwarp.align.long.breaks import break_chains, find_breaks, fits
+from readwarp.align.extend.cpu import costs_of
+from readwarp.align.long.breaks import break_chains, find_breaks
 from readwarp.align.long.clip import Runs, Spans, clip_ends, score_runs
 from readwarp.align.long.cut import Cut, cut_chains
-from readwarp.align.long.ends import Corners, Ended, extend_ends
+from readwarp.align.long.ends.scalar import Corners, Ended
 from readwarp.align.long.join import join_runs, put_left
 from readwarp.align.long.laid import Laid, lay
+from readwarp.align.long.pieces import Sequences, parts_of, score_pieces, trace_pieces
 from readwarp.align.places import Genome
 from readwarp.batches import Extensions, LongChains
 from readwarp.config import LongExtendParameters, Scoring
-from readwarp.pairwise import cpu as pairwise
-from readwarp.pairwise.pairs import Costs, Ends, Pairs, Scheme, Traces
+from readwarp.pairwise.pairs import Costs, Scheme, Traces
 from readwarp.pairwise.scalar import GLOBAL
-from readwarp.ragged import empty, offsets_of, take
+from readwarp.ragged import empty
+
+ENDS = "readwarp.align.long.ends"
 
 
 class Extended(NamedTuple):
@@ -29,54 +31,26 @@ class Extended(NamedTuple):
 
 
 def extend(
-    reads: Oriented,
+    sequences: Sequences,
     chains: LongChains,
     read: ndarray,
-    index: tuple[Genome, int],
+    k: int,
     scoring: Scoring,
     parameters: LongExtendParameters,
 ) -> Extended:
-    """The alignments of chains, gaps leftmost. `read` (int64 [chains]): whose chain each is; index: genome and k."""
-    (genome, k), costs = index, costs_of(scoring)
+    """The alignments of chains, gaps leftmost. `read` (int64 [chains]): whose chain each is."""
+    (reads, genome, backend, bases, packed), costs = sequences, costs_of(scoring)
     laid = lay(reads, chains, read, k)
     cut = cut_chains(reads.bases, laid.start, chains, k, genome.packed, costs)
-    pieces, scheme = pieces_of(reads.bases, cut, genome.packed), Scheme(costs._replace(bonus=0), GLOBAL)
-    ends = score_pieces(pieces, scheme, fits(cut))
+    pieces, scheme = parts_of(sequences, cut), Scheme(costs._replace(bonus=0), GLOBAL)
+    ends = score_pieces(pieces, cut.query_start.size, scheme)
     is_break = find_breaks(laid, read, cut, ends.score, costs, parameters.max_drop)
     laid, cut, chain = break_chains(laid, cut, is_break)
     traces = trace_pieces(pieces, scheme, ends, is_break)
-    ended = extend_ends(reads.bases, corners_of(laid, genome), genome.packed, costs, parameters.band, parameters.drop)
+    corners, (band, drop) = corners_of(laid, genome), (parameters.band, parameters.drop)
+    ended = backend.step(ENDS).extend_ends(bases, corners, packed, costs, band, drop)
     scores = costs, parameters.max_gap_cost
     return Extended(join((reads.bases, genome.packed), laid, cut, traces, ended, scores), chain)
-
-
-def pieces_of(bases: ndarray, cut: Cut, packed: ndarray) -> Pairs:
-    offsets = offsets_of(cut.reference_length)
-    targets = np.empty(offsets[-1], np.uint8)
-    unpack_windows(packed, cut.reference_start, offsets, targets)
-    return Pairs(bases, cut.query_start, cut.query_length, targets, offsets[:-1], cut.reference_length)
-
-
-def score_pieces(pieces: Pairs, scheme: Scheme, is_small: ndarray) -> Ends:
-    """Scores of the small pieces; those of the others are 0."""
-    if is_small.all():
-        return pairwise.score_pairs(pieces, scheme)
-    rows, ends = np.flatnonzero(is_small), empty(Ends, {"pairs": len(pieces)})
-    for column, found in zip(ends, pairwise.score_pairs(take(pieces, "pairs", rows), scheme), strict=True):
-        column[:] = 0
-        column[rows] = found
-    return ends
-
-
-def trace_pieces(pieces: Pairs, scheme: Scheme, ends: Ends, is_break: ndarray) -> Traces:
-    """The alignments of the pieces; those where a chain breaks have no runs."""
-    if not is_break.any():
-        return pairwise.trace_pairs(pieces, scheme, ends)
-    kept = np.flatnonzero(~is_break)
-    traces = pairwise.trace_pairs(take(pieces, "pairs", kept), scheme, take(ends, "pairs", kept))
-    runs = np.zeros(is_break.size, np.int64)
-    runs[kept] = np.diff(traces.cigar_offsets)
-    return traces._replace(cigar_offsets=offsets_of(runs))
 
 
 def corners_of(laid: Laid, genome: Genome) -> Corners:

@@ -1,36 +1,52 @@
-"""A batch of long reads through the steps, on the host: seeds, chains, extension, choice."""
+"""A batch of long reads through the steps: seeds, chains, extension, choice."""
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from readwarp.align.extend.cpu import orient
-from readwarp.align.long.chains import chain_hits
 from readwarp.align.long.choose import Found, choose
 from readwarp.align.long.extension import extend
+from readwarp.align.long.pieces import EXTEND, Sequences
 from readwarp.align.long.seeds import find_seeds
 from readwarp.align.long.select import select_chains
 from readwarp.align.places import Genome
 from readwarp.align.records.choose import Choices
 from readwarp.batches import Extensions, ReadBatch
 from readwarp.config import AlignParameters
+from readwarp.device.backend import Backend
 from readwarp.index import Index
 from readwarp.metrics import Metrics
 from readwarp.ragged import take
 
+CHAIN = "readwarp.align.long.chain"
+ON_DEVICE = "bases", "read_offsets"  # arrays of the reads that kernels of a card use
 
-def align(reads: ReadBatch, index: Index, parameters: AlignParameters, metrics: Metrics) -> tuple[Choices, Extensions]:
+
+class Side(NamedTuple):
+    """Where kernels run."""
+
+    backend: Backend
+    packed: Any  # uint8: the reference there
+
+
+def align(
+    reads: ReadBatch, index: Index, side: Side, parameters: AlignParameters, metrics: Metrics
+) -> tuple[Choices, Extensions]:
     """The alignments of single reads that become records, and their roles; of too long ones there are none."""
     long, reference, k = parameters.long, index.reference, index.parameters.k
-    genome = Genome(reference.packed, reference.contig_offsets)
+    backend, genome = side.backend, Genome(reference.packed, reference.contig_offsets)
     with metrics.time("seed"):
         hits = find_seeds(reads, index, long.seed, parameters.longest_single)
     with metrics.time("chain"):
-        chains = chain_hits(hits, reference.contig_offsets, k, long.chain)
+        chains = backend.step(CHAIN).chain_hits(hits, reference.contig_offsets, k, long.chain)
         metrics.count("chains", chains.score.size)
         read = np.repeat(np.arange(len(reads)), np.diff(chains.chain_offsets))
         rows = select_chains(chains, np.diff(reads.read_offsets), k, long.extend)
         chains, read = take(chains, "chains", rows), read[rows]
-    with metrics.time("extend_trace"):
-        extended = extend(orient(reads, reads), chains, read, (genome, k), parameters.scoring, long.extend)
+    with metrics.time("extend_trace"), backend.frame():
+        oriented = backend.step(EXTEND).orient(reads, backend.to_device(reads, *ON_DEVICE))
+        sequences = Sequences(backend.to_host(oriented), genome, backend, oriented.bases, side.packed)
+        extended = extend(sequences, chains, read, k, parameters.scoring, long.extend)
     with metrics.time("choose"):
         strand = (chains.anchors[chains.anchor_offsets[:-1]] >> np.uint64(63)).astype(np.uint8)
         found = Found(extended.extensions, read[extended.chain], strand[extended.chain])

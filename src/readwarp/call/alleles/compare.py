@@ -8,7 +8,7 @@ from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Haplotypes, Regions, Sites, Status
 from readwarp.call.pairhmm import ReadRows
-from readwarp.call.pairhmm.penalties import gap_penalties
+from readwarp.call.pairhmm.penalties import GapModel, gap_penalties
 from readwarp.device.backend import Backend
 from readwarp.device.jit import kernel
 from readwarp.ragged import first_alike, offsets_of, ranges
@@ -41,9 +41,11 @@ class Weighed(NamedTuple):
         return np.diff(offsets_of(self.status == status)[self.pair_offsets])
 
 
-def compare(regions: Regions, haplotypes: Haplotypes, reads: AlignedReads, sites: Sites, backend: Backend) -> Weighed:
+def compare(
+    regions: Regions, haplotypes: Haplotypes, reads: AlignedReads, sites: Sites, model: GapModel, backend: Backend
+) -> Weighed:
     """`sites`: of the pileup. A base at a substitution outside its region says nothing: no haplotype there has it."""
-    rows = cut_rows(regions, reads)
+    rows = cut_rows(regions, reads, model)
     hide_neighbours(sites.begin[~sites.is_indel], regions, reads, rows)
     step = backend.step("readwarp.call.pairhmm")
     lengths = np.log10(np.maximum(1, np.diff(haplotypes.base_offsets)))
@@ -76,9 +78,9 @@ def pairs_of(regions: Regions, haplotypes: Haplotypes, low: int, high: int) -> t
     return np.repeat(row, np.diff(haplotypes.haplotype_offsets)[region]), haplotype
 
 
-def cut_rows(regions: Regions, reads: AlignedReads) -> ReadRows:
+def cut_rows(regions: Regions, reads: AlignedReads, model: GapModel) -> ReadRows:
     """The bases that take part, with gap penalties by the context in the whole read."""
-    gap_open, gap_extend = gap_penalties(reads.bases, reads.read_offsets, np.unique(regions.read))
+    gap_open, gap_extend = gap_penalties(reads.bases, reads.read_offsets, np.unique(regions.read), model)
     offsets = offsets_of(regions.base_stop - regions.base_start)
     columns = reads.bases, reads.qualities, gap_open, gap_extend
     bases, qualities, gap_open, gap_extend = (cut(column, regions.base_start, offsets) for column in columns)

@@ -67,24 +67,27 @@ class Variants(NamedTuple):
 class Room(NamedTuple):
     """For one region at a time."""
 
-    linear: Annotated[ndarray, "float64 [rows, haplotypes]"]  # P(r | h) over that of r's best
+    linear: Annotated[ndarray, "float64 [rows, haplotypes]"]  # P(r | h) over that of r's best, as one of the first ...
+    other: Annotated[ndarray, "float64 [rows, haplotypes]"]  # ... and of the second copy, weighed by where r is from
     sums: Annotated[ndarray, "float64 [rows]"]
     scores: Annotated[ndarray, "float64 [haplotypes or copies, haplotypes]"]
 
 
-def select_haplotypes(weighed: Weighed, ploidy: ndarray, numbers: ndarray, selected: Selection) -> None:
+def select_haplotypes(weighed: Weighed, ploidy: ndarray, numbers: ndarray, odds: ndarray, selected: Selection) -> None:
     """Set `stays` and `best`, which beyond the ploidy (int8 [regions]) repeats the combination's first haplotype.
 
-    numbers: of `sites.number_variants`.
+    numbers: of `sites.number_variants`. odds: log10 that each row's read is of the first of two copies (float64), or
+    none if that is not known.
     """
     offsets, read_offsets = weighed.haplotypes.haplotype_offsets, weighed.regions.read_offsets
     speaks = selected.informs & (weighed.fragment == np.arange(weighed.fragment.size))
     rows, row_offsets = np.flatnonzero(speaks), offsets_of(speaks)[read_offsets]
     number = np.repeat(np.diff(offsets), np.diff(read_offsets))
     most, deepest = int(np.diff(offsets).max(initial=1)), int(np.diff(row_offsets).max(initial=0))
-    room = Room(np.empty((deepest, most)), np.empty(deepest), np.empty((max(most, selected.best.shape[1]), most)))
-    first = offsets_of(number)[rows]
-    select(offsets, row_offsets, first, weighed.values, ploidy, bits_of(weighed.haplotypes, numbers), selected, room)
+    linear, other = np.empty((2, deepest, most))
+    room = Room(linear, other, np.empty(deepest), np.empty((max(most, selected.best.shape[1]), most)))
+    pairs = offsets_of(number)[rows], odds[rows] if odds.size else odds
+    select(offsets, row_offsets, pairs, weighed.values, ploidy, bits_of(weighed.haplotypes, numbers), selected, room)
 
 
 def bits_of(haplotypes: Haplotypes, numbers: ndarray) -> Variants:
@@ -101,17 +104,20 @@ def bits_of(haplotypes: Haplotypes, numbers: ndarray) -> Variants:
 
 @kernel
 def select(haplotype_offsets, row_offsets, pairs, values, ploidy, variants, selected, room):
-    """pairs: int64, the first pair of each row that says something; row_offsets: of these in each region."""
-    best = selected.best
+    """pairs: of each row that says something, the first pair and the odds; row_offsets: of these in each region."""
+    best, (firsts, odds) = selected.best, pairs
     for g in range(best.shape[0]):
         first, stop = haplotype_offsets[g], haplotype_offsets[g + 1]
         low, high = row_offsets[g], row_offsets[g + 1]
         masks, costs, stays = variants.masks[first:stop], variants.costs[g], selected.stays[first:stop]
-        linear, sums = room.linear[: high - low], room.sums[: high - low]
-        for r in range(high - low):
-            for h in range(stop - first):
-                linear[r, h] = 10.0 ** values[pairs[low + r] + h]
+        linear, other, sums = room.linear[: high - low], room.other[: high - low], room.sums[: high - low]
         copies = np.int64(ploidy[g])
+        is_sided = odds.size > 0 and copies == 2
+        for r in range(high - low):
+            weight = 2.0 / (1.0 + 10.0 ** -odds[low + r]) if is_sided else 1.0
+            for h in range(stop - first):
+                value = 10.0 ** values[firsts[low + r] + h]
+                linear[r, h], other[r, h] = weight * value, (2.0 - weight) * value
         stays[0] = True
         for copy in range(best.shape[1]):
             best[g, copy] = first
@@ -119,7 +125,7 @@ def select(haplotype_offsets, row_offsets, pairs, values, ploidy, variants, sele
             continue
         combination = best[g, :copies]
         if copies == 2:
-            try_pairs(linear, masks, costs, stays, combination, sums, room.scores)
+            try_pairs((linear, other), is_sided, masks, costs, stays, combination, sums, room.scores)
         else:
             climb(linear, masks, costs, stays, combination, sums, room.scores)
         for copy in range(best.shape[1]):
@@ -138,19 +144,22 @@ def cost_of(mask, costs):
 
 
 @kernel
-def try_pairs(linear, masks, costs, stays, combination, sums, scores):
-    """Find the best of all pairs of haplotypes, and those that stay. sums, scores: room for them."""
-    number, best = masks.size, -np.inf
+def try_pairs(tables, is_sided, masks, costs, stays, combination, sums, scores):
+    """Find the best of all pairs of haplotypes, and those that stay. sums, scores: room for them.
+
+    is_sided: the order of a pair matters.
+    """
+    number, best, (linear, other) = masks.size, -np.inf, tables
     for a in range(number):
         for r in range(sums.size):
             sums[r] = linear[r, a]
-        for b in range(a, number):
-            scores[a, b] = score_exchange(linear, sums, b, 2, 1) - cost_of(masks[a] | masks[b], costs)
+        for b in range(0 if is_sided else a, number):
+            scores[a, b] = score_exchange(other, sums, b, 2, 1) - cost_of(masks[a] | masks[b], costs)
             if scores[a, b] > best:
                 best = scores[a, b]
                 combination[0], combination[1] = a, b
     for a in range(number):
-        for b in range(a, number):
+        for b in range(0 if is_sided else a, number):
             if scores[a, b] > best - MAX_BEHIND:
                 stays[a] = True
                 stays[b] = True

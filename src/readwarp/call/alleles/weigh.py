@@ -34,22 +34,23 @@ def weigh_haplotypes(
     compare_more: Callable[[Haplotypes], Weighed],
     reads: AlignedReads,
     window: Window,
-    ploidy: ndarray,
+    copies: tuple[ndarray, ndarray],
     forced: frozenset[Variant],
 ) -> tuple[Sites, Likelihoods, Phase, list[Variant]]:
-    """See the step's contract. ploidy: int8 [regions, samples]. forced: variants that are alleles in any case.
+    """See the step's contract. forced: variants that are alleles in any case.
 
+    copies: ploidy (int8 [regions, samples]), and the odds of haplotypes for each row, or none (`select_haplotypes`).
     compare_more: as `weighed` was made, for other haplotypes. `weighed.values` are bounded in place.
     """
-    regions, variants = weighed.regions, variants_of(weighed.haplotypes)
+    regions, variants, (ploidy, odds) = weighed.regions, variants_of(weighed.haplotypes), copies
     raw = weighed.values.copy() if len(regions.places) <= len(regions) else weighed.values
     selected = Selection(
         informs=bound_fragments(weighed, reads),
         stays=np.zeros(len(weighed.haplotypes), bool),
         best=np.zeros((len(regions), int(ploidy.max(initial=1))), np.int32),
     )
-    copies = ploidy[np.arange(len(regions)), regions.sample]
-    select_haplotypes(weighed, copies, number_variants(weighed.haplotypes, variants), selected)
+    own = ploidy[np.arange(len(regions)), regions.sample]
+    select_haplotypes(weighed, own, number_variants(weighed.haplotypes, variants), odds, selected)
     keep_forced(variants, selected.stays, forced)
     sites, place = regional_sites(weighed, variants, selected.stays, forced, window)
     sites, left_out = limit_alleles(sites, window)

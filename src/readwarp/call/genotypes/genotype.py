@@ -12,6 +12,7 @@ from readwarp.call.genotypes.emitted import MISSING_BASE, Emitted, allocate
 from readwarp.call.genotypes.filters import asks_for_surroundings
 from readwarp.call.genotypes.order import GenotypeTables, tables_for
 from readwarp.call.genotypes.score import Choice, Scores, choose_alleles, fill_genotypes, score_genotypes
+from readwarp.call.genotypes.sided import name_long_sets, phase_records
 from readwarp.call.genotypes.spell import spell_alleles
 from readwarp.call.genotypes.surroundings import Depths, Expected, find_typical_depth
 from readwarp.call.genotypes.together import fill_together, weigh_together
@@ -38,7 +39,8 @@ def genotype_sites(
     tables = tables_for(ploidy, number[:, None])
     offsets = offsets_of(tables.size[ploidy, number[:, None]])
     scores = Scores(ploidy, offsets, np.zeros(offsets[-1]), np.zeros(ploidy.shape, np.int32))
-    score_genotypes(sites, likelihoods, tables, scores)
+    sides = expected.sides
+    score_genotypes(sites, likelihoods, sides.odds if sides else np.empty(0), tables, scores)
     choice = Choice(mark_alleles(sites), np.zeros(sites.deleted.size, np.bool_), np.zeros(len(sites)))
     if samples > 1:
         posterior = weigh_together(sites, scores, tables, parameters, choice)
@@ -53,6 +55,10 @@ def genotype_sites(
     if expected.depths is not None:
         _look_around(expected.depths, sites, columns, parameters, out)
     spelled = spell_alleles(sites, out, window)
+    if sides is not None:
+        phase_records(sites, likelihoods, sides, out)
+        calls = build_calls(spelled, out, columns, parameters)
+        return replace(calls, phase_name=name_long_sets(out.phase_set))
     if phase is not None:
         out = phase_genotypes(out, sites, phase, spelled.position)
     return build_calls(spelled, out, columns, parameters)

@@ -40,21 +40,22 @@ class Reads(NamedTuple):
     """What the reads of one site say, sample after sample."""
 
     linear: Annotated[ndarray, "float64 [reads, alleles]"]  # P(r | a) over that of the read's best allele
+    weight: Annotated[ndarray, "float64 [reads]"]  # probability that it is of the first haplotype
     first: Annotated[ndarray, "int64 [samples + 1] of reads"]
     place: Annotated[ndarray, "int64 [samples]"]  # where its next read goes
     highest: Annotated[ndarray, "float64 [samples]"]  # the sum of the log10 P of its reads' best alleles
     shares: Annotated[ndarray, "float64 [alleles]"]  # of the copies of a genotype
 
 
-def score_genotypes(sites: Sites, likelihoods: Likelihoods, tables: GenotypeTables, out: Scores) -> None:
-    """Likelihoods -> Scores, which are zeros before."""
+def score_genotypes(sites: Sites, likelihoods: Likelihoods, odds: ndarray, tables: GenotypeTables, out: Scores) -> None:
+    """Likelihoods -> Scores, which are zeros before. odds: of the haplotypes, float64 [pairs], or [0] if not known."""
     most = int(np.diff(likelihoods.pair_offsets).max(initial=0))
     lengths = {"reads": most, "alleles": tables.first.shape[1], "samples": out.depth.shape[1]}
-    score_all(sites, likelihoods, tables, empty(Reads, lengths), out)
+    score_all(sites, likelihoods, odds, tables, empty(Reads, lengths), out)
 
 
 @kernel
-def score_all(sites, likelihoods, tables, reads, out):
+def score_all(sites, likelihoods, odds, tables, reads, out):
     """reads: room for those of any site."""
     pair_offsets, allele, sample = likelihoods.pair_offsets, likelihoods.allele, likelihoods.sample
     ploidy, offsets, depth = out.ploidy, out.offsets, out.depth
@@ -66,11 +67,18 @@ def score_all(sites, likelihoods, tables, reads, out):
         first[0] = 0
         for s in range(samples):
             first[s + 1] = first[s] + depth[site, s]
-        gather_reads(site, likelihoods, alleles, reads)
+        gather_reads(site, likelihoods, odds, alleles, reads)
         for s in range(samples):
             own, copies = offsets[site * samples + s], np.int64(ploidy[site, s])
             table, linear = tables.first[copies, alleles], reads.linear[first[s] : first[s + 1]]
+            weight = reads.weight[first[s] : first[s + 1]]
             for g in range(tables.size[copies, alleles] if copies else 0):
+                a, b = rows[table + g, 0], rows[table + g, copies - 1]
+                if odds.size and copies == 2 and a != b:
+                    one, other = sided_likelihood(linear, weight, a, b), sided_likelihood(linear, weight, b, a)
+                    rarer = 10.0 ** (min(one, other) - max(one, other))
+                    out.values[own + g] = reads.highest[s] + max(one, other) + math.log10(0.5 + 0.5 * rarer)
+                    continue
                 for a in range(alleles):
                     shares[a] = 0.0
                 for copy in range(copies):
@@ -81,10 +89,10 @@ def score_all(sites, likelihoods, tables, reads, out):
 
 
 @kernel
-def gather_reads(site, likelihoods, alleles, reads):
+def gather_reads(site, likelihoods, odds, alleles, reads):
     """Fill `reads`, whose `first` are known, with those that say something."""
     allele, sample, values = likelihoods.allele, likelihoods.sample, likelihoods.values
-    linear, place, highest = reads.linear, reads.place, reads.highest
+    linear, weight, place, highest = reads.linear, reads.weight, reads.place, reads.highest
     low, high = likelihoods.pair_offsets[site], likelihoods.pair_offsets[site + 1]
     for s in range(place.size):
         place[s], highest[s] = reads.first[s], 0.0
@@ -97,6 +105,7 @@ def gather_reads(site, likelihoods, alleles, reads):
             best = max(best, values[row + a])
         for a in range(alleles):
             linear[place[s], a] = 10.0 ** (values[row + a] - best)
+        weight[place[s]] = 1.0 / (1.0 + 10.0 ** -odds[pair]) if odds.size else 0.5
         highest[s] += best
         place[s] += 1
 
@@ -110,6 +119,18 @@ def log_likelihood(linear, alleles, shares):
         for a in range(alleles):
             own += shares[a] * linear[r, a]
         product *= max(own, LEAST)
+        if product < TINY:
+            total += math.log10(product)
+            product = 1.0
+    return total + math.log10(product)
+
+
+@kernel
+def sided_likelihood(linear, weight, a, b):
+    """sum_r log10( w P(r | a) + (1 - w) P(r | b) ): allele a on the first haplotype, of which read r is with w."""
+    total, product = 0.0, 1.0
+    for r in range(linear.shape[0]):
+        product *= max(weight[r] * linear[r, a] + (1.0 - weight[r]) * linear[r, b], LEAST)
         if product < TINY:
             total += math.log10(product)
             product = 1.0

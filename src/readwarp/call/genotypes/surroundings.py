@@ -19,11 +19,19 @@ class Depths(NamedTuple):
     depth: Annotated[ndarray, "int32 [samples, places]"]
 
 
+class PairSides(NamedTuple):
+    """Which haplotype the reads of sites are of: see `readwarp.call.phase`."""
+
+    odds: Annotated[ndarray, "float64 [pairs]"]  # log10, for the first haplotype
+    phase_set: Annotated[ndarray, "int64 [sites, samples]"]  # 0-based; -1: none
+
+
 class Expected(NamedTuple):
     """What is known of the samples at sites beside what the reads there say."""
 
     ploidy: Annotated[ndarray, "int8 [sites, samples]"]
     depths: Depths | None = None  # None: not known
+    sides: PairSides | None = None  # likewise
 
 
 def first_place(start: int) -> int:

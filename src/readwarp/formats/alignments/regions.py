@@ -83,7 +83,8 @@ class AlignedReader:
         self._cram: CramFile | None = None
         self._fasta: str | None = None
         self._again: pysam.AlignmentFile | None = None  # for `fetch`
-        self.first_records = self.first_duplicates = 0  # of those that were looked at when the file was opened
+        self.first_records = self.first_duplicates = 0  # of those that were looked at when the file was opened ...
+        self.first_length = 0  # ... and the median of their bases
         try:
             self._open(path, reference, threads)
         except BaseException:
@@ -150,6 +151,7 @@ class AlignedReader:
                 records = list(islice(file.fetch(until_eof=True), ENOUGH_RECORDS))
                 rows = [record.query_qualities for record in records]
                 self.first_records, self.first_duplicates = len(records), sum(r.is_duplicate for r in records)
+                self.first_length = int(np.median([record.query_length for record in records] or [0]))
         except (OSError, ValueError, InputError):  # damage is reported where it is read
             return
         known = [np.frombuffer(row, np.uint8) for row in rows if row is not None]

@@ -277,6 +277,10 @@ class VariantWriter(Writer):
         self._lines.write(lines)
 
     def complete(self) -> None:
+        self.prepare().finish(*self.beside)
+
+    def prepare(self) -> OutputFile:
+        """The file with its index, complete but not named yet."""
         self._lines.close()
         if self._kind == "bcf":
             with writing(self._file.name), quiet_htslib():
@@ -288,7 +292,7 @@ class VariantWriter(Writer):
                 path, is_csi = str(self._file.place), ending == ".csi"
                 pysam.tabix_index(path, preset="vcf", force=True, keep_original=True, csi=is_csi)
             self.index = Path(f"{self._file.name}{ending}")
-        self._file.finish(*self.beside)
+        return self._file
 
     def abort(self) -> None:
         with suppress(OSError):  # what could not be written before cannot be now

@@ -1,4 +1,4 @@
-"""Ends compared with the whole table of plain dynamic programming."""
+"""Ends compared with the whole table of plain dynamic programming, and CPU with CUDA."""
 
 import random
 
@@ -6,8 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.seeding import random_letters
-from readwarp.align.long.ends import Corners, extend_ends
+from helpers.seeding import planned, random_letters
+from readwarp.align.long.ends.cpu import extend_ends
+from readwarp.align.long.ends.scalar import Corners, Ended
 from readwarp.pairwise.pairs import Costs
 from readwarp.rules.bases import CODES, pack
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
@@ -111,3 +112,57 @@ def test_the_band_holds_gaps_that_fit():
     text, costs = random_letters(random.Random(5), 200), COSTS._replace(bonus=0)
     assert extended(text[:100] + text[120:], text, costs, 1, band=20)[0] == 180 - 26
     assert extended(text[:100] + text[121:], text, costs, 1, band=20)[0] < 110 < 179 - 27
+
+
+def ends_of(chance: random.Random, number: int, longest: int):
+    """(bases, corners, packed) of that many ends in both directions, some of reads or contigs that end at once."""
+    bases, packed, rows = "", "", []
+    for _ in range(number):
+        unit = random_letters(chance, chance.choice((1, 3, 40, longest)))
+        target = (unit * longest)[: chance.randrange(longest)] + random_letters(chance, chance.randrange(20))
+        query = mutated(chance, target, chance.choice((0, 0.05, 0.2)))[: chance.randrange(longest)]
+        query += random_letters(chance, chance.choice((0, 0, 30)))
+        step = chance.choice((1, -1))
+        first = (len(bases), len(packed)) if step > 0 else (len(bases) + len(query) - 1, len(packed) + len(target) - 1)
+        rows.append((first[0], len(query), first[1], len(target), step))
+        bases, packed = bases + query[::step], packed + target[::step]
+    there = np.zeros(len(packed) // 2 + 2, np.uint8)
+    pack(CODES[np.frombuffer(packed.encode(), np.uint8)], 0, there)
+    columns = np.array(rows, np.int64).reshape(-1, 5).T
+    corners = Corners(*columns[:4], step=columns[4].astype(np.int8))
+    return CODES[np.frombuffer(bases.encode(), np.uint8)], corners, there
+
+
+def assert_same_on_card(ends, costs: Costs, band: int, drop: int) -> int:
+    from readwarp.align.long.ends import cuda
+
+    bases, corners, packed = ends
+    here = extend_ends(bases, corners, packed, costs, band, drop)
+    with planned(4 << 20) as workspace:
+        bases, packed = map(workspace.upload, (bases, packed))
+        there = cuda.extend_ends(bases, corners, packed, costs, band, drop)
+    for field, mine, others in zip(Ended._fields, here, there, strict=True):
+        assert mine.dtype == others.dtype and np.array_equal(mine, others), field
+    return int(here.runs.size)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 10**9),
+    st.integers(0, 12),
+    st.sampled_from(SCHEMES),
+    st.sampled_from([1, 15, 16, 100, 130, 300]),
+    st.sampled_from([0, 20, 10**6]),
+)
+def test_cuda_gives_the_same_bytes(seed, number, costs, band, drop):
+    assert_same_on_card(ends_of(random.Random(seed), number, 120), costs, band, drop)
+
+
+def test_cuda_cuts_ends_that_do_not_fit_together(monkeypatch):
+    from readwarp.align.long.ends import cuda
+
+    launches, extend_some = [], cuda.extend_some
+    monkeypatch.setattr(cuda, "extend_some", lambda *given: launches.append(len(given[1])) or extend_some(*given))
+    monkeypatch.setattr(cuda, "ROOM", 40_000)
+    assert assert_same_on_card(ends_of(random.Random(8), 30, 150), COSTS, 100, 200) > 30
+    assert len(launches) > 3 and sum(launches) == 30

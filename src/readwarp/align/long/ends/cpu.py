@@ -1,15 +1,4 @@
-"""The ends of a long read beyond the first and last anchor of a chain: extended until the score drops.
-
-From a fixed corner, in a band around its diagonal, by the recurrence of `pairwise`:
-
-    E(i, j) = max(E(i, j-1) - e, H(i, j-1) - o - e)      a deletion
-    F(i, j) = max(F(i-1, j) - e, H(i-1, j) - o - e)      an insertion
-    H(i, j) = max(H(i-1, j-1) + s(q_i, t_j), E(i, j), F(i, j))
-
-with rows i over the read and columns j over the reference, both away from the corner. A row whose best score is more
-than `drop` below the best so far ends it, as does the end of the read or of the contig (Zhang 2000, J. Comput. Biol.
-7:203). The read's last base has a bonus. Of equal ends the first row and then the first column win.
-"""
+"""Ends on the CPU, one after the other."""
 
 from typing import Annotated, NamedTuple
 
@@ -17,37 +6,20 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.extend.scalar import reference_code
+from readwarp.align.long.ends.scalar import (
+    E_OPENS,
+    F_OPENS,
+    FROM_E,
+    FROM_F,
+    MAX_ROWS,
+    UNREACHED,
+    Corners,
+    Ended,
+)
 from readwarp.device.jit import kernel, scalar
 from readwarp.pairwise.pairs import Costs
 from readwarp.ragged import offsets_of
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
-
-MAX_ROWS = 1 << 13  # a read with more bases and no anchor is clipped there
-FROM_E, FROM_F, E_OPENS, F_OPENS = 1, 2, 4, 8  # bits of a cell's direction
-UNREACHED = -(1 << 29)
-
-
-class Corners(NamedTuple):
-    """Where ends begin, and which way they go."""
-
-    query: Annotated[ndarray, "int64 [ends]"]  # first base, in the oriented bases
-    query_length: Annotated[ndarray, "int64 [ends]"]  # to the end of the read
-    reference: Annotated[ndarray, "int64 [ends]"]  # first base
-    reference_length: Annotated[ndarray, "int64 [ends]"]  # to the end of the contig
-    step: Annotated[ndarray, "int8 [ends]"]  # 1 or -1
-
-    def __len__(self) -> int:
-        return self.query.size
-
-
-class Ended(NamedTuple):
-    """The best alignments from the corners on."""
-
-    score: Annotated[ndarray, "int32 [ends]"]  # without bonus
-    on_query: Annotated[ndarray, "int64 [ends]"]  # bases that are aligned
-    on_reference: Annotated[ndarray, "int64 [ends]"]
-    run_offsets: Annotated[ndarray, "int64 [ends + 1] of runs"]
-    runs: Annotated[ndarray, "uint32 [runs]"]  # BAM coding, in ascending order of the reference
 
 
 class Space(NamedTuple):

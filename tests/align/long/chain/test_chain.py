@@ -1,4 +1,4 @@
-"""Chains of long reads compared with plain Python and with geometry worked out by hand."""
+"""Chains of long reads compared with plain Python and with geometry worked out by hand, and CPU with CUDA."""
 
 from itertools import pairwise
 
@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readwarp.align.long.chains import chain_hits
+from helpers.seeding import planned
+from readwarp.align.long.chain.cpu import chain_hits
 from readwarp.batches import LongChains, SeedHits
 from readwarp.config import LongChainParameters
 
@@ -124,20 +125,80 @@ def test_reads_without_chains():
     assert chained() == []
 
 
+def place_of(anchor: tuple[int, int, list[int]]) -> list[Anchor]:
+    strand, at, queries = anchor
+    return place(at, queries, strand)
+
+
+starts = st.integers(0, 2500) | st.integers(29_000, 31_000) | st.integers(4_000_000_000, 4_000_001_500)
+diagonals = st.tuples(
+    st.integers(0, 1), starts, st.lists(st.integers(0, 1500), min_size=1, max_size=40, unique=True)
+).map(place_of)
+anchor_lists = st.lists(diagonals, max_size=5).map(lambda found: sorted({each for some in found for each in some}))
+
+
 @settings(max_examples=200, deadline=None)
-@given(st.data())
-def test_equals_plain_python(data):
-    where = st.integers(0, 2500) | st.integers(29_000, 31_000) | st.integers(4_000_000_000, 4_000_001_500)
-    diagonal = st.tuples(st.integers(0, 1), where, st.lists(st.integers(0, 1500), min_size=1, max_size=40, unique=True))
+@given(st.lists(anchor_lists, min_size=1, max_size=3), st.data())
+def test_equals_plain_python(reads, data):
     parameters = LongChainParameters(
         max_gap=data.draw(st.integers(0, 600)),
         max_step=data.draw(st.integers(1, 800)),
         min_score=data.draw(st.integers(1, 120)),
         min_anchors=data.draw(st.integers(1, 4)),
     )
-    reads = [
-        sorted({anchor for strand, at, queries in found for anchor in place(at, queries, strand)})
-        for found in data.draw(st.lists(st.lists(diagonal, max_size=5), min_size=1, max_size=3))
-    ]
     found = rows_of(chain_hits(hits_of(reads), CONTIGS, K, parameters))
     assert found == [expected(read, parameters) for read in reads]
+
+
+def assert_same_on_card(reads: list[list[Anchor]], **parameters) -> list[list[tuple[int, list[Anchor]]]]:
+    from readwarp.align.long.chain import cuda
+
+    hits, limits = hits_of(reads), LongChainParameters(**parameters)
+    here = chain_hits(hits, CONTIGS, K, limits)
+    with planned(1 << 20):
+        there = cuda.chain_hits(hits, CONTIGS, K, limits)
+    for field, mine, others in zip(LongChains._fields, here, there, strict=True):
+        assert mine.dtype == others.dtype and np.array_equal(mine, others), field
+    return rows_of(there)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(anchor_lists, min_size=1, max_size=6),
+    st.integers(0, 600),
+    st.integers(1, 800),
+)
+def test_cuda_gives_the_same_bytes(reads, max_gap, max_step):
+    assert_same_on_card(reads, max_gap=max_gap, max_step=max_step, min_score=20, min_anchors=1)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 1200), st.integers(1, 40), st.integers(60, 1100))
+def test_cuda_links_dense_anchors_as_far_back(near, period, number):
+    """Anchors of a tandem repeat: of `near` places of the reference, each with many of the read."""
+    dense = {(0, 5000 + n % near, 300 + n // near * period + n % 7) for n in range(number)}
+    assert_same_on_card([sorted(dense | set(place(4500, [0, 40, 900, 2000])))], min_anchors=1)
+
+
+def test_cuda_looks_exactly_as_far_back():
+    """The 64 anchors before one, and of the 1,024 before it those within 256 bases of the reference."""
+
+    def linked(between: int, away: int) -> bool:
+        """Whether an anchor is linked to one so far before it; the anchors between are at the read's end."""
+        others = [(0, 2030 + away * n // 1100, 9000 - n) for n in range(between)]
+        last = (0, 2040 + away, 40 + away)
+        (chains,) = assert_same_on_card([sorted([(0, 2000, 0), *others, last])], min_anchors=2, min_score=1)
+        return any([(0, 2000, 0), last] == anchors for _, anchors in chains)
+
+    assert linked(63, 400) and not linked(64, 400)
+    assert linked(64, 216) and not linked(64, 217)
+    assert linked(1023, 216) and not linked(1024, 216)
+
+
+def test_cuda_takes_the_bytes_it_says():
+    from readwarp.align.long.chain import cuda
+
+    hits = hits_of([place(2000, range(0, 3000, 40)) + place(3000, [0, 70], strand=1), [], place(90_000, [7])])
+    with planned(1 << 20) as workspace:
+        assert cuda.chain_hits(hits, CONTIGS, K, LongChainParameters()).score.size == 1
+        assert workspace.high_water == cuda.device_bytes(hits.anchors.size, 3)

@@ -1,0 +1,38 @@
+"""Anchors that can be linked, in one pass on the host."""
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.align.anchors import reference_of, strand_of
+from readwarp.align.long.chain.scalar import Limits
+from readwarp.align.places import contig_of
+from readwarp.batches import SeedHits
+from readwarp.device.jit import kernel
+
+
+def find_stretches(hits: SeedHits, contig_offsets: ndarray, limits: Limits) -> ndarray:
+    """int64 [stretches + 1] of anchors: those of one read, strand and contig without a step that no link takes."""
+    stops = np.empty(hits.anchors.size, np.int64)
+    found = cut_reads(hits, contig_offsets, limits.max_step + limits.max_gap, stops)
+    return np.concatenate((np.zeros(1, np.int64), stops[:found]))
+
+
+@kernel
+def cut_reads(hits, contig_offsets, longest, stops):
+    """Where each stretch ends -> stops; returns how many there are."""
+    anchors, anchor_offsets, found = hits.anchors, hits.anchor_offsets, 0
+    for read in range(anchor_offsets.size - 1):
+        stop, last = anchor_offsets[read], anchor_offsets[read + 1]
+        while stop < last:
+            strand, reference = strand_of(anchors[stop]), reference_of(anchors[stop])
+            contig_stop = contig_offsets[contig_of(contig_offsets, reference) + 1]
+            while stop < last:
+                following = reference_of(anchors[stop])
+                is_far = following - reference > longest or following >= contig_stop
+                if is_far or strand_of(anchors[stop]) != strand:
+                    break
+                reference = following
+                stop += 1
+            stops[found] = stop
+            found += 1
+    return found

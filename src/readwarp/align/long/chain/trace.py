@@ -1,0 +1,69 @@
+"""The chains of each read, told apart on the host: a walk from anchor to anchor, once over each of them."""
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.align.chain.scalar import Links
+from readwarp.batches import LongChains, SeedHits
+from readwarp.config import LongChainParameters
+from readwarp.device.jit import kernel
+from readwarp.ragged import offsets_of, take
+
+
+class Traced(NamedTuple):
+    """Chains as they are found, with room for more."""
+
+    found: Annotated[ndarray, "int64 [reads]"]  # chains
+    sizes: Annotated[ndarray, "int64 [chains]"]  # anchors
+    score: Annotated[ndarray, "int32 [chains]"]
+    anchors: Annotated[ndarray, "uint64 [anchors]"]
+
+
+def trace_links(hits: SeedHits, links: Links, parameters: LongChainParameters) -> LongChains:
+    """Chains in their order. Takes the scores of `links`."""
+    sizes = np.diff(hits.anchor_offsets)
+    reads = np.repeat(np.arange(sizes.size), sizes)
+    order = np.lexsort((-links.scores, reads))
+    least = max(1, parameters.min_anchors)
+    room = hits.anchors.size // least
+    traced = Traced(
+        np.empty(sizes.size, np.int64), np.empty(room, np.int64), np.empty(room, np.int32), np.empty_like(hits.anchors)
+    )
+    trace_reads(hits, order, links, (parameters.min_score, least), traced)
+    chain_offsets = offsets_of(traced.found)
+    total = int(chain_offsets[-1])
+    anchor_offsets = offsets_of(traced.sizes[:total])
+    chains = LongChains(chain_offsets, anchor_offsets, traced.anchors[: anchor_offsets[-1]], traced.score[:total])
+    first = chains.anchors[anchor_offsets[:-1]]
+    best_first = np.lexsort((first, -chains.score, np.repeat(np.arange(sizes.size), traced.found)))
+    return take(chains, "chains", best_first)
+
+
+@kernel
+def trace_reads(hits, order, links, limits, traced):
+    """Chains of each read, by descending score of their last anchors -> traced. Taken anchors get negative scores."""
+    anchors, anchor_offsets, (scores, parents) = hits.anchors, hits.anchor_offsets, links
+    (min_score, min_anchors), row, place = limits, 0, 0
+    for read in range(anchor_offsets.size - 1):
+        before = row
+        for rank in range(anchor_offsets[read], anchor_offsets[read + 1]):
+            i = end = order[rank]
+            if 0 < scores[end] < min_score:
+                break
+            size = 0
+            while i >= 0 and scores[i] > 0:
+                scores[i] = -scores[i]
+                i = np.int64(parents[i])
+                size += 1
+            score = -scores[end] + (scores[i] if i >= 0 else 0)
+            if size < min_anchors or score < min_score:
+                continue
+            traced.sizes[row], traced.score[row] = size, score
+            i = end
+            for at in range(place + size - 1, place - 1, -1):
+                traced.anchors[at] = anchors[i]
+                i = np.int64(parents[i])
+            row, place = row + 1, place + size
+        traced.found[read] = row - before

@@ -1,0 +1,259 @@
+"""Ends on CUDA: a warp per end, whose threads share a row of the band; then a thread per end walks back.
+
+The band has as many cells for each thread, side by side. A row needs the row before it, and E from the cells before:
+each thread passes on the best E that its own cells open, a scan over the warp gives each thread the E that enters its
+first cell, and with that its cells are final. Opening a gap from within a deletion never pays, so the scan is exact.
+The directions of a thread's cells, four bits each, are a word for eight cells; the words of a warp are side by side.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.align.extend.scalar import reference_code
+from readwarp.align.long.ends.scalar import (
+    E_OPENS,
+    F_OPENS,
+    FROM_E,
+    FROM_F,
+    MAX_ROWS,
+    UNREACHED,
+    Corners,
+    Ended,
+)
+from readwarp.device.cuda_launch import WARP, threads_for, warps_for
+from readwarp.device.cuda_scan import exclusive_scan
+from readwarp.device.jit import cuda, cuda_kernel
+from readwarp.device.memory import current
+from readwarp.pairwise.cuda_trace import narrow
+from readwarp.pairwise.pairs import Costs
+from readwarp.pairwise.scalar import push
+from readwarp.ragged import concatenate, offsets_of, take
+from readwarp.rules.cigar import DELETION, INSERTION, MATCH
+
+ROOM = 1 << 28  # bytes of directions of one launch
+EVERYONE = 0xFFFFFFFF
+
+
+def extend_ends(bases: Any, corners: Corners, packed: Any, costs: Costs, band: int, drop: int) -> Ended:
+    """See cpu.extend_ends. Bases and reference are on the device; corners and results are on the host."""
+    order = np.argsort(-corners.query_length, kind="stable")
+    rows = np.minimum(corners.query_length, MAX_ROWS)[order]
+    ended = [
+        extend_some(bases, take(corners, "ends", some), packed, costs, band, drop)
+        for some in _parts(order, 4 * WARP * words_of(band) * rows)
+    ]
+    return take(concatenate(ended, "ends"), "ends", np.argsort(order))
+
+
+def cells_of(band: int) -> int:
+    """Of a row, for each thread."""
+    return -(-(2 * band + 1) // WARP)
+
+
+def words_of(band: int) -> int:
+    """Of a row's directions, for each thread."""
+    return -(-cells_of(band) // 8)
+
+
+def _parts(order: ndarray, sizes: ndarray) -> Iterator[ndarray]:
+    """Cut `order` into parts, each as many ends (at least one) as fit the room; one without ends if there are none."""
+    left, total, begin = current().left, np.cumsum(sizes), 0
+    room = ROOM if left is None else min(ROOM, left // 2)
+    while True:
+        spent = int(total[begin - 1]) if begin else 0
+        stop = max(begin + 1, int(np.searchsorted(total, spent + room, "right")))
+        yield order[begin:stop]
+        begin = stop
+        if begin >= order.size:
+            return
+
+
+def extend_some(bases: Any, corners: Corners, packed: Any, costs: Costs, band: int, drop: int) -> Ended:
+    """Ends whose directions are in memory together."""
+    number, rows = len(corners), np.minimum(corners.query_length, MAX_ROWS)
+    directions_at, runs_at = offsets_of(WARP * words_of(band) * rows), offsets_of(2 * rows + band + 1)
+    limits, shape = (np.int32(band), np.int32(drop)), (np.int32(band), np.int32(cells_of(band)))
+    with current().frame() as workspace:
+        there, directions_there, runs_there = map(workspace.on_card, (corners, directions_at, runs_at))
+        found, offsets = workspace.empty((3, number), np.int32), workspace.empty(number + 1, np.int64)
+        runs, numbers = workspace.empty(int(runs_at[-1]), np.uint32), workspace.empty(number, np.int32)
+        with workspace.frame():
+            directions = workspace.empty(int(directions_at[-1]), np.uint32)
+            fill_kernel(cells_of(band))[warps_for(number, workspace)](
+                (bases, packed), there, narrow(costs), limits, directions_there, directions, found
+            )
+            walk_back[threads_for(number, workspace)](
+                found, shape, directions_there, directions, runs_there, runs, numbers
+            )
+        exclusive_scan(numbers, offsets, workspace)
+        (run_offsets,) = workspace.download(offsets)
+        cigar = workspace.empty(int(run_offsets[-1]), np.uint32)
+        copy_runs[threads_for(number, workspace)](there.step, runs_there, runs, offsets, cigar)
+        (score, on_query, on_reference), cigar = workspace.download(found, cigar)
+    return Ended(score, on_query.astype(np.int64), on_reference.astype(np.int64), run_offsets, cigar)
+
+
+@cuda.jit(device=True)
+def code_at(packed, corner, column, length):
+    """The reference in that column, 1 to length; elsewhere what equals nothing, as N does."""
+    reference, step = corner
+    return np.int32(reference_code(packed, reference + (column - 1) * step)) if 0 < column <= length else np.int32(-1)
+
+
+@cuda.jit(device=True)
+def entering(opened, decay, lane):
+    """E of a thread's first cell, from what the threads before open. decay: of E over the cells of a thread."""
+    for distance in (1, 2, 4, 8, 16):
+        before = cuda.shfl_up_sync(EVERYONE, opened, distance)
+        if lane >= distance:
+            opened = max(opened, np.int32(before - distance * decay))
+    before = cuda.shfl_up_sync(EVERYONE, opened, 1)
+    return before if lane > 0 else np.int32(UNREACHED)
+
+
+@cuda.jit(device=True)
+def highest_of(value):
+    """Of the warp."""
+    for distance in (16, 8, 4, 2, 1):
+        value = max(value, cuda.shfl_xor_sync(EVERYONE, value, distance))
+    return value
+
+
+@lru_cache
+def fill_kernel(cells: int) -> Any:
+    """The kernel whose threads have so many cells of a row each."""
+    words, none, last_lane = -(-cells // 8), np.int32(UNREACHED), WARP - 1
+
+    @cuda_kernel
+    def fill_ends(sequences, corners, costs, limits, directions_at, directions, found):
+        """Score, rows and columns of the best alignment of each end -> found; directions of all cells up to there."""
+        end, lane = cuda.blockIdx.x, np.int32(cuda.threadIdx.x)
+        if end >= found.shape[1]:
+            return
+        H = cuda.local.array(cells, np.int32)
+        F = cuda.local.array(cells, np.int32)
+        codes = cuda.local.array(cells, np.int32)
+        through = cuda.local.array(cells, np.int32)  # H without gaps
+        answers = cuda.local.array(words, np.uint32)
+        (bases, packed), (band, drop), place = sequences, limits, directions_at[end] + lane
+        query, step = corners.query[end], np.int64(corners.step[end])
+        corner, whole = (corners.reference[end], step), corners.query_length[end]
+        length, extending = np.int32(min(corners.reference_length[end], 1 << 30)), costs.gap_extend
+        opening, decay = np.int32(costs.gap_open + extending), np.int32(cells * extending)
+        left = np.int32(lane * cells - band)  # column of the thread's first cell in row 0
+        stop = np.int32(2 * band + 1 - lane * cells)  # of the thread's cells, those within the band
+        for n in range(cells):
+            j = np.int32(left + n)
+            H[n] = np.int32(-costs.gap_open - j * extending) if 0 < j <= length and n < stop else none
+            if j == 0:
+                H[n] = np.int32(0)
+            F[n], codes[n] = none, code_at(packed, corner, j, length)
+        best, score, best_row, best_column = np.int32(0), np.int32(0), np.int32(0), np.int32(0)
+        for row in range(1, min(whole, MAX_ROWS) + 1):
+            base, last = np.int32(bases[query + (row - 1) * step]), np.int32(0)
+            if row == whole:
+                last = costs.bonus
+            left = np.int32(left + 1)
+            for n in range(cells - 1):
+                codes[n] = codes[n + 1]
+            codes[cells - 1] = code_at(packed, corner, np.int32(left + cells - 1), length)
+            next_H, next_F = cuda.shfl_down_sync(EVERYONE, H[0], 1), cuda.shfl_down_sync(EVERYONE, F[0], 1)
+            if lane == last_lane:
+                next_H, next_F = none, none
+            for w in range(words):
+                answers[w] = np.uint32(0)
+            opened = none
+            for n in range(cells):
+                j = np.int32(left + n)
+                above = np.int32((H[n + 1] if n + 1 < cells else next_H) - opening)
+                longer = np.int32((F[n + 1] if n + 1 < cells else next_F) - extending)
+                if above >= longer:
+                    answers[n >> 3] |= np.uint32(F_OPENS << 4 * (n & 7))
+                through[n] = np.int32(H[n] + (costs.match if codes[n] == base else -costs.mismatch)) if j > 0 else none
+                F[n] = max(above, longer)
+                if j < 0 or j > length or n >= stop:
+                    through[n], F[n] = none, none
+                opened = max(np.int32(opened - extending), np.int32(max(through[n], F[n]) - opening))
+            E = entering(opened, decay, lane)
+            highest, column = np.int32(2 * none), np.int32(0)
+            for n in range(cells):
+                h, direction = through[n], 0
+                if h < E:
+                    h, direction = E, FROM_E
+                if F[n] > h:
+                    h, direction = F[n], FROM_F
+                j = np.int32(left + n)
+                if j < 0 or j > length or n >= stop:
+                    h = none
+                opened = np.int32(h - opening)
+                E = np.int32(E - extending)
+                if opened >= E:
+                    E, direction = opened, direction | E_OPENS
+                answers[n >> 3] |= np.uint32(direction << 4 * (n & 7))
+                H[n], F[n] = max(h, none), max(F[n], none)
+                if h > highest:
+                    highest, column = h, j
+            for w in range(words):
+                directions[place + w * WARP] = answers[w]
+            place += words * WARP
+            top = highest_of(highest)
+            if top + last > best:
+                first = cuda.clz(cuda.brev(cuda.ballot_sync(EVERYONE, highest == top)))
+                best, score, best_row = np.int32(top + last), top, np.int32(row)
+                best_column = cuda.shfl_sync(EVERYONE, column, first)
+            if top < best - drop:
+                break
+        if lane == 0:
+            found[0, end], found[1, end], found[2, end] = score, best_row, best_column
+
+    return fill_ends
+
+
+@cuda.jit(device=True)
+def direction_of(directions, row, column, shape):
+    """Of a cell; `directions` begins with those of row 1. E_OPENS is that of the cell to the right."""
+    band, cells = shape
+    at = np.int32(column - row + band)
+    lane, n, words = np.int32(at // cells), np.int32(at % cells), np.int32((cells + 7) >> 3)
+    return (directions[((row - 1) * words + (n >> 3)) * WARP + lane] >> np.uint32(4 * (n & 7))) & 15
+
+
+@cuda_kernel
+def walk_back(found, shape, directions_at, directions, runs_at, runs, numbers):
+    """See cpu.walk. The runs of each end, the last one first -> runs, and how many there are -> numbers."""
+    end = cuda.grid(1)
+    if end >= numbers.size:
+        return
+    i, j, mine, at = found[1, end], found[2, end], directions[directions_at[end] :], runs_at[end]
+    number, state = np.int32(0), MATCH
+    while i > 0:
+        direction = direction_of(mine, i, j, shape)
+        if state == MATCH:
+            state = DELETION if direction & FROM_E else INSERTION if direction & FROM_F else MATCH
+        operation = state
+        if operation == DELETION:
+            j = np.int32(j - 1)
+            state = MATCH if direction_of(mine, i, j, shape) & E_OPENS else DELETION
+        elif operation == INSERTION:
+            i, state = np.int32(i - 1), MATCH if direction & F_OPENS else INSERTION
+        else:
+            i, j = np.int32(i - 1), np.int32(j - 1)
+        number = np.int32(push(runs, at, number, operation, 1))
+    if j > 0:
+        number = np.int32(push(runs, at, number, DELETION, j))
+    numbers[end] = number
+
+
+@cuda_kernel
+def copy_runs(steps, runs_at, runs, offsets, cigar):
+    """The runs of each end, in ascending order of the reference, without the gaps between ends."""
+    end = cuda.grid(1)
+    if end >= steps.size:
+        return
+    first, number = runs_at[end], offsets[end + 1] - offsets[end]
+    for k in range(number):
+        cigar[offsets[end] + k] = runs[first + (number - 1 - k if steps[end] > 0 else k)]

@@ -1,0 +1,85 @@
+"""The pieces between anchors through the pairwise engine, in global mode, on the side where kernels run.
+
+A card aligns many small pieces at once, a thread or a few for each. A large one would keep the others waiting: it is
+aligned on the lanes of the host, whose result is the same.
+"""
+
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.align.extend import cpu
+from readwarp.align.extend.cpu import Laid, Oriented
+from readwarp.align.long.breaks import fits
+from readwarp.align.long.cut import Cut
+from readwarp.align.places import Genome
+from readwarp.device.backend import Backend
+from readwarp.pairwise.pairs import Ends, Pairs, Scheme, Traces
+from readwarp.ragged import concatenate, empty, offsets_of, take
+
+EXTEND = "readwarp.align.extend"
+MAX_CELLS_ON_CARD = 1 << 16  # of the table of a piece
+
+
+class Sequences(NamedTuple):
+    """Reads and reference on the host, and their bases where kernels run."""
+
+    reads: Oriented
+    genome: Genome
+    backend: Backend
+    bases: Any  # uint8: oriented reads
+    packed: Any  # uint8: reference
+
+
+class Part(NamedTuple):
+    """Pieces of one side."""
+
+    rows: ndarray  # int64 [pairs]: which pieces
+    pairs: Pairs
+    step: ModuleType  # of EXTEND
+
+
+def parts_of(sequences: Sequences, cut: Cut) -> list[Part]:
+    """The pieces whose tables are not too large. What is on a card is there until the caller's frame ends."""
+    (reads, genome, backend, bases, packed), small = sequences, fits(cut)
+    on_card = small & (cut.query_length * cut.reference_length <= MAX_CELLS_ON_CARD) & (backend.name == "cuda")
+    sides = (
+        (on_card, backend.step(EXTEND), bases, packed),
+        (small & ~on_card, cpu, reads.bases, genome.packed),
+    )
+    parts = []
+    for mine, step, queries, targets in sides:
+        rows = np.flatnonzero(mine)
+        if rows.size:
+            start, length = cut.reference_start[rows], cut.reference_length[rows]
+            laid = Laid(cut.query_start[rows], cut.query_length[rows], start, start, start + length)
+            parts.append(Part(rows, step.windows_of(queries, laid, targets), step))
+    return parts
+
+
+def score_pieces(parts: list[Part], number: int, scheme: Scheme) -> Ends:
+    """Scores of all `number` pieces; 0 for those that are in no part."""
+    ends = empty(Ends, {"pairs": number})
+    for column in ends:
+        column[:] = 0
+    for rows, pairs, step in parts:
+        for column, found in zip(ends, step.score_windows(pairs, scheme), strict=True):
+            column[rows] = found
+    return ends
+
+
+def trace_pieces(parts: list[Part], scheme: Scheme, ends: Ends, is_break: ndarray) -> Traces:
+    """The alignments of the pieces; those where a chain breaks have no runs."""
+    traced, rows = [empty(Traces, {"pairs": 0, "operations": 0})], [np.empty(0, np.int64)]
+    traced[0].cigar_offsets[0] = 0
+    for mine, pairs, step in parts:
+        kept = np.flatnonzero(~is_break[mine])
+        rows.append(mine[kept])
+        traced.append(step.trace_windows(take(pairs, "pairs", kept), scheme, take(ends, "pairs", rows[-1])))
+    order = np.argsort(np.concatenate(rows))
+    traces = take(concatenate(traced, "pairs"), "pairs", order)
+    runs = np.zeros(is_break.size, np.int64)
+    runs[np.concatenate(rows)[order]] = np.diff(traces.cigar_offsets)
+    return traces._replace(cigar_offsets=offsets_of(runs))

@@ -1,0 +1,103 @@
+"""Which haplotype the reads of a window are of, as far as others' sites say. See the step's contract."""
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.batches import AlignedReads, Window
+from readwarp.call.evidence.substitutions import weigh_substitutions
+from readwarp.call.phase import MAX_ODDS
+from readwarp.call.phase.links import log_odds
+from readwarp.call.phase.types import Phasing, Sides
+from readwarp.call.sites.find import Site, sites_of
+from readwarp.config import CallParameters
+from readwarp.device.jit import kernel
+from readwarp.ragged import offsets_of
+
+
+class Groups(NamedTuple):
+    """Reads that are compared with the same haplotypes or alleles: a pair for each read of a group."""
+
+    pair_offsets: Annotated[ndarray, "int64 [groups + 1] of pairs"]
+    read: Annotated[ndarray, "int32 [pairs]"]
+    sample: Annotated[ndarray, "uint16 [pairs]"]
+    start: Annotated[ndarray, "int64 [groups]"]  # what lies in [start, stop) is no evidence
+    stop: Annotated[ndarray, "int64 [groups]"]
+
+
+def find_sides(reads: AlignedReads, phasing: Phasing, around: Window, parameters: CallParameters) -> Sides:
+    odds, sets = np.zeros(len(reads)), np.full(len(reads), -1)
+    for sample in np.unique(reads.sample).tolist():
+        low, high = np.searchsorted(phasing.read_sample, (sample, sample + 1)).tolist()
+        own = np.flatnonzero(reads.sample == sample)
+        if low == high:
+            continue
+        place = low + np.searchsorted(phasing.name_hash[low:high], reads.name_hash[own])
+        place = np.minimum(place, high - 1)
+        known = phasing.name_hash[place] == reads.name_hash[own]
+        odds[own[known]], sets[own[known]] = phasing.odds[place[known]], phasing.phase_set[place[known]]
+    low, high = np.searchsorted(phasing.position, (around.start, around.stop)).tolist() if len(reads) else (0, 0)
+    listed: list[Site] = [
+        (begin, False, [(1, bytes([reference])), (1, bytes([alternate]))])
+        for begin, reference, alternate in zip(
+            phasing.position[low:high].tolist(),
+            phasing.reference[low:high].tolist(),
+            phasing.alternate[low:high].tolist(),
+            strict=True,
+        )
+    ]
+    evidence = weigh_substitutions(reads, sites_of(listed, around.trim()), parameters)
+    site = low + np.repeat(np.arange(high - low), np.diff(evidence.pair_offsets))
+    own = np.flatnonzero(phasing.sample[site] == evidence.sample)
+    read, site = evidence.read[own], site[own]
+    order = np.lexsort((phasing.position[site], read))
+    read, site = read[order], site[order]
+    return Sides(
+        odds=odds,
+        phase_set=sets,
+        own_offsets=offsets_of(np.bincount(read, minlength=len(reads))),
+        own_position=phasing.position[site],
+        own_odds=phasing.side[site] * log_odds(evidence)[own[order]],
+    )
+
+
+def take_sides(sides: Sides, groups: Groups, samples: int) -> tuple[ndarray, ndarray]:
+    """-> log10 odds that each pair's read is of the first haplotype (float64), phase sets (int64 [groups, samples])."""
+    odds = np.zeros(groups.read.size)
+    sets = np.full((groups.start.size, samples), -1)
+    choose_sets(sides, groups, np.empty(samples, np.int64), sets)
+    take_odds(sides, groups, sets, odds)
+    return odds, sets
+
+
+@kernel
+def choose_sets(sides, groups, votes, sets):
+    """The phase set of most reads of each group and sample, by Boyer and Moore's vote."""
+    offsets, reads, sample, phase_set = groups.pair_offsets, groups.read, groups.sample, sides.phase_set
+    for group in range(groups.start.size):
+        votes[:] = 0
+        for pair in range(offsets[group], offsets[group + 1]):
+            own, s = phase_set[reads[pair]], sample[pair]
+            if own < 0:
+                continue
+            if votes[s] == 0:
+                sets[group, s] = own
+            votes[s] += 1 if sets[group, s] == own else -1
+
+
+@kernel
+def take_odds(sides, groups, sets, odds):
+    """Odds of the reads of each group's phase set, without the sites in its span."""
+    offsets, reads, sample, start, stop = groups
+    total, phase_set, own_offsets, own_position, own_odds = sides
+    for group in range(start.size):
+        for pair in range(offsets[group], offsets[group + 1]):
+            read = np.int64(reads[pair])
+            if phase_set[read] < 0 or phase_set[read] != sets[group, sample[pair]]:
+                continue
+            value = total[read]
+            for site in range(own_offsets[read], own_offsets[read + 1]):
+                if start[group] <= own_position[site] < stop[group]:
+                    value -= own_odds[site]
+            odds[pair] = min(MAX_ODDS, max(-MAX_ODDS, value))

@@ -1,0 +1,92 @@
+"""Clusters -> the allele that stands for each: where it is and what it says."""
+
+from collections import Counter
+from typing import NamedTuple
+
+import numpy as np
+
+from readwarp.call.spelling import Bases, spell_alleles
+from readwarp.call.structural.copies import is_copy
+from readwarp.call.structural.evidence import Events
+
+MISMATCH, DROP = 3, 20  # against 1 for a match: scores of two copies that are compared from their beginnings
+
+
+class Allele(NamedTuple):
+    """`deleted` reference bases from `start` on become `inserted` (bases 0-4)."""
+
+    start: int  # 0-based
+    deleted: int
+    inserted: bytes | None  # None: not known
+    length: int  # bases inserted less bases deleted
+
+    @property
+    def stop(self) -> int:
+        return self.start + self.deleted
+
+
+def represent(events: Events) -> int:
+    """The event that stands for a cluster: place, length and then bases that most reads have.
+
+    Of several, those near the medians, then the first by order of these. Events within alignments come before those
+    between alignments.
+    """
+    shapes = list(zip(events.start.tolist(), events.stop.tolist(), events.length.tolist(), strict=True))
+    rows = np.flatnonzero(events.kind == events.kind.min()).tolist()
+    middle = [float(np.median(column)) for column in np.array([shapes[row] for row in rows]).T]
+    number = Counter(shapes[row] for row in rows)
+    spelled = {row: events.bases[slice(*events.base_offsets[row : row + 2])].tobytes() for row in rows}
+    alike = Counter((shapes[row], spelled[row]) for row in rows)
+
+    def rank(row: int) -> tuple[object, ...]:
+        shape = shapes[row]
+        far = abs(shape[2] - middle[2]), abs(shape[0] - middle[0])
+        return -number[shape], *far, shape, -alike[shape, spelled[row]], spelled[row], int(events.name[row])
+
+    return min(rows, key=rank)
+
+
+def spell(start: int, stop: int, length: int, new: bytes | None, bases: Bases) -> Allele:
+    """The allele of an event, without the bases that both sides have at their ends, and leftmost.
+
+    Where the bases are not known, what an insertion has beside those that replace the reference's is left out.
+    """
+    if new is None:
+        deleted = max(0, -length)
+        return Allele(start, deleted, b"" if length < 0 else None, length)
+    old = bases.between(start, stop)
+    ahead = common(old, new)
+    old, new, start = old[ahead:], new[ahead:], start + ahead
+    behind = common(old[::-1], new[::-1])
+    old, new = old[: len(old) - behind], new[: len(new) - behind]
+    if not (old and new):
+        start, deleted, new = next(spell_alleles(bases, start, new, len(old)))
+        return Allele(start, deleted, new, length)
+    return Allele(start, len(old), new, length)
+
+
+def common(one: bytes, other: bytes) -> int:
+    """Bases that both begin with."""
+    size = min(len(one), len(other))
+    differs = np.frombuffer(one, np.uint8, size) != np.frombuffer(other, np.uint8, size)
+    return int(differs.argmax()) if differs.any() else size
+
+
+def shared_bases(allele: Allele, bases: Bases) -> int:
+    """Bases, from its start on, that the contig with the allele has in common with the contig without it.
+
+    All of the allele where it is a copy of what follows.
+    """
+    size = abs(allele.length)
+    if allele.inserted is None or (allele.deleted and allele.inserted):
+        return 0
+    own = np.frombuffer(allele.inserted, np.uint8) if allele.inserted else bases.array(allele.start, allele.stop)
+    after = bases.array(allele.stop, min(allele.stop + size, bases.length))
+    if is_copy(own, after):
+        return size
+    together = min(own.size, after.size)
+    score = np.cumsum(np.where(own[:together] == after[:together], 1, -MISMATCH))
+    best = np.maximum.accumulate(np.append(0, score))
+    ended = np.flatnonzero(best[1:] - score > DROP)
+    score = score[: ended[0]] if ended.size else score
+    return int(score.argmax()) + 1 if score.size and score.max() > 0 else 0

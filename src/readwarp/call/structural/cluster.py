@@ -1,0 +1,49 @@
+"""Events of reads -> those that are one variant, by kind, place and length."""
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.call.structural.evidence import Events
+from readwarp.config import StructuralParameters
+from readwarp.ragged import first_alike
+
+
+def cluster(events: Events, parameters: StructuralParameters) -> list[ndarray]:
+    """Events of one contig -> rows of those that are one variant (int64 [events]), each of another read.
+
+    Insertions and deletions apart, sorted by place, events stay together while neighbours begin within `max_apart`.
+    These, sorted by length, do while neighbours have similar lengths, and then once more by place. What no sample has
+    `min_sv_support` reads of is left out; but one read is enough for what is `long`, since others may be clipped there.
+    """
+    p, length = parameters, np.abs(events.length)
+    ties = events.name, events.query_start, events.stop
+
+    def split(label: ndarray, value: ndarray, other: ndarray, is_far: Callable[[ndarray, ndarray], ndarray]) -> ndarray:
+        """Labels of events that have one, and whose values have no gap: `is_far` says which neighbours are apart."""
+        order = np.lexsort((*ties, other, value, label))
+        is_new = np.zeros(order.size, bool)
+        is_new[1:] = (np.diff(label[order]) > 0) | is_far(value[order[:-1]], value[order[1:]])
+        out = np.empty_like(label)
+        out[order] = np.cumsum(is_new)
+        return out
+
+    def is_far(low: ndarray, high: ndarray) -> ndarray:
+        return np.asarray(high - low > p.max_apart)
+
+    def differs(low: ndarray, high: ndarray) -> ndarray:
+        return np.asarray(high - low > np.maximum(p.max_difference, p.max_excess * low))
+
+    label = split((events.length > 0).astype(np.int64), events.start, length, is_far)
+    label = split(split(label, length, events.start, differs), events.start, length, is_far)
+    row = np.flatnonzero(first_alike(label, events.name, events.sample) == np.arange(label.size))
+    row = row[np.argsort(label[row], kind="stable")]
+    bounds = np.flatnonzero(np.diff(label[row], prepend=-1, append=label.size)).tolist()
+    clusters = [row[low:high] for low, high in pairwise(bounds)]
+    return [
+        rows
+        for rows in clusters
+        if np.bincount(events.sample[rows]).max() >= p.min_sv_support or length[rows].max() >= p.long
+    ]

@@ -1,0 +1,67 @@
+"""What long reads say of structural variants: the types that travel between the steps."""
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.ragged import concatenate, empty
+
+# An event lies within an alignment, whose bases are known, or between two of a read. PARTIAL: a duplication that begins
+# before the first of the two does.
+WITHIN, BETWEEN, PARTIAL = 0, 1, 2
+
+
+class Spans(NamedTuple):
+    """Alignments of long reads to one contig. Read positions count along the reference's forward strand."""
+
+    start: Annotated[ndarray, "int64 [spans]"]  # 0-based
+    stop: Annotated[ndarray, "int64 [spans]"]
+    query_start: Annotated[ndarray, "int64 [spans]"]  # bases of the read clipped before it
+    query_stop: Annotated[ndarray, "int64 [spans]"]
+    clipped: Annotated[ndarray, "int64 [spans]"]  # bases clipped after it
+    strand: Annotated[ndarray, "uint8 [spans]"]
+    name: Annotated[ndarray, "uint64 [spans]"]  # hash of the read's name: equal for the alignments of one read
+    sample: Annotated[ndarray, "uint16 [spans]"]
+
+    def __len__(self) -> int:
+        return self.start.size
+
+
+class Events(NamedTuple):
+    """Reference bases [start, stop) of one contig that a read replaces by [query_start, query_stop) of its own."""
+
+    start: Annotated[ndarray, "int64 [events]"]  # 0-based
+    stop: Annotated[ndarray, "int64 [events]"]
+    query_start: Annotated[ndarray, "int64 [events]"]  # on the whole read, along the reference's forward strand
+    query_stop: Annotated[ndarray, "int64 [events]"]
+    strand: Annotated[ndarray, "uint8 [events]"]
+    name: Annotated[ndarray, "uint64 [events]"]  # hash of the read's name
+    sample: Annotated[ndarray, "uint16 [events]"]
+    kind: Annotated[ndarray, "uint8 [events]"]  # WITHIN, BETWEEN, PARTIAL
+    bases: Annotated[ndarray, "uint8 [bases]"]  # 0-4: what the read has instead; nothing between alignments
+    base_offsets: Annotated[ndarray, "int64 [events + 1] of bases"]
+
+    @property
+    def length(self) -> ndarray:
+        """int64 [events]: bases that the read has more (insertion) or less (deletion)."""
+        return np.asarray(self.query_stop - self.query_start - self.stop + self.start)
+
+    def __len__(self) -> int:
+        return self.start.size
+
+
+class Evidence(NamedTuple):
+    """Of a window, or of a whole contig."""
+
+    spans: Spans
+    events: Events
+
+
+def join_evidence(parts: list[Evidence]) -> Evidence:
+    """The evidence of windows as that of the contig."""
+    if not parts:
+        return Evidence(empty(Spans, {"spans": 0}), empty(Events, {"events": 0}, base_offsets=np.zeros(1, np.int64)))
+    return Evidence(
+        concatenate([part.spans for part in parts], "spans"), concatenate([part.events for part in parts], "events")
+    )

@@ -1,0 +1,92 @@
+"""Reads -> where they lie, and the events within their alignments."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.batches import AlignedReads
+from readwarp.call.structural.evidence import WITHIN, Events, Evidence, Spans
+from readwarp.config import StructuralParameters
+from readwarp.ragged import offsets_of, ranges, take
+from readwarp.rules.cigar import DELETION, HARD_CLIP, INSERTION, ON_QUERY, ON_REFERENCE, SOFT_CLIP
+
+PAIRED = 0x1
+
+
+def gather(reads: AlignedReads, parameters: StructuralParameters) -> Evidence:
+    """Of single reads that are aligned to `min_span` bases of the reference. Rows are in the order of the reads."""
+    is_long = reads.reference_stop - reads.position >= parameters.min_span
+    reads = take(reads, "reads", is_long & (reads.flag & PAIRED == 0))
+    course = follow(reads)
+    spans = find_spans(reads, course)
+    return Evidence(spans, find_gaps(reads, course, spans, parameters))
+
+
+class Course(NamedTuple):
+    """The operations of all CIGARs, and what lies before each: int64 [operations + 1], summed over all reads."""
+
+    operation: ndarray  # [operations]
+    length: ndarray  # int64 [operations]
+    reference: ndarray  # bases of the reference
+    aligned: ndarray  # bases of reads, without clips
+    stored: ndarray  # ... with soft clips: the index in `AlignedReads.bases`
+    clipped: ndarray  # bases in clips
+
+
+def follow(reads: AlignedReads) -> Course:
+    operation, length = reads.cigar & 15, (reads.cigar >> 4).astype(np.int64)
+    is_clip = (operation == SOFT_CLIP) | (operation == HARD_CLIP)
+    on_reference, on_query = (length * (which >> operation & 1) for which in (ON_REFERENCE, ON_QUERY))
+    before = map(offsets_of, (on_reference, on_query * ~is_clip, on_query, length * is_clip))
+    return Course(operation, length, *before)
+
+
+def find_spans(reads: AlignedReads, course: Course) -> Spans:
+    """A read begins with up to two clips and ends with up to two; between them are its aligned bases."""
+    first, last = reads.cigar_offsets[:-1], reads.cigar_offsets[1:]
+    inner = np.flatnonzero(course.clipped[1:] == course.clipped[:-1])
+    begin = inner[np.searchsorted(inner, first)] if len(reads) else first  # usable reads have aligned bases
+    leading = course.clipped[begin] - course.clipped[first]
+    return Spans(
+        start=reads.position,
+        stop=reads.reference_stop,
+        query_start=leading,
+        query_stop=leading + course.aligned[last] - course.aligned[first],
+        clipped=course.clipped[last] - course.clipped[begin],
+        strand=reads.strand,
+        name=reads.name_hash,
+        sample=reads.sample,
+    )
+
+
+def find_gaps(reads: AlignedReads, course: Course, spans: Spans, parameters: StructuralParameters) -> Events:
+    """Insertions and deletions of CIGARs; those that are near, with what lies between them, since a gap may be cut."""
+    is_gap = (course.operation == INSERTION) | (course.operation == DELETION)
+    gap = np.flatnonzero(is_gap & (course.length >= parameters.min_part))
+    read = np.searchsorted(reads.cigar_offsets, gap, side="right") - 1
+    is_first = np.ones(gap.size, bool)
+    apart = course.reference[gap[1:]] - course.reference[gap[:-1] + 1]
+    is_first[1:] = (read[1:] != read[:-1]) | (apart > parameters.max_join)
+    first = gap[is_first]
+    last = gap[np.append(is_first[1:], True)[: gap.size]] + 1
+    read = read[is_first]
+    inserted, deleted = (column[last] - column[first] for column in (course.aligned, course.reference))
+    found = np.abs(inserted - deleted) >= parameters.least_length
+    read, first, last, inserted, deleted = (column[found] for column in (read, first, last, inserted, deleted))
+    own = reads.cigar_offsets[read]
+    start = reads.position[read] + course.reference[first] - course.reference[own]
+    query_start = spans.query_start[read] + course.aligned[first] - course.aligned[own]
+    stored = np.stack((course.stored[first], course.stored[last]), axis=1).ravel()
+    return Events(
+        start=start,
+        stop=start + deleted,
+        query_start=query_start,
+        query_stop=query_start + inserted,
+        strand=spans.strand[read],
+        name=spans.name[read],
+        sample=spans.sample[read],
+        kind=np.full(read.size, WITHIN, np.uint8),
+        bases=reads.bases[ranges(stored, 2 * np.arange(read.size))],
+        base_offsets=offsets_of(inserted),
+    )

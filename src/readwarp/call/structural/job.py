@@ -1,0 +1,88 @@
+"""Structural variants of a job's targets: windows of the reference in threads, contigs one after another."""
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from readwarp.call.structural.evidence import Evidence
+from readwarp.call.structural.records import FILTERS, GENOTYPES, INFORMATION, SYMBOLIC
+from readwarp.call.structural.steps import Part, StructuralSteps
+from readwarp.call.targets import bases_of, pad, split_targets
+from readwarp.call.variant_job import Fields, VariantJob
+from readwarp.formats.common.output_file import OutputFile
+from readwarp.formats.common.regions import Target, merge_targets
+from readwarp.formats.variants.vcf import VariantWriter
+from readwarp.stream.reporter import Reporter
+from readwarp.stream.runner import map_ordered
+from readwarp.wording import counted
+
+logger = logging.getLogger("readwarp")
+WINDOW = 1 << 17  # reference bases
+STRUCTURAL_FIELDS = Fields(INFORMATION, GENOTYPES, (SYMBOLIC,), FILTERS)
+
+
+class StructuralFile(NamedTuple):
+    """Complete, to get its name with the file of small variants."""
+
+    file: OutputFile
+    index_path: Path | None  # where its index will be
+
+
+def write_structural_file(
+    job: VariantJob, path: Path, steps: StructuralSteps, targets: Sequence[Target], reporter: Reporter
+) -> StructuralFile:
+    """`write_structural` to a file of its own. If it fails, nothing is left of it."""
+    writer = job.make_writer(path, steps.reference, steps.alignments.samples, STRUCTURAL_FIELDS)
+    try:
+        write_structural(steps, targets, writer, reporter, job.resources.threads)
+        return StructuralFile(writer.prepare(), writer.index)
+    except BaseException:
+        writer.abort()
+        raise
+
+
+def write_structural(
+    steps: StructuralSteps, targets: Sequence[Target], writer: VariantWriter, reporter: Reporter, threads: int
+) -> None:
+    """Write the variants that begin in the targets. What is said of them does not depend on the targets."""
+    around = merge_targets(pad(targets, steps.reach, np.diff(steps.reference.contig_offsets).tolist()))
+    whole = bases_of(around)
+    wanted = {contig: list(own) for contig, own in groupby(targets, key=lambda target: target.contig)}
+    steps.metrics.count("structural_variants", 0)
+    steps.metrics.count("structural_variants_pass", 0)
+
+    def work(part: Part) -> tuple[Part, Evidence]:
+        return part, steps.gather(part)
+
+    with (
+        reporter.progress("structural variants", "bases") as meter,
+        closing(map_ordered(list_parts(around), work, threads, 2 * threads + 2)) as results,
+    ):
+        for contig, own in groupby(results, key=lambda result: result[0].contig):
+            found = []
+            for part, evidence in own:
+                found.append(evidence)
+                meter.reach(meter.done + part.stop - part.start, whole)
+            writer.write(b"".join(steps.call(contig, found, wanted[contig])))
+    number = steps.metrics.counts["structural_variants"]
+    logger.info("%s", counted(number, "structural variant"))
+    if not steps.metrics.counts.get("long_alignments"):
+        least = steps.parameters.min_span
+        logger.warning(
+            "no unpaired read is aligned along %d bases: structural variants are called in long reads", least
+        )
+
+
+def list_parts(targets: Iterable[Target]) -> Iterator[Part]:
+    """Windows of merged targets. A read that overlaps several belongs to the first."""
+    contig, own = -1, 0
+    for target in targets:
+        own = own if target.contig == contig else 0
+        for contig, start, stop in split_targets([target], WINDOW):
+            yield Part(contig, start, stop, own)
+            own = stop

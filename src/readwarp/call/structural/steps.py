@@ -1,0 +1,143 @@
+"""The steps of structural variants: on a window of the reference, then on a contig whose windows are all read."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.batches import AlignedReads
+from readwarp.call.depth.limit import DepthLimit
+from readwarp.call.inputs import Alignments
+from readwarp.call.ploidy import Ploidies
+from readwarp.call.spelling import Bases
+from readwarp.call.structural.alleles import Allele, represent, shared_bases, spell
+from readwarp.call.structural.cluster import cluster
+from readwarp.call.structural.copies import move_copies
+from readwarp.call.structural.evidence import BETWEEN, WITHIN, Events, Evidence, join_evidence
+from readwarp.call.structural.gather import follow, gather
+from readwarp.call.structural.genotype import Crossings, Place, genotype
+from readwarp.call.structural.records import Variant, anchor_of, format_variant
+from readwarp.call.structural.splits import find_splits
+from readwarp.call.targets import MARGIN
+from readwarp.config import CallParameters, StructuralParameters
+from readwarp.formats.common.regions import Target
+from readwarp.index.reference import Reference
+from readwarp.metrics import Metrics
+from readwarp.ragged import concatenate, take
+from readwarp.rules.cigar import HARD_CLIP
+
+
+class Part(NamedTuple):
+    """A window of a contig: reads that overlap it and begin at `own` or later are its own."""
+
+    contig: int
+    start: int
+    stop: int
+    own: int
+
+
+@dataclass(frozen=True, slots=True)
+class StructuralSteps:
+    """What all windows share."""
+
+    reference: Reference
+    alignments: Alignments
+    calling: CallParameters
+    parameters: StructuralParameters
+    ploidies: Ploidies
+    metrics: Metrics
+
+    @property
+    def reach(self) -> int:
+        """Bases around a target in which reads may show a variant that begins in it."""
+        return self.parameters.max_sv_length + MARGIN
+
+    def gather(self, part: Part) -> Evidence:
+        """In any thread."""
+        contig, start, stop, own = part
+        limit = DepthLimit(self.calling.max_depth)
+        with self.metrics.time("structural_reads"):
+            reads = self.alignments.read((contig, start, stop), limit)
+            found = gather(take(reads, "reads", reads.position >= own), self.parameters)
+            events = move_copies(found.events, Bases(self.reference, contig))
+        self.metrics.count("long_alignments", len(found.spans))
+        return Evidence(found.spans, events)
+
+    def call(self, contig: int, parts: list[Evidence], targets: Sequence[Target]) -> list[bytes]:
+        """The variants of a contig that begin in its targets, from what its windows gave: VCF lines in order."""
+        spans, events = join_evidence(parts)
+        events = concatenate([events, find_splits(spans, self.parameters)], "events")
+        crossings = Crossings(spans, len(self.alignments.samples), self.parameters)
+        bases, name = Bases(self.reference, contig), self.reference.names[contig]
+        alleles = defaultdict[Allele, list[ndarray]](list)
+        for rows in cluster(events, self.parameters):
+            allele = self._represent(contig, take(events, "events", rows), bases)
+            if self._is_wanted(allele, targets):
+                alleles[allele].append(rows)  # gaps in tandem repeats can be one allele though they lie apart
+        lines = []
+        for allele, parts_of in alleles.items():
+            rows = np.concatenate(parts_of)
+            rows = rows[np.unique(events.name[rows], return_index=True)[1]]
+            variant = self._weigh(contig, allele, take(events, "events", rows), crossings, bases)
+            if variant is not None:
+                line = format_variant(variant, name, bases, self.calling.min_quality)
+                lines.append((anchor_of(allele), line))
+                self._count(variant)
+        return [line for _, line in sorted(lines)]
+
+    def _is_wanted(self, allele: Allele, targets: Sequence[Target]) -> bool:
+        at, parameters = anchor_of(allele), self.parameters
+        has_size = parameters.min_sv_length <= abs(allele.length) <= parameters.max_sv_length
+        return has_size and any(target.start <= at < target.stop for target in targets)
+
+    def _represent(self, contig: int, events: Events, bases: Bases) -> Allele:
+        row = represent(events)
+        start, stop, length = (int(column[row]) for column in (events.start, events.stop, events.length))
+        new: bytes | None = events.bases[slice(*events.base_offsets[row : row + 2])].tobytes()
+        if events.kind[row] != WITHIN and events.query_start[row] < events.query_stop[row]:
+            like = (
+                (events.start == start) & (events.stop == stop) & (events.length == length) & (events.kind == BETWEEN)
+            )
+            new = find_bases(self._read(contig, start, stop), take(events, "events", like))
+        return spell(start, stop, length, new, bases)
+
+    def _read(self, contig: int, start: int, stop: int) -> AlignedReads:
+        place = contig, max(0, start - 1), min(stop + 1, Bases(self.reference, contig).length)
+        return self.alignments.read(place, DepthLimit(self.calling.max_depth))
+
+    def _weigh(self, contig: int, allele: Allele, events: Events, crossings: Crossings, bases: Bases) -> Variant | None:
+        """None: too few reads show it, or no sample has it."""
+        counts = crossings.count(Place(allele.start, allele.stop, shared_bases(allele, bases)), events)
+        if (counts.shown + counts.clipped).max() < self.parameters.min_sv_support:
+            return None
+        copies = self.ploidies.at(contig, np.array([anchor_of(allele)]))[0].tolist()
+        depths = list(zip(counts.against.tolist(), counts.carriers.tolist(), strict=True))
+        error = self.parameters.error
+        genotypes = [genotype(own, other, n, error) for (other, own), n in zip(depths, copies, strict=True)]
+        found = Variant(allele, int(counts.shown.sum()), events.start, events.length, genotypes, depths)
+        return found if found.is_present else None
+
+    def _count(self, variant: Variant) -> None:
+        passes = variant.quality >= self.calling.min_quality
+        kind = "structural_insertions" if variant.allele.length > 0 else "structural_deletions"
+        for name, number in (("structural_variants", 1), ("structural_variants_pass", passes), (kind, passes)):
+            self.metrics.count(name, number)
+
+
+def find_bases(reads: AlignedReads, events: Events) -> bytes | None:
+    """The bases of one of these events, of split reads: of the first for which there is a record with all of its read.
+
+    Events are taken by name, and records by position; those on the other strand do not count.
+    """
+    course = follow(reads)
+    ends = np.stack((reads.cigar_offsets[:-1], reads.cigar_offsets[1:] - 1))
+    is_whole = ~(course.operation[ends] == HARD_CLIP).any(axis=0)
+    for row in np.argsort(events.name, kind="stable").tolist():
+        is_own = (reads.name_hash == events.name[row]) & (reads.sample == events.sample[row])
+        for read in np.flatnonzero(is_own & is_whole & (reads.strand == events.strand[row])).tolist():
+            own = reads.bases[slice(*reads.read_offsets[read : read + 2])]
+            return own[int(events.query_start[row]) : int(events.query_stop[row])].tobytes()
+    return None
