@@ -84,6 +84,7 @@ def make_long_reads(folder: Path, sequence: str) -> None:
     reads = [sequence[start : start + 5000] for start in range(0, 50_000, 2500)]
     records = "".join(f"@hifi{k}\n{read}\n+\n{'I' * len(read)}\n" for k, read in enumerate(reads))
     (folder / "hifi.fq.gz").write_bytes(gzip.compress(records.encode(), 1))
+    (folder / "contigs.fa").write_text(f">contig\n{sequence[1000:40_000]}\n")
     with pysam.AlignmentFile(str(folder / "nanopore.bam"), "wb", text="@HD\tVN:1.6\n") as file:
         for number, read in enumerate(reads):
             record = pysam.AlignedSegment(file.header)
