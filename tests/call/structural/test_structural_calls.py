@@ -157,7 +157,8 @@ def test_targets_that_share_reads(folder):
 def test_beside_small_variants(folder):
     """--sv writes what --sv-only does; both files and their indexes are there."""
     call(folder, "all.vcf")
-    call_variants(folder / "ref.fa", folder / "reads.bam", folder / "small.vcf.gz", sv=folder / "sv.vcf.gz")
+    hifi = CallParameters(platform="hifi")
+    call_variants(folder / "ref.fa", folder / "reads.bam", folder / "small.vcf.gz", hifi, sv=folder / "sv.vcf.gz")
     assert rows_of(folder / "sv.vcf.gz") == rows_of(folder / "all.vcf")
     assert check_vcf(folder / "sv.vcf.gz", folder / "ref.fa") == len(TRUTH)
     assert (folder / "sv.vcf.gz.tbi").exists() and (folder / "small.vcf.gz.tbi").exists()
