@@ -105,6 +105,17 @@ def code_at(packed, corner, column, length):
 
 
 @cuda.jit(device=True)
+def start_row(arrays, packed, corner, length, place, costs):
+    """Row 0 of a thread's cells. place: the first one's column, and how many are within the band."""
+    (H, F, codes), (left, stop) = arrays, place
+    for n in range(H.size):
+        j = np.int32(left + n)
+        gap = np.int32(-costs.gap_open - j * costs.gap_extend) if j > 0 else np.int32(0)
+        H[n] = gap if 0 <= j <= length and n < stop else np.int32(UNREACHED)
+        F[n], codes[n] = np.int32(UNREACHED), code_at(packed, corner, j, length)
+
+
+@cuda.jit(device=True)
 def entering(opened, decay, lane):
     """E of a thread's first cell, from what the threads before open. decay: of E over the cells of a thread."""
     for distance in (1, 2, 4, 8, 16):
@@ -113,6 +124,33 @@ def entering(opened, decay, lane):
             opened = max(opened, np.int32(before - distance * decay))
     before = cuda.shfl_up_sync(EVERYONE, opened, 1)
     return before if lane > 0 else np.int32(UNREACHED)
+
+
+@cuda.jit(device=True)
+def finish_row(arrays, E, length, place, gaps):
+    """H, F and answers of a thread's cells, with E of the first one known -> (best score, its first column).
+
+    place: as in start_row; gaps: (of the first base, of another).
+    """
+    (H, F, through, answers), (left, stop), (opening, extending), none = arrays, place, gaps, np.int32(UNREACHED)
+    highest, column = np.int32(2 * none), np.int32(0)
+    for n in range(H.size):
+        h, direction = through[n], 0
+        if h < E:
+            h, direction = E, FROM_E
+        if F[n] > h:
+            h, direction = F[n], FROM_F
+        j = np.int32(left + n)
+        if j < 0 or j > length or n >= stop:
+            h = none
+        opened, E = np.int32(h - opening), np.int32(E - extending)
+        if opened >= E:
+            E, direction = opened, direction | E_OPENS
+        answers[n >> 3] |= np.uint32(direction << 4 * (n & 7))
+        H[n], F[n] = max(h, none), max(F[n], none)
+        if h > highest:
+            highest, column = h, j
+    return highest, column
 
 
 @cuda.jit(device=True)
@@ -126,7 +164,7 @@ def highest_of(value):
 @lru_cache
 def fill_kernel(cells: int) -> Any:
     """The kernel whose threads have so many cells of a row each."""
-    words, none, last_lane = -(-cells // 8), np.int32(UNREACHED), WARP - 1
+    words, none = -(-cells // 8), np.int32(UNREACHED)
 
     @cuda_kernel
     def fill_ends(sequences, corners, costs, limits, directions_at, directions, found):
@@ -146,12 +184,7 @@ def fill_kernel(cells: int) -> Any:
         opening, decay = np.int32(costs.gap_open + extending), np.int32(cells * extending)
         left = np.int32(lane * cells - band)  # column of the thread's first cell in row 0
         stop = np.int32(2 * band + 1 - lane * cells)  # of the thread's cells, those within the band
-        for n in range(cells):
-            j = np.int32(left + n)
-            H[n] = np.int32(-costs.gap_open - j * extending) if 0 < j <= length and n < stop else none
-            if j == 0:
-                H[n] = np.int32(0)
-            F[n], codes[n] = none, code_at(packed, corner, j, length)
+        start_row((H, F, codes), packed, corner, length, (left, stop), costs)
         best, score, best_row, best_column = np.int32(0), np.int32(0), np.int32(0), np.int32(0)
         for row in range(1, min(whole, MAX_ROWS) + 1):
             base, last = np.int32(bases[query + (row - 1) * step]), np.int32(0)
@@ -162,8 +195,7 @@ def fill_kernel(cells: int) -> Any:
                 codes[n] = codes[n + 1]
             codes[cells - 1] = code_at(packed, corner, np.int32(left + cells - 1), length)
             next_H, next_F = cuda.shfl_down_sync(EVERYONE, H[0], 1), cuda.shfl_down_sync(EVERYONE, F[0], 1)
-            if lane == last_lane:
-                next_H, next_F = none, none
+            next_H, next_F = (none, none) if lane == WARP - 1 else (next_H, next_F)
             for w in range(words):
                 answers[w] = np.uint32(0)
             opened = none
@@ -179,24 +211,7 @@ def fill_kernel(cells: int) -> Any:
                     through[n], F[n] = none, none
                 opened = max(np.int32(opened - extending), np.int32(max(through[n], F[n]) - opening))
             E = entering(opened, decay, lane)
-            highest, column = np.int32(2 * none), np.int32(0)
-            for n in range(cells):
-                h, direction = through[n], 0
-                if h < E:
-                    h, direction = E, FROM_E
-                if F[n] > h:
-                    h, direction = F[n], FROM_F
-                j = np.int32(left + n)
-                if j < 0 or j > length or n >= stop:
-                    h = none
-                opened = np.int32(h - opening)
-                E = np.int32(E - extending)
-                if opened >= E:
-                    E, direction = opened, direction | E_OPENS
-                answers[n >> 3] |= np.uint32(direction << 4 * (n & 7))
-                H[n], F[n] = max(h, none), max(F[n], none)
-                if h > highest:
-                    highest, column = h, j
+            highest, column = finish_row((H, F, through, answers), E, length, (left, stop), (opening, extending))
             for w in range(words):
                 directions[place + w * WARP] = answers[w]
             place += words * WARP
