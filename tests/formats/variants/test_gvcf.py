@@ -12,7 +12,6 @@ from helpers.making import codes, random_sequence, write_fasta
 from helpers.vcf_checks import body, quiet_bcftools
 from readwarp.batches import Bands, Window
 from readwarp.call.confidence.bands import Confidence, join_positions
-from readwarp.call.genotypes.filters import FILTERS
 from readwarp.call.variant_job import GENOMIC_FIELDS
 from readwarp.formats.variants.gvcf import BlockJoiner, lines_of_blocks, piece_of
 from readwarp.formats.variants.vcf import Header, VariantWriter
@@ -115,7 +114,9 @@ def write(path, sample: str, position: int) -> str:
     """A gVCF of one contig with a heterozygous substitution."""
     contigs = [("one", 60, "0" * 32), ("two", 60, "0" * 32)]
     fields = GENOMIC_FIELDS
-    header = Header(contigs, [sample], "call", "ref.fa", fields.information, FILTERS, *fields[1:]).text()
+    header = Header(
+        contigs, [sample], "call", "ref.fa", fields.information, fields.filters, fields.genotypes, fields.extra
+    ).text()
     wanted = np.ones(60, bool)
     wanted[position] = False
     other = "ACGT"["CGTA".index(SEQUENCE[position])]
