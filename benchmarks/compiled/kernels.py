@@ -87,12 +87,13 @@ EXTEND = [
     )
 ]
 CORNERS = "align.long.ends.scalar.Corners"
+FILL_ENDS = f"(u1[] u1[]) {CORNERS} {COSTS} (i4 i4) i8[] u4[] i4[,]"
 ENDS = [
-    Kernel(
-        f"long fill_ends x {cells}", "align.long.ends.cuda", "fill_kernel",
-        f"(u1[] u1[]) {CORNERS} {COSTS} (i4 i4) i8[] u4[] i4[,]", 32, (cells,), Loop("SHFL", r"SHFL\.UP", 6, cells),
+    Kernel(f"long fill_ends{name}", "align.long.ends.cuda", "fill_kernel", FILL_ENDS, 32, (7,), loop, capabilities=of)
+    for name, loop, of in (
+        (" x 7", Loop("SHFL", r"SHFL\.UP", 6, 7), CAPABILITIES[:-1]),
+        (" on sm_120", None, CAPABILITIES[-1:]),  # ptxas puts the kernel's end within its loop, which is not found then
     )
-    for cells in (7,)
 ] + [
     Kernel("long walk_ends", "align.long.ends.cuda", "walk_ends", "i4[,] (i4 i4) i8[] u4[] i8[] u4[] i4[]", 128),
     Kernel("long copy_ends", "align.long.ends.cuda", "copy_ends", "i1[] i8[] u4[] i8[] u4[]", 128),
