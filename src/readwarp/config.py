@@ -86,7 +86,9 @@ class LongExtendParameters:
     max_drop: int = 400  # an alignment breaks where what lies between two anchors scores below minus this
     band: int = 100  # of the ends, beyond the chain: bases that gaps may add up to
     drop: int = 200  # score below the best one at which an end is clipped
-    max_gap_cost: int = 200  # of a gap, however long
+    long_gap_open: int = 200  # a gap costs the least of the two lines, of `Scoring` and of these, ...
+    long_gap_extend: int = 0
+    max_gap_cost: int = 200  # ... and this, however long it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +200,11 @@ class Preset:
 
 LONG = LongParameters(min_length=500)  # shorter single reads have few seeds, and are compared base by base
 # Matches count twice.
-NANOPORE = LongParameters(min_length=500, extend=LongExtendParameters(drop=400, max_gap_cost=400))
+NANOPORE = LongParameters(
+    min_length=500, extend=LongExtendParameters(drop=400, long_gap_open=24, long_gap_extend=1, max_gap_cost=400)
+)
+    min_length=500, extend=LongExtendParameters(drop=400, long_gap_open=24, long_gap_extend=1, max_gap_cost=400)
+)
 PRESETS = {  # see docs/methods/seed.md
     "standard": Preset("reads of 75 bases and more", AlignParameters()),
     "short": Preset("shorter reads", AlignParameters(SeedParameters(k=16, s=14, t=1))),  # 1 k-mer in 3, not in 5

@@ -41,14 +41,14 @@ def noisy(bases: str, rate: float, rng: random.Random) -> str:
 
 def check(records: list[Record], reads: dict[str, str], aligner: Aligner) -> None:
     """Each CIGAR tells AS, NM and MD; SA names the other parts of the read, with their strands, CIGARs and MAPQ."""
-    scoring, most = aligner.parameters.scoring, aligner.parameters.long.extend.max_gap_cost
+    scoring, long = aligner.parameters.scoring, aligner.parameters.long.extend
     assert [r.name for r in records if not r.is_supplementary and not r.is_secondary] == list(reads)
     for record in records:
         bases = reads[record.name]
         if record.is_mapped:
             oriented = reverse_complement(bases) if record.is_reverse else bases
             said = record.tags["AS"], record.tags["NM"], record.tags["MD"]
-            assert said == retold(record, oriented, GENOME[record.contig], scoring, most)
+            assert said == retold(record, oriented, GENOME[record.contig], scoring, long)
         parts = [r for r in records if r.name == record.name and not r.is_secondary]
         if len(parts) > 1 and not record.is_secondary:
             said = record.tags["SA"].rstrip(";").split(";")

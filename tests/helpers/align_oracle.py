@@ -4,7 +4,7 @@ import random
 import re
 
 from readwarp.align.aligner import Record
-from readwarp.config import Scoring
+from readwarp.config import LongExtendParameters, Scoring
 
 COMPLEMENT = str.maketrans("ACGTN", "TGCAN")
 READ = 120
@@ -27,8 +27,14 @@ def operations(cigar: str) -> list[tuple[int, str]]:
     return [(int(count), kind) for count, kind in re.findall(r"(\d+)([MIDNSHP=X])", cigar)]
 
 
+def gap_cost(length: int, scoring: Scoring, long: LongExtendParameters | None) -> int:
+    """long: of a long read."""
+    cost = scoring.gap_open + length * scoring.gap_extend
+    return min(cost, long.long_gap_open + length * long.long_gap_extend, long.max_gap_cost) if long else cost
+
+
 def retold(
-    record: Record, oriented: str, contig: str, scoring: Scoring, max_gap_cost: int = 1 << 30
+    record: Record, oriented: str, contig: str, scoring: Scoring, long: LongExtendParameters | None = None
 ) -> tuple[int, int, str]:
     """(score, edit distance, MD) by a record's CIGAR. oriented: the whole read on the record's strand."""
     q, position, score, edits, md, matched = 0, record.position, 0, 0, "", 0
@@ -36,10 +42,10 @@ def retold(
         if kind in "SH":
             q += count
         elif kind == "I":
-            score -= min(scoring.gap_open + count * scoring.gap_extend, max_gap_cost)
+            score -= gap_cost(count, scoring, long)
             edits, q = edits + count, q + count
         elif kind == "D":
-            score -= min(scoring.gap_open + count * scoring.gap_extend, max_gap_cost)
+            score -= gap_cost(count, scoring, long)
             edits += count
             md, matched = f"{md}{matched}^{contig[position : position + count]}", 0
             position += count

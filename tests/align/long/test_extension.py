@@ -6,6 +6,7 @@ from itertools import pairwise as neighbours
 import numpy as np
 import pytest
 
+from helpers.align_oracle import gap_cost
 from helpers.seeding import random_letters, read_batch, reverse_complement, write_fasta
 from readwarp import Index
 from readwarp.align.extend.cpu import orient
@@ -78,7 +79,7 @@ def check_alignment(found: Extensions, row: int, read: str) -> None:
         text, at = (read, q) if operation == INSERTION else (whole, r)
         if number > 0 and runs[number - 1] >> 4 > 1 and runs[number - 1] & 15 == MATCH == runs[number + 1] & 15:
             assert text[at - 1] != text[at + length - 1], "not leftmost"
-        score -= min(COSTS.gap_open + length * COSTS.gap_extend, LongExtendParameters().max_gap_cost)
+        score -= gap_cost(length, SCORING, LongExtendParameters())
         edits += length
         q, r = q + length * (operation == INSERTION), r + length * (operation == DELETION)
     assert (q, r) == (found.query_stop[row], found.reference_stop[row])

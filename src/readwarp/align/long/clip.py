@@ -1,6 +1,6 @@
 """Alignments cut down to the stretch of their runs that scores most, as local alignments are.
 
-No gap costs more than `max_gap_cost`, whatever its length, so that a long one does not cut off what is beyond it.
+A gap costs what `gaps` says, no more than `most`, so that a long one does not cut off what is beyond it.
 """
 
 from typing import Annotated, NamedTuple
@@ -9,6 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.extend.scalar import reference_code
+from readwarp.align.long.gaps import cost_of_gap
 from readwarp.device.jit import kernel
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
@@ -35,11 +36,11 @@ class Spans(NamedTuple):
 
 
 @kernel
-def score_runs(bases, starts, packed, spans, costs, max_gap_cost, runs):
+def score_runs(sequences, starts, spans, costs, gaps, runs):
     """Score and edit distance of each run. `starts`: of the reads in the oriented bases."""
     offsets, cigar, scores, edits = runs
-    query_start, reference_start = spans.query_start, spans.reference_start
-    match, mismatch, gap_open, gap_extend, _ = costs
+    query_start, reference_start, (bases, packed) = spans.query_start, spans.reference_start, sequences
+    match, mismatch, _, _, _ = costs
     for row in range(starts.size):
         q, r = starts[row] + query_start[row], reference_start[row]
         for i in range(offsets[row], offsets[row + 1]):
@@ -51,7 +52,7 @@ def score_runs(bases, starts, packed, spans, costs, max_gap_cost, runs):
                 scores[i] = (length - different) * match - different * mismatch
                 edits[i], q, r = different, q + length, r + length
                 continue
-            scores[i], edits[i] = -min(gap_open + length * gap_extend, max_gap_cost), length
+            scores[i], edits[i] = -cost_of_gap(length, gaps), length
             q, r = q + length * (operation == INSERTION), r + length * (operation == DELETION)
 
 

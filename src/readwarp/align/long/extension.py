@@ -10,6 +10,7 @@ from readwarp.align.long.breaks import break_chains, find_breaks
 from readwarp.align.long.clip import Runs, Spans, clip_ends, score_runs
 from readwarp.align.long.cut import Cut, cut_chains
 from readwarp.align.long.ends.scalar import Corners, Ended
+from readwarp.align.long.gaps import GapCosts, unite_gaps
 from readwarp.align.long.join import join_runs, put_left
 from readwarp.align.long.laid import Laid, lay
 from readwarp.align.long.pieces import Sequences, parts_of, score_pieces, trace_pieces
@@ -49,8 +50,13 @@ def extend(
     traces = trace_pieces(pieces, scheme, ends, is_break)
     corners, (band, drop) = corners_of(laid, genome), (parameters.band, parameters.drop)
     ended = backend.step(ENDS).extend_ends(bases, corners, packed, costs, band, drop)
-    scores = costs, parameters.max_gap_cost
+    scores = costs, gap_costs(scoring, parameters)
     return Extended(join((reads.bases, genome.packed), laid, cut, traces, ended, scores), chain)
+
+
+def gap_costs(scoring: Scoring, parameters: LongExtendParameters) -> GapCosts:
+    lines = scoring.gap_open, scoring.gap_extend, parameters.long_gap_open, parameters.long_gap_extend
+    return GapCosts(*lines, parameters.max_gap_cost)
 
 
 def corners_of(laid: Laid, genome: Genome) -> Corners:
@@ -73,10 +79,10 @@ def join(
     cut: Cut,
     traces: Traces,
     ended: Ended,
-    scores: tuple[Costs, int],
+    scores: tuple[Costs, GapCosts],
 ) -> Extensions:
-    """Whole alignments, clipped to what scores most. sequences: oriented, packed; scores: costs, most for a gap."""
-    (bases, packed), (costs, max_gap_cost) = sequences, scores
+    """Whole alignments, clipped to what scores most. sequences: oriented bases, packed reference."""
+    (bases, packed), (costs, gaps) = sequences, scores
     number = laid.start.size
     before, after = (ended.on_query[side::2] for side in (0, 1))
     reference_before, reference_after = (ended.on_reference[side::2] for side in (0, 1))
@@ -94,8 +100,10 @@ def join(
     )
     parts = (cut.run_offsets, cut.runs), (traces.cigar_offsets, traces.cigar), (ended.run_offsets, ended.runs)
     join_runs(parts, runs.cigar, runs.offsets)
+    starts = laid.start + spans.query_start, spans.reference_start
+    unite_gaps(sequences, starts, costs, gaps, runs.offsets, runs.cigar)
     put_left((bases, laid.start + spans.query_start), (packed, spans.reference_start), runs.offsets, runs.cigar)
-    score_runs(bases, laid.start, packed, spans, costs, max_gap_cost, runs)
+    score_runs(sequences, laid.start, spans, costs, gaps, runs)
     made = clip_ends(runs, costs.bonus, spans)
     return Extensions(
         score=spans.score,

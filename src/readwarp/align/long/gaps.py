@@ -1,0 +1,88 @@
+"""What gaps cost in an alignment, and two gaps near each other as one where that costs less.
+
+A gap of n bases costs the least of gap_open + n gap_extend, of long_open + n long_extend, and of `most`. The pairwise
+engine knows the first alone, and takes two gaps for one where a few bases between them are equal by chance.
+"""
+
+from typing import NamedTuple
+
+from readwarp.align.extend.scalar import reference_code
+from readwarp.device.jit import kernel, scalar
+from readwarp.rules.cigar import DELETION, INSERTION, MATCH
+
+MAX_BETWEEN = 32  # bases between two gaps that may become one
+
+
+class GapCosts(NamedTuple):
+    """Magnitudes."""
+
+    gap_open: int
+    gap_extend: int
+    long_open: int
+    long_extend: int
+    most: int
+
+
+@scalar
+def cost_of_gap(length, gaps):
+    gap_open, gap_extend, long_open, long_extend, most = gaps
+    return min(gap_open + length * gap_extend, long_open + length * long_extend, most)
+
+
+@scalar
+def matches_of(sequences, query, reference, length, costs):
+    """The score of so many aligned bases."""
+    (bases, packed), score = sequences, 0
+    for k in range(length):
+        score += costs.match if bases[query + k] == reference_code(packed, reference + k) else -costs.mismatch
+    return score
+
+
+@kernel
+def unite_gaps(sequences, starts, costs, gaps, offsets, cigar):
+    """Gaps of one kind with up to MAX_BETWEEN aligned bases between them become one where that scores more.
+
+    sequences: oriented bases, packed reference. starts: where each alignment begins in them. offsets, cigar: of runs,
+    changed in place. The bases between the gaps go to its right, or to its left if that scores more. Returns the number
+    of runs.
+    """
+    query_starts, reference_starts = starts
+    made, begin = 0, offsets[0]
+    for row in range(offsets.size - 1):
+        last, first = offsets[row + 1], made
+        q, r = query_starts[row], reference_starts[row]
+        for i in range(begin, last):
+            run = cigar[i]
+            operation, length = run & 15, int(run >> 4)
+            if operation != MATCH and made - first > 1 and cigar[made - 1] & 15 == MATCH:
+                between, before = int(cigar[made - 1] >> 4), int(cigar[made - 2] >> 4)
+                if cigar[made - 2] & 15 == operation and between <= MAX_BETWEEN:
+                    on_query, on_reference = operation == INSERTION, operation == DELETION
+                    low_q, low_r = q - between - before * on_query, r - between - before * on_reference
+                    now = matches_of(sequences, q - between, r - between, between, costs)
+                    now -= cost_of_gap(before, gaps) + cost_of_gap(length, gaps)
+                    whole = before + length
+                    right = matches_of(
+                        sequences, low_q + whole * on_query, low_r + whole * on_reference, between, costs
+                    )
+                    left = matches_of(sequences, low_q, low_r, between, costs)
+                    if max(left, right) - cost_of_gap(whole, gaps) > now:
+                        q, r = q + length * on_query, r + length * on_reference
+                        if right >= left:
+                            cigar[made - 2] += run - operation
+                            continue
+                        if made - first > 2:  # what is before a gap is aligned
+                            cigar[made - 3] += cigar[made - 1] - MATCH
+                            cigar[made - 2] += run - operation
+                            made -= 1
+                        else:
+                            cigar[made - 2], cigar[made - 1] = cigar[made - 1], cigar[made - 2] + run - operation
+                        continue
+            if operation == MATCH and made > first and cigar[made - 1] & 15 == MATCH:
+                cigar[made - 1] += run - operation
+            else:
+                cigar[made] = run
+                made += 1
+            q, r = q + length * (operation != DELETION), r + length * (operation != INSERTION)
+        begin, offsets[row + 1] = last, made
+    return made
