@@ -203,8 +203,6 @@ LONG = LongParameters(min_length=500)  # shorter single reads have few seeds, an
 NANOPORE = LongParameters(
     min_length=500, extend=LongExtendParameters(drop=400, long_gap_open=24, long_gap_extend=1, max_gap_cost=400)
 )
-    min_length=500, extend=LongExtendParameters(drop=400, long_gap_open=24, long_gap_extend=1, max_gap_cost=400)
-)
 PRESETS = {  # see docs/methods/seed.md
     "standard": Preset("reads of 75 bases and more", AlignParameters()),
     "short": Preset("shorter reads", AlignParameters(SeedParameters(k=16, s=14, t=1))),  # 1 k-mer in 3, not in 5
