@@ -59,6 +59,7 @@ from readwarp.call.regions.find import find_regions
 from readwarp.call.regions.reads import thin_reads
 from readwarp.call.regions.samples import split_samples
 from readwarp.call.sites.find import find_sites, limit_alleles
+from readwarp.call.sites.slips import drop_slips, split_sides
 from readwarp.call.spelling import Bases
 from readwarp.call.strips import Place, Strip, StripBases
 from readwarp.call.targets import MARGIN, Stretch
@@ -207,12 +208,14 @@ class Steps:
         noted: list[np.ndarray] = []
         with self.metrics.time("sites"):
             sites = find_sites(pileup, around, p, self.forced, self._pileups(reads, pileup, around, noted), copies)
+            sides = find_sides(reads, self.phasing, around, p) if self.phasing else None
+            if sides:
+                sites = drop_slips(sites, around, self._sided(reads, sides, around), copies, self.platform.gaps)
         with self.metrics.time("regions"):
             places = find_clip_places(reads, around, copies)
             sites = add_clipped(reads, places, sites, around)
             regions, in_region = find_regions(reads, places, sites, around)
             regions = take(regions, "regions", _may_reach(regions, window))
-        sides = find_sides(reads, self.phasing, around, p) if self.phasing else None
         single = take(sites, "sites", (sites.position >= low) & (sites.position < high) & ~in_region)
         known, parts = Around(around, Depths(first_place(around.start), np.stack(noted)), sides), list[Calls]()
         if len(single):
@@ -242,6 +245,16 @@ class Steps:
                 own = count_window(take(reads, "reads", order[first:stop]), around, self.parameters)
             noted.append(note_depth(own))
             yield own
+
+    def _sided(self, reads: AlignedReads, sides: Sides, around: Window) -> list[list[Pileup]]:
+        """The pileups of each sample's reads by side."""
+        count_window = self.backend.step("readwarp.call.pileup").count_window
+        out = []
+        for sample in range(self.samples):
+            own = np.flatnonzero(reads.sample == sample)
+            rows = (own[side] for side in split_sides(sides.odds[own]))
+            out.append([count_window(take(reads, "reads", chosen), around, self.parameters) for chosen in rows])
+        return out
 
     def _genotype_sites(
         self,

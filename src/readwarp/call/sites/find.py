@@ -188,14 +188,14 @@ def _count_indels(own: Pileup, parameters: CallParameters, copies: ndarray) -> d
     place, number = own.allele_position - own.start, own.allele_counts.sum(axis=1)
     min_share = max(parameters.min_indel_fraction, LEAST) * scale_shares(copies[place])
     has_share = number >= min_share * own.counts[place].sum(axis=(1, 2))
-    listed = _list_indels(take(own, "alleles", has_share))
+    listed = list_indels(take(own, "alleles", has_share))
     return dict(zip(listed, number[has_share].tolist(), strict=True))
 
 
 def _find_shared_indels(pileup: Pileup, events: dict[Variant, int], min_count: int) -> list[Variant]:
     """Insertions and deletions that samples together show. events: the sum of `_count_indels`."""
     depth = pileup.counts[pileup.allele_position - pileup.start].sum(axis=(1, 2)).tolist()
-    rows = ((variant, events.get(variant, 0), own) for variant, own in zip(_list_indels(pileup), depth, strict=True))
+    rows = ((variant, events.get(variant, 0), own) for variant, own in zip(list_indels(pileup), depth, strict=True))
     return [
         variant
         for variant, number, own in rows
@@ -209,10 +209,11 @@ def _find_indels(own: Pileup, parameters: CallParameters, copies: ndarray) -> li
     depth = own.counts[place].sum(axis=(1, 2))
     min_share = max(parameters.min_indel_fraction, LEAST) * scale_shares(copies[place])
     min_number = np.maximum(parameters.min_alternate_count, min_share * depth)
-    return _list_indels(take(own, "alleles", own.allele_counts.sum(axis=1) >= min_number))
+    return list_indels(take(own, "alleles", own.allele_counts.sum(axis=1) >= min_number))
 
 
-def _list_indels(pileup: Pileup) -> list[Variant]:
+def list_indels(pileup: Pileup) -> list[Variant]:
+    """The alleles of a pileup."""
     is_deletion = np.diff(pileup.allele_offsets) == 0
     deleted = np.where(is_deletion, pileup.allele_length, 0)
     return list_variants(pileup.allele_position + 1, deleted, pileup.allele_bases, pileup.allele_offsets)
@@ -220,7 +221,7 @@ def _list_indels(pileup: Pileup) -> list[Variant]:
 
 def _sites_of_indels(pileup: Pileup, reference: ndarray, indels: set[Variant], asked: Sequence[Variant]) -> list[Site]:
     """Sites of those `indels` that the pileup has, and of those asked for."""
-    number = dict(zip(_list_indels(pileup), pileup.allele_counts.sum(axis=1).tolist(), strict=True))
+    number = dict(zip(list_indels(pileup), pileup.allele_counts.sum(axis=1).tolist(), strict=True))
     found, forced = defaultdict[int, list[Allele]](list), defaultdict[int, list[Allele]](list)
     shown = [variant for variant in number if variant in indels]
     for begin, deleted, bases in sorted(shown, key=lambda variant: -number[variant]):
