@@ -66,13 +66,12 @@ class StructuralOptions(TypedDict, total=False):
     """Structural variants of long reads; the limits are fields of `StructuralParameters`."""
 
     sv: AnyPath | None  # also write them, to this file: .vcf, .vcf.gz or .bcf
-    sv_only: bool  # `output` is of them, and nothing else is called
     min_sv_length: int  # bases
     max_sv_length: int
     min_sv_support: int  # a sample's reads that show one
 
 
-class CallingOptions(PlaceOptions, ParameterOptions, total=False):
+class CallingOptions(PlaceOptions, ParameterOptions, StructuralOptions, total=False):
     bam_output: AnyPath | None  # a BAM file of the reads in called regions, aligned to the called haplotypes
     haplotag: AnyPath | None  # a BAM file of all records, with the haplotypes that long reads are of
     gvcf: bool  # also say how sure the reference is, in blocks (one sample)
@@ -90,10 +89,11 @@ STRUCTURAL = {name: name for name in ("min_sv_length", "max_sv_length", "min_sv_
 PARAMETERS = LIMITS | PRIORS | {name: name for name in SAME}
 
 
-class CallOptions(CallingOptions, StructuralOptions, ResourceOptions, total=False):
+class CallOptions(CallingOptions, ResourceOptions, total=False):
     """Long options of `readwarp call`, with its defaults."""
 
     list: AnyPath | None  # file with the names of more alignments, one per line
+    sv_only: bool  # `output` is of structural variants, and nothing else is called
     sample: str | Sequence[str]  # to call; without it, all of them
     phred64: bool  # base qualities are Phred+64: convert them
     phred33: bool  # they are Phred+33, even if they look like Phred+64

@@ -37,7 +37,7 @@ from readwarp.device.backend import Backend
 from readwarp.device.machine import free_memory
 from readwarp.errors import MemoryBudgetError, UsageError
 from readwarp.formats.alignments.regions import Form, ReadFilter
-from readwarp.formats.common.files import check_output, check_twice, is_same
+from readwarp.formats.common.files import check_apart, check_output, check_twice
 from readwarp.formats.common.regions import Target
 from readwarp.formats.variants.gvcf import BlockJoiner, Piece, piece_of
 from readwarp.formats.variants.vcf import VariantWriter, format_calls, kind_of, lines_of
@@ -120,22 +120,21 @@ def run_call(job: CallJob, reporter: Reporter) -> Result:
     inputs = [job.reference, *job.alignments, *job.places.files, *extra]
     for path in (job.bam_output, job.haplotag):
         check_output(path, job.force, job.alignments)
-    check_structural(job, inputs)
+    check_output(job.sv, job.force, inputs)
+    check_beside(job)
     result = job.run(inputs, lambda reference: call_variants(job, reference, reporter), reporter)
     if lost := reporter.metrics.counts.get("reads_without_sample", 0):
         logger.warning("%s without a read group of a sample in the header: left out", counted(lost, "read"))
     return result
 
 
-def check_structural(job: CallJob, inputs: Sequence[Path]) -> None:
-    """Whether --sv can be written. Raises UsageError."""
+def check_beside(job: CallJob) -> None:
+    """Whether the outputs go together. Raises UsageError."""
+    check_apart(job.outputs)
     if job.sv is None:
         return
     if str(job.sv) == "-" and (job.output is None or str(job.output) == "-"):
         raise UsageError("--sv and --output are both stdout: name a file for one of them (or is it --sv-only?)")
-    if str(job.sv) != "-" and any(other and is_same(job.sv, other) for other in (job.output, job.bam_output)):
-        raise UsageError(f"{job.sv}: is another output too")
-    check_output(job.sv, job.force, inputs)
     kind_of(str(job.sv))
 
 

@@ -4,13 +4,6 @@ import argparse
 from pathlib import Path
 
 from readwarp.cli import options as shared
-from readwarp.config import StructuralParameters
-
-STRUCTURAL = (  # fields of `StructuralParameters`
-    ("min_sv_length", "shortest structural variant, in bases"),
-    ("max_sv_length", "longest structural variant"),
-    ("min_sv_support", "a sample's reads that must show one"),
-)
 
 EPILOG = """\
 examples:
@@ -33,23 +26,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_calling(parser)
     text = "sample to call, of any file; may be repeated [all samples]"
     parser.add_argument("--sample", action="append", default=[], metavar="NAME", help=text)
-    add_structural(parser)
+    text = "call structural variants only, and write them to the output (-o)"
+    shared.add_structural(parser).add_argument("--sv-only", action="store_true", help=text)
     shared.add_encoding(parser)
     shared.add_resources(parser)
     shared.add_reporting(parser)
-
-
-def add_structural(parser: argparse.ArgumentParser) -> None:
-    """--sv --sv-only and limits."""
-    group = parser.add_argument_group("structural variants (of long reads: insertions and deletions)")
-    text = "also write structural variants, to a file of their own: .vcf, .vcf.gz or .bcf"
-    group.add_argument("--sv", type=Path, metavar="FILE", help=text)
-    text = "call structural variants only, and write them to the output (-o)"
-    group.add_argument("--sv-only", action="store_true", help=text)
-    for field, text in STRUCTURAL:
-        default = f"[{getattr(StructuralParameters(), field):,}]"
-        name = f"--{field.replace('_', '-')}"
-        group.add_argument(name, type=shared.natural, metavar="N", help=f"{text} {default}")
 
 
 def run(options: argparse.Namespace) -> None:

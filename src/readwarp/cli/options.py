@@ -6,7 +6,15 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar
 
-from readwarp.config import CALL_PLATFORMS, POLY_G, CallParameters, Preset, Scoring, TrimParameters
+from readwarp.config import (
+    CALL_PLATFORMS,
+    POLY_G,
+    CallParameters,
+    Preset,
+    Scoring,
+    StructuralParameters,
+    TrimParameters,
+)
 from readwarp.wording import counted
 
 Number = TypeVar("Number", int, float)
@@ -33,6 +41,11 @@ CALLING = (  # fields of `CallParameters`
 PRIORS = (  # likewise
     ("snv_prior", "chance that a base differs from the reference in a copy of the genome"),
     ("indel_prior", "likewise, that an insertion or deletion begins there"),
+)
+STRUCTURAL = (  # fields of `StructuralParameters`
+    ("min_sv_length", "shortest structural variant, in bases"),
+    ("max_sv_length", "longest structural variant"),
+    ("min_sv_support", "a sample's reads that must show one"),
 )
 OPTION_NAMES = {  # of fields whose options have other names, or more than one
     "min_quality": ("--min-quality", "--min-qual"),
@@ -256,6 +269,17 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
     """Limits of filters."""
     group = parser.add_argument_group("filters (a call that fails a filter is written with the filter's name)")
     add_fields(group, FILTER_LIMITS)
+
+
+def add_structural(parser: argparse.ArgumentParser) -> "argparse._ArgumentGroup":
+    """--sv and limits; their group."""
+    group = parser.add_argument_group("structural variants (of long reads: insertions and deletions)")
+    text = "also write structural variants, to a file of their own: .vcf, .vcf.gz or .bcf"
+    group.add_argument("--sv", type=Path, metavar="FILE", help=text)
+    for field, text in STRUCTURAL:
+        default = f"[{getattr(StructuralParameters(), field):,}]"
+        group.add_argument(f"--{field.replace('_', '-')}", type=natural, metavar="N", help=f"{text} {default}")
+    return group
 
 
 def add_fields(group: "argparse._ArgumentGroup", rows: Iterable[tuple[str, str]]) -> None:

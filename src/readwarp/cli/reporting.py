@@ -21,6 +21,7 @@ from readwarp.wording import counted, printable
 
 RESULTS = (*(f".{ending}" for ending in INDEXES), ".bam", ".cram", ".sam", ".vcf", ".gz", ".bcf", ".html", ".xml")
 TEXTS = ("sample", "library", "read_group", "title", "region", "command", "command_line")  # options without files
+OUTPUTS = ("output", "bam_output", "haplotag", "sv")
 LOG_INTERVAL = 30.0  # seconds between log lines where there is no progress bar
 logger = logging.getLogger("readwarp")
 
@@ -53,7 +54,7 @@ class CommandReporter(Reporter):
         options = self.options
         for name in ("log", "metrics"):
             check_beside(name, options)
-        for name in ("output", "bam_output"):
+        for name in OUTPUTS:
             check_replaced(name, options)
         level = logging.WARNING if options.quiet else logging.DEBUG if options.verbose else logging.INFO
         logger.setLevel(min(level, logging.INFO))
@@ -118,7 +119,7 @@ def check_replaced(name: str, options: argparse.Namespace) -> None:
     path = getattr(options, name, None)
     if path is None or not path.is_file():
         return
-    outputs = ("output", "bam_output", "log", "metrics", *TEXTS)
+    outputs = (*OUTPUTS, "log", "metrics", *TEXTS)
     others = [value for key, value in vars(options).items() if key not in outputs]
     if other := next((other for other in files_in(others) if is_same(path, other)), None):
         raise UsageError(f"{path}: is an input too" + (f" ({other})" if other != path else ""))

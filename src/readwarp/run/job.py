@@ -12,7 +12,7 @@ from readwarp.call.job import CallJob
 from readwarp.call.targets import bases_of
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.header import field
-from readwarp.formats.common.files import check_output, check_resume, clear_remains, locked
+from readwarp.formats.common.files import check_apart, check_output, check_resume, clear_remains, locked
 from readwarp.formats.common.names import file_problem
 from readwarp.formats.common.writing import write_whole
 from readwarp.index import Index
@@ -83,6 +83,8 @@ def run_sample(job: RunJob, reporter: Reporter) -> Result:
         resumes = job.alignment.resume and (note_of(job.alignments).exists() or not job.metrics_file.exists())
         inputs = [job.alignment.reference, *job.alignment.inputs.files]
         files = (job.alignments, *filter(None, job.calling.outputs))  # that a process may be writing
+        check_apart((*files, job.metrics_file, job.page))
+        calling.check_beside(job.calling)
         for output in files:
             clear_remains(output)
         for output in (*files, job.metrics_file, job.page):

@@ -164,6 +164,27 @@ def test_beside_small_variants(folder):
     assert (folder / "sv.vcf.gz.tbi").exists() and (folder / "small.vcf.gz.tbi").exists()
 
 
+def test_run_writes_them_too(folder, capsys, monkeypatch):
+    monkeypatch.chdir(folder)
+    command = ["run", "ref.fa", "reads.bam", "--preset", "hifi", "--device", "cpu", "--no-report", "-q"]
+    assert main([*command, "-o", "results", "--sv", "own.vcf.gz", "--min-sv-length", "55"]) == 0
+    lengths = sorted(int(row.split("SVLEN=")[1].split(";")[0]) for row in rows_of(folder / "own.vcf.gz"))
+    assert lengths == sorted(length for _, length in TRUTH)
+    assert (folder / "own.vcf.gz.tbi").exists()
+    (sample,) = {path.name.split(".")[0] for path in (folder / "results").glob("*.bam")}
+    for options, said in (
+        (["-o", "new", "--sv", "own.vcf.gz"], "own.vcf.gz: exists already"),
+        (["-o", "results", "--sv", f"results/{sample}.vcf.gz", "-f"], "is another output too"),
+        (["-o", "results", "--haplotag", f"results/{sample}.bam", "-f"], "is another output too"),
+        (["-o", "new", "--haplotag", "x.bam", "--bam-output", "x.bam"], "x.bam: is another output too"),
+        (["-o", "new", "--sv", "reads.bam", "-f"], "reads.bam: is an input too"),
+    ):
+        capsys.readouterr()
+        assert main([*command, *options]) == 2
+        error = capsys.readouterr().err
+        assert said in error and error.count("\n") == 1, error
+
+
 def test_cram_and_bcf(folder):
     path = folder / "reads.cram"
     pysam.view("-C", "-T", str(folder / "ref.fa"), "-o", str(path), str(folder / "reads.bam"), catch_stdout=False)

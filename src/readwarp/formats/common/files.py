@@ -8,6 +8,7 @@ import resource
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from itertools import combinations
 from pathlib import Path
 
 from readwarp.errors import InputError, OutputExistsError, UsageError
@@ -36,6 +37,13 @@ def check_output(path: Path | None, force: bool, inputs: Iterable[object] = ()) 
         raise OutputExistsError(path)
     if not os.access(path if is_device(path) else path.parent, os.W_OK):
         raise UsageError(f"{path}: cannot be written (permission denied)")
+
+
+def check_apart(outputs: Iterable[Path | None]) -> None:
+    """Raises UsageError if two outputs are one file."""
+    for path, other in combinations((path for path in outputs if path and str(path) != "-"), 2):
+        if is_same(path, other):
+            raise UsageError(f"{other}: is another output too")
 
 
 def is_same(path: Path, other: Path) -> bool:
