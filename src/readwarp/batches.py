@@ -321,7 +321,7 @@ class Likelihoods(NamedTuple):
     mapping_quality: Annotated[ndarray, "uint8 [pairs]"]
     strand: Annotated[ndarray, "uint8 [pairs]"]  # 1 reverse; 2 or 3 if it does not count for strand bias
     sample: Annotated[ndarray, "uint16 [pairs]"]
-    end_distance: Annotated[ndarray, "int32 [pairs]"]  # bases to the nearer end of the read
+    end_distance: Annotated[ndarray, "int32 [pairs]"]  # bases to the nearer end of the read, up to evidence.FAR
     value_offsets: Annotated[ndarray, "int64 [sites + 1] of values"]  # a site's values are a table, pairs x alleles
     values: Annotated[ndarray, "float64 [values]"]  # log10 P(read | allele)
 

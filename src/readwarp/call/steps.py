@@ -45,6 +45,7 @@ from readwarp.call.genotypes.surroundings import Depths, Expected, PairSides, fi
 from readwarp.call.haplotypes.build import build_haplotypes
 from readwarp.call.inputs import Alignments
 from readwarp.call.limits import ALLELES, Limited, limit_of, mark_limits
+from readwarp.call.mates.cut import cut_long
 from readwarp.call.mates.join import Removed, join_mates
 from readwarp.call.mates.primers import NO_PRIMERS, Primers
 from readwarp.call.phase.links import link_sites, no_links
@@ -161,6 +162,7 @@ class Steps:
         with self.metrics.time("mates"):
             primers = self.primers.get(contig, NO_PRIMERS)
             reads, removed = join_mates(reads, around, primers, self.parameters.ignore_soft_clips)
+            reads = self._cut(reads, low, high)
         self._count_removed(removed, window)
         pileup_step = self.backend.step("readwarp.call.pileup")
         with self.metrics.time("pileup"):
@@ -187,6 +189,7 @@ class Steps:
         around = self._around(contig, low, high, reads)
         primers = self.primers.get(contig, NO_PRIMERS)
         reads, _ = join_mates(reads, around, primers, self.parameters.ignore_soft_clips)
+        reads = self._cut(reads, low, high)
         pileup = self.backend.step("readwarp.call.pileup").count_window(reads, around, self.parameters)
         copies, noted = self.ploidies.at(contig, np.arange(low, high)), list[np.ndarray]()
         sites = find_sites(pileup, around, self.parameters, None, self._pileups(reads, pileup, around, noted), copies)
@@ -197,6 +200,10 @@ class Steps:
         expected = Expected(copies, Depths(first_place(low), np.stack(noted)))
         calls = genotype_sites(sites, silence_absent(evidence, copies), around, expected, self.parameters)
         return link_sites(reads, sites, calls, evidence)
+
+    def _cut(self, reads: AlignedReads, low: int, high: int) -> AlignedReads:
+        """Long reads as far as a window and its margin see them, and MARGIN more, which is beyond FAR."""
+        return cut_long(reads, low - MARGIN, high + MARGIN) if self.platform.is_long else reads
 
     def _genotype(
         self, reads: AlignedReads, pileup: Pileup, around: Window, window: Stretch, limited: list[Limited]

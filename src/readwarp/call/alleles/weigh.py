@@ -17,7 +17,7 @@ from readwarp.call.alleles.carriers import (
 from readwarp.call.alleles.compare import Weighed
 from readwarp.call.alleles.select import Selection, bound_fragments, select_haplotypes
 from readwarp.call.alleles.sites import keep_forced, number_variants, regional_sites, variants_of
-from readwarp.call.evidence import NOTHING
+from readwarp.call.evidence import FAR, NOTHING
 from readwarp.call.evidence.strands import count_ends_once, strand_at
 from readwarp.call.evidence.substitutions import new_likelihoods
 from readwarp.call.regions.reads import clips_of
@@ -172,7 +172,7 @@ def weigh_rows(sites, weighed, selected, reads, rows, shown, phase, out):
             place = place_of(reads, read, begin)
             before, after = place - read_offsets[read], read_offsets[read + 1] - 1 - place
             out.quality[pair], out.strand[pair] = qualities[place], strand_at(shared, flag, read, before)
-            out.end_distance[pair] = min(before + hidden[read, 0], after + hidden[read, 1])
+            out.end_distance[pair] = min(FAR, before + hidden[read, 0], after + hidden[read, 1])
 
 
 @kernel

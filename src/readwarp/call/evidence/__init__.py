@@ -17,5 +17,6 @@ begins at the same base of the same strand and shows the same allele, since in a
 for many.
 """
 
+FAR = 1000  # bases; a read's end that is farther away counts as being there
 NOTHING, OTHER = -2, -1  # in Likelihoods.allele
 DEPENDENT = 2  # bit of Likelihoods.strand: the read does not count for strand bias

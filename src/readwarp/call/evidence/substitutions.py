@@ -6,7 +6,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Likelihoods, Sites
-from readwarp.call.evidence import NOTHING, OTHER
+from readwarp.call.evidence import FAR, NOTHING, OTHER
 from readwarp.call.evidence.strands import count_ends_once, strand_at
 from readwarp.call.regions.reads import reads_across
 from readwarp.config import CallParameters
@@ -80,7 +80,7 @@ def compare_bases(reads, sites, min_base_quality, out):
             allele[pair], quality[pair] = OTHER, qualities[place]
             strand[pair] = strand_at(shared, flag, read, place - first_base)
             before, after = begin - position[read], reference_stop[read] - 1 - begin
-            end_distance[pair] = min(before + hidden[read, 0], after + hidden[read, 1])
+            end_distance[pair] = min(FAR, before + hidden[read, 0], after + hidden[read, 1])
             for a in range(number):
                 fits = inserted[first + a] == base
                 values[row + a] = log_match(q) if fits else log_mismatch(q)

@@ -2,6 +2,7 @@
 
     join_mates(reads: AlignedReads, window: Window, primers: Primers, ignore_soft_clips: bool)
         -> AlignedReads of fragments, and Removed: how many bases of each read were no evidence
+    cut_long(reads: AlignedReads, low: int, high: int) -> AlignedReads
 
 The window's bases are those to which clipped ends are compared; the primers are those of its contig.
 
@@ -35,6 +36,10 @@ Other reads of one name and sample that overlap (such mates, those of one strand
 MAX_RECORDS of one name in a row) stay apart, and `merge.merge_mates` lets a base that several of them align to a
 position count once, in file order: of two that agree the better one (the first on a tie) keeps its quality, of two that
 differ the better one keeps the difference, and the other's becomes 0.
+
+`cut_long` leaves of each read what lies in [low, high), from the last aligned base at or before `low` to the first one
+at or after `high` - 1, in file order. What it cuts off counts as hidden, in reference bases with clips, so that reads
+keep their ends.
 
 Every read depends on its own bases and its mates' alone. Missing qualities (255) count as DEFAULT_QUALITY. Reads are in
 order of position again; those of which nothing is left are dropped.
