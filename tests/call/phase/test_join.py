@@ -103,6 +103,32 @@ def test_a_wrong_link_is_turned():
     assert found.get(300, -1) == -1
 
 
+def sets_apart(*across: int) -> Links:
+    """Two sets of six reads each; the reads `across` are of both, but say nothing where the second one begins."""
+    first, second = (list(zip(range(n, n + 6), [3.0, -3.0] * 3, strict=True)) for n in (0, 10))
+    silent, late = [(read, 0.0) for read in across], [(read, -3.0 if read % 2 else 3.0) for read in across]
+    return links_of([(100, first), (200, first), (900, [*second, *silent]), (950, [*second, *late])])
+
+
+def test_sets_are_joined_by_more_than_one_read():
+    assert set(phase_sites(sets_apart(0)).phase_set.tolist()) == {100, 900}
+    joined = phase_sites(sets_apart(0, 1))
+    assert set(joined.phase_set.tolist()) == {100} and joined.side.tolist() == [1, 1, 1, 1]
+    assert dict(zip(joined.name_hash.tolist(), joined.odds.tolist(), strict=True)) == {
+        read: (9.0 if read in (0, 1) else 6.0) * (-1 if read % 2 else 1) for read in (*range(6), *range(10, 16))
+    }
+
+
+def test_a_read_of_two_sets_does_not_turn_one():
+    """Its many sites on either side outweigh the short reads at two sites, but say nothing of how these lie."""
+    left = [(100 * n, [(0, 3.0), (1, 3.0), (2, -3.0), (99, 3.0)]) for n in range(1, 9)]
+    short = [(read, 2.0 if read % 2 else -2.0) for read in range(10, 16)]
+    links = [(read, 2.0 if read % 2 else -2.0) for read in range(20, 24)]
+    right = [(2000 + 100 * n, [*links, (99, -3.0)]) for n in range(9)]
+    phasing = phase_sites(links_of([*left, (1000, [*short, (99, 0.0)]), (1100, [*short, *links, (99, 0.0)]), *right]))
+    assert set(phasing.side.tolist()) == {1} and len(phasing.side) == 19
+
+
 def test_samples_are_apart():
     both = join_links([links_of([(100, [(1, 3.0), (2, -3.0)]), (200, [(1, 3.0), (2, -3.0)])], s) for s in (1, 0)])
     assert both.sample.tolist() == [0, 1, 0, 1]

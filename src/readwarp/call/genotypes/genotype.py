@@ -50,13 +50,14 @@ def genotype_sites(
     fill_genotypes(sites, scores, choice, tables, False, out)
     if samples > 1:
         out = fill_together(sites, posterior, choice, tables, out)
+    if sides is not None:
+        phase_records(sites, likelihoods, sides, out)
     columns = Columns._make(np.full((len(ANNOTATIONS), len(out)), np.nan))
     summarise(sites, likelihoods, choice.is_kept, out, columns)
     if expected.depths is not None:
         _look_around(expected.depths, sites, columns, parameters, out)
     spelled = spell_alleles(sites, out, window)
     if sides is not None:
-        phase_records(sites, likelihoods, sides, out)
         calls = build_calls(spelled, out, columns, parameters)
         return replace(calls, phase_name=name_long_sets(out.phase_set))
     if phase is not None:

@@ -5,9 +5,10 @@ import math
 from numpy import ndarray
 
 from readwarp.batches import Likelihoods, Sites
-from readwarp.call.evidence import NOTHING
+from readwarp.call.evidence import DEPENDENT, NOTHING
 from readwarp.call.genotypes.emitted import Emitted
 from readwarp.call.genotypes.surroundings import PairSides
+from readwarp.call.phase import SURE
 from readwarp.device.jit import kernel
 
 MIN_MARGIN = 1.0  # log10 of how much likelier one order of the alleles must be than the other
@@ -19,6 +20,10 @@ def phase_records(sites: Sites, likelihoods: Likelihoods, sides: PairSides, out:
     With w the probability that read r is of the first haplotype, the reads speak for the order (a, b) by
 
         sum_r log10( (w P(r | a) + (1 - w) P(r | b)) / (w P(r | b) + (1 - w) P(r | a)) )
+
+    Then a read that is surely of one haplotype and shows the allele of that one becomes DEPENDENT: long reads share
+    many sites, so the strands on which those of a haplotype happen to lie say nothing of one of its alleles. An error
+    of one strand falls on both haplotypes alike, and shows in the reads that contradict theirs.
     """
     order_alleles(sites, likelihoods, sides, out)
 
@@ -32,7 +37,7 @@ def name_long_sets(phase_set: ndarray) -> list[tuple[str, ...]]:
 def order_alleles(sites, likelihoods, sides, out):
     pair_offsets, allele, sample = likelihoods.pair_offsets, likelihoods.allele, likelihoods.sample
     value_offsets, values = likelihoods.value_offsets, likelihoods.values
-    odds, sets, genotypes = sides.odds, sides.phase_set, out.genotype
+    odds, sets, genotypes, strand = sides.odds, sides.phase_set, out.genotype, likelihoods.strand
     for row in range(out.site.size):
         site = out.site[row]
         first = sites.allele_offsets[site]
@@ -53,3 +58,7 @@ def order_alleles(sites, likelihoods, sides, out):
                 out.phase_set[row, s] = sets[site, s]
                 if margin < 0:
                     genotypes[row, s, 0], genotypes[row, s, 1] = genotypes[row, s, 1], genotypes[row, s, 0]
+                    a, b = b, a
+                for pair in range(pair_offsets[site], pair_offsets[site + 1]):
+                    if sample[pair] == s and abs(odds[pair]) >= SURE and allele[pair] == (a if odds[pair] > 0 else b):
+                        strand[pair] |= DEPENDENT

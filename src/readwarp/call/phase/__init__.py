@@ -15,7 +15,9 @@ haplotype (o = 1) or on the second (o = -1), whichever is more likely:
 A site where |M| stays below MIN_MARGIN is left out; one whose reads say as much, but could not do so together with
 those before even if all agreed, begins a new phase set, which is named after it. Then what is right of each link may be
 turned over as a whole, and each site by itself, where that is more likely, until nothing changes or for ROUNDS rounds.
-The odds of a read are the sum over its sites in one phase set, the first that it has a site of. Patterson 2015,
+What a read says in one set is nothing in another, or a single read of two sets would outweigh all reads of one. A set
+is joined to the one before it if the reads of both together, each of which counts up to MAX_ODDS, say more than MIN_MARGIN. The
+odds of a read are the sum over its sites in one phase set, the first that it has a site of. Patterson 2015,
 doi:10.1089/cmb.2014.0157, states the problem (minimum error correction with weights); Edge and Bansal 2019,
 doi:10.1038/s41467-019-12493-y, weigh reads and genotypes in this way.
 
@@ -26,5 +28,6 @@ are of either haplotype.
 
 MAX_ODDS = 3.0  # log10, of one read at one site, and of a read altogether
 MIN_MARGIN = 3.0  # log10, for a link between sites
+SURE = 1.0  # log10 odds of a read from which it counts as being of that haplotype alone
 MIN_QUALITY = 30  # GQ of a heterozygous site
 ROUNDS = 4

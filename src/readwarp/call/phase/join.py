@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.phase import MIN_MARGIN, ROUNDS
+from readwarp.call.phase import MAX_ODDS, MIN_MARGIN, ROUNDS
 from readwarp.call.phase.types import Links, Phasing
 from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import concatenate, replace, take
@@ -25,9 +25,14 @@ class Laid(NamedTuple):
 
     side: Annotated[ndarray, "int8 [sites]"]  # 0: left out
     first: Annotated[ndarray, "int64 [sites]"]  # of its phase set
+
+
+class Sums(NamedTuple):
+    """Odds of the reads, and room for two further sums."""
+
     total: Annotated[ndarray, "float64 [reads]"]
-    before: Annotated[ndarray, "float64 [reads]"]  # room for a sum
-    turned: Annotated[ndarray, "float64 [reads]"]  # likewise
+    before: Annotated[ndarray, "float64 [reads]"]
+    turned: Annotated[ndarray, "float64 [reads]"]
 
 
 def phase_sites(links: Links) -> Phasing:
@@ -43,15 +48,14 @@ def _phase_sample(links: Links) -> Phasing:
     names, read = np.unique(links.name_hash, return_inverse=True)
     pairs = Pairs(links.pair_offsets, read.astype(np.int64), links.odds)
     sites = links.position.size
-    laid = Laid(np.zeros(sites, np.int8), np.full(sites, -1), *np.zeros((3, names.size)))
-    lay_sites(pairs, laid)
-    for _ in range(ROUNDS):
-        turned = turn_links(pairs, laid) + turn_sites(pairs, laid)
-        if not turned:
-            break
+    laid = Laid(np.zeros(sites, np.int8), np.full(sites, -1))
+    lay_sites(pairs, laid, np.zeros(names.size), np.full(names.size, -1))
+    _repair(pairs, laid)
+    if join_sets(pairs, laid, np.zeros((2, names.size)), np.full((2, names.size), -1)):
+        _repair(pairs, laid)
+    total = np.zeros(names.size)
     sets = np.full(names.size, -1)
-    laid.total[:] = 0.0
-    place_reads(pairs, laid, links.position, sets)
+    place_reads(pairs, laid, links.position, sets, total)
     kept = np.flatnonzero(laid.side)
     return Phasing(
         position=links.position[kept],
@@ -61,7 +65,7 @@ def _phase_sample(links: Links) -> Phasing:
         side=laid.side[kept],
         name_hash=names,
         read_sample=np.full(names.size, links.sample[0] if sites else 0, np.uint16),
-        odds=laid.total,
+        odds=total,
         phase_set=sets,
     )
 
@@ -74,15 +78,27 @@ def margin_of(one, other):
     return gained + math.log10((1.0 + 10.0**-together) / (1.0 + 10.0**-apart))
 
 
+def _repair(pairs: Pairs, laid: Laid) -> None:
+    """Turn over what is more likely the other way, with a read of two phase sets as two reads."""
+    of_set = np.repeat(laid.first, np.diff(pairs.offsets))
+    _, read = np.unique(np.stack((of_set, pairs.read)), axis=1, return_inverse=True)
+    apart = pairs._replace(read=read.astype(np.int64))
+    sums = Sums(*np.zeros((3, read.max(initial=-1) + 1)))
+    sum_reads(apart, laid, sums.total)
+    for _ in range(ROUNDS):
+        if turn_links(apart, laid, sums) + turn_sites(apart, laid, sums.total) == 0:
+            break
+
+
 @kernel
-def lay_sites(pairs, laid):
-    """Each site in turn on the haplotypes of those before it."""
-    (offsets, read, odds), (side, first, total, _, _) = pairs, laid
+def lay_sites(pairs, laid, total, within):
+    """Each site in turn on the haplotypes of those before it. within: the phase set of each read's total, -1 before."""
+    (offsets, read, odds), (side, first) = pairs, laid
     start = 0
     for site in range(side.size):
         margin = most = said = 0.0
         for pair in range(offsets[site], offsets[site + 1]):
-            own = margin_of(total[read[pair]], odds[pair])
+            own = margin_of(total[read[pair]] if within[read[pair]] == start else 0.0, odds[pair])
             margin += own
             most += abs(own)
             said += abs(odds[pair])
@@ -91,14 +107,65 @@ def lay_sites(pairs, laid):
         elif abs(margin) >= MIN_MARGIN:
             side[site] = 1 if margin > 0 else -1
         first[site] = start
+        add_odds(pairs, site, side[site], (total, within), start)
+
+
+@kernel
+def add_odds(pairs, site, side, sums, start):
+    """Add what the site says to the totals of its reads, which begin anew in each phase set."""
+    (offsets, read, odds), (total, within) = pairs, sums
+    for pair in range(offsets[site], offsets[site + 1]):
+        r = read[pair]
+        if within[r] != start:
+            total[r], within[r] = 0.0, start
+        total[r] += side * odds[pair]
+
+
+@kernel
+def join_sets(pairs, laid, totals, sets):
+    """Join a phase set to the one before it where reads of both say how they lie, each up to MAX_ODDS.
+
+    totals, sets: room for each read's odds, and which set they are of; -1 before. Returns how many were joined.
+    """
+    (offsets, read, _), (side, first) = pairs, laid
+    (total, own), (within, own_set) = totals, sets
+    start, number, site = np.int64(-1), 0, 0
+    while site < side.size:
+        stop, margin = site, 0.0
+        while stop < side.size and first[stop] == first[site]:
+            add_odds(pairs, stop, side[stop], (own, own_set), site)
+            stop += 1
+        for k in range(site, stop):
+            for pair in range(offsets[k], offsets[k + 1]):
+                r = read[pair]
+                if own_set[r] == site and within[r] == start and start >= 0:
+                    margin += min(MAX_ODDS, max(-MAX_ODDS, margin_of(total[r], own[r])))
+                    own_set[r] = -1  # counted
+        turn = np.int64(1)
+        if abs(margin) > MIN_MARGIN:  # so more than one read says so
+            turn, number = np.int64(1 if margin > 0 else -1), number + 1
+        else:
+            start = first[site]
+        for k in range(site, stop):
+            side[k], first[k] = side[k] * turn, start
+            add_odds(pairs, k, side[k], (total, within), start)
+        site = stop
+    return number
+
+
+@kernel
+def sum_reads(pairs, laid, total):
+    """Add up the odds of the reads."""
+    (offsets, read, odds), (side, _) = pairs, laid
+    for site in range(side.size):
         for pair in range(offsets[site], offsets[site + 1]):
             total[read[pair]] += side[site] * odds[pair]
 
 
 @kernel
-def turn_links(pairs, laid):
+def turn_links(pairs, laid, sums):
     """Turn over all sites of a phase set from one on, where that is more likely; returns how often that was."""
-    (offsets, read, odds), (side, first, total, before, turned) = pairs, laid
+    (offsets, read, odds), (side, first), (total, before, turned) = pairs, laid, sums
     before[:] = 0.0
     turned[:] = 0.0
     number, turn = 0, 1
@@ -121,15 +188,16 @@ def turn_links(pairs, laid):
 
 
 @kernel
-def turn_sites(pairs, laid):
+def turn_sites(pairs, laid, total):
     """Turn over single sites, and leave out those that are on neither side; returns how many that were."""
-    (offsets, read, odds), (side, first, total, _, _) = pairs, laid
+    (offsets, read, odds), (side, first) = pairs, laid
     number = 0
     for site in range(side.size):
         own, margin = np.int64(side[site]), 0.0
         for pair in range(offsets[site], offsets[site + 1]):
             margin += margin_of(total[read[pair]] - own * odds[pair], odds[pair])
-        now = own if first[site] == site else 0 if abs(margin) < MIN_MARGIN else 1 if margin > 0 else -1
+        weak = own if first[site] == site else np.int64(0)
+        now = weak if abs(margin) < MIN_MARGIN else np.int64(1 if margin > 0 else -1)
         if now != own:
             number += 1
             side[site] = now
@@ -139,9 +207,9 @@ def turn_sites(pairs, laid):
 
 
 @kernel
-def place_reads(pairs, laid, position, sets):
+def place_reads(pairs, laid, position, sets, total):
     """The phase set of each read, that of its first site, and its odds there; they are -1 and 0 before."""
-    (offsets, read, odds), (side, first, total, _, _) = pairs, laid
+    (offsets, read, odds), (side, first) = pairs, laid
     for site in range(position.size):
         name = position[first[site]]
         for pair in range(offsets[site], offsets[site + 1] if side[site] else offsets[site]):

@@ -42,7 +42,6 @@ SHARED = 3.0  # log10 of the likelihood ratio for an allele of all samples toget
 INDEL_ERROR = 30  # Phred of an insertion or deletion in a read, for that ratio
 MAX_ALLELES = 6
 SIDES = 3  # first haplotype, second, either
-SURE = 1.0  # log10 odds of a read's haplotype, from which it counts for that one alone
 MIN_SHOWN, MAX_SHOWN = 0.5, 0.95
 MAX_SLIP = 0.3  # share of reads, whatever the model says
 MAX_TRACT = 200  # bases of a repeat across which an indel is compared

@@ -7,7 +7,8 @@ from numpy import ndarray
 
 from readwarp.batches import Pileup, Sites, Window
 from readwarp.call.pairhmm.penalties import MAX_TRACT, GapModel, opening_table
-from readwarp.call.sites import MAX_SHOWN, MAX_SLIP, MIN_SHOWN, SIDES, SURE
+from readwarp.call.phase import SURE
+from readwarp.call.sites import MAX_SHOWN, MAX_SLIP, MIN_SHOWN, SIDES
 from readwarp.call.sites.find import Variant, extend_tracts, list_alleles, list_indels, sites_of
 from readwarp.ragged import offsets_of, replace, take
 
