@@ -45,8 +45,9 @@ def test_likelihoods_are_those_of_both_orders(reads, ploidy):
         assert scores.values[g] == pytest.approx(expected, abs=1e-9)
 
 
-def call(bases: str, odds: list[float], name: int = 7):
+def call(bases: str, odds: list[float], name: int = 7, strands: str = ""):
     sites, likelihoods = substitutions((40, "AG")), from_bases([bases], ["AG"], quality=12)
+    likelihoods.strand[:] = [strand == "-" for strand in strands or "+" * len(bases)]
     sides = PairSides(np.array(odds), np.array([[name]]))
     expected = Expected(np.full((1, 1), 2, np.int8), None, sides)
     window = Window(0, 0, 99, np.zeros(99, np.uint8), 0)
@@ -61,6 +62,17 @@ def test_alleles_that_keep_to_their_haplotypes_are_more_certain():
     assert split.genotype == [((0, 1),)] and split.phase_set.tolist() == [[7]] and split.phase_name == [("8",)]
     assert call(bases, [-3.0] * 6 + [3.0] * 6).genotype == [((1, 0),)]
     assert unknown.phase_set.tolist() == [[-1]] and unknown.phase_name == [("",)]
+
+
+def test_strands_of_a_haplotype_are_no_bias_of_its_alleles():
+    """Those of reads that contradict their haplotype are, as in an error of one strand."""
+    bases, strands, sure = "A" * 14 + "G" * 14, "+" * 13 + "-" * 14 + "+", [3.0] * 14 + [-3.0] * 14
+    by_chance, unknown = call(bases, sure, strands=strands), call(bases, [0.0] * 28, strands=strands)
+    assert unknown.annotations["FS"][0] > 50 and by_chance.annotations["FS"][0] == 0
+    assert by_chance.strands.tolist() == unknown.strands.tolist()
+    most = [3.0, 3.0, 3.0, 3.0, -3.0, -3.0, -3.0] * 2
+    error = call(bases, [*most, *(-odds for odds in most)], strands=strands)
+    assert error.phase_set.tolist() == [[7]] and 5 < error.annotations["FS"][0] < unknown.annotations["FS"][0]
 
 
 def test_no_set_no_phase():

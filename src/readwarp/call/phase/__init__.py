@@ -16,9 +16,9 @@ A site where |M| stays below MIN_MARGIN is left out; one whose reads say as much
 those before even if all agreed, begins a new phase set, which is named after it. Then what is right of each link may be
 turned over as a whole, and each site by itself, where that is more likely, until nothing changes or for ROUNDS rounds.
 What a read says in one set is nothing in another, or a single read of two sets would outweigh all reads of one. A set
-is joined to the one before it if the reads of both together, each of which counts up to MAX_ODDS, say more than MIN_MARGIN. The
-odds of a read are the sum over its sites in one phase set, the first that it has a site of. Patterson 2015,
-doi:10.1089/cmb.2014.0157, states the problem (minimum error correction with weights); Edge and Bansal 2019,
+is joined to the one before it if the reads of both together, each of which counts up to MAX_ODDS, say more than
+MIN_MARGIN. The odds of a read are the sum over its sites in one phase set, the first that it has a site of. Patterson
+2015, doi:10.1089/cmb.2014.0157, states the problem (minimum error correction with weights); Edge and Bansal 2019,
 doi:10.1038/s41467-019-12493-y, weigh reads and genotypes in this way.
 
 What a read says at a site is no evidence for the haplotype on which it is compared there: `take_sides` leaves out what
