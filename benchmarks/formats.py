@@ -20,10 +20,10 @@ import numpy as np
 import pysam
 
 from readwarp.batches import Alignments, ReadBatch
-from readwarp.formats.alignments.duplicates import Libraries, add_signatures
+from readwarp.formats.alignments.duplicates import Libraries, sign
 from readwarp.formats.alignments.header import header_text
 from readwarp.formats.alignments.sam import Encoded, Encoder
-from readwarp.formats.alignments.sort import Sorter
+from readwarp.formats.alignments.sort import Sorter, gather
 from readwarp.formats.common.bgzf import BgzfWriter
 from readwarp.formats.reads.raw import RawBatch, ReadInput
 from readwarp.formats.reads.stream import open_reads, parse
@@ -86,7 +86,8 @@ def compressed(records: list[Encoded]) -> None:
 def sorted_all(records: list[Encoded], libraries: Libraries | None) -> None:
     sorter = Sorter("coordinate", 1 << 30, skip=32 if libraries else 0)
     for part in records:
-        sorter.add(add_signatures(part, libraries) if libraries else part)
+        order = sorter.order_of(part)
+        sorter.add(sorter.run_of(sign(part, order, libraries).records if libraries else gather(part, order, 0)))
     for _ in sorter.sorted():
         pass
 

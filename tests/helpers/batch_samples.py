@@ -144,7 +144,7 @@ def bam_records(path) -> Encoded:
     """The encoded records of a BAM file."""
     import gzip
 
-    from readwarp.formats.alignments.sort import records_in
+    from readwarp.formats.alignments.runs import records_in
 
     data = gzip.decompress(Path(path).read_bytes())
     at = 8 + int.from_bytes(data[4:8], "little")

@@ -12,6 +12,7 @@ from readwarp.stream.plan import FREE_SHARE, Card, CardPlan, Costs, Plan, plan, 
 PROGRAM_BYTES = 350 << 20  # Python, Numba, LLVM and compiled kernels
 CONTEXT_BYTES = 512 << 20  # of a card, for CUDA and its kernels, beside --vram; an estimate until it is measured
 PINNED_BYTES = 8 << 20  # of the host, for each workspace (readwarp.device.memory)
+SORT_SHARE, MIN_SORT, MAX_SORT = 8, 256 << 20, 16 << 30  # of the budget, bytes
 MIN_ENGINE = 4 << 20  # bytes for the dynamic programming of one long pair
 
 # Rates of a batch, generous for a mammalian genome
@@ -27,9 +28,19 @@ ENGINE = 1024  # bytes of the engine for each of these
 TRIMMED = 4  # bytes per base if reads are trimmed: copies of bases and qualities, without the cut ones and corrected
 
 
+def budget_of(resources: Resources) -> int:
+    """Bytes of the host's memory that may be used."""
+    return resources.memory or int(FREE_SHARE * free_memory())
+
+
+def bytes_to_sort(resources: Resources) -> int:
+    """Memory for sorting. Temporary files hold half as much each, and few of them are merged soonest."""
+    return min(max(budget_of(resources) // SORT_SHARE, MIN_SORT), MAX_SORT)
+
+
 def plan_batches(resources: Resources, index: Index, backend: Backend, sort_bytes: int, trims: bool = False) -> Plan:
     """The plan of the host's memory. Raises MemoryBudgetError."""
-    budget = resources.memory or int(FREE_SHARE * free_memory())
+    budget = budget_of(resources)
     costs = Costs(
         fixed=PROGRAM_BYTES + reference_bytes(index) + seed_bytes(index) + sort_bytes,  # as if all were in memory
         fixed_per_worker=PINNED_BYTES if backend.name == "cuda" else 0,

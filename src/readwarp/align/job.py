@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from readwarp.align import flagstat, steps
-from readwarp.align.budget import plan_batches, plan_cards
+from readwarp.align.budget import bytes_to_sort, plan_batches, plan_cards
 from readwarp.align.inputs import Inputs
 from readwarp.align.summary import summarize, warn_of_shares
 from readwarp.align.trainer import AlignCards, Model, Trainer
@@ -22,8 +22,8 @@ from readwarp.device.workspaces import identity
 from readwarp.errors import UsageError
 from readwarp.formats.alignments import segments
 from readwarp.formats.alignments.header import header_text, part_line, program_lines
-from readwarp.formats.alignments.output import AlignmentWriter, Finish, format_of
-from readwarp.formats.alignments.sam import Encoded, Encoder
+from readwarp.formats.alignments.output import AlignmentWriter, Finish, Prepared, format_of
+from readwarp.formats.alignments.sam import Encoder
 from readwarp.formats.alignments.segments import ResumableWriter, Segments
 from readwarp.formats.common.fasta import check_format
 from readwarp.formats.common.files import check_output, check_resume, locked
@@ -45,7 +45,6 @@ from readwarp.version import __version__
 from readwarp.wording import counted
 
 logger = logging.getLogger("readwarp")
-SORT_BYTES = 256 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +74,7 @@ class AlignJob:
 
     @property
     def finish(self) -> Finish:
-        return Finish(self.sort, self.mark_duplicates, self.write_index, SORT_BYTES, self.paf)
+        return Finish(self.sort, self.mark_duplicates, self.write_index, paf=self.paf)
 
     @property
     def kernels(self) -> str:
@@ -111,14 +110,15 @@ def align_reads(job: AlignJob, index: Index, backend: Backend, reporter: Reporte
     metrics, have = reporter.metrics, index.parameters
     seed = replace(job.parameters.seed, k=have.k, s=have.s, t=have.t)  # look up what the index holds
     job = replace(job, parameters=replace(job.parameters, seed=seed))
-    sort_bytes, trims = SORT_BYTES if job.sort != "none" else 0, job.parameters.trim is not None
+    sort_bytes = bytes_to_sort(job.resources) if job.sort != "none" else 0
+    trims = job.parameters.trim is not None
     planned, cards = open_memory(job.resources, index, backend, sort_bytes, metrics, trims)
     with closing(cards):
         with reporter.compiling():
             cards.warm_up(lambda placed: steps.warm_up(placed, job.parameters))
         metrics.lap("start")
         started = time.perf_counter()
-        with reporter.progress("aligning", "reads") as meter, open_writer(job, index, metrics) as writer:
+        with reporter.progress("aligning", "reads") as meter, open_writer(job, index, metrics, sort_bytes) as writer:
             stream = Stream(job, cards, writer, metrics, meter)
             batches = open_reads(job.inputs.inputs, planned.batch_bases)
             trainer = Trainer(job.inputs, job.parameters, job.insert_sizes, cards, metrics)
@@ -211,7 +211,7 @@ class Stream:
     def align(self, item: tuple[RawBatch, Model]) -> "Done":
         """The records of those reads of a batch that are in the job's part and not aligned yet."""
         (raw, (sizes, parameters)), metrics = item, Metrics()
-        stop, encoded, number = raw.first_template + raw.templates, [], 0
+        stop, prepared, number = raw.first_template + raw.templates, [], 0
         if any(self.job.part.spans(max(raw.first_template, self.done), stop)):
             with metrics.time("parse"):
                 reads = parse(raw)
@@ -223,13 +223,13 @@ class Stream:
                 number += len(some)
                 aligned = self.cards.work(some, work, metrics.count)
                 with metrics.time("encode"):
-                    encoded += [self.encoder.encode(*rows) for rows in aligned]
-        return Done(raw.source, number, stop, encoded, metrics)
+                    prepared += [self.writer.prepare(self.encoder.encode(*rows)) for rows in aligned]
+        return Done(raw.source, number, stop, prepared, metrics)
 
     def write(self, done: "Done") -> None:
         with self.metrics.time("write"):
-            for part in done.encoded:
-                self.writer.write(part)
+            for part in done.prepared:
+                self.writer.add(part)
         self.metrics.include(done.metrics)
         self.metrics.count("batches")
         self.aligned.include(done.metrics)
@@ -245,7 +245,7 @@ class Done:
     source: int
     reads: int
     stop: int  # number of the template after its last one
-    encoded: list[Encoded]
+    prepared: list[Prepared]
     metrics: Metrics
 
 
@@ -268,7 +268,7 @@ def open_index(job: AlignJob, reporter: Reporter) -> Index:
         return open_or_build(*wanted)
 
 
-def open_writer(job: AlignJob, index: Index, metrics: Metrics) -> AlignmentWriter | ResumableWriter:
+def open_writer(job: AlignJob, index: Index, metrics: Metrics, sort_bytes: int) -> AlignmentWriter | ResumableWriter:
     """The writer of the output; with --resume, one that continues an earlier run."""
     reference = index.reference
     programs = program_lines(job.inputs.programs, job.command) if job.command else list(job.inputs.programs)
@@ -280,7 +280,7 @@ def open_writer(job: AlignJob, index: Index, metrics: Metrics) -> AlignmentWrite
         return AlignmentWriter(
             None if job.output is None else str(job.output),
             header,
-            job.finish,
+            replace(job.finish, memory=sort_bytes),
             threads=job.resources.threads,
             reference=str(job.reference),
         )

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from readwarp.formats.common.files import check_inputs, check_output, check_twic
 from readwarp.formats.reads.bam import read_header
 from readwarp.stream import parts
 from readwarp.stream.reporter import Reporter, Result
+from readwarp.stream.runner import map_ordered
 
 SORT_BYTES = 1 << 30
 
@@ -42,10 +44,12 @@ def run_merge(job: MergeJob, reporter: Reporter) -> Result:
         header, groups = plan_merge(job.alignments, job.sort, job.command)
         reporter.prepare("merge", job.threads)
         with reporter.progress("merging", "reads") as meter, open_writer(job, header) as writer:
-            for records in merge_records(groups):
-                writer.write(records)
-                meter.advance(len(records))
-                templates += len(records)
+            batches = map_ordered(merge_records(groups), writer.prepare, job.threads, job.threads + 1)
+            with closing(batches):
+                for batch in batches:
+                    writer.add(batch)
+                    meter.advance(len(batch.records))
+                    templates += len(batch.records)
             meter.phase("sorting" if job.sort != "none" else "completing")
     metrics.count("records", templates)
     if job.mark_duplicates:

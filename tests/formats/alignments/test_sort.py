@@ -5,12 +5,15 @@ import subprocess
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from helpers.batch_samples import Read, Row, alignments_of, bam_records, batch_of, random_read, sam_lines, samtools
-from readwarp.formats.alignments import sort
+from readwarp.formats.alignments import duplicates, runs, sort, sort_kernels
 from readwarp.formats.alignments.header import header_text
 from readwarp.formats.alignments.output import AlignmentWriter, Finish
 from readwarp.formats.alignments.sam import Encoder
+from readwarp.ragged import concatenate, take
 
 CONTIGS = [("one", 5000, ""), ("two", 3000, "")]
 GROUPS = ["@RG\tID:a\tSM:s\tLB:x", "@RG\tID:b\tSM:s\tLB:y", "@RG\tID:c\tSM:s\tLB:x"]
@@ -91,25 +94,27 @@ def written(path, batches, order, **options):
     return path
 
 
+SMALL = sort.Sizes(capacity=60_000, piece=16_000, frame=4_000)
+
+
 @pytest.fixture
-def small_frames(monkeypatch):
-    """Runs of 60 kB, merged three at a time."""
-    monkeypatch.setattr(sort, "MIN_FRAME", 1 << 12)
-    monkeypatch.setattr(sort, "MAX_RUNS", 3)
-    original = sort.Sorter.__init__
+def small_runs(monkeypatch):
+    """Runs of 30 kB go to files, of which four are merged at once, in pieces of 16 kB."""
+    monkeypatch.setattr(sort.Sizes, "of", lambda memory, threads: SMALL)
+    monkeypatch.setattr(runs, "IN_MEMORY", 2_000)
 
-    def small(self, *arguments, **options):
-        original(self, *arguments, **options)
-        self._capacity, self._frame = 60_000, 1 << 12
 
-    monkeypatch.setattr(sort.Sorter, "__init__", small)
+def sorter_of(memory):
+    """A sorter, and a function that gives it a batch."""
+    sorter = sort.Sorter("coordinate", memory)
+    return sorter, lambda batch: sorter.add(sorter.run_of(sort.gather(batch, sorter.order_of(batch), 0)))
 
 
 @pytest.mark.parametrize("order", ["coordinate", "name"])
 @pytest.mark.parametrize("spilled", [False, True])
 def test_order_is_that_of_samtools(tmp_path, order, spilled, request):
     if spilled:
-        request.getfixturevalue("small_frames")
+        request.getfixturevalue("small_runs")
     plain = written(tmp_path / "plain.bam", templates(1), "none")
     ours = written(tmp_path / "ours.bam", templates(1), order)
     samtools("sort", *(["-n"] if order == "name" else []), "--no-PG", "-o", tmp_path / "theirs.bam", plain)
@@ -117,37 +122,84 @@ def test_order_is_that_of_samtools(tmp_path, order, spilled, request):
     assert sorted(sam_lines(ours)) == sorted(sam_lines(plain))
 
 
-def test_runs_are_really_merged_in_levels(small_frames):
-    sorter = sort.Sorter("coordinate", 0)
+def test_files_are_really_merged_in_levels(small_runs):
+    sorter, add = sorter_of(0)
     levels = 0
     for batch in templates(2, 3000):
-        sorter.add(batch)
-        levels = max(levels, *[level for level, _ in sorter._runs], 0)
-        assert len(sorter._runs) < 3 * 3
+        add(batch)
+        levels = max(levels, *[level for level, _ in sorter._files], 0)
+        assert len(sorter._files) <= 3 * SMALL.most_runs
     assert levels >= 2
     total = sum(len(piece) for piece in sorter.sorted())
     assert total == sum(len(batch) for batch in templates(2, 3000))
 
 
 def test_a_full_temporary_folder(monkeypatch):
-    monkeypatch.setattr(sort.tempfile, "TemporaryFile", lambda **options: open("/dev/full", "wb"))  # noqa: SIM115
-    sorter = sort.Sorter("coordinate", 0)
+    monkeypatch.setattr(runs.tempfile, "TemporaryFile", lambda **options: open("/dev/full", "wb"))  # noqa: SIM115
+    sorter, add = sorter_of(0)
     with pytest.raises(OSError, match=r"No space left on device \(for temporary files; TMPDIR sets") as caught:
         for batch in templates(2, 30_000):
-            sorter.add(batch)
-    assert caught.value.filename == sort.tempfile.gettempdir()
+            add(batch)
+    assert caught.value.filename == runs.tempfile.gettempdir()
     sorter.close()
 
 
-def test_memory_does_not_grow_with_the_reads(tmp_path):
-    sorter = sort.Sorter("coordinate", 4 << 20)
+def test_memory_does_not_grow_with_the_reads():
+    sorter, add = sorter_of(4 << 20)
     batches = list(templates(3, 2000))
     for _ in range(12):
         for batch in batches:
-            sorter.add(batch)
-        assert sorter._filled <= sorter._buffer.size <= 2 << 20
-    assert len(sorter._runs) > 1
+            add(batch)
+        assert sum(batch.records.data.size for batch in sorter._batches) <= 1 << 20
+    assert len(sorter._files) > 1
     sorter.close()
+
+
+@pytest.mark.parametrize("order", ["coordinate", "name"])
+@pytest.mark.parametrize("size", [1, 700, 16_000, 1 << 30])
+def test_stretches_of_any_size_are_one_sort(order, size):
+    """Equal keys, of which there are many, stay in input order, wherever the output is cut."""
+    sort_records, batches = sort.ORDERS[order], list(templates(5, 900, spread=3))
+    together = concatenate(batches, "records")
+    expected = sort.gather(together, sort_records(together, 0), 0)
+    ordered = [sort.gather(batch, sort_records(batch, 0), 0) for batch in batches]
+    half = [runs.MemoryRun(records, runs.frames_of(records, 0, 1_000)) for records in ordered[:4]]
+    files = [runs.FileRun.write([runs.pack(records, 0, 1_500)], 0) for records in ordered[4:]]
+    merging = [*half, *files]
+    pieces = [
+        sort.merge_stretch(merging, s, sort_records, 0) for s in sort.stretches_of(merging, sort_records, 0, size)
+    ]
+    assert len(pieces) == 1 if size == 1 << 30 else len(pieces) > 10
+    assert np.array_equal(concatenate(pieces, "records").data, expected.data)
+    for file in files:
+        file.close()
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 60), min_size=1, max_size=40), st.integers(0, 9), st.integers(1, 8), st.randoms())
+def test_windows_have_all_that_lies_near(gaps, reach, size, rng):
+    """Each record is in one window, with all records of its contig whose positions are twice the reach away."""
+    places = np.cumsum(gaps)
+    rows = [Row(i, 0, int(place) % 2000 > 1000, int(place), 60, "4M") for i, place in enumerate(places)]
+    rows = [row._replace(contig=-1, position=-1, flag=4, cigar="*") if rng.random() < 0.1 else row for row in rows]
+    reads = batch_of([Read(str(i), 0, "ACGT", "IIII", b"", -1) for i in range(len(rows))])
+    records = Encoder(("one", "two")).encode(reads, alignments_of(rows))
+    records = sort.gather(records, sort.order_by_coordinate(records, 0), 0)
+    signed = duplicates.sign(records, np.arange(len(records)), duplicates.Libraries.of([])).records
+    pieces = [take(signed, "records", slice(i, i + size)) for i in range(0, len(signed), size)]
+    keys = np.empty(len(signed), np.int64)
+    sort_kernels.make_coordinate_keys(signed, duplicates.SKIP, keys)
+    done = 0
+    for window in duplicates.windows_of(iter(pieces), reach):
+        before, own, after = (sum(map(len, part)) for part in window)
+        stop = done + own
+        near = [k for k in range(len(keys)) if keys[k] < sort_kernels.UNPLACED_KEY]
+        needed = [k for k in near if done < stop and keys[done] - 4 * reach <= keys[k] <= keys[stop - 1] + 4 * reach]
+        assert all(done - before <= k < stop + after for k in needed)
+        joined = concatenate([*window.before, *window.records, *window.after], "records")
+        assert np.array_equal(joined.data, take(signed, "records", slice(done - before, stop + after)).data)
+        done = stop
+    assert done == len(keys)
 
 
 def markdup(tmp_path, plain, *options):
@@ -171,7 +223,7 @@ def marks(lines):
 @pytest.mark.parametrize("seed", range(4))
 def test_marks_are_those_of_samtools(tmp_path, seed, spilled, request):
     if spilled:
-        request.getfixturevalue("small_frames")
+        request.getfixturevalue("small_runs")
     plain = written(tmp_path / "plain.bam", templates(seed, spread=4 + 30 * (seed % 2)), "none")
     batches = templates(seed, spread=4 + 30 * (seed % 2))
     ours = written(tmp_path / "ours.bam", batches, "coordinate", mark_duplicates=True)

@@ -29,7 +29,6 @@ NOT_PRIMARY = 0x100 | 0x800  # secondary, supplementary
 NOT_EXAMINED = 0x4 | 0x100 | 0x200 | 0x800  # unmapped, secondary, failed quality control, supplementary
 PAIRED, MATE_UNMAPPED, REVERSE, FIRST, LAST, DUPLICATE = 0x1, 0x8, 0x10, 0x40, 0x80, 0x400
 MIN_QUALITY = 15
-PAIR_DECIDED, SINGLE_DECIDED, DECIDED, MARKED = 1, 2, 3, 4  # bits of a record's state
 
 
 @scalar
@@ -82,13 +81,18 @@ def find_mates(records, mates):
 
 
 @kernel
-def sign(records, mates, libraries, out):
-    """The signature of each record and the record -> out (uint8, SKIP bytes more for each)."""
+def sign(records, mates, order, libraries, out):
+    """The records in this order, each after its signature -> out (Encoded, its offsets are set); -> the reach.
+
+    The reach is the largest distance between a record's position and a place by which it is compared.
+    """
     data, offsets = records
+    out_data, out_offsets = out
     (letters, name_offsets), number = libraries
     words = np.empty(WORDS, np.int64)
-    for i in range(mates.size):
-        at, stop, to = offsets[i], offsets[i + 1], offsets[i] + SKIP * i
+    reach = np.int64(0)
+    for i in range(order.size):
+        at, stop, to = offsets[order[i]], offsets[order[i] + 1], out_offsets[i]
         for word in range(WORDS):
             words[word] = 0
         flag = uint16_at(data, at + FLAG)
@@ -99,13 +103,16 @@ def sign(records, mates, libraries, out):
             words[PLACE] = words[SINGLE]
             words[LIBRARY] = library_of(data, at, stop, letters, name_offsets, number)
             words[OWN_SCORE] = words[SCORE] = quality_score(data, at)
-            if flag & PAIRED and not flag & MATE_UNMAPPED and mates[i] >= 0:
-                mate = offsets[mates[i]]
+            if flag & PAIRED and not flag & MATE_UNMAPPED and mates[order[i]] >= 0:
+                mate = offsets[mates[order[i]]]
                 words[SCORE] += quality_score(data, mate)
                 sign_pair(data, at, flag, start, end, mate, words)
+            position = int32_at(data, at + POSITION) + 1
+            reach = max(reach, abs(words[SINGLE] - position), abs(words[PLACE] - position))
         for word in range(WORDS):
-            put_bytes(words[word], 4, out, to + 4 * word)
-        put_copy(data, at, stop, out, to + SKIP)
+            put_bytes(words[word], 4, out_data, to + 4 * word)
+        put_copy(data, at, stop, out_data, to + SKIP)
+    return reach
 
 
 @scalar
@@ -185,26 +192,13 @@ def single_wins(data, new, old):
     return word_at(data, new, OWN_SCORE) > word_at(data, old, OWN_SCORE)
 
 
-@scalar
-def is_complete(data, at, place, contig, limit):
-    """Whether no later record can have this place."""
-    return place < limit or int32_at(data, at + SKIP + CONTIG) != contig
-
-
 @kernel
-def mark_pairs(records, state, contig, limit, table):
-    """Decide the groups that no later record can join: those on other contigs, and places before `limit`.
-
-    `table` int32, a power of two and at least twice the records, all -1.
-    """
+def mark_pairs(records, marks, table):
+    """Set the marks of pairs that are duplicates. `table` int32, a power of two, at least twice the records, all -1."""
     data, offsets, mask = records.data, records.offsets, table.size - 1
-    for i in range(state.size):
+    for i in range(marks.size):
         at = offsets[i]
-        kind = word_at(data, at, KIND)
-        if kind & PAIR == 0:
-            state[i] |= PAIR_DECIDED if kind & EXAMINED else DECIDED
-        elif state[i] & PAIR_DECIDED == 0 and is_complete(data, at, word_at(data, at, PLACE), contig, limit):
-            state[i] |= PAIR_DECIDED
+        if word_at(data, at, KIND) & PAIR:
             words = word_at(data, at, MATE_CONTIG), word_at(data, at, MATE_PLACE), word_at(data, at, KIND) | STRAND
             slot = hash_words(word_at(data, at, PLACE), *words) & mask
             while table[slot] >= 0 and not same_pair(data, at, offsets[table[slot]]):
@@ -212,21 +206,19 @@ def mark_pairs(records, state, contig, limit, table):
             old = table[slot]
             if old >= 0:
                 wins = pair_wins(data, at, offsets[old])
-                state[old if wins else i] |= MARKED
+                marks[old if wins else i] = 1
                 table[slot] = i if wins else old
             else:
                 table[slot] = i
 
 
 @kernel
-def mark_singles(records, state, contig, limit, table):
+def mark_singles(records, marks, table):
     """As `mark_pairs`, for reads without a mapped mate, with which ends of pairs compete."""
     data, offsets, mask = records.data, records.offsets, table.size - 1
-    for i in range(state.size):
+    for i in range(marks.size):
         at = offsets[i]
-        undecided = state[i] & SINGLE_DECIDED == 0
-        if undecided and is_complete(data, at, word_at(data, at, SINGLE), contig, limit):
-            state[i] |= SINGLE_DECIDED
+        if word_at(data, at, KIND) & EXAMINED:
             key = word_at(data, at, LIBRARY), word_at(data, at, KIND) & STRAND, int32_at(data, at + SKIP + CONTIG)
             slot = hash_words(word_at(data, at, SINGLE), *key) & mask
             while table[slot] >= 0 and not same_single(data, at, offsets[table[slot]]):
@@ -235,18 +227,18 @@ def mark_singles(records, state, contig, limit, table):
             if old < 0:
                 table[slot] = i
             elif single_wins(data, at, offsets[old]):
-                state[old] |= MARKED
+                marks[old] = 1
                 table[slot] = i
             elif word_at(data, at, KIND) & PAIR == 0:
-                state[i] |= MARKED
+                marks[i] = 1
 
 
 @kernel
-def set_flags(records, state):
+def set_flags(records, marks):
     """Set the duplicate flag of the marked records, in place -> their number."""
     data, offsets, marked = records.data, records.offsets, 0
     for i in range(offsets.size - 1):
-        if state[i] & MARKED:
+        if marks[i]:
             data[offsets[i] + SKIP + FLAG + 1] |= DUPLICATE >> 8
             marked += 1
     return marked

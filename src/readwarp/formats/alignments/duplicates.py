@@ -8,25 +8,25 @@ supplementary, unmapped and failed records are left as they are, and so are read
 The other marks are those of `samtools fixmate -m`, `sort` and `markdup`, run on each library (LB of the read group) by
 itself.
 
-Before sorting, while mates are still neighbours, each record gets a signature of 32 bytes that travels with it. Sorted
-records are held until no later one can share their 5' position, which is at most a read length away.
+Before sorting, while mates are still neighbours, each record gets a signature of 32 bytes that travels with it. The
+marks of a window of sorted records depend on these, and on the records before and after it whose 5' ends may be the
+same: their positions are at most twice the reach away, the largest distance between a position and a 5' end.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
-from readwarp.config import MAX_READ_LENGTH
 from readwarp.formats.alignments import duplicate_kernels as kernels
 from readwarp.formats.alignments.header import field
-from readwarp.formats.alignments.layout import CONTIG, POSITION, values_at
 from readwarp.formats.alignments.sam import Encoded
-from readwarp.formats.alignments.sort import FRAME, records_in
-from readwarp.formats.alignments.sort_kernels import gather
+from readwarp.formats.alignments.sort import gather
+from readwarp.formats.alignments.sort_kernels import UNPLACED_KEY, find_key, key_of
 from readwarp.formats.common.text import Names, pack_names
-from readwarp.ragged import empty, take
+from readwarp.ragged import concatenate, empty, offsets_of, take
 
 SKIP = kernels.SKIP
 
@@ -46,53 +46,80 @@ class Libraries(NamedTuple):
         return cls(groups, np.array([order[name] for name in names], np.int64))
 
 
-def add_signatures(records: Encoded, libraries: Libraries) -> Encoded:
-    """A batch in which mates are neighbours -> the same with a signature before each record."""
+class Signed(NamedTuple):
+    """Records with their signatures."""
+
+    records: Encoded
+    reach: int  # bases
+
+
+def sign(records: Encoded, order: ndarray, libraries: Libraries) -> Signed:
+    """A batch in which mates are neighbours -> its records in this order, each after its signature."""
     mates = np.empty(len(records), np.int64)
     kernels.find_mates(records, mates)
-    data = np.empty(records.data.size + SKIP * len(records), np.uint8)
-    kernels.sign(records, mates, libraries, data)
-    return Encoded(data, records.offsets + SKIP * np.arange(len(records) + 1))
+    offsets = offsets_of(np.diff(records.offsets)[order] + SKIP)
+    signed = empty(Encoded, {}, offsets=offsets)
+    return Signed(signed, kernels.sign(records, mates, order, libraries, signed))
 
 
-class DuplicateMarker:
-    """Sorted records with signatures go in, marked records without signatures come out."""
+class Window(NamedTuple):
+    """Sorted records with signatures, and those around them on which their marks may depend."""
 
-    def __init__(self) -> None:
-        self.marked = 0
-        self._parts: list[ndarray] = []
-        self._state = np.empty(0, np.uint8)  # of the records held
-        self._held = self._new = 0  # bytes examined already, and bytes that are not
+    before: list[Encoded]
+    records: list[Encoded]
+    after: list[Encoded]
 
-    def push(self, records: Encoded) -> Iterator[ndarray]:
-        """Take sorted records, give those whose marks are final. The rest is examined again once it has doubled."""
-        self._parts.append(records.data)
-        self._new += records.data.size
-        if self._new >= max(self._held, FRAME):
-            yield self._decide(final=False)
 
-    def finish(self) -> Iterator[ndarray]:
-        if self._parts:
-            yield self._decide(final=True)
+def windows_of(pieces: Iterable[Encoded], reach: int) -> Iterator[Window]:
+    """Sorted records in windows. Each spans twice the reach, so that what lies around it is not much more than it."""
+    near = 4 * reach + 1  # in keys: 2 for a position, 1 for the strand
+    before: list[Encoded] = []
+    held: list[_Piece] = []
+    for records in chain(pieces, (None,)):
+        if records is not None:
+            held.append(_Piece(records, *(key_of(records, SKIP, row) for row in (0, len(records) - 1))))
+        while held:
+            spanning = (n for n, piece in enumerate(held, 1) if piece.last >= held[0].first + near)
+            number = next(spanning, len(held))
+            last = held[number - 1].last
+            if records is not None and held[-1].last <= last + near and last < UNPLACED_KEY:
+                break  # what comes next may lie near it
+            own, held = [piece.records for piece in held[:number]], held[number:]
+            yield Window(before, own, [part for piece in held if len(part := _up_to(piece.records, last + near))])
+            near_end = [_from(part, last - near) for part in (*before, *own)] if last < UNPLACED_KEY else []
+            before = [part for part in near_end if len(part)]
 
-    def _decide(self, final: bool) -> ndarray:
-        records = records_in(np.concatenate(self._parts), SKIP)
-        state = np.zeros(len(records), np.uint8)
-        state[: self._state.size] = self._state
-        contig, limit = -2, 0
-        if not final and state.size:
-            last = records.offsets[-2] + SKIP
-            contig, place = values_at(records.data, last + np.array([CONTIG, POSITION]), "<i4").tolist()
-            limit = place - MAX_READ_LENGTH
-        size = 1 << (2 * state.size).bit_length()
-        kernels.mark_pairs(records, state, contig, limit, np.full(size, -1, np.int32))
-        kernels.mark_singles(records, state, contig, limit, np.full(size, -1, np.int32))
-        undecided = np.flatnonzero(state & kernels.DECIDED != kernels.DECIDED)
-        done = int(undecided[0]) if undecided.size else state.size
-        self._parts, self._state = [records.data[records.offsets[done] :].copy()], state[done:].copy()
-        self._held, self._new = self._parts[0].size, 0
-        decided = take(records, "records", slice(0, done))
-        self.marked += kernels.set_flags(decided, state)
-        out = empty(Encoded, {"records": done, "bytes": decided.data.size - SKIP * done})
-        gather(decided, np.arange(done), SKIP, out)
-        return out.data
+
+class _Piece(NamedTuple):
+    records: Encoded
+    first: int  # keys
+    last: int
+
+
+def _up_to(records: Encoded, key: int) -> Encoded:
+    return take(records, "records", slice(0, find_key(records, SKIP, key + 1)))
+
+
+def _from(records: Encoded, key: int) -> Encoded:
+    return take(records, "records", slice(find_key(records, SKIP, key), None))
+
+
+class Marked(NamedTuple):
+    """Records without signatures, the duplicates among them marked."""
+
+    data: ndarray  # uint8 [bytes]
+    duplicates: int
+
+
+def mark(window: Window) -> Marked:
+    """The marks of a window. Any thread may call this."""
+    records = concatenate([*window.before, *window.records, *window.after], "records")
+    marks = np.zeros(len(records), np.uint8)
+    size = 1 << (2 * len(records)).bit_length()
+    kernels.mark_pairs(records, marks, np.full(size, -1, np.int32))
+    kernels.mark_singles(records, marks, np.full(size, -1, np.int32))
+    start = sum(map(len, window.before))
+    rows = slice(start, start + sum(map(len, window.records)))
+    own = take(records, "records", rows)
+    duplicates = kernels.set_flags(own, marks[rows])
+    return Marked(gather(own, np.arange(len(own)), SKIP).data, duplicates)

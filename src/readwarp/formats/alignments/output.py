@@ -4,21 +4,23 @@ A file appears under its name when it is complete: until `close` renames it or `
 """
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from numpy import ndarray
 
 from readwarp.errors import InputError, ReadwarpError, UsageError
 from readwarp.formats.alignments import samtools
-from readwarp.formats.alignments.duplicates import SKIP, DuplicateMarker, Libraries, add_signatures
+from readwarp.formats.alignments.duplicates import SKIP, Libraries, mark, sign, windows_of
 from readwarp.formats.alignments.header import binary_header, field, lines_of
+from readwarp.formats.alignments.runs import MemoryRun
 from readwarp.formats.alignments.sam import Encoded
-from readwarp.formats.alignments.sort import Sorter
+from readwarp.formats.alignments.sort import Sorter, gather
+from readwarp.formats.common.ahead import map_ahead
 from readwarp.formats.common.files import ending_of
 from readwarp.formats.common.index import CSI_LENGTH
 from readwarp.formats.common.names import text_problem
@@ -71,6 +73,14 @@ def sort_for(given: str | None, mark_duplicates: bool, write_index: bool) -> str
     return given or ("coordinate" if mark_duplicates or write_index else "none")
 
 
+class Prepared(NamedTuple):
+    """A batch on its way into the output."""
+
+    records: Encoded
+    run: MemoryRun | None = None  # these records in order, if the output is sorted
+    reach: int = 0  # see `duplicates`
+
+
 class AlignmentWriter(Writer):
     """Takes encoded batches in order, from one thread."""
 
@@ -94,6 +104,7 @@ class AlignmentWriter(Writer):
         self._header, self._write_index, self._threads = header, finish.write_index, threads
         self._sorter: Sorter | None = None
         self._libraries: Libraries | None = None
+        self._reach = 0
         if finish.sort != "none":
             self._sorter = Sorter(finish.sort, finish.memory, threads, SKIP if finish.mark_duplicates else 0)
         if finish.mark_duplicates:
@@ -120,17 +131,31 @@ class AlignmentWriter(Writer):
             raise
         return sink
 
-    def write(self, encoded: Encoded) -> None:
-        if self._libraries:
-            encoded = add_signatures(encoded, self._libraries)
-        if self._sorter:
-            self._sorter.add(encoded)
+    def prepare(self, records: Encoded) -> "Prepared":
+        """What can be done with a batch by itself: it is sorted, and gets signatures. Any thread may call this."""
+        if self._sorter is None:
+            return Prepared(records)
+        order, reach = self._sorter.order_of(records), 0
+        if self._libraries is None:
+            records = gather(records, order, 0)
         else:
-            self._sink.write(encoded.data)
+            records, reach = sign(records, order, self._libraries)
+        return Prepared(records, self._sorter.run_of(records), reach)
+
+    def add(self, batch: "Prepared") -> None:
+        if self._sorter is None:
+            self._sink.write(batch.records.data)
+        elif batch.run:
+            self._reach = max(self._reach, batch.reach)
+            self._sorter.add(batch.run)
+
+    def write(self, records: Encoded) -> None:
+        self.add(self.prepare(records))
 
     def complete(self) -> None:
-        for data in self._sorted():
-            self._sink.write(data)
+        with closing(self._sorted()) as pieces:
+            for data in pieces:
+                self._sink.write(data)
         self._sink.close()
         if self._write_index:
             self._index()
@@ -138,17 +163,18 @@ class AlignmentWriter(Writer):
         if self._file.index:
             self.index = Path(f"{self._file.name}{self._file.index}")
 
-    def _sorted(self) -> Iterator[ndarray]:
+    def _sorted(self) -> Generator[ndarray]:
         """The sorted records, with duplicates marked if that was asked for."""
-        pieces = self._sorter.sorted() if self._sorter else iter(())
-        if not self._libraries:
-            yield from (piece.data for piece in pieces)
+        if self._sorter is None:
             return
-        marker = DuplicateMarker()
-        for piece in pieces:
-            yield from marker.push(piece)
-        yield from marker.finish()
-        self.duplicates = marker.marked
+        with closing(self._sorter.sorted()) as pieces:
+            if self._libraries is None:
+                yield from (piece.data for piece in pieces)
+                return
+            with ThreadPoolExecutor(self._threads, "mark") as pool:
+                for marked in map_ahead(pool, mark, windows_of(pieces, self._reach), self._threads + 1):
+                    self.duplicates += marked.duplicates
+                    yield marked.data
 
     def abort(self) -> None:
         if self._sorter:

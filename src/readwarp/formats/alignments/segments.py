@@ -13,6 +13,7 @@ just been aligned.
 
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -22,9 +23,10 @@ import numpy as np
 from isal import igzip
 
 from readwarp.errors import UsageError
-from readwarp.formats.alignments.output import AlignmentWriter
+from readwarp.formats.alignments.output import AlignmentWriter, Prepared
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.stored import CHUNK, read_templates
+from readwarp.formats.common.ahead import map_ahead
 from readwarp.formats.common.files import private_folder, remove_folder
 from readwarp.formats.common.output_file import ByteWriter, Writer
 from readwarp.formats.common.source import fill
@@ -130,8 +132,12 @@ class ResumableWriter(Writer):
         self._written, self._checkpoint, self._counts = 0, segments.done, segments.counts
         self._is_whole = True  # the open segment ends at `_checkpoint`, and can be added to
 
-    def write(self, encoded: Encoded) -> None:
-        self._waiting.append(encoded)
+    def prepare(self, records: Encoded) -> Prepared:
+        """A batch as it goes into a segment. Any thread may call this."""
+        return Prepared(records)
+
+    def add(self, batch: Prepared) -> None:
+        self._waiting.append(batch.records)
 
     def checkpoint(self, template: int, counts: dict[str, int]) -> None:
         """Everything before this template has been written; the run's counts up to there."""
@@ -155,10 +161,11 @@ class ResumableWriter(Writer):
 
     def complete(self) -> None:
         self._finish_segment()
-        with self._writer() as writer:
-            for path in self._segments.paths:
-                for records in _read_text(path) if self.text else _read_records(path):
-                    writer.write(records)
+        with self._writer() as writer, ThreadPoolExecutor(self._threads, "prepare") as pool:
+            read = _read_text if self.text else _read_records
+            batches = (records for path in self._segments.paths for records in read(path))
+            for batch in map_ahead(pool, writer.prepare, batches, self._threads + 1):
+                writer.add(batch)
         self.duplicates, self.index = writer.duplicates, writer.index
         remove(self._segments.output)
 

@@ -1,36 +1,37 @@
-"""Sorting of BAM records in bounded memory.
+"""Sorting of BAM records in bounded memory, by many threads.
 
-Records gather in one buffer. When it is full they are sorted and written to a temporary file, compressed: a run. At
-the end all runs are merged: a frame of each run is in memory, all frames are sorted together, and all records up to the
-smallest of the frames' last records are final. Equal keys stay in input order, because the sort is stable and the runs
-are in input order.
+Who has a batch sorts it: a run in memory. When memory is full, the runs there are merged into one in a temporary file,
+in the background. At the end all runs are merged.
+
+A merge is cut into stretches of the output, each merged by itself from the frames that may hold its records. They are
+cut at heads: sorted, those of all runs say how many frames of each run begin before a head. Equal keys stay in input
+order, because every sort is stable and the runs are in input order.
 """
 
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from typing import BinaryIO
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
-from isal import igzip
 from numpy import ndarray
 
 from readwarp.formats.alignments import sort_kernels as kernels
-from readwarp.formats.alignments.layout import NAME
+from readwarp.formats.alignments.runs import FileRun, MemoryRun, Packed, Run, pack
 from readwarp.formats.alignments.sam import Encoded
-from readwarp.formats.common.bgzf import BgzfWriter
-from readwarp.formats.common.writing import writing_temporary
-from readwarp.ragged import empty
+from readwarp.formats.common.ahead import map_ahead
+from readwarp.ragged import concatenate, empty, take
 
-MAX_RUNS = 64  # merged at once; more become one run of the next level
-FRAME = 1 << 20  # bytes of a run in memory during a merge, and of a piece of output
-MIN_FRAME = 1 << 16
+MAX_PIECE, MIN_PIECE = 32 << 20, 1 << 20  # bytes of the output that are merged at once
+MAX_FRAME, MIN_FRAME = 1 << 18, 1 << 16  # bytes of a frame in a file
+FRAMES = 64  # of a piece, where memory allows: so many runs in files are merged at once
 
 
 def order_by_coordinate(records: Encoded, skip: int) -> ndarray:
     """By contig, position and strand, as `samtools sort` does; unplaced records last."""
-    keys = np.empty(len(records), np.uint64)
+    keys = np.empty(len(records), np.int64)
     kernels.make_coordinate_keys(records, skip, keys)
     return np.argsort(keys, kind="stable")
 
@@ -42,137 +43,178 @@ def order_by_name(records: Encoded, skip: int) -> ndarray:
     return order
 
 
-ORDERS: dict[str, Callable[[Encoded, int], ndarray]] = {"coordinate": order_by_coordinate, "name": order_by_name}
+Order = Callable[[Encoded, int], ndarray]  # of records after so many bytes each
+ORDERS: dict[str, Order] = {"coordinate": order_by_coordinate, "name": order_by_name}
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How `memory` bytes are used: half for runs in memory, half for the pieces in which they are merged."""
+
+    capacity: int  # of the runs in memory: half of them gather while the others go to a file
+    piece: int
+    frame: int
+
+    @classmethod
+    def of(cls, memory: int, threads: int) -> "Sizes":
+        pieces = 5 * (threads + 1)  # frames, their records together and in order, in each thread and waiting
+        piece = min(max(memory // 2 // pieces, MIN_PIECE), MAX_PIECE)
+        return cls(max(memory // 2, MIN_PIECE), piece, min(max(piece // FRAMES, MIN_FRAME), MAX_FRAME))
+
+    @property
+    def most_runs(self) -> int:
+        """Files that are merged at once: a frame of each is in memory beside a piece."""
+        return max(4, self.piece // self.frame)
 
 
 class Sorter:
-    """Takes batches of records in any order and gives them back sorted. `skip` bytes travel before each record."""
+    """Takes sorted batches of records and gives all of them back sorted. `skip` bytes travel before each record.
+
+    Only `sort` and `run_of` may be called by several threads.
+    """
 
     def __init__(self, order: str, memory: int, threads: int = 1, skip: int = 0):
         self._order, self._skip, self._threads = ORDERS[order], skip, threads
-        self._capacity = max(memory // 2, 1 << 20)
-        self._frame = min(max(memory // (4 * MAX_RUNS), MIN_FRAME), FRAME)
-        self._buffer, self._filled = np.empty(0, np.uint8), 0
-        self._starts: list[ndarray] = []
-        self._runs: list[tuple[int, BinaryIO]] = []  # level and file, in input order
+        self._sizes = Sizes.of(memory, threads)
+        self._pool = ThreadPoolExecutor(threads, "sort")
+        self._spiller = ThreadPoolExecutor(1, "spill")
+        self._spilling: Future[None] | None = None
+        self._files: list[tuple[int, FileRun]] = []  # level and run, in input order
+        self._batches: list[MemoryRun] = []
+        self._filled = 0  # bytes of the batches
 
-    def add(self, records: Encoded) -> None:
-        if self._filled and self._filled + records.data.size > self._capacity:
-            self._spill()
-        if self._filled + records.data.size > self._buffer.size:  # untouched pages cost nothing
-            self._buffer = np.empty(max(self._capacity, records.data.size), np.uint8)
-        self._buffer[self._filled : self._filled + records.data.size] = records.data
-        self._starts.append(records.offsets[:-1] + self._filled)
-        self._filled += records.data.size
+    def order_of(self, records: Encoded) -> ndarray:
+        """The order of records without bytes before them."""
+        return self._order(records, 0)
 
-    def sorted(self) -> Iterator[Encoded]:
+    def run_of(self, records: Encoded) -> MemoryRun:
+        """Sorted records with the bytes before them, to be added."""
+        return MemoryRun.of(records, self._skip)
+
+    def add(self, batch: MemoryRun) -> None:
+        """The batches come in input order."""
+        size = batch.records.data.size
+        if self._batches and self._filled + size > self._sizes.capacity // 2:
+            self._wait()
+            self._spilling = self._spiller.submit(self._spill, self._batches)
+            self._batches, self._filled = [], 0
+        self._batches.append(batch)
+        self._filled += size
+
+    def sorted(self) -> Generator[Encoded]:
         """All records in order, piece by piece; the sorter is empty afterwards."""
-        if not self._runs:
-            yield from self._sort_buffer()
-            return
-        self._spill()
-        self._buffer = np.empty(0, np.uint8)
-        yield from self._merge([file for _, file in self._runs])
+        self._wait()
+        runs: list[Run] = [*(run for _, run in self._files), *self._batches]
+        with closing(map_ahead(self._pool, self._merger(runs), self._stretches(runs), self._threads + 1)) as pieces:
+            yield from pieces
         self.close()
 
     def close(self) -> None:
-        """Delete the temporary files."""
-        for _, file in self._runs:
-            file.close()
-        self._runs, self._starts, self._filled = [], [], 0
+        """Stop, and delete the temporary files."""
+        self._spiller.shutdown(cancel_futures=True)
+        self._pool.shutdown(cancel_futures=True)
+        for _, run in self._files:
+            run.close()
+        self._files, self._batches, self._filled = [], [], 0
 
-    def _sort_buffer(self) -> Iterator[Encoded]:
-        records = Encoded(self._buffer[: self._filled], np.concatenate([*self._starts, [self._filled]]))
-        yield from gather(records, self._order(records, self._skip), self._frame)
-        self._starts, self._filled = [], 0
+    def _wait(self) -> None:
+        """Until nothing is being spilled; raises what has failed there."""
+        spilling, self._spilling = self._spilling, None
+        if spilling:
+            spilling.result()
 
-    def _spill(self) -> None:
-        self._runs.append((0, self._write(self._sort_buffer())))
+    def _spill(self, batches: list[MemoryRun]) -> None:
+        """Put the batches into a file, and many files into one of the next level."""
+        self._files.append((0, self._write(batches)))
         level = 0
-        while sum(of == level for of, _ in self._runs) >= MAX_RUNS:
-            merging = [file for of, file in self._runs if of == level]
-            merged = self._write(self._merge(merging))
-            self._runs = [run for run in self._runs if run[0] != level] + [(level + 1, merged)]
-            for file in merging:
-                file.close()
+        while sum(of == level for of, _ in self._files) >= self._sizes.most_runs:
+            merging = [run for of, run in self._files if of == level]
+            merged = self._write(merging)
+            self._files = [entry for entry in self._files if entry[0] != level] + [(level + 1, merged)]
+            for run in merging:
+                run.close()
             level += 1
 
-    def _write(self, pieces: Iterator[Encoded]) -> BinaryIO:
-        with writing_temporary():
-            file: BinaryIO = tempfile.TemporaryFile(prefix="readwarp-")  # noqa: SIM115
-            writer = BgzfWriter(file, self._threads)
-            try:
-                for piece in pieces:
-                    writer.write(piece.data)
-                writer.close()
-                file.flush()
-            except BaseException:
-                writer.abort()
-                with suppress(OSError):  # it writes what it can before
-                    file.close()
-                raise
-        return file
+    def _write(self, runs: Sequence[Run]) -> FileRun:
+        merge = self._merger(runs)
 
-    def _merge(self, files: Sequence[BinaryIO]) -> Iterator[Encoded]:
-        runs = [_Run(file, self._frame, self._skip) for file in files]
-        with ThreadPoolExecutor(self._threads, "sort") as pool:
-            while True:
-                list(pool.map(_Run.fill, runs))
-                records = records_in(np.concatenate([run.data for run in runs]), self._skip)
-                order, offsets = self._order(records, self._skip), records.offsets
-                ends = np.searchsorted(offsets, np.cumsum([run.data.size for run in runs]))
-                final = count_final(order, ends, [run.ended for run in runs])
-                if final == 0:
-                    return
-                yield from gather(records, order[:final], self._frame)
-                run_of_record = np.searchsorted(ends, order[:final], side="right")
-                counts = np.bincount(run_of_record, minlength=len(runs))
-                for run, start, count in zip(runs, [0, *ends[:-1]], counts, strict=True):
-                    run.data = run.data[offsets[start + count] - offsets[start] :]
+        def merge_packed(stretch: "Stretch") -> Packed:
+            return pack(merge(stretch), self._skip, self._sizes.frame)
+
+        with closing(map_ahead(self._pool, merge_packed, self._stretches(runs), self._threads + 1)) as pieces:
+            return FileRun.write(pieces, self._skip)
+
+    def _merger(self, runs: Sequence[Run]) -> "Callable[[Stretch], Encoded]":
+        return lambda stretch: merge_stretch(runs, stretch, self._order, self._skip)
+
+    def _stretches(self, runs: Sequence[Run]) -> "Iterator[Stretch]":
+        return stretches_of(runs, self._order, self._skip, self._sizes.piece)
 
 
-class _Run:
-    """A sorted temporary file, read frame by frame. `data` are the whole records that are read and not merged yet."""
+class Cut(NamedTuple):
+    """A place in the output: before the first record of a frame, or its end."""
 
-    def __init__(self, file: BinaryIO, frame: int, skip: int):
-        file.seek(0)
-        self._stream, self._frame, self._skip = igzip.IGzipFile(fileobj=file, mode="rb"), frame, skip
-        self.data, self._rest, self.ended = np.empty(0, np.uint8), b"", False
-
-    def fill(self) -> None:
-        """Read until a frame is in memory, or the file ends."""
-        while not self.ended and self.data.size < self._frame:
-            read = self._stream.read(self._frame)
-            self.ended = not read
-            data = np.frombuffer(self._rest + read, np.uint8)
-            whole = int(records_in(data, self._skip).offsets[-1])
-            self.data, self._rest = np.concatenate([self.data, data[:whole]]), data[whole:].tobytes()
+    before: ndarray  # frames of each run that begin before it (int64 [runs])
+    run: int  # of the frame; -1 at the end
+    frame: int
 
 
-def records_in(data: ndarray, skip: int = 0) -> Encoded:
-    """The whole records at the beginning of `data`; anything may follow them."""
-    offsets = np.empty(data.size // (skip + NAME) + 2, np.int64)
-    return Encoded(data, offsets[: kernels.find_records(data, skip, offsets) + 1])
+class Stretch(NamedTuple):
+    """Of the output of a merge, from one cut to the next."""
+
+    start: Cut
+    stop: Cut
 
 
-def count_final(order: ndarray, ends: ndarray, ended: Sequence[bool]) -> int:
-    """How many records of the order come before everything that is still in a file."""
-    last = [end - 1 for end, over in zip(ends, ended, strict=True) if not over]
-    if not last:
-        return order.size
-    rank = np.empty_like(order)
-    rank[order] = np.arange(order.size)
-    return int(rank[last].min()) + 1
+def stretches_of(runs: Sequence[Run], order: Order, skip: int, size: int) -> Iterator[Stretch]:
+    """The output of a merge of these runs in stretches of about `size` bytes."""
+    numbers = np.array([len(run.frames.heads) for run in runs], np.int64)
+    if not numbers.sum():
+        return
+    heads = order(concatenate([run.frames.heads for run in runs], "records"), skip)
+    run_of = np.repeat(np.arange(numbers.size), numbers)[heads]
+    frame_of = heads - np.repeat(np.cumsum(numbers) - numbers, numbers)[heads]
+    before = np.cumsum(np.concatenate([run.frames.sizes for run in runs])[heads])
+    firsts = np.unique(np.searchsorted(before, np.arange(0, before[-1], size), side="right"))  # heads at which to cut
+    counts, start = np.zeros_like(numbers), Cut(np.zeros_like(numbers), int(run_of[0]), int(frame_of[0]))
+    for first, after in pairwise([*firsts.tolist(), heads.size]):
+        counts = counts + np.bincount(run_of[first:after], minlength=numbers.size)
+        is_last = after == heads.size
+        stop = Cut(counts, -1 if is_last else int(run_of[after]), -1 if is_last else int(frame_of[after]))
+        yield Stretch(start, stop)
+        start = stop
 
 
-def gather(records: Encoded, order: ndarray, size: int) -> Iterator[Encoded]:
-    """The records in this order, in pieces of about `size` bytes."""
-    ends = np.cumsum(np.diff(records.offsets)[order])
-    first = 0
-    while first < order.size:
-        before = int(ends[first - 1]) if first else 0
-        last = max(first + 1, int(np.searchsorted(ends, before + size, side="right")))
-        piece = empty(Encoded, {"records": last - first, "bytes": int(ends[last - 1]) - before})
-        kernels.gather(records, order[first:last], 0, piece)
-        yield piece
-        first = last
+def merge_stretch(runs: Sequence[Run], stretch: Stretch, order: Order, skip: int) -> Encoded:
+    """The records of a stretch in order. Any thread may call this.
+
+    Of each run are read the frames that begin within the stretch, and the one before these. The first record at the
+    start is among them; the head at the stop is sorted with them, after what its run has before it.
+    """
+    (begun, start_run, start_frame), (ended, stop_run, stop_frame) = stretch
+    parts: list[Encoded] = []
+    rows, start_row, stop_row = 0, 0, -1
+    for number, run in enumerate(runs):
+        first = max(int(begun[number]) - 1, 0)
+        if number == start_run:
+            start_row = rows + int(run.frames.rows[start_frame] - run.frames.rows[first])
+        if ended[number] > first:
+            parts.append(run.read(first, int(ended[number])))
+            rows += len(parts[-1])
+        if number == stop_run:
+            stop_row = rows
+            parts.append(take(run.frames.heads, "records", slice(stop_frame, stop_frame + 1)))
+            rows += 1
+    records = concatenate(parts, "records")
+    ordered = order(records, skip)
+    start = int(np.flatnonzero(ordered == start_row)[0])
+    stop = int(np.flatnonzero(ordered == stop_row)[0]) if stop_row >= 0 else ordered.size
+    return gather(records, ordered[start:stop], skip=0)
+
+
+def gather(records: Encoded, order: ndarray, skip: int) -> Encoded:
+    """The records in this order, each without its first `skip` bytes."""
+    size = int(np.diff(records.offsets)[order].sum()) - skip * order.size
+    out = empty(Encoded, {"records": order.size, "bytes": size})
+    kernels.gather(records, order, skip, out)
+    return out

@@ -3,9 +3,12 @@
 import numpy as np
 
 from readwarp.device.jit import kernel, scalar
-from readwarp.formats.alignments.layout import CONTIG, FLAG, NAME, POSITION, int32_at, stop_of, uint16_at
+from readwarp.formats.alignments.layout import CONTIG, FLAG, NAME, NAME_LENGTH, POSITION, int32_at, stop_of, uint16_at
 
 REVERSE = 0x10
+CONTIG_SHIFT = 33  # of a key: the position has 32 bits, the strand one
+UNPLACED = (1 << 30) - 1  # in place of the contig: files have fewer
+UNPLACED_KEY = UNPLACED << CONTIG_SHIFT
 
 
 @kernel
@@ -25,16 +28,19 @@ def find_records(data, skip, offsets):
     return n
 
 
+@scalar
+def coordinate_key(data, at):
+    """(contig, position, strand) of the record at `at`; those without a contig come last."""
+    contig, place = int32_at(data, at + CONTIG), int32_at(data, at + POSITION) + 1
+    strand = (uint16_at(data, at + FLAG) & REVERSE) >> 4
+    return (contig if contig >= 0 else UNPLACED) << CONTIG_SHIFT | place << 1 | strand
+
+
 @kernel
 def make_coordinate_keys(records, skip, keys):
-    """(contig, position, strand) of each record -> keys (uint64); records without a contig come last."""
-    data, offsets = records.data, records.offsets
+    """The key of each record -> keys (int64)."""
     for i in range(keys.size):
-        at = offsets[i] + skip
-        contig = int32_at(data, at + CONTIG) & 0x7FFFFFFF
-        place = int32_at(data, at + POSITION) + 1
-        strand = (uint16_at(data, at + FLAG) & REVERSE) >> 4
-        keys[i] = np.uint64(contig) << np.uint64(33) | np.uint64(place << 1 | strand)
+        keys[i] = coordinate_key(records.data, records.offsets[i] + skip)
 
 
 @kernel
@@ -50,6 +56,40 @@ def gather(records, order, drop, out):
             target[j] = source[j]
         at += source.size
     out_offsets[order.size] = at
+
+
+@kernel
+def copy_heads(records, skip, rows, out):
+    """The fixed part and the name of these records, after their `skip` bytes -> out (Encoded, large enough)."""
+    data, offsets, out_data, out_offsets = records.data, records.offsets, out.data, out.offsets
+    at = 0
+    for i in range(rows.size):
+        start = offsets[rows[i]]
+        stop = start + skip + NAME + data[start + skip + NAME_LENGTH]
+        out_offsets[i] = at
+        for j in range(start, stop):
+            out_data[at + j - start] = data[j]
+        at += stop - start
+    out_offsets[rows.size] = at
+
+
+@kernel
+def key_of(records, skip, row):
+    """The key of a record."""
+    return coordinate_key(records.data, records.offsets[row] + skip)
+
+
+@kernel
+def find_key(records, skip, key):
+    """The first of the records, which are in order, whose key (see `make_coordinate_keys`) is at least `key`."""
+    first, stop = 0, records.offsets.size - 1
+    while first < stop:
+        middle = (first + stop) // 2
+        if coordinate_key(records.data, records.offsets[middle] + skip) < key:
+            first = middle + 1
+        else:
+            stop = middle
+    return first
 
 
 @scalar

@@ -15,8 +15,8 @@ from readwarp.errors import InputError
 from readwarp.formats.alignments.checks import ANY, Header, check_size, find_bad
 from readwarp.formats.alignments.header import read_binary_header
 from readwarp.formats.alignments.layout import FLAG, values_at
+from readwarp.formats.alignments.runs import records_in
 from readwarp.formats.alignments.sam import Encoded
-from readwarp.formats.alignments.sort import records_in
 from readwarp.formats.common.source import Source
 from readwarp.ragged import take
 

@@ -1,0 +1,136 @@
+"""Runs of sorted BAM records, in memory or in a temporary file, of which any stretch of frames can be read.
+
+A frame is a few records that are read as a whole. The heads of a run, the first record of each frame without its bases
+and tags, say where in the run a key lies.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated, BinaryIO, NamedTuple, Protocol
+
+import numpy as np
+from isal import isal_zlib
+from numpy import ndarray
+
+from readwarp.formats.alignments import sort_kernels as kernels
+from readwarp.formats.alignments.layout import NAME
+from readwarp.formats.alignments.sam import Encoded
+from readwarp.formats.common.writing import writing_temporary
+from readwarp.ragged import concatenate, offsets_of, take
+
+LONGEST_NAME = 255  # bytes, with the zero at its end
+IN_MEMORY = 1 << 14  # bytes of a frame
+
+
+class Frames(NamedTuple):
+    heads: Encoded
+    sizes: Annotated[ndarray, "int64 [frames]"]  # bytes
+    rows: Annotated[ndarray, "int64 [frames + 1]"]  # its first record; the last frame's end
+
+
+class Run(Protocol):
+    @property
+    def frames(self) -> Frames: ...
+
+    def read(self, first: int, stop: int) -> Encoded:
+        """The records of the frames from `first` to before `stop`. Any thread may call this."""
+
+    def close(self) -> None: ...
+
+
+def frames_of(records: Encoded, skip: int, size: int) -> Frames:
+    """Frames of about `size` bytes, each a record at least. `skip` bytes travel before each record."""
+    ends = np.searchsorted(records.offsets, np.arange(0, records.data.size + 1, size))
+    rows = np.unique(np.concatenate([ends, [len(records)]]))
+    starts, stride = rows[:-1], skip + NAME + LONGEST_NAME
+    offsets, data = np.empty(starts.size + 1, np.int64), np.empty(starts.size * stride, np.uint8)
+    kernels.copy_heads(records, skip, starts, Encoded(data, offsets))
+    return Frames(Encoded(data[: offsets[-1]].copy(), offsets), np.diff(records.offsets[rows]), rows)
+
+
+def join_frames(parts: Sequence[Frames]) -> Frames:
+    """The frames of a run, of which these are the parts."""
+    return Frames(
+        concatenate([part.heads for part in parts], "records"),
+        np.concatenate([part.sizes for part in parts]),
+        offsets_of(np.concatenate([np.diff(part.rows) for part in parts])),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRun:
+    records: Encoded
+    frames: Frames
+
+    @classmethod
+    def of(cls, records: Encoded, skip: int) -> "MemoryRun":
+        return cls(records, frames_of(records, skip, IN_MEMORY))
+
+    def read(self, first: int, stop: int) -> Encoded:
+        rows = self.frames.rows
+        return take(self.records, "records", slice(int(rows[first]), int(rows[stop])))
+
+    def close(self) -> None:
+        """Nothing to do."""
+
+
+class Packed(NamedTuple):
+    """Sorted records on their way to a file."""
+
+    frames: Frames
+    compressed: list[bytes]
+
+
+def pack(records: Encoded, skip: int, size: int) -> Packed:
+    """Cut in frames and compress. Any thread may call this."""
+    frames = frames_of(records, skip, size)
+    places = records.offsets[frames.rows].tolist()
+    view = memoryview(records.data)
+    packed = [isal_zlib.compress(view[place:stop], 1) for place, stop in pairwise(places)]
+    return Packed(frames, packed)
+
+
+@dataclass(frozen=True, slots=True)
+class FileRun:
+    frames: Frames
+    skip: int
+    file: BinaryIO
+    places: ndarray  # of the frames in the file (int64 [frames + 1])
+
+    @classmethod
+    def write(cls, pieces: Iterable[Packed], skip: int) -> "FileRun":
+        """Raises OSError that names the temporary folder."""
+        written: list[Frames] = []
+        sizes: list[int] = []
+        with writing_temporary():
+            file: BinaryIO = tempfile.TemporaryFile(prefix="readwarp-")  # noqa: SIM115
+            try:
+                for frames, compressed in pieces:
+                    file.writelines(compressed)
+                    sizes += map(len, compressed)
+                    written.append(frames)
+                file.flush()
+            except BaseException:
+                with suppress(OSError):  # it writes what it can before
+                    file.close()
+                raise
+        return cls(join_frames(written), skip, file, offsets_of(sizes))
+
+    def read(self, first: int, stop: int) -> Encoded:
+        places = self.places[first : stop + 1].tolist()
+        data = os.pread(self.file.fileno(), places[-1] - places[0], places[0])
+        parts = [isal_zlib.decompress(data[place - places[0] : end - places[0]]) for place, end in pairwise(places)]
+        return records_in(np.frombuffer(b"".join(parts), np.uint8), self.skip)
+
+    def close(self) -> None:
+        self.file.close()
+
+
+def records_in(data: ndarray, skip: int = 0) -> Encoded:
+    """The whole records at the beginning of `data`; anything may follow them."""
+    offsets = np.empty(data.size // (skip + NAME) + 2, np.int64)
+    return Encoded(data, offsets[: kernels.find_records(data, skip, offsets) + 1])
