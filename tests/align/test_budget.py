@@ -1,6 +1,7 @@
 """Batches of the align job within --memory and --vram."""
 
 from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,11 +9,16 @@ import pytest
 from readwarp.align import steps
 from readwarp.align.budget import (
     ENGINE,
+    GROWTH,
+    MAX_SORT,
     MIN_ENGINE,
+    MIN_SORT,
     PAIRS,
     PINNED_BYTES,
     PROGRAM_BYTES,
+    SORTED_AT_ONCE,
     WINDOW,
+    bytes_to_sort,
     card_of,
     plan_batches,
     plan_cards,
@@ -29,6 +35,7 @@ from readwarp.device.backend import Backend
 from readwarp.device.cuda_launch import WARP
 from readwarp.device.memory import PINNED, rounded
 from readwarp.errors import MemoryBudgetError
+from readwarp.formats.alignments.sort import Sizes
 from readwarp.index import Index
 from readwarp.metrics import Metrics
 from readwarp.pairwise import cuda_local
@@ -146,3 +153,26 @@ def test_the_plan_says_where_seeds_are_looked_up(index):
     card = card_of(index)
     assert (card.reference, card.seeds) == (reference_bytes(index), seed_bytes(index))
     assert planned(index, 256 * MB).index_bytes == card.reference + card.seeds
+
+
+def test_memory_for_sorting_follows_reads_and_budget(tmp_path):
+    """Enough to merge all files at once, an eighth of the budget at most, and never less than MIN_SORT."""
+    small, large = tmp_path / "small.fq.gz", tmp_path / "large.fq.gz"
+    for path, size in ((small, 1 << 20), (large, 40 * GB)):
+        with path.open("wb") as file:
+            file.truncate(size)
+    node = Resources(memory=256 * GB)
+    assert bytes_to_sort(node, [small]) == MIN_SORT
+    assert bytes_to_sort(node, [large]) == 40 * GB * GROWTH // SORTED_AT_ONCE
+    assert bytes_to_sort(node, [large, large]) == MAX_SORT
+    assert bytes_to_sort(Resources(memory=32 * GB), [large]) == 4 * GB
+    assert bytes_to_sort(Resources(memory=1 * GB), [large]) == MIN_SORT
+    assert bytes_to_sort(node, [Path("-")]) == MAX_SORT
+
+
+def test_a_whole_genome_is_merged_at_once():
+    """At 30x, 90 GB of FASTQ.gz on a node with 64 threads: the temporary files are no more than are merged at once."""
+    memory = min(90 * GB * GROWTH // SORTED_AT_ONCE, MAX_SORT)
+    sizes = Sizes.of(memory, 64)
+    assert 380 * 800_000_000 / (sizes.capacity / 2) < sizes.most_runs
+    assert 5 * 65 * sizes.piece <= memory // 2 + 65 * 5 * (1 << 20)

@@ -1,6 +1,8 @@
 """The memory of batches of the align job, on the host and on a card, and the plans within the budgets."""
 
+from collections.abc import Iterable
 from math import ceil
+from pathlib import Path
 
 from readwarp.config import Resources, SeedParameters
 from readwarp.device.backend import Backend
@@ -12,7 +14,9 @@ from readwarp.stream.plan import FREE_SHARE, Card, CardPlan, Costs, Plan, plan, 
 PROGRAM_BYTES = 350 << 20  # Python, Numba, LLVM and compiled kernels
 CONTEXT_BYTES = 512 << 20  # of a card, for CUDA and its kernels, beside --vram; an estimate until it is measured
 PINNED_BYTES = 8 << 20  # of the host, for each workspace (readwarp.device.memory)
-SORT_SHARE, MIN_SORT, MAX_SORT = 8, 256 << 20, 16 << 30  # of the budget, bytes
+SORT_SHARE, MIN_SORT, MAX_SORT = 8, 256 << 20, 16 << 30  # part of the budget; bytes
+SORTED_AT_ONCE = 16  # times the memory for sorting: a quarter goes into a file, and 64 files are merged at once
+GROWTH = 6  # bytes of records for one of compressed reads, about
 MIN_ENGINE = 4 << 20  # bytes for the dynamic programming of one long pair
 
 # Rates of a batch, generous for a mammalian genome
@@ -33,9 +37,15 @@ def budget_of(resources: Resources) -> int:
     return resources.memory or int(FREE_SHARE * free_memory())
 
 
-def bytes_to_sort(resources: Resources) -> int:
-    """Memory for sorting. Temporary files hold half as much each, and few of them are merged soonest."""
-    return min(max(budget_of(resources) // SORT_SHARE, MIN_SORT), MAX_SORT)
+def bytes_to_sort(resources: Resources, files: Iterable[Path]) -> int:
+    """Memory for sorting the reads of these files.
+
+    It holds so many of their records that the temporary files can be merged at once, and no more: memory that was
+    never touched costs time.
+    """
+    sizes = [path.stat().st_size if path.is_file() else None for path in files]
+    records = sum(GROWTH * size for size in sizes if size) if None not in sizes else MAX_SORT * SORTED_AT_ONCE
+    return max(MIN_SORT, min(records // SORTED_AT_ONCE, budget_of(resources) // SORT_SHARE, MAX_SORT))
 
 
 def plan_batches(resources: Resources, index: Index, backend: Backend, sort_bytes: int, trims: bool = False) -> Plan:

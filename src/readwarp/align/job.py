@@ -110,7 +110,7 @@ def align_reads(job: AlignJob, index: Index, backend: Backend, reporter: Reporte
     metrics, have = reporter.metrics, index.parameters
     seed = replace(job.parameters.seed, k=have.k, s=have.s, t=have.t)  # look up what the index holds
     job = replace(job, parameters=replace(job.parameters, seed=seed))
-    sort_bytes = bytes_to_sort(job.resources) if job.sort != "none" else 0
+    sort_bytes = bytes_to_sort(job.resources, map(Path, job.inputs.files)) if job.sort != "none" else 0
     trims = job.parameters.trim is not None
     planned, cards = open_memory(job.resources, index, backend, sort_bytes, metrics, trims)
     with closing(cards):
