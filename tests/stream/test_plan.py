@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from readwarp.errors import MemoryBudgetError
 from readwarp.stream.plan import (
     IN_FLIGHT,
+    LARGE_BATCH,
     MIN_BATCH,
     MIN_ON_CARD,
     USUAL_BATCH,
@@ -17,6 +18,7 @@ from readwarp.stream.plan import (
     plan_card,
     readable,
     share_card,
+    usual_batch,
     workers_of,
 )
 
@@ -27,6 +29,16 @@ COSTS = Costs(fixed=100 * MB, work_per_base=8, held_per_base=2.5)
 def test_plenty_of_memory_takes_the_usual_batch():
     made = plan(64 << 30, COSTS, threads=4)
     assert (made.batch_bases, made.workers, made.in_flight) == (USUAL_BATCH, 4, 7)
+
+
+def test_many_threads_take_larger_batches():
+    """Each holds the lock of Python for the same time; so many of them would wait for it."""
+    assert [plan(1 << 40, COSTS, threads).batch_bases for threads in (1, 8, 16, 32, 64)] == [
+        *(USUAL_BATCH, USUAL_BATCH, 2 * USUAL_BATCH),
+        *(LARGE_BATCH, LARGE_BATCH),
+    ]
+    made = plan(8 << 30, COSTS, threads=64)
+    assert USUAL_BATCH < made.batch_bases < LARGE_BATCH and made.workers == 64
 
 
 def test_the_users_bound_is_kept():
@@ -73,7 +85,7 @@ def test_a_plan_never_exceeds_its_budget(budget, fixed, work, held, threads, bou
         return
     assert made.peak_bytes <= budget
     assert 1 <= made.workers <= threads
-    assert made.batch_bases <= (bound or USUAL_BATCH)
+    assert made.batch_bases <= (bound or usual_batch(threads))
     assert made.in_flight > made.workers
 
 

@@ -20,7 +20,8 @@ from readwarp.errors import MemoryBudgetError
 
 FREE_SHARE = 0.8  # of the free memory of the host or of a card, if no budget is given
 MIN_BATCH = 1 << 18  # bases: below this, calls cost more than kernels
-USUAL_BATCH = 1 << 22
+USUAL_BATCH, LARGE_BATCH = 1 << 22, 1 << 24  # for few threads, and at most for many
+FEW_THREADS = 8
 AHEAD = 2  # batches the reader may hold (readwarp.stream.runner)
 IN_FLIGHT = 3  # batches of a card: one is uploaded, one computed, one downloaded
 MIN_ON_CARD = 1 << 16  # bases: any workspace has room for them (the sample that compiles the kernels is smaller)
@@ -50,7 +51,7 @@ def plan(budget: int, costs: Costs, threads: int, batch_bases: int | None = None
     batch_bases: the user's limit. is_given: the budget is the user's, not what is free. Raises MemoryBudgetError, which
     states the minimum, if one worker does not fit.
     """
-    wanted = batch_bases or USUAL_BATCH
+    wanted = batch_bases or usual_batch(threads)
     smallest = min(wanted, MIN_BATCH)
     for workers in range(threads, 0, -1):
         in_flight = workers + (workers + 1) // 2 + 1
@@ -66,6 +67,15 @@ def plan(budget: int, costs: Costs, threads: int, batch_bases: int | None = None
         text = f"{readable(budget)} of memory is too little ({FREE_SHARE:.0%} of what is free): {need}"
         raise MemoryBudgetError(f"{text}; --memory allows more")
     raise MemoryBudgetError(f"--memory {readable(budget)} is too small: {need}")
+
+
+def usual_batch(threads: int) -> int:
+    """Bases of a batch if memory is plenty.
+
+    A batch holds Python's lock for about 11 ms, whatever its size, and a thread aligns USUAL_BATCH in 250. So more
+    threads than FEW_THREADS get larger batches: with batches of one size they would wait for the lock.
+    """
+    return min(max(USUAL_BATCH * threads // FEW_THREADS, USUAL_BATCH), LARGE_BATCH)
 
 
 class Capacity(Protocol):
