@@ -6,7 +6,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Calls
+from readwarp.batches import Calls, Status
+from readwarp.call.alleles.compare import Weighed
 from readwarp.call.sites.find import Variant
 from readwarp.formats.variants.vcf import Field
 from readwarp.ragged import replace
@@ -36,6 +37,19 @@ def limit_of(alleles: Sequence[Variant]) -> Limited:
         for column in ([v[0] for v in alleles], [v[1] for v in alleles], [len(v[2]) for v in alleles])
     )
     return Limited(ALLELES, begin - (deleted != inserted), begin + np.maximum(1, deleted))
+
+
+def limits_of(weighed: Weighed) -> list[Limited]:
+    """What was left out of regions."""
+    regions = weighed.regions
+    return [
+        Limited(name, regions.start[chosen], regions.stop[chosen])
+        for name, chosen in (
+            ("reads", regions.status == Status.CAPACITY),
+            ("haplotypes", weighed.haplotypes.status != Status.OK),
+            ("length", regions.status == Status.TOO_LONG),
+        )
+    ]
 
 
 def mark_limits(calls: Calls, limited: list[Limited]) -> Calls:

@@ -30,7 +30,7 @@ from readwarp.batches import (
 from readwarp.call.alleles.compare import Weighed, compare
 from readwarp.call.alleles.sites import forced_variants, variants_of
 from readwarp.call.alleles.weigh import weigh_haplotypes
-from readwarp.call.confidence.bands import reference_bands, split_bands
+from readwarp.call.confidence.bands import reference_bands, split_bands, unknown_bands
 from readwarp.call.confidence.other import add_non_ref
 from readwarp.call.depth import BLOCK
 from readwarp.call.depth.limit import DepthLimit
@@ -44,7 +44,7 @@ from readwarp.call.genotypes.rarest import drop_rarest
 from readwarp.call.genotypes.surroundings import Depths, Expected, PairSides, first_place, note_depth
 from readwarp.call.haplotypes.build import build_haplotypes
 from readwarp.call.inputs import Alignments
-from readwarp.call.limits import ALLELES, Limited, limit_of, mark_limits
+from readwarp.call.limits import ALLELES, Limited, limit_of, limits_of, mark_limits
 from readwarp.call.mates.cut import cut_long
 from readwarp.call.mates.join import Removed, join_mates
 from readwarp.call.mates.primers import NO_PRIMERS, Primers
@@ -156,8 +156,8 @@ class Steps:
             own = positions[(positions >= start) & (positions < stop)]
             self.metrics.count(name, is_inside[own - start].sum())
         self.metrics.count("bases_counted", 0)
-        if len(reads) == 0 and not self.with_bands and not self.forced:
-            return Found(no_calls(self.samples), None)
+        if len(reads) == 0 and not self.forced:
+            return Found(no_calls(self.samples), [self._unknown(window)] if self.with_bands else None)
         around = self._around(contig, low, high, reads)
         with self.metrics.time("mates"):
             primers = self.primers.get(contig, NO_PRIMERS)
@@ -321,7 +321,7 @@ class Steps:
         *_, left_out = found
         if not_tried:
             left_out += set(not_tried).difference(*variants_of(haplotypes))
-        return *found[:3], [*_limits_of(weighed), limit_of(left_out)]
+        return *found[:3], [*limits_of(weighed), limit_of(left_out)]
 
     def _count_removed(self, removed: Removed, window: Stretch) -> None:
         """Count what reads that begin in the window have that is no evidence."""
@@ -354,11 +354,19 @@ class Steps:
 
     def _bands(self, reads: AlignedReads, pileup: Pileup, window: Window, calls: Calls, covered: np.ndarray) -> Bands:
         """Of what is not covered, bool [bases], by calls either; of one sample."""
-        start, stop = window.start, window.stop
+        start = window.start
         for position, alleles in zip(calls.position.tolist(), calls.alleles, strict=True):
             covered[max(0, position - start) : max(0, position + len(alleles[0]) - start)] = True
-        ploidy = self.ploidies.at(window.contig, np.arange(start, stop))[:, 0]
-        return reference_bands(pileup, reads, window, covered, ploidy)
+        return reference_bands(pileup, reads, window, covered, self._ploidy(window))
+
+    def _unknown(self, place: Stretch) -> Bands:
+        """Of a window without reads, of one sample."""
+        window = Window(*place[:3], self._bases(place.contig).array(place.start, place.stop), place.start)
+        return unknown_bands(window, ~place.mask(), self._ploidy(window))
+
+    def _ploidy(self, window: Window) -> np.ndarray:
+        """Of one sample, at each position."""
+        return self.ploidies.at(window.contig, np.arange(window.start, window.stop))[:, 0]
 
     def _around(self, contig: int, low: int, high: int, reads: AlignedReads) -> Window:
         """[low, high), with the reference as far as reads, or two that are joined, may be compared with it."""
@@ -372,19 +380,6 @@ def find_long_indels(reads: AlignedReads) -> np.ndarray:
     """Positions of the reads with insertions and deletions beyond MAX_INDEL, once for each of these (int64)."""
     is_long = np.isin(reads.cigar & 15, (INSERTION, DELETION)) & (reads.cigar >> 4 > MAX_INDEL)
     return reads.position[np.searchsorted(reads.cigar_offsets, np.flatnonzero(is_long), side="right") - 1]
-
-
-def _limits_of(weighed: Weighed) -> list[Limited]:
-    """What was left out of regions."""
-    regions = weighed.regions
-    return [
-        Limited(name, regions.start[chosen], regions.stop[chosen])
-        for name, chosen in (
-            ("reads", regions.status == Status.CAPACITY),
-            ("haplotypes", weighed.haplotypes.status != Status.OK),
-            ("length", regions.status == Status.TOO_LONG),
-        )
-    ]
 
 
 def _begin_within(regions: Regions, window: Stretch) -> np.ndarray:

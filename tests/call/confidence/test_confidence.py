@@ -12,7 +12,7 @@ from helpers.making_sites import call_sites
 from helpers.vcf_checks import genotype_quality
 from readwarp.batches import Likelihoods, Sites
 from readwarp.call.confidence import GQ_BANDS, MAX_UNIT, REACH
-from readwarp.call.confidence.bands import count_gaps, reference_bands
+from readwarp.call.confidence.bands import count_gaps, reference_bands, unknown_bands
 from readwarp.call.confidence.other import add_non_ref
 from readwarp.call.confidence.repeats import find_repeats, log_indel_error
 from readwarp.call.evidence import NOTHING, OTHER
@@ -301,3 +301,21 @@ def test_alleles_left_out_of_a_record_count_as_not_listed():
     scores = {g: sum(math.log10((row[g[0]] + row[g[1]]) / 2) for row in model) for g in genotypes_of(3, 2)}
     expected = [round(10 * (scores[0, 1] - scores[g])) for g in genotypes_of(3, 2)]
     assert calls.likelihoods[0][0] == tuple(expected)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(st.booleans(), st.integers(0, 3)), min_size=1, max_size=40),
+    st.integers(0, 5),
+    st.randoms(use_true_random=False),
+)
+def test_bands_without_reads_are_those_of_no_reads(positions, start, rng):
+    """The shortcut for windows without reads gives what counting nothing does, with N, targets and ploidies."""
+    covered, ploidy = (np.array(column) for column in zip(*positions, strict=True))
+    sequence = "".join(rng.choices("ACGTN", k=start + len(positions) + 3))
+    stop, ploidy = start + len(positions), ploidy.astype(np.int8)
+    _, expected = bands_of([], sequence, start, stop, covered, ploidy)
+    found = unknown_bands(window_of(sequence, start, stop), covered, ploidy)
+    for name, values in expected._asdict().items():
+        other = getattr(found, name)
+        assert np.array_equal(other, values) and getattr(other, "dtype", None) == getattr(values, "dtype", None), name

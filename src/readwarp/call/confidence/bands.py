@@ -58,6 +58,25 @@ def reference_bands(pileup: Pileup, reads: AlignedReads, window: Window, covered
     return join_positions(window, out, ~covered)
 
 
+def unknown_bands(window: Window, covered: ndarray, ploidy: ndarray) -> Bands:
+    """`reference_bands` where there are no reads, in a tenth of the time: most of a genome's windows may have none."""
+    kinds = np.where(covered, -1, ploidy).astype(np.int16)
+    edges = np.flatnonzero(np.diff(kinds, prepend=-2, append=-2))
+    wanted = kinds[edges[:-1]] >= 0
+    first, stop = edges[:-1][wanted], edges[1:][wanted]
+    return Bands(
+        contig=window.contig,
+        start=first + window.start,
+        stop=stop + window.start,
+        base=window.trim().bases[first],
+        band=np.full(first.size, UNKNOWN, np.int8),
+        ploidy=ploidy[first].astype(np.int8),
+        depth_sum=np.zeros(first.size, np.int64),
+        min_depth=np.zeros(first.size, np.int32),
+        likelihoods=np.zeros((first.size, int(ploidy.max(initial=1)) + 1), np.int32),
+    )
+
+
 def split_bands(bands: Bands, strip: Strip) -> list[Bands]:
     """Bands on the axis of a strip -> those of each of its contigs."""
     origins, bounds = strip.origins.tolist(), [*np.searchsorted(bands.start, strip.origins).tolist(), len(bands)]
