@@ -23,6 +23,8 @@ MIN_BATCH = 1 << 18  # bases: below this, calls cost more than kernels
 USUAL_BATCH, LARGE_BATCH = 1 << 22, 1 << 24  # for few threads, and at most for many
 FEW_THREADS = 8
 AHEAD = 2  # batches the reader may hold (readwarp.stream.runner)
+PROCESS = 24 << 20  # bytes of a worker process beside its items (17 MB for `call`)
+FEW_WORKERS = 3  # as many threads seldom wait for Python's lock
 IN_FLIGHT = 3  # batches of a card: one is uploaded, one computed, one downloaded
 MIN_ON_CARD = 1 << 16  # bases: any workspace has room for them (the sample that compiles the kernels is smaller)
 
@@ -134,6 +136,12 @@ def plan_card(budget: int, card: Card, workspaces: int, batch_bases: int) -> Car
 def workers_of(threads: int, cards: int) -> int:
     """Threads that work on batches: as many as asked for, and enough to keep each card busy."""
     return max(threads, IN_FLIGHT * cards)
+
+
+def processes_of(threads: int, room: int, least: int) -> int:
+    """Worker processes that fit into bytes, with `least` for the items of each; 0: threads do as well."""
+    number = min(threads, room // (PROCESS + least))
+    return number if number > FEW_WORKERS else 0
 
 
 def share_card(budget: int, wanted: int, usual: int, least: int) -> CardPlan:
