@@ -63,7 +63,8 @@ def compress_block(data: memoryview | bytes) -> bytes:
     return header + body + struct.pack("<II", isal_zlib.crc32(data), len(data))
 
 
-def _compress(data: memoryview | bytes) -> bytes:
+def _compress(parts: list[memoryview]) -> bytes:
+    data = parts[0] if len(parts) == 1 else b"".join(parts)
     return b"".join(compress_block(data[i : i + BLOCK]) for i in range(0, len(data), BLOCK))
 
 
@@ -71,7 +72,8 @@ class BgzfWriter:
     """Writes to a binary file, and compresses a few groups of blocks ahead. `close` leaves the file itself open."""
 
     def __init__(self, file: BinaryIO, threads: int = 1):
-        self._file, self._pending = file, bytearray()
+        self._file = file
+        self._pending, self._size = list[memoryview](), 0  # what is not a group yet, and its bytes
         self._pool = ThreadPoolExecutor(threads, "bgzf")
         self._ahead: deque[Future[bytes]] = deque()
         self._max_ahead = threads + 2
@@ -79,21 +81,17 @@ class BgzfWriter:
     def write(self, data: bytes | memoryview | ndarray) -> None:
         """Take bytes or a uint8 array, which must not change afterwards."""
         view = memoryview(data).cast("B") if len(data) else memoryview(b"")
-        taken = 0
-        if self._pending:
-            taken = GROUP - len(self._pending)
-            self._pending += view[:taken]
-            if len(self._pending) < GROUP:
-                return
-            self._submit(bytes(self._pending))
-            self._pending.clear()
-        while len(view) - taken >= GROUP:
-            self._submit(view[taken : taken + GROUP])
-            taken += GROUP
-        self._pending += view[taken:]
+        while self._size + len(view) >= GROUP:
+            missing = GROUP - self._size
+            self._pending.append(view[:missing])
+            self._submit()
+            view = view[missing:]
+        self._pending.append(view if len(data) < GROUP else memoryview(bytes(view)))  # a view keeps all of the data
+        self._size += len(view)
 
-    def _submit(self, data: memoryview | bytes) -> None:
-        self._ahead.append(self._pool.submit(_compress, data))
+    def _submit(self) -> None:
+        self._ahead.append(self._pool.submit(_compress, self._pending))
+        self._pending, self._size = [], 0
         self._drain(self._max_ahead)
 
     def _drain(self, ahead: int) -> None:
@@ -102,7 +100,7 @@ class BgzfWriter:
 
     def close(self) -> None:
         """Write the rest, and the empty block that ends the file."""
-        self._submit(bytes(self._pending))
+        self._submit()
         self._drain(0)
         self._pool.shutdown()
         self._file.write(EOF_BLOCK)
