@@ -1,22 +1,38 @@
-"""Run a readwarp command and write the CPU seconds of its threads: thread_times.py OUT.json COMMAND [ARGUMENT ...]
+"""CPU seconds of the threads of two readwarp commands: thread_times.py OUT.json CORES ROUNDS PART ... --- WHOLE ...
 
-{"threads": {name: seconds, ...}, "process": seconds, "children": seconds}; those of a pool have numbers at their ends.
+The first command runs once, so that what is imported and loaded once is not measured, then both run ROUNDS times, all in
+this process. Writes {"part": [lanes, ...], "whole": [lanes, ...]} with the lanes of each round:
+
+    {"threads": {name: seconds, ...}, "process": seconds, "workers": seconds, "programs": seconds}
+
+Threads of a pool have numbers at their ends. Workers are worker processes, and programs all others. The commands are
+planned as if they had CORES threads (larger batches, processes instead of threads); 0: as many as they have. For
+profilers, `part` and `whole` are on the stack of the main thread, and at the beginning of the other threads' names.
 """
 
 import json
+import os
 import resource
 import sys
 import threading
 import time
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from readwarp.cli import main
+from readwarp.stream import plan, processes
 
-times: Counter[str] = Counter()
 lock = threading.Lock()
-run_thread = threading.Thread.run
+times: Counter[str] = Counter()  # of what runs now
+phase = "start"
+start_thread, run_thread = threading.Thread.start, threading.Thread.run
+wait, serve = processes.Worker.wait, processes.serve
+
+
+def start_named(thread: threading.Thread) -> None:
+    thread.name = f"{phase} {thread.name}"
+    start_thread(thread)
 
 
 def timed_run(thread: threading.Thread) -> None:
@@ -24,19 +40,62 @@ def timed_run(thread: threading.Thread) -> None:
         run_thread(thread)
     finally:
         with lock:
-            times[thread.name] += time.thread_time()
+            times[thread.name.partition(" ")[2]] += time.thread_time()
 
 
-threading.Thread.run = timed_run  # type: ignore[method-assign]
-code = 0
-try:
-    code = main(sys.argv[2:]) or 0
-except SystemExit as end:
-    code = end.code if isinstance(end.code, int) else 1
-finally:
-    times["main"] = time.thread_time()
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    used = {"process": time.process_time(), "children": children.ru_utime + children.ru_stime}
-    with suppress(OSError):
-        Path(sys.argv[1]).write_text(json.dumps({"threads": times, **used}))
-sys.exit(code)
+def children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def timed_wait(worker: processes.Worker) -> int:
+    """One after another, when all is done."""
+    before = children()
+    code = wait(worker)
+    times["workers"] += children() - before
+    return code
+
+
+def serve_behind(*given: Any) -> None:
+    """A worker leaves the cores to this process, so that nobody waits for one while it holds Python's lock."""
+    os.nice(19)
+    serve(*given)
+
+
+def plan_for(cores: int) -> None:
+    usual_batch, plan.FEW_WORKERS = plan.usual_batch, 0
+    plan.usual_batch = lambda _: usual_batch(cores)
+
+
+def measure(run: Any, arguments: list[str]) -> dict[str, Any]:
+    global phase
+    phase = run.__name__
+    times.clear()
+    started = time.thread_time(), time.process_time(), children()
+    if code := run(arguments):
+        sys.exit(code)
+    times["main"] = time.thread_time() - started[0]
+    process, others, workers = time.process_time() - started[1], children() - started[2], times.pop("workers", 0.0)
+    return {"threads": dict(times), "process": process, "workers": workers, "programs": others - workers}
+
+
+def part(arguments: list[str]) -> int:
+    return main(arguments)
+
+
+def whole(arguments: list[str]) -> int:
+    return main(arguments)
+
+
+out, cores, rounds, *commands = sys.argv[1:]
+end = commands.index("---")
+if int(cores):
+    plan_for(int(cores))
+main(commands[:end])
+threading.Thread.start, threading.Thread.run = start_named, timed_run  # type: ignore[method-assign]
+processes.Worker.wait, processes.serve = timed_wait, serve_behind  # type: ignore[method-assign]
+found: dict[str, list[dict[str, Any]]] = {"part": [], "whole": []}
+for _ in range(int(rounds)):
+    found["part"].append(measure(part, commands[:end]))
+    found["whole"].append(measure(whole, commands[end + 1 :]))
+Path(out).write_text(json.dumps(found))

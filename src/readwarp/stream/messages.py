@@ -38,8 +38,9 @@ def send(end: socket.socket, packed: list[memoryview]) -> None:
 def receive(end: socket.socket) -> Any:
     """The next value. Raises ConnectionError where the other process has ended."""
     arrays, size = HEADER.unpack(_read(end, HEADER.size))
-    sizes, pickled = np.split(_read(end, 8 * arrays + size), [8 * arrays])
-    return pickle.loads(pickled, buffers=[_read(end, each) for each in sizes.view(np.int64).tolist()])
+    front = _read(end, 8 * arrays + size)
+    sizes = front[: 8 * arrays].view(np.int64).tolist()
+    return pickle.loads(front[8 * arrays :], buffers=[_read(end, each) for each in sizes])
 
 
 def _read(end: socket.socket, size: int) -> np.ndarray:
