@@ -78,7 +78,7 @@ COMMANDS = (
     "call {ref} {folder}/sorted.cram -f -o {folder}/x.vcf -r {contig}:1-20000",
     "call.long {ref} {folder}/long.bam --haplotag {folder}/tagged.bam -t 2 -f -o {folder}/x.vcf",
     "call.long {ref} {folder}/long.bam --gvcf -t 2 -f -o {folder}/long.g.vcf.gz",
-    "genotype {ref} {folder}/1.g.vcf.gz {folder}/other.g.vcf.gz -t 2 -f -o {folder}/x.vcf",
+    "genotype {ref} {folder}/1.g.vcf.gz {folder}/other.g.vcf.gz -t 2 -f -o {folder}/x.vcf.gz",
     "genotype {ref} {folder}/1.g.vcf.gz {folder}/other.g.vcf.gz -t 2 -f -o {folder}/x.bcf --max-mnp-distance 2",
     f"{RUN}",
     f"{RUN} --gvcf --eqx -Y",

@@ -7,6 +7,8 @@ import random
 import threading
 import zlib
 
+import numpy as np
+import pysam
 import pytest
 
 from readwarp.formats.common.bgzf import BLOCK, EOF_BLOCK, BgzfWriter, compress_block
@@ -63,3 +65,22 @@ def test_bytes_do_not_depend_on_threads_or_pieces(threads):
         files.append(out.getvalue())
     assert files[0] == files[1] and files[0].endswith(EOF_BLOCK)
     assert zlib.crc32(gzip.decompress(files[0])) == zlib.crc32(bytes(data))
+
+
+@pytest.mark.parametrize("size", [1, BLOCK, 40 * BLOCK, 70 * BLOCK + 5])
+def test_virtual_offsets(size, tmp_path):
+    """htslib finds the bytes there; the end of the data is where the block begins that ends the file."""
+    data = random.Random(size).randbytes(size)
+    path = tmp_path / "a.gz"
+    with path.open("wb") as file:
+        writer = BgzfWriter(file, 2)
+        for at in range(0, size, 100_001):
+            writer.write(data[at : at + 100_001])
+        writer.close()
+    places = np.unique(np.minimum(size, np.r_[0 : 5 * BLOCK : 999, 0 : size + 1 : BLOCK, size - 1, size]))
+    offsets = writer.virtual_offsets(places)
+    assert offsets[-1] == path.stat().st_size - len(EOF_BLOCK) << 16
+    with pysam.BGZFile(str(path)) as file:
+        for place, offset in zip(places.tolist(), offsets.tolist(), strict=True):
+            file.seek(offset)
+            assert file.read(10) == data[place : place + 10]

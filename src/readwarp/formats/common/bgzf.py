@@ -10,10 +10,13 @@ bytes of a stream has no such fault, so each block begins with a few bytes that 
 
 import os
 import struct
+from array import array
 from collections import deque
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import BinaryIO
 
+import numpy as np
 from isal import isal_zlib
 from numpy import ndarray
 
@@ -63,9 +66,14 @@ def compress_block(data: memoryview | bytes) -> bytes:
     return header + body + struct.pack("<II", isal_zlib.crc32(data), len(data))
 
 
-def _compress(parts: list[memoryview]) -> bytes:
+def compress(data: memoryview | bytes) -> bytes:
+    """Blocks of data, without the one that ends a file."""
+    return b"".join(_blocks([data]))
+
+
+def _blocks(parts: Sequence[memoryview | bytes]) -> list[bytes]:
     data = parts[0] if len(parts) == 1 else b"".join(parts)
-    return b"".join(compress_block(data[i : i + BLOCK]) for i in range(0, len(data), BLOCK))
+    return [compress_block(data[i : i + BLOCK]) for i in range(0, len(data), BLOCK)]
 
 
 class BgzfWriter:
@@ -75,28 +83,44 @@ class BgzfWriter:
         self._file = file
         self._pending, self._size = list[memoryview](), 0  # what is not a group yet, and its bytes
         self._pool = ThreadPoolExecutor(threads, "bgzf")
-        self._ahead: deque[Future[bytes]] = deque()
+        self._ahead: deque[Future[list[bytes]]] = deque()
         self._max_ahead = threads + 2
+        self._sizes, self._written = array("I"), 0  # of the blocks in the file, and the data in them
 
     def write(self, data: bytes | memoryview | ndarray) -> None:
         """Take bytes or a uint8 array, which must not change afterwards."""
         view = memoryview(data).cast("B") if len(data) else memoryview(b"")
         while self._size + len(view) >= GROUP:
             missing = GROUP - self._size
-            self._pending.append(view[:missing])
+            self._take(view[:missing])
             self._submit()
             view = view[missing:]
-        self._pending.append(view if len(data) < GROUP else memoryview(bytes(view)))  # a view keeps all of the data
+        self._take(view if len(data) < GROUP else memoryview(bytes(view)))  # a view keeps all of the data
+
+    def _take(self, view: memoryview) -> None:
+        self._pending.append(view)
         self._size += len(view)
 
     def _submit(self) -> None:
-        self._ahead.append(self._pool.submit(_compress, self._pending))
+        self._written += self._size
+        self._ahead.append(self._pool.submit(_blocks, self._pending))
         self._pending, self._size = [], 0
         self._drain(self._max_ahead)
 
     def _drain(self, ahead: int) -> None:
         while len(self._ahead) > ahead:
-            self._file.write(self._ahead.popleft().result())
+            blocks = self._ahead.popleft().result()
+            self._sizes.extend(map(len, blocks))
+            self._file.write(b"".join(blocks))
+
+    def virtual_offsets(self, at: ndarray) -> ndarray:
+        """Of bytes of the data (int64), once all is written: where the block begins << 16 | the byte in it.
+
+        Of the end of the data it is the block that ends the file.
+        """
+        places = np.append(0, np.cumsum(self._sizes, dtype=np.int64))
+        offsets: ndarray = places[at // BLOCK] << 16 | at % BLOCK
+        return np.where(at == self._written, places[-1] << 16, offsets)
 
     def close(self) -> None:
         """Write the rest, and the empty block that ends the file."""
