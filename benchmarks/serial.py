@@ -3,8 +3,8 @@
 Reads of chromosome 20 (10 Mb, 15x, prepare.py; in FOLDER, or a temporary one) as FASTQ.gz go through `readwarp align`,
 `run` (sorted, marked, called) and `call`. Each command runs on few of them too, in the same process, and the difference
 is what counts, so that the start costs nothing. Of each thread the CPU time is measured (tools/thread_times.py).
-`interpreter` is the time for which any thread holds Python's lock, by samples of py-spy (pip install py-spy), so this
-wants a quiet machine.
+`interpreter` is the time for which any thread holds Python's lock, by samples of py-spy (pip install py-spy), less the
+share of it that threads wait for a core (schedstat). A quiet machine is better.
 
 A job is planned as on 32 cores (--plan-for), with large batches and with processes instead of threads where that is so,
 but only --threads of them work, since 32 would take turns on a small machine, and hold Python's lock meanwhile.
@@ -27,6 +27,7 @@ import sys
 import tempfile
 from collections import Counter
 from contextlib import ExitStack
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -66,15 +67,20 @@ def lanes_of(runs: tuple[list[str], ...], options: argparse.Namespace, scratch: 
         sign = 1 if phase == "whole" else -1
         for lane in rounds[0]:
             lanes[lane] += sign * min(each[lane] for each in rounds)
-        lanes["interpreter"] += sign * held(samples.read_text(), phase) / len(rounds)
+        process, waited = (sum(each[name] for each in measured) for name in ("process", "waited"))
+        at_work = process / (process + waited)
+        lanes["interpreter"] += sign * at_work * held(samples.read_text(), phase) / len(rounds)
     return Counter({lane: max(0.0, seconds) for lane, seconds in lanes.items()})
 
 
 def summed(measured: dict[str, Any]) -> Lanes:
-    """The lanes of one run: threads of pools are one, so are worker processes."""
+    """The lanes of one run: threads of pools are one, so are worker processes; unnamed ones are counted."""
     lanes: Lanes = Counter()
-    for name, seconds in measured["threads"].items():
+    for name, seconds in sorted(measured["threads"].items(), key=lambda item: (len(item[0]), item[0])):
         pool = re.sub(r"_\d+$", "", name)
+        if unnamed := re.fullmatch(r"Thread-\d+ \((.*)\)", name):
+            own = (f"{unnamed[1]} {number}" for number in count(1))
+            pool = next(lane for lane in own if lane not in lanes)
         lanes["pools" if pool in POOLS else pool] += seconds
     lanes["processes"], lanes["programs"] = measured["workers"], measured["programs"]
     lanes["all"] = sum(measured[name] for name in ("process", "workers", "programs"))

@@ -3,8 +3,9 @@
 The first command runs once, so that what is imported and loaded once is not measured, then both run ROUNDS times, all in
 this process. Writes {"part": [lanes, ...], "whole": [lanes, ...]} with the lanes of each round:
 
-    {"threads": {name: seconds, ...}, "process": seconds, "workers": seconds, "programs": seconds}
+    {"threads": {name: seconds, ...}, "process": seconds, "workers": seconds, "programs": seconds, "waited": seconds}
 
+"waited" is the time for which threads could have run, but others were on the cores (schedstat of proc(5)).
 Threads of a pool have numbers at their ends. Workers are worker processes, and programs all others. The commands are
 planned as if they had CORES threads (larger batches, processes instead of threads); 0: as many as they have. For
 profilers, `part` and `whole` are on the stack of the main thread, and at the beginning of the other threads' names.
@@ -41,6 +42,12 @@ def timed_run(thread: threading.Thread) -> None:
     finally:
         with lock:
             times[thread.name.partition(" ")[2]] += time.thread_time()
+            times["waited"] += waited()
+
+
+def waited() -> float:
+    """Seconds of this thread."""
+    return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
 
 
 def children() -> float:
@@ -71,12 +78,14 @@ def measure(run: Any, arguments: list[str]) -> dict[str, Any]:
     global phase
     phase = run.__name__
     times.clear()
-    started = time.thread_time(), time.process_time(), children()
+    started = time.thread_time(), time.process_time(), children(), waited()
     if code := run(arguments):
         sys.exit(code)
     times["main"] = time.thread_time() - started[0]
     process, others, workers = time.process_time() - started[1], children() - started[2], times.pop("workers", 0.0)
-    return {"threads": dict(times), "process": process, "workers": workers, "programs": others - workers}
+    lost = times.pop("waited", 0.0) + waited() - started[3]
+    threads = dict(times)
+    return {"threads": threads, "process": process, "workers": workers, "programs": others - workers, "waited": lost}
 
 
 def part(arguments: list[str]) -> int:
