@@ -132,6 +132,29 @@ def test_cram_and_streams_in_processes(made, tmp_path):
     assert lines_of(tmp_path / "0.vcf") == lines_of(tmp_path / "1.vcf") == lines_of(tmp_path / "2.vcf")
 
 
+def test_a_cohort_in_processes(made, tmp_path):
+    one, other, wrong = (tmp_path / f"{name}.g.vcf" for name in ("one", "other", "wrong"))
+    assert run_main(["call", made / "ref.fa", made / "s.bam", "-o", one, "--gvcf", "-q"]) == 0
+    lines = one.read_text().replace("FORMAT\ts\n", "FORMAT\tother\n").splitlines(True)
+    other.write_text("".join(lines))
+    row = next(row for row, line in enumerate(lines) if ",<NON_REF>" in line)
+    fields = lines[row].split("\t")
+    fields[3] = "TAG"  # differs from the reference
+    wrong.write_text("".join([*lines[:row], "\t".join(fields), *lines[row + 1 :]]))
+    told = []
+    for threads in (1, 5):
+        given = ("genotype", "-t", threads, "-o", tmp_path / f"{threads}.vcf", made / "ref.fa", one)
+        metrics = tmp_path / f"{threads}.json"
+        done = subprocess.run(command(*given, other, "--metrics", metrics), timeout=DEADLINE, check=False)
+        assert done.returncode == 0
+        done = subprocess.run(command(*given, wrong, "-f", "-q"), capture_output=True, text=True, timeout=DEADLINE)
+        told.append((done.returncode, done.stderr))
+    assert lines_of(tmp_path / "1.vcf") == lines_of(tmp_path / "5.vcf") and len(lines_of(tmp_path / "1.vcf")) > 20
+    one, several = (json.loads((tmp_path / f"{threads}.json").read_text()) for threads in (1, 5))
+    assert one["counts"] == several["counts"] and several["worker_processes"] == 5
+    assert told[0] == told[1] and told[0][0] == 3 and str(wrong) in told[0][1]
+
+
 def damaged(source: Path, target: Path) -> Path:
     """A copy with a read in its middle that is aligned beyond its contig."""
     with pysam.AlignmentFile(str(source)) as file, pysam.AlignmentFile(str(target), "wb", template=file) as out:

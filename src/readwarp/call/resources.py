@@ -1,7 +1,6 @@
 """The workers that windows are dealt to, and the memory of each."""
 
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager
 from math import ceil
 from typing import NamedTuple, TypeVar
 
@@ -11,14 +10,13 @@ from readwarp.call.strips import Place
 from readwarp.config import Resources
 from readwarp.device.backend import Backend
 from readwarp.device.machine import free_memory
-from readwarp.device.prepare import load_kernels
 from readwarp.errors import MemoryBudgetError
 from readwarp.metrics import Metrics
+from readwarp.stream import workers
 from readwarp.stream.cards import Cards, open_cards
 from readwarp.stream.halving import Divisible
 from readwarp.stream.plan import PROCESS, CardPlan, processes_of, share_card, workers_of
-from readwarp.stream.processes import Processes
-from readwarp.stream.workers import Threads, Workers
+from readwarp.stream.workers import Workers
 from readwarp.wording import counted
 
 WINDOW = 1 << 17  # reference bases
@@ -59,19 +57,13 @@ def window_size(plan: WorkerPlan, samples: int, batch_bases: int | None) -> int:
     return min(size, batch_bases // DEPTH_OF_A_BATCH + 1) if batch_bases else size
 
 
-@contextmanager
 def open_workers(
     state: S, plan: WorkerPlan, alignments: Alignments, command: str, metrics: Metrics
-) -> Iterator[Workers[S]]:
-    """Workers with this state. command: whose kernels they need. This process must not have started threads before."""
-    if not plan.processes:
-        yield Threads(state, plan.threads)
-        return
-    alignments.rest()
-    load_kernels(command)
-    with closing(Processes(state, plan.processes)) as processes:
-        yield processes
-    metrics.note(worker_processes=plan.processes, worker_memory_bytes=processes.peak_memory)
+) -> AbstractContextManager[Workers[S]]:
+    """See `workers.open_workers`."""
+    if plan.processes:
+        alignments.rest()
+    return workers.open_workers(state, plan.processes, plan.threads, command, metrics)
 
 
 def halve(window: Place) -> tuple[Place, Place] | None:

@@ -1,10 +1,11 @@
 """Who works on the items of a job: threads of this process, or processes, which do not share a lock of Python."""
 
-from collections.abc import Callable, Generator, Iterable
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, contextmanager
 from functools import partial
 from typing import Generic, NamedTuple, TypeVar
 
+from readwarp.device.prepare import load_kernels
 from readwarp.metrics import Metrics
 from readwarp.stream import runner
 from readwarp.stream.processes import Processes
@@ -35,11 +36,33 @@ class Threads(Generic[S]):
 Workers = Threads[S] | Processes[S]
 
 
+@contextmanager
+def open_workers(state: S, processes: int, threads: int, command: str, metrics: Metrics) -> Iterator[Workers[S]]:
+    """So many processes, or where that is 0 so many threads. command: whose kernels they need.
+
+    For processes, this one must not have started threads before (`processes.may_fork`).
+    """
+    if not processes:
+        yield Threads(state, threads)
+        return
+    load_kernels(command)
+    with closing(Processes(state, processes)) as workers:
+        yield workers
+    metrics.note(worker_processes=processes, worker_memory_bytes=workers.peak_memory)
+
+
 def map_counted(
-    workers: Workers[S], work: Callable[[S, T], Done[U]], items: Iterable[T], metrics: Metrics
+    workers: Workers[S],
+    work: Callable[[S, T], Done[U]],
+    items: Iterable[T],
+    metrics: Metrics,
+    in_flight: int | None = None,
 ) -> Generator[U, None, None]:
-    """The values of work(state, item), in the order of the items; what was counted goes to `metrics`."""
-    with closing(workers.map_ordered(work, items, 2 * workers.number + 2)) as results:
+    """The values of work(state, item), in the order of the items; what was counted goes to `metrics`.
+
+    in_flight: items that have been read and not yielded, by default two for each worker and two.
+    """
+    with closing(workers.map_ordered(work, items, in_flight or 2 * workers.number + 2)) as results:
         for value, own in results:
             metrics.include(own)
             yield value
