@@ -10,12 +10,14 @@ from readwarp.stream.plan import (
     LARGE_BATCH,
     MIN_BATCH,
     MIN_ON_CARD,
+    PROCESS,
     USUAL_BATCH,
     Card,
     Costs,
     min_bytes,
     plan,
     plan_card,
+    processes_of,
     readable,
     share_card,
     usual_batch,
@@ -171,3 +173,9 @@ def test_workspaces_without_a_plan_share_the_budget(budget, wanted):
 @pytest.mark.parametrize(("threads", "cards", "workers"), [(4, 0, 4), (1, 1, 3), (4, 2, 6), (16, 2, 16)])
 def test_each_card_has_three_batches_in_flight(threads, cards, workers):
     assert workers_of(threads, cards) == workers
+
+
+def test_processes_that_fit():
+    assert [processes_of(threads, 64 << 30, MB) for threads in (1, 3, 4, 32)] == [0, 0, 4, 32]
+    each = PROCESS + 10 * MB
+    assert [processes_of(32, room, 10 * MB) for room in (0, 4 * each - 1, 4 * each, 31.9 * each)] == [0, 0, 4, 31]

@@ -242,17 +242,24 @@ def test_signals_to_all_processes_of_a_job_do_not_end_workers(number):
         assert list(workers.map_ordered(add, range(10), 4)) == list(range(10))
 
 
-def test_too_few_processes_are_allowed(monkeypatch):
+@pytest.mark.parametrize(
+    ("number", "kind", "text"),
+    [
+        (errno.EAGAIN, WorkerError, r"only 2 of 5 worker processes .* \(Resource temporarily unavailable\): try"),
+        (errno.ENOMEM, OSError, "Cannot allocate memory"),  # the command line knows what to say
+    ],
+)
+def test_too_few_processes_are_allowed(number, kind, text, monkeypatch):
     fork, forked = os.fork, []
 
     def fail_third():
         if len(forked) == 2:
-            raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+            raise OSError(number, os.strerror(number))
         forked.append(fork())
         return forked[-1]
 
     monkeypatch.setattr(os, "fork", fail_third)
-    with pytest.raises(WorkerError, match=r"only 2 of 5 worker processes .* \(Resource temporarily unavailable\): try"):
+    with pytest.raises(kind, match=text):
         Processes(None, 5)
     assert len(forked) == 2
 

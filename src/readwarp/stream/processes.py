@@ -13,6 +13,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Generator, Iterable, Sequence
+from errno import EAGAIN
 from functools import partial
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
@@ -39,7 +40,7 @@ class Processes(Generic[S]):
     """Workers that have a state: what this process has of it when they are forked. `close` ends them."""
 
     def __init__(self, state: S, number: int) -> None:
-        """Raises ReadwarpError where the system allows fewer processes."""
+        """Raises WorkerError where the system allows fewer processes, OSError where it has no memory for them."""
         self.number = number
         self.peak_memory = 0  # bytes that the workers had for themselves, all together; known once they are closed
         self._heard = Once()
@@ -53,6 +54,8 @@ class Processes(Generic[S]):
         except OSError as error:
             made = len(self._workers)
             self.close()
+            if error.errno != EAGAIN:
+                raise
             text = f"only {made} of {number} worker processes could be started ({error.strerror})"
             raise WorkerError(f"{text}: try fewer --threads") from error
 

@@ -71,7 +71,7 @@ def genotype_cohort(job: GenotypeJob, reference: Reference, reporter: Reporter) 
     with metrics.time("genotype"), ExitStack() as stack:
         targets = job.find_targets(reference)
         wanted = {target.contig for target in targets} if job.places.is_partial else None
-        files = open_files(job.inputs, reference, wanted, stack)
+        files = open_files(job.inputs, reference, wanted, stack, resources.threads)
         samples = [name for file in files for name in file.samples]
         owner = np.repeat(np.arange(len(files)), [len(file.samples) for file in files])
         cohort = Cohort(reference, files, owner, job.calling, job.parameters, metrics)
@@ -91,14 +91,14 @@ def genotype_cohort(job: GenotypeJob, reference: Reference, reporter: Reporter) 
 
 
 def open_files(
-    inputs: Sequence[Path], reference: Reference, wanted: Collection[int] | None, stack: ExitStack
+    inputs: Sequence[Path], reference: Reference, wanted: Collection[int] | None, stack: ExitStack, beside: int
 ) -> tuple[GenomicFile, ...]:
-    """The files, which the stack closes; `wanted` as of GenomicFile.
+    """The files, which the stack closes; `wanted` as of GenomicFile. beside: files that will be open too.
 
     If the system does not allow that many open files, each is opened when it is read. Raises InputError, also for a
     sample in two files.
     """
-    is_held = may_open(len(inputs))
+    is_held = may_open(len(inputs) + beside)
     contigs = Contigs(reference.names, np.diff(reference.contig_offsets).tolist())
     chunk = max(MIN_CHUNK, min(CHUNK, CHUNKS // len(inputs)))
     files: list[GenomicFile] = []
