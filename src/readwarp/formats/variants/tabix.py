@@ -60,12 +60,12 @@ class Contig(NamedTuple):
 
 
 class Indexer:
-    """Takes the lines of a file in order; a thread looks at them."""
+    """Takes the lines of a file in order; threads look at them."""
 
-    def __init__(self, header: int) -> None:
+    def __init__(self, header: int, threads: int) -> None:
         """header: bytes before the first line."""
         self._at, self._waiting, self._size = header, list[bytes](), 0
-        self._pool = ThreadPoolExecutor(1, "index")
+        self._pool = ThreadPoolExecutor(threads, "index")
         self._found: list[Future[dict[bytes, Contig]]] = []
 
     def add(self, lines: bytes) -> None:

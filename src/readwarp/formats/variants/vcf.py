@@ -269,7 +269,7 @@ class VariantWriter(Writer):
         self._file = OutputFile(path)
         self._lines = ByteWriter(self._file.open(), 0 if self._kind == "vcf" else threads, self._file.name)
         has_tbi = self._kind == "vcf.gz" and longest_contig < CSI_LENGTH
-        self._indexer = Indexer(len(header.encode())) if has_tbi else None
+        self._indexer = Indexer(len(header.encode()), threads) if has_tbi else None
         try:
             self._lines.write(header.encode())
         except BaseException:  # the disk is full
