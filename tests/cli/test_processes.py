@@ -97,10 +97,14 @@ def test_processes_write_what_one_thread_writes(made, tmp_path):
 @pytest.mark.parametrize("options", ["--gvcf", "--ploidy 1", "--bam-output out.bam", "-r one:1001-4000"])
 def test_all_numbers_of_threads(options, made, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    ways = [("-t", "2"), PROCESSES, ("-t", "8"), ("-t", "32"), ("-t", "64"), ("-t", "32", "--memory", "2G")]
+    many = [("-t", "32", "--memory", "2G"), ("-t", "64"), ("-t", "8"), ("-t", "32")]
+    ways = [("-t", "2"), PROCESSES, *((*way, *PROCESSES[2:]) for way in many), ("-t", "32")]
     if "--bam-output" in options:
         ways, options = ways[:2], f"{options} --force"
-    check_same(made, tmp_path, options.split(), ways)
+    found = check_same(made, tmp_path, options.split(), ways)
+    windows = 30 if "-r" in options else 90
+    numbers = [min(number, windows) for number in (5, 32, 64, 8, 32, 0)]
+    assert [each.get("worker_processes", 0) for each in found][2:] == numbers[: len(ways) - 1]
 
 
 @pytest.mark.slow
@@ -247,7 +251,7 @@ FROM_PYTHON = """
 import sys, threading, readwarp
 if sys.argv[3] == "threads":
     threading.Thread(target=threading.Event().wait, daemon=True).start()
-result = readwarp.call(*sys.argv[1:3], output=sys.argv[4], threads=5, device="cpu")
+result = readwarp.call(*sys.argv[1:3], output=sys.argv[4], threads=5, device="cpu", batch_bases=6400)
 print(result.metrics.facts.get("worker_processes", 0), result.metrics.counts["variants"])
 """
 

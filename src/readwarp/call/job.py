@@ -164,7 +164,7 @@ def call_structural_only(job: CallJob, reference: Reference, reporter: Reporter)
     targets = job.find_targets(reference)
     with metrics.time("call"), open_alignments(job, reference, metrics) as (alignments, ploidies):
         steps = structural_steps(job, reference, alignments, ploidies, metrics)
-        plan = plan_workers(job.resources, alignments, Backend("cpu"), may_fork())
+        plan = plan_workers(job.resources, alignments, Backend("cpu"), targets, may_fork())
         with (
             open_workers(steps, plan, alignments, "call", metrics) as workers,
             job.open_output(reference, alignments.samples, STRUCTURAL_FIELDS) as writer,
@@ -217,7 +217,7 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork:
             with_bands=job.gvcf,
             platform=find_platform(parameters.platform, [source.reader for source in alignments.sources]),
         )
-        plan = plan_workers(resources, alignments, backend, may_fork)
+        plan = plan_workers(resources, alignments, backend, targets, may_fork)
         with closing(open_memory(resources, backend, metrics)) as cards:
             if cards.planned:
                 cards.warm_up(lambda placed: warm_up(placed, parameters))
@@ -226,7 +226,7 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork:
                 cards=cards,
                 plan=plan,
                 targets=targets,
-                window=window_size(plan, len(names), resources.batch_bases),
+                window=window_size(plan, len(names), resources),
                 with_sites=job.bam_output is not None,
                 structural=structural_steps(job, reference, alignments, ploidies, metrics),
                 tagged=open_haplotag(job, steps),

@@ -1,5 +1,6 @@
 """The workers that windows are dealt to, and the memory of each."""
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from math import ceil
 from typing import NamedTuple, TypeVar
@@ -11,6 +12,7 @@ from readwarp.config import Resources
 from readwarp.device.backend import Backend
 from readwarp.device.machine import free_memory
 from readwarp.errors import MemoryBudgetError
+from readwarp.formats.common.regions import Target
 from readwarp.metrics import Metrics
 from readwarp.stream import workers
 from readwarp.stream.cards import Cards, open_cards
@@ -35,8 +37,10 @@ class WorkerPlan(NamedTuple):
     max_bases: int  # of reads that each worker may hold
 
 
-def plan_workers(resources: Resources, alignments: Alignments, backend: Backend, may_fork: bool) -> WorkerPlan:
-    """On the CPU processes, where there may be some and memory allows them. Raises MemoryBudgetError.
+def plan_workers(
+    resources: Resources, alignments: Alignments, backend: Backend, targets: Sequence[Target], may_fork: bool
+) -> WorkerPlan:
+    """On the CPU processes, if they are more than a few, in memory as in windows. Raises MemoryBudgetError.
 
     Files are read one after the other, so their number adds indexes to the memory, and no buffers.
     """
@@ -46,15 +50,22 @@ def plan_workers(resources: Resources, alignments: Alignments, backend: Backend,
         raise MemoryBudgetError(f"{files}: more than the {memory >> 20:,} MB of --memory")
     room, threads = memory - held, workers_of(resources.threads, len(backend.devices))
     least = LEAST_WINDOW * USUAL_DEPTH * len(alignments.samples) * BYTES_PER_BASE
-    processes = processes_of(threads, room, least) if may_fork and backend.name == "cpu" else 0
+    processes = 0
+    if may_fork and backend.name == "cpu":
+        size = _largest_window(resources)
+        windows = sum(-(-(target.stop - target.start) // size) for target in targets)
+        processes = processes_of(min(threads, windows), room, least)
     bases = (room - processes * PROCESS) // (BYTES_PER_BASE * (processes or threads))
     return WorkerPlan(processes, threads, bases)
 
 
-def window_size(plan: WorkerPlan, samples: int, batch_bases: int | None) -> int:
-    """Reference bases. batch_bases: the user's limit."""
-    size = max(LEAST_WINDOW, min(WINDOW, plan.max_bases // (USUAL_DEPTH * samples)))
-    return min(size, batch_bases // DEPTH_OF_A_BATCH + 1) if batch_bases else size
+def window_size(plan: WorkerPlan, samples: int, resources: Resources) -> int:
+    """Reference bases."""
+    return min(_largest_window(resources), max(LEAST_WINDOW, plan.max_bases // (USUAL_DEPTH * samples)))
+
+
+def _largest_window(resources: Resources) -> int:
+    return min(WINDOW, resources.batch_bases // DEPTH_OF_A_BATCH + 1) if resources.batch_bases else WINDOW
 
 
 def open_workers(

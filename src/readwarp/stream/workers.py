@@ -1,6 +1,5 @@
 """Who works on the items of a job: threads of this process, or processes, which do not share a lock of Python."""
 
-import logging
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
@@ -11,7 +10,6 @@ from readwarp.metrics import Metrics
 from readwarp.stream import runner
 from readwarp.stream.processes import Processes
 
-logger = logging.getLogger("readwarp")
 S = TypeVar("S")
 T = TypeVar("T")
 U = TypeVar("U")
@@ -47,8 +45,6 @@ def open_workers(state: S, processes: int, threads: int, command: str, metrics: 
     if not processes:
         yield Threads(state, threads)
         return
-    if processes < threads:
-        logger.info("memory is for %d worker processes instead of %d", processes, threads)
     load_kernels(command)
     with closing(Processes(state, processes)) as workers:
         yield workers

@@ -75,7 +75,8 @@ def genotype_cohort(job: GenotypeJob, reference: Reference, reporter: Reporter) 
         samples = [name for file in files for name in file.samples]
         owner = np.repeat(np.arange(len(files)), [len(file.samples) for file in files])
         cohort = Cohort(reference, files, owner, job.calling, job.parameters, metrics)
-        plan = plan_windows(resources.memory or free_memory() // 2, len(samples), resources.threads, may_fork())
+        most = resources.threads if may_fork() else 0
+        plan = plan_windows(resources.memory or free_memory() // 2, len(samples), resources.threads, most)
         with (
             open_workers(cohort, plan.processes, resources.threads, job.name, metrics) as workers,
             reporter.progress("genotyping", "bases") as meter,
@@ -138,11 +139,14 @@ class WindowPlan(NamedTuple):
     size: int  # reference bases of each
 
 
-def plan_windows(memory: int, samples: int, threads: int, may_fork: bool) -> WindowPlan:
-    """The largest windows of which those in flight fit into memory, two that are read ahead, and a process's own."""
+def plan_windows(memory: int, samples: int, threads: int, most: int) -> WindowPlan:
+    """The largest windows of which those in flight fit into memory, two that are read ahead, and one in each process.
+
+    most: processes.
+    """
     in_flight, base = threads + 2, BYTES_PER_BASE * samples
     room = memory - (in_flight + 2) * MIN_WINDOW * base
-    processes = processes_of(threads, room, MIN_WINDOW * base) if may_fork else 0
+    processes = processes_of(most, room, MIN_WINDOW * base)
     fitting = (memory - processes * PROCESS) // (base * (in_flight + 2 + processes))
     return WindowPlan(processes, in_flight, max(MIN_WINDOW, min(WINDOW, fitting)))
 
