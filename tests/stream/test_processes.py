@@ -15,7 +15,9 @@ from functools import partial
 import numpy as np
 import pytest
 
+from helpers.caches import forget_folders
 from helpers.processes import environment_with_tests
+from readwarp.device.jit import kernel
 from readwarp.errors import InputError, WorkerError
 from readwarp.metrics import Metrics
 from readwarp.stream.processes import Processes, may_fork
@@ -307,6 +309,25 @@ def test_nothing_but_what_is_logged_for_is_passed_on(caplog):
 
 def speak_low(logger, item):
     logger.debug("not wanted")
+
+
+def test_kernels_that_workers_compile(caplog, tmp_path, monkeypatch):
+    """Each of them does, and the command says so once."""
+    monkeypatch.setenv("READWARP_CACHE", str(tmp_path))
+    forget_folders()
+    with caplog.at_level(logging.INFO, "readwarp"), closing(Processes(None, 2)) as workers:
+        assert list(workers.map_ordered(call_kernel, [1.0, 2.0, 3.0, 4.0], 4)) == [2.0, 4.0, 6.0, 8.0]
+    forget_folders()
+    assert [record.getMessage() for record in caplog.records] == ["compiling kernels that were not foreseen, once"]
+
+
+@kernel
+def doubled(number):
+    return 2 * number
+
+
+def call_kernel(state, item):
+    return doubled(item)
 
 
 def test_memory_of_workers_is_known_at_the_end():

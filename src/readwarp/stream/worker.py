@@ -11,6 +11,7 @@ from logging.handlers import QueueHandler
 from socket import socket
 from typing import Any, NamedTuple
 
+from readwarp.device.compilation import UNFORESEEN, watch
 from readwarp.stopping import die_with_parent
 from readwarp.stream.messages import pack, receive, send
 
@@ -47,7 +48,7 @@ def serve(state: object, end: socket, parent: int) -> None:
     gc.freeze()  # what the collector looks at is copied
     heard = listen()
     work: Callable[[Any, Any], Any] = _nothing
-    with suppress(ConnectionError):
+    with suppress(ConnectionError), watch(lambda *_: logger.info(UNFORESEEN)):
         while True:
             message = receive(end)
             if isinstance(message, Work):
