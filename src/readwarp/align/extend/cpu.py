@@ -6,7 +6,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.align.extend.scalar import lengthen, lies_elsewhere, never_equal, ungapped_is_best, walk_ungapped
+from readwarp.align.extend.scalar import lengthen, lies_elsewhere, ungapped_is_best, walk_ungapped
 from readwarp.batches import Candidates, Extensions, ReadBatch, Scores, Status
 from readwarp.config import MAX_READ_LENGTH, Scoring
 from readwarp.device.jit import kernel
@@ -14,6 +14,7 @@ from readwarp.pairwise import cpu as pairwise
 from readwarp.pairwise.pairs import Costs, Ends, Pairs, Scheme, Traces
 from readwarp.pairwise.scalar import LOCAL
 from readwarp.ragged import empty, offsets_of, take
+from readwarp.rules.bases import unpack_codes
 from readwarp.rules.cigar import MATCH
 
 OK, UNGAPPED, TOO_LONG = int(Status.OK), int(Status.UNGAPPED), int(Status.TOO_LONG)
@@ -161,7 +162,7 @@ def _cigars(status: ndarray, aligned: ndarray, gapped: ndarray, traces: Traces) 
 def _complement(bases, offsets, out):
     """The reverse complement of each read, in its place.
 
-    Indices are unsigned here and in `_unpack`: tests for a negative index would prevent vector loops.
+    Indices are unsigned here: tests for a negative index would prevent vector loops.
     """
     for read in range(offsets.size - 1):
         first, stop = np.uint64(offsets[read]), np.uint64(offsets[read + 1])
@@ -171,26 +172,11 @@ def _complement(bases, offsets, out):
 
 
 @kernel
-def _unpack(packed, start, stop, out):
-    """Reference bases [start, stop), two a byte -> out; anything but A C G T becomes NEVER."""
-    odd = start & 1 if start < stop else 0
-    if odd:
-        out[0] = never_equal(packed[start >> 1] >> np.uint8(4))
-    whole, first, place = (stop - start - odd) >> 1, np.uint64((start + odd) >> 1), np.uint64(odd)
-    for k in range(np.uint64(whole)):
-        both, at = packed[first + k], place + k + k
-        out[at] = never_equal(both & np.uint8(15))
-        out[at + np.uint64(1)] = never_equal(both >> np.uint8(4))
-    if odd + 2 * whole < stop - start:
-        out[stop - start - 1] = never_equal(packed[first + np.uint64(whole)] & np.uint8(15))
-
-
-@kernel
 def unpack_windows(packed, starts, offsets, out):
     """The reference from each start on -> out[offsets[window] : offsets[window + 1]]."""
     for window in range(starts.size):
         first, stop = offsets[window], offsets[window + 1]
-        _unpack(packed, starts[window], starts[window] + stop - first, out[first:stop])
+        unpack_codes(packed, starts[window], starts[window] + stop - first, out[first:stop])
 
 
 @kernel
@@ -226,7 +212,7 @@ def score_ungapped(oriented, laid, packed, costs, scores):
         if low >= high:
             continue
         target = space[: high - low]
-        _unpack(packed, low, high, target)
+        unpack_codes(packed, low, high, target)
         best, end = _best_segment(query, target, low - diagonal, costs)
         if best > 0 and ungapped_is_best(best, length, costs):
             perfect = best == length * costs.match + 2 * costs.bonus

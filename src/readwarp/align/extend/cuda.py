@@ -21,13 +21,7 @@ from readwarp.align.extend.cpu import (
     lay,
     put_ends,
 )
-from readwarp.align.extend.scalar import (
-    lengthen,
-    lies_elsewhere,
-    reference_code,
-    ungapped_is_best,
-    walk_ungapped,
-)
+from readwarp.align.extend.scalar import lengthen, lies_elsewhere, ungapped_is_best, walk_ungapped
 from readwarp.batches import Candidates, Extensions, ReadBatch, Scores
 from readwarp.config import MAX_READ_LENGTH, Scoring
 from readwarp.device.cuda_launch import WARP, threads_for
@@ -39,7 +33,7 @@ from readwarp.pairwise.pairs import Ends, Pairs, Scheme, Traces
 from readwarp.pairwise.scalar import LOCAL
 from readwarp.pairwise.trace_plan import LETTERS
 from readwarp.ragged import offsets_of, take
-from readwarp.rules.bases import complement
+from readwarp.rules.bases import complement, reference_code
 
 SCORE_TYPES = (np.int32, np.int32, np.int64, np.uint8)  # of the columns of Scores
 

@@ -6,20 +6,7 @@ A score here is a raw score plus one end bonus per read end reached, as in `Scor
 import numpy as np
 
 from readwarp.device.jit import scalar
-from readwarp.rules.bases import base_at
-
-NEVER = 5  # the code of a reference base other than A C G T: it does not match a read's N (4)
-
-
-@scalar
-def never_equal(base):
-    """The code of a reference base for comparison with reads: 4 (not A C G T) becomes NEVER."""
-    return np.uint8(base + (base >> np.uint8(2)))
-
-
-@scalar
-def reference_code(packed, position):
-    return never_equal(base_at(packed[position >> 1], position))
+from readwarp.rules.bases import reference_code
 
 
 @scalar
