@@ -22,7 +22,7 @@ from readwarp.batches import ReadBatch, SeedHits
 from readwarp.config import LongSeedParameters
 from readwarp.device.jit import kernel
 from readwarp.index import Index
-from readwarp.index.syncmers import Scratch, Shape, Syncmers, max_syncmers, sketch
+from readwarp.index.syncmers import Shape, Syncmers, max_syncmers, scratch_of, sketch
 from readwarp.ragged import empty, replace
 
 PIECE = 1 << 14  # bases that are sketched at once
@@ -36,7 +36,7 @@ def find_seeds(reads: ReadBatch, index: Index, parameters: LongSeedParameters, l
     seeds = empty(Seeds, {"reads": n, "seeds": room})
     seeds.offsets[0] = 0
     hits = SeedHits(np.empty(0, np.uint64), np.zeros(n + 1, np.int64), np.zeros(n, np.int32), np.zeros(n, np.uint8))
-    scratch, mask = empty(Scratch, {"bases": PIECE + p.k}), np.uint64((1 << parameters.sampling_bits) - 1)
+    scratch, mask = scratch_of(PIECE + p.k), np.uint64((1 << parameters.sampling_bits) - 1)
     sketch_reads(reads, Shape.of(p), (mask, longest), scratch, seeds)
     look_up(np.arange(seeds.offsets[-1]), seeds, entries)
     choose(reads.read_offsets, seeds, (parameters.max_hits, parameters.rescue_hits, parameters.stretch), hits)

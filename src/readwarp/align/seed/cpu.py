@@ -23,7 +23,7 @@ from readwarp.config import MAX_READ_LENGTH, Scoring, SeedParameters
 from readwarp.device.jit import kernel
 from readwarp.device.simd import prefetch
 from readwarp.index import Index
-from readwarp.index.syncmers import Scratch, Shape, Syncmers, bucket_of, max_syncmers, sketch, tag_of
+from readwarp.index.syncmers import Shape, Syncmers, bucket_of, max_syncmers, scratch_of, sketch, tag_of
 from readwarp.ragged import empty, replace
 
 AHEAD = 16  # look-ups in flight, in each of two stages
@@ -54,7 +54,7 @@ def find_seeds(
     seeds = empty(Seeds, {"reads": n, "seeds": room})
     seeds.offsets[0] = 0
     hits = SeedHits(np.empty(0, np.uint64), np.zeros(n + 1, np.int64), np.zeros(n, np.int32), np.zeros(n, np.uint8))
-    sketch_reads(reads, Shape.of(p), empty(Scratch, {"bases": MAX_READ_LENGTH}), seeds, hits.status)
+    sketch_reads(reads, Shape.of(p), scratch_of(MAX_READ_LENGTH), seeds, hits.status)
     rows, settled, caps = np.empty(room, np.int64), np.zeros(n, np.uint8), np.empty(n, np.int64)
     look_up(rows[: list_apart(seeds, rows)], seeds, entries)
     limits = limits_of(parameters)
@@ -268,11 +268,10 @@ def merge(source, start, middle, stop, target):
     """Merge source[start:middle] and source[middle:stop] -> target[start:stop]."""
     left, right, at = start, middle, start
     while left < middle and right < stop:
-        one, other = source[left], source[right]
-        is_left = one <= other
-        target[at] = one if is_left else other
+        is_left = np.int64(source[left] <= source[right])
+        target[at] = min(source[left], source[right])  # so that there is no branch, which would be a coin's toss
         left += is_left
-        right += not is_left
+        right += 1 - is_left
         at += 1
     for i in range(left, middle):
         target[at] = source[i]

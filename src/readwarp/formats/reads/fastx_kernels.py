@@ -19,6 +19,8 @@ REASONS = {
 }
 
 NEWLINE, RETURN, AT, GREATER, PLUS, SPACE, TAB, SLASH = 10, 13, 64, 62, 43, 32, 9, 47
+A, C, G, T = (np.uint8(letter) for letter in b"ACGT")
+CAPITAL = np.uint8(0xDF)  # the bits of a letter that are the same if it is small
 INVALID = 255
 NO_QUALITY, MAX_QUALITY, MAX_NAME = 255, 93, 254
 
@@ -230,11 +232,7 @@ def fill(text, records, first, step, out):
             worst = fill_lines(letters, source, bases[to : to + size])
             qualities[to : to + size] = NO_QUALITY
         else:
-            worst = np.uint8(0)
-            for i in range(size):
-                code = CODES[letters[source + i]]
-                bases[to + i] = code
-                worst = max(worst, code)
+            worst = fill_bases(letters[source : source + size], bases[to : to + size])
             if fill_qualities(letters[quality[r] : quality[r] + size], qualities[to : to + size]) > MAX_QUALITY:
                 return r, BAD_QUALITY
         if worst == INVALID:
@@ -254,6 +252,24 @@ def fill_name(text, out):
         out[i] = text[i]
         good &= (text[i] >= 33) & (text[i] <= 126)
     return good
+
+
+@scalar
+def fill_bases(text, out):
+    """Letters -> codes; the largest one. A C G T, by far the most, are told without a table, many at a time."""
+    others = False
+    for i in range(text.size):
+        letter = text[i] & CAPITAL
+        half = (letter >> np.uint8(1)) & np.uint8(3)
+        out[i] = half ^ (half >> np.uint8(1))
+        others |= (letter != A) & (letter != C) & (letter != G) & (letter != T)
+    if not others:
+        return np.uint8(3)
+    worst = np.uint8(0)
+    for i in range(text.size):
+        out[i] = CODES[text[i]]
+        worst = max(worst, out[i])
+    return worst
 
 
 @scalar
