@@ -15,6 +15,7 @@ from readwarp.formats.common.compressed import BROKEN
 from readwarp.formats.common.index import place_after
 
 CHUNK, FIRST_CHUNK = 1 << 18, 1 << 16  # compressed bytes read at a time; the first ones of a region are fewer
+LARGE_CHUNK, MAX_BLOCK = 1 << 20, 1 << 16  # bytes read at a time where the end is known; of a block
 
 
 class NoBlockError(InputError):
@@ -71,10 +72,13 @@ class BamFile:
                 return found[1], place_after(self._file, found[0])
         raise InputError(self.path, "truncated: ends within its header")
 
-    def pieces(self, offset: int) -> Iterator[Piece]:
-        """The bytes from a virtual offset on. Raises InputError, first of all NoBlockError."""
-        place, skip, chunk = offset >> 16, offset & 0xFFFF, FIRST_CHUNK
-        while compressed := os.pread(self._file.fileno(), chunk, place):
+    def pieces(self, offset: int, until: int = 0) -> Iterator[Piece]:
+        """The bytes from a virtual offset on; those before the offset `until` in large pieces.
+
+        Raises InputError, first of all NoBlockError.
+        """
+        place, skip, chunk, end = offset >> 16, offset & 0xFFFF, FIRST_CHUNK, (until >> 16) + MAX_BLOCK
+        while compressed := os.pread(self._file.fileno(), max(chunk, min(end - place, LARGE_CHUNK)), place):
             places, sizes = blocks_of(compressed)
             if not sizes or skip > sizes[0]:
                 kind = NoBlockError if place == offset >> 16 else InputError
@@ -87,7 +91,7 @@ class BamFile:
                 raise InputError(self.path, f"damaged block at or after byte {place} (its size differs)")
             begins = np.cumsum(sizes) - sizes - skip
             yield Piece(data[skip:], begins, place + np.array(places[:-1]))
-            place, skip, chunk = place + places[-1], 0, min(2 * chunk, CHUNK)
+            place, skip, chunk = place + places[-1], 0, FIRST_CHUNK if place < end else min(2 * chunk, CHUNK)
 
 
 def _next_bytes(pieces: Iterator[Piece], size: int) -> bytes:
