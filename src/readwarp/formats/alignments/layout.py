@@ -9,6 +9,7 @@ from readwarp.rules.cigar import SKIP, SOFT_CLIP
 CONTIG, POSITION, NAME_LENGTH, MAPPING_QUALITY, OPERATIONS, FLAG, LENGTH = 4, 8, 12, 13, 16, 18, 20
 MAX_RECORD = 1 << 28  # bytes: what says that it is longer is damaged
 MATE_CONTIG, MATE_POSITION, TEMPLATE_LENGTH, NAME = 24, 28, 32, 36
+LONGEST_NAME = 255  # bytes, with the zero at its end
 BASES = np.full(16, 4, np.uint8)  # =ACMGRSVTWYHKDBN -> 0-4
 BASES[[1, 2, 4, 8]] = 0, 1, 2, 3
 CHARACTER, ARRAY, HEX, TEXT, FLOAT, INTEGER, UNSIGNED = 65, 66, 72, 90, 102, 105, 73  # types of fields: A B H Z f i I

@@ -7,7 +7,7 @@ region goes the same way once htslib has written it as uncompressed BAM.
 import logging
 import os
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -21,7 +21,7 @@ from numpy import ndarray
 from readwarp.batches import AlignedReads
 from readwarp.errors import InputError
 from readwarp.formats.alignments import decode_kernels as records
-from readwarp.formats.alignments.bam_file import NOTHING, BamFile, NoBlockError, Piece
+from readwarp.formats.alignments.bam_file import BamFile, NoBlockError, Piece
 from readwarp.formats.alignments.bam_index import Watch, bam_indexes, load_bam_index, other_file
 from readwarp.formats.alignments.crai import contigs_of_cram
 from readwarp.formats.alignments.cram import CramFile
@@ -76,6 +76,8 @@ class Records(NamedTuple):
     data: Annotated[ndarray, "uint8 [bytes]"]
     places: Annotated[ndarray, "int64 [records]"]  # where each begins
     is_aligned: Annotated[ndarray, "bool [records]"]  # mapped, with bases and a CIGAR: it fits its bases and its contig
+    stops: Annotated[ndarray, "int64 [records]"]  # where each ends on its contig, a base or more after its position
+    operations: Annotated[ndarray, "int64 [records]"]  # of the CIGARs of aligned records; 0 of others
 
 
 class AlignedReader:
@@ -254,7 +256,7 @@ class AlignedReader:
         stop = BEYOND_CONTIGS if stop >= self.lengths[contigs[-1]] else stop
         wanted = self._wanted(contigs, start, stop, ReadFilter(excluded_flags=UNMAPPED))._replace(with_unusable=True)
         for data, found in self._found(wanted):
-            yield Records(data, found.places, found.samples >= 0)
+            yield Records(data, found.places, found.samples >= 0, found.stops, found.operations)
 
     def unplaced(self) -> Iterator[Records]:
         """The records without a contig, which follow all others. Raises InputError."""
@@ -267,17 +269,16 @@ class AlignedReader:
             yield from self._unplaced(self._bam, self._index.stop or self._bam.first)
 
     def _unplaced(self, bam: BamFile, offset: int) -> Iterator[Records]:
-        piece = NOTHING
-        for fresh in bam.pieces(offset):
-            piece = fresh.following(piece)
-            data = np.frombuffer(piece.data, np.uint8)
+        reader, rest, left = bam.read_from(offset), 0, 0
+        while piece := reader.next(rest):
+            data = piece.data.copy()  # several of these may be in use at the same time
             places = np.empty(data.size // NAME + 1, np.int64)
             count, rest, state = records.scan_unplaced(data, places)
-            if state in DAMAGE or data.size - rest > MAX_RECORD:
+            left = data.size - rest
+            if state in DAMAGE or left > MAX_RECORD:
                 raise InputError(self.path, DAMAGE.get(state, DAMAGE[records.BROKEN]), "after the last contig")
-            yield Records(data, places[:count], np.zeros(count, bool))
-            piece = piece.after(rest)
-        if piece.data:
+            yield Records(data, places[:count], np.zeros(count, bool), *np.zeros((2, count), np.int64))
+        if left:
             raise InputError(self.path, "truncated: ends within a record")
 
     def _wanted(self, contigs: range, start: int, stop: int, keep: ReadFilter) -> Wanted:
@@ -300,30 +301,29 @@ class AlignedReader:
             yield self._from_phred64(reads, contigs) if self._form.phred == PHRED64 else reads, contigs
 
     def _found(self, wanted: Wanted) -> Iterator[tuple[ndarray, Found]]:
-        """Bytes of whole records (uint8), and the wanted ones among them."""
-        state, last, piece = records.MORE, -1, NOTHING
-        watch = self._watch(wanted)
-        for fresh in self._pieces(wanted, watch):
-            piece = fresh.following(piece)
-            data = np.frombuffer(piece.data, np.uint8)
-            found = empty(Found, {"reads": data.size // NAME + 1})
-            count, rest, last, state = records.scan(data, last, wanted, found)
+        """Bytes of whole records (uint8), until the next ones take their place, and the wanted ones among them."""
+        watch, last, left = self._watch(wanted), -1, 0
+        piece, more = self._begin(wanted, watch)
+        while piece:
+            found = empty(Found, {"reads": piece.data.size // NAME + 1})
+            count, rest, last, state = records.scan(piece.data, last, wanted, found)
             if state in DAMAGE:
                 raise InputError(self.path, DAMAGE[state], self._near(wanted, last))
             found = take(found, "reads", slice(0, count))
             if watch and count:
                 usable = found.samples >= 0
-                contigs = contigs_of(data, found, wanted).reads
+                contigs = contigs_of(piece.data, found, wanted).reads
                 watch.check(piece, found.places[usable], found.stops[usable], contigs)
             if watch and state == records.DONE:
                 watch.end(piece, rest)
-            yield data, found
+            yield piece.data, found
             if state == records.DONE:
-                break
-            piece = piece.after(rest)
-            if len(piece.data) > MAX_RECORD:
+                return
+            left = piece.data.size - rest
+            if left > MAX_RECORD:
                 raise InputError(self.path, "damaged BAM record", self._near(wanted, last))
-        if state == records.MORE and piece.data:
+            piece = more(rest)
+        if left:
             raise InputError(self.path, "truncated: ends within a record")
 
     def _watch(self, wanted: Wanted) -> Watch | None:
@@ -344,28 +344,27 @@ class AlignedReader:
             raise InputError(self.path, TOO_LOW, f"near {self.names[contigs.reads[read]]}:{reads.position[read] + 1}")
         return replace(reads, qualities=qualities)
 
-    def _pieces(self, wanted: Wanted, watch: Watch | None) -> Iterator[Piece]:
-        """Decompressed bytes from the first record that may be wanted."""
+    def _begin(self, wanted: Wanted, watch: Watch | None) -> tuple[Piece | None, Callable[[int], Piece | None]]:
+        """Decompressed bytes from the first record that may be wanted, and `PieceReader.next` for more."""
         contigs = range(wanted.contig, wanted.contig + wanted.lengths.size)
         if self._cram:
             places = [(self.names[i], wanted.start, min(wanted.stop, self.lengths[i])) for i in contigs]
-            yield replace(NOTHING, data=self._cram.records(places))
-            return
+            return Piece(np.frombuffer(self._cram.records(places), np.uint8), *np.zeros((2, 0), np.int64)), _no_more
         assert self._index is not None and self._bam is not None
         offsets = ((contig, self._start_of(contig, wanted.start)) for contig in contigs)
         contig, offset = next(((contig, offset) for contig, offset in offsets if offset is not None), (-1, None))
         if offset is None:
             if watch and not self._form.scan:
                 watch.absent()
-            return
+            return None, _no_more
+        reader = self._bam.read_from(offset, self._end_of(contigs[-1], wanted.stop))
         try:
-            for piece in self._bam.pieces(offset, self._end_of(contigs[-1], wanted.stop)):
-                if watch:
-                    watch.begin(piece, contig)
-                    watch = None
-                yield piece
+            piece = reader.next()
         except NoBlockError as error:
             raise (other_file(self._index.path, self._bam) if self._index.path else error) from error
+        if watch and piece:
+            watch.begin(piece, contig)
+        return piece, reader.next
 
     def _start_of(self, contig: int, position: int) -> int | None:
         """Virtual offset at or before the first record of a contig that reaches a position; None: there is none.
@@ -387,3 +386,7 @@ class AlignedReader:
         starts = (start for i in later if (start := self._index.start_of(i, 0)) is not None)
         at = self._index.start_of(contig, position) if position < self.lengths[contig] else None
         return at or next(starts, self._index.stop or 0)
+
+
+def _no_more(rest: int) -> None:
+    """After a piece that is all."""
