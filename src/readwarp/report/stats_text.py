@@ -93,7 +93,7 @@ def contents(tables: Tables) -> Iterator[str]:
 
 def letters(tables: Tables, cycles: int) -> Iterator[str]:
     """Bases by cycle: as in the file, as sequenced, and as in the file of first and last reads."""
-    found = tables.letters[:, :, :cycles]
+    found = tables.letters[..., :cycles].swapaxes(2, 3)
     shares = "cycle; A,C,G,T base counts as a percentage of all A/C/G/T bases [%]"
     more = f"{shares}; and N and O counts as a percentage of all A/C/G/T bases [%]"
     yield heading("ACGT content per cycle", "GCC", more)

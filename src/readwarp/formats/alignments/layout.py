@@ -24,9 +24,11 @@ def values_at(data: ndarray, places: ndarray, dtype: str) -> ndarray:
 
 @scalar
 def int32_at(data, at):
-    """Little-endian int32 as int64."""
-    value = np.int64(data[at]) | np.int64(data[at + 1]) << 8 | np.int64(data[at + 2]) << 16
-    return value | np.int64(np.int8(data[at + 3])) << 24
+    """Little-endian int32 as int64: one load, since unsigned indices need no test for negative ones."""
+    at, one = np.uint64(at), np.uint64(1)
+    low = np.uint32(data[at]) | np.uint32(data[at + one]) << np.uint32(8)
+    high = np.uint32(data[at + one + one]) << np.uint32(16) | np.uint32(data[at + one + one + one]) << np.uint32(24)
+    return np.int64(np.int32(low | high))
 
 
 @scalar
@@ -36,7 +38,8 @@ def uint32_at(data, at):
 
 @scalar
 def uint16_at(data, at):
-    return np.int64(data[at]) | np.int64(data[at + 1]) << 8
+    at = np.uint64(at)
+    return np.int64(data[at]) | np.int64(data[at + np.uint64(1)]) << 8
 
 
 @scalar

@@ -34,10 +34,10 @@ def count_gc(codes, length):
 
 @scalar
 def count_letters(codes, length, is_reverse, out):
-    """Add the letters of a read to out (int64 [cycles, 16])."""
+    """Add the letters of a read to out (int64 [16, cycles])."""
     last = np.uint64(length - 1)
     for i in range(np.uint64(length)):
-        out[last - i if is_reverse else i, codes[i]] += 1
+        out[codes[i], last - i if is_reverse else i] += 1
 
 
 @scalar
@@ -88,10 +88,10 @@ def count_mismatches(data, at, codes, reference, first, mirror, out):
 @scalar
 def differ(codes, base, reference, place, length):
     """Whether any of so many codes differ."""
-    number, base, place = np.int64(0), np.uint64(base), np.uint64(place)
+    bits, base, place = np.uint8(0), np.uint64(base), np.uint64(place)
     for j in range(np.uint64(length)):
-        number += codes[base + j] != reference[place + j]
-    return number > 0
+        bits |= codes[base + j] ^ reference[place + j]
+    return bits != 0
 
 
 @scalar

@@ -26,7 +26,10 @@ SUM_OF_QUALITIES, MISMATCHES, ALIGNED = range(3)  # of `sums`: bases' qualities,
 
 
 class Tables(NamedTuple):
-    """Sums over records. Cycles count in the order of sequencing. `kept`: not secondary, and with bases."""
+    """Sums over records. Cycles count in the order of sequencing. `kept`: not secondary, and with bases.
+
+    Tables by cycle have the cycles as their last axis: what a read adds to lies close together.
+    """
 
     records: Annotated[ndarray, "int64 [2, 2, 3, 4096]"]  # kept or not, mate elsewhere, quality class, flag
     bases: Annotated[ndarray, "int64 [4096]"]  # by flag, of kept records
@@ -36,8 +39,8 @@ class Tables(NamedTuple):
     mapping_qualities: Annotated[ndarray, "int64 [256]"]
     contents: Annotated[ndarray, "int64 [2, 200]"]  # of first and last reads: GC
     lengths: Annotated[ndarray, "int64 [2, 4, 1000]"]  # supplementary or primary, segment, length with hard clips
-    letters: Annotated[ndarray, "int64 [2, 2, 1000, 16]"]  # first or last, strand, cycle, code of BAM
-    qualities: Annotated[ndarray, "int64 [2, 256, 1000]"]  # first or last, quality, cycle: neighbours in memory
+    letters: Annotated[ndarray, "int64 [2, 2, 16, 1000]"]  # first or last, strand, code of BAM, cycle
+    qualities: Annotated[ndarray, "int64 [2, 256, 1000]"]  # first or last, quality, cycle
     mismatches: Annotated[ndarray, "int64 [1000, 257]"]  # cycle; N in the read, then by quality
     gap_cycles: Annotated[ndarray, "int64 [1000, 4]"]  # insertions of first and last reads, deletions of both
     gap_lengths: Annotated[ndarray, "int64 [302, 2]"]  # insertions, deletions; the last row has longer ones
@@ -56,7 +59,7 @@ def make_tables(contigs: int) -> Tables:
         mapping_qualities=np.zeros(QUALITIES, np.int64),
         contents=np.zeros((2, CONTENTS), np.int64),
         lengths=np.zeros((2, 4, LONG), np.int64),
-        letters=np.zeros((2, 2, LONG, CODES), np.int64),
+        letters=np.zeros((2, 2, CODES, LONG), np.int64),
         qualities=np.zeros((2, QUALITIES, LONG), np.int64),
         mismatches=np.zeros((LONG, QUALITIES + 1), np.int64),
         gap_cycles=np.zeros((LONG, 4), np.int64),
