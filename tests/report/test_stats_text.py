@@ -3,6 +3,7 @@
 import random
 import re
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pysam
@@ -18,9 +19,10 @@ from helpers.any_records import (
     write_contigs,
     write_records,
 )
+from readwarp.errors import InputError
 from readwarp.report.counting import windows
 from readwarp.report.counting.one_pass import Counts, count_alignments
-from readwarp.report.stats_text import stats_text
+from readwarp.report.stats_text import AS, stats_text
 from readwarp.report.texts import flagstat_text, idxstats_text
 
 SECTIONS = set(re.findall(r"\w+", "CHK SN FFQ LFQ GCF GCL GCC GCT FBC FTC LBC LTC IS RL FRL LRL MAPQ ID IC COV GCD"))
@@ -164,3 +166,60 @@ def test_cram(tmp_path, contigs, reference):
     pysam.index(str(path))
     found = check(path, reference)
     assert len(found) > 300
+
+
+def depth_lines(path: Path) -> list[str]:
+    """COV, counted base by base: of all records that are mapped, not secondary, and have bases."""
+    depth = Counter[tuple[int, int]]()
+    with pysam.AlignmentFile(str(path)) as file:
+        for read in file.fetch(until_eof=True):
+            if not read.flag & 0x104 and read.query_sequence:
+                depth.update((read.reference_id, place) for _, place in read.get_aligned_pairs(matches_only=True))
+    return [f"COV\t[{n}-{n}]\t{n}\t{bases}" for n, bases in sorted(Counter(depth.values()).items())]
+
+
+@pytest.mark.parametrize("cigar", ["{}M", "10M5000N10M", "10M3000D10M"])
+def test_depth_of_what_samtools_loses(tmp_path, contigs, cigar):
+    rng, header, records = random.Random(12), header_of(contigs), []
+    for number in range(200):
+        record = make_record(rng, header, 9)
+        record.flag, record.reference_id, record.reference_start = 0, 0, 50 * number
+        record.cigarstring = cigar.format(300 + 3 * number) if number % 3 == 0 else "40M"
+        record.query_sequence = "A" * record.infer_query_length()
+        records.append(record)
+    path = write_records(tmp_path / "x.bam", header, records)
+    found = [line for line in lines_of(count_alignments(path, None, [], 1)) if line.startswith("COV")]
+    assert found == depth_lines(path)
+    assert found != [line for line in text_of_samtools(path, "stats") if line.startswith("COV")]
+
+
+def test_a_mapped_read_without_a_cigar_has_no_aligned_bases(tmp_path, contigs, reference):
+    header = header_of(contigs)
+    records = [pysam.AlignedSegment(header) for _ in range(2)]
+    for record, cigar in zip(records, ("8M", None), strict=True):
+        record.query_name, record.reference_id, record.reference_start = "r", 0, 50
+        record.cigarstring, record.query_sequence = cigar, "ACGTACGT"
+    path = write_records(tmp_path / "x.bam", header, records)
+    found = lines_of(count_alignments(path, reference, [], 1))
+    assert "SN\treads mapped:\t2" in found and "SN\tbases mapped:\t16\t# ignores clipping" in found
+    assert "SN\tbases mapped (cigar):\t8\t# more accurate" in found and "COV\t[1-1]\t1\t8" in found
+
+
+@pytest.mark.parametrize("change", [{"one": None}, {"one": "ACGT"}])
+def test_another_reference_is_refused(bam, tmp_path, contigs, change):
+    """One without a contig, or with a shorter one; contigs without reads may be missing."""
+    others = {name: letters for name, letters in (contigs | change).items() if letters}
+    path = write_contigs(tmp_path / "ref.fa", others)
+    with pytest.raises(InputError, match=r"ref\.fa: has no contig one of 90000 bases: is this the reference\?"):
+        count_alignments(bam, path, [], 2)
+    others = {name: letters for name, letters in contigs.items() if name != "none"}
+    count_alignments(bam, write_contigs(tmp_path / "other.fa", others), [], 2)
+
+
+def test_who_made_it_is_said_where_others_look(bam):
+    """MultiQC looks for a phrase in the text, plot-bamstats for the first words."""
+    first, second, third, *_ = "".join(stats_text(count_alignments(bam, None, [], 1), "stats x.bam")).split("\n")
+    assert first.startswith("# This file was produced by samtools stats as readwarp ")
+    assert second == text_of_samtools(bam, "stats")[1]
+    assert third == "# It is what samtools 1.24 writes for:  stats x.bam"
+    assert pysam.__samtools_version__ == AS, "look at the changes of samtools stats"
