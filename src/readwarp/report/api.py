@@ -64,7 +64,7 @@ def run_report(
     threads = options.get("threads") or usable_threads()
     if any(sample.alignments for sample in samples):
         reporter.prepare("report", threads)
-    with reporter.progress("statistics", "tools") as meter:
+    with reporter.progress("statistics", "files") as meter:
         texts = statistics.make(samples, texts_in, threads, meter.reach)
     title = options.get("title") or (samples[0].name if len(samples) == 1 else f"{len(samples)} samples")
     page.write(samples, texts, path, page.Heading(title, command), texts_in)

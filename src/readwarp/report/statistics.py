@@ -42,10 +42,10 @@ class Statistics(NamedTuple):
 def make(
     samples: Sequence[Sample], folder: Path | None, threads: int, progress: Callable[[int, int], None] | None = None
 ) -> list[Statistics]:
-    """Make what is missing or out of date, `threads` tools at a time. Raises ReadwarpError naming the tool that failed.
+    """Make what is missing or out of date. Raises ReadwarpError naming the file or the tool that failed.
 
-    folder: where the texts go; None: beside the files. progress: called with the number of tools that are done, and of
-    all tools.
+    folder: where the texts go; None: beside the files. progress: called with the number of files that are done, and of
+    all files.
     """
     with ScratchFolder() as scratch:
         own = max(1, threads // len(samples))
@@ -136,7 +136,7 @@ class Maker:
         from readwarp.report.texts import depth_texts, flagstat_text, idxstats_text
 
         source, fasta = self._source("stats"), self._fasta()
-        counts = count_alignments(source, fasta, self.sample.targets, self.threads)
+        counts = count_alignments(source, fasta, self.sample.targets, self.threads, self.tools.check)
         reference = self.sample.reference
         arguments = " ".join(["stats", *(["--ref-seq", reference.name] if reference else []), source.name])
         lines = {
@@ -152,7 +152,7 @@ class Maker:
     def long_reads(self) -> None:
         from readwarp.report.counting.long_pass import count_long_reads  # needs kernels
 
-        found = count_long_reads(self._source("long"), self._fasta(), self.threads)
+        found = count_long_reads(self._source("long"), self._fasta(), self.threads, self.tools.check)
         write_whole(self.texts["long"], text_of_long_reads(LongReads.of(found)))
         self.made.append(self.texts["long"])
 

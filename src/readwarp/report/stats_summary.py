@@ -62,8 +62,7 @@ class Lengths:
         found = Counter(
             {(kind, segment, n): int(table[kind, segment, n]) for kind, segment, n in np.argwhere(table).tolist()}
         )
-        kinds, segments = long.segment // PRIMARY, long.segment % PRIMARY
-        found.update(zip(kinds.tolist(), segments.tolist(), long.length.tolist(), strict=True))
+        found.update({(*divmod(segment, PRIMARY), length): n for (segment, length), n in long.items()})
         return cls(found)
 
     def longest(self, segments: Container[int] = SEGMENTS) -> int:

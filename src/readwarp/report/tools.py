@@ -59,6 +59,11 @@ class Tools:
             for process in self._running:
                 process.kill()
 
+    def check(self) -> None:
+        """Raises ReadwarpError after `stop`: work in our own threads asks now and then."""
+        if self._is_stopped:
+            raise ReadwarpError("stopped")
+
     def write(self, tool: str, *arguments: str, output: Path, folder: Path) -> None:
         """Run `tool arguments` in `folder`, its stdout to `output`.
 
@@ -88,8 +93,7 @@ class Tools:
         command = command_of(folder.absolute(), tool, *arguments)
         environment = {"REF_PATH": os.devnull} | os.environ | {"TMPDIR": self._scratch}  # nothing from the network
         with self._lock:
-            if self._is_stopped:
-                raise ReadwarpError("stopped")
+            self.check()
             process = subprocess.Popen(
                 command,
                 env=environment,

@@ -1,5 +1,6 @@
 """One more pass over the records of a file, for what only long reads are asked."""
 
+from collections.abc import Callable
 from contextlib import closing
 from itertools import accumulate
 from pathlib import Path
@@ -18,8 +19,13 @@ from readwarp.report.counting.tables import Shared
 from readwarp.stream.runner import map_ordered
 
 
-def count_long_reads(path: Path, reference: Path | None, threads: int) -> LongTables:
-    """Count a sorted and indexed BAM or CRAM file (reference: indexed FASTA). Raises InputError."""
+def count_long_reads(
+    path: Path, reference: Path | None, threads: int, check: Callable[[], None] = lambda: None
+) -> LongTables:
+    """Count a sorted and indexed BAM or CRAM file (reference: indexed FASTA). Raises InputError.
+
+    check: called now and then, raises an error to stop the count.
+    """
     reader, shared = AlignedReader(path, reference, form=Form(PHRED33)), Shared(make_long_tables)
     first = np.array([0, *accumulate(reader.lengths)], np.int64)
 
@@ -35,7 +41,7 @@ def count_long_reads(path: Path, reference: Path | None, threads: int) -> LongTa
     try:
         with closing(map_ordered(stretches(reader), count, threads, 2 * threads)) as parts:
             for _ in parts:
-                pass
+                check()
     finally:
         reader.close()
     return shared.total()

@@ -1,6 +1,7 @@
 """One pass over all records of a file, in which threads count windows of it side by side."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import accumulate
@@ -34,7 +35,7 @@ class Counts(NamedTuple):
 
     contigs: Contigs
     tables: Tables
-    long_reads: Rows  # those of LONG bases and more
+    long_reads: Counter[tuple[int, int]]  # of LONG bases and more: how many have each segment (of Rows) and length
     bins: Bins
     has_reference: bool
     depth: Depth
@@ -54,19 +55,22 @@ class Part(NamedTuple):
     depth: Measured | None
 
 
-def count_alignments(path: Path, reference: Path | None, targets: Sequence[str], threads: int) -> Counts:
+def count_alignments(
+    path: Path, reference: Path | None, targets: Sequence[str], threads: int, check: Callable[[], None] = lambda: None
+) -> Counts:
     """Count a sorted and indexed BAM or CRAM file. Raises InputError.
 
-    reference: indexed FASTA. targets, as `-L` takes them: where the depth counts.
+    reference: indexed FASTA. targets, as `-L` takes them: where the depth counts. check: called now and then, raises an
+    error to stop the count.
     """
     reader = AlignedReader(path, reference, form=Form(PHRED33))
     letters = None
     try:
         contigs = Contigs(reader.names, reader.lengths)
         letters = ReferenceLetters(reference, contigs) if reference else None
-        counter, coverage = Counter(contigs, letters), Coverage(contigs, targets)
+        counter, coverage = WindowCounter(contigs, letters), Coverage(contigs, targets)
         bins = BinCounter(np.array(contigs.lengths if reference else [], np.int64))
-        long_reads = list[Rows]()
+        long_reads = Counter[tuple[int, int]]()
 
         def count(stretch: Stretch) -> Part:
             rows, depth = counter.count(stretch)
@@ -74,8 +78,10 @@ def count_alignments(path: Path, reference: Path | None, targets: Sequence[str],
 
         with closing(map_ordered(stretches(reader), count, threads, 2 * threads)) as parts:
             for part in parts:
+                check()
                 bins.add(part.rows)
-                long_reads.append(take(part.rows, "rows", part.rows.length >= LONG))
+                long = take(part.rows, "rows", part.rows.length >= LONG)
+                long_reads.update(zip(long.segment.tolist(), long.length.tolist(), strict=True))
                 if part.depth:
                     coverage.add(part.depth)
         found = with_reference(bins.bins(), contigs, letters, threads) if letters else bins.bins()
@@ -83,9 +89,7 @@ def count_alignments(path: Path, reference: Path | None, targets: Sequence[str],
         reader.close()
         if letters:
             letters.close()
-    none = empty(Rows, {"rows": 0})
-    rows = concatenate([none, *long_reads], "rows")
-    return Counts(contigs, counter.tables.total(), rows, found, reference is not None, coverage.depth())
+    return Counts(contigs, counter.tables.total(), long_reads, found, reference is not None, coverage.depth())
 
 
 def stretches(reader: AlignedReader) -> Iterator[Stretch]:
@@ -98,7 +102,7 @@ def stretches(reader: AlignedReader) -> Iterator[Stretch]:
         yield Stretch(None, [records])
 
 
-class Counter:
+class WindowCounter:
     """Counts stretches in any thread. Each of them has tables of its own meanwhile."""
 
     def __init__(self, contigs: Contigs, letters: ReferenceLetters | None):
