@@ -2,11 +2,11 @@
 
 import os
 from collections.abc import Iterator
-from io import BytesIO
+from itertools import pairwise
 from typing import Annotated, BinaryIO, NamedTuple
 
 import numpy as np
-from isal import igzip
+from isal import isal_zlib
 from numpy import ndarray
 
 from readwarp.errors import InputError
@@ -16,7 +16,8 @@ from readwarp.formats.common.compressed import BROKEN
 from readwarp.formats.common.index import place_after
 
 CHUNK, FIRST_CHUNK = 1 << 18, 1 << 16  # compressed bytes read at a time; the first ones of a region are fewer
-LARGE_CHUNK, MAX_BLOCK = 1 << 20, 1 << 16  # bytes read at a time where the end is known; of a block
+LARGE_CHUNK, MAX_BLOCK = 1 << 19, 1 << 16  # bytes read at a time where the end is known; of a block
+GZIP = 31  # zlib's windowBits for a member with its header and checksum
 
 
 class NoBlockError(InputError):
@@ -49,7 +50,7 @@ class PieceReader:
         """What is before the virtual offset `until` comes in large pieces."""
         self._file, self._path, self._offset, self._until = file, path, offset, (until >> 16) + MAX_BLOCK
         self._place, self._skip, self._chunk = offset >> 16, offset & 0xFFFF, FIRST_CHUNK
-        self._buffer = np.empty(0, np.uint8)
+        self._compressed, self._buffer = np.empty((2, 0), np.uint8)
         self._piece = Piece(self._buffer, *np.zeros((2, 0), np.int64))
 
     def next(self, rest: int = 0) -> Piece | None:
@@ -58,9 +59,12 @@ class PieceReader:
         The piece before is overwritten. Raises InputError, at first NoBlockError.
         """
         place, size = self._place, max(self._chunk, min(self._until - self._place, LARGE_CHUNK))
-        compressed = os.pread(self._file.fileno(), size, place)
-        if not compressed:
+        if size > self._compressed.size:
+            self._compressed = np.empty(size, np.uint8)
+        got = os.preadv(self._file.fileno(), [self._compressed[:size]], place)
+        if not got:
             return None
+        compressed = self._compressed[:got].data
         places, sizes = blocks_of(compressed)
         if not sizes or self._skip > sizes[0]:
             kind = NoBlockError if place == self._offset >> 16 else InputError
@@ -70,7 +74,9 @@ class PieceReader:
         if begins[-1] > self._buffer.size:
             self._buffer = np.empty(begins[-1] * 5 // 4, np.uint8)  # the next pieces are a little larger or smaller
         self._buffer[: kept.data.size] = kept.data
-        self._decompress(compressed[: places[-1]], self._buffer[begins[0] : begins[-1]])
+        blocks = self._decompress(compressed, places, sizes)
+        for data, (begin, stop) in zip(blocks, pairwise(begins.tolist()), strict=True):
+            self._buffer[begin:stop] = data
         self._piece = Piece(
             self._buffer[self._skip : begins[-1]],
             np.concatenate((kept.begins, begins[:-1] - self._skip)),
@@ -80,15 +86,16 @@ class PieceReader:
         self._chunk = FIRST_CHUNK if self._place < self._until else min(2 * self._chunk, CHUNK)
         return self._piece
 
-    def _decompress(self, compressed: bytes, out: ndarray) -> None:
-        """Whole blocks, of as many bytes as they say."""
-        try:
-            with igzip.open(BytesIO(compressed)) as file:
-                is_right = file.readinto(out) == out.size and not file.read(1)
-        except BROKEN as error:
-            raise InputError(self._path, f"damaged block at or after byte {self._place} ({error})") from error
-        if not is_right:
-            raise InputError(self._path, f"damaged block at or after byte {self._place} (its size differs)")
+    def _decompress(self, compressed: memoryview, places: list[int], sizes: list[int]) -> Iterator[ndarray]:
+        """uint8 [size] of each block."""
+        for (begin, stop), size in zip(pairwise(places), sizes, strict=True):
+            try:
+                data = isal_zlib.decompress(compressed[begin:stop], GZIP, max(1, size))
+            except BROKEN as error:
+                raise InputError(self._path, f"damaged block at byte {self._place + begin} ({error})") from error
+            if len(data) != size:
+                raise InputError(self._path, f"damaged block at byte {self._place + begin} (its size differs)")
+            yield np.frombuffer(data, np.uint8)
 
 
 class BamFile:
