@@ -141,10 +141,18 @@ def costs_of(scoring: Scoring) -> Costs:
 
 
 def lay(reads: Oriented, candidates: Candidates) -> Laid:
-    first = reads.offsets[candidates.read]
-    starts = first + np.where(candidates.strand == 1, reads.offsets[-1], 0)
-    lengths = (reads.offsets[candidates.read + 1] - first).astype(np.int32)
+    starts, lengths = np.empty(len(candidates), np.int64), np.empty(len(candidates), np.int32)
+    find_oriented(candidates, reads.offsets, starts, lengths)
     return Laid(starts, lengths, candidates.diagonal, candidates.window_start, candidates.window_stop)
+
+
+@kernel
+def find_oriented(candidates, offsets, starts, lengths):
+    """Where the oriented read of each candidate starts, and its length."""
+    read, strand, bases = candidates.read, candidates.strand, offsets[-1]
+    for c in range(starts.size):
+        starts[c] = offsets[read[c]] + strand[c] * bases
+        lengths[c] = offsets[read[c] + 1] - offsets[read[c]]
 
 
 def windows_of(oriented: ndarray, laid: Laid, packed: ndarray) -> Pairs:
