@@ -11,6 +11,7 @@ from readwarp.align.insert_models import InsertModels
 from readwarp.align.long import steps as long
 from readwarp.align.long.lengths import are_long
 from readwarp.align.long.steps import ON_DEVICE
+from readwarp.align.places import Genome
 from readwarp.batches import Alignments, Candidates, Chains, Extensions, ReadBatch, Scores, Segment, Status
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device.backend import Backend
@@ -35,7 +36,7 @@ class PlacedIndex:
     packed: np.ndarray  # the reference there
     seeding: Backend  # where seeds are looked up and chained
     there: Index  # the index there
-    contig_offsets: np.ndarray  # there
+    genome: Genome  # there
 
 
 def place(index: Index, backend: Backend, seeds_on_host: bool = False) -> PlacedIndex:
@@ -45,8 +46,8 @@ def place(index: Index, backend: Backend, seeds_on_host: bool = False) -> Placed
     """
     seeding = Backend("cpu") if seeds_on_host else backend
     there, reference = seeding.resident(index), backend.resident(index.reference)
-    contig_offsets = index.reference.contig_offsets if seeds_on_host else reference.contig_offsets
-    return PlacedIndex(index, backend, reference.packed, seeding, there, contig_offsets)
+    genome = Genome.of(index.reference if seeds_on_host else reference)
+    return PlacedIndex(index, backend, reference.packed, seeding, there, genome)
 
 
 def align_batch(
@@ -145,10 +146,10 @@ def find_chains(
     mine = there if side == index.backend else reads
     with side.frame():
         with metrics.time("seed"):
-            hits = side.step(SEED).find_seeds(mine, index.there, parameters.seed)
+            hits = side.step(SEED).find_seeds(mine, index.there, index.genome, parameters.seed, parameters.scoring)
         with metrics.time("chain"):
             chains: Chains = side.step(CHAIN).chain_hits(
-                mine, hits, index.contig_offsets, parameters.seed, parameters.chain
+                mine, hits, index.genome.contig_offsets, parameters.seed, parameters.chain
             )
             return chains
 
@@ -244,9 +245,9 @@ def sample_window(reference: Reference) -> np.ndarray:
 
 def dp_cells(reads: ReadBatch, candidates: Candidates, scores: Scores, traced: np.ndarray) -> int:
     """Cells (read length times window) of the candidates that needed dynamic programming; traced ones count twice."""
-    cells = np.diff(reads.read_offsets)[candidates.read] * (candidates.window_stop - candidates.window_start)
-    cells[scores.status != Status.OK] = 0
-    return int(cells.sum() + cells[traced].sum())
+    rows = np.concatenate([np.flatnonzero(scores.status == Status.OK), traced[scores.status[traced] == Status.OK]])
+    lengths = np.diff(reads.read_offsets)[candidates.read[rows]]
+    return int((lengths * (candidates.window_stop[rows] - candidates.window_start[rows])).sum())
 
 
 def count_statuses(step: str, status: np.ndarray, metrics: Metrics) -> None:
