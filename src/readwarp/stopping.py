@@ -73,16 +73,6 @@ def held_back() -> Iterator[None]:
 
 
 @contextmanager
-def blocked_stops() -> Iterator[None]:
-    """Stops that arrive in the block wait for its end; they do not reach a process that is forked in it either."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextmanager
 def followed() -> Iterator[None]:
     """What is completed in the block is not the last output of the command."""
     global _to_follow

@@ -266,6 +266,22 @@ def test_too_few_processes_are_allowed(number, kind, text, monkeypatch):
     assert len(forked) == 2
 
 
+def test_a_stop_while_workers_are_forked(monkeypatch):
+    """It waits, also in workers, and then ends those that were made."""
+    fork, forked = os.fork, []
+
+    def stop_at_second():
+        forked.append(fork())
+        if len(forked) == 2:
+            signal.raise_signal(signal.SIGINT)
+        return forked[-1]
+
+    monkeypatch.setattr(os, "fork", stop_at_second)
+    with pytest.raises(KeyboardInterrupt):
+        Processes(None, 4)
+    assert len(forked) == 4  # what remains of them is looked for after each test
+
+
 def test_log_lines_and_warnings_are_said_here_once(caplog):
     logger = logging.getLogger("readwarp")
     with (

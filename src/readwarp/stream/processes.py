@@ -20,7 +20,7 @@ from typing import Any, Generic, TypeVar
 
 from readwarp.device.machine import private_memory
 from readwarp.errors import StoppedError, WorkerError
-from readwarp.stopping import blocked_stops
+from readwarp.stopping import held_back
 from readwarp.stream import runner
 from readwarp.stream.messages import pack, receive, send
 from readwarp.stream.worker import Answer, Warned, Work, serve
@@ -47,14 +47,14 @@ class Processes(Generic[S]):
         self._idle: SimpleQueue[Worker | None] = SimpleQueue()  # None: there will be no more
         self._workers: list[Worker] = []
         try:
-            with blocked_stops():
+            with held_back():
                 while len(self._workers) < number:
                     self._workers.append(_fork(state, [worker.end for worker in self._workers]))
                     self._idle.put(self._workers[-1])
-        except OSError as error:
+        except BaseException as error:
             made = len(self._workers)
             self.close()
-            if error.errno != EAGAIN:
+            if not isinstance(error, OSError) or error.errno != EAGAIN:
                 raise
             text = f"only {made} of {number} worker processes could be started ({error.strerror})"
             raise WorkerError(f"{text}: try fewer --threads") from error
@@ -90,14 +90,15 @@ class Processes(Generic[S]):
 
     def close(self) -> None:
         """End the workers, whatever they do, and wait until no thread asks one any more."""
-        workers, self._workers = self._workers, []
-        self.peak_memory += sum([worker.kill() for worker in workers])
-        for _ in workers:
-            ended = self._idle.get()
-            assert ended is not None
-            ended.wait()
-            ended.end.close()
-        self._idle.put(None)
+        with held_back():
+            workers, self._workers = self._workers, []
+            self.peak_memory += sum([worker.kill() for worker in workers])
+            for _ in workers:
+                ended = self._idle.get()
+                assert ended is not None
+                ended.wait()
+                ended.end.close()
+            self._idle.put(None)
 
 
 class Once:
