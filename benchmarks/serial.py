@@ -4,7 +4,8 @@ Reads of chromosome 20 (10 Mb, 15x, prepare.py; in FOLDER, or a temporary one) a
 `run` (sorted, marked, called) and `call`. Each command runs on few of them too, in the same process, and the difference
 is what counts, so that the start costs nothing. Of each thread the CPU time is measured (tools/thread_times.py).
 `interpreter` is the time for which any thread holds Python's lock, by samples of py-spy (pip install py-spy), less the
-share of it that threads wait for a core (schedstat). A quiet machine is better.
+share of it that threads wait for a core (schedstat). Still, a quiet machine is better, and more rounds where a lane is
+short: with processes, `call` has some 10 ms in 9.5 Mb.
 
 A job is planned as on 32 cores (--plan-for), with large batches and with processes instead of threads where that is so,
 but only --threads of them work, since 32 would take turns on a small machine, and hold Python's lock meanwhile.
@@ -27,7 +28,7 @@ import sys
 import tempfile
 from collections import Counter
 from contextlib import ExitStack
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -63,34 +64,49 @@ def lanes_of(runs: tuple[list[str], ...], options: argparse.Namespace, scratch: 
     subprocess.run([*spy, "--", *program], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     lanes: Lanes = Counter()
     for phase, measured in json.loads(times.read_text()).items():
-        rounds = [summed(each) for each in measured]
         sign = 1 if phase == "whole" else -1
+        rounds = [summed(each) for each in measured]
         for lane in rounds[0]:
             lanes[lane] += sign * min(each[lane] for each in rounds)
-        process, waited = (sum(each[name] for each in measured) for name in ("process", "waited"))
-        at_work = process / (process + waited)
-        lanes["interpreter"] += sign * at_work * held(samples.read_text(), phase) / len(rounds)
+        lanes["interpreter"] += sign * held(sampled(samples.read_text(), phase), measured) / len(rounds)
     return Counter({lane: max(0.0, seconds) for lane, seconds in lanes.items()})
 
 
 def summed(measured: dict[str, Any]) -> Lanes:
     """The lanes of one run: threads of pools are one, so are worker processes; unnamed ones are counted."""
     lanes: Lanes = Counter()
-    for name, seconds in sorted(measured["threads"].items(), key=lambda item: (len(item[0]), item[0])):
-        pool = re.sub(r"_\d+$", "", name)
-        if unnamed := re.fullmatch(r"Thread-\d+ \((.*)\)", name):
-            own = (f"{unnamed[1]} {number}" for number in count(1))
-            pool = next(lane for lane in own if lane not in lanes)
+    for name, (seconds, _) in sorted(measured["threads"].items(), key=lambda item: (len(item[0]), item[0])):
+        pool = pool_of(name)
+        if name.startswith("Thread-"):
+            pool = next(own for number in count(1) if (own := f"{pool} {number}") not in lanes)
         lanes["pools" if pool in POOLS else pool] += seconds
     lanes["processes"], lanes["programs"] = measured["workers"], measured["programs"]
     lanes["all"] = sum(measured[name] for name in ("process", "workers", "programs"))
     return lanes
 
 
-def held(samples: str, phase: str) -> float:
-    """Seconds for which a thread held Python's lock. samples: a stack and a number in each line."""
-    own = re.compile(rf";{phase} \(thread_times\.py:|^thread \([^)]*\): {phase} ")
-    return sum(int(line.rsplit(" ", 1)[1]) for line in samples.splitlines() if own.search(line)) / RATE
+def pool_of(thread: str) -> str:
+    """Its name without a number, which a thread of a pool has at its end."""
+    return re.sub(r"^Thread-\d+ \((.*)\)$|_\d+$", r"\1", thread)
+
+
+def sampled(samples: str, phase: str) -> Lanes:
+    """Seconds for which threads of a name held Python's lock. samples: a stack and a number in each line."""
+    names = rf"{phase} ([^;\n]*)|MainThread;.*;{phase} \(thread_times\.py:"
+    own = re.compile(rf"^thread \([^)]*\): (?:{names}).* (\d+)$", re.MULTILINE)
+    seconds: Lanes = Counter()
+    for thread, number in own.findall(samples):
+        seconds[pool_of(thread) or "main"] += int(number) / RATE
+    return seconds
+
+
+def held(seconds: Lanes, measured: list[dict[str, Any]]) -> float:
+    """Those of `sampled`, without the share in which threads of a name had no core."""
+    works, waits = Lanes(), Lanes()
+    for name, (worked, waited) in chain.from_iterable(each["threads"].items() for each in measured):
+        works[pool_of(name)] += worked
+        waits[pool_of(name)] += waited
+    return sum(min(works[name], own * works[name] / (works[name] + waits[name])) for name, own in seconds.items())
 
 
 def speed_up(lanes: Lanes) -> float:

@@ -3,9 +3,9 @@
 The first command runs once, so that what is imported and loaded once is not measured, then both run ROUNDS times, all in
 this process. Writes {"part": [lanes, ...], "whole": [lanes, ...]} with the lanes of each round:
 
-    {"threads": {name: seconds, ...}, "process": seconds, "workers": seconds, "programs": seconds, "waited": seconds}
+    {"threads": {name: [seconds, waited], ...}, "process": seconds, "workers": seconds, "programs": seconds}
 
-"waited" is the time for which threads could have run, but others were on the cores (schedstat of proc(5)).
+`waited` are seconds for which the thread could have run, but others were on the cores (schedstat of proc(5)).
 Threads of a pool have numbers at their ends. Workers are worker processes, and programs all others. The commands are
 planned as if they had CORES threads (larger batches, processes instead of threads); 0: as many as they have. For
 profilers, `part` and `whole` are on the stack of the main thread, and at the beginning of the other threads' names.
@@ -17,15 +17,17 @@ import resource
 import sys
 import threading
 import time
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from readwarp.cli import main
 from readwarp.stream import plan, processes
 
+Spent = tuple[float, float]  # seconds at work, and for which the thread waited for a core
+
 lock = threading.Lock()
-times: Counter[str] = Counter()  # of what runs now
+threads: dict[str, Spent] = {}  # of what runs now
+workers = 0.0  # seconds, likewise
 phase = "start"
 start_thread, run_thread = threading.Thread.start, threading.Thread.run
 wait, serve = processes.Worker.wait, processes.serve
@@ -40,14 +42,19 @@ def timed_run(thread: threading.Thread) -> None:
     try:
         run_thread(thread)
     finally:
-        with lock:
-            times[thread.name.partition(" ")[2]] += time.thread_time()
-            times["waited"] += waited()
+        add(thread.name.partition(" ")[2], (0.0, 0.0))
 
 
-def waited() -> float:
-    """Seconds of this thread."""
-    return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
+def add(name: str, since: Spent) -> None:
+    """What this thread has spent since then; threads may have the name of one that has ended."""
+    with lock:
+        had, now = threads.get(name, (0.0, 0.0)), spent()
+        threads[name] = had[0] + now[0] - since[0], had[1] + now[1] - since[1]
+
+
+def spent() -> Spent:
+    """By this thread."""
+    return time.thread_time(), int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
 
 
 def children() -> float:
@@ -57,9 +64,10 @@ def children() -> float:
 
 def timed_wait(worker: processes.Worker) -> int:
     """One after another, when all is done."""
+    global workers
     before = children()
     code = wait(worker)
-    times["workers"] += children() - before
+    workers += children() - before
     return code
 
 
@@ -75,17 +83,15 @@ def plan_for(cores: int) -> None:
 
 
 def measure(run: Any, arguments: list[str]) -> dict[str, Any]:
-    global phase
-    phase = run.__name__
-    times.clear()
-    started = time.thread_time(), time.process_time(), children(), waited()
+    global phase, workers
+    phase, workers = run.__name__, 0.0
+    threads.clear()
+    started, process, others = spent(), time.process_time(), children()
     if code := run(arguments):
         sys.exit(code)
-    times["main"] = time.thread_time() - started[0]
-    process, others, workers = time.process_time() - started[1], children() - started[2], times.pop("workers", 0.0)
-    lost = times.pop("waited", 0.0) + waited() - started[3]
-    threads = dict(times)
-    return {"threads": threads, "process": process, "workers": workers, "programs": others - workers, "waited": lost}
+    add("main", started)
+    process, others = time.process_time() - process, children() - others
+    return {"threads": dict(threads), "process": process, "workers": workers, "programs": others - workers}
 
 
 def part(arguments: list[str]) -> int:
