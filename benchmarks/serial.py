@@ -11,8 +11,8 @@ A job is planned as on 32 cores (--plan-for), with large batches and with proces
 but only --threads of them work, since 32 would take turns on a small machine, and hold Python's lock meanwhile.
 
 Threads of pools (workers, sort, mark, bgzf, index) share their work, so more cores make it faster. So do worker
-processes: each is one thread, and its lock of Python is its own. What is left are lanes that go side by side, all in
-the first process: the reader, a decompressor for each file, the main thread, which writes, and the interpreter; and
+processes: each is one thread, and its lock of Python is its own. What is left are lanes that go side by side: in the
+first process the reader, a thread for each file that is read, the main thread, which writes, and the interpreter; and
 programs that are called. With s, the share of the longest lane in all CPU time, Amdahl's law (1967) allows on n cores
 a speed-up of 1 / (s + (1 - s) / n). That takes the lane to stand alone; if all others work beside it, n cores are
 as fast as min(n, 1 / s).
@@ -42,6 +42,7 @@ HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results" / "serial.csv"
 COLUMNS = (*CIRCUMSTANCES, "command", "threads", "lane", "microseconds", "per")
 POOLS = ("readwarp worker", "sort", "mark", "prepare", "bgzf", "index")
+FILE = "readwarp file"  # the name of a thread that reads one begins so
 SHARED = ("pools", "processes", "all")  # no lanes
 CORES, RATE = 32, 2000  # samples a second
 COMMANDS = ("align", "run", "call")
@@ -73,12 +74,12 @@ def lanes_of(runs: tuple[list[str], ...], options: argparse.Namespace, scratch: 
 
 
 def summed(measured: dict[str, Any]) -> Lanes:
-    """The lanes of one run: threads of pools are one, so are worker processes; unnamed ones are counted."""
+    """The lanes of one run: threads of pools are one, so are worker processes; those of files are counted."""
     lanes: Lanes = Counter()
     for name, (seconds, _) in sorted(measured["threads"].items(), key=lambda item: (len(item[0]), item[0])):
         pool = pool_of(name)
-        if name.startswith("Thread-"):
-            pool = next(own for number in count(1) if (own := f"{pool} {number}") not in lanes)
+        if pool == FILE:
+            pool = next(own for number in count(1) if (own := f"{FILE} {number}") not in lanes)
         lanes["pools" if pool in POOLS else pool] += seconds
     lanes["processes"], lanes["programs"] = measured["workers"], measured["programs"]
     lanes["all"] = sum(measured[name] for name in ("process", "workers", "programs"))
@@ -86,8 +87,8 @@ def summed(measured: dict[str, Any]) -> Lanes:
 
 
 def pool_of(thread: str) -> str:
-    """Its name without a number, which a thread of a pool has at its end."""
-    return re.sub(r"^Thread-\d+ \((.*)\)$|_\d+$", r"\1", thread)
+    """Its name without a file's, and without a number, which a thread of a pool has at its end."""
+    return re.sub(rf"(?<=^{FILE}) .*|_\d+$", "", thread)
 
 
 def sampled(samples: str, phase: str) -> Lanes:

@@ -136,6 +136,19 @@ def test_cram_and_streams_in_processes(made, tmp_path):
     assert lines_of(tmp_path / "0.vcf") == lines_of(tmp_path / "1.vcf") == lines_of(tmp_path / "2.vcf")
 
 
+def test_a_run_calls_in_processes(made, tmp_path):
+    """Threads of its alignment have ended by then."""
+    reads = (made / "s_1.fq", made / "s_2.fq")
+    given = command("run", made / "ref.fa", *reads, "-R", r"@RG\tID:1\tSM:s", "-o", tmp_path / "run", "--no-report")
+    done = subprocess.run(
+        [*given, "-q", "--device", "cpu", *PROCESSES], capture_output=True, text=True, timeout=DEADLINE
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads((tmp_path / "run" / "metrics.json").read_text())["worker_processes"] == 5
+    assert call(made, "-o", tmp_path / "1.vcf.gz", "-t", "1", reads=str(tmp_path / "run" / "s.bam")).returncode == 0
+    assert lines_of(tmp_path / "run" / "s.vcf.gz") == lines_of(tmp_path / "1.vcf.gz")
+
+
 def test_a_cohort_in_processes(made, tmp_path):
     one, other, wrong = (tmp_path / f"{name}.g.vcf" for name in ("one", "other", "wrong"))
     assert run_main(["call", made / "ref.fa", made / "s.bam", "-o", one, "--gvcf", "-q"]) == 0

@@ -1,4 +1,4 @@
-"""The calling job: sorted alignments to a VCF file, by windows of the reference in threads, written in order."""
+"""The calling job: sorted alignments to a VCF file, by windows of the reference in parallel, written in order."""
 
 import logging
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Structural variants of a job's targets: windows of the reference in threads, contigs one after another."""
+"""Structural variants of a job's targets: windows of the reference in parallel, contigs one after another."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
