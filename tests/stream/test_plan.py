@@ -177,5 +177,6 @@ def test_each_card_has_three_batches_in_flight(threads, cards, workers):
 
 def test_processes_that_fit():
     assert [processes_of(threads, 64 << 30, MB) for threads in (1, 3, 4, 32)] == [0, 0, 4, 32]
-    each = PROCESS + 10 * MB
-    assert [processes_of(32, room, 10 * MB) for room in (0, 4 * each - 1, 4 * each, 31.9 * each)] == [0, 0, 4, 31]
+    for least in (0, 10 * MB, PROCESS, 50 * MB):
+        each = PROCESS + max(PROCESS, least)
+        assert [processes_of(32, room, least) for room in (0, 4 * each - 1, 4 * each, 31.9 * each)] == [0, 0, 4, 31]

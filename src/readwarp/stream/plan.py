@@ -139,8 +139,11 @@ def workers_of(threads: int, cards: int) -> int:
 
 
 def processes_of(threads: int, room: int, least: int) -> int:
-    """Worker processes that fit into bytes, with `least` for the items of each; 0: threads do as well."""
-    number = min(threads, room // (PROCESS + least))
+    """Worker processes that fit into bytes, with `least` for the items of each; 0: threads do as well.
+
+    Each has as much for its items as it takes itself: more processes with smaller items would get less done.
+    """
+    number = min(threads, room // (PROCESS + max(PROCESS, least)))
     return number if number > FEW_WORKERS else 0
 
 

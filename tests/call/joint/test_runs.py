@@ -180,12 +180,12 @@ def test_memory_makes_windows():
     assert plan_windows(1 << 20, 10**6, 4, most=4) == (0, 6, 1024)
 
 
-@pytest.mark.parametrize("memory", [100 << 20, 300 << 20, 2 << 30])
+@pytest.mark.parametrize("memory", [200 << 20, 500 << 20, 2 << 30])
 def test_memory_is_for_all_processes(memory):
     """Each has a copy of its window, and memory of its own."""
     processes, in_flight, size = plan_windows(memory, 50, 32, most=32)
     least = 1024 * 16 * 50
-    assert processes == min(32, (memory - 36 * least) // (PROCESS + least)) * (memory > 150 << 20)
+    assert processes == min(32, (memory - 36 * least) // (2 * PROCESS)) * (memory > 200 << 20)
     assert processes * PROCESS + (in_flight + 2 + processes) * size * 16 * 50 <= memory
 
 
