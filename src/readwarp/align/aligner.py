@@ -6,7 +6,15 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from readwarp.align import steps, trim
-from readwarp.align.api import AlignmentOptions, ScoringOptions, alignment_parameters, given_sizes
+from readwarp.align.alternates import read_alternates
+from readwarp.align.api import (
+    ALTERNATES,
+    AlignmentOptions,
+    ScoringOptions,
+    alignment_parameters,
+    alternates_of,
+    given_sizes,
+)
 from readwarp.align.insert_models import InsertModels
 from readwarp.align.results import Record, Records
 from readwarp.align.trim.options import TrimOptions
@@ -36,8 +44,9 @@ class Aligner:
 
     index: an `Index`, its path, or that of a reference, whose index is opened or built. parameters: all in detail;
     options (`AlignerOptions`): what the command line has, such as preset="short", eqx=True, mismatch=3,
-    insert_size=(400, 90). device: cpu, cuda or auto. insert_sizes: the model for pairs; by default it is estimated from
-    the pairs of each call. Safe to use from several threads, and in several processes: it can be pickled.
+    insert_size=(400, 90); alt="ref.alt" may come with parameters too. device: cpu, cuda or auto. insert_sizes: the
+    model for pairs; by default it is estimated from the pairs of each call. Safe to use from several threads, and in
+    several processes: it can be pickled.
 
         aligner = readwarp.Aligner("ref.fa")
         for record in aligner.align(["ACGT...", "TTGA..."]):
@@ -55,7 +64,7 @@ class Aligner:
         **options: Unpack[AlignerOptions],
     ):
         check_keywords("Aligner", options, AlignerOptions)
-        if parameters is not None and options:
+        if parameters is not None and options.keys() - ALTERNATES:
             raise UsageError(f"Aligner: give either parameters or options ({', '.join(options)})")
         wanted = parameters or alignment_parameters(options)
         seeds = wanted.seed if options.get("preset") else None
@@ -68,6 +77,8 @@ class Aligner:
             self.index, self._fasta = index, None
         else:
             self.index, self._fasta = open_or_build(index, seeds, usable_threads()), Path(index)
+        place = alternates_of(self._fasta, options)
+        alternates = None if place is None else read_alternates(place, self.index.reference)
         have = self.index.parameters
         if parameters is None:
             wanted = change(wanted, seed=change(wanted.seed, k=have.k, s=have.s, t=have.t))
@@ -76,19 +87,19 @@ class Aligner:
         self.device = device
         self.metrics = Metrics()
         with backend.on():
-            self._placed = steps.place(self.index, backend)
+            self._placed = steps.place(self.index, backend, alternates=alternates)
 
     def __repr__(self) -> str:
         return f"Aligner({self._fasta or self.index!r}, device={self.device!r})"
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return self.index, self.parameters, self.device, self.insert_sizes, self._fasta
+        given = self.index, self.parameters, self.device, self.insert_sizes
+        return given, self._fasta, self._placed.alternates
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        *given, self._fasta = state
-        fasta = self._fasta
+        given, fasta, alternates = state
         Aligner.__init__(self, *given)
-        self._fasta = fasta
+        self._fasta, self._placed = fasta, change(self._placed, alternates=alternates)
 
     def align(self, reads: Any, mates: Any = None) -> Records:
         """Records of all reads: the primary (or unmapped) one of each, then supplementary ones; mates are neighbours.
@@ -109,7 +120,7 @@ class Aligner:
             given = self.insert_sizes and InsertModels(self.insert_sizes)
             sizes = given or steps.train([batch], placed, parameters, self.metrics)
             batch, rows = steps.align_batch(batch, placed, sizes, parameters, self.metrics)
-        return Records(batch, rows, self.index.reference, self._fasta)
+        return Records(batch, rows, self.index.reference, self._fasta, placed.alternates)
 
 
 explain_names(Aligner, {"map": "align", "seq_names": "index.reference.names"}, "records go by SAM's fields")

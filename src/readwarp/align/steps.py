@@ -5,12 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from readwarp.align import flagstat, pair, records
+from readwarp.align import alternates, flagstat, pair, records
 from readwarp.align import trim as trimming
+from readwarp.align.alternates import Alternates
 from readwarp.align.insert_models import InsertModels
 from readwarp.align.long import steps as long
 from readwarp.align.long.lengths import are_long
 from readwarp.align.long.steps import ON_DEVICE
+from readwarp.align.places import Places, places_of
 from readwarp.batches import Alignments, Candidates, Chains, Extensions, ReadBatch, Scores, Segment, Status
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device.backend import Backend
@@ -36,9 +38,12 @@ class PlacedIndex:
     seeding: Backend  # where seeds are looked up and chained
     there: Index  # the index there
     contig_offsets: np.ndarray  # there
+    alternates: Alternates | None = None  # the ALT contigs; None: all contigs are treated alike
 
 
-def place(index: Index, backend: Backend, seeds_on_host: bool = False) -> PlacedIndex:
+def place(
+    index: Index, backend: Backend, seeds_on_host: bool = False, alternates: Alternates | None = None
+) -> PlacedIndex:
     """The index on the backend's current device, once for all workers of that device.
 
     seeds_on_host: the card has no room for the seeds, which are looked up on the host.
@@ -46,7 +51,7 @@ def place(index: Index, backend: Backend, seeds_on_host: bool = False) -> Placed
     seeding = Backend("cpu") if seeds_on_host else backend
     there, reference = seeding.resident(index), backend.resident(index.reference)
     contig_offsets = index.reference.contig_offsets if seeds_on_host else reference.contig_offsets
-    return PlacedIndex(index, backend, reference.packed, seeding, there, contig_offsets)
+    return PlacedIndex(index, backend, reference.packed, seeding, there, contig_offsets, alternates)
 
 
 def align_batch(
@@ -113,10 +118,16 @@ def align_short(
             rescued = pair.plan_rescue(reads, planned, planned_scores, reference, sizes, parameters)
         with metrics.time("extend_rescued"):
             rescued_scores = extend.score(oriented, rescued, index.packed, scoring)
-        with metrics.time("choose"):
             candidates, scores = pair.merge(planned, planned_scores, rescued, rescued_scores)
-            scored = candidates, scores
-            choices = records.choose(reads, scored, sizes, parameters, chains.repetitive, reference.contig_offsets)
+        if index.alternates:
+            with metrics.time("extend_lifted"):
+                lifted = alternates.plan_lifted(reads, (candidates, scores), index.alternates, parameters)
+                lifted_scores = extend.score(oriented, lifted, index.packed, scoring)
+                candidates, scores = pair.merge(candidates, scores, lifted, lifted_scores)
+                metrics.count("lifted_windows", len(lifted))
+        with metrics.time("choose"):
+            places = places_of(candidates, scores, scoring.match)
+            choices = choose(reads, places, index, sizes, parameters, chains.repetitive)
         with metrics.time("extend_trace"):
             chosen, found = (take(batch, "candidates", choices.candidate) for batch in (candidates, scores))
             extensions = extend.trace(oriented, chosen, index.packed, scoring, found)
@@ -127,6 +138,21 @@ def align_short(
     for step, done in (("chain", chains), ("extend_score", scores)):
         count_statuses(step, done.status, metrics)
     return choices, extensions
+
+
+def choose(
+    reads: ReadBatch,
+    places: Places,
+    index: PlacedIndex,
+    sizes: InsertModels,
+    parameters: AlignParameters,
+    repetitive: np.ndarray,
+) -> records.Choices:
+    """The places of reads, which compete as loci of the primary assembly if the ALT contigs are known."""
+    given = reads, places, sizes, parameters, repetitive
+    if index.alternates:
+        return alternates.choose(*given, index.alternates)
+    return records.choose(*given, index.host.reference.contig_offsets)
 
 
 def trim(reads: ReadBatch, parameters: AlignParameters, metrics: Metrics) -> trimming.Trimmed:

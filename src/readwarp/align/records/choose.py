@@ -6,7 +6,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.insert_models import InsertModels, Limits
-from readwarp.align.places import contig_of, outer_distance, places_of, share_half
+from readwarp.align.places import Places, contig_of, outer_distance, share_half
 from readwarp.align.records.scalar import (
     FINE,
     MAX_CROWD,
@@ -17,7 +17,7 @@ from readwarp.align.records.scalar import (
     mix,
     quality_slopes,
 )
-from readwarp.batches import Candidates, Extensions, ReadBatch, Scores, Segment, Status
+from readwarp.batches import Extensions, ReadBatch, Segment, Status
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device.jit import kernel
 from readwarp.ragged import empty, take
@@ -25,16 +25,17 @@ from readwarp.rules.hashes import hash_of
 
 FIRST, LAST, UNGAPPED = int(Segment.FIRST), int(Segment.LAST), int(Status.UNGAPPED)
 PRIMARY, SUPPLEMENTARY, SECONDARY = 0, 1, 2
+ALTERNATE = 3  # a hit on an ALT contig that is better than the primary one (`align.alternates`)
 MAX_SUPPLEMENTARY = 4
 
 
 class Choices(NamedTuple):
-    """Candidates to trace, grouped by read: the primary first, then supplementary ones, then secondary ones."""
+    """Candidates to trace, grouped by read: its primary, supplementary, alternate and secondary ones."""
 
     choice_offsets: Annotated[ndarray, "int64 [reads + 1] of choices"]
     candidate: Annotated[ndarray, "int64 [choices]"]  # row in Candidates
     strand: Annotated[ndarray, "uint8 [choices]"]
-    role: Annotated[ndarray, "uint8 [choices]"]  # PRIMARY, SUPPLEMENTARY or SECONDARY
+    role: Annotated[ndarray, "uint8 [choices]"]  # PRIMARY, SUPPLEMENTARY, SECONDARY or ALTERNATE
     mapping_quality: Annotated[ndarray, "uint8 [choices]"]  # 0 for SECONDARY
     score: Annotated[ndarray, "int32 [choices]"]  # end bonus included
     second_score: Annotated[
@@ -295,13 +296,9 @@ def min_mate_score(parameters: AlignParameters) -> int:
     return min(parameters.records.min_score, parameters.records.min_mate_bases * parameters.scoring.match)
 
 
-def rules_of(sizes: InsertModels, read_group: ndarray, parameters: AlignParameters) -> Rules:
+def place_rules(parameters: AlignParameters) -> PlaceRules:
     scoring, records, seed = parameters.scoring, parameters.records, parameters.seed
-    penalties = [insert_penalties(each, scoring.match) for each in sizes.all]
-    table = np.zeros((len(penalties), max(row.size for row in penalties)), np.int32)
-    for row, penalty in zip(table, penalties, strict=True):
-        row[: penalty.size] = penalty
-    of_one = PlaceRules(
+    return PlaceRules(
         quality_slopes(scoring.match),
         crowd_penalties(),
         scoring.match,
@@ -312,12 +309,19 @@ def rules_of(sizes: InsertModels, read_group: ndarray, parameters: AlignParamete
         round(1000 * records.secondary_ratio),
         seed.k - seed.s + 1,
     )
+
+
+def rules_of(sizes: InsertModels, read_group: ndarray, parameters: AlignParameters) -> Rules:
+    penalties = [insert_penalties(each, parameters.scoring.match) for each in sizes.all]
+    table = np.zeros((len(penalties), max(row.size for row in penalties)), np.int32)
+    for row, penalty in zip(table, penalties, strict=True):
+        row[: penalty.size] = penalty
     return Rules(
-        of_one,
+        place_rules(parameters),
         sizes.limits(read_group),
         table,
         parameters.pair.unpaired_penalty,
-        records.min_score,
+        parameters.records.min_score,
         min_mate_score(parameters),
         parameters.pair.pairing,
     )
@@ -325,14 +329,14 @@ def rules_of(sizes: InsertModels, read_group: ndarray, parameters: AlignParamete
 
 def choose(
     reads: ReadBatch,
-    scored: tuple[Candidates, Scores],
+    places: Places,
     sizes: InsertModels,
     parameters: AlignParameters,
     repetitive: ndarray,
     contig_offsets: ndarray,
 ) -> Choices:
     """The place of each read and its mate, other places worth tracing, and mapping qualities."""
-    out, places = empty(Choices, {"reads": len(reads), "choices": len(scored[0])}), places_of(*scored, parameters.scoring.match)
+    out = empty(Choices, {"reads": len(reads), "choices": places.score.size})
     rules = rules_of(sizes, reads.read_group, parameters)
     made = choose_places(reads, repetitive, places, contig_offsets, rules, out)
     return take(out, "choices", slice(made))
