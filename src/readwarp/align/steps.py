@@ -88,11 +88,11 @@ def align_by_length(
     if not is_long.any():
         return align_short(reads, index, sizes, parameters, metrics)
     if is_long.all():
-        return long.align(reads, index.host, side, parameters, metrics)
+        return long.align(reads, index.host, side, parameters, metrics, index.alternates)
     rows = np.flatnonzero(~is_long), np.flatnonzero(is_long)
     some = [take(reads, "reads", each) for each in rows]
     short = align_short(some[0], index, sizes, parameters, metrics)
-    both = short, long.align(some[1], index.host, side, parameters, metrics)
+    both = short, long.align(some[1], index.host, side, parameters, metrics, index.alternates)
     choices = concatenate([each[0] for each in both], "reads")
     extensions = concatenate([each[1] for each in both], "extensions")
     order = np.argsort(np.concatenate(rows))

@@ -35,6 +35,11 @@ class Alternates(NamedTuple):
     strand: Annotated[ndarray, "uint8 [runs]"]  # 1: the bases after it are aligned to those before that
 
 
+def are_alternate(table: Alternates, positions: ndarray) -> ndarray:
+    """Which reference positions are on ALT contigs: bool [positions]."""
+    return table.is_alternate[np.searchsorted(table.contig_offsets, positions, side="right") - 1]
+
+
 class Aligned(NamedTuple):
     """A record of the file that says where a contig is aligned."""
 

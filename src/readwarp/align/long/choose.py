@@ -1,13 +1,14 @@
 """Which alignments of long reads become records, and how sure their places are.
 
-    choose(reads: ReadBatch, found: Found, repetitive: int32 [reads], parameters) -> (Choices, Extensions)
+    choose(reads: ReadBatch, found: Found, repetitive: int32 [reads], parameters, alternates) -> (Choices, Extensions)
 
 **Roles.** In order of score (bonuses included; ties as in align/records), an alignment that shares at least half of the
 shorter span of the read with an earlier one is a rival of the first such, or the same place again if the two share as
 much of the reference on one strand. The others place parts of the read of their own: the first of them is the primary
 alignment, the rest are supplementary. With `secondary_records`, rivals with at least `secondary_ratio` of the score of
 what they rival are secondary, the best `max_secondary` of a read. XA is not written: its CIGARs would be as long as the
-read's.
+read's. Alignments to ALT contigs come after those to the primary assembly, whatever their score; those that rival one
+of these are left out.
 
 **MAPQ** is that of align/records, from the score less that of the best rival. The slope is that of the aligned span,
 and a score of less than SURE matches is trusted in proportion, since few seeds support it. A supplementary alignment
@@ -21,6 +22,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.align.alternates.table import Alternates, are_alternate
 from readwarp.align.places import share_half
 from readwarp.align.records.choose import PRIMARY, SECONDARY, SUPPLEMENTARY, Choices
 from readwarp.align.records.scalar import MAX_CROWD, SCALE, SLOPE, crowd_penalties, mapping_quality, mix
@@ -52,13 +54,14 @@ class Ranked(NamedTuple):
     reference_start: Annotated[ndarray, "int64 [alignments]"]
     reference_stop: Annotated[ndarray, "int64 [alignments]"]
     score: Annotated[ndarray, "int32 [alignments]"]  # bonuses included
+    is_alternate: Annotated[ndarray, "bool [alignments]"]  # on an ALT contig; these are last
 
 
 class Verdicts(NamedTuple):
     """What is decided about the alignments, in their order."""
 
     rivals: Annotated[ndarray, "int64 [alignments]"]  # row of the alignment that it rivals, NO_RIVAL: none
-    is_again: Annotated[ndarray, "bool [alignments]"]  # the same place as that one
+    is_again: Annotated[ndarray, "bool [alignments]"]  # the same place as that one, or on an ALT contig and that is not
     second: Annotated[ndarray, "int32 [alignments]"]  # score of the best rival, 0: there is none
     crowd: Annotated[ndarray, "int64 [alignments]"]  # rivals that score nearly as much as the best one
 
@@ -74,7 +77,11 @@ class Rules(NamedTuple):
 
 
 def choose(
-    reads: ReadBatch, found: Found, repetitive: ndarray, parameters: AlignParameters
+    reads: ReadBatch,
+    found: Found,
+    repetitive: ndarray,
+    parameters: AlignParameters,
+    alternates: Alternates | None = None,
 ) -> tuple[Choices, Extensions]:
     """The rows of the result are those that become records, the primary of each read first."""
     extensions, read, strand = found
@@ -86,10 +93,13 @@ def choose(
     stop = np.where(strand == 0, extensions.query_stop, length - extensions.query_start)
     keys = np.empty(read.size, np.uint64)
     make_keys(reads, read, extensions.reference_start - extensions.query_start, strand, keys)
-    order = np.lexsort((keys, -score, read))
+    is_alternate = np.zeros(read.size, bool)
+    if alternates:
+        is_alternate = are_alternate(alternates, extensions.reference_start)
+    order = np.lexsort((keys, -score, is_alternate, read))
     offsets = offsets_of(np.bincount(read, minlength=len(reads)))
     places = extensions.reference_start, extensions.reference_stop
-    ranked = Ranked(offsets, *(column[order] for column in (strand, start, stop, *places, score)))
+    ranked = Ranked(offsets, *(column[order] for column in (strand, start, stop, *places, score, is_alternate)))
     verdicts = empty(Verdicts, {"alignments": read.size})
     judge(ranked, scoring.match + scoring.mismatch, verdicts)
     rules = rules_of(ranked, repetitive, lengths, parameters)
@@ -132,7 +142,8 @@ def judge(ranked, near, verdicts):
                 if rivals[a] != NO_RIVAL:
                     continue
                 if share_half(ranked.start[a], ranked.stop[a], ranked.start[b], ranked.stop[b]):
-                    rivals[b], is_again[b] = a, are_same_place(a, b, ranked)
+                    rivals[b] = a
+                    is_again[b] = are_same_place(a, b, ranked) or ranked.is_alternate[b] > ranked.is_alternate[a]
                     break
             a = rivals[b]
             if a != NO_RIVAL and not is_again[b]:
