@@ -79,6 +79,8 @@ class Aligner:
             self.index, self._fasta = open_or_build(index, seeds, usable_threads()), Path(index)
         place = alternates_of(self._fasta, options)
         alternates = None if place is None else read_alternates(place, self.index.reference)
+        if alternates is not None:
+            prepare_once("align.alt")
         have = self.index.parameters
         if parameters is None:
             wanted = change(wanted, seed=change(wanted.seed, k=have.k, s=have.s, t=have.t))

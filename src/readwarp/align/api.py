@@ -14,6 +14,7 @@ from readwarp.batches import InsertSizes
 from readwarp.config import MAX_PLACES, PRESETS, AlignParameters, PairParameters, RecordParameters
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.output import sort_for
+from readwarp.formats.common.files import check_inputs
 from readwarp.keywords import AnyPath, check_keywords, command_line, path_or_none, pick
 from readwarp.stream.choice import ResourceOptions, resources_of
 from readwarp.stream.display import Listener, reporting
@@ -144,11 +145,12 @@ def alignment_parameters(options: AlignmentOptions) -> AlignParameters:
 
 
 def alternates_of(reference: Path | None, options: AlignmentOptions) -> Path | None:
-    """The file of the ALT contigs: the one that is given, or that beside the reference. Raises UsageError."""
+    """The file of the ALT contigs: that which is given, or lies beside the reference. Raises UsageError, InputError."""
     given, ignored = options.get("alt"), options.get("no_alt")
     if given and ignored:
         raise UsageError("--alt and --no-alt do not go together")
     if given:
+        check_inputs([given])
         return Path(given)
     return None if ignored or reference is None else find_alternates(reference)
 

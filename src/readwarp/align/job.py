@@ -114,7 +114,7 @@ def align_reads(job: AlignJob, index: Index, backend: Backend, reporter: Reporte
     seed = replace(job.parameters.seed, k=have.k, s=have.s, t=have.t)  # look up what the index holds
     job = replace(job, parameters=replace(job.parameters, seed=seed))
     sort_bytes = bytes_to_sort(job.resources, map(Path, job.inputs.files)) if job.sort != "none" else 0
-    alternates = open_alternates(job, index, metrics)
+    alternates = open_alternates(job, index, reporter)
     planned, cards = open_memory(job, index, alternates, backend, sort_bytes, metrics)
     with closing(cards):
         with reporter.compiling():
@@ -146,14 +146,14 @@ def align_reads(job: AlignJob, index: Index, backend: Backend, reporter: Reporte
     return Result.of(metrics, {"alignments": job.output, "alignments_index": writer.index})
 
 
-def open_alternates(job: AlignJob, index: Index, metrics: Metrics) -> Alternates | None:
+def open_alternates(job: AlignJob, index: Index, reporter: Reporter) -> Alternates | None:
     """The ALT contigs of the reference, if the job has a file of them. Raises InputError."""
     if job.alternates is None:
         return None
     alternates = read_alternates(job.alternates, index.reference)
-    facts = count_alternates(alternates)
-    logger.info(describe_alternates(job.alternates, facts))
-    metrics.note(alternates={"file": str(job.alternates), **facts})
+    logger.info("%s", describe_alternates(job.alternates, alternates))
+    reporter.metrics.note(alternates={"file": str(job.alternates), **count_alternates(alternates)})
+    reporter.prepare("align.alt", job.resources.threads)
     return alternates
 
 
@@ -289,7 +289,8 @@ def open_writer(
     job: AlignJob, index: Index, alternates: Alternates | None, metrics: Metrics, sort_bytes: int
 ) -> AlignmentWriter | ResumableWriter:
     """The writer of the output; with --resume, one that continues an earlier run."""
-    programs = program_lines(job.inputs.programs, job.command) if job.command else list(job.inputs.programs)
+    known = describe_alternates(job.alternates, alternates) if job.alternates and alternates else ""
+    programs = program_lines(job.inputs.programs, job.command, known) if job.command else list(job.inputs.programs)
     contigs = contigs_of(index.reference, alternates)
     comments = [*job.inputs.comments, *([part_line(job.part, run_of(job, index))] if job.part != WHOLE else [])]
     header = header_text(contigs, job.sort, job.inputs.read_groups, programs, comments)

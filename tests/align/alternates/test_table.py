@@ -107,7 +107,7 @@ def test_records_that_only_name_their_contig(tmp_path):
 
 def test_what_is_said_of_them(tmp_path):
     table = read(sam_line("a_alt", 0, "chr1", 1, "60M") + "\nb_alt\n", tmp_path / "x.alt")
-    text = describe_alternates(Path("x.alt"), count_alternates(table))
+    text = describe_alternates(Path("x.alt"), table)
     assert text == "ALT-aware by x.alt: 2 ALT contigs, 1 of them without a lift-over"
     assert are_alternate(table, np.array([0, 1499, 1500, 1639, 1640])).tolist() == [False, False, True, True, False]
     lines = [contig.line for contig in contigs_of(reference_of(), table)]

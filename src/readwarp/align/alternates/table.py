@@ -89,8 +89,8 @@ def count_alternates(table: Alternates) -> dict[str, int]:
     return {"contigs": number, "without_lift_over": number - int(is_lifted.sum())}
 
 
-def describe_alternates(path: Path, counts: dict[str, int]) -> str:
-    number, others = counts["contigs"], counts["without_lift_over"]
+def describe_alternates(path: Path, table: Alternates) -> str:
+    number, others = count_alternates(table).values()
     return f"ALT-aware by {path}: {counted(number, 'ALT contig')}, {others:,} of them without a lift-over"
 
 

@@ -83,7 +83,7 @@ def read_group_line(option: str) -> str:
     return line
 
 
-def program_lines(carried: Sequence[str], command: str) -> list[str]:
+def program_lines(carried: Sequence[str], command: str, description: str = "") -> list[str]:
     """@PG lines of the inputs, then ours: its PP is the end of their chain, and its ID is none of theirs."""
     ids = [field(line, "ID") for line in carried]
     followed = {field(line, "PP") for line in carried}
@@ -91,6 +91,7 @@ def program_lines(carried: Sequence[str], command: str) -> list[str]:
     names = chain(["readwarp"], (f"readwarp.{number}" for number in count(1)))
     ours = next(name for name in names if name not in ids)
     line = f"@PG\tID:{ours}\tPN:readwarp\tVN:{__version__}\tCL:{printable(' '.join(command.split()))}"
+    line += f"\tDS:{printable(description)}" if description else ""
     return [*carried, line + (f"\tPP:{ends[-1]}" if ends else "")]
 
 
