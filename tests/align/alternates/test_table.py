@@ -138,6 +138,19 @@ def test_refusals(line, reason, tmp_path):
     assert str(caught.value) == f"{tmp_path / 'x.alt'}: record 2: {reason} (--no-alt aligns without this file)"
 
 
+@settings(deadline=None)
+@given(line=record(), at=st.integers(0, 200), letter=st.characters(codec="latin-1"))
+def test_damage_is_refused_or_harmless(line, at, letter, tmp_path_factory):
+    path = tmp_path_factory.getbasetemp() / "damaged.alt"
+    path.write_bytes(f"{line[:at]}{letter}{line[at + 1 :]}\n{line}\n".encode("latin-1"))
+    try:
+        table = read_alternates(path, reference_of())
+    except InputError as error:
+        assert str(error).startswith(f"{path}: ") and "\n" not in str(error)
+    else:
+        check(table)
+
+
 def test_what_is_no_file_of_text(tmp_path):
     path = tmp_path / "x.alt"
     path.write_bytes(b"\x1f\x8b\x08\xff")

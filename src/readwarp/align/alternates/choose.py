@@ -32,6 +32,8 @@ TIE = 1  # a hit on an ALT contig counts so much less: of two places, one that i
 
 
 class Weighed(NamedTuple):
+    """What the places count for in the choice."""
+
     is_kept: Annotated[ndarray, "uint8 [places]"]  # competes for the place of its read
     score: Annotated[ndarray, "int32 [places]"]  # with what hits on ALT contigs add to it
     has_place: Annotated[ndarray, "uint8 [places]"]  # on an ALT contig; its locus has a place on the primary assembly
@@ -123,8 +125,11 @@ def best_hit(a, span, length, known):
         near = is_same_locus(a, b, loci)
         if known.weighed.has_place[b] and not near:
             continue
-        is_equal = best >= 0 and score[b] == score[best]
-        if best < 0 or (near > is_near if is_equal and near != is_near else is_ahead(b, best, score, key)):
+        if best >= 0 and score[b] == score[best] and near != is_near:
+            comes_first = near
+        else:
+            comes_first = best < 0 or is_ahead(b, best, score, key)
+        if comes_first:
             best, is_near = b, near
     return best
 
