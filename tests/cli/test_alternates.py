@@ -9,6 +9,9 @@ import pytest
 from helpers.align_oracle import cut_pair
 from helpers.command_samples import record, run_main
 from helpers.made_alternates import make_alternates, primary_assembly, write_reference
+from readwarp.align.api import make_job
+from readwarp.align.job import facts_of
+from readwarp.index import Index
 from readwarp.stream import parts
 
 TOLD = "ALT-aware by {0}.alt: 5 ALT contigs, 2 of them without a lift-over"
@@ -107,6 +110,19 @@ def test_parts_of_other_alt_contigs_are_of_another_run(reads, reference, tmp_pat
     merge = ["merge", tmp_path / "part1.bam", tmp_path / "part2.bam", "-o", tmp_path / "merged.bam", "-q"]
     assert run_main(merge) == 3
     assert "part2.bam: has other contigs than" in capfd.readouterr().err
+
+
+def test_an_earlier_run_goes_on_with_the_same_alt_contigs_only(reads, reference, tmp_path):
+    index, copy = Index.open(f"{reference}.rwx"), tmp_path / "copy.alt"
+    copy.write_bytes((reference.parent / "ref.fa.alt").read_bytes())
+
+    def facts(**options) -> dict[str, object]:
+        return facts_of(make_job(reference, reads, tmp_path / "o.bam", options, "align"), index)
+
+    known = facts()
+    assert known == facts(alt=copy) and known != facts(no_alt=True)
+    copy.write_text("one_alt\n")
+    assert known != facts(alt=copy)
 
 
 def test_refusals(reads, reference, tmp_path, capfd):
