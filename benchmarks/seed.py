@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from readwarp.align.chain.cpu import chain_hits
+from readwarp.align.places import Genome
 from readwarp.align.seed.cpu import find_seeds
 from readwarp.batches import Chains, ReadBatch
 from readwarp.config import PRESETS, ChainParameters
@@ -87,7 +88,7 @@ def measure(index: Index, preset: str, reads: list[str], truth: Truth) -> list[s
     times = []
     for _ in range(4):  # the first one compiles
         started = time.process_time()
-        hits = find_seeds(batch, index, parameters)
+        hits = find_seeds(batch, index, Genome.of(index.reference), parameters, PRESETS[preset].parameters.scoring)
         seeded = time.process_time()
         chains = chain_hits(batch, hits, index.reference.contig_offsets, parameters, ChainParameters())
         times.append((seeded - started, time.process_time() - seeded))

@@ -53,6 +53,7 @@ class SeedParameters:
     max_hits: int = 64  # more frequent seeds are left out at first; ...
     rescue_hits: int = 1024  # ... for reads without a hit, this is the limit
     max_anchors: int = 2048  # per read; the most frequent seeds are left out to stay within it
+    margin: int = 20  # matches by which places must be worse that are not looked for; MAX_INTEGER: all are
 
     def __post_init__(self) -> None:
         if not 0 < self.s < self.k <= 31 or 2 * self.t != self.k - self.s:

@@ -8,7 +8,8 @@ from helpers.seeding import planned
 from readwarp.align import steps
 from readwarp.align.insert_models import InsertModels
 from readwarp.align.pair import given
-from readwarp.config import AlignParameters
+from readwarp.align.places import Genome
+from readwarp.config import AlignParameters, Scoring
 from readwarp.device import memory
 from readwarp.device.backend import Backend
 from readwarp.index import Index
@@ -74,7 +75,7 @@ def test_seeding_takes_the_bytes_it_says(reads, index):
     from readwarp.align.seed import cpu, cuda
 
     placed, n = steps.place(index, CARD), len(reads)
-    anchors = cpu.find_seeds(reads, index, index.parameters).anchors.size
+    anchors = cpu.find_seeds(reads, index, Genome.of(index.reference), index.parameters, Scoring()).anchors.size
     with planned(1 << 20) as workspace, workspace.frame():
         there = CARD.to_device(reads, *steps.ON_DEVICE)
         chains = steps.find_chains(reads, there, placed, AlignParameters(), Metrics())

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from helpers.seeding import reverse_complement, syncmers
 from readwarp.config import PRESETS, SeedParameters
 from readwarp.errors import UsageError
-from readwarp.index.syncmers import Scratch, Shape, Syncmers, max_syncmers, sketch
-from readwarp.ragged import empty
+from readwarp.index.syncmers import Shape, Syncmers, max_syncmers, scratch_of, sketch
 from readwarp.rules.bases import CODES, pack, unpack
 
 SEEDS = [preset.parameters.seed for preset in PRESETS.values()]
@@ -21,7 +20,10 @@ def sketched(text: str, p: SeedParameters, start: int = 0) -> list[tuple[int, in
     bases = CODES[np.frombuffer(text.encode(), np.uint8)]
     room = int(max_syncmers(np.array(len(text)), p.k, p.t)) + 1
     out = Syncmers(np.zeros(room, np.uint64), np.zeros(room, np.int32), np.zeros(room, np.uint8))
-    found = sketch(bases, start, bases.size, Shape.of(p), empty(Scratch, {"bases": max(1, bases.size)}), out, 0)
+    scratch = scratch_of(max(1, bases.size))
+    for column in scratch[1:]:
+        column.fill(255)  # whatever was there before
+    found = sketch(bases, start, bases.size, Shape.of(p), scratch, out, 0)
     assert found < room
     return [tuple(map(int, row)) for row in zip(out.positions, out.hashes, out.strands, strict=True)][:found]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from readwarp.align import steps, trim
-from readwarp.align.alternates import read_alternates
+from readwarp.align.alternates import Alternates, read_alternates
 from readwarp.align.api import (
     ALTERNATES,
     AlignmentOptions,
@@ -71,37 +71,39 @@ class Aligner:
         backend, given = backends.choose(device), insert_sizes or given_sizes(options)
         if not isinstance(index, Index):
             check_inputs([index])
-        kind = ".trim" if wanted.trim else ".long" if wanted.long.min_length <= MAX_READ_LENGTH else ""
-        prepare_once(f"Aligner{kind}")  # after what can be wrong: it may take a minute
+        prepare_once(kernels_of(wanted))  # after what can be wrong: it may take a minute
         if isinstance(index, Index):
             self.index, self._fasta = index, None
         else:
             self.index, self._fasta = open_or_build(index, seeds, usable_threads()), Path(index)
         place = alternates_of(self._fasta, options)
         alternates = None if place is None else read_alternates(place, self.index.reference)
-        if alternates is not None:
-            prepare_once("align.alt")
         have = self.index.parameters
         if parameters is None:
             wanted = change(wanted, seed=change(wanted.seed, k=have.k, s=have.s, t=have.t))
         self.parameters = wanted
         self.insert_sizes = given
         self.device = device
-        self.metrics = Metrics()
-        with backend.on():
-            self._placed = steps.place(self.index, backend, alternates=alternates)
+        self._place(backend, alternates)
 
     def __repr__(self) -> str:
         return f"Aligner({self._fasta or self.index!r}, device={self.device!r})"
 
     def __getstate__(self) -> tuple[Any, ...]:
-        given = self.index, self.parameters, self.device, self.insert_sizes
-        return given, self._fasta, self._placed.alternates
+        given = self.index, self._fasta, self.parameters, self.insert_sizes, self.device
+        return *given, self._placed.alternates
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        given, fasta, alternates = state
-        Aligner.__init__(self, *given)
-        self._fasta, self._placed = fasta, change(self._placed, alternates=alternates)
+        self.index, self._fasta, self.parameters, self.insert_sizes, self.device, alternates = state
+        prepare_once(kernels_of(self.parameters))
+        self._place(backends.choose(self.device), alternates)
+
+    def _place(self, backend: backends.Backend, alternates: Alternates | None) -> None:
+        if alternates is not None:
+            prepare_once("align.alt")
+        self.metrics = Metrics()
+        with backend.on():
+            self._placed = steps.place(self.index, backend, alternates=alternates)
 
     def align(self, reads: Any, mates: Any = None) -> Records:
         """Records of all reads: the primary (or unmapped) one of each, then supplementary ones; mates are neighbours.
@@ -123,6 +125,12 @@ class Aligner:
             sizes = given or steps.train([batch], placed, parameters, self.metrics)
             batch, rows = steps.align_batch(batch, placed, sizes, parameters, self.metrics)
         return Records(batch, rows, self.index.reference, self._fasta, placed.alternates)
+
+
+def kernels_of(parameters: AlignParameters) -> str:
+    """What an aligner with these parameters is called in the table of kernels."""
+    kind = ".trim" if parameters.trim else ".long" if parameters.long.min_length <= MAX_READ_LENGTH else ""
+    return f"Aligner{kind}"
 
 
 explain_names(Aligner, {"map": "align", "seq_names": "index.reference.names"}, "records go by SAM's fields")

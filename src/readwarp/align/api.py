@@ -11,7 +11,15 @@ from readwarp.align.job import AlignJob, run_align
 from readwarp.align.pair import given
 from readwarp.align.trim.options import TrimOptions, parameters_of
 from readwarp.batches import InsertSizes
-from readwarp.config import MAX_PLACES, PRESETS, AlignParameters, PairParameters, RecordParameters
+from readwarp.config import (
+    MAX_INTEGER,
+    MAX_PLACES,
+    PRESETS,
+    AlignParameters,
+    PairParameters,
+    RecordParameters,
+    SeedParameters,
+)
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.output import sort_for
 from readwarp.formats.common.files import check_inputs
@@ -137,6 +145,7 @@ def alignment_parameters(options: AlignmentOptions) -> AlignParameters:
     own = PRESETS[preset or "standard"].parameters
     return replace(
         own,
+        seed=seeds_of(own.seed, options),
         scoring=replace(own.scoring, **pick(every, SCORES)),
         records=records_of(own.records, options),
         pair=pairs_of(own, options),
@@ -160,6 +169,12 @@ def given_sizes(options: AlignmentOptions) -> InsertSizes | None:
     size = options.get("insert_size")
     sizes: tuple[Any, ...] = size if isinstance(size, tuple) else (size,)
     return None if size is None else given(*sizes)
+
+
+def seeds_of(preset: SeedParameters, options: AlignmentOptions) -> SeedParameters:
+    """Other places than the best are looked for where hits are asked for, however much worse they are."""
+    wants_hits = options.get("all_hits") or options.get("secondary") is not None
+    return replace(preset, margin=MAX_INTEGER) if wants_hits else preset
 
 
 def records_of(preset: RecordParameters, options: AlignmentOptions) -> RecordParameters:

@@ -126,7 +126,7 @@ def align_reads(job: AlignJob, index: Index, backend: Backend, reporter: Reporte
             open_writer(job, index, alternates, metrics, sort_bytes) as writer,
         ):
             stream = Stream(job, cards, writer, metrics, meter)
-            batches = open_reads(job.inputs.inputs, planned.batch_bases)
+            batches = open_reads(job.inputs.inputs, planned.batch_bases, job.resources.threads)
             trainer = Trainer(job.inputs, job.parameters, job.insert_sizes, cards, metrics)
             groups: Groups[RawBatch, Model] = Groups(lambda raw: raw.input.named_groups, trainer.add_group)
             items = train_sources(batches, job.parameters.pair.training_pairs, parse, trainer.train, groups)

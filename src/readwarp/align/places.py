@@ -10,6 +10,7 @@ from numpy import ndarray
 
 from readwarp.batches import Candidates, Scores
 from readwarp.device.jit import scalar
+from readwarp.index.reference import Reference
 
 
 class Genome(NamedTuple):
@@ -17,6 +18,10 @@ class Genome(NamedTuple):
 
     packed: Annotated[ndarray, "uint8 [packed bases]"]
     contig_offsets: Annotated[ndarray, "int64 [contigs + 1]"]
+
+    @classmethod
+    def of(cls, reference: Reference) -> "Genome":
+        return cls(reference.packed, reference.contig_offsets)
 
 
 class Places(NamedTuple):

@@ -7,12 +7,12 @@ import numpy as np
 
 from readwarp.align import alternates, flagstat, pair, records
 from readwarp.align import trim as trimming
-from readwarp.align.alternates import Alternates
+from readwarp.align.alternates import Alternates, cut_alternates
 from readwarp.align.insert_models import InsertModels
 from readwarp.align.long import steps as long
 from readwarp.align.long.lengths import are_long
 from readwarp.align.long.steps import ON_DEVICE
-from readwarp.align.places import Places, places_of
+from readwarp.align.places import Genome, Places, places_of
 from readwarp.batches import Alignments, Candidates, Chains, Extensions, ReadBatch, Scores, Segment, Status
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device.backend import Backend
@@ -37,7 +37,8 @@ class PlacedIndex:
     packed: np.ndarray  # the reference there
     seeding: Backend  # where seeds are looked up and chained
     there: Index  # the index there
-    contig_offsets: np.ndarray  # there
+    genome: Genome  # there
+    primary: Genome  # the same up to the first ALT contig, where places may settle a read
     alternates: Alternates | None = None  # the ALT contigs; None: all contigs are treated alike
 
 
@@ -50,8 +51,9 @@ def place(
     """
     seeding = Backend("cpu") if seeds_on_host else backend
     there, reference = seeding.resident(index), backend.resident(index.reference)
-    contig_offsets = index.reference.contig_offsets if seeds_on_host else reference.contig_offsets
-    return PlacedIndex(index, backend, reference.packed, seeding, there, contig_offsets, alternates)
+    genome = Genome.of(index.reference if seeds_on_host else reference)
+    primary = genome if alternates is None else seeding.resident(cut_alternates(genome, alternates))
+    return PlacedIndex(index, backend, reference.packed, seeding, there, genome, primary, alternates)
 
 
 def align_batch(
@@ -171,10 +173,10 @@ def find_chains(
     mine = there if side == index.backend else reads
     with side.frame():
         with metrics.time("seed"):
-            hits = side.step(SEED).find_seeds(mine, index.there, parameters.seed)
+            hits = side.step(SEED).find_seeds(mine, index.there, index.primary, parameters.seed, parameters.scoring)
         with metrics.time("chain"):
             chains: Chains = side.step(CHAIN).chain_hits(
-                mine, hits, index.contig_offsets, parameters.seed, parameters.chain
+                mine, hits, index.genome.contig_offsets, parameters.seed, parameters.chain
             )
             return chains
 

@@ -24,8 +24,7 @@ from readwarp.formats.common.fasta import read_contigs
 from readwarp.formats.common.index_file import MAX_BASES, MAX_CONTIG, is_index
 from readwarp.index.reference import Reference
 from readwarp.index.store import IndexFile
-from readwarp.index.syncmers import Scratch, Shape, Syncmers, bucket_of, sketch, tag_of
-from readwarp.ragged import empty
+from readwarp.index.syncmers import Shape, Syncmers, bucket_of, scratch_of, sketch, tag_of
 from readwarp.rules.bases import CODES, pack, unpack
 
 STRETCH = 1 << 21  # bases per task
@@ -113,7 +112,7 @@ def _partition(reference: Reference, form: Form, pool: ThreadPoolExecutor) -> tu
     def scan(entries: np.ndarray, stretch: int) -> None:
         start = int(starts[stretch])
         stop = min(start + STRETCH, int(offsets[-1]))
-        scratch = empty(Scratch, {"bases": PIECE + form.shape.k})
+        scratch = scratch_of(PIECE + form.shape.k)
         scan_stretch(packed, offsets, start, stop, form, scratch, slots[stretch], entries)
 
     _run(pool, lambda stretch: scan(np.empty(0, np.uint64), stretch), range(starts.size))

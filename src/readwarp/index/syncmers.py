@@ -18,8 +18,14 @@ from numpy import ndarray
 
 from readwarp.config import SeedParameters
 from readwarp.device.jit import kernel, scalar
+from readwarp.ragged import empty
 
 TAG_BITS = 15
+WORD = 16  # bases
+PAD = 16
+U1, U2, U3, U4, U8, U12 = (np.uint64(n) for n in (1, 2, 3, 4, 8, 12))
+S2, S4, S6 = (np.uint8(n) for n in (2, 4, 6))
+HIGHEST = np.uint32(0xFFFFFFFF)
 
 
 class Shape(NamedTuple):
@@ -43,12 +49,23 @@ class Syncmers(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Working memory of `sketch`; a row per base."""
+    """Working memory of `sketch`. Padded bases have PAD rows before the first one, so that it has neighbours."""
 
-    forward: Annotated[ndarray, "uint64 [bases]"]  # the k-mer that ends at the base
-    reverse: Annotated[ndarray, "uint64 [bases]"]  # its reverse complement
-    orders: Annotated[ndarray, "uint32 [bases]"]  # of the s-mers
+    codes: Annotated[ndarray, "uint8 [padded bases]"]  # 0-3
+    quarters: Annotated[ndarray, "uint8 [padded bases]"]  # the 4 bases that end there
+    reverse_quarters: Annotated[ndarray, "uint8 [padded bases]"]  # their reverse complement
+    words: Annotated[ndarray, "uint32 [bases]"]  # the WORD bases that end there
+    reverse: Annotated[ndarray, "uint32 [bases]"]  # their reverse complement
+    orders: Annotated[ndarray, "uint32 [bases]"]  # of the s-mer that ends there
+    lowest: Annotated[ndarray, "uint32 [bases]"]  # order in the k-mer that begins there, without its middle
     flags: Annotated[ndarray, "uint8 [bases]"]
+
+
+def scratch_of(bases: int) -> Scratch:
+    """For sequences of up to so many bases."""
+    scratch = empty(Scratch, {"bases": bases, "padded bases": bases + PAD})
+    scratch.codes[:PAD] = 0
+    return scratch
 
 
 @scalar
@@ -73,7 +90,12 @@ def push_complement(word, base, length):
 def order(word):
     """A random order of s-mers; 0 is reserved for "no s-mer here"."""
     upper = np.uint32(np.uint32(word >> np.uint64(32)) * np.uint32(0x85EBCA6B))  # Numba multiplies in 64 bits
-    half = np.uint32(word) ^ upper
+    return order_of_half(np.uint32(word) ^ upper)
+
+
+@scalar
+def order_of_half(half):
+    """`order` of a word of up to 32 bits."""
     half = np.uint32((half ^ (half >> np.uint32(15))) * np.uint32(0x9E3779B1))
     return max(half, np.uint32(1))
 
@@ -109,48 +131,109 @@ def max_syncmers(lengths: ndarray, k: int, t: int) -> ndarray:
 def sketch(bases, start, stop, shape, scratch, out, first):
     """Syncmers of bases[start:stop] (0-4, one a byte) -> out (Syncmers) from row `first` on; returns the end.
 
-    It writes to one row more than there are syncmers. Loops are separate where the compiler can then vectorise them.
+    It writes to one row more than there are syncmers. Loops are such that the compiler can vectorise them: words are
+    not rolled along the sequence but joined from quarters, all at once. Indices are unsigned, since tests for negative
+    ones would prevent it.
     """
-    length, sequence, (k, s, t) = stop - start, bases[start:stop], shape
+    length, (k, s, t) = stop - start, shape
     if length < k:
         return first
-    forward, reverse, orders, flags = scratch
-    hashes, positions, strands = out
-    short, shift = mask_of(s), np.uint64(2 * (k - s))
-    _roll(sequence, k, s, forward, reverse, flags)
-    for i in range(length):
-        orders[i] = order(min(forward[i] & short, reverse[i] >> shift)) * np.uint32(flags[i])
-    kmers = length - k + 1
-    middle, forward, reverse = orders[s - 1 + t :], forward[k - 1 :], reverse[k - 1 :]  # of the k-mer at i
-    flags[:kmers] = 0
-    for d in range(k - s + 1):
-        other = orders[s - 1 + d :]
-        for i in range(kmers):
-            flags[i] += np.uint8(other[i] > middle[i])
+    has_others = _spell(bases[start:stop], scratch)
+    _order(np.uint64(length), s, scratch)
+    if has_others:
+        _spoil(bases[start:stop], s, scratch.orders)
+    orders, lowest, flags, positions = scratch.orders, scratch.lowest, scratch.flags, out.positions
+    kmers, head, middle = np.uint64(length - k + 1), np.uint64(s - 1), np.uint64(s - 1 + t)
     for i in range(kmers):
-        flags[i] = (flags[i] == k - s) & (forward[i] != reverse[i]) & (middle[i] != 0)
-    row = first
+        lowest[i] = HIGHEST
+    for d in range(np.uint64(k - s + 1)):
+        if d != t:
+            for i in range(kmers):
+                lowest[i] = min(lowest[i], orders[head + d + i])
+    for i in range(kmers):
+        flags[i] = (lowest[i] > orders[middle + i]) & (orders[middle + i] != 0)
+    row = np.uint64(first)
     for i in range(kmers):
         positions[row] = i
-        row += np.int64(flags[i])
-    for i in range(first, row):
-        kmer = positions[i]
-        strands[i] = forward[kmer] > reverse[kmer]
-        hashes[i] = mix(min(forward[kmer], reverse[kmer]))
-    return row
+        row += np.uint64(flags[i])
+    return _hash(first, np.int64(row), k, scratch, out)
 
 
 @kernel
-def _roll(sequence, k, s, forward, reverse, flags):
-    """The k-mer that ends at each base, its reverse complement, and whether the s bases up to it are A C G T."""
-    mask = mask_of(k)
-    word = complement = np.uint64(0)
+def _spell(sequence, scratch):
+    """The words that end at each base, and their reverse complements; returns whether there are other letters."""
+    codes, quarters, reverse_quarters, words, reverse, _, _, _ = scratch
+    size, pad, others = np.uint64(sequence.size), np.uint64(PAD), np.uint8(0)
+    for i in range(size):
+        codes[pad + i] = sequence[i] & np.uint8(3)
+        others |= sequence[i] & np.uint8(4)
+    for i in range(pad, pad + size):
+        a, b, c, d = codes[i - U3], codes[i - U2], codes[i - U1], codes[i]
+        quarters[i] = a << S6 | b << S4 | c << S2 | d
+        reverse_quarters[i] = (d << S6 | c << S4 | b << S2 | a) ^ np.uint8(255)
+    for i in range(size):
+        a, b, c, d = i + pad - U12, i + pad - U8, i + pad - U4, i + pad
+        words[i] = _join(quarters[a], quarters[b], quarters[c], quarters[d])
+        reverse[i] = _join(reverse_quarters[d], reverse_quarters[c], reverse_quarters[b], reverse_quarters[a])
+    return others != 0
+
+
+@scalar
+def _join(a, b, c, d):
+    """A word of its quarters, the highest first."""
+    return np.uint32(a) << np.uint32(24) | np.uint32(b) << np.uint32(16) | np.uint32(c) << np.uint32(8) | np.uint32(d)
+
+
+@scalar
+def forward_at(words, i, length):
+    """The `length` bases (up to 31) that end at base i."""
+    if length <= WORD:
+        return np.uint64(words[i]) & mask_of(length)
+    more = length - WORD
+    return np.uint64(words[i - more]) << np.uint64(2 * more) | (np.uint64(words[i]) & mask_of(more))
+
+
+@scalar
+def reverse_at(reverse, i, length):
+    """Their reverse complement."""
+    if length <= WORD:
+        return np.uint64(reverse[i]) >> np.uint64(2 * (WORD - length))
+    more = length - WORD
+    return np.uint64(reverse[i]) >> np.uint64(2 * (WORD - more)) << np.uint64(32) | np.uint64(reverse[i - more])
+
+
+@kernel
+def _order(size, s, scratch):
+    """The order of the s-mer that ends at each base, from the first that fits."""
+    words, reverse, orders = scratch.words, scratch.reverse, scratch.orders
+    if s <= WORD:
+        mask, shift = np.uint32(mask_of(s)), np.uint32(2 * (WORD - s))
+        for i in range(size):
+            orders[i] = order_of_half(min(words[i] & mask, reverse[i] >> shift))
+    else:
+        for i in range(s - 1, np.int64(size)):
+            orders[i] = order(min(forward_at(words, i, s), reverse_at(reverse, i, s)))
+
+
+@kernel
+def _spoil(sequence, s, orders):
+    """The order of s-mers with other letters than A C G T becomes 0."""
     run = 0
     for i in range(sequence.size):
-        base = sequence[i]
-        run = run + 1 if base < 4 else 0
-        flags[i] = run >= s
-        base &= np.uint8(3)
-        word = push(word, base, mask)
-        complement = push_complement(complement, base, k)
-        forward[i], reverse[i] = word, complement
+        run = run + 1 if sequence[i] < 4 else 0
+        if run < s:
+            orders[i] = 0
+
+
+@kernel
+def _hash(first, last, k, scratch, out):
+    """Hashes and strands of the k-mers at the rows' positions, without those that are their own reverse complement."""
+    hashes, positions, strands = out
+    row = first
+    for i in range(first, last):
+        end = positions[i] + k - 1
+        forward, reverse = forward_at(scratch.words, end, k), reverse_at(scratch.reverse, end, k)
+        positions[row], strands[row] = positions[i], forward > reverse
+        hashes[row] = mix(min(forward, reverse))
+        row += np.int64(forward != reverse)
+    return row

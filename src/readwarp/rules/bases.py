@@ -6,6 +6,7 @@ from readwarp.device.jit import kernel, scalar
 
 LETTERS = np.frombuffer(b"ACGTN", np.uint8)
 OUTSIDE = 5  # in place of a base, where several contigs lie on one axis: off all of them
+NEVER = 5  # in place of a reference base other than A C G T: it does not match a read's N (4)
 
 
 def _codes() -> np.ndarray:
@@ -35,6 +36,35 @@ def unpack(packed, start, stop, out):
     """Packed bases [start, stop) -> out[: stop - start] (uint8), one base per byte."""
     for position in range(start, stop):
         out[position - start] = (packed[position >> 1] >> np.uint8((position & 1) << 2)) & 15
+
+
+@scalar
+def never_equal(base):
+    """The code of a reference base for comparison with reads: 4 (not A C G T) becomes NEVER."""
+    return np.uint8(base + (base >> np.uint8(2)))
+
+
+@scalar
+def reference_code(packed, position):
+    return never_equal(base_at(packed[position >> 1], position))
+
+
+@kernel
+def unpack_codes(packed, start, stop, out):
+    """The `reference_code` of packed bases [start, stop) -> out[: stop - start].
+
+    Indices are unsigned: tests for a negative index would prevent vector loops.
+    """
+    odd = start & 1 if start < stop else 0
+    if odd:
+        out[0] = never_equal(packed[start >> 1] >> np.uint8(4))
+    whole, first, place = (stop - start - odd) >> 1, np.uint64((start + odd) >> 1), np.uint64(odd)
+    for k in range(np.uint64(whole)):
+        both, at = packed[first + k], place + k + k
+        out[at] = never_equal(both & np.uint8(15))
+        out[at + np.uint64(1)] = never_equal(both >> np.uint8(4))
+    if odd + 2 * whole < stop - start:
+        out[stop - start - 1] = never_equal(packed[first + np.uint64(whole)] & np.uint8(15))
 
 
 @kernel

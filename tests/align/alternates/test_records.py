@@ -162,6 +162,8 @@ def test_a_gene_without_a_lift_over(aware):
     record, hit = aware.align(HLA.bases[at : at + READ])
     assert one(record)[:3] == ("one", GENE[0] + at, 60) and one(hit)[:2] == ("HLA-A*01:01:01:01", at)
     assert 0 < hit.mapping_quality < 60 and hit.flag == 0x800
+    records = split(aware.align(*pairs_of(HLA.name)))
+    assert all(one(first)[:1] == ("one",) and first.mapping_quality == 60 for first, *_ in records.values())
     (record,) = aware.align(DECOY.bases[100:220])
     assert one(record) == ("decoy", 100, 60, "120M")
 

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.made_alternates import images_of, sam_line
-from readwarp.align.alternates import Alternates, find_alternates, read_alternates
+from readwarp.align.alternates import Alternates, cut_alternates, find_alternates, read_alternates
 from readwarp.align.alternates.table import are_alternate, contigs_of, count_alternates, describe_alternates
+from readwarp.align.places import Genome
 from readwarp.errors import InputError
 from readwarp.index.reference import Reference
 from readwarp.ragged import check, offsets_of
@@ -113,6 +114,16 @@ def test_what_is_said_of_them(tmp_path):
     lines = [contig.line for contig in contigs_of(reference_of(), table)]
     assert lines[1:3] == ["@SQ\tSN:chr2\tLN:500", "@SQ\tSN:a_alt\tLN:60\tAH:*"]
     assert "AH" not in "".join(contig.line for contig in contigs_of(reference_of(), None))
+
+
+@pytest.mark.parametrize(
+    ("lines", "kept"), [("", [1000, 500, 60, 80, 30]), ("b_alt", [1000, 500, 60, 0, 0]), ("chr1\na_alt", [0] * 5)]
+)
+def test_where_reads_are_settled(lines, kept, tmp_path):
+    """On the contigs before the first ALT contig."""
+    table = read(lines, tmp_path / "x.alt")
+    genome = Genome(np.empty(0, np.uint8), table.contig_offsets)
+    assert np.diff(cut_alternates(genome, table).contig_offsets).tolist() == kept
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from helpers.alignment_oracle import best, rescored
 from helpers.seeding import planned
@@ -147,6 +149,51 @@ def test_one_mismatch_is_answered_without_dynamic_programming():
     read[70] ^= 1
     scores = score(cpu, batch([read]), candidates([(0, 0, 70, 280, 100)]), packed(reference), Scoring())
     assert (scores.status[0], scores.score[0], scores.reference_stop[0]) == (Status.UNGAPPED, 155, 250)
+
+
+@pytest.mark.parametrize("places", [(70, 71), (3, 140), (20, 60), (100, 130)])
+def test_two_mismatches_are_answered_without_dynamic_programming(places):
+    rng = np.random.default_rng(3)
+    reference = rng.integers(0, 4, 400).astype(np.uint8)
+    read = reference[100:250].tolist()
+    for place in places:
+        read[place] ^= 1
+    for side in (cpu, cuda):
+        scores = score(side, batch([read]), candidates([(0, 0, 70, 280, 100)]), packed(reference), Scoring())
+        assert (scores.status[0], scores.score[0], scores.reference_stop[0]) == (Status.UNGAPPED, 150, 250)
+
+
+@st.composite
+def repetitive(draw):
+    """(reference of few letters, a stretch of it with differences, the stretch's start): many diagonals are alike."""
+    unit = draw(st.lists(st.integers(0, 3), min_size=1, max_size=12))
+    reference = (unit * 80)[:80]
+    for place in draw(st.lists(st.integers(0, 79), max_size=8)):
+        reference[place] = draw(st.integers(0, 4))
+    start, size = draw(st.integers(8, 30)), draw(st.integers(1, 40))
+    read = reference[start : start + size]
+    for place in draw(st.lists(st.integers(0, size - 1), max_size=3)):
+        read[place] = draw(st.integers(0, 4))
+    place, gap = draw(st.integers(0, size)), draw(st.integers(0, 3))
+    if draw(st.booleans()):
+        read[place:place] = draw(st.lists(st.integers(0, 3), min_size=gap, max_size=gap))
+    else:
+        del read[place : place + gap]
+    return reference, read or [0], start
+
+
+@settings(max_examples=25, deadline=None)
+@given(cases=st.lists(repetitive(), min_size=50, max_size=50), scoring=st.sampled_from(SCORINGS))
+def test_no_alignment_scores_more_than_one_without_dynamic_programming(cases, scoring):
+    reference = np.array([code for codes, _, _ in cases for code in codes], np.uint8)
+    reads = batch([read for _, read, _ in cases])
+    windows = candidates([(c, 0, 80 * c + 2, 80 * c + 78, 80 * c + start) for c, (_, _, start) in enumerate(cases)])
+    here, there = (score(side, reads, windows, packed(reference), scoring) for side in (cpu, cuda))
+    assert contents(here) == contents(there)
+    codes = np.where(reference > 3, 5, reference).tolist()
+    for c in np.flatnonzero(here.status == Status.UNGAPPED).tolist():
+        expected = best(cases[c][1], codes[80 * c + 2 : 80 * c + 78], cpu.costs_of(scoring), LOCAL)
+        assert here.score[c] == expected[0]
 
 
 def test_a_better_diagonal_in_the_window_is_found():

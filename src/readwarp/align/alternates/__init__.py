@@ -1,8 +1,12 @@
 """ALT contigs: hits on them help the primary assembly, and do not compete with it (host only).
 
     read_alternates(path of the .alt file, Reference) -> Alternates
+    cut_alternates(Genome, Alternates) -> Genome
     plan_lifted(reads: ReadBatch, (Candidates, Scores), Alternates, parameters) -> Candidates
     choose(reads, places: Places, sizes, parameters, repetitive, Alternates) -> Choices
+
+**Seeds.** A read is settled by few seeds (`align.seed`) only at a place before the first ALT contig (`cut_alternates`):
+one that is settled on an ALT contig might lack its place on the primary assembly.
 
 **Lift-over.** A place on an ALT contig moves to the primary assembly by the run of aligned bases that it has most in
 common with. Places that overlap there on one strand are one locus. A place that has none has no locus. Where no
@@ -29,6 +33,6 @@ that the locus with the best hit wins.
 
 from readwarp.align.alternates.choose import choose
 from readwarp.align.alternates.lift import plan_lifted
-from readwarp.align.alternates.table import Alternates, find_alternates, read_alternates
+from readwarp.align.alternates.table import Alternates, cut_alternates, find_alternates, read_alternates
 
-__all__ = ["Alternates", "choose", "find_alternates", "plan_lifted", "read_alternates"]
+__all__ = ["Alternates", "choose", "cut_alternates", "find_alternates", "plan_lifted", "read_alternates"]

@@ -5,7 +5,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.align.alternates.table import Alternates
+from readwarp.align.alternates.table import Alternates, primary_stop
 from readwarp.align.places import Places, contig_of, places_of
 from readwarp.batches import Candidates, ReadBatch, Scores, Status
 from readwarp.config import AlignParameters
@@ -66,12 +66,9 @@ def lift(a, length, table, loci):
 
 
 @kernel
-def find(read_offsets, places, table, loci):
-    """Loci of all places -> loci."""
+def find(read_offsets, places, table, begin, loci):
+    """Loci of all places -> loci. begin: of the first ALT contig."""
     contig_offsets = table.contig_offsets
-    begin = contig_offsets[-1]  # of the first ALT contig
-    for contig in range(table.is_alternate.size - 1, -1, -1):
-        begin = contig_offsets[contig] if table.is_alternate[contig] else begin
     for r in range(read_offsets.size - 1):
         for a in range(places.offsets[r], places.offsets[r + 1]):
             stop = places.stop[a]
@@ -87,7 +84,7 @@ def find(read_offsets, places, table, loci):
 
 def find_loci(reads: ReadBatch, places: Places, table: Alternates) -> Loci:
     loci = empty(Loci, {"places": places.score.size})
-    find(reads.read_offsets, places, table, loci)
+    find(reads.read_offsets, places, table, primary_stop(table), loci)
     return loci
 
 

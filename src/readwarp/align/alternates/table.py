@@ -8,6 +8,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.align.places import Genome
 from readwarp.errors import InputError
 from readwarp.formats.alignments.header import Contig
 from readwarp.formats.common.files import check_inputs
@@ -38,6 +39,16 @@ class Alternates(NamedTuple):
 def are_alternate(table: Alternates, positions: ndarray) -> ndarray:
     """Which reference positions are on ALT contigs: bool [positions]."""
     return table.is_alternate[np.searchsorted(table.contig_offsets, positions, side="right") - 1]
+
+
+def primary_stop(table: Alternates) -> int:
+    """Reference position of the first ALT contig; the end of the reference if there is none."""
+    return int(table.contig_offsets[np.append(table.is_alternate, True).argmax()])
+
+
+def cut_alternates(genome: Genome, table: Alternates) -> Genome:
+    """The genome up to the first ALT contig; its contigs from there on are empty."""
+    return genome._replace(contig_offsets=np.minimum(table.contig_offsets, primary_stop(table)))
 
 
 class Aligned(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.align.extend.scalar import lengthen, lies_elsewhere, never_equal, ungapped_is_best, walk_ungapped
+from readwarp.align.extend.scalar import allowance_of, can_change_diagonal, exact_part
 from readwarp.batches import Candidates, Extensions, ReadBatch, Scores, Status
 from readwarp.config import MAX_READ_LENGTH, Scoring
 from readwarp.device.jit import kernel
@@ -14,8 +14,11 @@ from readwarp.pairwise import cpu as pairwise
 from readwarp.pairwise.pairs import Costs, Ends, Pairs, Scheme, Traces
 from readwarp.pairwise.scalar import LOCAL
 from readwarp.ragged import empty, offsets_of, take
+from readwarp.rules.bases import unpack_codes
 from readwarp.rules.cigar import MATCH
 
+MAX_WINDOW = MAX_READ_LENGTH + 1024  # bases in which is looked for a better place without dynamic programming
+U1, U2, U3, U4, U5, U6, U7 = (np.uint64(n) for n in range(1, 8))
 OK, UNGAPPED, TOO_LONG = int(Status.OK), int(Status.UNGAPPED), int(Status.TOO_LONG)
 
 
@@ -35,6 +38,13 @@ class Spans(NamedTuple):
     score: Annotated[ndarray, "int32 [candidates]"]  # without bonuses
     query_start: Annotated[ndarray, "int32 [candidates]"]
     edit_distance: Annotated[ndarray, "int32 [candidates]"]
+
+
+class Room(NamedTuple):
+    """Working memory for one window."""
+
+    codes: Annotated[ndarray, "uint8 [bases]"]
+    marks: Annotated[ndarray, "uint8 [bases]"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +171,7 @@ def _cigars(status: ndarray, aligned: ndarray, gapped: ndarray, traces: Traces) 
 def _complement(bases, offsets, out):
     """The reverse complement of each read, in its place.
 
-    Indices are unsigned here and in `_unpack`: tests for a negative index would prevent vector loops.
+    Indices are unsigned here: tests for a negative index would prevent vector loops.
     """
     for read in range(offsets.size - 1):
         first, stop = np.uint64(offsets[read]), np.uint64(offsets[read + 1])
@@ -171,43 +181,50 @@ def _complement(bases, offsets, out):
 
 
 @kernel
-def _unpack(packed, start, stop, out):
-    """Reference bases [start, stop), two a byte -> out; anything but A C G T becomes NEVER."""
-    odd = start & 1 if start < stop else 0
-    if odd:
-        out[0] = never_equal(packed[start >> 1] >> np.uint8(4))
-    whole, first, place = (stop - start - odd) >> 1, np.uint64((start + odd) >> 1), np.uint64(odd)
-    for k in range(np.uint64(whole)):
-        both, at = packed[first + k], place + k + k
-        out[at] = never_equal(both & np.uint8(15))
-        out[at + np.uint64(1)] = never_equal(both >> np.uint8(4))
-    if odd + 2 * whole < stop - start:
-        out[stop - start - 1] = never_equal(packed[first + np.uint64(whole)] & np.uint8(15))
-
-
-@kernel
 def unpack_windows(packed, starts, offsets, out):
     """The reference from each start on -> out[offsets[window] : offsets[window + 1]]."""
     for window in range(starts.size):
         first, stop = offsets[window], offsets[window + 1]
-        _unpack(packed, starts[window], starts[window] + stop - first, out[first:stop])
+        unpack_codes(packed, starts[window], starts[window] + stop - first, out[first:stop])
 
 
 @kernel
-def _best_segment(query, target, first, costs):
-    """(score, stop) of the best ungapped alignment of query[first:] on target, ties to the first stop.
+def find_mismatches(query, target, first, places):
+    """Query positions at which query[first:] differs from the target beside it -> places; returns their number."""
+    beside, size, number = query[first : first + target.size], np.uint64(target.size), 0
+    for i in range(size):
+        number += beside[i] != target[i]
+    if number == 0:
+        return 0
+    number = 0
+    for i in range(size):
+        places[number] = first + i
+        number += beside[i] != target[i]
+    return number
 
-    `target` holds the reference beside query[first], query[first + 1] and so on.
+
+@kernel
+def best_segment(mismatches, first, last, length, costs):
+    """(score, stop) of the best ungapped alignment of the query positions [first, last), ties to the first stop.
+
+    mismatches: positions that differ. Between two of them, a segment is the better the longer it is.
     """
-    differences, beside = 0, query[first : first + target.size]
-    for i in range(target.size):
-        differences += beside[i] != target[i]
-    if differences == 0 and target.size == query.size:
-        return np.int32(query.size * costs.match + 2 * costs.bonus), np.int32(query.size)
-    segment = np.int32(costs.bonus if first == 0 else 0), np.int32(0), np.int32(0)
-    for i in range(target.size):
-        segment = lengthen(segment, first + i, query[first + i] == target[i], query.size, costs)
-    return segment[1], segment[2]
+    running, best, stop = np.int32(costs.bonus if first == 0 else 0), np.int32(0), np.int32(0)
+    begin = first
+    for place in mismatches:
+        running += np.int32((place - begin) * costs.match)
+        if place > begin and running > best:
+            best, stop = running, np.int32(place)
+        running = np.int32(running - costs.mismatch)
+        reached = np.int32(running + (costs.bonus if place + 1 == length else 0))
+        if reached > best:
+            best, stop = reached, np.int32(place + 1)
+        running, begin = max(running, np.int32(0)), place + 1
+    if begin < last:
+        running += np.int32((last - begin) * costs.match + (costs.bonus if last == length else 0))
+        if running > best:
+            best, stop = running, np.int32(last)
+    return best, stop
 
 
 @kernel
@@ -215,24 +232,71 @@ def score_ungapped(oriented, laid, packed, costs, scores):
     """Best ungapped alignment on each candidate's diagonal; status UNGAPPED if nothing else can score more."""
     starts, lengths, diagonals, window_start, window_stop = laid
     score, query_stop, reference_stop, status = scores
-    space = np.empty(MAX_READ_LENGTH, np.uint8)
+    room = Room(np.empty(MAX_WINDOW, np.uint8), np.empty(MAX_WINDOW, np.uint8))
+    places = np.empty(MAX_READ_LENGTH + 1, np.int32)
     for c in range(starts.size):
-        start, stop, diagonal, length = window_start[c], window_stop[c], diagonals[c], np.int64(lengths[c])
+        window, diagonal, length = (window_start[c], window_stop[c]), diagonals[c], np.int64(lengths[c])
         if length > MAX_READ_LENGTH:
             status[c] = TOO_LONG
             continue
         query = oriented[starts[c] : starts[c] + length]
-        low, high = max(diagonal, start), min(diagonal + length, stop)
+        low, high = max(diagonal, window[0]), min(diagonal + length, window[1])
         if low >= high:
             continue
-        target = space[: high - low]
-        _unpack(packed, low, high, target)
-        best, end = _best_segment(query, target, low - diagonal, costs)
-        if best > 0 and ungapped_is_best(best, length, costs):
-            perfect = best == length * costs.match + 2 * costs.bonus
-            if perfect or not lies_elsewhere(query, packed, start, stop, diagonal):
-                query_stop[c], reference_stop[c], status[c] = end, diagonal + end, UNGAPPED
+        target, first, last = room.codes[: high - low], low - diagonal, high - diagonal
+        unpack_codes(packed, low, high, target)
+        mismatches = places[: find_mismatches(query, target, first, places)]
+        best, end = best_segment(mismatches, first, last, length, costs)
+        if best > 0 and is_proven(query, best, mismatches, packed, window, diagonal, costs, room):
+            query_stop[c], reference_stop[c], status[c] = end, diagonal + end, UNGAPPED
         score[c] = best
+
+
+@kernel
+def is_proven(query, score, mismatches, packed, window, diagonal, costs, room):
+    """Whether no other alignment in the window scores more than an ungapped one on the diagonal."""
+    length, size = query.size, window[1] - window[0]
+    if score == length * costs.match + 2 * costs.bonus:
+        return True
+    allowed = allowance_of(score, length, costs)
+    part = exact_part(length, allowed)
+    if part == 0 or size > room.codes.size or diagonal < window[0] or diagonal + length > window[1]:
+        return False
+    unpack_codes(packed, window[0], window[1], room.codes)
+    codes, own = room.codes[:size], diagonal - window[0]
+    if lies_elsewhere(query[:part], codes, own, room.marks):
+        return False
+    if allowed.differences == 0:
+        return True
+    if lies_elsewhere(query[length - part :], codes, own + length - part, room.marks):
+        return False
+    head, tail = mismatches[0], mismatches[mismatches.size - 1]
+    return not can_change_diagonal(query, head, tail, packed, window, diagonal, allowed)
+
+
+@kernel
+def lies_elsewhere(part, codes, own, marks):
+    """Whether a window holds a part of a read, at least LEAST_PART bases, exactly at another place than `own`.
+
+    codes: of the window's bases. All places are compared with the first bases at once, so that few are left.
+    """
+    number, found = np.uint64(codes.size - part.size + 1), 0
+    a, b, c, d, e, f, g, h = part[0], part[1], part[2], part[3], part[4], part[5], part[6], part[7]
+    for t in range(number):
+        marks[t] = (codes[t] == a) & (codes[t + U1] == b) & (codes[t + U2] == c) & (codes[t + U3] == d)
+    for t in range(number):
+        marks[t] &= (codes[t + U4] == e) & (codes[t + U5] == f) & (codes[t + U6] == g) & (codes[t + U7] == h)
+        found += marks[t]
+    if found == marks[own]:
+        return False
+    for t in range(np.int64(number)):
+        if marks[t] and t != own:
+            i = 8
+            while i < part.size and part[i] == codes[t + i]:
+                i += 1
+            if i == part.size:
+                return True
+    return False
 
 
 @kernel
@@ -241,10 +305,33 @@ def trace_ungapped(oriented, laid, packed, costs, found, spans):
     starts, lengths, _, _, _ = laid
     score, query_stop, reference_stop, status = found
     raw, query_start, edit_distance = spans
+    space, places = np.empty(MAX_READ_LENGTH, np.uint8), np.empty(MAX_READ_LENGTH + 1, np.int32)
     for c in range(starts.size):
         raw[c], query_start[c], edit_distance[c] = 0, query_stop[c], 0
         if status[c] == UNGAPPED:
-            query, diagonal = oriented[starts[c] : starts[c] + lengths[c]], reference_stop[c] - query_stop[c]
-            raw[c], query_start[c], edit_distance[c] = walk_ungapped(
-                query, query_stop[c], diagonal, score[c], packed, costs
-            )
+            query, stop = oriented[starts[c] : starts[c] + lengths[c]], np.int64(query_stop[c])
+            first = max(0, stop - reference_stop[c])
+            target = space[: stop - first]
+            unpack_codes(packed, reference_stop[c] - target.size, reference_stop[c], target)
+            mismatches = places[: find_mismatches(query, target, first, places)]
+            raw[c], query_start[c], edit_distance[c] = walk_back(mismatches, stop, lengths[c], score[c], costs)
+
+
+@kernel
+def walk_back(mismatches, stop, length, score, costs):
+    """See scalar.walk_ungapped, from mismatch to mismatch. Their query positions are below `stop`."""
+    match, mismatch, _, _, bonus = costs
+    if score == length * match + 2 * bonus:
+        return score - np.int32(2 * bonus), np.int32(0), np.int32(0)
+    raw = left = np.int64(score - (bonus if stop == length else 0))
+    i, edits = stop, 0
+    for k in range(mismatches.size - 1, -2, -1):
+        if i < stop and left <= 0:
+            break
+        place = np.int64(mismatches[k]) if k >= 0 else -1
+        steps = min(i - place - 1, max((left + match - 1) // match, 1))
+        i, left = i - steps, left - steps * match
+        if i == 0 or i > place + 1 or (steps > 0 and left <= 0):
+            break
+        i, left, edits = place, left + mismatch, edits + 1
+    return np.int32(raw - left), np.int32(i), np.int32(edits)

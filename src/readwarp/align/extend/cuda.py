@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from readwarp.align.extend.cpu import (
+    MAX_WINDOW,
     OK,
     TOO_LONG,
     UNGAPPED,
@@ -22,10 +23,11 @@ from readwarp.align.extend.cpu import (
     put_ends,
 )
 from readwarp.align.extend.scalar import (
+    allowance_of,
+    can_change_diagonal,
+    exact_part,
+    is_exact,
     lengthen,
-    lies_elsewhere,
-    reference_code,
-    ungapped_is_best,
     walk_ungapped,
 )
 from readwarp.batches import Candidates, Extensions, ReadBatch, Scores
@@ -39,7 +41,7 @@ from readwarp.pairwise.pairs import Ends, Pairs, Scheme, Traces
 from readwarp.pairwise.scalar import LOCAL
 from readwarp.pairwise.trace_plan import LETTERS
 from readwarp.ragged import offsets_of, take
-from readwarp.rules.bases import complement
+from readwarp.rules.bases import complement, reference_code
 
 SCORE_TYPES = (np.int32, np.int32, np.int64, np.uint8)  # of the columns of Scores
 
@@ -172,16 +174,44 @@ def score_ungapped(oriented, laid, packed, costs, scores):
         return
     query = oriented[laid.starts[c] : laid.starts[c] + length]
     first, last = np.int32(min(max(start - diagonal, 0), length)), np.int32(max(min(stop - diagonal, length), 0))
-    segment = np.int32(costs.bonus if first == 0 else 0), np.int32(0), np.int32(0)
+    segment, head, tail = (np.int32(costs.bonus if first == 0 else 0), np.int32(0), np.int32(0)), length, np.int32(-1)
     for i in range(first, last):
         is_equal = query[i] == reference_code(packed, diagonal + i)
         segment = lengthen(segment, np.int32(i), is_equal, length, costs)
+        if not is_equal:
+            head, tail = min(head, np.int32(i)), np.int32(i)
     _, best, end = segment
     score[c] = best
-    if best > 0 and ungapped_is_best(best, length, costs):
-        perfect = best == length * costs.match + 2 * costs.bonus
-        if perfect or not lies_elsewhere(query, packed, start, stop, diagonal):
-            query_stop[c], reference_stop[c], status[c] = end, diagonal + end, UNGAPPED
+    if best > 0 and is_proven(query, best, (head, tail), packed, (start, stop), diagonal, costs):
+        query_stop[c], reference_stop[c], status[c] = end, diagonal + end, UNGAPPED
+
+
+@cuda.jit(device=True)
+def is_proven(query, score, ends, packed, window, diagonal, costs):
+    """See cpu.is_proven. ends: of the mismatches, the first and the last."""
+    length = np.int32(query.size)
+    if score == length * costs.match + 2 * costs.bonus:
+        return True
+    allowed = allowance_of(score, length, costs)
+    part = exact_part(length, allowed)
+    if part == 0 or diagonal < window[0] or diagonal + length > window[1] or window[1] - window[0] > MAX_WINDOW:
+        return False
+    if lies_elsewhere(query, 0, part, packed, window, diagonal):
+        return False
+    if allowed.differences == 0:
+        return True
+    if lies_elsewhere(query, length - part, length, packed, window, diagonal):
+        return False
+    return not can_change_diagonal(query, ends[0], ends[1], packed, window, diagonal, allowed)
+
+
+@cuda.jit(device=True)
+def lies_elsewhere(query, first, stop, packed, window, diagonal):
+    """See cpu.lies_elsewhere, of query[first:stop]."""
+    for other in range(window[0] - first, window[1] - stop + 1):
+        if other != diagonal and is_exact(query, first, stop, packed, other):
+            return True
+    return False
 
 
 @cuda_kernel

@@ -8,9 +8,9 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.align.extend.scalar import reference_code
 from readwarp.align.long.gaps import cost_of_gap
 from readwarp.device.jit import kernel
+from readwarp.rules.bases import reference_code
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
 

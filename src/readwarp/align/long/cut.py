@@ -20,11 +20,11 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.anchors import query_of, reference_of
-from readwarp.align.extend.scalar import reference_code
 from readwarp.batches import LongChains
 from readwarp.device.jit import kernel, scalar
 from readwarp.pairwise.pairs import Costs
 from readwarp.ragged import empty
+from readwarp.rules.bases import reference_code
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
 PIECE = 15  # an operation that CIGARs do not have: the number of a piece

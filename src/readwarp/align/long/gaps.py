@@ -6,8 +6,8 @@ engine knows the first alone, and takes two gaps for one where a few bases betwe
 
 from typing import NamedTuple
 
-from readwarp.align.extend.scalar import reference_code
 from readwarp.device.jit import kernel, scalar
+from readwarp.rules.bases import reference_code
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
 MAX_BETWEEN = 32  # bases between two gaps that may become one

@@ -22,7 +22,7 @@ from readwarp.batches import ReadBatch, SeedHits
 from readwarp.config import LongSeedParameters
 from readwarp.device.jit import kernel
 from readwarp.index import Index
-from readwarp.index.syncmers import Scratch, Shape, Syncmers, max_syncmers, sketch
+from readwarp.index.syncmers import Shape, Syncmers, max_syncmers, scratch_of, sketch
 from readwarp.ragged import empty, replace
 
 PIECE = 1 << 14  # bases that are sketched at once
@@ -36,9 +36,9 @@ def find_seeds(reads: ReadBatch, index: Index, parameters: LongSeedParameters, l
     seeds = empty(Seeds, {"reads": n, "seeds": room})
     seeds.offsets[0] = 0
     hits = SeedHits(np.empty(0, np.uint64), np.zeros(n + 1, np.int64), np.zeros(n, np.int32), np.zeros(n, np.uint8))
-    scratch, mask = empty(Scratch, {"bases": PIECE + p.k}), np.uint64((1 << parameters.sampling_bits) - 1)
+    scratch, mask = scratch_of(PIECE + p.k), np.uint64((1 << parameters.sampling_bits) - 1)
     sketch_reads(reads, Shape.of(p), (mask, longest), scratch, seeds)
-    look_up(seeds, entries)
+    look_up(np.arange(seeds.offsets[-1]), seeds, entries)
     choose(reads.read_offsets, seeds, (parameters.max_hits, parameters.rescue_hits, parameters.stretch), hits)
     hits = replace(hits, anchors=np.empty(hits.anchor_offsets[-1], np.uint64))
     emit(reads.read_offsets, seeds, entries, p.k, hits)
@@ -93,7 +93,7 @@ def choose(read_offsets, seeds, limits, hits):
 @kernel
 def emit(read_offsets, seeds, entries, k, hits):
     """Anchors of the seeds that are used -> hits, not sorted."""
-    offsets, _, queries, strands, firsts, counts = seeds
+    offsets, _, _, queries, strands, firsts, counts = seeds
     (_, tags, positions, _), anchors, row = entries, hits.anchors, 0
     for read in range(read_offsets.size - 1):
         length = read_offsets[read + 1] - read_offsets[read]

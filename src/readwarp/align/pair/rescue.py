@@ -245,6 +245,6 @@ def plan_rescue(
     limits = sizes.limits(reads.read_group)
     rules = Rules(limits, match, min_score, pair.unpaired_penalty, pair.max_rescues, pair.window_padding)
     out = empty(Candidates, {"reads": len(reads), "candidates": len(reads) * pair.max_rescues})
-    genome = Genome(reference.packed, reference.contig_offsets)
+    genome = Genome.of(reference)
     made = rescue(reads, places_of(candidates, scores, match), genome, rules, out)
     return take(out, "candidates", slice(made))

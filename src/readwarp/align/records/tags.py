@@ -142,27 +142,32 @@ def put_clipped(out, at, e, length, extensions):
 
 @kernel
 def put_differences(out, at, e, bases, packed, strand, extensions):
-    """MD of alignment e of a read: matched lengths, reference letters, ^ before deleted ones."""
+    """MD of alignment e of a read: matched lengths, reference letters, ^ before deleted ones.
+
+    Bases are compared as long as there are differences to come.
+    """
     q, position, matched = np.int64(extensions.query_start[e]), extensions.reference_start[e], 0
-    cigar = extensions.cigar
+    cigar, to_come = extensions.cigar, np.int64(extensions.edit_distance[e])
     for i in range(extensions.cigar_offsets[e], extensions.cigar_offsets[e + 1]):
         operation, count, _, _ = run_of(cigar[i])
         if operation == INSERTION:
-            q += count
+            q, to_come = q + count, to_come - count
             continue
         if operation == DELETION:
-            at, matched = put_run(out, at, matched, CARET), 0
-        for where in range(position, position + count):
-            there = base_at(packed[where >> 1], where)
+            at, matched, to_come = put_run(out, at, matched, CARET), 0, to_come - count
+        stop = position + count
+        while position < stop and (to_come > 0 or operation == DELETION):
+            there = base_at(packed[position >> 1], position)
+            position += 1
             if operation == DELETION:
                 at = put_letter(out, at, LETTERS[there])
                 continue
             if are_equal(base_of(bases, q, strand), there):
                 matched += 1
             else:
-                at, matched = put_run(out, at, matched, LETTERS[there]), 0
+                at, matched, to_come = put_run(out, at, matched, LETTERS[there]), 0, to_come - 1
             q += 1
-        position += count
+        matched, q, position = matched + stop - position, q + stop - position, stop
     return put_number(out, at, matched)
 
 

@@ -1,4 +1,4 @@
-"""Seeds on the CPU, in four passes over the batch, so that the cache misses of many look-ups overlap."""
+"""Seeds on the CPU, in passes over the batch, so that the cache misses of many look-ups overlap."""
 
 from typing import Annotated, NamedTuple
 
@@ -6,6 +6,8 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.anchors import anchor_of
+from readwarp.align.places import Genome
+from readwarp.align.seed.cpu_settle import settle
 from readwarp.align.seed.scalar import (
     UNFILTERED,
     WINDOWS,
@@ -13,25 +15,29 @@ from readwarp.align.seed.scalar import (
     is_supported,
     limits_of,
     next_cap,
+    proof_of,
     window_of,
 )
 from readwarp.batches import ReadBatch, SeedHits, Status
-from readwarp.config import MAX_READ_LENGTH, SeedParameters
+from readwarp.config import MAX_READ_LENGTH, Scoring, SeedParameters
 from readwarp.device.jit import kernel
 from readwarp.device.simd import prefetch
 from readwarp.index import Index
-from readwarp.index.syncmers import Scratch, Shape, Syncmers, bucket_of, max_syncmers, sketch, tag_of
+from readwarp.index.syncmers import Shape, Syncmers, bucket_of, max_syncmers, scratch_of, sketch, tag_of
 from readwarp.ragged import empty, replace
 
 AHEAD = 16  # look-ups in flight, in each of two stages
 READS_AHEAD = 4  # reads whose entries are prefetched together
-SMALL = 48  # up to so many anchors, insertion sort is the fastest
 
 
 class Seeds(NamedTuple):
-    """Syncmers of all reads and their entries in the index; with room for some more."""
+    """Syncmers of all reads and their entries in the index; with room for some more.
+
+    Those of a read that do not overlap come first.
+    """
 
     offsets: Annotated[ndarray, "int64 [reads + 1]"]
+    stops: Annotated[ndarray, "int64 [reads]"]  # after the seeds of a read that are looked up
     hashes: Annotated[ndarray, "uint64 [seeds]"]
     query: Annotated[ndarray, "int32 [seeds]"]
     strand: Annotated[ndarray, "uint8 [seeds]"]
@@ -39,17 +45,22 @@ class Seeds(NamedTuple):
     entries: Annotated[ndarray, "uint32 [seeds]"]  # their number
 
 
-def find_seeds(reads: ReadBatch, index: Index, parameters: SeedParameters) -> SeedHits:
+def find_seeds(
+    reads: ReadBatch, index: Index, genome: Genome, parameters: SeedParameters, scoring: Scoring
+) -> SeedHits:
     n, p, entries = len(reads), index.parameters, entries_of(index)
     lengths = np.diff(reads.read_offsets)
     room = int(max_syncmers(np.minimum(lengths, MAX_READ_LENGTH), p.k, p.t).sum()) + 1
     seeds = empty(Seeds, {"reads": n, "seeds": room})
     seeds.offsets[0] = 0
     hits = SeedHits(np.empty(0, np.uint64), np.zeros(n + 1, np.int64), np.zeros(n, np.int32), np.zeros(n, np.uint8))
-    sketch_reads(reads, Shape.of(p), empty(Scratch, {"bases": MAX_READ_LENGTH}), seeds, hits.status)
-    look_up(seeds, entries)
-    caps = np.empty(n, np.int64)
-    choose(seeds, limits_of(parameters), caps, hits)
+    sketch_reads(reads, Shape.of(p), scratch_of(MAX_READ_LENGTH), seeds, hits.status)
+    rows, settled, caps = np.empty(room, np.int64), np.zeros(n, np.uint8), np.empty(n, np.int64)
+    look_up(rows[: list_apart(seeds, rows)], seeds, entries)
+    limits = limits_of(parameters)
+    settle(reads, genome, seeds, entries, (p.k, limits, proof_of(parameters, scoring)), settled)
+    look_up(rows[: list_others(seeds, settled, rows)], seeds, entries)
+    choose(seeds, settled, limits, caps, hits)
     room = int(np.diff(hits.anchor_offsets).max(initial=0))
     if room == 0:
         return hits
@@ -60,7 +71,7 @@ def find_seeds(reads: ReadBatch, index: Index, parameters: SeedParameters) -> Se
 
 @kernel
 def sketch_reads(reads, shape, scratch, seeds, status):
-    """Syncmers of each read -> seeds."""
+    """Syncmers of each read -> seeds, those that do not overlap first, up to `stops`."""
     row, bases, read_offsets, offsets = np.int64(0), reads.bases, reads.read_offsets, seeds.offsets
     out = Syncmers(seeds.hashes, seeds.query, seeds.strand)
     for read in range(read_offsets.size - 1):
@@ -69,22 +80,62 @@ def sketch_reads(reads, shape, scratch, seeds, status):
             status[read] = Status.TOO_LONG
         else:
             row = sketch(bases, start, stop, shape, scratch, out, row)
+        seeds.stops[read] = put_apart_first(seeds, offsets[read], row, shape.k)
         offsets[read + 1] = row
 
 
 @kernel
-def look_up(seeds, entries):
-    """First entry and number of entries of each hash. Its bucket is prefetched, AHEAD later its tags, then searched."""
-    offsets, hashes, _, _, firsts, counts = seeds
+def put_apart_first(seeds, first, last, k):
+    """Of seeds in the order of the read, moves as many as do not overlap to the front; returns the row after them."""
+    hashes, query, strand = seeds.hashes, seeds.query, seeds.strand
+    stop, free = first, np.int64(0)
+    for i in range(first, last):
+        if query[i] >= free:
+            free = np.int64(query[i]) + k
+            hashes[i], hashes[stop] = hashes[stop], hashes[i]
+            query[i], query[stop] = query[stop], query[i]
+            strand[i], strand[stop] = strand[stop], strand[i]
+            stop += 1
+    return stop
+
+
+@kernel
+def list_apart(seeds, rows):
+    """The seeds that do not overlap -> rows; returns their number."""
+    number = 0
+    for read in range(seeds.stops.size):
+        for i in range(seeds.offsets[read], seeds.stops[read]):
+            rows[number] = i
+            number += 1
+    return number
+
+
+@kernel
+def list_others(seeds, settled, rows):
+    """The other seeds, of reads that are not settled -> rows; returns their number."""
+    number, offsets, stops = 0, seeds.offsets, seeds.stops
+    for read in range(stops.size):
+        if not settled[read]:
+            for i in range(stops[read], offsets[read + 1]):
+                rows[number] = i
+                number += 1
+            stops[read] = offsets[read + 1]
+    return number
+
+
+@kernel
+def look_up(rows, seeds, entries):
+    """First entry and number of entries of these seeds. A bucket is prefetched, AHEAD later its tags, then searched."""
+    hashes, firsts, counts = seeds.hashes, seeds.first, seeds.entries
     bucket_starts, tags, _, bucket_bits = entries
-    size = offsets[-1]
+    size = rows.size
     for i in range(size + 2 * AHEAD):
         if i < size:
-            prefetch(bucket_starts, bucket_of(hashes[i], bucket_bits))
+            prefetch(bucket_starts, bucket_of(hashes[rows[i]], bucket_bits))
         if AHEAD <= i < size + AHEAD:
-            prefetch(tags, np.int64(bucket_starts[bucket_of(hashes[i - AHEAD], bucket_bits)]))
-        seed = i - 2 * AHEAD
-        if seed >= 0:
+            prefetch(tags, np.int64(bucket_starts[bucket_of(hashes[rows[i - AHEAD]], bucket_bits)]))
+        if i >= 2 * AHEAD:
+            seed = rows[i - 2 * AHEAD]
             bucket, tag = bucket_of(hashes[seed], bucket_bits), np.int64(tag_of(hashes[seed], bucket_bits)) << 1
             low, high = np.int64(bucket_starts[bucket]), np.int64(bucket_starts[bucket + 1])
             first = lower_bound(tags, low, high, tag)
@@ -109,23 +160,23 @@ def lower_bound(tags, low, high, value):
 
 
 @kernel
-def choose(seeds, limits, caps, hits):
+def choose(seeds, settled, limits, caps, hits):
     """The cap of each read (see `scalar.next_cap`) -> caps; the offsets of its anchors, the seeds left out -> hits."""
-    offsets, counts = seeds.offsets, seeds.entries
+    offsets, stops, counts = seeds.offsets, seeds.stops, seeds.entries
     anchor_offsets, repetitive = hits.anchor_offsets, hits.repetitive
     for read in range(caps.size):
         cap, wanted = 0, limits.max_hits
         while wanted != cap:
             cap, anchors, left_out = wanted, 0, 0
-            for i in range(offsets[read], offsets[read + 1]):
+            for i in range(offsets[read], stops[read]):
                 if counts[i] > cap:
                     left_out += 1
                 else:
                     anchors += counts[i]
-            if left_out == 0 and anchors == 0:
+            if settled[read] or (left_out == 0 and anchors == 0):
                 break
-            wanted = next_cap(cap, anchors, left_out, offsets[read + 1] - offsets[read], limits)
-        caps[read], repetitive[read] = cap, left_out
+            wanted = next_cap(cap, anchors, left_out, stops[read] - offsets[read], limits)
+        caps[read], repetitive[read] = cap, 0 if settled[read] else left_out
         anchor_offsets[read + 1] = anchor_offsets[read] + anchors
 
 
@@ -135,17 +186,18 @@ def emit(read_offsets, seeds, caps, entries, k, room, hits):
 
     room: the maximum number of anchors of a read, weak places included.
     """
-    offsets, _, queries, strands, firsts, counts = seeds
+    offsets, stops, _, queries, strands, firsts, counts = seeds
     (_, tags, positions, _), anchors = entries, hits.anchors
     row, found = 0, np.empty(room, np.uint64)
     support = np.zeros(2 * WINDOWS, np.uint16)
     for read in range(caps.size):
         if read % READS_AHEAD == 0:
-            for i in range(offsets[read], offsets[min(read + READS_AHEAD, caps.size)]):
-                prefetch(positions, np.int64(firsts[i]))
-                prefetch(tags, np.int64(firsts[i]))
+            for other in range(read, min(read + READS_AHEAD, caps.size)):
+                for i in range(offsets[other], stops[other]):
+                    prefetch(positions, np.int64(firsts[i]))
+                    prefetch(tags, np.int64(firsts[i]))
         length, size = read_offsets[read + 1] - read_offsets[read], 0
-        for i in range(offsets[read], offsets[read + 1]):
+        for i in range(offsets[read], stops[read]):
             if counts[i] <= caps[read]:
                 for entry in range(firsts[i], np.int64(firsts[i]) + counts[i]):
                     found[size] = anchor_of(positions[entry], tags[entry] & 1, queries[i], strands[i], length, k)
@@ -156,7 +208,7 @@ def emit(read_offsets, seeds, caps, entries, k, room, hits):
         else:
             for i in range(size):
                 mine[i] = found[i]
-        sort(mine[:size])
+        sort(mine[:size], found)
         row += size
         hits.anchor_offsets[read + 1] = row
 
@@ -179,18 +231,51 @@ def leave_out_weak(found, support, out):
 
 
 @kernel
-def sort(values):
-    """Sort in ascending order (Shell 1959). One pass is enough where values already rise or fall, as of one place."""
-    size = values.size
+def sort(values, space):
+    """Sort in ascending order: runs that rise are merged, two by two, from one array to the other and back.
+
+    The anchors of a seed rise, as do those of one place on the forward strand; on the other strand they fall.
+    """
+    size, source, target = values.size, values, space
     if size > 1 and values[0] > values[size - 1]:
         for i in range(size >> 1):
             values[i], values[size - 1 - i] = values[size - 1 - i], values[i]
-    gap = 1 if size <= SMALL else size // 3
-    while gap > 0:
-        for i in range(gap, size):
-            value, j = values[i], i
-            while j >= gap and values[j - gap] > value:
-                values[j] = values[j - gap]
-                j -= gap
-            values[j] = value
-        gap = gap // 3 if gap > 4 else gap >> 1
+    is_moved, middle = False, end_of_run(values, 0, size)
+    while middle < size:
+        start = 0
+        while start < size:
+            stop = end_of_run(source, middle, size)
+            merge(source, start, middle, stop, target)
+            start, middle = stop, end_of_run(source, stop, size)
+        source, target, is_moved = target, source, not is_moved
+        middle = end_of_run(source, 0, size)
+    if is_moved:
+        for i in range(size):
+            values[i] = space[i]
+
+
+@kernel
+def end_of_run(values, start, size):
+    """The end of the values that rise from `start` on."""
+    stop = min(start + 1, size)
+    while stop < size and values[stop - 1] <= values[stop]:
+        stop += 1
+    return stop
+
+
+@kernel
+def merge(source, start, middle, stop, target):
+    """Merge source[start:middle] and source[middle:stop] -> target[start:stop]."""
+    left, right, at = start, middle, start
+    while left < middle and right < stop:
+        is_left = np.int64(source[left] <= source[right])
+        target[at] = min(source[left], source[right])  # so that there is no branch, which would be a coin's toss
+        left += is_left
+        right += 1 - is_left
+        at += 1
+    for i in range(left, middle):
+        target[at] = source[i]
+        at += 1
+    for i in range(right, stop):
+        target[at] = source[i]
+        at += 1

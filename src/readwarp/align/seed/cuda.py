@@ -1,16 +1,17 @@
 """Seeds on CUDA: the passes of cpu.py, with a thread for each look-up and a warp for each read's anchors.
 
 The slots of a read's seeds begin at `slot_of`, which follows from where its bases begin, so that seeds need not be
-counted before they are written; empty slots have query -1. What was found for a seed replaces its hash. The host
+counted before they are written; empty slots have query -1. Seeds that overlap the last one that does not are marked
+LATER, and become empty if the read is settled without them. What was found for a seed replaces its hash. The host
 allocates memory twice: for all anchors, and for those that remain without weak places.
 """
 
-from typing import Annotated, NamedTuple
-
 import numpy as np
-from numpy import ndarray
 
 from readwarp.align.anchors import anchor_of
+from readwarp.align.places import Genome
+from readwarp.align.seed.cuda_settle import settle
+from readwarp.align.seed.cuda_slots import EMPTY, LATER, Slots, count_of, entry_of, place_on_read, slot_of, slots_of
 from readwarp.align.seed.scalar import (
     UNFILTERED,
     WINDOWS,
@@ -18,10 +19,11 @@ from readwarp.align.seed.scalar import (
     is_supported,
     limits_of,
     next_cap,
+    proof_of,
     window_of,
 )
 from readwarp.batches import ReadBatch, SeedHits, Status
-from readwarp.config import MAX_READ_LENGTH, SeedParameters
+from readwarp.config import MAX_READ_LENGTH, Scoring, SeedParameters
 from readwarp.device import cuda_scan
 from readwarp.device.cuda_launch import THREADS, WARP, threads_for, warps_for
 from readwarp.device.cuda_scan import exclusive_scan, total_of
@@ -32,32 +34,29 @@ from readwarp.index.syncmers import Shape, bucket_of, mask_of, mix, order, push,
 
 TOO_LONG = int(Status.TOO_LONG)
 RING = 32  # the last s-mers, at least k - s + 1; a power of two
-EMPTY = -1  # query of a slot without a seed, row of a seed that is left out
 SORTED = 512  # up to so many anchors are sorted in shared memory, more in global memory
 HIGHEST, KEPT = 0, 1
 
 
-class Slots(NamedTuple):
-    """Room for the seeds of all reads."""
-
-    seeds: Annotated[ndarray, "uint64 [slots]"]  # a hash, then its first entry << 32 | number of entries
-    queries: Annotated[ndarray, "int32 [slots]"]  # position << 1 | strand
-    rows: Annotated[ndarray, "int32 [slots]"]  # of its first anchor, among the read's anchors
-
-
-def find_seeds(reads: ReadBatch, index: Index, parameters: SeedParameters) -> SeedHits:
+def find_seeds(
+    reads: ReadBatch, index: Index, genome: Genome, parameters: SeedParameters, scoring: Scoring
+) -> SeedHits:
     """See cpu.find_seeds. Arrays in and out are on the device; the caller's frame frees memory."""
     workspace, p, n = current(), index.parameters, len(reads)
     size, shape, entries = slots_of(n, reads.bases.size, p.t), Shape.of(p), entries_of(index)
+    limits = limits_of(parameters)
     anchor_offsets, starts = (workspace.empty(n + 1, np.int64) for _ in range(2))
-    repetitive, status = workspace.empty(n, np.int32), workspace.empty(n, np.uint8)
+    repetitive, status, settled = (workspace.empty(n, dtype) for dtype in (np.int32, np.uint8, np.uint8))
     seed_counts, sizes = (workspace.empty(n, np.int32) for _ in range(2))
     slots = Slots(*(workspace.empty(size, dtype) for dtype in (np.uint64, np.int32, np.int32)))
     per_read, per_seed, warps = threads_for(n, workspace), threads_for(size, workspace), warps_for(n, workspace)
 
     sketch_reads[per_read](reads.bases, reads.read_offsets, shape, slots, seed_counts, status)
-    look_up[per_seed](slots, entries)
-    choose[per_read](reads.read_offsets, p.t, seed_counts, slots, limits_of(parameters), sizes, repetitive)
+    look_up[per_seed](slots, entries, 0)
+    rules = shape, limits, proof_of(parameters, scoring)
+    settle[warps](reads.bases, reads.read_offsets, genome, seed_counts, slots, entries, rules, settled)
+    look_up[per_seed](slots, entries, LATER)
+    choose[per_read](reads.read_offsets, p.t, seed_counts, slots, limits, settled, sizes, repetitive)
     exclusive_scan(sizes, starts, workspace)
     found = workspace.empty(total_of(starts, workspace), np.uint64)
     emit[warps](reads.read_offsets, shape, seed_counts, slots, entries, starts, found, sizes)
@@ -67,28 +66,17 @@ def find_seeds(reads: ReadBatch, index: Index, parameters: SeedParameters) -> Se
     return SeedHits(anchors, anchor_offsets, repetitive, status)
 
 
-def slots_of(reads: int, bases: int, t: int) -> int:
-    """Slots for the seeds of so many reads and bases: at least `index.syncmers.max_syncmers` for each read."""
-    return bases // (t + 1) + reads
-
-
 def device_bytes(reads: int, bases: int, t: int, found: int, anchors: int) -> int:
     """Maximum bytes of the workspace in use. found, anchors: of all reads, with and without weak places."""
     slots, scan = slots_of(reads, bases, t), cuda_scan.device_bytes(reads)
-    per_read = 2 * rounded(8 * (reads + 1)) + 3 * rounded(4 * reads) + rounded(reads)
+    per_read = 2 * rounded(8 * (reads + 1)) + 3 * rounded(4 * reads) + 2 * rounded(reads)
     per_seed = rounded(8 * slots) + 2 * rounded(4 * slots)
     return per_read + per_seed + max(scan, rounded(8 * found) + max(scan, rounded(8 * anchors)))
 
 
-@cuda.jit(device=True)
-def slot_of(read_offsets, read, t):
-    """The first slot of a read's seeds."""
-    return read_offsets[read] // (t + 1) + read
-
-
 @cuda_kernel
 def sketch_reads(bases, read_offsets, shape, slots, seed_counts, status):
-    """Syncmers of each read, the same as `index.syncmers.sketch` finds."""
+    """Syncmers of each read, the same as `index.syncmers.sketch` finds; LATER those that overlap the ones before."""
     (k, s, t), hashes, queries = shape, slots.seeds, slots.queries
     ring = cuda.shared.array((RING, THREADS), np.uint32)
     read, thread = cuda.grid(1), np.uint32(cuda.threadIdx.x)  # unsigned: no index counts from the end
@@ -98,7 +86,7 @@ def sketch_reads(bases, read_offsets, shape, slots, seed_counts, status):
     first, end = slot_of(read_offsets, read, t), slot_of(read_offsets, read + 1, t)
     status[read] = TOO_LONG if length > MAX_READ_LENGTH else 0
     mask, short, shift = np.uint64(mask_of(k)), np.uint64(mask_of(s)), np.uint64(2 * (k - s))
-    row, run = first, np.int32(0)
+    row, run, free = first, np.int32(0), np.int32(0)
     word = complement = np.uint64(0)
     for i in range(length if length <= MAX_READ_LENGTH else 0):
         base = bases[start + i]
@@ -114,7 +102,9 @@ def sketch_reads(bases, read_offsets, shape, slots, seed_counts, status):
                 place = np.uint32((place + (RING - 1)) & (RING - 1))
             if larger == k - s:
                 hashes[row] = mix(min(word, complement))
-                queries[row] = np.int32((i - k + 1) << 1 | (word > complement))
+                query = np.int32(i - k + 1)
+                queries[row] = np.int32(query << 1 | (word > complement) | (LATER if query < free else 0))
+                free = np.int32(query + k) if query >= free else free
                 row += 1
     seed_counts[read] = row - first
     for slot in range(row, end):
@@ -122,10 +112,13 @@ def sketch_reads(bases, read_offsets, shape, slots, seed_counts, status):
 
 
 @cuda_kernel
-def look_up(slots, entries):
-    """Replace each hash by what is found for it: its first entry and their number. A thread per slot."""
+def look_up(slots, entries, later):
+    """Replace each hash by what is found for it: its first entry and their number. A thread per slot.
+
+    later: 0 or LATER, the flag of the seeds that are looked up.
+    """
     slot, (seeds, queries, _), (bucket_starts, tags, _, bucket_bits) = cuda.grid(1), slots, entries
-    if slot >= queries.size or queries[slot] == EMPTY:
+    if slot >= queries.size or queries[slot] == EMPTY or queries[slot] & LATER != later:
         return
     hashed = np.uint64(seeds[slot])
     bucket, tag = bucket_of(hashed, bucket_bits), np.int64(tag_of(hashed, bucket_bits)) << 1
@@ -147,15 +140,10 @@ def lower_bound(tags, low, high, value):
     return low
 
 
-@cuda.jit(device=True)
-def count_of(seed):
-    return np.int64(seed & np.uint64(0xFFFFFFFF))
-
-
 @cuda_kernel
-def choose(read_offsets, t, seed_counts, slots, limits, sizes, repetitive):
+def choose(read_offsets, t, seed_counts, slots, limits, settled, sizes, repetitive):
     """The cap of each read (see `scalar.next_cap`): counts its anchors and the seeds left out, and numbers the rows."""
-    read, seeds, rows = cuda.grid(1), slots.seeds, slots.rows
+    read, (seeds, queries, rows) = cuda.grid(1), slots
     if read >= seed_counts.size:
         return
     first = slot_of(read_offsets, read, t)
@@ -164,17 +152,17 @@ def choose(read_offsets, t, seed_counts, slots, limits, sizes, repetitive):
     while wanted != cap:
         cap, anchors, left_out = wanted, np.int64(0), np.int64(0)
         for i in range(first, last):
-            count = count_of(seeds[i])
+            count = count_of(seeds[i]) if queries[i] != EMPTY else 0
             left_out += count > cap
             anchors += count if count <= cap else 0
-        if left_out == 0 and anchors == 0:
+        if settled[read] or (left_out == 0 and anchors == 0):
             break
         wanted = np.int64(next_cap(cap, anchors, left_out, last - first, limits))
-    sizes[read], repetitive[read] = anchors, left_out
+    sizes[read], repetitive[read] = anchors, 0 if settled[read] else left_out
     row = np.int64(0)
     for i in range(first, last):
-        count = count_of(seeds[i])
-        rows[i] = row if count <= cap else EMPTY
+        count = count_of(seeds[i]) if queries[i] != EMPTY else 0
+        rows[i] = row if 0 < count <= cap else EMPTY
         row += count if count <= cap else 0
 
 
@@ -191,7 +179,7 @@ def emit(read_offsets, shape, seed_counts, slots, entries, starts, found, sizes)
     mine = found[starts[read] : starts[read] + size]
     for i in range(first + lane, first + seed_counts[read], WARP):
         if rows[i] != EMPTY:
-            entry, query, strand = np.int64(seeds[i] >> np.uint64(32)), queries[i] >> 1, queries[i] & 1
+            entry, (query, strand) = entry_of(seeds[i]), place_on_read(queries[i])
             for j in range(count_of(seeds[i])):
                 mine[rows[i] + j] = anchor_of(positions[entry + j], tags[entry + j] & 1, query, strand, length, k)
     if size > UNFILTERED:

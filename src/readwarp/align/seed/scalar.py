@@ -6,12 +6,13 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.anchors import QUERY_BITS
-from readwarp.config import SeedParameters
+from readwarp.config import MAX_READ_LENGTH, Scoring, SeedParameters
 from readwarp.device.jit import scalar
 
 UNFILTERED = 32  # up to so many anchors of a read, all are kept
 WIDER = 4  # times max_hits: the highest cap of a mostly repetitive read
 WINDOWS = 1024  # counters of places, in each of two halves
+NEVER = 1 << 30  # a margin that settles no read
 WINDOW_BITS = 7  # a place is a diagonal without so many low bits
 
 
@@ -21,6 +22,14 @@ class Limits(NamedTuple):
     max_hits: int
     rescue_hits: int
     max_anchors: int
+
+
+class Proof(NamedTuple):
+    """What settles a read, in units of the score: see `is_settled`."""
+
+    mismatch: int  # what a mismatch takes from a place, at most
+    seed: int  # what each seed that a place lacks takes from it, at least
+    margin: int
 
 
 class Entries(NamedTuple):
@@ -39,6 +48,39 @@ def entries_of(index: Any) -> Entries:
 
 def limits_of(parameters: SeedParameters) -> Limits:
     return Limits(parameters.max_hits, parameters.rescue_hits, parameters.max_anchors)
+
+
+def proof_of(parameters: SeedParameters, scoring: Scoring) -> Proof:
+    return Proof(
+        scoring.match + scoring.mismatch,
+        least_loss(scoring, parameters.k),
+        min(parameters.margin * scoring.match, NEVER),
+    )
+
+
+def least_loss(scoring: Scoring, k: int) -> int:
+    """What each of some k-mers that do not overlap takes, at least, from the score of a place that lacks them.
+
+    A mismatch or a deletion can spoil one of them. To spoil n, an insertion or a clip must be so long that it reaches
+    from the last base of the first to the first base of the last.
+    """
+    match, gap_extend = scoring.match, scoring.gap_extend + scoring.match
+    losses = [scoring.match + scoring.mismatch, scoring.gap_open + scoring.gap_extend]
+    for n in range(1, MAX_READ_LENGTH // k + 1):
+        inserted, clipped = max(1, (n - 2) * k + 2), (n - 1) * k + 1
+        losses.append((scoring.gap_open + inserted * gap_extend) // n)
+        losses.append((scoring.end_bonus + clipped * match) // n)
+    return min(losses)
+
+
+@scalar
+def is_settled(known, differences, proof):
+    """Whether every place that none of the `known` seeds leads to scores less than the read's, by the margin.
+
+    known: seeds of the read that do not overlap and all of whose places are known; differences: mismatches of the whole
+    read at a place of one of them.
+    """
+    return known * proof.seed - differences * proof.mismatch >= proof.margin
 
 
 @scalar

@@ -5,7 +5,6 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.align.extend.scalar import reference_code
 from readwarp.align.long.ends.scalar import (
     E_OPENS,
     F_OPENS,
@@ -19,6 +18,7 @@ from readwarp.align.long.ends.scalar import (
 from readwarp.device.jit import kernel, scalar
 from readwarp.pairwise.pairs import Costs
 from readwarp.ragged import offsets_of
+from readwarp.rules.bases import reference_code
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
 

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from readwarp.align.extend.scalar import reference_code
 from readwarp.align.long.ends.scalar import (
     E_OPENS,
     F_OPENS,
@@ -32,6 +31,7 @@ from readwarp.pairwise.cuda_trace import narrow
 from readwarp.pairwise.pairs import Costs
 from readwarp.pairwise.scalar import push
 from readwarp.ragged import concatenate, offsets_of, take
+from readwarp.rules.bases import reference_code
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
 ROOM = 1 << 28  # bytes of directions of one launch

@@ -1,0 +1,96 @@
+"""Which reads are settled, on the CPU: three passes side by side, so that the cache misses of many reads overlap."""
+
+import numpy as np
+
+from readwarp.align.anchors import anchor_of, query_of, reference_of, strand_of
+from readwarp.align.places import contig_of
+from readwarp.align.seed.scalar import is_settled
+from readwarp.config import MAX_READ_LENGTH
+from readwarp.device.jit import kernel
+from readwarp.device.simd import prefetch
+from readwarp.rules.bases import unpack_codes
+
+AHEAD = 16  # reads between two passes
+RING = 64  # what is known of the last reads; a power of two, more than 2 * AHEAD
+LINE = 64  # bytes
+
+
+@kernel
+def settle(reads, genome, seeds, entries, rules, settled):
+    """1 -> settled of the reads that the seeds looked up so far settle, else 0. rules: k, limits, proof.
+
+    The place that is tried is the first one of the seed that has the fewest.
+    """
+    bases, offsets, (k, limits, proof) = reads.bases, reads.read_offsets, rules
+    tried, known = np.empty(RING, np.int64), np.empty(RING, np.int64)
+    places, space, number = np.empty(RING, np.uint64), np.empty(MAX_READ_LENGTH, np.uint8), settled.size
+    for step in range(number + 2 * AHEAD):
+        if step < number:
+            slot = step & (RING - 1)
+            tried[slot], known[slot] = find_rarest(step, seeds, limits, proof)
+            if tried[slot] >= 0:
+                prefetch(entries.positions, np.int64(seeds.first[tried[slot]]))
+        read, slot = step - AHEAD, (step - AHEAD) & (RING - 1)
+        if 0 <= read < number and tried[slot] >= 0:
+            places[slot] = first_place(tried[slot], seeds, entries, offsets[read + 1] - offsets[read], k)
+            prefetch_reference(genome.packed, places[slot], offsets[read + 1] - offsets[read])
+        read, slot = step - 2 * AHEAD, (step - 2 * AHEAD) & (RING - 1)
+        if read >= 0:
+            settled[read] = 0
+            if tried[slot] >= 0:
+                oriented = bases[offsets[read] : offsets[read + 1]]
+                differences = count_differences(oriented, places[slot], genome, space)
+                settled[read] = differences >= 0 and is_settled(known[slot], differences, proof)
+
+
+@kernel
+def find_rarest(read, seeds, limits, proof):
+    """The seed of a read with the fewest places, the first of equals, and how many seeds have all their places known.
+
+    -1 if these could not settle it.
+    """
+    rarest, known, anchors, counts = -1, 0, np.int64(0), seeds.entries
+    for i in range(seeds.offsets[read], seeds.stops[read]):
+        if counts[i] <= limits.max_hits:
+            known += 1
+            anchors += counts[i]
+            if counts[i] > 0 and (rarest < 0 or counts[i] < counts[rarest]):
+                rarest = i
+    if anchors > limits.max_anchors or not is_settled(known, 0, proof):
+        rarest = -1
+    return rarest, known
+
+
+@kernel
+def first_place(seed, seeds, entries, length, k):
+    """The anchor of the first place of a seed."""
+    entry = np.int64(seeds.first[seed])
+    return anchor_of(
+        entries.positions[entry], entries.tags[entry] & 1, seeds.query[seed], seeds.strand[seed], length, k
+    )
+
+
+@kernel
+def prefetch_reference(packed, anchor, length):
+    first = (reference_of(anchor) - query_of(anchor)) >> 1
+    for byte in range(first, first + (length >> 1) + LINE, LINE):
+        prefetch(packed, byte)
+
+
+@kernel
+def count_differences(read, anchor, genome, space):
+    """Mismatches of a read on the diagonal of an anchor; -1 if it does not lie within one contig."""
+    length, size = read.size, np.uint64(read.size)
+    start, offsets = reference_of(anchor) - query_of(anchor), genome.contig_offsets
+    contig = contig_of(offsets, reference_of(anchor))
+    if start < offsets[contig] or start + length > offsets[contig + 1]:
+        return -1
+    unpack_codes(genome.packed, start, start + length, space)
+    differences = 0
+    if strand_of(anchor) == 0:
+        for i in range(size):
+            differences += read[i] != space[i]
+    else:
+        for i in range(size):
+            differences += np.uint8(3 - read[size - np.uint64(1) - i]) != space[i]
+    return differences

@@ -1,0 +1,46 @@
+"""Where the seeds of a batch lie on a card, until their anchors are known."""
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.device.jit import cuda
+
+EMPTY = -1  # query of a slot without a seed, row of a seed that is left out
+LATER = 1 << 30  # flag of the query of a seed that is looked up if the others do not settle the read
+
+
+class Slots(NamedTuple):
+    """Room for the seeds of all reads."""
+
+    seeds: Annotated[ndarray, "uint64 [slots]"]  # a hash, then its first entry << 32 | number of entries
+    queries: Annotated[ndarray, "int32 [slots]"]  # position << 1 | strand, and perhaps LATER
+    rows: Annotated[ndarray, "int32 [slots]"]  # of its first anchor, among the read's anchors
+
+
+def slots_of(reads: int, bases: int, t: int) -> int:
+    """Slots for the seeds of so many reads and bases: at least `index.syncmers.max_syncmers` for each read."""
+    return bases // (t + 1) + reads
+
+
+@cuda.jit(device=True)
+def slot_of(read_offsets, read, t):
+    """The first slot of a read's seeds."""
+    return read_offsets[read] // (t + 1) + read
+
+
+@cuda.jit(device=True)
+def count_of(seed):
+    return np.int64(seed & np.uint64(0xFFFFFFFF))
+
+
+@cuda.jit(device=True)
+def entry_of(seed):
+    return np.int64(seed >> np.uint64(32))
+
+
+@cuda.jit(device=True)
+def place_on_read(query):
+    """(position, strand) of a seed."""
+    return (query & (LATER - 1)) >> 1, query & 1
