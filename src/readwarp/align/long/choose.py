@@ -61,7 +61,7 @@ class Verdicts(NamedTuple):
     """What is decided about the alignments, in their order."""
 
     rivals: Annotated[ndarray, "int64 [alignments]"]  # row of the alignment that it rivals, NO_RIVAL: none
-    is_again: Annotated[ndarray, "bool [alignments]"]  # the same place as that one, or on an ALT contig and that is not
+    is_left_out: Annotated[ndarray, "bool [alignments]"]  # that place again, or an ALT contig beside it
     second: Annotated[ndarray, "int32 [alignments]"]  # score of the best rival, 0: there is none
     crowd: Annotated[ndarray, "int64 [alignments]"]  # rivals that score nearly as much as the best one
 
@@ -93,9 +93,8 @@ def choose(
     stop = np.where(strand == 0, extensions.query_stop, length - extensions.query_start)
     keys = np.empty(read.size, np.uint64)
     make_keys(reads, read, extensions.reference_start - extensions.query_start, strand, keys)
-    is_alternate = np.zeros(read.size, bool)
-    if alternates:
-        is_alternate = are_alternate(alternates, extensions.reference_start)
+    begin = extensions.reference_start
+    is_alternate = np.zeros(read.size, bool) if alternates is None else are_alternate(alternates, begin)
     order = np.lexsort((keys, -score, is_alternate, read))
     offsets = offsets_of(np.bincount(read, minlength=len(reads)))
     places = extensions.reference_start, extensions.reference_stop
@@ -134,19 +133,19 @@ def make_keys(reads, read, diagonal, strand, keys):
 def judge(ranked, near, verdicts):
     """Which alignment each one rivals -> verdicts. Scores at most `near` below the best rival's are nearly as much."""
     offsets, score = ranked.offsets, ranked.score
-    rivals, is_again, second, crowd = verdicts
+    rivals, is_left_out, second, crowd = verdicts
     for read in range(offsets.size - 1):
         for b in range(offsets[read], offsets[read + 1]):
-            rivals[b], is_again[b], second[b], crowd[b] = NO_RIVAL, False, 0, 0
+            rivals[b], is_left_out[b], second[b], crowd[b] = NO_RIVAL, False, 0, 0
             for a in range(offsets[read], b):
                 if rivals[a] != NO_RIVAL:
                     continue
                 if share_half(ranked.start[a], ranked.stop[a], ranked.start[b], ranked.stop[b]):
                     rivals[b] = a
-                    is_again[b] = are_same_place(a, b, ranked) or ranked.is_alternate[b] > ranked.is_alternate[a]
+                    is_left_out[b] = are_same_place(a, b, ranked) or ranked.is_alternate[b] > ranked.is_alternate[a]
                     break
             a = rivals[b]
-            if a != NO_RIVAL and not is_again[b]:
+            if a != NO_RIVAL and not is_left_out[b]:
                 if second[a] == 0:
                     second[a] = score[b]
                 crowd[a] += score[b] >= second[a] - near
@@ -175,7 +174,7 @@ def relative_trust(identity, best):
 def list_choices(ranked, verdicts, rules, secondary, out):
     """The rows of each read by role -> out, `candidate` counting in `ranked`; returns how many there are."""
     offsets, score, start, stop, strand = ranked.offsets, ranked.score, ranked.start, ranked.stop, ranked.strand
-    rivals, is_again, second, crowd = verdicts
+    rivals, is_left_out, second, crowd = verdicts
     (max_secondary, ratio), slope, crowd_penalty, share = secondary, rules.slope, rules.crowd_penalty, rules.share
     made = np.int64(0)
     out.choice_offsets[0] = 0
@@ -197,7 +196,7 @@ def list_choices(ranked, verdicts, rules, secondary, out):
             made += 1
         for b in range(offsets[read], offsets[read + 1] if made > first else offsets[read]):
             a = rivals[b]
-            if a == NO_RIVAL or is_again[b] or others == max_secondary:
+            if a == NO_RIVAL or is_left_out[b] or others == max_secondary:
                 continue
             if 1000 * np.int64(score[b]) >= ratio * np.int64(score[a]) and score[a] >= rules.min_score:
                 out.candidate[made], out.strand[made], out.score[made] = b, strand[b], score[b]
