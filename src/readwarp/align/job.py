@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from readwarp.align import flagstat, steps
+from readwarp.align.alternates import Alternates, read_alternates
+from readwarp.align.alternates.table import contigs_of, count_alternates, describe_alternates
 from readwarp.align.budget import bytes_to_sort, plan_batches, plan_cards
 from readwarp.align.inputs import Inputs
 from readwarp.align.summary import summarize, warn_of_shares
@@ -58,6 +60,7 @@ class AlignJob:
     parameters: AlignParameters = field(default_factory=AlignParameters)
     resources: Resources = field(default_factory=Resources)
     index: Path | None = None  # of the reference; None: REF.rwx, or in the cache folder
+    alternates: Path | None = None  # the file of its ALT contigs; None: all contigs are treated alike
     seeds: SeedParameters | None = None  # that the index must have; None: any
     sort: str = "none"  # coordinate | name | none
     mark_duplicates: bool = False
@@ -91,7 +94,7 @@ class AlignJob:
 def run_align(job: AlignJob, reporter: Reporter) -> Result:
     """Run the job: each read gets into the output once, in input order or sorted. Raises ReadwarpError."""
     resumes = job.resume and segments.folder_of(job.output).exists()  # until then, the output is not done
-    check_output(job.output, job.force or resumes, [job.reference, *job.inputs.files])
+    check_output(job.output, job.force or resumes, [job.reference, *filter(None, [job.alternates]), *job.inputs.files])
     Finish(job.sort, job.mark_duplicates, job.write_index).check(format_of(job.output))
     check_resume(job.resume, [job.output], job.inputs.files)
     with locked(job.output):
@@ -111,14 +114,17 @@ def align_reads(job: AlignJob, index: Index, backend: Backend, reporter: Reporte
     seed = replace(job.parameters.seed, k=have.k, s=have.s, t=have.t)  # look up what the index holds
     job = replace(job, parameters=replace(job.parameters, seed=seed))
     sort_bytes = bytes_to_sort(job.resources, map(Path, job.inputs.files)) if job.sort != "none" else 0
-    trims = job.parameters.trim is not None
-    planned, cards = open_memory(job.resources, index, backend, sort_bytes, metrics, trims)
+    alternates = open_alternates(job, index, reporter)
+    planned, cards = open_memory(job, index, alternates, backend, sort_bytes, metrics)
     with closing(cards):
         with reporter.compiling():
             cards.warm_up(lambda placed: steps.warm_up(placed, job.parameters))
         metrics.lap("start")
         started = time.perf_counter()
-        with reporter.progress("aligning", "reads") as meter, open_writer(job, index, metrics, sort_bytes) as writer:
+        with (
+            reporter.progress("aligning", "reads") as meter,
+            open_writer(job, index, alternates, metrics, sort_bytes) as writer,
+        ):
             stream = Stream(job, cards, writer, metrics, meter)
             batches = open_reads(job.inputs.inputs, planned.batch_bases, job.resources.threads)
             trainer = Trainer(job.inputs, job.parameters, job.insert_sizes, cards, metrics)
@@ -140,19 +146,30 @@ def align_reads(job: AlignJob, index: Index, backend: Backend, reporter: Reporte
     return Result.of(metrics, {"alignments": job.output, "alignments_index": writer.index})
 
 
+def open_alternates(job: AlignJob, index: Index, reporter: Reporter) -> Alternates | None:
+    """The ALT contigs of the reference, if the job has a file of them. Raises InputError."""
+    if job.alternates is None:
+        return None
+    alternates = read_alternates(job.alternates, index.reference)
+    logger.info("%s", describe_alternates(job.alternates, alternates))
+    reporter.metrics.note(alternates={"file": str(job.alternates), **count_alternates(alternates)})
+    reporter.prepare("align.alt", job.resources.threads)
+    return alternates
+
+
 def open_memory(
-    resources: Resources, index: Index, backend: Backend, sort_bytes: int, metrics: Metrics, trims: bool = False
+    job: AlignJob, index: Index, alternates: Alternates | None, backend: Backend, sort_bytes: int, metrics: Metrics
 ) -> tuple[Plan, AlignCards]:
     """The plan of the host's memory, and cards whose memory is allocated. Raises MemoryBudgetError."""
-    planned = plan_batches(resources, index, backend, sort_bytes, trims)
+    planned = plan_batches(job.resources, index, backend, sort_bytes, job.parameters.trim is not None)
 
     def place(side: Backend, card: CardPlan | None) -> steps.PlacedIndex:
-        return steps.place(index, side, seeds_on_host=card is not None and card.seeding == "cpu")
+        return steps.place(index, side, card is not None and card.seeding == "cpu", alternates)
 
     def plan(room: int) -> CardPlan:
         return plan_cards(room, planned, index, backend)
 
-    cards = open_cards(backend, plan, resources.vram, READS, place, metrics)
+    cards = open_cards(backend, plan, job.resources.vram, READS, place, metrics)
     if cards.planned:
         log_cards(cards.planned, backend)
         planned = replace(planned, batch_bases=cards.planned.batch_bases)
@@ -268,11 +285,13 @@ def open_index(job: AlignJob, reporter: Reporter) -> Index:
         return open_or_build(*wanted)
 
 
-def open_writer(job: AlignJob, index: Index, metrics: Metrics, sort_bytes: int) -> AlignmentWriter | ResumableWriter:
+def open_writer(
+    job: AlignJob, index: Index, alternates: Alternates | None, metrics: Metrics, sort_bytes: int
+) -> AlignmentWriter | ResumableWriter:
     """The writer of the output; with --resume, one that continues an earlier run."""
-    reference = index.reference
-    programs = program_lines(job.inputs.programs, job.command) if job.command else list(job.inputs.programs)
-    contigs = zip(reference.names, np.diff(reference.contig_offsets).tolist(), reference.md5, strict=True)
+    known = describe_alternates(job.alternates, alternates) if job.alternates and alternates else ""
+    programs = program_lines(job.inputs.programs, job.command, known) if job.command else list(job.inputs.programs)
+    contigs = contigs_of(index.reference, alternates)
     comments = [*job.inputs.comments, *([part_line(job.part, run_of(job, index))] if job.part != WHOLE else [])]
     header = header_text(contigs, job.sort, job.inputs.read_groups, programs, comments)
 
@@ -313,6 +332,7 @@ def common_facts(job: AlignJob, index: Index) -> dict[str, object]:
         "readwarp": __version__,
         "reference": [list(index.reference.names), list(index.reference.md5)],
         "parameters": asdict(job.parameters),
+        "alternates": hashlib.sha256(job.alternates.read_bytes()).hexdigest() if job.alternates else None,
         "read groups": list(job.inputs.read_groups),
         "insert sizes": job.insert_sizes._asdict() if job.insert_sizes else None,
     }
