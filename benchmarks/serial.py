@@ -1,7 +1,8 @@
 """What one thread has to do alone, by read and by called base: serial.py [FOLDER] [--commands call] [--rounds 5]
 
 Reads of chromosome 20 (10 Mb, 15x, prepare.py; in FOLDER, or a temporary one) as FASTQ.gz go through `readwarp align`,
-`run` (sorted, marked, called) and `call`. Each command runs on few of them too, in the same process, and the difference
+`run` (sorted, marked, called) and `call`. The FASTQ is in blocks (BGZF), as Illumina's programs write it; with --gzip it
+is one stream, which one thread has to decompress. Each command runs on few of them too, in the same process, and the difference
 is what counts, so that the start costs nothing. Of each thread the CPU time is measured (tools/thread_times.py).
 `interpreter` is the time for which any thread holds Python's lock, by samples of py-spy (pip install py-spy), less the
 share of it that threads wait for a core (schedstat). Still, a quiet machine is better, and more rounds where a lane is
@@ -140,9 +141,13 @@ def align(arguments: list[str], bam: Path) -> None:
     subprocess.run([*command, "--write-index", "-q"], check=True)
 
 
-def compressed(path: Path) -> Path:
-    packed = Path(f"{path}.gz")
-    if not packed.exists():
+def compressed(path: Path, in_blocks: bool) -> Path:
+    packed = Path(f"{path}.bgzf.gz" if in_blocks else f"{path}.gz")
+    if packed.exists():
+        return packed
+    if in_blocks:
+        pysam.tabix_compress(str(path), str(packed))
+    else:
         with packed.open("wb") as out:
             subprocess.run(["gzip", "-c", path], stdout=out, check=True)
     return packed
@@ -155,6 +160,7 @@ def main() -> None:
     parser.add_argument("--plan-for", type=int, default=CORES, metavar="CORES", help="0: for --threads")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--commands", nargs="+", choices=COMMANDS, default=COMMANDS)
+    parser.add_argument("--gzip", action="store_true")
     options = parser.parse_args()
     rows: list[Row] = []
     allowed = {}
@@ -166,10 +172,10 @@ def main() -> None:
         if not plain[0].exists():
             prepare.SETS["chr20x15"](folder)
         number = sum(1 for _ in plain[0].open("rb")) // 2
-        few = [compressed(first_records(path, scratch, FEW)) for path in plain]
+        few = [compressed(first_records(path, scratch, FEW), not options.gzip) for path in plain]
         with pysam.FastaFile(str(folder / "chr20.fa")) as fasta:
             bases = sum(fasta.lengths)
-        made = commands(folder / "chr20.fa", [compressed(path) for path in plain], few, scratch)
+        made = commands(folder / "chr20.fa", [compressed(path, not options.gzip) for path in plain], few, scratch)
         for name in options.commands:
             if name == "call" and not (scratch / "run").exists():
                 align(made["align"][0], scratch / "run" / "sample.bam")

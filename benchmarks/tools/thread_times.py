@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from readwarp.cli import main
+from readwarp.formats.reads import stream
 from readwarp.stream import plan, processes
 
 Spent = tuple[float, float]  # seconds at work, and for which the thread waited for a core
@@ -78,8 +79,9 @@ def serve_behind(*given: Any) -> None:
 
 
 def plan_for(cores: int) -> None:
-    usual_batch, plan.FEW_WORKERS = plan.usual_batch, 0
-    plan.usual_batch = lambda _: usual_batch(cores)
+    batch, helpers = plan.usual_batch(cores), stream.helpers_of(cores)
+    plan.usual_batch, plan.FEW_WORKERS, plan.FEW_THREADS = lambda _: batch, 0, 0
+    stream.helpers_of = lambda _: helpers
 
 
 def measure(run: Any, arguments: list[str]) -> dict[str, Any]:

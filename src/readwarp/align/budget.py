@@ -9,7 +9,7 @@ from readwarp.device.backend import Backend
 from readwarp.device.machine import free_memory
 from readwarp.index import Index
 from readwarp.index.build import bucket_bits_for
-from readwarp.stream.plan import FREE_SHARE, Card, CardPlan, Costs, Plan, plan, plan_card, workers_of
+from readwarp.stream.plan import FREE_SHARE, Card, CardPlan, Costs, Plan, plan, plan_card, plan_processes, workers_of
 
 PROGRAM_BYTES = 350 << 20  # Python, Numba, LLVM and compiled kernels
 CONTEXT_BYTES = 512 << 20  # of a card, for CUDA and its kernels, beside --vram; an estimate until it is measured
@@ -48,8 +48,15 @@ def bytes_to_sort(resources: Resources, files: Iterable[Path]) -> int:
     return max(MIN_SORT, min(records // SORTED_AT_ONCE, budget_of(resources) // SORT_SHARE, MAX_SORT))
 
 
-def plan_batches(resources: Resources, index: Index, backend: Backend, sort_bytes: int, trims: bool = False) -> Plan:
-    """The plan of the host's memory. Raises MemoryBudgetError."""
+def plan_batches(
+    resources: Resources,
+    index: Index,
+    backend: Backend,
+    sort_bytes: int,
+    trims: bool = False,
+    may_fork: bool = False,
+) -> Plan:
+    """The plan of the host's memory. may_fork: workers may be processes. Raises MemoryBudgetError."""
     budget = budget_of(resources)
     costs = Costs(
         fixed=PROGRAM_BYTES + reference_bytes(index) + seed_bytes(index) + sort_bytes,  # as if all were in memory
@@ -57,7 +64,8 @@ def plan_batches(resources: Resources, index: Index, backend: Backend, sort_byte
         work_per_base=8 + trims * TRIMMED + (400 + CANDIDATES * (150 + CELLS * 0.5)) / READ_LENGTH,
         held_per_base=4 + 300 / READ_LENGTH,
     )
-    return plan(
+    make_plan = plan_processes if may_fork and backend.name == "cpu" else plan
+    return make_plan(
         budget,
         costs,
         workers_of(resources.threads, len(backend.devices)),

@@ -74,7 +74,7 @@ def open_workers(
     """See `workers.open_workers`."""
     if plan.processes:
         alignments.rest()
-    return workers.open_workers(state, plan.processes, plan.threads, command, metrics)
+    return workers.open_workers(state, plan.processes, plan.threads, [command], metrics)
 
 
 def halve(window: Place) -> tuple[Place, Place] | None:

@@ -12,7 +12,8 @@ The memory of a batch is counted per read base. Pure functions of numbers; the b
 """
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
@@ -38,6 +39,11 @@ class Costs:
     work_per_base: float = 0.0
     held_per_base: float = 0.0
 
+    def in_process(self) -> "Costs":
+        """The same where each worker is a process, which has the batch and what is made of it once more."""
+        per_worker, work = self.fixed_per_worker + PROCESS, self.work_per_base + self.held_per_base
+        return replace(self, fixed_per_worker=per_worker, work_per_base=work)
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -45,6 +51,11 @@ class Plan:
     workers: int
     in_flight: int
     peak_bytes: int  # the maximum that is expected
+    are_processes: bool = False  # the workers; else they are threads
+
+    @property
+    def processes(self) -> int:
+        return self.workers if self.are_processes else 0
 
 
 def plan(budget: int, costs: Costs, threads: int, batch_bases: int | None = None, is_given: bool = True) -> Plan:
@@ -71,11 +82,23 @@ def plan(budget: int, costs: Costs, threads: int, batch_bases: int | None = None
     raise MemoryBudgetError(f"--memory {readable(budget)} is too small: {need}")
 
 
+def plan_processes(
+    budget: int, costs: Costs, threads: int, batch_bases: int | None = None, is_given: bool = True
+) -> Plan:
+    """As `plan`, with a process for each thread if there are more than FEW_THREADS, and memory for as many."""
+    if threads > FEW_THREADS:
+        with suppress(MemoryBudgetError):
+            planned = plan(budget, costs.in_process(), threads, batch_bases, is_given)
+            if planned.workers > FEW_THREADS:
+                return replace(planned, are_processes=True)
+    return plan(budget, costs, threads, batch_bases, is_given)
+
+
 def usual_batch(threads: int) -> int:
     """Bases of a batch if memory is plenty.
 
-    A batch holds Python's lock for about 11 ms, whatever its size, and a thread aligns USUAL_BATCH in 250. So more
-    threads than FEW_THREADS get larger batches: with batches of one size they would wait for the lock.
+    A batch holds Python's lock for some ms, whatever its size, in threads for 11, and a thread aligns USUAL_BATCH in
+    150. So more threads than FEW_THREADS get larger batches: with batches of one size they would wait for the lock.
     """
     return min(max(USUAL_BATCH * threads // FEW_THREADS, USUAL_BATCH), LARGE_BATCH)
 

@@ -37,15 +37,18 @@ Workers = Threads[S] | Processes[S]
 
 
 @contextmanager
-def open_workers(state: S, processes: int, threads: int, command: str, metrics: Metrics) -> Iterator[Workers[S]]:
-    """So many processes, or where that is 0 so many threads. command: whose kernels they need.
+def open_workers(
+    state: S, processes: int, threads: int, commands: Iterable[str], metrics: Metrics
+) -> Iterator[Workers[S]]:
+    """So many processes, or where that is 0 so many threads. commands: whose kernels they need.
 
     For processes, this one must not have started threads before (`processes.may_fork`).
     """
     if not processes:
         yield Threads(state, threads)
         return
-    load_kernels(command)
+    for command in commands:
+        load_kernels(command)
     with closing(Processes(state, processes)) as workers:
         yield workers
     metrics.note(worker_processes=processes, worker_memory_bytes=workers.peak_memory)

@@ -78,7 +78,7 @@ def genotype_cohort(job: GenotypeJob, reference: Reference, reporter: Reporter) 
         most = resources.threads if may_fork() else 0
         plan = plan_windows(resources.memory or free_memory() // 2, len(samples), resources.threads, most)
         with (
-            open_workers(cohort, plan.processes, resources.threads, job.name, metrics) as workers,
+            open_workers(cohort, plan.processes, resources.threads, [job.name], metrics) as workers,
             reporter.progress("genotyping", "bases") as meter,
             job.open_output(reference, samples, FIELDS._replace(genotypes=COHORT_FIELDS)) as writer,
         ):
