@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from readwarp.errors import MemoryBudgetError
 from readwarp.stream.plan import (
+    AHEAD,
     IN_FLIGHT,
     LARGE_BATCH,
     MIN_BATCH,
@@ -17,6 +18,7 @@ from readwarp.stream.plan import (
     min_bytes,
     plan,
     plan_card,
+    plan_processes,
     processes_of,
     readable,
     share_card,
@@ -79,10 +81,11 @@ def test_too_small_a_budget_states_the_minimum():
     threads=st.integers(1, 300),
     bound=st.none() | st.integers(1, 1 << 30),
 )
-def test_a_plan_never_exceeds_its_budget(budget, fixed, work, held, threads, bound):
+@pytest.mark.parametrize("make", [plan, plan_processes])
+def test_a_plan_never_exceeds_its_budget(make, budget, fixed, work, held, threads, bound):
     costs = Costs(fixed, work_per_base=work, held_per_base=held)
     try:
-        made = plan(budget, costs, threads, bound)
+        made = make(budget, costs, threads, bound)
     except MemoryBudgetError:
         return
     assert made.peak_bytes <= budget
@@ -104,6 +107,25 @@ def test_what_each_worker_takes_is_counted_for_each():
     assert plan(400 * MB, costs, threads=8, batch_bases=MB).workers == 3
     with pytest.raises(MemoryBudgetError, match=r"needs 110\.3M, 110M of it"):
         plan(100 * MB, costs, threads=8)
+
+
+def test_many_threads_are_processes():
+    """Each has memory of its own, with its batch and the records once more."""
+    assert [plan_processes(64 << 30, COSTS, threads).processes for threads in (1, 8, 9, 64)] == [0, 0, 9, 64]
+    few, many = plan_processes(64 << 30, COSTS, 8), plan_processes(64 << 30, COSTS, 64)
+    assert few == plan(64 << 30, COSTS, 8)
+    threads = plan(64 << 30, COSTS, 64)
+    assert (many.workers, many.in_flight, many.batch_bases) == (64, threads.in_flight, LARGE_BATCH)
+    assert many.peak_bytes - threads.peak_bytes == 64 * PROCESS + int(64 * 2.5 * LARGE_BATCH)
+
+
+def test_threads_where_memory_is_for_few_processes():
+    least = COSTS.fixed + 9 * PROCESS + int(MIN_BATCH * (9 * (8 + 2.5) + (15 + AHEAD) * 2.5)) + 1
+    made, fewer = plan_processes(least, COSTS, 64), plan_processes(least - 2, COSTS, 64)
+    assert (made.processes, made.workers) == (9, 9)
+    assert fewer.processes == 0 and fewer == plan(least - 2, COSTS, 64)
+    with pytest.raises(MemoryBudgetError, match=r"one batch needs 105\.8M"):
+        plan_processes(50 * MB, COSTS, 64)
 
 
 def card(reference: int = 40 * MB, seeds: int = 60 * MB, per_base: int = 100, per_seeded: int = 200) -> Card:

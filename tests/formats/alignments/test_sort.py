@@ -12,6 +12,7 @@ from helpers.batch_samples import Read, Row, alignments_of, bam_records, batch_o
 from readwarp.formats.alignments import duplicates, runs, sort, sort_kernels
 from readwarp.formats.alignments.header import Contig, header_text
 from readwarp.formats.alignments.output import AlignmentWriter, Finish
+from readwarp.formats.alignments.preparing import Preparer
 from readwarp.formats.alignments.sam import Encoder
 from readwarp.ragged import concatenate, take
 
@@ -107,7 +108,7 @@ def small_runs(monkeypatch):
 def sorter_of(memory):
     """A sorter, and a function that gives it a batch."""
     sorter = sort.Sorter("coordinate", memory)
-    return sorter, lambda batch: sorter.add(sorter.run_of(sort.gather(batch, sorter.order_of(batch), 0)))
+    return sorter, lambda batch: sorter.add(Preparer("coordinate").prepare(batch).run)
 
 
 @pytest.mark.parametrize("order", ["coordinate", "name"])
