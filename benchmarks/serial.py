@@ -1,12 +1,12 @@
 """What one thread has to do alone, by read and by called base: serial.py [FOLDER] [--commands call] [--rounds 5]
 
 Reads of chromosome 20 (10 Mb, 15x, prepare.py; in FOLDER, or a temporary one) as FASTQ.gz go through `readwarp align`,
-`run` (sorted, marked, called) and `call`. The FASTQ is in blocks (BGZF), as Illumina's programs write it; with --gzip it
-is one stream, which one thread has to decompress. Each command runs on few of them too, in the same process, and the difference
-is what counts, so that the start costs nothing. Of each thread the CPU time is measured (tools/thread_times.py).
-`interpreter` is the time for which any thread holds Python's lock, by samples of py-spy (pip install py-spy), less the
-share of it that threads wait for a core (schedstat). Still, a quiet machine is better, and more rounds where a lane is
-short: with processes, `call` has some 10 ms in 9.5 Mb.
+`run` (sorted, marked, called) and `call`. The FASTQ is in blocks (BGZF), as Illumina's programs write it; with --gzip
+it is one stream, which one thread has to decompress. Each command runs on few of the reads too, in the same process,
+and the difference is what counts, so that the start costs nothing. Of each thread the CPU time is measured
+(tools/thread_times.py). `interpreter` is the time for which any thread holds Python's lock, by samples of py-spy (pip
+install py-spy), less the share of it that threads wait for a core (schedstat). Still, a quiet machine is better, and
+more rounds where a lane is short: with processes, `call` has some 10 ms in 9.5 Mb.
 
 A job is planned as on 32 cores (--plan-for), with large batches and with processes instead of threads where that is so,
 but only --threads of them work, since 32 would take turns on a small machine, and hold Python's lock meanwhile.

@@ -1,7 +1,7 @@
 """How the C library keeps memory that is freed, for batch after batch of about one size.
 
-By default it gives large arrays back to the system, and a page costs a fault each time it is touched anew. It has a heap
-for each thread, too, and so keeps what the others could use. mallopt(3); other C libraries than glibc have none.
+By default it gives large arrays back to the system, and a page costs a fault each time it is touched anew. It has a
+heap for each thread, too, and so keeps what the others could use. mallopt(3); other C libraries than glibc have none.
 """
 
 import ctypes

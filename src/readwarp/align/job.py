@@ -135,7 +135,8 @@ def align_reads(job: AlignJob, index: Index, backend: Backend, reporter: Reporte
         ):
             output = Output(job, writer, metrics, meter)
             trainer = Trainer(job.inputs, job.parameters, job.insert_sizes, cards, metrics)
-            with closing(workers.map_ordered(Aligning.align, read(job, planned, trainer), planned.in_flight)) as batches:
+            batches = workers.map_ordered(Aligning.align, read(job, planned, trainer), planned.in_flight)
+            with closing(batches):
                 for batch in batches:
                     output.write(batch)
             note_cards(cards, metrics)
