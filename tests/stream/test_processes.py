@@ -202,7 +202,7 @@ def test_closing_early_ends_workers_that_are_busy():
         with closing(workers.map_ordered(sleep_long, [0, 60, 60, 60, 60], 10)) as results:
             assert next(results) == 0
         assert own_children() == []
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 40
 
 
 def sleep_long(state, item):

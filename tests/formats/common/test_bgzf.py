@@ -11,7 +11,7 @@ import numpy as np
 import pysam
 import pytest
 
-from readwarp.formats.common.bgzf import BLOCK, EOF_BLOCK, BgzfWriter, compress_block
+from readwarp.formats.common.bgzf import BLOCK, EOF_BLOCK, MOST_PARTS, BgzfWriter, compress_block, write_parts
 
 THREADS, ROUNDS = 50, 20
 
@@ -84,3 +84,32 @@ def test_virtual_offsets(size, tmp_path):
         for place, offset in zip(places.tolist(), offsets.tolist(), strict=True):
             file.seek(offset)
             assert file.read(10) == data[place : place + 10]
+
+
+class Slow:
+    """A file that takes a few bytes of what it is given."""
+
+    def __init__(self, monkeypatch) -> None:
+        self.data, self.flushed = b"", 0
+        monkeypatch.setattr(os, "writev", self.writev)
+
+    def fileno(self) -> int:
+        return 77
+
+    def flush(self) -> None:
+        self.flushed += 1
+
+    def writev(self, descriptor: int, parts: list[bytes]) -> int:
+        assert descriptor == 77 and self.flushed and 0 < len(parts) <= MOST_PARTS
+        given = b"".join(parts)[:13]
+        self.data += given
+        return len(given)
+
+
+@pytest.mark.parametrize("number", [0, 1, 50, 3000])
+def test_parts_are_written_whole(number, monkeypatch):
+    parts = [bytes([i % 256]) * (i % 29) for i in range(number)]
+    slow, memory = Slow(monkeypatch), io.BytesIO()
+    write_parts(slow, parts)
+    write_parts(memory, parts)
+    assert slow.data == memory.getvalue() == b"".join(parts)

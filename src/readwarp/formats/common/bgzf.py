@@ -12,8 +12,9 @@ import os
 import struct
 from array import array
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain
 from typing import BinaryIO
 
 import numpy as np
@@ -23,6 +24,7 @@ from numpy import ndarray
 BLOCK = 65280  # bytes of data, as in htslib
 GROUP = 32 * BLOCK  # bytes compressed by one task
 LEVEL = 1
+MOST_PARTS = 1024  # that are written at once (IOV_MAX)
 ALONE = 8  # first bytes of a block, compressed for themselves: 4 to 16, which ISA-L takes for the last ones
 EOF_BLOCK = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 HEADER = struct.Struct("<4BI2BH2B2H")  # gzip header with the BC extra field: size of the whole block less one
@@ -58,22 +60,45 @@ def tail_of(file: BinaryIO, size: int = len(EOF_BLOCK)) -> bytes:
 
 def compress_block(data: memoryview | bytes) -> bytes:
     """One BGZF block of at most BLOCK bytes."""
+    return b"".join(parts_of_block(data))
+
+
+def parts_of_block(data: memoryview | bytes) -> list[bytes]:
+    """The bytes of one BGZF block, not joined, which would be a copy while the interpreter is held."""
     stream = isal_zlib.compressobj(LEVEL, isal_zlib.DEFLATED, -isal_zlib.MAX_WBITS)
-    begin = stream.compress(data[:ALONE]) + stream.flush(isal_zlib.Z_SYNC_FLUSH)
-    body = begin + stream.compress(data[ALONE:]) + stream.flush()
-    size = HEADER.size + len(body) + 8
+    body = [stream.compress(data[:ALONE]), stream.flush(isal_zlib.Z_SYNC_FLUSH)]
+    body += [stream.compress(data[ALONE:]), stream.flush()]
+    size = HEADER.size + sum(map(len, body)) + 8
     header = HEADER.pack(31, 139, 8, 4, 0, 0, 255, 6, 66, 67, 2, size - 1)
-    return header + body + struct.pack("<II", isal_zlib.crc32(data), len(data))
+    return [header, *body, struct.pack("<II", isal_zlib.crc32(data), len(data))]
 
 
 def compress(data: memoryview | bytes) -> bytes:
     """Blocks of data, without the one that ends a file."""
-    return b"".join(_blocks([data]))
+    return b"".join(chain.from_iterable(_blocks([data])))
 
 
-def _blocks(parts: Sequence[memoryview | bytes]) -> list[bytes]:
+def _blocks(parts: Sequence[memoryview | bytes]) -> list[list[bytes]]:
     data = parts[0] if len(parts) == 1 else b"".join(parts)
-    return [compress_block(data[i : i + BLOCK]) for i in range(0, len(data), BLOCK)]
+    return [parts_of_block(data[i : i + BLOCK]) for i in range(0, len(data), BLOCK)]
+
+
+def write_parts(file: BinaryIO, parts: Iterable[bytes]) -> None:
+    """Write all of them, by the system alone if the file is one of its own."""
+    left: list[bytes | memoryview] = list(parts)
+    try:
+        descriptor = file.fileno()
+    except OSError:
+        file.writelines(left)
+        return
+    file.flush()
+    while left:
+        written, whole = os.writev(descriptor, left[:MOST_PARTS]), 0
+        while whole < len(left) and written >= len(left[whole]):
+            written, whole = written - len(left[whole]), whole + 1
+        del left[:whole]
+        if written:
+            left[0] = memoryview(left[0])[written:]
 
 
 class BgzfWriter:
@@ -83,7 +108,7 @@ class BgzfWriter:
         self._file = file
         self._pending, self._size = list[memoryview](), 0  # what is not a group yet, and its bytes
         self._pool = ThreadPoolExecutor(threads, "bgzf")
-        self._ahead: deque[Future[list[bytes]]] = deque()
+        self._ahead: deque[Future[list[list[bytes]]]] = deque()
         self._max_ahead = threads + 2
         self._sizes, self._written = array("I"), 0  # of the blocks in the file, and the data in them
 
@@ -110,8 +135,8 @@ class BgzfWriter:
     def _drain(self, ahead: int) -> None:
         while len(self._ahead) > ahead:
             blocks = self._ahead.popleft().result()
-            self._sizes.extend(map(len, blocks))
-            self._file.write(b"".join(blocks))
+            self._sizes.extend(sum(map(len, block)) for block in blocks)
+            write_parts(self._file, chain.from_iterable(blocks))
 
     def virtual_offsets(self, at: ndarray) -> ndarray:
         """Of bytes of the data (int64), once all is written: where the block begins << 16 | the byte in it.
