@@ -18,7 +18,7 @@ from readwarp.formats.common.bgzf import BLOCK
 from readwarp.formats.common.output_file import OutputFile
 from readwarp.ragged import take
 
-CONTIGS = {"one": 40_000_000, "none": 500, "HLA*1:1": 90_000, "short": 60, "last": 2}
+CONTIGS = {"one": 40_000_000, "most": 1 << 29, "none": 500, "HLA*1:1": 90_000, "short": 60, "last": 2}
 LONG = CONTIGS | {"long": 600_000_000}
 
 
@@ -157,3 +157,14 @@ def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
     with pytest.raises(OSError, match=r"No space left on device.*a\.bam\.bai"):
         write(tmp_path / "a.bam", random_records(CONTIGS, 1, 20))
     assert not list(tmp_path.iterdir())
+
+
+def test_reads_without_a_position(tmp_path):
+    """samtools index takes the second one on a contig for unsorted."""
+    records = []
+    for name in ("a", "b"):
+        records.append(record := pysam.AlignedSegment(header_of(CONTIGS)))
+        record.query_name, record.flag, record.reference_id, record.reference_start = name, 4, 0, -1
+    (one, *_) = read_index(write(tmp_path / "a.bam", records)).contigs
+    ((begin, end), counts) = one.bins[37450]
+    assert one.bins[4681] == ((begin, end),) and counts == (0, 2) and one.windows == (begin,)

@@ -72,19 +72,22 @@ def join_file(parts: Sequence[Binned], depth: int, virtual: Virtual) -> Binned:
 
 
 def bai_of(whole: Binned, contigs: int) -> bytes:
-    """Contigs must not be longer than CSI_LENGTH."""
+    """BAI, for contigs of at most CSI_LENGTH bases."""
     return b"BAI\x01" + struct.pack("<i", contigs) + contents_of(whole, contigs) + struct.pack("<Q", whole.unplaced)
 
 
 def csi_of(whole: Binned, contigs: int, depth: int, extra: bytes = b"") -> bytes:
-    """extra: what the format of the file adds."""
+    """CSI. extra: what the format of the file adds, such as the names of its contigs."""
     head = b"CSI\x01" + struct.pack("<3i", LINEAR_WINDOW, depth, len(extra)) + extra + struct.pack("<i", contigs)
     content = head + contents_of(whole, contigs, depth, CSI_BIN) + struct.pack("<Q", whole.unplaced)
     return compress(content) + EOF_BLOCK
 
 
 def contents_of(whole: Binned, contigs: int, depth: int = DEPTH, head: int = BIN) -> bytes:
-    """The bins of each contig and, with heads of BIN words, its windows; with CSI_BIN, bins have offsets instead."""
+    """What an index says of each contig, in words: its bins with their chunks, and its windows.
+
+    A bin begins with `head` words: BIN, or CSI_BIN, where an offset in each bin takes the place of the windows.
+    """
     windows, chunks = find_windows(whole.reaches, contigs), add_counts(whole, depth)
     bins, sizes = np.unique(chunks.bin, return_counts=True)
     owner, number = bins >> CONTIG_SHIFT, bins & NUMBER
