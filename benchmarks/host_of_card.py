@@ -112,15 +112,15 @@ def measure(work: Callable[[Any], Any], item: Any, repeats: int) -> tuple[Stages
 @contextmanager
 def counting_arrays() -> Iterator[Counter[str]]:
     """The number of arrays of the card that Python makes in the block."""
-    from numba.cuda.cudadrv.devicearray import DeviceNDArrayBase
+    from readwarp.device.card_array import CardArray
 
-    made, init = Counter[str](), DeviceNDArrayBase.__init__
+    made, init = Counter[str](), CardArray.__init__
 
     def counting_init(self: Any, *arguments: Any, **named: Any) -> None:
         made["arrays made"] += 1
         init(self, *arguments, **named)
 
-    with patch.object(DeviceNDArrayBase, "__init__", counting_init):
+    with patch.object(CardArray, "__init__", counting_init):
         yield made
 
 

@@ -33,7 +33,8 @@ from readwarp.align.long.ends import scalar as ends
 from readwarp.config import Resources
 from readwarp.device.backend import Backend
 from readwarp.device.cuda_launch import WARP
-from readwarp.device.memory import PINNED, rounded
+from readwarp.device.memory import PINNED
+from readwarp.device.staging import rounded
 from readwarp.errors import MemoryBudgetError
 from readwarp.formats.alignments.sort import Sizes
 from readwarp.index import Index

@@ -91,7 +91,7 @@ def workspace_bytes(bases: int, seeded: bool) -> int:
     from readwarp.align.chain import cuda as chain
     from readwarp.align.extend import cuda as extend
     from readwarp.align.seed import cuda as seed
-    from readwarp.device.memory import rounded
+    from readwarp.device.staging import rounded
 
     reads, t = ceil(bases / READ_LENGTH), SeedParameters().t
     candidates, anchors, pairs = (reads * rate for rate in (CANDIDATES, ANCHORS, PAIRS))
