@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from readwarp.errors import MemoryBudgetError
 from readwarp.stream.plan import (
     IN_FLIGHT,
-    LARGE_BATCH,
     MIN_BATCH,
     MIN_ON_CARD,
-    USUAL_BATCH,
+    ON_CARDS,
+    ON_CORES,
     Card,
     Costs,
     min_bytes,
@@ -23,50 +23,49 @@ from readwarp.stream.plan import (
 )
 
 MB = 1 << 20
+USUAL_BATCH = ON_CORES.usual
 COSTS = Costs(fixed=100 * MB, work_per_base=8, held_per_base=2.5)
 
 
 def test_plenty_of_memory_takes_the_usual_batch():
-    made = plan(64 << 30, COSTS, threads=4)
+    made = plan(64 << 30, COSTS, 4, USUAL_BATCH)
     assert (made.batch_bases, made.workers, made.in_flight) == (USUAL_BATCH, 4, 7)
 
 
 def test_many_threads_take_larger_batches():
     """Each holds the lock of Python for the same time; so many of them would wait for it."""
-    assert [plan(1 << 40, COSTS, threads).batch_bases for threads in (1, 8, 16, 32, 64)] == [
-        *(USUAL_BATCH, USUAL_BATCH, 2 * USUAL_BATCH),
-        *(LARGE_BATCH, LARGE_BATCH),
-    ]
-    made = plan(8 << 30, COSTS, threads=64)
-    assert USUAL_BATCH < made.batch_bases < LARGE_BATCH and made.workers == 64
+    assert [usual_batch(threads, ON_CORES) / MB for threads in (1, 8, 16, 32, 64)] == [4, 4, 8, 16, 16]
+    assert [usual_batch(threads, ON_CARDS) / MB for threads in (3, 16, 24, 32, 64)] == [16, 16, 24, 32, 32]
+    made = plan(8 << 30, COSTS, 64, 16 * MB)
+    assert USUAL_BATCH < made.batch_bases < 16 * MB and made.workers == 64
 
 
-def test_the_users_bound_is_kept():
-    assert plan(64 << 30, COSTS, threads=4, batch_bases=1000).batch_bases == 1000
+def test_what_is_wanted_is_not_exceeded():
+    assert plan(64 << 30, COSTS, 4, 1000).batch_bases == 1000
 
 
 def test_the_batch_follows_by_division():
-    made = plan(150 * MB, COSTS, threads=1)
+    made = plan(150 * MB, COSTS, 1, USUAL_BATCH)
     per_base = 8 + (3 + 3) * 2.5
     assert made.batch_bases == int(50 * MB / per_base)
     assert made.workers == 1
 
 
 def test_fewer_workers_where_the_budget_allows_no_more():
-    made = plan(140 * MB, COSTS, threads=64)
+    made = plan(140 * MB, COSTS, 64, USUAL_BATCH)
     assert 1 <= made.workers < 64
     assert made.batch_bases >= MIN_BATCH
 
 
 def test_too_small_a_budget_states_the_minimum():
     with pytest.raises(MemoryBudgetError, match=r"--memory 50M is too small: one batch needs 105\.8M, 100M of it") as e:
-        plan(50 * MB, COSTS, threads=8)
+        plan(50 * MB, COSTS, 8, USUAL_BATCH)
     assert e.value.exit_code == 5
     with pytest.raises(
         MemoryBudgetError, match=r"^50M of memory is too little \(80% of what is free\): one batch needs"
     ):
-        plan(50 * MB, COSTS, threads=8, is_given=False)
-    plan(int(105.8 * MB), COSTS, threads=8)
+        plan(50 * MB, COSTS, 8, USUAL_BATCH, is_given=False)
+    plan(int(105.8 * MB), COSTS, 8, USUAL_BATCH)
 
 
 @given(
@@ -75,7 +74,7 @@ def test_too_small_a_budget_states_the_minimum():
     work=st.floats(0.1, 1e3),
     held=st.floats(0.1, 1e3),
     threads=st.integers(1, 300),
-    bound=st.none() | st.integers(1, 1 << 30),
+    bound=st.integers(1, 1 << 30),
 )
 def test_a_plan_never_exceeds_its_budget(budget, fixed, work, held, threads, bound):
     costs = Costs(fixed, work_per_base=work, held_per_base=held)
@@ -85,7 +84,7 @@ def test_a_plan_never_exceeds_its_budget(budget, fixed, work, held, threads, bou
         return
     assert made.peak_bytes <= budget
     assert 1 <= made.workers <= threads
-    assert made.batch_bases <= (bound or usual_batch(threads))
+    assert made.batch_bases <= bound
     assert made.in_flight > made.workers
 
 
@@ -99,9 +98,9 @@ def test_readable(number, text):
 
 def test_what_each_worker_takes_is_counted_for_each():
     costs = Costs(fixed=10 * MB, fixed_per_worker=100 * MB, work_per_base=1)
-    assert plan(400 * MB, costs, threads=8, batch_bases=MB).workers == 3
+    assert plan(400 * MB, costs, 8, MB).workers == 3
     with pytest.raises(MemoryBudgetError, match=r"needs 110\.3M, 110M of it"):
-        plan(100 * MB, costs, threads=8)
+        plan(100 * MB, costs, 8, USUAL_BATCH)
 
 
 def card(reference: int = 40 * MB, seeds: int = 60 * MB, per_base: int = 100, per_seeded: int = 200) -> Card:

@@ -9,7 +9,19 @@ from readwarp.device.backend import Backend
 from readwarp.device.machine import free_memory
 from readwarp.index import Index
 from readwarp.index.build import bucket_bits_for
-from readwarp.stream.plan import FREE_SHARE, Card, CardPlan, Costs, Plan, plan, plan_card, workers_of
+from readwarp.stream.plan import (
+    FREE_SHARE,
+    ON_CARDS,
+    ON_CORES,
+    Card,
+    CardPlan,
+    Costs,
+    Plan,
+    plan,
+    plan_card,
+    usual_batch,
+    workers_of,
+)
 
 PROGRAM_BYTES = 350 << 20  # Python, Numba, LLVM and compiled kernels
 CONTEXT_BYTES = 512 << 20  # of a card, for CUDA and its kernels, beside --vram; an estimate until it is measured
@@ -50,20 +62,16 @@ def bytes_to_sort(resources: Resources, files: Iterable[Path]) -> int:
 
 def plan_batches(resources: Resources, index: Index, backend: Backend, sort_bytes: int, trims: bool = False) -> Plan:
     """The plan of the host's memory. Raises MemoryBudgetError."""
-    budget = budget_of(resources)
+    is_on_cards, budget = backend.name == "cuda", budget_of(resources)
+    workers = workers_of(resources.threads, len(backend.devices))
     costs = Costs(
         fixed=PROGRAM_BYTES + reference_bytes(index) + seed_bytes(index) + sort_bytes,  # as if all were in memory
-        fixed_per_worker=PINNED_BYTES if backend.name == "cuda" else 0,
+        fixed_per_worker=PINNED_BYTES if is_on_cards else 0,
         work_per_base=8 + trims * TRIMMED + (400 + CANDIDATES * (150 + CELLS * 0.5)) / READ_LENGTH,
         held_per_base=4 + 300 / READ_LENGTH,
     )
-    return plan(
-        budget,
-        costs,
-        workers_of(resources.threads, len(backend.devices)),
-        resources.batch_bases,
-        resources.memory is not None,
-    )
+    batch_bases = resources.batch_bases or usual_batch(workers, ON_CARDS if is_on_cards else ON_CORES)
+    return plan(budget, costs, workers, batch_bases, resources.memory is not None)
 
 
 def plan_cards(room: int, planned: Plan, index: Index, backend: Backend) -> CardPlan:

@@ -14,17 +14,27 @@ The memory of a batch is counted per read base. Pure functions of numbers; the b
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from readwarp.errors import MemoryBudgetError
 
 FREE_SHARE = 0.8  # of the free memory of the host or of a card, if no budget is given
 MIN_BATCH = 1 << 18  # bases: below this, calls cost more than kernels
-USUAL_BATCH, LARGE_BATCH = 1 << 22, 1 << 24  # for few threads, and at most for many
-FEW_THREADS = 8
 AHEAD = 3  # batches the readers may hold: two are cut (stream.runner), and the text of two more is read (formats.reads)
+ENOUGH = 1 << 22  # bases of a batch on a card: smaller ones are no reason for more of them
 IN_FLIGHT = 3  # batches of a card: one is uploaded, one computed, one downloaded
 MIN_ON_CARD = 1 << 16  # bases: any workspace has room for them (the sample that compiles the kernels is smaller)
+
+
+class Sizes(NamedTuple):
+    """Bases of a batch if memory is plenty."""
+
+    usual: int
+    largest: int  # for many threads
+    threads: int  # that the usual ones suit
+
+
+ON_CORES, ON_CARDS = Sizes(1 << 22, 1 << 24, 8), Sizes(1 << 24, 1 << 25, 16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +55,12 @@ class Plan:
     peak_bytes: int  # the maximum that is expected
 
 
-def plan(budget: int, costs: Costs, threads: int, batch_bases: int | None = None, is_given: bool = True) -> Plan:
+def plan(budget: int, costs: Costs, threads: int, wanted: int, is_given: bool = True) -> Plan:
     """The plan with the largest useful batches for a budget of bytes, with fewer workers if it is too small for all.
 
-    batch_bases: the user's limit. is_given: the budget is the user's, not what is free. Raises MemoryBudgetError, which
-    states the minimum, if one worker does not fit.
+    wanted: bases of a batch if memory is plenty. is_given: the budget is the user's, not what is free. Raises
+    MemoryBudgetError, which states the minimum, if one worker does not fit.
     """
-    wanted = batch_bases or usual_batch(threads)
     smallest = min(wanted, MIN_BATCH)
     for workers in range(threads, 0, -1):
         in_flight = workers + (workers + 1) // 2 + 1
@@ -69,13 +78,14 @@ def plan(budget: int, costs: Costs, threads: int, batch_bases: int | None = None
     raise MemoryBudgetError(f"--memory {readable(budget)} is too small: {need}")
 
 
-def usual_batch(threads: int) -> int:
+def usual_batch(threads: int, sizes: Sizes) -> int:
     """Bases of a batch if memory is plenty.
 
-    A batch holds Python's lock for about 11 ms, whatever its size, and a thread aligns USUAL_BATCH in 250. So more
-    threads than FEW_THREADS get larger batches: with batches of one size they would wait for the lock.
+    A batch holds Python's lock for about 11 ms, whatever its size. On cores, a thread aligns 4 Mbases in 250; beside a
+    card, where it does the smaller part, 16 Mbases in 160. So many threads get larger batches: with batches of one size
+    they would wait for the lock.
     """
-    return min(max(USUAL_BATCH * threads // FEW_THREADS, USUAL_BATCH), LARGE_BATCH)
+    return min(max(sizes.usual * threads // sizes.threads, sizes.usual), sizes.largest)
 
 
 class Capacity(Protocol):
@@ -111,14 +121,15 @@ class CardPlan:
 def plan_card(budget: int, card: Card, workspaces: int, batch_bases: int) -> CardPlan:
     """Batches of up to `batch_bases` in up to so many `workspaces`, within the budget of bytes.
 
-    Seeds go to the card if IN_FLIGHT batches of MIN_BATCH fit beside them. If memory is short, there are fewer
-    workspaces down to IN_FLIGHT, then smaller batches down to MIN_BATCH, then fewer workspaces, then smaller batches
-    down to MIN_ON_CARD, for which each workspace has room. Raises MemoryBudgetError, which states the minimum.
+    Seeds go to the card if IN_FLIGHT batches of MIN_BATCH fit beside them. If memory is short, batches are smaller
+    down to ENOUGH, then there are fewer workspaces down to IN_FLIGHT, then smaller batches down to MIN_BATCH, then
+    fewer workspaces, then smaller batches down to MIN_ON_CARD, for which each workspace has room. Raises
+    MemoryBudgetError, which states the minimum.
     """
     few = min(workspaces, IN_FLIGHT)
     counts = range(workspaces, few, -1)
-    tries = [*((True, n, USUAL_BATCH) for n in counts), (True, few, MIN_BATCH)]
-    tries += [*((False, n, USUAL_BATCH) for n in counts), *((False, n, MIN_BATCH) for n in range(few, 0, -1))]
+    tries = [*((True, n, ENOUGH) for n in counts), (True, few, MIN_BATCH)]
+    tries += [*((False, n, ENOUGH) for n in counts), *((False, n, MIN_BATCH) for n in range(few, 0, -1))]
     most = max(batch_bases, MIN_ON_CARD)
     for seeded, number, enough in [*tries, (False, 1, MIN_ON_CARD)]:
         index = card.reference + seeded * card.seeds
