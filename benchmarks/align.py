@@ -1,10 +1,11 @@
-"""Reads to SAM with readwarp, minimap2 and bwa mem in one run: wall time, memory and, on simulated reads, accuracy.
+"""Reads to SAM with readwarp and its peers in one run: CPU time, memory and, on simulated reads, accuracy.
 
-    align.py REF.fa READS_1.fq READS_2.fq [-t THREADS] [--pairs N] [--peers minimap2,bwa] [--repeats N]
+    align.py REF.fa READS_1.fq READS_2.fq [-t THREADS] [--pairs N] [--peers minimap2,bwa,snap,strobealign] [--repeats N]
 
 Every tool maps plain FASTQ to SAM with an index built beforehand (minimap2 for short reads: `-x sr` with a `.mmi`). A
-run on the first pairs compiles the kernels beforehand. The best of `--repeats` runs counts. Reads named by
-tools/simulate_diploid.py are scored by tools/map_accuracy.py. Appends to results/align.csv and prints a table.
+run on the first pairs compiles the kernels beforehand. The tools take turns, and of `--repeats` runs the one with the
+least CPU time counts. Reads named by tools/simulate_diploid.py are scored by tools/map_accuracy.py. Appends to
+results/align.csv and prints a table.
 """
 
 import argparse
@@ -22,6 +23,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results" / "align.csv"
+READS = "READS"  # of a command
 ACCURACY = ("correct", "wrong_q20", "placed_q20", "proper")
 COLUMNS = (
     *("date", "commit", "machine", "reference", "reads", "tool", "threads"),
@@ -49,20 +51,38 @@ def first_pairs(path: Path, pairs: int, folder: Path) -> Path:
 
 
 def prepared(reference: Path, threads: str, peers: list[str], folder: Path) -> dict[str, list[str]]:
-    """The command of each tool, up to its reads. Builds missing indexes, the peers' in the folder."""
+    """The command of each tool, with READS where they belong. Builds missing indexes, the peers' in the folder."""
     readwarp = str(Path(sys.executable).with_name("readwarp"))
     if not Path(f"{reference}.rwx").exists():
-        subprocess.run([readwarp, "index", "-t", threads, reference], check=True, stderr=subprocess.DEVNULL)
-    commands = {"readwarp": [readwarp, "align", "-q", "-t", threads, "--device", "cpu", str(reference)]}
+        run_quietly([readwarp, "index", "-t", threads, reference])
+    commands = {"readwarp": [readwarp, "align", "-q", "-t", threads, "--device", "cpu", str(reference), READS]}
     if "minimap2" in peers:
         index = folder / "ref.mmi"
-        subprocess.run(["minimap2", "-x", "sr", "-d", index, reference], check=True, stderr=subprocess.DEVNULL)
-        commands["minimap2"] = ["minimap2", "-ax", "sr", "-t", threads, str(index)]
+        run_quietly(["minimap2", "-x", "sr", "-d", index, reference])
+        commands["minimap2"] = ["minimap2", "-ax", "sr", "-t", threads, str(index), READS]
     if "bwa" in peers:
         prefix = folder / "ref"
-        subprocess.run(["bwa", "index", "-p", prefix, reference], check=True, stderr=subprocess.DEVNULL)
-        commands["bwa"] = ["bwa", "mem", "-t", threads, str(prefix)]
+        run_quietly(["bwa", "index", "-p", prefix, reference])
+        commands["bwa"] = ["bwa", "mem", "-t", threads, str(prefix), READS]
+    if "snap" in peers:
+        run_quietly(["snap-aligner", "index", reference, folder / "snap", f"-t{threads}"])
+        commands["snap"] = ["snap-aligner", "paired", str(folder / "snap"), READS, "-t", threads, "-o", "-sam", "-"]
+    if "strobealign" in peers:
+        copy = folder / reference.name  # its index lies beside the reference
+        copy.symlink_to(reference.resolve())
+        run_quietly(["strobealign", "--create-index", "-r", "150", copy])
+        commands["strobealign"] = ["strobealign", "--use-index", "-r", "150", "-t", threads, str(copy), READS]
     return commands
+
+
+def run_quietly(command: list[object]) -> None:
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    subprocess.run(list(map(str, command)), check=True, **quiet)
+
+
+def with_reads(command: list[str], reads: list[Path]) -> list[str]:
+    place = command.index(READS)
+    return [*command[:place], *map(str, reads), *command[place + 1 :]]
 
 
 def accuracy(sam: Path) -> dict[str, float]:
@@ -87,13 +107,16 @@ def main() -> None:
         folder = Path(name)
         reads = [first_pairs(path, options.pairs, folder) if options.pairs else path for path in options.reads]
         commands = prepared(options.reference, options.threads, options.peers.split(","), folder)
-        few = [str(first_pairs(path, 2000, folder)) for path in options.reads]
-        measured([*commands["readwarp"], *few], folder / "warm.sam")
+        few = [first_pairs(path, 2000, folder) for path in options.reads]
+        measured(with_reads(commands["readwarp"], few), folder / "warm.sam")
         number = 2 * sum(1 for _ in reads[0].open("rb")) // 4
-        for tool, command in commands.items():
+        runs: dict[str, list[tuple[float, float, float]]] = {tool: [] for tool in commands}
+        for _ in range(options.repeats):
+            for tool, command in commands.items():
+                runs[tool].append(measured(with_reads(command, reads), folder / f"{tool}.sam"))
+        for tool, all_runs in runs.items():
+            wall, cpu, peak = min(all_runs, key=lambda run: run[1])
             sam = folder / f"{tool}.sam"
-            runs = [measured([*command, *map(str, reads)], sam) for _ in range(options.repeats)]
-            wall, cpu, peak = min(runs)
             scored = accuracy(sam)
             rows.append([
                 date.today(), commit.strip(), machine, options.reference.name, number, tool, options.threads,

@@ -21,7 +21,7 @@ import pysam
 
 from readwarp.batches import Alignments, ReadBatch
 from readwarp.formats.alignments.duplicates import Libraries, sign
-from readwarp.formats.alignments.header import header_text
+from readwarp.formats.alignments.header import Contig, header_text
 from readwarp.formats.alignments.sam import Encoded, Encoder
 from readwarp.formats.alignments.sort import Sorter, gather
 from readwarp.formats.common.bgzf import BgzfWriter
@@ -162,7 +162,7 @@ def measure(paths: list[Path]) -> list[dict[str, object]]:
     row("parse FASTQ", "readwarp", text, timed(lambda: [parse(raw) for raw in raws]))
     row("read and parse FASTQ", "dnaio", text, timed(lambda: dnaio_reads(paths)))
     rows_out = [made_up(batch) for batch in batches]
-    header = header_text([("X", CONTIG, "")], read_groups=["@RG\tID:a\tSM:s"])
+    header = header_text([Contig("X", CONTIG)], read_groups=["@RG\tID:a\tSM:s"])
     encoded: dict[str, list[Encoded]] = {}
     for what, as_text in (("encode SAM", True), ("encode BAM", False)):
         encoder = Encoder(("X",), ("a",), as_text)

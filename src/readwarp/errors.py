@@ -58,6 +58,10 @@ class MemoryBudgetError(ReadwarpError):
     exit_code = 5
 
 
+class WorkerError(ReadwarpError):
+    """A worker process ended before its work was done, or could not be started."""
+
+
 class TooLargeError(Exception):
     """An item of work needs more memory than was planned: it is done again in halves (`stream.halving`)."""
 

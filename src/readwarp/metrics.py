@@ -33,6 +33,12 @@ class Metrics:
         with self._lock:
             self.facts.update(facts)
 
+    def raise_to(self, name: str, number: int) -> None:
+        """Set a fact that is the largest of several."""
+        with self._lock:
+            have = self.facts.get(name)
+            self.facts[name] = max(number, have) if isinstance(have, int) else number
+
     def append(self, name: str, facts: list[dict[str, object]]) -> None:
         """Add entries to a list of facts."""
         if not facts:

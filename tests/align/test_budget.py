@@ -27,7 +27,8 @@ from readwarp.align.budget import (
     workspace_bytes,
 )
 from readwarp.align.extend import cuda as extend
-from readwarp.align.job import open_memory
+from readwarp.align.inputs import Inputs
+from readwarp.align.job import AlignJob, open_memory
 from readwarp.align.long.chain import cuda as chain
 from readwarp.align.long.ends import scalar as ends
 from readwarp.config import Resources
@@ -65,7 +66,8 @@ def test_vram_does_not_matter_on_the_cpu(index):
     given = Resources(threads=2, memory=8 * GB, vram=1)
     planned = plan_batches(given, index, Backend("cpu"), 0)
     assert planned == plan_batches(Resources(threads=2, memory=8 * GB), index, Backend("cpu"), 0)
-    with closing(open_memory(given, index, Backend("cpu"), 0, Metrics())[1]) as cards:
+    job = AlignJob(reference=Path("ref.fa"), inputs=Inputs((), ()), resources=given)
+    with closing(open_memory(job, index, None, Backend("cpu"), 0, Metrics())[1]) as cards:
         assert cards.planned is None
 
 

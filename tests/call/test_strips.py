@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from helpers.jobs import call_variants
 from helpers.making import Read, codes, other, random_sequence, write_bam, write_fasta
 from readwarp.batches import Window
-from readwarp.call import job
+from readwarp.call import windows
 from readwarp.call.depth import BLOCK
 from readwarp.call.genotypes.emitted import allocate
 from readwarp.call.genotypes.order import genotype_tables
@@ -183,7 +183,7 @@ def check_strips(folder: Path, seed: int) -> int:
 def call_apart(*arguments, **options) -> Metrics:
     """Each contig by itself."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(job, "join_contigs", lambda windows, *_: windows)
+        patch.setattr(windows, "join_contigs", lambda own, *_: own)
         return call_variants(*arguments, **options)
 
 

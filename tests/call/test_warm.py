@@ -9,12 +9,12 @@ from numba.cuda.cudadrv.driver import Context
 from helpers.cards import two_cards
 from helpers.command_samples import letters
 from helpers.jobs import call_variants
-from readwarp.call import job, warm
-from readwarp.call.job import Calling
+from readwarp.call import job, resources, warm
 from readwarp.call.pairhmm import cuda as pairhmm
 from readwarp.call.pairhmm.cuda import shape_table
 from readwarp.call.pairhmm.scalar import FLOAT32, FLOAT64
 from readwarp.call.pileup import cuda as pileup
+from readwarp.call.windows import Calling
 from readwarp.config import CallParameters, Resources
 from readwarp.device.backend import Backend
 from readwarp.device.jit import cuda
@@ -27,7 +27,7 @@ BOTH, PARAMETERS = Backend("cuda", (0, 1)), CallParameters()
 
 def test_nothing_is_left_to_be_loaded(monkeypatch):
     """This holds for reads of any length, and with or without events that are moved."""
-    with closing(job.open_memory(Resources(vram=64 << 20), BOTH, Metrics())) as cards:
+    with closing(resources.open_memory(Resources(vram=64 << 20), BOTH, Metrics())) as cards:
         cards.warm_up(lambda backend: warm.warm_up(backend, PARAMETERS))
     loads, load = [], Context.create_module_image
     monkeypatch.setattr(Context, "create_module_image", lambda *given: loads.append(given) or load(*given))
@@ -55,8 +55,7 @@ def test_calling_is_warmed_up_on_each_card_before_the_first_window(tmp_path, mon
     call = Calling.call
     monkeypatch.setattr(job, "warm_up", lambda backend, *others: order.append(cuda.get_current_device().id))
     monkeypatch.setattr(Calling, "call", lambda self, window: order.append("call") or call(self, window))
-    resources = Resources(device="cuda:0,1")
-    call_variants(reference, alignments, tmp_path / "o.vcf", PARAMETERS, resources)
+    call_variants(reference, alignments, tmp_path / "o.vcf", PARAMETERS, Resources(device="cuda:0,1"))
     assert order[:2] == [0, 1] and "call" in order[2:]
 
 

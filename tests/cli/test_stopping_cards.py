@@ -18,7 +18,7 @@ from readwarp.cli import doctor, main
 from readwarp.device import memory
 from readwarp.device.backend import Backend
 from readwarp.device.workspaces import Workspaces
-from readwarp.stream.runner import run_ordered
+from readwarp.stream.runner import map_ordered
 
 VALUES = np.zeros(1 << 22, np.uint8)
 began = threading.Event()
@@ -31,7 +31,8 @@ def command(options):
                     with memory.current().frame() as workspace:
                         workspace.download(workspace.upload(VALUES))
                         began.set()
-        run_ordered(range(1000), work, lambda result: None, 8, 10)
+        for _ in map_ordered(range(1000), work, 8, 10):
+            pass
 
 def stop():
     began.wait(30)

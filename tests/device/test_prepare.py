@@ -153,3 +153,24 @@ def test_a_folder_is_filled_for_a_level(fresh, tmp_path):
     )
     prepare.prepare("any", 1, print)
     assert fill(tmp_path / "more", ["any"], levels.host_level(), 1, print) == (1, 0, 0)
+
+
+def test_kernels_are_loaded_for_processes_to_come(fresh):
+    """In a process of its own, whose kernels are not loaded yet."""
+    program = """
+import os
+from readwarp.device import manifest, prepare
+from readwarp.device.jit import kernel_of
+from readwarp.device.manifest import Entry
+manifest.entries = lambda: (Entry(*{small!r}, 2.0, frozenset({{"any"}})),)
+kernel = kernel_of({small!r}[0])
+before = dict(kernel._by_signature)
+prepare.load_kernels("other")
+assert before == kernel._by_signature == {{}}
+prepare.load_kernels("any")
+loaded = kernel._by_signature[{small!r}[1]]
+prepare.load_kernels("any")
+print(callable(loaded), kernel._by_signature[{small!r}[1]] is loaded)
+"""
+    command = [sys.executable, "-c", program.format(small=SMALL)]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.split() == ["True", "True"]

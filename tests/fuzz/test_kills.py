@@ -70,10 +70,12 @@ def commands(tmp_path_factory) -> dict[str, list[Command]]:
         ],
         "variants": [
             Command("vcf", ("call", reference, bam, "-o", "o.vcf.gz", "-t", "2")),
+            Command("processes", ("call", reference, bam, "-o", "o.vcf.gz", "-t", "5", "--batch-bases", "6400")),
             Command("gvcf", ("call", reference, bam, "-o", "o.g.vcf.gz", "--gvcf", "-t", "2")),
             Command("bcf", ("call", reference, bam, "-o", "o.bcf", "-t", "2")),
             Command("bam", ("call", reference, bam, "-o", "o.vcf.gz", "--bam-output", "o.bam", "-t", "2")),
             Command("genotype", ("genotype", reference, *gvcfs, "-o", "o.vcf.gz", "-t", "2")),
+            Command("genotype in processes", ("genotype", reference, *gvcfs, "-o", "o.vcf.gz", "-t", "5")),
         ],
         "run": [
             Command("run", (*whole, "--force"), frozenset(made)),

@@ -68,7 +68,17 @@ ssize_t pwrite(int file, const void *data, size_t size, off_t at) {
 }
 
 ssize_t writev(int file, const struct iovec *parts, int count) {
-    return granted("write", file, 1) < 0 ? -1 : REAL(writev)(file, parts, count);
+    size_t size = 0;
+    for (int i = 0; i < count; i++) size += parts[i].iov_len;
+    ssize_t room = granted("write", file, size);
+    if (room < 0) return -1;
+    struct iovec allowed_parts[count];
+    for (int i = 0; i < count; i++) {
+        size_t own = parts[i].iov_len < (size_t)room ? parts[i].iov_len : (size_t)room;
+        allowed_parts[i] = (struct iovec){parts[i].iov_base, own};
+        room -= own;
+    }
+    return REAL(writev)(file, allowed_parts, count);
 }
 
 ssize_t read(int file, void *data, size_t size) {

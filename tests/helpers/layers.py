@@ -21,6 +21,7 @@ LAYERS = [
         "callable_package",
         "config",
         "errors",
+        "heap",
         "keywords",
         "metrics",
         "option_help",

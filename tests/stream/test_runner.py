@@ -2,10 +2,17 @@
 
 import threading
 import time
+from contextlib import closing
 
 import pytest
 
-from readwarp.stream.runner import THREAD_PREFIX, read_ahead, run_ordered
+from readwarp.stream.runner import THREAD_PREFIX, map_ordered, read_ahead
+
+
+def run_ordered(items, work, write, workers, in_flight):
+    with closing(map_ordered(items, work, workers, in_flight)) as results:
+        for result in results:
+            write(result)
 
 
 def own_threads() -> list[str]:

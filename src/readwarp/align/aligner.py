@@ -6,7 +6,15 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from readwarp.align import steps, trim
-from readwarp.align.api import AlignmentOptions, ScoringOptions, alignment_parameters, given_sizes
+from readwarp.align.alternates import Alternates, read_alternates
+from readwarp.align.api import (
+    ALTERNATES,
+    AlignmentOptions,
+    ScoringOptions,
+    alignment_parameters,
+    alternates_of,
+    given_sizes,
+)
 from readwarp.align.insert_models import InsertModels
 from readwarp.align.results import Record, Records
 from readwarp.align.trim.options import TrimOptions
@@ -36,8 +44,9 @@ class Aligner:
 
     index: an `Index`, its path, or that of a reference, whose index is opened or built. parameters: all in detail;
     options (`AlignerOptions`): what the command line has, such as preset="short", eqx=True, mismatch=3,
-    insert_size=(400, 90). device: cpu, cuda or auto. insert_sizes: the model for pairs; by default it is estimated from
-    the pairs of each call. Safe to use from several threads, and in several processes: it can be pickled.
+    insert_size=(400, 90); alt="ref.alt" may come with parameters too. device: cpu, cuda or auto. insert_sizes: the
+    model for pairs; by default it is estimated from the pairs of each call. Safe to use from several threads, and in
+    several processes: it can be pickled.
 
         aligner = readwarp.Aligner("ref.fa")
         for record in aligner.align(["ACGT...", "TTGA..."]):
@@ -55,40 +64,46 @@ class Aligner:
         **options: Unpack[AlignerOptions],
     ):
         check_keywords("Aligner", options, AlignerOptions)
-        if parameters is not None and options:
+        if parameters is not None and options.keys() - ALTERNATES:
             raise UsageError(f"Aligner: give either parameters or options ({', '.join(options)})")
         wanted = parameters or alignment_parameters(options)
         seeds = wanted.seed if options.get("preset") else None
         backend, given = backends.choose(device), insert_sizes or given_sizes(options)
         if not isinstance(index, Index):
             check_inputs([index])
-        kind = ".trim" if wanted.trim else ".long" if wanted.long.min_length <= MAX_READ_LENGTH else ""
-        prepare_once(f"Aligner{kind}")  # after what can be wrong: it may take a minute
+        prepare_once(kernels_of(wanted))  # after what can be wrong: it may take a minute
         if isinstance(index, Index):
             self.index, self._fasta = index, None
         else:
             self.index, self._fasta = open_or_build(index, seeds, usable_threads()), Path(index)
+        place = alternates_of(self._fasta, options)
+        alternates = None if place is None else read_alternates(place, self.index.reference)
         have = self.index.parameters
         if parameters is None:
             wanted = change(wanted, seed=change(wanted.seed, k=have.k, s=have.s, t=have.t))
         self.parameters = wanted
         self.insert_sizes = given
         self.device = device
-        self.metrics = Metrics()
-        with backend.on():
-            self._placed = steps.place(self.index, backend)
+        self._place(backend, alternates)
 
     def __repr__(self) -> str:
         return f"Aligner({self._fasta or self.index!r}, device={self.device!r})"
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return self.index, self.parameters, self.device, self.insert_sizes, self._fasta
+        given = self.index, self._fasta, self.parameters, self.insert_sizes, self.device
+        return *given, self._placed.alternates
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        *given, self._fasta = state
-        fasta = self._fasta
-        Aligner.__init__(self, *given)
-        self._fasta = fasta
+        self.index, self._fasta, self.parameters, self.insert_sizes, self.device, alternates = state
+        prepare_once(kernels_of(self.parameters))
+        self._place(backends.choose(self.device), alternates)
+
+    def _place(self, backend: backends.Backend, alternates: Alternates | None) -> None:
+        if alternates is not None:
+            prepare_once("align.alt")
+        self.metrics = Metrics()
+        with backend.on():
+            self._placed = steps.place(self.index, backend, alternates=alternates)
 
     def align(self, reads: Any, mates: Any = None) -> Records:
         """Records of all reads: the primary (or unmapped) one of each, then supplementary ones; mates are neighbours.
@@ -109,7 +124,13 @@ class Aligner:
             given = self.insert_sizes and InsertModels(self.insert_sizes)
             sizes = given or steps.train([batch], placed, parameters, self.metrics)
             batch, rows = steps.align_batch(batch, placed, sizes, parameters, self.metrics)
-        return Records(batch, rows, self.index.reference, self._fasta)
+        return Records(batch, rows, self.index.reference, self._fasta, placed.alternates)
+
+
+def kernels_of(parameters: AlignParameters) -> str:
+    """What an aligner with these parameters is called in the table of kernels."""
+    kind = ".trim" if parameters.trim else ".long" if parameters.long.min_length <= MAX_READ_LENGTH else ""
+    return f"Aligner{kind}"
 
 
 explain_names(Aligner, {"map": "align", "seq_names": "index.reference.names"}, "records go by SAM's fields")

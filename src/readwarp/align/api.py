@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
+from readwarp.align.alternates import find_alternates
 from readwarp.align.inputs import ReadOptions, open_inputs
 from readwarp.align.job import AlignJob, run_align
 from readwarp.align.pair import given
@@ -21,6 +22,7 @@ from readwarp.config import (
 )
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.output import sort_for
+from readwarp.formats.common.files import check_inputs
 from readwarp.keywords import AnyPath, check_keywords, command_line, path_or_none, pick
 from readwarp.stream.choice import ResourceOptions, resources_of
 from readwarp.stream.display import Listener, reporting
@@ -30,6 +32,8 @@ from readwarp.stream.reporter import Result
 SCORES = {name: name for name in ("match", "mismatch", "gap_open", "gap_extend")} | {"clip": "end_bonus"}
 RECORDS = {"min_score": "min_score", "soft_clip": "soft_clip_supplementary", "eqx": "eqx", "cs": "cs"}
 RECORDS |= {"five_prime": "five_prime_primary", "split_secondary": "splits_as_secondary"}
+
+ALTERNATES = {"alt", "no_alt"}  # options that are no parameters
 
 
 class IndexOptions(TypedDict, total=False):
@@ -47,6 +51,8 @@ class AlignmentOptions(TypedDict, total=False):
     secondary: int | None  # so many of them, the best ones; None: they are named in XA, if they are few
     split_secondary: bool  # parts of a split read other than the primary are secondary, not supplementary
     five_prime: bool  # of a split read, the part that was sequenced first is primary
+    alt: AnyPath | None  # bwa's file of ALT contigs; None: REF.alt or REF.64.alt if that lies beside the reference
+    no_alt: bool  # treat ALT contigs as all others
     no_rescue: bool  # do not look for mates near each other
     no_pairing: bool  # place each mate by itself
 
@@ -117,6 +123,7 @@ def make_job(
         parameters=parameters,
         resources=resources_of(options),
         index=path_or_none(options.get("index")),
+        alternates=alternates_of(Path(reference), options),
         seeds=parameters.seed if options.get("preset") else None,
         sort=sort_for(options.get("sort"), marks, indexes),
         mark_duplicates=marks,
@@ -144,6 +151,17 @@ def alignment_parameters(options: AlignmentOptions) -> AlignParameters:
         pair=pairs_of(own, options),
         trim=parameters_of(every),
     )
+
+
+def alternates_of(reference: Path | None, options: AlignmentOptions) -> Path | None:
+    """The file of the ALT contigs: that which is given, or lies beside the reference. Raises UsageError, InputError."""
+    given, ignored = options.get("alt"), options.get("no_alt")
+    if given and ignored:
+        raise UsageError("--alt and --no-alt do not go together")
+    if given:
+        check_inputs([given])
+        return Path(given)
+    return None if ignored or reference is None else find_alternates(reference)
 
 
 def given_sizes(options: AlignmentOptions) -> InsertSizes | None:

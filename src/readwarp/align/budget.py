@@ -19,6 +19,7 @@ from readwarp.stream.plan import (
     Plan,
     plan,
     plan_card,
+    plan_processes,
     usual_batch,
     workers_of,
 )
@@ -60,8 +61,15 @@ def bytes_to_sort(resources: Resources, files: Iterable[Path]) -> int:
     return max(MIN_SORT, min(records // SORTED_AT_ONCE, budget_of(resources) // SORT_SHARE, MAX_SORT))
 
 
-def plan_batches(resources: Resources, index: Index, backend: Backend, sort_bytes: int, trims: bool = False) -> Plan:
-    """The plan of the host's memory. Raises MemoryBudgetError."""
+def plan_batches(
+    resources: Resources,
+    index: Index,
+    backend: Backend,
+    sort_bytes: int,
+    trims: bool = False,
+    may_fork: bool = False,
+) -> Plan:
+    """The plan of the host's memory. may_fork: workers may be processes. Raises MemoryBudgetError."""
     is_on_cards, budget = backend.name == "cuda", budget_of(resources)
     workers = workers_of(resources.threads, len(backend.devices))
     costs = Costs(
@@ -70,8 +78,9 @@ def plan_batches(resources: Resources, index: Index, backend: Backend, sort_byte
         work_per_base=8 + trims * TRIMMED + (400 + CANDIDATES * (150 + CELLS * 0.5)) / READ_LENGTH,
         held_per_base=4 + 300 / READ_LENGTH,
     )
+    make_plan = plan_processes if may_fork and not is_on_cards else plan
     batch_bases = resources.batch_bases or usual_batch(workers, ON_CARDS if is_on_cards else ON_CORES)
-    return plan(budget, costs, workers, batch_bases, resources.memory is not None)
+    return make_plan(budget, costs, workers, batch_bases, resources.memory is not None)
 
 
 def plan_cards(room: int, planned: Plan, index: Index, backend: Backend) -> CardPlan:

@@ -4,6 +4,7 @@ import hashlib
 import json
 import logging
 import time
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -11,18 +12,22 @@ from pathlib import Path
 import numpy as np
 
 from readwarp.align import flagstat, steps
+from readwarp.align.alternates import Alternates, read_alternates
+from readwarp.align.alternates.table import contigs_of, count_alternates, describe_alternates
 from readwarp.align.budget import bytes_to_sort, plan_batches, plan_cards
 from readwarp.align.inputs import Inputs
 from readwarp.align.summary import summarize, warn_of_shares
 from readwarp.align.trainer import AlignCards, Model, Trainer
-from readwarp.batches import Alignments, InsertSizes, ReadBatch
+from readwarp.align.work import Aligning, Done
+from readwarp.batches import InsertSizes
 from readwarp.config import MAX_READ_LENGTH, AlignParameters, Resources, SeedParameters
 from readwarp.device.backend import Backend
 from readwarp.device.workspaces import identity
 from readwarp.errors import UsageError
 from readwarp.formats.alignments import segments
 from readwarp.formats.alignments.header import header_text, part_line, program_lines
-from readwarp.formats.alignments.output import AlignmentWriter, Finish, Prepared, format_of
+from readwarp.formats.alignments.output import AlignmentWriter, Finish, format_of
+from readwarp.formats.alignments.preparing import Preparer
 from readwarp.formats.alignments.sam import Encoder
 from readwarp.formats.alignments.segments import ResumableWriter, Segments
 from readwarp.formats.common.fasta import check_format
@@ -36,11 +41,12 @@ from readwarp.metrics import Metrics
 from readwarp.stream.cards import open_cards
 from readwarp.stream.choice import ALIGN, choose_backend
 from readwarp.stream.halving import READS
-from readwarp.stream.parts import WHOLE, Part, select_reads
+from readwarp.stream.parts import WHOLE, Part
 from readwarp.stream.plan import CardPlan, Plan, readable
+from readwarp.stream.processes import may_fork
 from readwarp.stream.reporter import Meter, Reporter, Result
-from readwarp.stream.runner import run_ordered
 from readwarp.stream.training import Groups, train_sources
+from readwarp.stream.workers import open_workers
 from readwarp.version import __version__
 from readwarp.wording import counted
 
@@ -58,6 +64,7 @@ class AlignJob:
     parameters: AlignParameters = field(default_factory=AlignParameters)
     resources: Resources = field(default_factory=Resources)
     index: Path | None = None  # of the reference; None: REF.rwx, or in the cache folder
+    alternates: Path | None = None  # the file of its ALT contigs; None: all contigs are treated alike
     seeds: SeedParameters | None = None  # that the index must have; None: any
     sort: str = "none"  # coordinate | name | none
     mark_duplicates: bool = False
@@ -91,7 +98,7 @@ class AlignJob:
 def run_align(job: AlignJob, reporter: Reporter) -> Result:
     """Run the job: each read gets into the output once, in input order or sorted. Raises ReadwarpError."""
     resumes = job.resume and segments.folder_of(job.output).exists()  # until then, the output is not done
-    check_output(job.output, job.force or resumes, [job.reference, *job.inputs.files])
+    check_output(job.output, job.force or resumes, [job.reference, *filter(None, [job.alternates]), *job.inputs.files])
     Finish(job.sort, job.mark_duplicates, job.write_index).check(format_of(job.output))
     check_resume(job.resume, [job.output], job.inputs.files)
     with locked(job.output):
@@ -111,20 +118,27 @@ def align_reads(job: AlignJob, index: Index, backend: Backend, reporter: Reporte
     seed = replace(job.parameters.seed, k=have.k, s=have.s, t=have.t)  # look up what the index holds
     job = replace(job, parameters=replace(job.parameters, seed=seed))
     sort_bytes = bytes_to_sort(job.resources, map(Path, job.inputs.files)) if job.sort != "none" else 0
-    trims = job.parameters.trim is not None
-    planned, cards = open_memory(job.resources, index, backend, sort_bytes, metrics, trims)
+    alternates = open_alternates(job, index, reporter)
+    planned, cards = open_memory(job, index, alternates, backend, sort_bytes, metrics)
+    header = header_of(job, index, alternates)
     with closing(cards):
         with reporter.compiling():
             cards.warm_up(lambda placed: steps.warm_up(placed, job.parameters))
         metrics.lap("start")
-        started = time.perf_counter()
-        with reporter.progress("aligning", "reads") as meter, open_writer(job, index, metrics, sort_bytes) as writer:
-            stream = Stream(job, cards, writer, metrics, meter)
-            batches = open_reads(job.inputs.inputs, planned.batch_bases, job.resources.threads)
+        started, kept = time.perf_counter(), open_segments(job, index, metrics) if job.resume else None
+        aligning = share_work(job, cards, header, kept)
+        kernels = [job.kernels, *(["align.alt"] if alternates else [])]
+        with (
+            open_workers(aligning, planned.processes, planned.workers, kernels, metrics) as workers,
+            reporter.progress("aligning", "reads") as meter,
+            open_writer(job, header, kept, sort_bytes) as writer,
+        ):
+            output = Output(job, writer, metrics, meter)
             trainer = Trainer(job.inputs, job.parameters, job.insert_sizes, cards, metrics)
-            groups: Groups[RawBatch, Model] = Groups(lambda raw: raw.input.named_groups, trainer.add_group)
-            items = train_sources(batches, job.parameters.pair.training_pairs, parse, trainer.train, groups)
-            run_ordered(items, stream.align, stream.write, planned.workers, planned.in_flight)
+            batches = workers.map_ordered(Aligning.align, read(job, planned, trainer), planned.in_flight)
+            with closing(batches):
+                for batch in batches:
+                    output.write(batch)
             note_cards(cards, metrics)
             cards.close()
             metrics.lap("align")
@@ -135,24 +149,52 @@ def align_reads(job: AlignJob, index: Index, backend: Backend, reporter: Reporte
     if job.mark_duplicates:
         metrics.count("duplicates", writer.duplicates)
     metrics.note(flagstat=flagstat.flagstat(metrics))
-    summarize(metrics, time.perf_counter() - started, stream.earlier, job.part)
+    summarize(metrics, time.perf_counter() - started, output.earlier, job.part)
     warn_of_shares(metrics, trainer.first, index, job.parameters.pair.pairing)
     return Result.of(metrics, {"alignments": job.output, "alignments_index": writer.index})
 
 
+def share_work(job: AlignJob, cards: AlignCards, header: str, kept: Segments | None) -> Aligning:
+    """What all workers share. Segments hold the records as they are encoded."""
+    reference = cards.on_host.host.reference
+    lengths = np.diff(reference.contig_offsets).tolist() if job.form == "paf" else ()
+    encoder = Encoder(reference.names, job.inputs.read_group_ids, job.form != "formats", tuple(lengths))
+    preparer, done = (Preparer(), kept.done) if kept else (job.finish.preparer(header), 0)
+    return Aligning(cards, encoder, preparer, job.part, done)
+
+
+def read(job: AlignJob, planned: Plan, trainer: Trainer) -> Iterator[tuple[RawBatch, Model]]:
+    """Batches of reads, each with what the first ones of its input show."""
+    batches = open_reads(job.inputs.inputs, planned.batch_bases, job.resources.threads)
+    groups: Groups[RawBatch, Model] = Groups(lambda raw: raw.input.named_groups, trainer.add_group)
+    return train_sources(batches, job.parameters.pair.training_pairs, parse, trainer.train, groups)
+
+
+def open_alternates(job: AlignJob, index: Index, reporter: Reporter) -> Alternates | None:
+    """The ALT contigs of the reference, if the job has a file of them. Raises InputError."""
+    if job.alternates is None:
+        return None
+    alternates = read_alternates(job.alternates, index.reference)
+    logger.info("%s", describe_alternates(job.alternates, alternates))
+    reporter.metrics.note(alternates={"file": str(job.alternates), **count_alternates(alternates)})
+    reporter.prepare("align.alt", job.resources.threads)
+    return alternates
+
+
 def open_memory(
-    resources: Resources, index: Index, backend: Backend, sort_bytes: int, metrics: Metrics, trims: bool = False
+    job: AlignJob, index: Index, alternates: Alternates | None, backend: Backend, sort_bytes: int, metrics: Metrics
 ) -> tuple[Plan, AlignCards]:
     """The plan of the host's memory, and cards whose memory is allocated. Raises MemoryBudgetError."""
-    planned = plan_batches(resources, index, backend, sort_bytes, trims)
+    trims = job.parameters.trim is not None
+    planned = plan_batches(job.resources, index, backend, sort_bytes, trims, may_fork())
 
     def place(side: Backend, card: CardPlan | None) -> steps.PlacedIndex:
-        return steps.place(index, side, seeds_on_host=card is not None and card.seeding == "cpu")
+        return steps.place(index, side, card is not None and card.seeding == "cpu", alternates)
 
     def plan(room: int) -> CardPlan:
         return plan_cards(room, planned, index, backend)
 
-    cards = open_cards(backend, plan, resources.vram, READS, place, metrics)
+    cards = open_cards(backend, plan, job.resources.vram, READS, place, metrics)
     if cards.planned:
         log_cards(cards.planned, backend)
         planned = replace(planned, batch_bases=cards.planned.batch_bases)
@@ -186,67 +228,29 @@ def note_cards(cards: AlignCards, metrics: Metrics) -> None:
         metrics.append("gpu", [{"command": "align", **facts, "seeding": seeding} for facts in cards.facts()])
 
 
-class Stream:
-    """What is done with a batch in a worker (align) and in the main thread (write)."""
+class Output:
+    """Batches go into it in the order of the input, in the main thread."""
 
     def __init__(
-        self,
-        job: AlignJob,
-        cards: AlignCards,
-        writer: AlignmentWriter | ResumableWriter,
-        metrics: Metrics,
-        meter: Meter,
+        self, job: AlignJob, writer: AlignmentWriter | ResumableWriter, metrics: Metrics, meter: Meter
     ) -> None:
-        self.job, self.cards, self.writer, self.metrics, self.meter = job, cards, writer, metrics, meter
-        names, groups = cards.on_host.host.reference.names, job.inputs.read_group_ids
-        lengths = np.diff(cards.on_host.host.reference.contig_offsets).tolist() if job.form == "paf" else ()
-        self.encoder = Encoder(names, groups, writer.text, tuple(lengths))
+        self.job, self.writer, self.metrics, self.meter = job, writer, metrics, meter
         earlier = writer.counts if isinstance(writer, ResumableWriter) else {}
-        self.done = writer.done if isinstance(writer, ResumableWriter) else 0  # templates of earlier runs
         self.earlier = earlier.get("reads", 0)
-        self.aligned = Metrics()  # counts of all that was written, by earlier runs too
+        self.written = Metrics()  # counts of all that was written, by earlier runs too
         for name, number in earlier.items():
-            self.aligned.count(name, number)
+            self.written.count(name, number)
 
-    def align(self, item: tuple[RawBatch, Model]) -> "Done":
-        """The records of those reads of a batch that are in the job's part and not aligned yet."""
-        (raw, (sizes, parameters)), metrics = item, Metrics()
-        stop, prepared, number = raw.first_template + raw.templates, [], 0
-        if any(self.job.part.spans(max(raw.first_template, self.done), stop)):
-            with metrics.time("parse"):
-                reads = parse(raw)
-
-            def work(part: ReadBatch, index: steps.PlacedIndex) -> tuple[ReadBatch, Alignments]:
-                return steps.align_batch(part, index, sizes, parameters, metrics)
-
-            for some in select_reads(reads, raw.first_template, self.job.part, self.done):
-                number += len(some)
-                aligned = self.cards.work(some, work, metrics.count)
-                with metrics.time("encode"):
-                    prepared += [self.writer.prepare(self.encoder.encode(*rows)) for rows in aligned]
-        return Done(raw.source, number, stop, prepared, metrics)
-
-    def write(self, done: "Done") -> None:
+    def write(self, done: Done) -> None:
         with self.metrics.time("write"):
             for part in done.prepared:
                 self.writer.add(part)
         self.metrics.include(done.metrics)
         self.metrics.count("batches")
-        self.aligned.include(done.metrics)
-        if isinstance(self.writer, ResumableWriter) and done.stop > self.done:
-            self.writer.checkpoint(done.stop, dict(self.aligned.counts))
+        self.written.include(done.metrics)
+        if isinstance(self.writer, ResumableWriter) and done.stop > self.writer.done:
+            self.writer.checkpoint(done.stop, dict(self.written.counts))
         self.meter.advance(done.reads, self.job.inputs.share_read(done.source))
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """A batch that is aligned."""
-
-    source: int
-    reads: int
-    stop: int  # number of the template after its last one
-    prepared: list[Prepared]
-    metrics: Metrics
 
 
 def open_index(job: AlignJob, reporter: Reporter) -> Index:
@@ -268,13 +272,29 @@ def open_index(job: AlignJob, reporter: Reporter) -> Index:
         return open_or_build(*wanted)
 
 
-def open_writer(job: AlignJob, index: Index, metrics: Metrics, sort_bytes: int) -> AlignmentWriter | ResumableWriter:
-    """The writer of the output; with --resume, one that continues an earlier run."""
-    reference = index.reference
-    programs = program_lines(job.inputs.programs, job.command) if job.command else list(job.inputs.programs)
-    contigs = zip(reference.names, np.diff(reference.contig_offsets).tolist(), reference.md5, strict=True)
+def header_of(job: AlignJob, index: Index, alternates: Alternates | None) -> str:
+    known = describe_alternates(job.alternates, alternates) if job.alternates and alternates else ""
+    programs = program_lines(job.inputs.programs, job.command, known) if job.command else list(job.inputs.programs)
     comments = [*job.inputs.comments, *([part_line(job.part, run_of(job, index))] if job.part != WHOLE else [])]
-    header = header_text(contigs, job.sort, job.inputs.read_groups, programs, comments)
+    contigs = contigs_of(index.reference, alternates)
+    return header_text(contigs, job.sort, job.inputs.read_groups, programs, comments)
+
+
+def open_segments(job: AlignJob, index: Index, metrics: Metrics) -> Segments:
+    """What an earlier run of the job has left, with its counts in the metrics. Raises UsageError."""
+    kept = Segments(str(job.output), {**facts_of(job, index), "form": job.form})
+    if kept.done:
+        done = counted(kept.done, "pair or single read", "pairs or single reads")
+        logger.info("continuing after %s, from %s", done, kept.folder)
+        for name, number in kept.counts.items():
+            metrics.count(name, number)
+    return kept
+
+
+def open_writer(
+    job: AlignJob, header: str, kept: Segments | None, sort_bytes: int
+) -> AlignmentWriter | ResumableWriter:
+    """The writer of the output, or of segments, of which it is made at the end."""
 
     def open_output() -> AlignmentWriter:
         return AlignmentWriter(
@@ -285,14 +305,8 @@ def open_writer(job: AlignJob, index: Index, metrics: Metrics, sort_bytes: int) 
             reference=str(job.reference),
         )
 
-    if not job.resume:
+    if kept is None:
         return open_output()
-    kept = Segments(str(job.output), {**facts_of(job, index), "form": job.form})
-    if kept.done:
-        done = counted(kept.done, "pair or single read", "pairs or single reads")
-        logger.info("continuing after %s, from %s", done, kept.folder)
-        for name, number in kept.counts.items():
-            metrics.count(name, number)
     return ResumableWriter(kept, open_output, job.form != "formats", job.resources.threads)
 
 
@@ -313,6 +327,7 @@ def common_facts(job: AlignJob, index: Index) -> dict[str, object]:
         "readwarp": __version__,
         "reference": [list(index.reference.names), list(index.reference.md5)],
         "parameters": asdict(job.parameters),
+        "alternates": hashlib.sha256(job.alternates.read_bytes()).hexdigest() if job.alternates else None,
         "read groups": list(job.inputs.read_groups),
         "insert sizes": job.insert_sizes._asdict() if job.insert_sizes else None,
     }

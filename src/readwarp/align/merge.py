@@ -8,7 +8,16 @@ from pathlib import Path
 
 from readwarp.align.inputs import merge_programs
 from readwarp.errors import InputError
-from readwarp.formats.alignments.header import PART, field, header_text, lines_of, merge_lines, part_in, program_lines
+from readwarp.formats.alignments.header import (
+    PART,
+    contig_in,
+    field,
+    header_text,
+    lines_of,
+    merge_lines,
+    part_in,
+    program_lines,
+)
 from readwarp.formats.alignments.output import AlignmentWriter, Finish
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.stored import read_stored, split_blocks
@@ -83,9 +92,9 @@ def plan_merge(paths: Sequence[Path], sort: str, command: str | None) -> tuple[s
     own = [line for header in headers.values() for line in lines_of(header, "RG")]
     programs = merge_programs(list(headers.values()))
     comments = [line for header in headers.values() for line in lines_of(header, "CO") if not line.startswith(PART)]
-    named = ((field(line, "SN") or "", int(field(line, "LN") or 0), field(line, "M5") or "") for line in contigs[0])
     lines = program_lines(programs, command) if command else programs
-    return header_text(named, sort, merge_lines(own), lines, list(dict.fromkeys(comments))), group_parts(headers)
+    text = header_text(map(contig_in, contigs[0]), sort, merge_lines(own), lines, list(dict.fromkeys(comments)))
+    return text, group_parts(headers)
 
 
 def group_parts(headers: dict[Path, str]) -> list[list[Path]]:

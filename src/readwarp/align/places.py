@@ -5,6 +5,7 @@ v is the reference position of query position 0, gaps undone.
 
 from typing import Annotated, NamedTuple
 
+import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Candidates, Scores
@@ -30,22 +31,23 @@ class Places(NamedTuple):
     strand: Annotated[ndarray, "uint8 [places]"]
     v: Annotated[ndarray, "int64 [places]"]  # gaps undone from the end
     stop: Annotated[ndarray, "int64 [places]"]  # reference position after the alignment
+    query_start: Annotated[ndarray, "int32 [places]"]  # of the aligned part of the oriented read, about
     query_stop: Annotated[ndarray, "int32 [places]"]
-    chain_start: Annotated[ndarray, "int32 [places]"]  # span of the chain on the oriented read; 0, 0 for rescue windows
-    chain_stop: Annotated[ndarray, "int32 [places]"]
     score: Annotated[ndarray, "int32 [places]"]
     status: Annotated[ndarray, "uint8 [places]"]
 
 
-def places_of(candidates: Candidates, scores: Scores) -> Places:
+def places_of(candidates: Candidates, scores: Scores, match: int) -> Places:
+    """An alignment is taken to be as long as its score requires, or to reach back to the start of its chain."""
+    start = scores.query_stop - scores.score // np.int32(match)
+    chained = np.where(candidates.query_stop > 0, candidates.query_start, start)  # windows for mates have no chain
     return Places(
         candidates.candidate_offsets,
         candidates.strand,
         v=scores.reference_stop - scores.query_stop,
         stop=scores.reference_stop,
+        query_start=np.maximum(0, np.minimum(start, chained)),
         query_stop=scores.query_stop,
-        chain_start=candidates.query_start,
-        chain_stop=candidates.query_stop,
         score=scores.score,
         status=scores.status,
     )

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from readwarp import tables
+from readwarp.align.alternates.table import Alternates, contigs_of
 from readwarp.batches import Alignments, ReadBatch
 from readwarp.device.prepare import prepare_once
 from readwarp.formats.alignments.header import field, header_text, program_lines, read_group_line
@@ -119,6 +120,7 @@ class Records(Sequence[Record]):
     rows: Alignments
     reference: Reference
     fasta: Path | None = None  # file of the reference, for CRAM
+    alternates: Alternates | None = None  # its ALT contigs
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -216,8 +218,7 @@ class Records(Sequence[Record]):
             writer.write(encoder.encode(reads, self.rows))
 
     def _header(self, sort: str, read_group: str | None) -> str:
-        lengths = np.diff(self.reference.contig_offsets).tolist()
-        contigs = zip(self.reference.names, lengths, self.reference.md5, strict=True)
+        contigs = contigs_of(self.reference, self.alternates)
         groups = () if read_group is None else (read_group,)
         return header_text(contigs, sort, groups, program_lines((), "readwarp.Aligner"))
 

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from readwarp.align import flagstat, pair, records
+from readwarp.align import alternates, flagstat, pair, records
 from readwarp.align import trim as trimming
+from readwarp.align.alternates import Alternates, cut_alternates
 from readwarp.align.insert_models import InsertModels
 from readwarp.align.long import steps as long
 from readwarp.align.long.lengths import are_long
 from readwarp.align.long.steps import ON_DEVICE
-from readwarp.align.places import Genome
+from readwarp.align.places import Genome, Places, places_of
 from readwarp.batches import Alignments, Candidates, Chains, Extensions, ReadBatch, Scores, Segment, Status
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device.backend import Backend
@@ -37,9 +38,13 @@ class PlacedIndex:
     seeding: Backend  # where seeds are looked up and chained
     there: Index  # the index there
     genome: Genome  # there
+    primary: Genome  # the same up to the first ALT contig, where places may settle a read
+    alternates: Alternates | None = None  # the ALT contigs; None: all contigs are treated alike
 
 
-def place(index: Index, backend: Backend, seeds_on_host: bool = False) -> PlacedIndex:
+def place(
+    index: Index, backend: Backend, seeds_on_host: bool = False, alternates: Alternates | None = None
+) -> PlacedIndex:
     """The index on the backend's current device, once for all workers of that device.
 
     seeds_on_host: the card has no room for the seeds, which are looked up on the host.
@@ -47,7 +52,8 @@ def place(index: Index, backend: Backend, seeds_on_host: bool = False) -> Placed
     seeding = Backend("cpu") if seeds_on_host else backend
     there, reference = seeding.resident(index), backend.resident(index.reference)
     genome = Genome.of(index.reference if seeds_on_host else reference)
-    return PlacedIndex(index, backend, reference.packed, seeding, there, genome)
+    primary = genome if alternates is None else seeding.resident(cut_alternates(genome, alternates))
+    return PlacedIndex(index, backend, reference.packed, seeding, there, genome, primary, alternates)
 
 
 def align_batch(
@@ -84,11 +90,11 @@ def align_by_length(
     if not is_long.any():
         return align_short(reads, index, sizes, parameters, metrics)
     if is_long.all():
-        return long.align(reads, index.host, side, parameters, metrics)
+        return long.align(reads, index.host, side, parameters, metrics, index.alternates)
     rows = np.flatnonzero(~is_long), np.flatnonzero(is_long)
     some = [take(reads, "reads", each) for each in rows]
     short = align_short(some[0], index, sizes, parameters, metrics)
-    both = short, long.align(some[1], index.host, side, parameters, metrics)
+    both = short, long.align(some[1], index.host, side, parameters, metrics, index.alternates)
     choices = concatenate([each[0] for each in both], "reads")
     extensions = concatenate([each[1] for each in both], "extensions")
     order = np.argsort(np.concatenate(rows))
@@ -114,10 +120,16 @@ def align_short(
             rescued = pair.plan_rescue(reads, planned, planned_scores, reference, sizes, parameters)
         with metrics.time("extend_rescued"):
             rescued_scores = extend.score(oriented, rescued, index.packed, scoring)
-        with metrics.time("choose"):
             candidates, scores = pair.merge(planned, planned_scores, rescued, rescued_scores)
-            scored = candidates, scores
-            choices = records.choose(reads, scored, sizes, parameters, chains.repetitive, reference.contig_offsets)
+        if index.alternates:
+            with metrics.time("extend_lifted"):
+                lifted = alternates.plan_lifted(reads, (candidates, scores), index.alternates, parameters)
+                lifted_scores = extend.score(oriented, lifted, index.packed, scoring)
+                candidates, scores = pair.merge(candidates, scores, lifted, lifted_scores)
+                metrics.count("lifted_windows", len(lifted))
+        with metrics.time("choose"):
+            places = places_of(candidates, scores, scoring.match)
+            choices = choose(reads, places, index, sizes, parameters, chains.repetitive)
         with metrics.time("extend_trace"):
             chosen, found = (take(batch, "candidates", choices.candidate) for batch in (candidates, scores))
             extensions = extend.trace(oriented, chosen, index.packed, scoring, found)
@@ -128,6 +140,21 @@ def align_short(
     for step, done in (("chain", chains), ("extend_score", scores)):
         count_statuses(step, done.status, metrics)
     return choices, extensions
+
+
+def choose(
+    reads: ReadBatch,
+    places: Places,
+    index: PlacedIndex,
+    sizes: InsertModels,
+    parameters: AlignParameters,
+    repetitive: np.ndarray,
+) -> records.Choices:
+    """The places of reads, which compete as loci of the primary assembly if the ALT contigs are known."""
+    given = reads, places, sizes, parameters, repetitive
+    if index.alternates:
+        return alternates.choose(*given, index.alternates)
+    return records.choose(*given, index.host.reference.contig_offsets)
 
 
 def trim(reads: ReadBatch, parameters: AlignParameters, metrics: Metrics) -> trimming.Trimmed:
@@ -146,7 +173,7 @@ def find_chains(
     mine = there if side == index.backend else reads
     with side.frame():
         with metrics.time("seed"):
-            hits = side.step(SEED).find_seeds(mine, index.there, index.genome, parameters.seed, parameters.scoring)
+            hits = side.step(SEED).find_seeds(mine, index.there, index.primary, parameters.seed, parameters.scoring)
         with metrics.time("chain"):
             chains: Chains = side.step(CHAIN).chain_hits(
                 mine, hits, index.genome.contig_offsets, parameters.seed, parameters.chain

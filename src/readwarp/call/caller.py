@@ -8,10 +8,11 @@ from typing import Any, Unpack
 
 from readwarp.batches import Calls
 from readwarp.call.api import ParameterOptions, parameters_of
-from readwarp.call.job import Calling, CallJob, call_variants, open_calling
+from readwarp.call.job import CallJob, call_variants, open_calling
 from readwarp.call.results import Genotype, Variant, Variants
 from readwarp.call.targets import Places, as_regions
 from readwarp.call.variant_job import count_calls
+from readwarp.call.windows import Calling
 from readwarp.config import Resources
 from readwarp.device.prepare import prepare_once
 from readwarp.errors import UsageError
@@ -22,6 +23,7 @@ from readwarp.keywords import AnyPath, as_paths
 from readwarp.metrics import Metrics
 from readwarp.stream.display import check_new
 from readwarp.stream.reporter import Reporter
+from readwarp.stream.workers import Threads
 
 __all__ = ["Caller", "Genotype", "Variant", "Variants"]
 
@@ -80,12 +82,13 @@ class Caller:
         job = self._job(alignments, regions, samples, alleles, ploidies, primers)
         check_inputs(job.alignments)
         with ExitStack() as stack:  # what cannot be called is refused here, not at the first variant
-            calling = stack.enter_context(open_calling(job, self.reference, self.metrics))
+            calling = stack.enter_context(open_calling(job, self.reference, self.metrics, may_fork=False))
             return Variants(job, self.reference, self._found(calling, stack.pop_all()), calling.samples)
 
     def _found(self, calling: Calling, opened: ExitStack) -> Generator[Calls, None, None]:
         """Calls as they are made; then all is closed."""
-        with opened, closing(calling.run(Calling.call)) as windows:
+        workers = Threads(calling, calling.plan.threads)
+        with opened, closing(calling.run(workers, Calling.call)) as windows:
             for calls in (found.calls for window in windows for found in window):
                 count_calls(calls, self.metrics)
                 yield calls

@@ -72,6 +72,11 @@ class Alignments:
         """Bytes that the files take while they are open."""
         return sum(source.reader.memory for source in self.sources)
 
+    def rest(self) -> None:
+        """Keep no process that reads for this one, which is about to be forked."""
+        for source in self.sources:
+            source.reader.rest()
+
     def along(self, strip: Strip) -> "Alignments":
         """The files with the strip's axis as contig 0."""
         return Alignments(tuple(replace(source, strip=strip) for source in self.sources), self.samples)

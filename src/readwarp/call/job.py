@@ -1,60 +1,40 @@
-"""The calling job: sorted alignments to a VCF file, by windows of the reference in threads, written in order."""
+"""The calling job: sorted alignments to a VCF file, by windows of the reference in parallel, written in order."""
 
 import logging
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import groupby, pairwise, repeat
-from math import ceil
-from operator import attrgetter
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
-
-import numpy as np
 
 from readwarp.call.bam_output import RealignedBam
 from readwarp.call.forced import Forced, read_alleles
-from readwarp.call.inputs import Alignments, RegionTooDeepError, match_files, names_of, open_readers, warn_of_duplicates
+from readwarp.call.inputs import Alignments, match_files, names_of, open_readers, warn_of_duplicates
 from readwarp.call.mates.primers import read_primers
 from readwarp.call.phase.haplotag import HaplotaggedBam
-from readwarp.call.phase.join import phase_sites
-from readwarp.call.phase.links import join_links, no_links
-from readwarp.call.phase.types import Links
 from readwarp.call.platforms import find_platform
 from readwarp.call.ploidy import Ploidies, read_ploidies
 from readwarp.call.qualities import explain_qualities
-from readwarp.call.realigned import CalledSite, sites_of
-from readwarp.call.steps import BYTES_PER_BASE, Found, Steps
-from readwarp.call.strips import Place, join_contigs
+from readwarp.call.resources import open_memory, open_workers, plan_workers, window_size
+from readwarp.call.steps import Steps
 from readwarp.call.structural.job import STRUCTURAL_FIELDS, write_structural, write_structural_file
 from readwarp.call.structural.steps import StructuralSteps
-from readwarp.call.targets import bases_of, join_targets
-from readwarp.call.variant_job import FIELDS, GENOMIC_FIELDS, VariantJob, count_calls
+from readwarp.call.targets import bases_of
+from readwarp.call.variant_job import FIELDS, GENOMIC_FIELDS, VariantJob
 from readwarp.call.warm import warm_up
-from readwarp.config import CallParameters, Resources, StructuralParameters
+from readwarp.call.windows import Calling, write_windows
+from readwarp.config import CallParameters, StructuralParameters
 from readwarp.device.backend import Backend
-from readwarp.device.machine import free_memory
-from readwarp.errors import MemoryBudgetError, UsageError
+from readwarp.errors import UsageError
 from readwarp.formats.alignments.regions import Form, ReadFilter
 from readwarp.formats.common.files import check_apart, check_output, check_twice
-from readwarp.formats.common.regions import Target
-from readwarp.formats.variants.gvcf import BlockJoiner, Piece, piece_of
-from readwarp.formats.variants.vcf import VariantWriter, format_calls, kind_of, lines_of
+from readwarp.formats.variants.vcf import kind_of
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
-from readwarp.stream.cards import Cards, open_cards
 from readwarp.stream.choice import CALL, choose_backend
-from readwarp.stream.halving import Divisible
-from readwarp.stream.plan import CardPlan, share_card, workers_of
-from readwarp.stream.reporter import Meter, Reporter, Result
-from readwarp.stream.runner import map_ordered
+from readwarp.stream.processes import may_fork
+from readwarp.stream.reporter import Reporter, Result
 from readwarp.wording import counted
 
-WINDOW = 1 << 17  # reference bases
-LEAST_WINDOW, USUAL_DEPTH = 1 << 13, 32  # a window is made to fit if samples have that depth; deeper ones are cut
-MIN_WINDOW = 1024  # is not cut further, however deep it is
-USUAL_WORKSPACE, MIN_WORKSPACE = 512 << 20, 32 << 20  # bytes on a card; deep windows are cut until they fit
 WARNINGS = {  # counter -> noun and the rest of a warning
     "windows_halved": ("window", "too deep for the GPU's memory: cut"),
     "windows_on_host": ("window", "too deep for the GPU's memory: called on the CPU"),
@@ -66,8 +46,6 @@ WARNINGS = {  # counter -> noun and the rest of a warning
     "alleles_left_out": ("allele", "left out of sites that have too many"),
     "reads_without_qualities": ("read", "without base qualities: these are taken as 20"),
 }
-DEPTH_OF_A_BATCH = 64  # reads across a base, as --batch-bases assumes
-T = TypeVar("T")
 logger = logging.getLogger("readwarp")
 
 
@@ -143,18 +121,20 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
     if job.sv_only:
         return call_structural_only(job, reference, reporter)
     metrics, structural = reporter.metrics, None
-    with (
-        metrics.time("call"),
-        reporter.progress("calling", "bases") as meter,
-        open_calling(job, reference, metrics) as calling,
-    ):
-        if calling.steps.platform.is_long:
-            reporter.prepare("call.long", job.resources.threads)
-        with job.open_output(reference, calling.samples, GENOMIC_FIELDS if job.gvcf else FIELDS) as writer:
+    with metrics.time("call"), open_calling(job, reference, metrics, may_fork()) as calling:
+        steps, kernels = calling.steps, "call"
+        if steps.platform.is_long:
+            kernels = "call.long"
+            reporter.prepare(kernels, job.resources.threads)
+        with (
+            open_workers(calling, calling.plan, steps.alignments, kernels, metrics) as workers,
+            reporter.progress("calling", "bases") as meter,
+            job.open_output(reference, calling.samples, GENOMIC_FIELDS if job.gvcf else FIELDS) as writer,
+        ):
             shown = None
             if job.bam_output:
-                shown = RealignedBam(job.bam_output, reference, calling.steps.alignments, job.command)
-            write_windows(calling, writer, meter, shown)
+                shown = RealignedBam(job.bam_output, reference, steps.alignments, job.command)
+            write_windows(calling, workers, writer, meter, shown)
             if shown:
                 with metrics.time("bam_output"):
                     writer.beside.append(shown.write())
@@ -162,9 +142,8 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
                 with metrics.time("haplotag"):
                     writer.beside.append(calling.tagged.write())
             if job.sv:
-                own = calling.steps
-                steps = structural_steps(job, own.reference, own.alignments, own.ploidies, metrics)
-                structural = write_structural_file(job, job.sv, steps, calling.targets, reporter)
+                given = workers, Calling.gather
+                structural = write_structural_file(job, job.sv, calling.structural, calling.targets, given, reporter)
                 writer.beside.append(structural.file)
         metrics.append("gpu", [{"command": "call", **facts} for facts in calling.cards.facts()])
     for name, (noun, text) in WARNINGS.items():
@@ -185,8 +164,12 @@ def call_structural_only(job: CallJob, reference: Reference, reporter: Reporter)
     targets = job.find_targets(reference)
     with metrics.time("call"), open_alignments(job, reference, metrics) as (alignments, ploidies):
         steps = structural_steps(job, reference, alignments, ploidies, metrics)
-        with job.open_output(reference, alignments.samples, STRUCTURAL_FIELDS) as writer:
-            write_structural(steps, targets, writer, reporter, job.resources.threads)
+        plan = plan_workers(job.resources, alignments, Backend("cpu"), targets, may_fork())
+        with (
+            open_workers(steps, plan, alignments, "call", metrics) as workers,
+            job.open_output(reference, alignments.samples, STRUCTURAL_FIELDS) as writer,
+        ):
+            write_structural(steps, targets, writer, (workers, StructuralSteps.gather), reporter)
     for name in ("variants", "variants_pass"):
         metrics.count(name, metrics.counts[f"structural_{name}"])
     return Result.of(metrics, {"variants": job.output, "variants_index": writer.index})
@@ -196,75 +179,6 @@ def structural_steps(
     job: CallJob, reference: Reference, alignments: Alignments, ploidies: Ploidies, metrics: Metrics
 ) -> StructuralSteps:
     return StructuralSteps(reference, alignments, job.parameters, job.structural, ploidies, metrics)
-
-
-@dataclass(frozen=True, slots=True)
-class Calling:
-    """Alignments that are open for calling, and the memory for it."""
-
-    job: CallJob
-    steps: Steps
-    cards: Cards[Place, Backend]
-    samples: tuple[str, ...]
-    targets: list[Target]  # to call
-    max_bases: int  # of reads in memory; deeper windows are cut
-    tagged: HaplotaggedBam | None = None  # collects what is phased
-
-    def call(self, window: Place) -> list[Found]:
-        """What is in the window, in parts where it is too deep to be taken at once."""
-        return self._work(window, Steps.call)
-
-    def link(self, window: Place) -> Links:
-        """What is in the window for the phase of its contig."""
-        return join_links(self._work(window, Steps.link))
-
-    def _work(self, window: Place, step: Callable[[Steps, Place, int | None], T]) -> list[T]:
-        return self.cards.work(window, partial(self._try, step), self.steps.metrics.count)
-
-    def _try(self, step: Callable[[Steps, Place, int | None], T], window: Place, backend: Backend) -> T:
-        """A window that does not fit counts nothing."""
-        own = replace(self.steps, backend=backend, metrics=Metrics())
-        try:
-            found = step(own, window, self.max_bases)
-        except RegionTooDeepError:
-            if halve(window):
-                raise
-            own = replace(own, metrics=Metrics())
-            own.metrics.count("windows_beyond_memory", 1)
-            found = step(own, window, None)
-        self.steps.metrics.include(own.metrics)
-        return found
-
-    def run(self, work: "Callable[[Calling, Place], T]") -> Generator[T, None, None]:
-        """work(self, window) of all windows, in order, in parallel threads; of long reads, once a contig is phased."""
-        resources = self.job.resources
-        size = max(LEAST_WINDOW, min(WINDOW, self.max_bases // (USUAL_DEPTH * len(self.samples))))
-        size = min(size, resources.batch_bases // DEPTH_OF_A_BATCH + 1) if resources.batch_bases else size
-        stretches = join_targets(self.targets, size)
-        if self.steps.platform.is_long:
-            for contig, own in groupby(stretches, attrgetter("contig")):
-                windows = list(own)
-                with self.steps.metrics.time("phase"):
-                    phasing = phase_sites(join_links([no_links(), *self._map(windows, Calling.link)]))
-                if self.tagged:
-                    self.tagged.add(contig, phasing)
-                yield from replace(self, steps=replace(self.steps, phasing=phasing))._map(windows, work)
-        else:
-            lengths = np.diff(self.steps.reference.contig_offsets).tolist()
-            yield from self._map(join_contigs(stretches, lengths, self.steps.primers, size), work)
-
-    def _map(self, windows: Iterable[Place], work: "Callable[[Calling, Place], T]") -> Generator[T, None, None]:
-        workers = workers_of(self.job.resources.threads, len(self.cards.backend.devices))
-        return map_ordered(windows, partial(work, self), workers, 2 * workers + 2)
-
-
-def halve(window: Place) -> tuple[Place, Place] | None:
-    return window.halves() if window.stop - window.start > MIN_WINDOW else None
-
-
-WINDOWS: Divisible[Place] = Divisible(
-    lambda w: w.stop - w.start, halve, "windows_halved", "windows_on_host", lambda w: 1
-)
 
 
 @contextmanager
@@ -281,8 +195,8 @@ def open_alignments(job: CallJob, reference: Reference, metrics: Metrics) -> Ite
 
 
 @contextmanager
-def open_calling(job: CallJob, reference: Reference, metrics: Metrics) -> Iterator[Calling]:
-    """Raises InputError, UsageError, DeviceError, MemoryBudgetError."""
+def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork: bool) -> Iterator[Calling]:
+    """may_fork: workers may be processes. Raises InputError, UsageError, DeviceError, MemoryBudgetError."""
     resources, parameters = job.resources, job.parameters
     targets = job.find_targets(reference)
     with open_alignments(job, reference, metrics) as (alignments, ploidies):
@@ -303,11 +217,20 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics) -> Iterat
             with_bands=job.gvcf,
             platform=find_platform(parameters.platform, [source.reader for source in alignments.sources]),
         )
-        max_bases = plan_bases(resources, alignments, workers_of(resources.threads, len(backend.devices)))
+        plan = plan_workers(resources, alignments, backend, targets, may_fork)
         with closing(open_memory(resources, backend, metrics)) as cards:
             if cards.planned:
                 cards.warm_up(lambda placed: warm_up(placed, parameters))
-            yield Calling(job, steps, cards, names, targets, max_bases, open_haplotag(job, steps))
+            yield Calling(
+                steps=steps,
+                cards=cards,
+                plan=plan,
+                targets=targets,
+                window=window_size(plan, len(names), resources),
+                with_sites=job.bam_output is not None,
+                structural=structural_steps(job, reference, alignments, ploidies, metrics),
+                tagged=open_haplotag(job, steps),
+            )
 
 
 def open_haplotag(job: CallJob, steps: Steps) -> HaplotaggedBam | None:
@@ -317,57 +240,6 @@ def open_haplotag(job: CallJob, steps: Steps) -> HaplotaggedBam | None:
     if not steps.platform.is_long:
         raise UsageError("--haplotag is for long reads: give --platform hifi or ont, if these are")
     return HaplotaggedBam(job.haplotag, steps.alignments, job.reference, job.resources.threads, job.command)
-
-
-def plan_bases(resources: Resources, alignments: Alignments, workers: int) -> int:
-    """The most bases of reads that each worker may hold. Raises MemoryBudgetError if the open files take it all.
-
-    Files are read one after the other, so their number adds indexes to the memory, and no buffers.
-    """
-    memory, held = resources.memory or free_memory() // 2, alignments.memory
-    if memory <= held:
-        files = f"the indexes of {counted(len(alignments.sources), 'file')} take {held >> 20:,} MB"
-        raise MemoryBudgetError(f"{files}: more than the {memory >> 20:,} MB of --memory")
-    return (memory - held) // (BYTES_PER_BASE * workers)
-
-
-def open_memory(resources: Resources, backend: Backend, metrics: Metrics) -> Cards[Place, Backend]:
-    """A workspace for each worker; smaller ones, then fewer, if --vram or the free memory of a card is less."""
-
-    def plan(room: int) -> CardPlan:
-        cards = len(backend.devices)
-        return share_card(room, ceil(workers_of(resources.threads, cards) / cards), USUAL_WORKSPACE, MIN_WORKSPACE)
-
-    return open_cards(backend, plan, resources.vram, WINDOWS, lambda side, _: side, metrics)
-
-
-def write_windows(calling: Calling, writer: VariantWriter, meter: Meter, shown: RealignedBam | None = None) -> None:
-    contigs, metrics = calling.steps.reference.names, calling.steps.metrics
-    joiner, whole = BlockJoiner(contigs), bases_of(calling.targets)
-
-    def work(calling: Calling, window: Place) -> tuple[list[bytes | Piece], list[CalledSite], int]:
-        parts: list[bytes | Piece] = []
-        sites = list[CalledSite]()
-        for found in calling.call(window):
-            count_calls(found.calls, metrics)
-            sites += sites_of(found.calls) if shown else ()
-            if found.bands is None:
-                parts.append(lines_of(found.calls, contigs))
-            else:
-                lines = format_calls(found.calls, contigs, is_genomic=True)
-                bounds = np.searchsorted(found.calls.contig, [bands.contig for bands in found.bands]).tolist()
-                own = (lines[first:stop] for first, stop in pairwise([*bounds, len(lines)]))
-                parts += map(piece_of, found.bands, own, repeat(contigs))
-        return parts, sites, bases_of(window.targets)
-
-    with closing(calling.run(work)) as results:
-        for parts, sites, bases in results:
-            if shown:
-                shown.add(sites)
-            for part in parts:
-                writer.write(part if isinstance(part, bytes) else joiner.add(part))
-            meter.reach(meter.done + bases, whole)
-    writer.write(joiner.finish())
 
 
 def check_files(job: CallJob, reference: Reference, samples: Sequence[str]) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
-from readwarp import stopping
+from readwarp import heap, stopping
 from readwarp.cli import slips, streams
 from readwarp.cli.habits import habits_of
 from readwarp.errors import ReadwarpError, UsageError
@@ -73,6 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         streams.prepare()
         stopping.install()
+        heap.keep_freed()
     try:
         code = _run(arguments)
         streams.flush_stdout()

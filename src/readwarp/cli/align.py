@@ -37,11 +37,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_alignment(parser: argparse.ArgumentParser, presets: Mapping[str, Preset]) -> None:
-    """--index --preset -I --min-score -Y --eqx --cs, and which places become records: -a --secondary -M -5 -S -P."""
+    """--index --alt --no-alt --preset -I --min-score -Y --eqx --cs -a --secondary -M -5 -S -P."""
     default = PRESETS["standard"].parameters.records
     group = parser.add_argument_group("alignment")
     text = "index of REF, built there if it does not exist [REF.rwx, or in a cache folder if that cannot be written]"
     group.add_argument("--index", type=Path, metavar="FILE", help=text)
+    text = "ALT contigs of REF, a SAM file as bwa takes it [REF.alt or REF.64.alt, if it exists]"
+    group.add_argument("--alt", type=Path, metavar="FILE", help=text)
+    text = "treat ALT contigs as all others, even if there is such a file"
+    group.add_argument("--no-alt", action="store_true", help=text)
     text = f"{shared.describe_presets(presets)} [standard, with the seeds of an index that exists]"
     group.add_argument("--preset", choices=presets, help=text)
     group.add_argument(

@@ -83,6 +83,7 @@ OPTIONS = [
         "-@ -j --native-pair-hmm-threads --nct",
         "threads are -t (--threads)",
     ),
+    Habit("align run", "-j", "ALT contigs are treated as all others by --no-alt; threads are -t (--threads)"),
     Habit("align call run", "--num-gpus --gpus", "GPUs are --device, such as cuda:0,1"),
     Habit("align call run", "--low-memory", "GPU memory is limited by --vram, such as 16G"),
 ]

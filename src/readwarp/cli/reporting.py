@@ -185,7 +185,9 @@ class _Stderr(logging.Handler):
 
 @cache
 def _say_compiling_once() -> None:
-    logger.info("compiling kernels that were not foreseen, once")
+    from readwarp.device.compilation import UNFORESEEN
+
+    logger.info(UNFORESEEN)
 
 
 class _LogLines(Meter):

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 
 from readwarp.device import jit
 
+UNFORESEEN = "compiling kernels that were not foreseen, once"
+
 
 class Compilation:
     """Counts compiled kernels."""

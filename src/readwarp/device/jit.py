@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
+from operator import attrgetter
 from threading import RLock
 from types import ModuleType
 from typing import Any
@@ -54,12 +56,15 @@ class Kernel:
 
     def _prepare(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
         """The machine code for these arguments, loaded."""
-        signature = signature_of(arguments)
+        loaded = self._by_key[key_of(arguments)] = self.load(signature_of(arguments))
+        return loaded
+
+    def load(self, signature: str) -> Callable[..., Any]:
+        """The machine code for a signature, which stays loaded."""
         with _lock:
             if signature not in self._by_signature:
                 self._by_signature[signature] = load(self.compile(signature), self.name)
-            loaded = self._by_key[key_of(arguments)] = self._by_signature[signature]
-            return loaded
+            return self._by_signature[signature]
 
     def compile(self, signature: str) -> MachineCode:
         """The machine code for a signature: from the cache, or compiled and put there."""
@@ -84,6 +89,13 @@ class Kernel:
         if self._dispatcher is None:
             self._dispatcher = _compiler().Part(self.py_func, targetoptions={"nopython": True, **self.options})
         return self._dispatcher
+
+
+def kernel_of(name: str) -> Kernel:
+    """The kernel of this name, `module:name`."""
+    module, _, path = name.partition(":")
+    found: Kernel = attrgetter(path)(import_module(module))
+    return found
 
 
 def kernel(function: Callable[..., Any]) -> Any:

@@ -46,6 +46,14 @@ def peak_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
+def private_memory(pid: int) -> int:
+    """Peak of the bytes that another process had for itself: those of now, and by how much its memory has shrunk."""
+    lines = _read(Path(f"/proc/{pid}/smaps_rollup")) + _read(Path(f"/proc/{pid}/status"))
+    kilobytes = {name: int(number) for name, number in re.findall(r"^(\w+):\s+(\d+) kB", lines, re.MULTILINE)}
+    own, peak, now = (kilobytes.get(name, 0) for name in ("Private_Dirty", "VmHWM", "VmRSS"))
+    return 1024 * (own + max(0, peak - now))
+
+
 def processor() -> str:
     match = re.search(r"^model name\s*:\s*(.+)$", _read(Path("/proc/cpuinfo")), re.MULTILINE)
     return match[1].strip() if match else os.uname().machine

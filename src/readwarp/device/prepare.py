@@ -11,6 +11,7 @@ from functools import cache
 
 from readwarp.device import cache_folders, manifest
 from readwarp.device.compile_progress import Compiling, Lines, Show, done, to_stderr
+from readwarp.device.jit import kernel_of
 from readwarp.device.levels import current_level
 from readwarp.device.machine import usable_threads
 from readwarp.device.manifest import Entry, place_of
@@ -38,6 +39,12 @@ def prepare(command: str, threads: int, show: Show | None = None) -> int:
     with compiling_alone(folder, lambda holder, _: show(Compiling(0, len(lacking), 0.0, 0.0, holder))):
         lacking = missing(lacking)  # another process may have compiled them
         return compile_entries(lacking, folder, current_level(), threads, show) if lacking else 0
+
+
+def load_kernels(command: str) -> None:
+    """Load what a command needs, for processes that are forked from this one."""
+    for entry in manifest.needed_by(command):
+        kernel_of(entry.kernel).load(entry.signature)
 
 
 @cache

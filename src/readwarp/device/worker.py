@@ -9,13 +9,12 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from itertools import groupby
-from operator import attrgetter
 from pathlib import Path
 
 from readwarp import stopping
 from readwarp.device import kernel_cache
+from readwarp.device.jit import kernel_of
 
 BYTES = 2  # of a module's number in the queue, which are read at once
 
@@ -23,9 +22,7 @@ BYTES = 2  # of a module's number in the queue, which are read at once
 def compile_row(row: str, folder: Path) -> None:
     """Compile a kernel, and keep its code in a folder. Raises what Numba raises, and OSError."""
     name, signature = row.split("\t")
-    module, _, path = name.partition(":")
-    kernel = attrgetter(path)(import_module(module))
-    kernel_cache.save(name, signature, kernel.make(signature), folder)
+    kernel_cache.save(name, signature, kernel_of(name).make(signature), folder)
 
 
 def module_of(row: str) -> str:

@@ -12,7 +12,8 @@ The memory of a batch is counted per read base. Pure functions of numbers; the b
 """
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple, Protocol
 
@@ -20,8 +21,11 @@ from readwarp.errors import MemoryBudgetError
 
 FREE_SHARE = 0.8  # of the free memory of the host or of a card, if no budget is given
 MIN_BATCH = 1 << 18  # bases: below this, calls cost more than kernels
+USUAL_BATCH, LARGE_BATCH = 1 << 22, 1 << 24  # for few threads, and at most for many
+FEW_THREADS = 8
 AHEAD = 3  # batches the readers may hold: two are cut (stream.runner), and the text of two more is read (formats.reads)
-ENOUGH = 1 << 22  # bases of a batch on a card: smaller ones are no reason for more of them
+PROCESS = 24 << 20  # bytes of a worker process beside its items (17 MB for `call`)
+FEW_WORKERS = 3  # as many threads seldom wait for Python's lock
 IN_FLIGHT = 3  # batches of a card: one is uploaded, one computed, one downloaded
 MIN_ON_CARD = 1 << 16  # bases: any workspace has room for them (the sample that compiles the kernels is smaller)
 
@@ -34,7 +38,7 @@ class Sizes(NamedTuple):
     threads: int  # that the usual ones suit
 
 
-ON_CORES, ON_CARDS = Sizes(1 << 22, 1 << 24, 8), Sizes(1 << 24, 1 << 25, 16)
+ON_CORES, ON_CARDS = Sizes(USUAL_BATCH, LARGE_BATCH, FEW_THREADS), Sizes(LARGE_BATCH, 2 * LARGE_BATCH, 16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,11 @@ class Costs:
     work_per_base: float = 0.0
     held_per_base: float = 0.0
 
+    def in_process(self) -> "Costs":
+        """The same where each worker is a process, which has the batch and what is made of it once more."""
+        per_worker, work = self.fixed_per_worker + PROCESS, self.work_per_base + self.held_per_base
+        return replace(self, fixed_per_worker=per_worker, work_per_base=work)
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -53,14 +62,20 @@ class Plan:
     workers: int
     in_flight: int
     peak_bytes: int  # the maximum that is expected
+    are_processes: bool = False  # the workers; else they are threads
+
+    @property
+    def processes(self) -> int:
+        return self.workers if self.are_processes else 0
 
 
-def plan(budget: int, costs: Costs, threads: int, wanted: int, is_given: bool = True) -> Plan:
+def plan(budget: int, costs: Costs, threads: int, batch_bases: int | None = None, is_given: bool = True) -> Plan:
     """The plan with the largest useful batches for a budget of bytes, with fewer workers if it is too small for all.
 
-    wanted: bases of a batch if memory is plenty. is_given: the budget is the user's, not what is free. Raises
-    MemoryBudgetError, which states the minimum, if one worker does not fit.
+    batch_bases: the user's limit. is_given: the budget is the user's, not what is free. Raises MemoryBudgetError, which
+    states the minimum, if one worker does not fit.
     """
+    wanted = batch_bases or usual_batch(threads)
     smallest = min(wanted, MIN_BATCH)
     for workers in range(threads, 0, -1):
         in_flight = workers + (workers + 1) // 2 + 1
@@ -78,12 +93,24 @@ def plan(budget: int, costs: Costs, threads: int, wanted: int, is_given: bool = 
     raise MemoryBudgetError(f"--memory {readable(budget)} is too small: {need}")
 
 
-def usual_batch(threads: int, sizes: Sizes) -> int:
+def plan_processes(
+    budget: int, costs: Costs, threads: int, batch_bases: int | None = None, is_given: bool = True
+) -> Plan:
+    """As `plan`, with a process for each thread if there are more than FEW_THREADS, and memory for as many."""
+    if threads > FEW_THREADS:
+        with suppress(MemoryBudgetError):
+            planned = plan(budget, costs.in_process(), threads, batch_bases, is_given)
+            if planned.workers > FEW_THREADS:
+                return replace(planned, are_processes=True)
+    return plan(budget, costs, threads, batch_bases, is_given)
+
+
+def usual_batch(threads: int, sizes: Sizes = ON_CORES) -> int:
     """Bases of a batch if memory is plenty.
 
-    A batch holds Python's lock for about 11 ms, whatever its size. On cores, a thread aligns 4 Mbases in 250; beside a
-    card, where it does the smaller part, 16 Mbases in 160. So many threads get larger batches: with batches of one size
-    they would wait for the lock.
+    A batch holds Python's lock for some ms, whatever its size, in threads for 11. On cores, a thread aligns 4 Mbases in
+    150; beside a card, where it does the smaller part, 16 Mbases in 160. So many threads get larger batches: with
+    batches of one size they would wait for the lock.
     """
     return min(max(sizes.usual * threads // sizes.threads, sizes.usual), sizes.largest)
 
@@ -122,14 +149,14 @@ def plan_card(budget: int, card: Card, workspaces: int, batch_bases: int) -> Car
     """Batches of up to `batch_bases` in up to so many `workspaces`, within the budget of bytes.
 
     Seeds go to the card if IN_FLIGHT batches of MIN_BATCH fit beside them. If memory is short, batches are smaller
-    down to ENOUGH, then there are fewer workspaces down to IN_FLIGHT, then smaller batches down to MIN_BATCH, then
+    down to USUAL_BATCH, then there are fewer workspaces down to IN_FLIGHT, then smaller batches down to MIN_BATCH, then
     fewer workspaces, then smaller batches down to MIN_ON_CARD, for which each workspace has room. Raises
     MemoryBudgetError, which states the minimum.
     """
     few = min(workspaces, IN_FLIGHT)
     counts = range(workspaces, few, -1)
-    tries = [*((True, n, ENOUGH) for n in counts), (True, few, MIN_BATCH)]
-    tries += [*((False, n, ENOUGH) for n in counts), *((False, n, MIN_BATCH) for n in range(few, 0, -1))]
+    tries = [*((True, n, USUAL_BATCH) for n in counts), (True, few, MIN_BATCH)]
+    tries += [*((False, n, USUAL_BATCH) for n in counts), *((False, n, MIN_BATCH) for n in range(few, 0, -1))]
     most = max(batch_bases, MIN_ON_CARD)
     for seeded, number, enough in [*tries, (False, 1, MIN_ON_CARD)]:
         index = card.reference + seeded * card.seeds
@@ -145,6 +172,15 @@ def plan_card(budget: int, card: Card, workspaces: int, batch_bases: int) -> Car
 def workers_of(threads: int, cards: int) -> int:
     """Threads that work on batches: as many as asked for, and enough to keep each card busy."""
     return max(threads, IN_FLIGHT * cards)
+
+
+def processes_of(threads: int, room: int, least: int) -> int:
+    """Worker processes that fit into bytes, with `least` for the items of each; 0: threads do as well.
+
+    Each has as much for its items as it takes itself: more processes with smaller items would get less done.
+    """
+    number = min(threads, room // (PROCESS + max(PROCESS, least)))
+    return number if number > FEW_WORKERS else 0
 
 
 def share_card(budget: int, wanted: int, usual: int, least: int) -> CardPlan:

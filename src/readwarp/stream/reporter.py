@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from readwarp.formats.common.files import is_device
 from readwarp.formats.common.writing import write_whole, writing
@@ -150,13 +150,14 @@ class Reporter:
         yield Meter("compiling", "kernels", self._tell)
 
     def write_metrics(self, path: Path) -> None:
-        """The metrics, with the versions of the libraries and the peak of memory, as JSON."""
+        """The metrics, with the versions of the libraries and the peak of memory, of worker processes too, as JSON."""
         import platform
 
         from readwarp.device.machine import library_versions, peak_memory
 
         versions = {"python": platform.python_version(), **library_versions()}
-        self.metrics.note(versions=versions, peak_memory_bytes=peak_memory())
+        workers = cast(int, self.metrics.facts.get("worker_memory_bytes", 0))
+        self.metrics.note(versions=versions, peak_memory_bytes=peak_memory() + workers)
         with writing(path):
             if is_device(path):
                 path.write_bytes(self.metrics.as_json())

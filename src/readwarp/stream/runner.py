@@ -3,7 +3,6 @@
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
 from typing import TypeVar
 
 from readwarp.ahead import THREAD_PREFIX, read_ahead
@@ -12,27 +11,11 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 
-def run_ordered(
-    items: Iterable[T],
-    work: Callable[[T], U],
-    write: Callable[[U], None],
-    workers: int,
-    in_flight: int,
-) -> None:
-    """write(work(item)) for each item, in the order of the items; see `map_ordered`.
-
-    `write` runs in the calling thread, which receives signals. The first error in any thread ends the run: work that
-    has not begun is dropped, and the error is raised here.
-    """
-    with closing(map_ordered(items, work, workers, in_flight)) as results:
-        for result in results:
-            write(result)
-
-
 def map_ordered(items: Iterable[T], work: Callable[[T], U], workers: int, in_flight: int) -> Generator[U, None, None]:
     """work(item) of each item, in the order of the items; `work` runs in `workers` threads.
 
-    At most `in_flight` items have been read but not yielded yet; another thread reads two more ahead.
+    At most `in_flight` items have been read but not yielded yet; another thread reads two more ahead. The first error
+    in any thread is raised here, and work that has not begun is dropped, as it is when the generator is closed.
     """
     pool = ThreadPoolExecutor(workers, f"{THREAD_PREFIX} worker")
     pending: deque[Future[U]] = deque()

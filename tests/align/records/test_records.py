@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readwarp.align.insert_models import InsertModels
+from readwarp.align.places import places_of
 from readwarp.align.records import choose
 from readwarp.align.records.choose import PRIMARY, SECONDARY, SUPPLEMENTARY
 from readwarp.align.records.scalar import (
@@ -66,7 +67,8 @@ def chosen(reads: list[list[tuple]], paired: bool = False, names: list[str] | No
     scores = Scores(score.astype(np.int32), stop.astype(np.int32), v + stop, status.astype(np.uint8))
     names = names or ["r" for _ in reads]
     left_out = np.full(len(reads), repetitive, np.int32)
-    return choose(batch(names, paired), (candidates, scores), InsertModels(SIZES), AlignParameters(), left_out, CONTIGS)
+    places = places_of(candidates, scores, 1)
+    return choose(batch(names, paired), places, InsertModels(SIZES), AlignParameters(), left_out, CONTIGS)
 
 
 def test_insert_penalties_are_bwa_s():

@@ -9,12 +9,13 @@ import pytest
 from helpers.jobs import call_variants, genotype_cohort
 from helpers.making import Read, other, random_sequence, tiled, write_bam, write_fasta
 from helpers.vcf_checks import bcftools, check_vcf
-from readwarp.call.joint.job import window_size
+from readwarp.call.joint.job import plan_windows
 from readwarp.config import Resources
 from readwarp.errors import InputError
 from readwarp.formats.common.bgzf import EOF_BLOCK, compress_block
 from readwarp.formats.common.files import allow_files
 from readwarp.formats.variants.genomic_text import LineText
+from readwarp.stream.plan import PROCESS
 
 SEQUENCE = random_sequence(4000, seed=41)
 CONTIGS = {"one": SEQUENCE, "bare": random_sequence(300, seed=12)}
@@ -174,9 +175,18 @@ def test_threads_windows_parts_and_kinds_of_files_do_not_matter(trio, tmp_path):
 
 
 def test_memory_makes_windows():
-    assert window_size(1, 1 << 40, 4) == 1 << 17
-    assert window_size(1000, 1 << 30, 4) == (1 << 30) // (16 * 1000 * 6)
-    assert window_size(10**6, 1 << 20, 4) == 1024
+    assert plan_windows(1 << 40, 1, 4, most=0) == (0, 6, 1 << 17)
+    assert plan_windows(1 << 30, 1000, 4, most=0) == (0, 6, (1 << 30) // (16 * 1000 * 8))
+    assert plan_windows(1 << 20, 10**6, 4, most=4) == (0, 6, 1024)
+
+
+@pytest.mark.parametrize("memory", [200 << 20, 500 << 20, 2 << 30])
+def test_memory_is_for_all_processes(memory):
+    """Each has a copy of its window, and memory of its own."""
+    processes, in_flight, size = plan_windows(memory, 50, 32, most=32)
+    least = 1024 * 16 * 50
+    assert processes == min(32, (memory - 36 * least) // (2 * PROCESS)) * (memory > 200 << 20)
+    assert processes * PROCESS + (in_flight + 2 + processes) * size * 16 * 50 <= memory
 
 
 def test_open_files(monkeypatch):

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.batch_samples import COMPLEMENT, Read, Row, alignments_of, batch_of, sam_lines
-from readwarp.formats.alignments.header import header_text
+from readwarp.formats.alignments.header import Contig, header_text
 from readwarp.formats.alignments.output import AlignmentWriter
 from readwarp.formats.alignments.sam import Encoder
 
-CONTIGS = (("chr1", 1 << 20, ""), ("HLA-A*01:01", 3000, "0" * 32))
-NAMES = tuple(name for name, _, _ in CONTIGS)
+CONTIGS = (Contig("chr1", 1 << 20), Contig("HLA-A*01:01", 3000, "0" * 32))
+NAMES = tuple(contig.name for contig in CONTIGS)
 HEADER = header_text(CONTIGS, read_groups=["@RG\tID:a\tSM:s", "@RG\tID:lane two\tSM:s"])
 GROUPS = ("a", "lane two")
 COUNTED = {"MM:Z:C+m,1;": b"MMZC+m,1;\0", "Mm:Z:": b"MmZ\0", "ML:B:C,7": b"MLBC\1\0\0\0\7", "MN:i:3": b"MNC\3"}

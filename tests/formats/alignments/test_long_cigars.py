@@ -11,14 +11,14 @@ from helpers.alignment_bytes import OPERATIONS, Bam, bgzf
 from helpers.batch_samples import Read, Row, alignments_of, batch_of, sam_lines
 from readwarp.cli import main
 from readwarp.errors import InputError
-from readwarp.formats.alignments.header import header_text
+from readwarp.formats.alignments.header import Contig, header_text
 from readwarp.formats.alignments.output import AlignmentWriter, Finish
 from readwarp.formats.alignments.regions import AlignedReader, Form, ReadFilter
 from readwarp.formats.alignments.sam import Encoder
 
 LENGTH = 400_000
 REFERENCE = "".join(random.Random(1).choices("ACGT", k=LENGTH))
-HEADERS = {sort: header_text([("one", LENGTH, "")], sort, ["@RG\tID:a\tSM:s"]) for sort in ("none", "coordinate")}
+HEADERS = {sort: header_text([Contig("one", LENGTH)], sort, ["@RG\tID:a\tSM:s"]) for sort in ("none", "coordinate")}
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
 MOST = 65_535
 

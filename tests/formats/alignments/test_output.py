@@ -23,6 +23,7 @@ from helpers.processes import environment_with_tests
 from readwarp import __version__
 from readwarp.errors import ReadwarpError, UsageError
 from readwarp.formats.alignments.header import (
+    Contig,
     header_text,
     merge_lines,
     program_lines,
@@ -39,7 +40,7 @@ PHIX = 5386
 
 @pytest.fixture(scope="module")
 def header():
-    return header_text([("phix", PHIX, "")], "coordinate", ["@RG\tID:a\tSM:s"], program_lines([], "align x"))
+    return header_text([Contig("phix", PHIX)], "coordinate", ["@RG\tID:a\tSM:s"], program_lines([], "align x"))
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +81,7 @@ def test_index(tmp_path, header):
 
 
 def test_long_contigs_get_a_csi_index(tmp_path):
-    header = header_text([("phix", 1 << 30, "")], "coordinate")
+    header = header_text([Contig("phix", 1 << 30)], "coordinate")
     write_batches(tmp_path / "out.bam", header, Finish("coordinate", write_index=True))
     assert (tmp_path / "out.bam.csi").exists()
 
@@ -134,7 +135,7 @@ def test_wrong_options(tmp_path, header):
 
 def test_stdout(tmp_path, header):
     code = "import sys, helpers.batch_samples as b; b.write_batches(None, sys.argv[1], b.Finish(sys.argv[2]))"
-    plain = header_text([("phix", PHIX, "")])
+    plain = header_text([Contig("phix", PHIX)])
     for sort in ("none", "coordinate"):
         command = [sys.executable, "-c", code, plain, sort]
         done = subprocess.run(command, capture_output=True, check=True, env=environment_with_tests())
@@ -183,7 +184,7 @@ def test_header():
     carried = ["@PG\tID:x\tPN:x", "@PG\tID:readwarp\tPN:readwarp\tPP:x"]
     programs = program_lines(carried, "align  a\tb")
     assert programs == [*carried, f"@PG\tID:readwarp.1\tPN:readwarp\tVN:{__version__}\tCL:align a b\tPP:readwarp"]
-    text = header_text([("c", 5, "abc")], "name", ["@RG\tID:a"], programs, ["@CO\thello"])
+    text = header_text([Contig("c", 5, "abc")], "name", ["@RG\tID:a"], programs, ["@CO\thello"])
     assert text.startswith("@HD\tVN:1.6\tSO:queryname\tSS:queryname:natural\n@SQ\tSN:c\tLN:5\tM5:abc\n@RG\tID:a\n@PG")
     assert text.endswith("@CO\thello\n")
 

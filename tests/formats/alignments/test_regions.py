@@ -2,6 +2,10 @@
 
 import random
 import shutil
+import tempfile
+import threading
+from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 import pysam
@@ -103,7 +107,9 @@ def test_reads_far_apart(tmp_path):
             index.unlink()
 
 
-def test_cram_equals_bam(tmp_path):
+@pytest.fixture
+def cram(tmp_path):
+    """A CRAM file, its reference, and the BAM file that it was made from."""
     reference, sequence = tmp_path / "ref.fa", random_sequence(3000)
     reference.write_text(f">c\n{sequence}\n")
     reads = [Read(p, "50M", sequence[p : p + 50], tuple(range(1, 51)), name=f"r{p}") for p in range(0, 2900, 7)]
@@ -116,9 +122,33 @@ def test_cram_equals_bam(tmp_path):
         for record in file:
             out.write(record)
     pysam.index(str(cram))
-    reader, keep = AlignedReader(cram, reference), ReadFilter()
-    assert_equal(reader.read(0, 500, 1500, keep), expected(bam, "c", 500, 1500, keep))
-    reader.close()
+    return cram, reference, bam
+
+
+def test_cram_equals_bam(cram):
+    path, reference, bam = cram
+    with closing(AlignedReader(path, reference)) as reader:
+        keep = ReadFilter()
+        assert_equal(reader.read(0, 500, 1500, keep), expected(bam, "c", 500, 1500, keep))
+
+
+def test_a_cram_reader_that_rests_has_no_process(cram, monkeypatch, tmp_path):
+    """A process that is forked then has none to share; what htslib writes for one has no name that could remain."""
+    path, reference, bam = cram
+    children = Path(f"/proc/self/task/{threading.get_native_id()}/children")
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    before, keep = children.read_text(), ReadFilter()
+    with closing(AlignedReader(path, reference)) as reader:
+        assert children.read_text() != before
+        reader.rest()
+        assert children.read_text() == before
+        monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+        with reader._cram.reading([("c", 500, 1500)]) as copy:
+            assert copy.stat().st_size and not any(temporary.iterdir())
+        assert_equal(reader.read(0, 500, 1500, keep), expected(bam, "c", 500, 1500, keep))
+        assert children.read_text() != before
+    assert children.read_text() == before
 
 
 @pytest.fixture

@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 
 from helpers.batch_samples import Read, Row, alignments_of, bam_records, batch_of, random_read, sam_lines, samtools
 from readwarp.formats.alignments import duplicates, runs, sort, sort_kernels
-from readwarp.formats.alignments.header import header_text
+from readwarp.formats.alignments.header import Contig, header_text
 from readwarp.formats.alignments.output import AlignmentWriter, Finish
+from readwarp.formats.alignments.preparing import Preparer
 from readwarp.formats.alignments.sam import Encoder
 from readwarp.ragged import concatenate, take
 
-CONTIGS = [("one", 5000, ""), ("two", 3000, "")]
+CONTIGS = [Contig("one", 5000), Contig("two", 3000)]
 GROUPS = ["@RG\tID:a\tSM:s\tLB:x", "@RG\tID:b\tSM:s\tLB:y", "@RG\tID:c\tSM:s\tLB:x"]
 
 
@@ -107,7 +108,7 @@ def small_runs(monkeypatch):
 def sorter_of(memory):
     """A sorter, and a function that gives it a batch."""
     sorter = sort.Sorter("coordinate", memory)
-    return sorter, lambda batch: sorter.add(sorter.run_of(sort.gather(batch, sorter.order_of(batch), 0)))
+    return sorter, lambda batch: sorter.add(Preparer("coordinate").prepare(batch).run)
 
 
 @pytest.mark.parametrize("order", ["coordinate", "name"])
@@ -277,7 +278,7 @@ def test_real_reads_with_injected_duplicates(tmp_path, test_data):
     expected = markdup(tmp_path, tmp_path / "plain.bam")
     with AlignmentWriter(
         str(tmp_path / "ours.bam"),
-        header_text([("chr21part", 200000, "")], "coordinate", ["@RG\tID:a\tSM:s"]),
+        header_text([Contig("chr21part", 200000)], "coordinate", ["@RG\tID:a\tSM:s"]),
         Finish("coordinate", mark_duplicates=True),
     ) as writer:
         writer.write(bam_records(tmp_path / "plain.bam"))

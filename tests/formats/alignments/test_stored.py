@@ -5,11 +5,11 @@ import pytest
 
 from helpers.batch_samples import bam_records, write_batches
 from readwarp.errors import InputError
-from readwarp.formats.alignments.header import binary_header, header_text
+from readwarp.formats.alignments.header import Contig, binary_header, header_text
 from readwarp.formats.alignments.stored import read_stored, split_blocks
 from readwarp.formats.common.bgzf import BgzfWriter
 
-HEADER = header_text([("phix", 5386, "")], read_groups=["@RG\tID:a\tSM:x"])
+HEADER = header_text([Contig("phix", 5386)], read_groups=["@RG\tID:a\tSM:x"])
 
 
 @pytest.fixture

@@ -7,9 +7,11 @@ import random
 import threading
 import zlib
 
+import numpy as np
+import pysam
 import pytest
 
-from readwarp.formats.common.bgzf import BLOCK, EOF_BLOCK, BgzfWriter, compress_block
+from readwarp.formats.common.bgzf import BLOCK, EOF_BLOCK, MOST_PARTS, BgzfWriter, compress_block, write_parts
 
 THREADS, ROUNDS = 50, 20
 
@@ -63,3 +65,51 @@ def test_bytes_do_not_depend_on_threads_or_pieces(threads):
         files.append(out.getvalue())
     assert files[0] == files[1] and files[0].endswith(EOF_BLOCK)
     assert zlib.crc32(gzip.decompress(files[0])) == zlib.crc32(bytes(data))
+
+
+@pytest.mark.parametrize("size", [1, BLOCK, 40 * BLOCK, 70 * BLOCK + 5])
+def test_virtual_offsets(size, tmp_path):
+    """htslib finds the bytes there; the end of the data is where the block begins that ends the file."""
+    data = random.Random(size).randbytes(size)
+    path = tmp_path / "a.gz"
+    with path.open("wb") as file:
+        writer = BgzfWriter(file, 2)
+        for at in range(0, size, 100_001):
+            writer.write(data[at : at + 100_001])
+        writer.close()
+    places = np.unique(np.minimum(size, np.r_[0 : 5 * BLOCK : 999, 0 : size + 1 : BLOCK, size - 1, size]))
+    offsets = writer.virtual_offsets(places)
+    assert offsets[-1] == path.stat().st_size - len(EOF_BLOCK) << 16
+    with pysam.BGZFile(str(path)) as file:
+        for place, offset in zip(places.tolist(), offsets.tolist(), strict=True):
+            file.seek(offset)
+            assert file.read(10) == data[place : place + 10]
+
+
+class Slow:
+    """A file that takes a few bytes of what it is given."""
+
+    def __init__(self, monkeypatch) -> None:
+        self.data, self.flushed = b"", 0
+        monkeypatch.setattr(os, "writev", self.writev)
+
+    def fileno(self) -> int:
+        return 77
+
+    def flush(self) -> None:
+        self.flushed += 1
+
+    def writev(self, descriptor: int, parts: list[bytes]) -> int:
+        assert descriptor == 77 and self.flushed and 0 < len(parts) <= MOST_PARTS
+        given = b"".join(parts)[:13]
+        self.data += given
+        return len(given)
+
+
+@pytest.mark.parametrize("number", [0, 1, 50, 3000])
+def test_parts_are_written_whole(number, monkeypatch):
+    parts = [bytes([i % 256]) * (i % 29) for i in range(number)]
+    slow, memory = Slow(monkeypatch), io.BytesIO()
+    write_parts(slow, parts)
+    write_parts(memory, parts)
+    assert slow.data == memory.getvalue() == b"".join(parts)

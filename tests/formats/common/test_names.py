@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from helpers.hostile import names
 from readwarp.errors import InputError, UsageError
-from readwarp.formats.alignments.header import field, header_text, lines_of, read_group_line
+from readwarp.formats.alignments.header import Contig, field, header_text, lines_of, read_group_line
 from readwarp.formats.common.names import ROOM, contig_problem, file_problem, sample_problem, text_problem
 from readwarp.formats.variants.vcf import Header, check_contigs
 from readwarp.wording import printable
@@ -57,7 +57,7 @@ def test_a_contig_comes_back(vcf):
     def check(name):
         if contig_problem(name):
             return
-        header = pysam.AlignmentHeader.from_text(header_text([(name, 100, "")]))
+        header = pysam.AlignmentHeader.from_text(header_text([Contig(name, 100)]))
         assert header.references == (name,)
         try:
             check_contigs("ref.fa", [name])
@@ -79,7 +79,7 @@ def test_a_sample_comes_back(vcf):
                 read_group_line(f"@RG\tID:x\tSM:{name}")
             return
         line = read_group_line(f"@RG\tID:x\tSM:{name}") if "\\t" not in name else f"@RG\tID:x\tSM:{name}"
-        text = header_text([("c", 100, "")], read_groups=[line])
+        text = header_text([Contig("c", 100)], read_groups=[line])
         assert lines_of(text, "RG") == [line] and field(line, "SM") == name
         assert str(pysam.AlignmentHeader.from_text(text)) == text
         if sample_problem(name):

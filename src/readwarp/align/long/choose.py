@@ -1,13 +1,14 @@
 """Which alignments of long reads become records, and how sure their places are.
 
-    choose(reads: ReadBatch, found: Found, repetitive: int32 [reads], parameters) -> (Choices, Extensions)
+    choose(reads: ReadBatch, found: Found, repetitive: int32 [reads], parameters, alternates) -> (Choices, Extensions)
 
 **Roles.** In order of score (bonuses included; ties as in align/records), an alignment that shares at least half of the
 shorter span of the read with an earlier one is a rival of the first such, or the same place again if the two share as
 much of the reference on one strand. The others place parts of the read of their own: the first of them is the primary
 alignment, the rest are supplementary. With `secondary_records`, rivals with at least `secondary_ratio` of the score of
 what they rival are secondary, the best `max_secondary` of a read. XA is not written: its CIGARs would be as long as the
-read's.
+read's. Alignments to ALT contigs come after those to the primary assembly, whatever their score; those that rival one
+of these are left out.
 
 **MAPQ** is that of align/records, from the score less that of the best rival. The slope is that of the aligned span,
 and a score of less than SURE matches is trusted in proportion, since few seeds support it. A supplementary alignment
@@ -21,6 +22,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.align.alternates.table import Alternates, are_alternate
 from readwarp.align.places import share_half
 from readwarp.align.records.choose import PRIMARY, SECONDARY, SUPPLEMENTARY, Choices
 from readwarp.align.records.scalar import MAX_CROWD, SCALE, SLOPE, crowd_penalties, mapping_quality, mix
@@ -52,13 +54,14 @@ class Ranked(NamedTuple):
     reference_start: Annotated[ndarray, "int64 [alignments]"]
     reference_stop: Annotated[ndarray, "int64 [alignments]"]
     score: Annotated[ndarray, "int32 [alignments]"]  # bonuses included
+    is_alternate: Annotated[ndarray, "bool [alignments]"]  # on an ALT contig; these are last
 
 
 class Verdicts(NamedTuple):
     """What is decided about the alignments, in their order."""
 
     rivals: Annotated[ndarray, "int64 [alignments]"]  # row of the alignment that it rivals, NO_RIVAL: none
-    is_again: Annotated[ndarray, "bool [alignments]"]  # the same place as that one
+    is_left_out: Annotated[ndarray, "bool [alignments]"]  # that place again, or an ALT contig beside it
     second: Annotated[ndarray, "int32 [alignments]"]  # score of the best rival, 0: there is none
     crowd: Annotated[ndarray, "int64 [alignments]"]  # rivals that score nearly as much as the best one
 
@@ -74,7 +77,11 @@ class Rules(NamedTuple):
 
 
 def choose(
-    reads: ReadBatch, found: Found, repetitive: ndarray, parameters: AlignParameters
+    reads: ReadBatch,
+    found: Found,
+    repetitive: ndarray,
+    parameters: AlignParameters,
+    alternates: Alternates | None = None,
 ) -> tuple[Choices, Extensions]:
     """The rows of the result are those that become records, the primary of each read first."""
     extensions, read, strand = found
@@ -86,10 +93,12 @@ def choose(
     stop = np.where(strand == 0, extensions.query_stop, length - extensions.query_start)
     keys = np.empty(read.size, np.uint64)
     make_keys(reads, read, extensions.reference_start - extensions.query_start, strand, keys)
-    order = np.lexsort((keys, -score, read))
+    begin = extensions.reference_start
+    is_alternate = np.zeros(read.size, bool) if alternates is None else are_alternate(alternates, begin)
+    order = np.lexsort((keys, -score, is_alternate, read))
     offsets = offsets_of(np.bincount(read, minlength=len(reads)))
     places = extensions.reference_start, extensions.reference_stop
-    ranked = Ranked(offsets, *(column[order] for column in (strand, start, stop, *places, score)))
+    ranked = Ranked(offsets, *(column[order] for column in (strand, start, stop, *places, score, is_alternate)))
     verdicts = empty(Verdicts, {"alignments": read.size})
     judge(ranked, scoring.match + scoring.mismatch, verdicts)
     rules = rules_of(ranked, repetitive, lengths, parameters)
@@ -124,18 +133,19 @@ def make_keys(reads, read, diagonal, strand, keys):
 def judge(ranked, near, verdicts):
     """Which alignment each one rivals -> verdicts. Scores at most `near` below the best rival's are nearly as much."""
     offsets, score = ranked.offsets, ranked.score
-    rivals, is_again, second, crowd = verdicts
+    rivals, is_left_out, second, crowd = verdicts
     for read in range(offsets.size - 1):
         for b in range(offsets[read], offsets[read + 1]):
-            rivals[b], is_again[b], second[b], crowd[b] = NO_RIVAL, False, 0, 0
+            rivals[b], is_left_out[b], second[b], crowd[b] = NO_RIVAL, False, 0, 0
             for a in range(offsets[read], b):
                 if rivals[a] != NO_RIVAL:
                     continue
                 if share_half(ranked.start[a], ranked.stop[a], ranked.start[b], ranked.stop[b]):
-                    rivals[b], is_again[b] = a, are_same_place(a, b, ranked)
+                    rivals[b] = a
+                    is_left_out[b] = are_same_place(a, b, ranked) or ranked.is_alternate[b] > ranked.is_alternate[a]
                     break
             a = rivals[b]
-            if a != NO_RIVAL and not is_again[b]:
+            if a != NO_RIVAL and not is_left_out[b]:
                 if second[a] == 0:
                     second[a] = score[b]
                 crowd[a] += score[b] >= second[a] - near
@@ -164,7 +174,7 @@ def relative_trust(identity, best):
 def list_choices(ranked, verdicts, rules, secondary, out):
     """The rows of each read by role -> out, `candidate` counting in `ranked`; returns how many there are."""
     offsets, score, start, stop, strand = ranked.offsets, ranked.score, ranked.start, ranked.stop, ranked.strand
-    rivals, is_again, second, crowd = verdicts
+    rivals, is_left_out, second, crowd = verdicts
     (max_secondary, ratio), slope, crowd_penalty, share = secondary, rules.slope, rules.crowd_penalty, rules.share
     made = np.int64(0)
     out.choice_offsets[0] = 0
@@ -186,7 +196,7 @@ def list_choices(ranked, verdicts, rules, secondary, out):
             made += 1
         for b in range(offsets[read], offsets[read + 1] if made > first else offsets[read]):
             a = rivals[b]
-            if a == NO_RIVAL or is_again[b] or others == max_secondary:
+            if a == NO_RIVAL or is_left_out[b] or others == max_secondary:
                 continue
             if 1000 * np.int64(score[b]) >= ratio * np.int64(score[a]) and score[a] >= rules.min_score:
                 out.candidate[made], out.strand[made], out.score[made] = b, strand[b], score[b]

@@ -4,6 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from readwarp.align.alternates.table import Alternates, are_alternate
+from readwarp.align.anchors import QUERY_BITS, REFERENCE_BITS
 from readwarp.align.long.choose import Found, choose
 from readwarp.align.long.extension import extend
 from readwarp.align.long.pieces import EXTEND, Sequences
@@ -11,7 +13,7 @@ from readwarp.align.long.seeds import find_seeds
 from readwarp.align.long.select import select_chains
 from readwarp.align.places import Genome
 from readwarp.align.records.choose import Choices
-from readwarp.batches import Extensions, ReadBatch
+from readwarp.batches import Extensions, LongChains, ReadBatch
 from readwarp.config import AlignParameters
 from readwarp.device.backend import Backend
 from readwarp.index import Index
@@ -30,9 +32,17 @@ class Side(NamedTuple):
 
 
 def align(
-    reads: ReadBatch, index: Index, side: Side, parameters: AlignParameters, metrics: Metrics
+    reads: ReadBatch,
+    index: Index,
+    side: Side,
+    parameters: AlignParameters,
+    metrics: Metrics,
+    alternates: Alternates | None = None,
 ) -> tuple[Choices, Extensions]:
-    """The alignments of single reads that become records, and their roles; of too long ones there are none."""
+    """The alignments of single reads that become records, and their roles; of too long ones there are none.
+
+    alternates: the ALT contigs; None: all contigs are treated alike.
+    """
     long, reference, k = parameters.long, index.reference, index.parameters.k
     backend, genome = side.backend, Genome(reference.packed, reference.contig_offsets)
     with metrics.time("seed"):
@@ -40,6 +50,8 @@ def align(
     with metrics.time("chain"):
         chains = backend.step(CHAIN).chain_hits(hits, reference.contig_offsets, k, long.chain)
         metrics.count("chains", chains.score.size)
+        if alternates:
+            chains = put_alternates_last(chains, alternates)
         read = np.repeat(np.arange(len(reads)), np.diff(chains.chain_offsets))
         rows = select_chains(chains, np.diff(reads.read_offsets), k, long.extend)
         chains, read = take(chains, "chains", rows), read[rows]
@@ -51,5 +63,16 @@ def align(
         strand = (chains.anchors[chains.anchor_offsets[:-1]] >> np.uint64(63)).astype(np.uint8)
         found = Found(extended.extensions, read[extended.chain], strand[extended.chain])
         metrics.count("candidates", found.read.size)
-        choices, extensions = choose(reads, found, hits.repetitive, parameters)
+        choices, extensions = choose(reads, found, hits.repetitive, parameters, alternates)
     return choices, extensions
+
+
+def put_alternates_last(chains: LongChains, alternates: Alternates) -> LongChains:
+    """The chains of each read in their order, those on the primary assembly before those on ALT contigs."""
+    first = chains.anchors[chains.anchor_offsets[:-1]]
+    position = (first >> np.uint64(QUERY_BITS) & np.uint64((1 << REFERENCE_BITS) - 1)).astype(np.int64)
+    is_alternate = are_alternate(alternates, position)
+    if not is_alternate.any():
+        return chains
+    read = np.repeat(np.arange(chains.chain_offsets.size - 1), np.diff(chains.chain_offsets))
+    return take(chains, "chains", np.lexsort((is_alternate, read)))

@@ -246,5 +246,5 @@ def plan_rescue(
     rules = Rules(limits, match, min_score, pair.unpaired_penalty, pair.max_rescues, pair.window_padding)
     out = empty(Candidates, {"reads": len(reads), "candidates": len(reads) * pair.max_rescues})
     genome = Genome.of(reference)
-    made = rescue(reads, places_of(candidates, scores), genome, rules, out)
+    made = rescue(reads, places_of(candidates, scores, match), genome, rules, out)
     return take(out, "candidates", slice(made))

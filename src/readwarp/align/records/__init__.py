@@ -1,6 +1,6 @@
 """Records: pair scores, MAPQ, primary, supplementary and secondary alignments, flags and tags (host only).
 
-    choose(reads: ReadBatch, scored: tuple[Candidates, Scores], sizes: InsertModels, parameters: AlignParameters,
+    choose(reads: ReadBatch, places: Places, sizes: InsertModels, parameters: AlignParameters,
            repetitive: int32 [reads], contig_offsets: int64) -> Choices
     build((aligned, written): ReadBatch, choices: Choices, extensions: Extensions, reference: Reference, parameters)
         -> Alignments                         of the written reads, which may go on where those aligned were trimmed
@@ -25,9 +25,10 @@ previous row of the read. Up to `max_secondary` other places with at least `seco
 in XA, or none if there are more; with `secondary_records`, the best ones are records. With `five_prime_primary`, the
 primary and supplementary rows exchange roles, so that the part sequenced first is primary.
 
-**Tags**, in this order, as BAM encodes them: NM MD AS XS MC MQ ms SA XA, and cs if it is asked for. AS is the score of
-the CIGAR; XS is the next best score less the end bonus of the best; ms is the sum of the mate's base qualities of at
-least 15, as samtools fixmate writes it; cs is that of minimap2.
+**Tags**, in this order, as BAM encodes them: NM MD AS XS MC MQ ms SA pa XA, and cs if it is asked for. AS is the score
+of the CIGAR; XS is the next best score less the end bonus of the best; ms is the sum of the mate's base qualities of at
+least 15, as samtools fixmate writes it; pa is AS over that of the row with the role ALTERNATE; cs is that of
+minimap2.
 """
 
 from readwarp.align.records.build import build

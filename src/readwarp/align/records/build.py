@@ -7,7 +7,15 @@ from numpy import ndarray
 
 from readwarp.align.long.lengths import are_long
 from readwarp.align.places import share_half
-from readwarp.align.records.choose import PRIMARY, SECONDARY, SUPPLEMENTARY, Choices, Traced, min_mate_score
+from readwarp.align.records.choose import (
+    ALTERNATE,
+    PRIMARY,
+    SECONDARY,
+    SUPPLEMENTARY,
+    Choices,
+    Traced,
+    min_mate_score,
+)
 from readwarp.align.records.scalar import are_equal, base_of
 from readwarp.align.records.tags import Rows, encode_tags
 from readwarp.batches import Alignments, Extensions, ReadBatch, Segment, Status
@@ -42,7 +50,8 @@ def shares_half(a, b, length, strand, extensions):
 
 @kernel
 def lay_rows(read_offsets, aligned, traced, layout, rows):
-    """The rows of each read: the primary, then supplementary alignments that add a part of it, then secondary ones.
+    """The rows of each read: the primary, then supplementary alignments that add a part of it or are on an ALT contig,
+    then secondary ones.
 
     aligned: how many bases of each read were aligned. Returns the number of rows.
     """
@@ -69,6 +78,9 @@ def lay_rows(read_offsets, aligned, traced, layout, rows):
                 if adds:
                     reads[made], traces[made], kinds[made] = r, e, SUPPLEMENTARY
                     made += 1
+            elif role == ALTERNATE:
+                reads[made], traces[made], kinds[made] = r, e, ALTERNATE
+                made += 1
             elif layout.secondary and is_new(e, traces[first:made], choices.strand, extensions):
                 reads[made], traces[made], kinds[made] = r, e, SECONDARY
                 made += 1
@@ -90,11 +102,11 @@ def is_new(e, others, strand, extensions):
 
 @kernel
 def lead_with_first_part(traces, kinds, length, strand, extensions):
-    """Exchange the primary alignment of a read for the one that was sequenced first, unless that is secondary."""
+    """Exchange the primary alignment of a read for the part of it that was sequenced first."""
     first, least = 0, length + 1
     for row in range(traces.size):
         e = traces[row]
-        if e >= 0 and kinds[row] != SECONDARY:
+        if e >= 0 and (kinds[row] == PRIMARY or kinds[row] == SUPPLEMENTARY):
             begin = extensions.query_start[e] if strand[e] == 0 else length - extensions.query_stop[e]
             if begin < least:
                 first, least = row, begin
@@ -129,7 +141,7 @@ def fill_mates(segment, rows, traced, splits, out):
         r, e = rows.read[row], rows.trace[row]
         own_row = rows.offsets[r]
         flag = (0x4 if e < 0 else 0x10 * strand[e]) | (splits if kind[row] == SUPPLEMENTARY else 0)
-        flag |= 0x100 if kind[row] == SECONDARY else 0
+        flag |= 0x100 if kind[row] == SECONDARY else (0x800 if kind[row] == ALTERNATE else 0)
         out.has_bases[row] = kind[row] != SECONDARY
         out.mate_contig[row], out.mate_position[row], out.template_length[row] = -1, -1, 0
         if segment[r] != UNPAIRED:
@@ -167,7 +179,7 @@ def write_matches(bases, strand, q, packed, position, count, out, made):
 @kernel
 def write_cigars(reads, packed, rows, traced, hard_clips, eqx, alignments):
     """CIGARs of all records; returns the number of their operations."""
-    made, read_offsets, (choices, extensions) = 0, reads.read_offsets, traced
+    made, read_offsets, kind, (choices, extensions) = 0, reads.read_offsets, rows.kind, traced
     out, offsets = alignments.cigar, alignments.cigar_offsets
     cigar, cigar_offsets = extensions.cigar, extensions.cigar_offsets
     offsets[0] = 0
@@ -175,7 +187,7 @@ def write_cigars(reads, packed, rows, traced, hard_clips, eqx, alignments):
         r, e = rows.read[row], rows.trace[row]
         if e >= 0:
             bases, strand = reads.bases[read_offsets[r] : read_offsets[r + 1]], choices.strand[e]
-            clip = HARD_CLIP if hard_clips and row > rows.offsets[r] else SOFT_CLIP
+            clip = HARD_CLIP if hard_clips and row > rows.offsets[r] and kind[row] != ALTERNATE else SOFT_CLIP
             q, position = np.int64(extensions.query_start[e]), extensions.reference_start[e]
             if q > 0:
                 out[made] = q << 4 | clip

@@ -6,7 +6,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.insert_models import InsertModels, Limits
-from readwarp.align.places import contig_of, outer_distance, places_of, share_half
+from readwarp.align.places import Places, contig_of, outer_distance, share_half
 from readwarp.align.records.scalar import (
     FINE,
     MAX_CROWD,
@@ -17,7 +17,7 @@ from readwarp.align.records.scalar import (
     mix,
     quality_slopes,
 )
-from readwarp.batches import Candidates, Extensions, ReadBatch, Scores, Segment, Status
+from readwarp.batches import Extensions, ReadBatch, Segment, Status
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device.jit import kernel
 from readwarp.ragged import empty, take
@@ -25,16 +25,17 @@ from readwarp.rules.hashes import hash_of
 
 FIRST, LAST, UNGAPPED = int(Segment.FIRST), int(Segment.LAST), int(Status.UNGAPPED)
 PRIMARY, SUPPLEMENTARY, SECONDARY = 0, 1, 2
+ALTERNATE = 3  # a hit on an ALT contig that is better than the primary one (`align.alternates`)
 MAX_SUPPLEMENTARY = 4
 
 
 class Choices(NamedTuple):
-    """Candidates to trace, grouped by read: the primary first, then supplementary ones, then secondary ones."""
+    """Candidates to trace, grouped by read: its primary, supplementary, alternate and secondary ones."""
 
     choice_offsets: Annotated[ndarray, "int64 [reads + 1] of choices"]
     candidate: Annotated[ndarray, "int64 [choices]"]  # row in Candidates
     strand: Annotated[ndarray, "uint8 [choices]"]
-    role: Annotated[ndarray, "uint8 [choices]"]  # PRIMARY, SUPPLEMENTARY or SECONDARY
+    role: Annotated[ndarray, "uint8 [choices]"]  # PRIMARY, SUPPLEMENTARY, SECONDARY or ALTERNATE
     mapping_quality: Annotated[ndarray, "uint8 [choices]"]  # 0 for SECONDARY
     score: Annotated[ndarray, "int32 [choices]"]  # end bonus included
     second_score: Annotated[
@@ -59,36 +60,28 @@ class Ranking(NamedTuple):
     picked: Annotated[ndarray, "int64 [others]"]  # room for the other candidates of a read that are worth tracing
 
 
-class Rules(NamedTuple):
-    limits: Limits
-    insert_penalty: Annotated[ndarray, "int32 [models, distances]"]  # times FINE
+class PlaceRules(NamedTuple):
+    """The rules that concern one read; few, since they are passed for every place."""
+
     slope: Annotated[ndarray, "int32 [lengths]"]  # by read length
     crowd_penalty: Annotated[ndarray, "int32 [places]"]  # by number of places
     match: int
     mismatch: int
     end_bonus: int
-    unpaired_penalty: int
-    min_score: int
-    min_mate_score: int
     max_secondary: int
     keeps_best: bool  # of more secondary places than max_secondary; else there are none then
     secondary_ratio: int  # of 1000
-    pairing: bool
     seed_step: int  # read bases per seed
 
 
-class PlaceRules(NamedTuple):
-    """Those of the rules that concern one read; few, since they are passed for every place."""
-
-    slope: Annotated[ndarray, "int32 [lengths]"]
-    crowd_penalty: Annotated[ndarray, "int32 [places]"]
-    match: int
-    mismatch: int
-    end_bonus: int
-    max_secondary: int
-    keeps_best: bool
-    secondary_ratio: int
-    seed_step: int
+class Rules(NamedTuple):
+    of_one: PlaceRules
+    limits: Limits
+    insert_penalty: Annotated[ndarray, "int32 [models, distances]"]  # times FINE
+    unpaired_penalty: int
+    min_score: int
+    min_mate_score: int
+    pairing: bool
 
 
 @kernel
@@ -162,18 +155,10 @@ def place_pair(r, read_offsets, places, contig_offsets, rules, ranking, winner):
 
 
 @kernel
-def is_rival(a, b, length, places, match):
-    """Whether two candidates place the same part of a read.
-
-    A span ends at query_stop; it is as long as its score requires, or reaches back to the start of the chain.
-    """
-    tail_a, tail_b = places.query_stop[a], places.query_stop[b]
-    head_a, head_b = tail_a - places.score[a] // match, tail_b - places.score[b] // match
-    if places.chain_stop[a] > 0:
-        head_a = min(head_a, places.chain_start[a])
-    if places.chain_stop[b] > 0:
-        head_b = min(head_b, places.chain_start[b])
-    head_a, head_b = max(0, head_a), max(0, head_b)
+def is_rival(a, b, length, places):
+    """Whether two candidates place the same part of a read."""
+    head_a, tail_a = places.query_start[a], places.query_stop[a]
+    head_b, tail_b = places.query_start[b], places.query_stop[b]
     if places.strand[a] != places.strand[b]:
         head_b, tail_b = length - tail_b, length - head_b
     return share_half(head_a, tail_a, head_b, tail_b)
@@ -186,7 +171,7 @@ def survey_rivals(a, span, length, places, rules, ranking):
     near = rules.match + rules.mismatch
     for counting in range(2):
         for b in range(*span):
-            if b == a or not ranking.distinct[b] or not is_rival(a, b, length, places, rules.match):
+            if b == a or not ranking.distinct[b] or not is_rival(a, b, length, places):
                 continue
             if counting:
                 crowd += ranking.worth[b] >= best_worth - near
@@ -195,11 +180,27 @@ def survey_rivals(a, span, length, places, rules, ranking):
 
 
 @kernel
-def pick_supplementary(a, span, length, places, match, ranking):
+def judge(a, span, length, repetitive, places, rules, ranking):
+    """MAPQ of a read placed at a, and the score of the best other place for the same part of it."""
+    next_worth, next_score, crowd = survey_rivals(a, span, length, places, rules, ranking)
+    quality = mapping_quality(
+        ranking.worth[a] - next_worth,
+        places.score[a] - next_score,
+        rules.slope[min(length, MAX_READ_LENGTH)],
+        rules.crowd_penalty[crowd],
+        places.score[a],
+        length * rules.match + 2 * rules.end_bonus,
+        min(SCALE, repetitive * rules.seed_step * SCALE // length),
+    )
+    return quality, next_score
+
+
+@kernel
+def pick_supplementary(a, span, length, places, ranking):
     """Best candidates for parts of the read that the primary a leaves over -> ranking.picked, best first; how many."""
     score, key, picked, n = places.score, ranking.key, ranking.picked, 0
     for b in range(*span):
-        if b == a or not ranking.distinct[b] or is_rival(a, b, length, places, match):
+        if b == a or not ranking.distinct[b] or is_rival(a, b, length, places):
             continue
         if n == MAX_SUPPLEMENTARY and not is_ahead(b, picked[n - 1], score, key):
             continue
@@ -224,7 +225,7 @@ def pick_secondary(a, span, length, places, rules, ranking, n):
     for b in range(*span):
         if b == a or not ranking.distinct[b] or 1000 * places.score[b] < rules.secondary_ratio * places.score[a]:
             continue
-        if is_rival(a, b, length, places, rules.match):
+        if is_rival(a, b, length, places):
             if found == most and not rules.keeps_best:
                 return n
             if found == most and not is_ahead(b, picked[most - 1], score, key):
@@ -245,24 +246,13 @@ def list_choices(a, r, length, repetitive, places, rules, ranking, out):
     if a < 0:
         return made
     span, score = (places.offsets[r], places.offsets[r + 1]), places.score
-    others = pick_supplementary(a, span, length, places, rules.match, ranking)
-    share = min(SCALE, repetitive * rules.seed_step * SCALE // length)
+    others = pick_supplementary(a, span, length, places, ranking)
     for i in range(-1, pick_secondary(a, span, length, places, rules, ranking, others)):
         c = a if i < 0 else ranking.picked[i]
-        next_worth, next_score, crowd = survey_rivals(c, span, length, places, rules, ranking)
+        quality, next_score = judge(c, span, length, repetitive, places, rules, ranking)
         out.candidate[made], out.strand[made], out.score[made] = c, places.strand[c], score[c]
-        out.second_score[made], out.mapping_quality[made] = next_score, 0
+        out.second_score[made], out.mapping_quality[made] = next_score, quality if i < others else 0
         out.role[made] = PRIMARY if i < 0 else (SUPPLEMENTARY if i < others else SECONDARY)
-        if i < others:
-            out.mapping_quality[made] = mapping_quality(
-                ranking.worth[c] - next_worth,
-                score[c] - next_score,
-                rules.slope[min(length, MAX_READ_LENGTH)],
-                rules.crowd_penalty[crowd],
-                score[c],
-                length * rules.match + 2 * rules.end_bonus,
-                share,
-            )
         made += 1
     return made
 
@@ -271,13 +261,10 @@ def list_choices(a, r, length, repetitive, places, rules, ranking, out):
 def choose_places(reads, repetitive, places, contig_offsets, rules, out):
     """Choices of all reads -> out; returns how many."""
     candidates, read_offsets, segment = places.score.size, reads.read_offsets, reads.segment
-    picked, winner = np.empty(MAX_SUPPLEMENTARY + rules.max_secondary, np.int64), np.empty(2, np.int64)
+    of_one, winner = rules.of_one, np.empty(2, np.int64)
+    picked = np.empty(MAX_SUPPLEMENTARY + of_one.max_secondary, np.int64)
     ranking = Ranking(np.zeros(candidates, np.uint8), np.empty(candidates, np.uint64), places.score.copy(), picked)
     made = np.int64(0)
-    of_one = PlaceRules(
-        *(rules.slope, rules.crowd_penalty, rules.match, rules.mismatch, rules.end_bonus),
-        *(rules.max_secondary, rules.keeps_best, rules.secondary_ratio, rules.seed_step),
-    )
     out.choice_offsets[0] = 0
     for r in range(segment.size):
         if segment[r] == LAST:
@@ -309,41 +296,47 @@ def min_mate_score(parameters: AlignParameters) -> int:
     return min(parameters.records.min_score, parameters.records.min_mate_bases * parameters.scoring.match)
 
 
-def rules_of(sizes: InsertModels, read_group: ndarray, parameters: AlignParameters) -> Rules:
+def place_rules(parameters: AlignParameters) -> PlaceRules:
     scoring, records, seed = parameters.scoring, parameters.records, parameters.seed
-    penalties = [insert_penalties(each, scoring.match) for each in sizes.all]
-    table = np.zeros((len(penalties), max(row.size for row in penalties)), np.int32)
-    for row, penalty in zip(table, penalties, strict=True):
-        row[: penalty.size] = penalty
-    return Rules(
-        sizes.limits(read_group),
-        table,
+    return PlaceRules(
         quality_slopes(scoring.match),
         crowd_penalties(),
         scoring.match,
         scoring.mismatch,
         scoring.end_bonus,
-        parameters.pair.unpaired_penalty,
-        records.min_score,
-        min_mate_score(parameters),
         records.max_secondary,
         records.secondary_records,
         round(1000 * records.secondary_ratio),
-        parameters.pair.pairing,
         seed.k - seed.s + 1,
+    )
+
+
+def rules_of(sizes: InsertModels, read_group: ndarray, parameters: AlignParameters) -> Rules:
+    penalties = [insert_penalties(each, parameters.scoring.match) for each in sizes.all]
+    table = np.zeros((len(penalties), max(row.size for row in penalties)), np.int32)
+    for row, penalty in zip(table, penalties, strict=True):
+        row[: penalty.size] = penalty
+    return Rules(
+        place_rules(parameters),
+        sizes.limits(read_group),
+        table,
+        parameters.pair.unpaired_penalty,
+        parameters.records.min_score,
+        min_mate_score(parameters),
+        parameters.pair.pairing,
     )
 
 
 def choose(
     reads: ReadBatch,
-    scored: tuple[Candidates, Scores],
+    places: Places,
     sizes: InsertModels,
     parameters: AlignParameters,
     repetitive: ndarray,
     contig_offsets: ndarray,
 ) -> Choices:
     """The place of each read and its mate, other places worth tracing, and mapping qualities."""
-    out, places = empty(Choices, {"reads": len(reads), "choices": len(scored[0])}), places_of(*scored)
+    out = empty(Choices, {"reads": len(reads), "choices": places.score.size})
     rules = rules_of(sizes, reads.read_group, parameters)
     made = choose_places(reads, repetitive, places, contig_offsets, rules, out)
     return take(out, "choices", slice(made))

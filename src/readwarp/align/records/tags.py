@@ -7,7 +7,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.places import Genome, contig_of
-from readwarp.align.records.choose import PRIMARY, SECONDARY, Traced
+from readwarp.align.records.choose import ALTERNATE, PRIMARY, SECONDARY, Traced
 from readwarp.align.records.scalar import are_equal, base_of
 from readwarp.batches import Alignments, ReadBatch, Segment, Status
 from readwarp.config import CS_FORMS
@@ -18,14 +18,14 @@ from readwarp.rules.bases import LETTERS, base_at
 from readwarp.rules.cigar import DELETION, INSERTION, LETTER_BYTES, SHARES, rounded_share, run_of
 
 UNPAIRED, FIRST, UNGAPPED = int(Segment.UNPAIRED), int(Segment.FIRST), int(Status.UNGAPPED)
-NM, MD, AS, XS, DE, MC, MQ, MS, SA, XA, CS = (
+NM, MD, AS, XS, DE, MC, MQ, MS, SA, PA, XA, CS = (
     int.from_bytes(name, "little")
-    for name in (b"NM", b"MD", b"AS", b"XS", b"de", b"MC", b"MQ", b"ms", b"SA", b"XA", b"cs")
+    for name in (b"NM", b"MD", b"AS", b"XS", b"de", b"MC", b"MQ", b"ms", b"SA", b"pa", b"XA", b"cs")
 )
 END, STAR, PLUS, COMMA, MINUS, COLON, SEMICOLON, EQUALS, SOFT_CLIP, TEXT, CARET, FLOAT = b"\0*+,-:;=SZ^f"
 LOWER = 32  # makes a letter a small one
 NO_CS, LONG_CS = CS_FORMS.index("none"), CS_FORMS.index("long")
-FIXED_ROOM = 64  # bytes of the numeric tags of a row, tag names and ends included
+FIXED_ROOM = 72  # bytes of the numeric tags of a row, tag names and ends included
 NUMBER_ROOM = 11  # a number and the letter after it
 MISMATCH_ROOM = 6  # a matched length and a letter in MD
 CS_ROOM = NUMBER_ROOM + 3  # a run of equal bases and a mismatch in cs
@@ -37,7 +37,7 @@ class Rows(NamedTuple):
     offsets: Annotated[ndarray, "int64 [reads + 1] of records"]
     read: Annotated[ndarray, "int32 [records]"]
     trace: Annotated[ndarray, "int64 [records]"]  # row in Traced, -1 unmapped
-    kind: Annotated[ndarray, "uint8 [records]"]  # PRIMARY, SUPPLEMENTARY or SECONDARY; secondary ones are last
+    kind: Annotated[ndarray, "uint8 [records]"]  # PRIMARY, SUPPLEMENTARY, ALTERNATE or SECONDARY, in this order
 
 
 class ContigNames(NamedTuple):
@@ -78,6 +78,16 @@ def put_integer(out, at, name, value):
 
 
 @kernel
+def put_share(out, at, name, share):
+    """A float tag of four decimals; share: of SHARES."""
+    bits = np.float32(share / SHARES).view(np.uint32)
+    out[at], out[at + 1], out[at + 2] = name & 255, name >> 8, FLOAT
+    for i in range(4):
+        out[at + 3 + i] = (bits >> np.uint32(8 * i)) & np.uint32(255)
+    return at + 7
+
+
+@kernel
 def put_divergence(out, at, e, extensions):
     """de of alignment e: the share of its columns that differ, a gap counting once, as a float of four decimals."""
     cigar, different, columns = extensions.cigar, np.int64(extensions.edit_distance[e]), np.int64(0)
@@ -86,11 +96,7 @@ def put_divergence(out, at, e, extensions):
         is_gap = operation == INSERTION or operation == DELETION
         columns += 1 if is_gap else count
         different += 1 - count if is_gap else 0
-    bits = np.float32(rounded_share(different, columns) / SHARES).view(np.uint32)
-    out[at], out[at + 1], out[at + 2] = DE & 255, DE >> 8, FLOAT
-    for i in range(4):
-        out[at + 3 + i] = (bits >> np.uint32(8 * i)) & np.uint32(255)
-    return at + 7
+    return put_share(out, at, DE, rounded_share(different, columns))
 
 
 @kernel
@@ -244,6 +250,17 @@ def put_supplementary(out, at, row, length, rows, traced, alignments, names):
 
 
 @kernel
+def put_ratio(out, at, row, rows, extensions):
+    """pa: the score of a read's primary row over that of its hit on an ALT contig, if it has such a row."""
+    r, score = rows.read[row], extensions.score
+    for other in range(row + 1, rows.offsets[r + 1]):
+        if rows.kind[other] == ALTERNATE:
+            own, alternate = np.int64(score[rows.trace[row]]), np.int64(score[rows.trace[other]])
+            at = put_share(out, at, PA, rounded_share(own, alternate))
+    return at
+
+
+@kernel
 def put_secondary(out, at, r, length, traced, contig_offsets, names):
     """XA: other places of the read: contig,strand and position,CIGAR,NM; nothing if there are none."""
     has_begun, (choices, extensions) = False, traced
@@ -340,6 +357,7 @@ def write_tags(reads, shared, rows, traced, alignments, out, out_offsets):
         if stop - first > 1 and kind[row] != SECONDARY and kind[first + 1] != SECONDARY:
             at = put_supplementary(out, at, row, bases.size, rows, traced, alignments, names)
         if e >= 0 and choices.role[e] == PRIMARY:
+            at = put_ratio(out, at, row, rows, extensions)
             at = put_secondary(out, at, r, bases.size, traced, contig_offsets, names)
         if e >= 0 and cs != NO_CS:
             at = put_cs(out, at, e, bases, packed, choices.strand[e], extensions, cs == LONG_CS)
@@ -355,7 +373,7 @@ def encode_tags(
     alignments: Alignments,
     more: tuple[str, ndarray],
 ) -> tuple[ndarray, ndarray]:
-    """NM MD AS XS de MC MQ ms SA XA cs of all records: uint8 bytes and int64 offsets [records + 1].
+    """NM MD AS XS de MC MQ ms SA pa XA cs of all records: uint8 bytes and int64 offsets [records + 1].
 
     more: the form of cs, and which reads have de (bool [reads]).
     """

@@ -11,7 +11,8 @@ all n. Each one costs it at least l, the least loss of a difference, so that it 
 read is compared with the first place of the seed that has the fewest; with d mismatches, it scores at least
 perfect - d (match + mismatch) there. If that is ahead by `margin` matches, the read is settled: it has the anchors of
 these seeds, and none is left out. The margin is more than MAPQ 60 and a mate that is elsewhere take, so no other place
-could make the read's place less sure. All seeds of the other reads are looked up.
+could make the read's place less sure. All seeds of the other reads are looked up. Places beyond the contigs of `genome`
+settle no read: it is the reference without its ALT contigs.
 
 Repeats: seeds with more places than the read's cap are left out and counted in `repetitive`. The cap is `max_hits`. It
 is doubled, up to four times that, while more than 3/5 of the read's seeds are left out, and on to `rescue_hits` while

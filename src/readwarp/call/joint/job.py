@@ -1,11 +1,12 @@
-"""The genotyping job: the gVCFs of a cohort to one VCF, by windows of the reference in threads, written in order."""
+"""The genotyping job: the gVCFs of a cohort to one VCF, by windows of the reference in parallel, written in order."""
 
 import logging
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,10 +22,13 @@ from readwarp.formats.common.names import sample_problem
 from readwarp.formats.common.regions import Target
 from readwarp.formats.variants.genomic import CHUNK, Contigs, GenomicFile
 from readwarp.formats.variants.genomic_kernels import Lines
-from readwarp.formats.variants.vcf import VariantWriter, lines_of
+from readwarp.formats.variants.vcf import lines_of
 from readwarp.index.reference import Reference
-from readwarp.stream.reporter import Meter, Reporter, Result
-from readwarp.stream.runner import map_ordered
+from readwarp.metrics import Metrics
+from readwarp.stream.plan import PROCESS, processes_of
+from readwarp.stream.processes import may_fork
+from readwarp.stream.reporter import Reporter, Result
+from readwarp.stream.workers import Done, map_counted, open_workers
 from readwarp.wording import counted
 
 WINDOW, MIN_WINDOW = 1 << 17, 1 << 10  # reference bases at a time
@@ -63,28 +67,39 @@ def run_genotype(job: GenotypeJob, reporter: Reporter) -> Result:
 
 def genotype_cohort(job: GenotypeJob, reference: Reference, reporter: Reporter) -> Result:
     """`run_genotype` once the output is checked and locked."""
-    metrics = reporter.metrics
-    with metrics.time("genotype"), reporter.progress("genotyping", "bases") as meter, ExitStack() as stack:
+    metrics, resources = reporter.metrics, job.resources
+    with metrics.time("genotype"), ExitStack() as stack:
         targets = job.find_targets(reference)
         wanted = {target.contig for target in targets} if job.places.is_partial else None
-        files = open_files(job.inputs, reference, wanted, stack)
+        files = open_files(job.inputs, reference, wanted, stack, resources.threads)
         samples = [name for file in files for name in file.samples]
         owner = np.repeat(np.arange(len(files)), [len(file.samples) for file in files])
         cohort = Cohort(reference, files, owner, job.calling, job.parameters, metrics)
-        with job.open_output(reference, samples, FIELDS._replace(genotypes=COHORT_FIELDS)) as writer:
-            write_windows(job, cohort, targets, writer, meter)
+        most = resources.threads if may_fork() else 0
+        plan = plan_windows(resources.memory or free_memory() // 2, len(samples), resources.threads, most)
+        with (
+            open_workers(cohort, plan.processes, resources.threads, [job.name], metrics) as workers,
+            reporter.progress("genotyping", "bases") as meter,
+            job.open_output(reference, samples, FIELDS._replace(genotypes=COHORT_FIELDS)) as writer,
+        ):
+            items = read_windows(cohort, targets, job.places.is_partial, plan.size, resources.threads)
+            whole = bases_of(targets)
+            with closing(map_counted(workers, write_window, items, metrics, plan.in_flight)) as results:
+                for text, bases in results:
+                    writer.write(text)
+                    meter.reach(meter.done + bases, whole)
     return Result.of(metrics, {"variants": job.output, "variants_index": writer.index})
 
 
 def open_files(
-    inputs: Sequence[Path], reference: Reference, wanted: Collection[int] | None, stack: ExitStack
+    inputs: Sequence[Path], reference: Reference, wanted: Collection[int] | None, stack: ExitStack, beside: int
 ) -> tuple[GenomicFile, ...]:
-    """The files, which the stack closes; `wanted` as of GenomicFile.
+    """The files, which the stack closes; `wanted` as of GenomicFile. beside: files that will be open too.
 
     If the system does not allow that many open files, each is opened when it is read. Raises InputError, also for a
     sample in two files.
     """
-    is_held = may_open(len(inputs))
+    is_held = may_open(len(inputs) + beside)
     contigs = Contigs(reference.names, np.diff(reference.contig_offsets).tolist())
     chunk = max(MIN_CHUNK, min(CHUNK, CHUNKS // len(inputs)))
     files: list[GenomicFile] = []
@@ -110,29 +125,30 @@ def may_open(number: int) -> bool:
     return True
 
 
-def write_windows(
-    job: GenotypeJob, cohort: Cohort, targets: Sequence[Target], writer: VariantWriter, meter: Meter
-) -> None:
-    contigs, resources = cohort.reference.names, job.resources
-
-    def work(item: tuple[Stretch, list[Lines]]) -> tuple[bytes, int]:
-        window, lines = item
-        calls = cohort.call(window, lines)
-        count_calls(calls, cohort.metrics)
-        return lines_of(calls, contigs), bases_of(window.targets)
-
-    in_flight, total = resources.threads + 2, bases_of(targets)
-    size = window_size(cohort.owner.size, resources.memory or free_memory() // 2, in_flight)
-    items = read_windows(cohort, targets, job.places.is_partial, size, resources.threads)
-    with closing(map_ordered(items, work, resources.threads, in_flight)) as results:
-        for text, bases in results:
-            writer.write(text)
-            meter.reach(meter.done + bases, total)
+def write_window(cohort: Cohort, item: tuple[Stretch, list[Lines]]) -> Done[tuple[bytes, int]]:
+    """The lines of a window, and the bases that are called in it."""
+    (window, lines), metrics = item, Metrics()
+    calls = replace(cohort, metrics=metrics).call(window, lines)
+    count_calls(calls, metrics)
+    return Done((lines_of(calls, cohort.reference.names), bases_of(window.targets)), metrics)
 
 
-def window_size(samples: int, memory: int, in_flight: int) -> int:
-    """Reference bases of a window, so that `in_flight` fit into memory, and two more that are read ahead."""
-    return max(MIN_WINDOW, min(WINDOW, memory // (BYTES_PER_BASE * samples * (in_flight + 2))))
+class WindowPlan(NamedTuple):
+    processes: int  # 0: threads
+    in_flight: int  # windows
+    size: int  # reference bases of each
+
+
+def plan_windows(memory: int, samples: int, threads: int, most: int) -> WindowPlan:
+    """The largest windows of which those in flight fit into memory, two that are read ahead, and one in each process.
+
+    most: processes.
+    """
+    in_flight, base = threads + 2, BYTES_PER_BASE * samples
+    room = memory - (in_flight + 2) * MIN_WINDOW * base
+    processes = processes_of(most, room, MIN_WINDOW * base)
+    fitting = (memory - processes * PROCESS) // (base * (in_flight + 2 + processes))
+    return WindowPlan(processes, in_flight, max(MIN_WINDOW, min(WINDOW, fitting)))
 
 
 def read_windows(

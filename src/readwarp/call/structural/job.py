@@ -1,11 +1,11 @@
-"""Structural variants of a job's targets: windows of the reference in threads, contigs one after another."""
+"""Structural variants of a job's targets: windows of the reference in parallel, contigs one after another."""
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,12 +18,14 @@ from readwarp.formats.common.output_file import OutputFile
 from readwarp.formats.common.regions import Target, merge_targets
 from readwarp.formats.variants.vcf import VariantWriter
 from readwarp.stream.reporter import Reporter
-from readwarp.stream.runner import map_ordered
+from readwarp.stream.workers import Done, Workers, map_counted
 from readwarp.wording import counted
 
 logger = logging.getLogger("readwarp")
 WINDOW = 1 << 17  # reference bases
 STRUCTURAL_FIELDS = Fields(INFORMATION, GENOTYPES, (SYMBOLIC,), FILTERS)
+S = TypeVar("S")
+Gathering = tuple[Workers[S], Callable[[S, Part], Done[Evidence]]]  # who gathers, and how
 
 
 class StructuralFile(NamedTuple):
@@ -34,12 +36,17 @@ class StructuralFile(NamedTuple):
 
 
 def write_structural_file(
-    job: VariantJob, path: Path, steps: StructuralSteps, targets: Sequence[Target], reporter: Reporter
+    job: VariantJob,
+    path: Path,
+    steps: StructuralSteps,
+    targets: Sequence[Target],
+    gathering: Gathering[S],
+    reporter: Reporter,
 ) -> StructuralFile:
     """`write_structural` to a file of its own. If it fails, nothing is left of it."""
     writer = job.make_writer(path, steps.reference, steps.alignments.samples, STRUCTURAL_FIELDS)
     try:
-        write_structural(steps, targets, writer, reporter, job.resources.threads)
+        write_structural(steps, targets, writer, gathering, reporter)
         return StructuralFile(writer.prepare(), writer.index)
     except BaseException:
         writer.abort()
@@ -47,7 +54,11 @@ def write_structural_file(
 
 
 def write_structural(
-    steps: StructuralSteps, targets: Sequence[Target], writer: VariantWriter, reporter: Reporter, threads: int
+    steps: StructuralSteps,
+    targets: Sequence[Target],
+    writer: VariantWriter,
+    gathering: Gathering[S],
+    reporter: Reporter,
 ) -> None:
     """Write the variants that begin in the targets. What is said of them does not depend on the targets."""
     around = merge_targets(pad(targets, steps.reach, np.diff(steps.reference.contig_offsets).tolist()))
@@ -56,14 +67,12 @@ def write_structural(
     steps.metrics.count("structural_variants", 0)
     steps.metrics.count("structural_variants_pass", 0)
 
-    def work(part: Part) -> tuple[Part, Evidence]:
-        return part, steps.gather(part)
-
+    parts = list(list_parts(around))
     with (
         reporter.progress("structural variants", "bases") as meter,
-        closing(map_ordered(list_parts(around), work, threads, 2 * threads + 2)) as results,
+        closing(map_counted(*gathering, parts, steps.metrics)) as results,
     ):
-        for contig, own in groupby(results, key=lambda result: result[0].contig):
+        for contig, own in groupby(zip(parts, results, strict=True), key=lambda pair: pair[0].contig):
             found = []
             for part, evidence in own:
                 found.append(evidence)

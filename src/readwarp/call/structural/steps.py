@@ -28,6 +28,7 @@ from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.ragged import concatenate, take
 from readwarp.rules.cigar import HARD_CLIP
+from readwarp.stream.workers import Done
 
 
 class Part(NamedTuple):
@@ -55,16 +56,16 @@ class StructuralSteps:
         """Bases around a target in which reads may show a variant that begins in it."""
         return self.parameters.max_sv_length + MARGIN
 
-    def gather(self, part: Part) -> Evidence:
-        """In any thread."""
+    def gather(self, part: Part) -> Done[Evidence]:
+        """What a window has; in any thread."""
         contig, start, stop, own = part
-        limit = DepthLimit(self.calling.max_depth)
-        with self.metrics.time("structural_reads"):
+        limit, metrics = DepthLimit(self.calling.max_depth), Metrics()
+        with metrics.time("structural_reads"):
             reads = self.alignments.read((contig, start, stop), limit)
             found = gather(take(reads, "reads", reads.position >= own), self.parameters)
             events = move_copies(found.events, Bases(self.reference, contig))
-        self.metrics.count("long_alignments", len(found.spans))
-        return Evidence(found.spans, events)
+        metrics.count("long_alignments", len(found.spans))
+        return Done(Evidence(found.spans, events), metrics)
 
     def call(self, contig: int, parts: list[Evidence], targets: Sequence[Target]) -> list[bytes]:
         """The variants of a contig that begin in its targets, from what its windows gave: VCF lines in order."""

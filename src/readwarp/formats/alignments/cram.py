@@ -1,5 +1,6 @@
 """CRAM as uncompressed BAM: htslib decodes it in child processes, one for each thread that reads at the same time."""
 
+import os
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
@@ -47,14 +48,15 @@ class CramFile:
             child = self._idle.pop() if self._idle else None
         child = child or self._start()[0]
         try:
-            with tempfile.NamedTemporaryFile(prefix="readwarp-", suffix=".bam") as copy:
-                request = {"do": "read_cram", "file": FILE, "output": copy.name, "places": places, "records": records}
+            with tempfile.TemporaryFile(prefix="readwarp-") as copy:  # without a name, so that it never remains
+                name = f"/proc/{os.getpid()}/fd/{copy.fileno()}"
+                request = {"do": "read_cram", "file": FILE, "output": name, "places": places, "records": records}
                 try:
                     child.ask(self._path, DAMAGED, **request)
                 except InputError as error:
                     near = f"near {places[0][0]}:{places[0][1] + 1}" if places else None
                     raise InputError(self._path, DAMAGED, near) from error
-                yield Path(copy.name)
+                yield Path(name)
         finally:
             with self._lock:
                 self._idle.append(child)

@@ -27,22 +27,40 @@ NAME = re.compile(rb"[!-~]+")  # of a contig
 LINE = re.compile(r"@CO\t.*|@CO|@[A-Za-z]{2}(\t[A-Za-z][A-Za-z0-9]:[^\t]*)+")
 
 
+class Contig(NamedTuple):
+    name: str
+    length: int
+    md5: str = ""
+    is_alternate: bool = False  # an ALT contig, AH:* as bwa mem marks it
+
+    @property
+    def line(self) -> str:
+        more = (f"\tM5:{self.md5}" if self.md5 else "") + ("\tAH:*" if self.is_alternate else "")
+        return f"@SQ\tSN:{self.name}\tLN:{self.length}{more}"
+
+
 def header_text(
-    contigs: Iterable[tuple[str, int, str]],
+    contigs: Iterable[Contig],
     sort: str = "none",
     read_groups: Sequence[str] = (),
     programs: Sequence[str] = (),
     comments: Sequence[str] = (),
 ) -> str:
-    """Contigs are (name, length, MD5 or ''); the others are whole lines; `sort` is none, coordinate or name."""
+    """Read groups, programs and comments are whole lines; `sort` is none, coordinate or name."""
     lines = [f"@HD\tVN:1.6\t{ORDER[sort]}"]
-    lines += [f"@SQ\tSN:{name}\tLN:{length}" + (f"\tM5:{md5}" if md5 else "") for name, length, md5 in contigs]
+    lines += [contig.line for contig in contigs]
     return "".join(line + "\n" for line in (*lines, *read_groups, *programs, *comments))
 
 
 def field(line: str, tag: str) -> str | None:
     """Value of `tag` in a header line."""
     return next((part[3:] for part in line.split("\t")[1:] if part.startswith(tag + ":")), None)
+
+
+def contig_in(line: str) -> Contig:
+    """The contig of an @SQ line of readwarp's."""
+    name, length, md5 = (field(line, tag) or "" for tag in ("SN", "LN", "M5"))
+    return Contig(name, int(length or 0), md5, field(line, "AH") is not None)
 
 
 def lines_of(text: str, kind: str) -> list[str]:
@@ -65,7 +83,7 @@ def read_group_line(option: str) -> str:
     return line
 
 
-def program_lines(carried: Sequence[str], command: str) -> list[str]:
+def program_lines(carried: Sequence[str], command: str, description: str = "") -> list[str]:
     """@PG lines of the inputs, then ours: its PP is the end of their chain, and its ID is none of theirs."""
     ids = [field(line, "ID") for line in carried]
     followed = {field(line, "PP") for line in carried}
@@ -73,6 +91,7 @@ def program_lines(carried: Sequence[str], command: str) -> list[str]:
     names = chain(["readwarp"], (f"readwarp.{number}" for number in count(1)))
     ours = next(name for name in names if name not in ids)
     line = f"@PG\tID:{ours}\tPN:readwarp\tVN:{__version__}\tCL:{printable(' '.join(command.split()))}"
+    line += f"\tDS:{printable(description)}" if description else ""
     return [*carried, line + (f"\tPP:{ends[-1]}" if ends else "")]
 
 

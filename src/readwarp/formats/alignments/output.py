@@ -9,17 +9,17 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 from numpy import ndarray
 
 from readwarp.errors import InputError, ReadwarpError, UsageError
 from readwarp.formats.alignments import samtools
-from readwarp.formats.alignments.duplicates import SKIP, Libraries, mark, sign, windows_of
+from readwarp.formats.alignments.duplicates import Libraries, mark, windows_of
 from readwarp.formats.alignments.header import binary_header, field, lines_of
-from readwarp.formats.alignments.runs import MemoryRun
+from readwarp.formats.alignments.preparing import Prepared, Preparer
 from readwarp.formats.alignments.sam import Encoded
-from readwarp.formats.alignments.sort import Sorter, gather
+from readwarp.formats.alignments.sort import Sorter
 from readwarp.formats.common.ahead import map_ahead
 from readwarp.formats.common.files import ending_of
 from readwarp.formats.common.index import CSI_LENGTH
@@ -67,22 +67,18 @@ class Finish:
         if self.write_index and format == "sam":
             raise UsageError("--write-index needs BAM or CRAM output: name it with -o")
 
+    def preparer(self, header: str) -> Preparer:
+        """header: text."""
+        return Preparer(self.sort, Libraries.of(lines_of(header, "RG")) if self.mark_duplicates else None)
+
 
 def sort_for(given: str | None, mark_duplicates: bool, write_index: bool) -> str:
     """The order that was asked for; if none was, the one that marking and indexing need."""
     return given or ("coordinate" if mark_duplicates or write_index else "none")
 
 
-class Prepared(NamedTuple):
-    """A batch on its way into the output."""
-
-    records: Encoded
-    run: MemoryRun | None = None  # these records in order, if the output is sorted
-    reach: int = 0  # see `duplicates`
-
-
 class AlignmentWriter(Writer):
-    """Takes encoded batches in order, from one thread."""
+    """Takes prepared batches in order, from one thread."""
 
     def __init__(
         self,
@@ -102,13 +98,12 @@ class AlignmentWriter(Writer):
         self.duplicates = 0  # marked; known after `close`, as `index` is
         self.index: Path | None = None
         self._header, self._write_index, self._threads = header, finish.write_index, threads
-        self._sorter: Sorter | None = None
-        self._libraries: Libraries | None = None
+        self._preparer = finish.preparer(header)
+        self.prepare = self._preparer.prepare
         self._reach = 0
+        self._sorter: Sorter | None = None
         if finish.sort != "none":
-            self._sorter = Sorter(finish.sort, finish.memory, threads, SKIP if finish.mark_duplicates else 0)
-        if finish.mark_duplicates:
-            self._libraries = Libraries.of(lines_of(header, "RG"))
+            self._sorter = Sorter(finish.sort, finish.memory, threads, self._preparer.skip)
         self._file = OutputFile(path)
         try:
             self._sink = self._open_sink(threads, reference)
@@ -131,18 +126,7 @@ class AlignmentWriter(Writer):
             raise
         return sink
 
-    def prepare(self, records: Encoded) -> "Prepared":
-        """What can be done with a batch by itself: it is sorted, and gets signatures. Any thread may call this."""
-        if self._sorter is None:
-            return Prepared(records)
-        order, reach = self._sorter.order_of(records), 0
-        if self._libraries is None:
-            records = gather(records, order, 0)
-        else:
-            records, reach = sign(records, order, self._libraries)
-        return Prepared(records, self._sorter.run_of(records), reach)
-
-    def add(self, batch: "Prepared") -> None:
+    def add(self, batch: Prepared) -> None:
         if self._sorter is None:
             self._sink.write(batch.records.data)
         elif batch.run:
@@ -168,7 +152,7 @@ class AlignmentWriter(Writer):
         if self._sorter is None:
             return
         with closing(self._sorter.sorted()) as pieces:
-            if self._libraries is None:
+            if self._preparer.libraries is None:
                 yield from (piece.data for piece in pieces)
                 return
             with ThreadPoolExecutor(self._threads, "mark") as pool:

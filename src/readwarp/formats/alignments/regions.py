@@ -191,6 +191,11 @@ class AlignedReader:
         if self._folder:
             self._folder.close()
 
+    def rest(self) -> None:
+        """Keep no process for reading; one is started when it is needed."""
+        if self._cram:
+            self._cram.close()
+
     @property
     def is_stream(self) -> bool:
         """Whether the file cannot be opened again."""

@@ -23,7 +23,8 @@ import numpy as np
 from isal import igzip
 
 from readwarp.errors import UsageError
-from readwarp.formats.alignments.output import AlignmentWriter, Prepared
+from readwarp.formats.alignments.output import AlignmentWriter
+from readwarp.formats.alignments.preparing import Prepared
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.stored import CHUNK, read_templates
 from readwarp.formats.common.ahead import map_ahead
@@ -131,10 +132,6 @@ class ResumableWriter(Writer):
         self._file: ByteWriter | None = None  # of the open segment
         self._written, self._checkpoint, self._counts = 0, segments.done, segments.counts
         self._is_whole = True  # the open segment ends at `_checkpoint`, and can be added to
-
-    def prepare(self, records: Encoded) -> Prepared:
-        """A batch as it goes into a segment. Any thread may call this."""
-        return Prepared(records)
 
     def add(self, batch: Prepared) -> None:
         self._waiting.append(batch.records)

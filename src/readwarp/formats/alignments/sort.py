@@ -68,10 +68,7 @@ class Sizes:
 
 
 class Sorter:
-    """Takes sorted batches of records and gives all of them back sorted. `skip` bytes travel before each record.
-
-    Only `sort` and `run_of` may be called by several threads.
-    """
+    """Takes sorted batches of records and gives all of them back sorted. `skip` bytes travel before each record."""
 
     def __init__(self, order: str, memory: int, threads: int = 1, skip: int = 0):
         self._order, self._skip, self._threads = ORDERS[order], skip, threads
@@ -82,14 +79,6 @@ class Sorter:
         self._files: list[tuple[int, FileRun]] = []  # level and run, in input order
         self._batches: list[MemoryRun] = []
         self._filled = 0  # bytes of the batches
-
-    def order_of(self, records: Encoded) -> ndarray:
-        """The order of records without bytes before them."""
-        return self._order(records, 0)
-
-    def run_of(self, records: Encoded) -> MemoryRun:
-        """Sorted records with the bytes before them, to be added."""
-        return MemoryRun.of(records, self._skip)
 
     def add(self, batch: MemoryRun) -> None:
         """The batches come in input order."""

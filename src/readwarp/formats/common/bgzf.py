@@ -10,16 +10,21 @@ bytes of a stream has no such fault, so each block begins with a few bytes that 
 
 import os
 import struct
+from array import array
 from collections import deque
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain
 from typing import BinaryIO
 
+import numpy as np
 from isal import isal_zlib
 from numpy import ndarray
 
 BLOCK = 65280  # bytes of data, as in htslib
 GROUP = 32 * BLOCK  # bytes compressed by one task
 LEVEL = 1
+MOST_PARTS = 1024  # that are written at once (IOV_MAX)
 ALONE = 8  # first bytes of a block, compressed for themselves: 4 to 16, which ISA-L takes for the last ones
 EOF_BLOCK = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 HEADER = struct.Struct("<4BI2BH2B2H")  # gzip header with the BC extra field: size of the whole block less one
@@ -55,54 +60,96 @@ def tail_of(file: BinaryIO, size: int = len(EOF_BLOCK)) -> bytes:
 
 def compress_block(data: memoryview | bytes) -> bytes:
     """One BGZF block of at most BLOCK bytes."""
+    return b"".join(parts_of_block(data))
+
+
+def parts_of_block(data: memoryview | bytes) -> list[bytes]:
+    """The bytes of one BGZF block, not joined, which would be a copy while the interpreter is held."""
     stream = isal_zlib.compressobj(LEVEL, isal_zlib.DEFLATED, -isal_zlib.MAX_WBITS)
-    begin = stream.compress(data[:ALONE]) + stream.flush(isal_zlib.Z_SYNC_FLUSH)
-    body = begin + stream.compress(data[ALONE:]) + stream.flush()
-    size = HEADER.size + len(body) + 8
+    body = [stream.compress(data[:ALONE]), stream.flush(isal_zlib.Z_SYNC_FLUSH)]
+    body += [stream.compress(data[ALONE:]), stream.flush()]
+    size = HEADER.size + sum(map(len, body)) + 8
     header = HEADER.pack(31, 139, 8, 4, 0, 0, 255, 6, 66, 67, 2, size - 1)
-    return header + body + struct.pack("<II", isal_zlib.crc32(data), len(data))
+    return [header, *body, struct.pack("<II", isal_zlib.crc32(data), len(data))]
 
 
-def _compress(data: memoryview | bytes) -> bytes:
-    return b"".join(compress_block(data[i : i + BLOCK]) for i in range(0, len(data), BLOCK))
+def compress(data: memoryview | bytes) -> bytes:
+    """Blocks of data, without the one that ends a file."""
+    return b"".join(chain.from_iterable(_blocks([data])))
+
+
+def _blocks(parts: Sequence[memoryview | bytes]) -> list[list[bytes]]:
+    data = parts[0] if len(parts) == 1 else b"".join(parts)
+    return [parts_of_block(data[i : i + BLOCK]) for i in range(0, len(data), BLOCK)]
+
+
+def write_parts(file: BinaryIO, parts: Iterable[bytes]) -> None:
+    """Write all of them, by the system alone if the file is one of its own."""
+    left: list[bytes | memoryview] = list(parts)
+    try:
+        descriptor = file.fileno()
+    except OSError:
+        file.writelines(left)
+        return
+    file.flush()
+    while left:
+        written, whole = os.writev(descriptor, left[:MOST_PARTS]), 0
+        while whole < len(left) and written >= len(left[whole]):
+            written, whole = written - len(left[whole]), whole + 1
+        del left[:whole]
+        if written:
+            left[0] = memoryview(left[0])[written:]
 
 
 class BgzfWriter:
     """Writes to a binary file, and compresses a few groups of blocks ahead. `close` leaves the file itself open."""
 
     def __init__(self, file: BinaryIO, threads: int = 1):
-        self._file, self._pending = file, bytearray()
+        self._file = file
+        self._pending, self._size = list[memoryview](), 0  # what is not a group yet, and its bytes
         self._pool = ThreadPoolExecutor(threads, "bgzf")
-        self._ahead: deque[Future[bytes]] = deque()
+        self._ahead: deque[Future[list[list[bytes]]]] = deque()
         self._max_ahead = threads + 2
+        self._sizes, self._written = array("I"), 0  # of the blocks in the file, and the data in them
 
     def write(self, data: bytes | memoryview | ndarray) -> None:
         """Take bytes or a uint8 array, which must not change afterwards."""
         view = memoryview(data).cast("B") if len(data) else memoryview(b"")
-        taken = 0
-        if self._pending:
-            taken = GROUP - len(self._pending)
-            self._pending += view[:taken]
-            if len(self._pending) < GROUP:
-                return
-            self._submit(bytes(self._pending))
-            self._pending.clear()
-        while len(view) - taken >= GROUP:
-            self._submit(view[taken : taken + GROUP])
-            taken += GROUP
-        self._pending += view[taken:]
+        while self._size + len(view) >= GROUP:
+            missing = GROUP - self._size
+            self._take(view[:missing])
+            self._submit()
+            view = view[missing:]
+        self._take(view if len(data) < GROUP else memoryview(bytes(view)))  # a view keeps all of the data
 
-    def _submit(self, data: memoryview | bytes) -> None:
-        self._ahead.append(self._pool.submit(_compress, data))
+    def _take(self, view: memoryview) -> None:
+        self._pending.append(view)
+        self._size += len(view)
+
+    def _submit(self) -> None:
+        self._written += self._size
+        self._ahead.append(self._pool.submit(_blocks, self._pending))
+        self._pending, self._size = [], 0
         self._drain(self._max_ahead)
 
     def _drain(self, ahead: int) -> None:
         while len(self._ahead) > ahead:
-            self._file.write(self._ahead.popleft().result())
+            blocks = self._ahead.popleft().result()
+            self._sizes.extend(sum(map(len, block)) for block in blocks)
+            write_parts(self._file, chain.from_iterable(blocks))
+
+    def virtual_offsets(self, at: ndarray) -> ndarray:
+        """Of bytes of the data (int64), once all is written: where the block begins << 16 | the byte in it.
+
+        Of the end of the data it is the block that ends the file.
+        """
+        places = np.append(0, np.cumsum(self._sizes, dtype=np.int64))
+        offsets: ndarray = places[at // BLOCK] << 16 | at % BLOCK
+        return np.where(at == self._written, places[-1] << 16, offsets)
 
     def close(self) -> None:
         """Write the rest, and the empty block that ends the file."""
-        self._submit(bytes(self._pending))
+        self._submit()
         self._drain(0)
         self._pool.shutdown()
         self._file.write(EOF_BLOCK)

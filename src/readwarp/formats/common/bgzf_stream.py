@@ -10,7 +10,7 @@ from isal import igzip
 
 from readwarp.formats.common.bgzf import blocks_of
 
-LEAST, MOST = 1 << 17, 1 << 22  # compressed bytes that are read at a time: two blocks and more
+LEAST, MOST = 1 << 17, 1 << 22  # compressed bytes that are held at a time: two blocks and more
 
 
 class BgzfStream(io.RawIOBase):
@@ -22,7 +22,8 @@ class BgzfStream(io.RawIOBase):
     def __init__(self, raw: Any, threads: int) -> None:
         self._raw, self._threads = raw, threads
         self._pool = ThreadPoolExecutor(threads, "bgzf")
-        self._compressed = b""  # read, but not used yet
+        self._buffer = memoryview(bytearray(LEAST))
+        self._compressed = self._buffer[:0]  # read, but not used yet: a part of the buffer
         self._rest = memoryview(b"")  # of a block that did not fit
         self._following: Any = None  # what is behind the blocks, as a stream, once they are read
 
@@ -50,7 +51,7 @@ class BgzfStream(io.RawIOBase):
 
     def _fill(self, view: memoryview) -> int:
         """Put the next blocks into the view -> bytes, perhaps none."""
-        self._compressed += self._raw.read(max(LEAST, min(MOST, len(view) // 4)) - len(self._compressed))
+        self._read(max(LEAST, min(MOST, len(view) // 4)))
         places, sizes = blocks_of(self._compressed)
         ends = [0, *accumulate(sizes)]
         number = bisect_right(ends, len(view)) - 1  # of blocks that fit
@@ -63,10 +64,19 @@ class BgzfStream(io.RawIOBase):
             _decompress_blocks(data[: places[1]], memoryview(block))
             self._compressed, self._rest = data[places[1] :], memoryview(block)
             return self._take_rest(view)
-        self._following = _behind(data, self._raw)
+        self._following = _behind(bytes(data), self._raw)
         return 0
 
-    def _decompress(self, data: bytes, places: list[int], ends: list[int], view: memoryview) -> None:
+    def _read(self, size: int) -> None:
+        """Hold as many compressed bytes, or all that are left."""
+        left = len(self._compressed)
+        buffer = self._buffer if len(self._buffer) >= size else memoryview(bytearray(size))
+        buffer[:left] = self._compressed  # they may overlap
+        while left < size and (got := self._raw.readinto(buffer[left:size])):
+            left += got
+        self._buffer, self._compressed = buffer, buffer[:left]
+
+    def _decompress(self, data: memoryview, places: list[int], ends: list[int], view: memoryview) -> None:
         """The blocks that begin and end at these places, in groups of about as many for each thread."""
         number = len(places) - 1
         borders = [number * i // self._threads for i in range(self._threads + 1)]
@@ -79,9 +89,9 @@ class BgzfStream(io.RawIOBase):
                 pass
 
 
-def _decompress_blocks(compressed: bytes, view: memoryview) -> None:
+def _decompress_blocks(compressed: memoryview, view: memoryview) -> None:
     """Whole blocks of as many bytes as they say. Raises EOFError where they have fewer, and errors of igzip."""
-    with igzip.open(io.BytesIO(compressed)) as file:
+    with igzip.IGzipFile(fileobj=cast(Any, _Bytes(compressed)), mode="rb") as file:
         filled = 0
         while filled < len(view):
             got = file.readinto(view[filled:])
@@ -97,6 +107,22 @@ def _behind(data: bytes, raw: Any) -> Any:
     if not data:
         return io.BytesIO()
     return igzip.IGzipFile(fileobj=cast(Any, io.BufferedReader(_Joined(data, raw))), mode="rb")
+
+
+class _Bytes(io.RawIOBase):
+    """Bytes to read, without a copy of all."""
+
+    def __init__(self, data: memoryview) -> None:
+        self._data = data
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer).cast("B")
+        size = min(len(view), len(self._data))
+        view[:size], self._data = self._data[:size], self._data[size:]
+        return size
 
 
 class _Joined(io.RawIOBase):

@@ -114,6 +114,11 @@ class ByteWriter:
             else:
                 self._file.write(memoryview(data))
 
+    def virtual_offsets(self, at: ndarray) -> ndarray:
+        """As `BgzfWriter.virtual_offsets`."""
+        assert self._bgzf
+        return self._bgzf.virtual_offsets(at)
+
     def close(self) -> None:
         with writing(self._name):
             if self._bgzf:

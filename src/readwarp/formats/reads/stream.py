@@ -24,12 +24,17 @@ from readwarp.ragged import replace
 THREADS_FED = 8  # by one that decompresses, and half as many again would do
 
 
+def helpers_of(threads: int) -> int:
+    """Threads that decompress a file whose blocks can be divided, for so many that align."""
+    return max(1, threads // THREADS_FED)
+
+
 def open_reads(inputs: Sequence[ReadInput], batch_bases: int, threads: int = 1) -> Generator[RawBatch, None, None]:
     """Raw batches of all inputs in order. Raises InputError for what cannot be read, and mates in disorder.
 
-    threads: which align; one in THREADS_FED decompresses for them each file whose blocks can be divided.
+    threads: which align.
     """
-    helpers = max(1, threads // THREADS_FED)
+    helpers = helpers_of(threads)
     number = template = 0
     for source, read_input in enumerate(inputs):
         with ExitStack() as stack:

@@ -19,6 +19,7 @@ from readwarp.formats.common.files import ending_of
 from readwarp.formats.common.index import CSI_LENGTH
 from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
 from readwarp.formats.common.writing import writing
+from readwarp.formats.variants.tabix import Indexer
 from readwarp.ragged import replace
 from readwarp.version import __version__
 from readwarp.wording import printable
@@ -262,19 +263,24 @@ class VariantWriter(Writer):
     """Takes lines in order. A compressed file and its index are completed together."""
 
     def __init__(self, path: str | None, header: str, longest_contig: int, threads: int = 1):
-        self._kind, self._needs_csi = kind_of(path), longest_contig >= CSI_LENGTH
+        self._kind = kind_of(path)
         self.index: Path | None = None  # made by `close`
         self.beside: list[OutputFile] = []  # complete, to get their names with this one
         self._file = OutputFile(path)
         self._lines = ByteWriter(self._file.open(), 0 if self._kind == "vcf" else threads, self._file.name)
+        has_tbi = self._kind == "vcf.gz" and longest_contig < CSI_LENGTH
+        self._indexer = Indexer(len(header.encode()), threads) if has_tbi else None
         try:
-            self.write(header.encode())
+            self._lines.write(header.encode())
         except BaseException:  # the disk is full
             self.abort()
             raise
 
     def write(self, lines: bytes) -> None:
+        """Whole ones."""
         self._lines.write(lines)
+        if self._indexer:
+            self._indexer.add(lines)
 
     def complete(self) -> None:
         self.prepare().finish(*self.beside)
@@ -286,15 +292,21 @@ class VariantWriter(Writer):
             with writing(self._file.name), quiet_htslib():
                 _to_bcf(self._file.place)
         if self._kind != "vcf":
-            ending = ".csi" if self._kind == "bcf" or self._needs_csi else ".tbi"
-            self._file.index_path(ending)  # tabix names it so
-            with writing(f"{self._file.name}{ending}"), quiet_htslib():
-                path, is_csi = str(self._file.place), ending == ".csi"
-                pysam.tabix_index(path, preset="vcf", force=True, keep_original=True, csi=is_csi)
-            self.index = Path(f"{self._file.name}{ending}")
+            self._write_index(".tbi" if self._indexer else ".csi")
         return self._file
 
+    def _write_index(self, ending: str) -> None:
+        self.index = Path(f"{self._file.name}{ending}")
+        path = self._file.index_path(ending)
+        with writing(str(self.index)), quiet_htslib():
+            if self._indexer:
+                path.write_bytes(self._indexer.finish(self._lines.virtual_offsets))
+            else:  # tabix gives it this path
+                pysam.tabix_index(str(self._file.place), preset="vcf", force=True, keep_original=True, csi=True)
+
     def abort(self) -> None:
+        if self._indexer:
+            self._indexer.abort()
         with suppress(OSError):  # what could not be written before cannot be now
             self._lines.abort()
         for file in (self._file, *self.beside):

@@ -1,0 +1,150 @@
+"""The places of reads in coordinates of the primary assembly, and windows there for those on ALT contigs."""
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.align.alternates.table import Alternates, primary_stop
+from readwarp.align.places import Places, contig_of, places_of
+from readwarp.batches import Candidates, ReadBatch, Scores, Status
+from readwarp.config import AlignParameters
+from readwarp.device.jit import kernel
+from readwarp.ragged import empty, take
+
+UNGAPPED = int(Status.UNGAPPED)
+MAX_WINDOWS = 8  # of a read
+NOWHERE = -1
+
+
+class Loci(NamedTuple):
+    """Where places are on the primary assembly: those on ALT contigs are lifted over."""
+
+    is_alternate: Annotated[ndarray, "uint8 [places]"]
+    start: Annotated[ndarray, "int64 [places]"]  # reference position of the aligned part, about; NOWHERE: no lift-over
+    stop: Annotated[ndarray, "int64 [places]"]
+    diagonal: Annotated[ndarray, "int64 [places]"]  # of query position 0
+    strand: Annotated[ndarray, "uint8 [places]"]
+
+
+class Rules(NamedTuple):
+    min_score: int
+    end_bonus: int
+    padding: int
+
+
+@kernel
+def longest_run(table, start, stop):
+    """The run that has most bases in common with [start, stop) of an ALT contig; -1: none has any."""
+    run, best, most = np.searchsorted(table.start, stop) - 1, -1, 0
+    while run >= 0 and table.stop[run] > start:
+        shared = min(stop, table.stop[run]) - max(start, table.start[run])
+        if shared >= most:
+            best, most = run, shared
+        run -= 1
+    return best
+
+
+@kernel
+def lift(a, length, table, loci):
+    """Move place a of a read to the primary assembly by the run of its ALT contig that it has most in common with."""
+    start, stop, diagonal, contig_offsets = loci.start[a], loci.stop[a], loci.diagonal[a], table.contig_offsets
+    run = longest_run(table, start, stop)
+    if run < 0:
+        loci.start[a], loci.stop[a] = NOWHERE, NOWHERE
+        return
+    if table.strand[run]:
+        mirror = table.image[run] + table.start[run]
+        start, stop, diagonal = mirror - stop + 1, mirror - start + 1, mirror - (diagonal + length - 1)
+        loci.strand[a] = 1 - loci.strand[a]
+    else:
+        shift = table.image[run] - table.start[run]
+        start, stop, diagonal = start + shift, stop + shift, diagonal + shift
+    contig = contig_of(contig_offsets, table.image[run])
+    loci.start[a], loci.stop[a] = max(start, contig_offsets[contig]), min(stop, contig_offsets[contig + 1])
+    loci.diagonal[a] = diagonal
+
+
+@kernel
+def find(read_offsets, places, table, begin, loci):
+    """Loci of all places -> loci. begin: of the first ALT contig."""
+    contig_offsets = table.contig_offsets
+    for r in range(read_offsets.size - 1):
+        for a in range(places.offsets[r], places.offsets[r + 1]):
+            stop = places.stop[a]
+            loci.is_alternate[a], loci.strand[a], loci.diagonal[a] = 0, places.strand[a], places.v[a]
+            loci.start[a], loci.stop[a] = places.v[a] + places.query_start[a], stop
+            if stop > begin:
+                contig = contig_of(contig_offsets, stop - 1)
+                loci.is_alternate[a] = table.is_alternate[contig]
+                loci.start[a] = max(loci.start[a], contig_offsets[contig])
+            if loci.is_alternate[a]:
+                lift(a, read_offsets[r + 1] - read_offsets[r], table, loci)
+
+
+def find_loci(reads: ReadBatch, places: Places, table: Alternates) -> Loci:
+    loci = empty(Loci, {"places": places.score.size})
+    find(reads.read_offsets, places, table, primary_stop(table), loci)
+    return loci
+
+
+@kernel
+def is_same_locus(a, b, loci):
+    """Whether two places overlap on one strand of the primary assembly."""
+    return loci.strand[a] == loci.strand[b] and loci.start[a] < loci.stop[b] and loci.start[b] < loci.stop[a]
+
+
+@kernel
+def is_usable(a, length, places, rules):
+    """Whether place a surely becomes a record: its score reaches the minimum even without the end bonuses."""
+    lowest = min(rules.min_score, max(1, length // 2))
+    return places.status[a] <= UNGAPPED and places.score[a] - 2 * rules.end_bonus >= lowest
+
+
+@kernel
+def has_window(a, r, loci, places, length, rules, out, made):
+    """Whether the locus of place a of read r has a usable place on the primary assembly, or a window already."""
+    for b in range(places.offsets[r], places.offsets[r + 1]):
+        if not loci.is_alternate[b] and is_same_locus(a, b, loci) and is_usable(b, length, places, rules):
+            return True
+    for w in range(out.candidate_offsets[r], made):
+        if out.strand[w] == loci.strand[a] and abs(out.diagonal[w] - loci.diagonal[a]) < length:
+            return True
+    return False
+
+
+@kernel
+def plan(read_offsets, places, loci, contig_offsets, rules, out):
+    """Windows of all reads -> out; returns their number."""
+    made = 0
+    out.candidate_offsets[0] = 0
+    for r in range(read_offsets.size - 1):
+        length, first = read_offsets[r + 1] - read_offsets[r], made
+        for a in range(places.offsets[r], places.offsets[r + 1]):
+            if not loci.is_alternate[a] or loci.start[a] == NOWHERE or made - first == MAX_WINDOWS:
+                continue
+            if not is_usable(a, length, places, rules) or has_window(a, r, loci, places, length, rules, out, made):
+                continue
+            contig, diagonal = contig_of(contig_offsets, loci.start[a]), loci.diagonal[a]
+            out.read[made], out.strand[made], out.diagonal[made] = r, loci.strand[a], diagonal
+            out.window_start[made] = max(contig_offsets[contig], diagonal - rules.padding)
+            out.window_stop[made] = min(contig_offsets[contig + 1], diagonal + length + rules.padding)
+            out.query_start[made], out.query_stop[made] = 0, 0
+            made += 1
+        out.candidate_offsets[r + 1] = made
+    return made
+
+
+def rules_of(parameters: AlignParameters) -> Rules:
+    return Rules(parameters.records.min_score, parameters.scoring.end_bonus, parameters.pair.window_padding)
+
+
+def plan_lifted(
+    reads: ReadBatch, scored: tuple[Candidates, Scores], table: Alternates, parameters: AlignParameters
+) -> Candidates:
+    """Windows on the primary assembly for places on ALT contigs that have no place there yet."""
+    places = places_of(*scored, parameters.scoring.match)
+    loci = find_loci(reads, places, table)
+    out = empty(Candidates, {"reads": len(reads), "candidates": int(loci.is_alternate.sum())})
+    made = plan(reads.read_offsets, places, loci, table.contig_offsets, rules_of(parameters), out)
+    return take(out, "candidates", slice(made))

@@ -1,0 +1,53 @@
+"""What workers do with a batch of reads: it is parsed, aligned, encoded, and prepared for the output."""
+
+from dataclasses import dataclass
+
+from readwarp.align import steps
+from readwarp.align.trainer import AlignCards, Model
+from readwarp.batches import Alignments, ReadBatch
+from readwarp.formats.alignments.preparing import Prepared, Preparer
+from readwarp.formats.alignments.sam import Encoder
+from readwarp.formats.reads.raw import RawBatch
+from readwarp.formats.reads.stream import parse
+from readwarp.metrics import Metrics
+from readwarp.stream.parts import Part, select_reads
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A batch that is aligned."""
+
+    source: int
+    reads: int
+    stop: int  # number of the template after its last one
+    prepared: list[Prepared]
+    metrics: Metrics
+
+
+@dataclass(frozen=True, slots=True)
+class Aligning:
+    """What all workers share."""
+
+    cards: AlignCards
+    encoder: Encoder
+    preparer: Preparer
+    part: Part
+    done: int  # templates that earlier runs have aligned
+
+    def align(self, item: tuple[RawBatch, Model]) -> Done:
+        """The records of those reads of a batch that are in the part and not aligned yet."""
+        (raw, (sizes, parameters)), metrics = item, Metrics()
+        stop, prepared, number = raw.first_template + raw.templates, list[Prepared](), 0
+
+        def work(part: ReadBatch, index: steps.PlacedIndex) -> tuple[ReadBatch, Alignments]:
+            return steps.align_batch(part, index, sizes, parameters, metrics)
+
+        if any(self.part.spans(max(raw.first_template, self.done), stop)):
+            with metrics.time("parse"):
+                reads = parse(raw)
+            for some in select_reads(reads, raw.first_template, self.part, self.done):
+                number += len(some)
+                aligned = self.cards.work(some, work, metrics.count)
+                with metrics.time("encode"):
+                    prepared += [self.preparer.prepare(self.encoder.encode(*rows)) for rows in aligned]
+        return Done(raw.source, number, stop, prepared, metrics)

@@ -1,0 +1,146 @@
+"""Windows of the reference through workers: called or linked in parallel, and written in order."""
+
+from collections.abc import Callable, Generator, Iterable
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby, pairwise, repeat
+from operator import attrgetter
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from readwarp.call.bam_output import RealignedBam
+from readwarp.call.inputs import RegionTooDeepError
+from readwarp.call.phase.haplotag import HaplotaggedBam
+from readwarp.call.phase.join import phase_sites
+from readwarp.call.phase.links import join_links, no_links
+from readwarp.call.phase.types import Links, Phasing
+from readwarp.call.realigned import CalledSite, sites_of
+from readwarp.call.resources import WorkerPlan, halve
+from readwarp.call.steps import Found, Steps
+from readwarp.call.strips import Place, join_contigs
+from readwarp.call.structural.evidence import Evidence
+from readwarp.call.structural.steps import Part, StructuralSteps
+from readwarp.call.targets import bases_of, join_targets
+from readwarp.call.variant_job import count_calls
+from readwarp.device.backend import Backend
+from readwarp.formats.common.regions import Target
+from readwarp.formats.variants.gvcf import BlockJoiner, Piece, piece_of
+from readwarp.formats.variants.vcf import VariantWriter, format_calls, lines_of
+from readwarp.metrics import Metrics
+from readwarp.stream.cards import Cards
+from readwarp.stream.reporter import Meter
+from readwarp.stream.workers import Done, Workers, map_counted
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Calling:
+    """Alignments that are open for calling, and the memory for it."""
+
+    steps: Steps
+    cards: Cards[Place, Backend]
+    plan: WorkerPlan
+    targets: list[Target]  # to call
+    window: int  # bases
+    with_sites: bool  # for --bam-output
+    structural: StructuralSteps
+    tagged: HaplotaggedBam | None  # collects what is phased
+
+    @property
+    def samples(self) -> tuple[str, ...]:
+        return self.steps.alignments.samples
+
+    def call(self, window: Place) -> Done[list[Found]]:
+        """What is in the window, in parts where it is too deep to be taken at once."""
+        return self._work(window, Steps.call)
+
+    def link(self, window: Place) -> Done[Links]:
+        """What is in the window for the phase of its contig."""
+        parts, metrics = self._work(window, Steps.link)
+        return Done(join_links(parts), metrics)
+
+    def gather(self, part: Part) -> Done[Evidence]:
+        """What a window has of structural variants."""
+        return self.structural.gather(part)
+
+    def _work(self, window: Place, step: Callable[[Steps, Place, int | None], T]) -> Done[list[T]]:
+        metrics = Metrics()
+        return Done(self.cards.work(window, partial(self._try, step, metrics), metrics.count), metrics)
+
+    def _try(
+        self, step: Callable[[Steps, Place, int | None], T], metrics: Metrics, window: Place, backend: Backend
+    ) -> T:
+        """A window that does not fit counts nothing."""
+        own = replace(self.steps, backend=backend, metrics=Metrics())
+        try:
+            found = step(own, window, self.plan.max_bases)
+        except RegionTooDeepError:
+            if halve(window):
+                raise
+            own = replace(own, metrics=Metrics())
+            own.metrics.count("windows_beyond_memory", 1)
+            found = step(own, window, None)
+        metrics.include(own.metrics)
+        return found
+
+    def run(self, workers: "Workers[Calling]", work: "Callable[[Calling, Place], Done[T]]") -> Generator[T, None, None]:
+        """work(self, window) of all windows, in order; of long reads, once a contig is phased."""
+        metrics, stretches = self.steps.metrics, join_targets(self.targets, self.window)
+        if self.steps.platform.is_long:
+            for contig, own in groupby(stretches, attrgetter("contig")):
+                windows: Iterable[Place] = list(own)
+                with metrics.time("phase"):
+                    links = map_counted(workers, Calling.link, windows, metrics)
+                    phasing = phase_sites(join_links([no_links(), *links]))
+                if self.tagged:
+                    self.tagged.add(contig, phasing)
+                yield from map_counted(workers, partial(work_in_phase, phasing, work), windows, metrics)
+        else:
+            lengths = np.diff(self.steps.reference.contig_offsets).tolist()
+            windows = join_contigs(stretches, lengths, self.steps.primers, self.window)
+            yield from map_counted(workers, work, windows, metrics)
+
+
+def work_in_phase(phasing: Phasing, work: Callable[[Calling, Place], T], calling: Calling, window: Place) -> T:
+    return work(replace(calling, steps=replace(calling.steps, phasing=phasing)), window)
+
+
+class Written(NamedTuple):
+    """The calls of a window as text."""
+
+    parts: list[bytes | Piece]  # lines, or of a gVCF a piece of each contig
+    sites: list[CalledSite]
+    bases: int  # that were called
+
+
+def write_window(calling: Calling, window: Place) -> Done[Written]:
+    contigs, (parts, metrics) = calling.steps.reference.names, calling.call(window)
+    texts, sites = list[bytes | Piece](), list[CalledSite]()
+    for found in parts:
+        count_calls(found.calls, metrics)
+        sites += sites_of(found.calls) if calling.with_sites else ()
+        if found.bands is None:
+            texts.append(lines_of(found.calls, contigs))
+        else:
+            lines = format_calls(found.calls, contigs, is_genomic=True)
+            bounds = np.searchsorted(found.calls.contig, [bands.contig for bands in found.bands]).tolist()
+            own = (lines[first:stop] for first, stop in pairwise([*bounds, len(lines)]))
+            texts += map(piece_of, found.bands, own, repeat(contigs))
+    return Done(Written(texts, sites, bases_of(window.targets)), metrics)
+
+
+def write_windows(
+    calling: Calling, workers: Workers[Calling], writer: VariantWriter, meter: Meter, shown: RealignedBam | None = None
+) -> None:
+    joiner, whole = BlockJoiner(calling.steps.reference.names), bases_of(calling.targets)
+    with closing(calling.run(workers, write_window)) as results:
+        for parts, sites, bases in results:
+            if shown:
+                shown.add(sites)
+            for part in parts:
+                writer.write(part if isinstance(part, bytes) else joiner.add(part))
+            meter.reach(meter.done + bases, whole)
+    writer.write(joiner.finish())

@@ -1,0 +1,179 @@
+"""Worker processes: forked from this one, so that what it has imported, opened and compiled is theirs too.
+
+Each has a lock of Python to itself, and works on one item at a time. They are forked before this process has other
+threads, whose locks nobody would release in them. They end with this process, however it ends. What they log and warn
+of is said here.
+"""
+
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Generator, Iterable, Sequence
+from errno import EAGAIN
+from functools import partial
+from queue import SimpleQueue
+from typing import Any, Generic, TypeVar
+
+from readwarp.device.machine import private_memory
+from readwarp.errors import StoppedError, WorkerError
+from readwarp.stopping import held_back
+from readwarp.stream import runner
+from readwarp.stream.messages import pack, receive, send
+from readwarp.stream.worker import Answer, Warned, Work, serve
+
+S = TypeVar("S")
+T = TypeVar("T")
+U = TypeVar("U")
+logger = logging.getLogger("readwarp")
+
+
+def may_fork() -> bool:
+    """Whether this thread is the only one of Python in this process."""
+    return len(sys._current_frames()) == 1
+
+
+class Processes(Generic[S]):
+    """Workers that have a state: what this process has of it when they are forked. `close` ends them."""
+
+    def __init__(self, state: S, number: int) -> None:
+        """Raises WorkerError where the system allows fewer processes, OSError where it has no memory for them."""
+        self.number = number
+        self.peak_memory = 0  # bytes that the workers had for themselves, all together; known once they are closed
+        self._heard = Once()
+        self._idle: SimpleQueue[Worker | None] = SimpleQueue()  # None: there will be no more
+        self._workers: list[Worker] = []
+        try:
+            with held_back():
+                while len(self._workers) < number:
+                    self._workers.append(_fork(state, [worker.end for worker in self._workers]))
+                    self._idle.put(self._workers[-1])
+        except BaseException as error:
+            made = len(self._workers)
+            self.close()
+            if not isinstance(error, OSError) or error.errno != EAGAIN:
+                raise
+            text = f"only {made} of {number} worker processes could be started ({error.strerror})"
+            raise WorkerError(f"{text}: try fewer --threads") from error
+
+    def map_ordered(self, work: Callable[[S, T], U], items: Iterable[T], in_flight: int) -> Generator[U, None, None]:
+        """work(state, item) of each item, in the order of the items; as `runner.map_ordered`.
+
+        `work`, the items and the results are pickled. An error in a worker is raised here. A generator that ends early
+        ends the workers too.
+        """
+        packed = pack(Work(work))
+        try:
+            yield from runner.map_ordered(items, partial(self._ask, packed), self.number, in_flight)
+        except BaseException:
+            self.close()
+            raise
+
+    def _ask(self, work: list[memoryview], item: object) -> Any:
+        """work(state, item), in any thread."""
+        worker = self._idle.get()
+        if worker is None:
+            self._idle.put(None)
+            raise StoppedError
+        try:
+            answer = worker.ask(work, item)
+        finally:
+            self._idle.put(worker)
+        self._heard.say(answer.heard)
+        if answer.error is not None:
+            answer.error.add_note(f"in a worker process:\n{answer.trace}")
+            raise answer.error
+        return answer.value
+
+    def close(self) -> None:
+        """End the workers, whatever they do, and wait until no thread asks one any more."""
+        with held_back():
+            workers, self._workers = self._workers, []
+            self.peak_memory += sum([worker.kill() for worker in workers])
+            for _ in workers:
+                ended = self._idle.get()
+                assert ended is not None
+                ended.wait()
+                ended.end.close()
+            self._idle.put(None)
+
+
+class Once:
+    """Says what workers have said: the same words, which several may have for one thing, once."""
+
+    def __init__(self) -> None:
+        self._lock, self._said, self._warned = threading.Lock(), set[str](), dict[Any, Any]()
+
+    def say(self, heard: Iterable[logging.LogRecord | Warned]) -> None:
+        with self._lock:
+            for each in heard:
+                if isinstance(each, Warned):
+                    warnings.warn_explicit(*each, registry=self._warned)  # type: ignore[arg-type]
+                elif each.msg not in self._said:
+                    self._said.add(each.msg)
+                    logger.handle(each)
+
+
+class Worker:
+    """A process, and the socket to it."""
+
+    def __init__(self, pid: int, end: socket.socket) -> None:
+        self.pid, self.end = pid, end
+        self._work: list[memoryview] = []  # what it was given last
+        self._lock = threading.Lock()
+        self._code: int | None = None
+
+    def ask(self, work: list[memoryview], item: object) -> Answer:
+        """Its answer to an item. One thread asks at a time. Raises WorkerError where it has ended."""
+        try:
+            if self._work is not work:
+                send(self.end, work)
+                self._work = work
+            send(self.end, pack(item))
+            answer: Answer = receive(self.end)
+            return answer
+        except ConnectionError:
+            code = self.wait()
+        how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
+        why = ": perhaps the system ran out of memory (try a smaller --memory or fewer --threads)"
+        raise WorkerError(f"worker process {self.pid} {how}{why if code == -signal.SIGKILL else ''}")
+
+    def kill(self) -> int:
+        """The peak of the bytes that it had for itself; 0 if it has ended already."""
+        with self._lock:
+            if self._code is not None:  # its number may be another's by now
+                return 0
+            memory = private_memory(self.pid)
+            os.kill(self.pid, signal.SIGKILL)
+            return memory
+
+    def wait(self) -> int:
+        """Its exit code, or less the number of a signal; it has ended, or is about to."""
+        with self._lock:
+            if self._code is None:
+                self._code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+            return self._code
+
+
+def _fork(state: object, others: Sequence[socket.socket]) -> Worker:
+    """others: our ends of the sockets to the other workers. Raises OSError."""
+    parent, (ours, theirs) = os.getpid(), socket.socketpair()
+    with theirs:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # Python also counts threads of libraries
+                pid = os.fork()
+        except OSError:
+            ours.close()
+            raise
+        if pid == 0:
+            try:
+                for end in (ours, *others):
+                    end.close()
+                serve(state, theirs, parent)
+            finally:
+                os._exit(1)  # nothing that is above us here is ours to end
+    return Worker(pid, ours)

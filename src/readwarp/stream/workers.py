@@ -1,0 +1,72 @@
+"""Who works on the items of a job: threads of this process, or processes, which do not share a lock of Python."""
+
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+from typing import Generic, NamedTuple, TypeVar
+
+from readwarp.device.prepare import load_kernels
+from readwarp.metrics import Metrics
+from readwarp.stream import runner
+from readwarp.stream.processes import Processes
+
+S = TypeVar("S")
+T = TypeVar("T")
+U = TypeVar("U")
+
+
+class Done(NamedTuple, Generic[T]):
+    """What an item gave, and what was counted on the way."""
+
+    value: T
+    metrics: Metrics
+
+
+class Threads(Generic[S]):
+    """Workers in this process, with a state that they share."""
+
+    def __init__(self, state: S, number: int) -> None:
+        self.state, self.number = state, number
+
+    def map_ordered(self, work: Callable[[S, T], U], items: Iterable[T], in_flight: int) -> Generator[U, None, None]:
+        """work(state, item) of each item, in the order of the items; see `runner.map_ordered`."""
+        return runner.map_ordered(items, partial(work, self.state), self.number, in_flight)
+
+
+Workers = Threads[S] | Processes[S]
+
+
+@contextmanager
+def open_workers(
+    state: S, processes: int, threads: int, commands: Iterable[str], metrics: Metrics
+) -> Iterator[Workers[S]]:
+    """So many processes, or where that is 0 so many threads. commands: whose kernels they need.
+
+    For processes, this one must not have started threads before (`processes.may_fork`).
+    """
+    if not processes:
+        yield Threads(state, threads)
+        return
+    for command in commands:
+        load_kernels(command)
+    with closing(Processes(state, processes)) as workers:
+        yield workers
+    metrics.note(worker_processes=processes)
+    metrics.raise_to("worker_memory_bytes", workers.peak_memory)  # a run has workers twice
+
+
+def map_counted(
+    workers: Workers[S],
+    work: Callable[[S, T], Done[U]],
+    items: Iterable[T],
+    metrics: Metrics,
+    in_flight: int | None = None,
+) -> Generator[U, None, None]:
+    """The values of work(state, item), in the order of the items; what was counted goes to `metrics`.
+
+    in_flight: items that have been read and not yielded, by default two for each worker and two.
+    """
+    with closing(workers.map_ordered(work, items, in_flight or 2 * workers.number + 2)) as results:
+        for value, own in results:
+            metrics.include(own)
+            yield value

@@ -1,0 +1,52 @@
+"""Workers and windows follow from the memory."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from readwarp.call.resources import plan_workers, window_size
+from readwarp.call.steps import BYTES_PER_BASE
+from readwarp.config import Resources
+from readwarp.device.backend import Backend
+from readwarp.formats.common.regions import Target
+from readwarp.stream.plan import PROCESS
+
+MB, CPU, CARD = 1 << 20, Backend("cpu"), Backend("cuda", (0,))
+ALIGNMENTS = SimpleNamespace(memory=5 * MB, sources=[1], samples=["s"])
+GENOME = [Target(0, 0, 100 * MB), Target(1, 0, 50 * MB)]
+
+
+@pytest.mark.parametrize(
+    ("threads", "backend", "may_fork", "processes"),
+    [(3, CPU, True, 0), (4, CPU, True, 4), (64, CPU, True, 64), (64, CPU, False, 0), (64, CARD, True, 0)],
+)
+def test_who_works(threads, backend, may_fork, processes):
+    plan = plan_workers(Resources(threads, memory=64 << 30), ALIGNMENTS, backend, GENOME, may_fork)
+    assert (plan.processes, plan.threads) == (processes, threads)
+
+
+@pytest.mark.parametrize("memory", [200, 600, 2048, 1 << 16])
+def test_all_processes_fit(memory):
+    """With windows that are worth it: what each costs, however small, is some 10 ms."""
+    plan = plan_workers(Resources(32, memory=memory * MB), ALIGNMENTS, CPU, GENOME, may_fork=True)
+    own = PROCESS + plan.max_bases * BYTES_PER_BASE
+    assert 3 < plan.processes <= 32 and plan.processes * own + ALIGNMENTS.memory <= memory * MB
+    assert plan.processes == 32 or (plan.processes + 1) * 2 * PROCESS > memory * MB - ALIGNMENTS.memory
+    assert window_size(plan, 1, Resources(32)) >= 1 << 16
+
+
+def test_too_little_for_processes():
+    plan = plan_workers(Resources(32, memory=190 * MB), ALIGNMENTS, CPU, GENOME, may_fork=True)
+    assert plan == (0, 32, 185 * MB // (32 * BYTES_PER_BASE))
+
+
+@pytest.mark.parametrize(
+    ("bases", "batch_bases", "processes"),
+    [(3 << 17, None, 0), ((3 << 17) + 1, None, 4), (40 << 17, None, 32), (900, 6400, 9), (900, 64, 32)],
+)
+def test_no_more_processes_than_windows(bases, batch_bases, processes):
+    resources = Resources(32, memory=64 << 30, batch_bases=batch_bases)
+    targets = [Target(0, 1000, 1000 + bases)]
+    plan = plan_workers(resources, ALIGNMENTS, CPU, targets, may_fork=True)
+    assert plan.processes == processes
+    assert window_size(plan, 1, resources) == (batch_bases // 64 + 1 if batch_bases else 1 << 17)
