@@ -39,11 +39,12 @@ class Kernel:
     root: str = "readwarp."
 
     def compiled_by(self) -> Any:
-        """The dispatcher, which holds the Python function and its options."""
+        """Numba's dispatcher, which holds the Python function and its options."""
         from importlib import import_module
 
         found = getattr(import_module(f"{self.root}{self.module}"), self.attribute)
-        return found(*self.options) if self.options else found
+        made = found(*self.options) if self.options else found
+        return getattr(made, "dispatcher", made)
 
 
 SCAN = [

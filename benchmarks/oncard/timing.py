@@ -9,6 +9,7 @@ from statistics import median
 from typing import Any
 
 from readwarp.device.jit import cuda
+from readwarp.device.launch import CardKernel, Stream
 
 SAMPLE = 0.02  # seconds between two looks at the card
 
@@ -50,25 +51,21 @@ class Launches:
 @contextmanager
 def launches() -> Iterator[Launches]:
     """While the block runs, time every kernel that any thread launches on its stream."""
-    found = Launches()
-    from numba.cuda.dispatcher import _LaunchConfiguration
+    found, launch = Launches(), CardKernel.launch
 
-    launch = _LaunchConfiguration.__call__
-
-    def timed(self: Any, *arguments: Any) -> Any:
+    def timed(kernel: CardKernel, where: tuple[int, int, Stream], *arguments: Any) -> None:
         begin, end = cuda.event(), cuda.event()
-        stream = self.stream if int(self.stream.handle) else 0  # events are not recorded on a default stream of its own
+        stream = cuda.external_stream(where[2].handle)
         begin.record(stream)
-        result = launch(self, *arguments)
+        launch(kernel, where, *arguments)
         end.record(stream)
-        found.add(self.dispatcher.py_func.__name__, begin, end)
-        return result
+        found.add(kernel.dispatcher.py_func.__name__, begin, end)
 
-    _LaunchConfiguration.__call__ = timed
+    CardKernel.launch = timed  # type: ignore[method-assign]
     try:
         yield found
     finally:
-        _LaunchConfiguration.__call__ = launch
+        CardKernel.launch = launch  # type: ignore[method-assign]
 
 
 class Watch:

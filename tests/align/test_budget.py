@@ -34,7 +34,8 @@ from readwarp.align.long.ends import scalar as ends
 from readwarp.config import Resources
 from readwarp.device.backend import Backend
 from readwarp.device.cuda_launch import WARP
-from readwarp.device.memory import PINNED, rounded
+from readwarp.device.memory import PINNED
+from readwarp.device.staging import rounded
 from readwarp.errors import MemoryBudgetError
 from readwarp.formats.alignments.sort import Sizes
 from readwarp.index import Index
@@ -68,6 +69,15 @@ def test_vram_does_not_matter_on_the_cpu(index):
     job = AlignJob(reference=Path("ref.fa"), inputs=Inputs((), ()), resources=given)
     with closing(open_memory(job, index, None, Backend("cpu"), 0, Metrics())[1]) as cards:
         assert cards.planned is None
+
+
+def test_batches_beside_cards_are_larger(index):
+    given = Resources(threads=8, memory=64 * GB)
+    sides = Backend("cpu"), Backend("cuda", (0,)), Backend("cuda", tuple(range(8)))
+    made = [plan_batches(given, index, side, 0) for side in sides]
+    assert [(plan.workers, plan.batch_bases / MB) for plan in made] == [(8, 4), (8, 16), (24, 24)]
+    made = plan_cards(3 * GB, made[1], index, sides[1])
+    assert made.workspaces == 8 and 4 * MB < made.batch_bases < 16 * MB and made.device_bytes <= 3 * GB
 
 
 def test_memory_per_base_of_a_batch(index):

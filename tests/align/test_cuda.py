@@ -12,6 +12,7 @@ from readwarp.align.places import Genome
 from readwarp.config import AlignParameters, Scoring
 from readwarp.device import memory
 from readwarp.device.backend import Backend
+from readwarp.device.launch import CardKernel
 from readwarp.index import Index
 from readwarp.metrics import Metrics
 from readwarp.ragged import columns_of
@@ -86,21 +87,19 @@ def test_seeding_takes_the_bytes_it_says(reads, index):
 
 def test_kernels_get_device_arrays_on_the_stream_of_the_workspace(reads, index, monkeypatch):
     """Once an index is on the card, nothing is allocated, and no kernel copies an array from the host by itself."""
-    from numba.cuda.dispatcher import _LaunchConfiguration
-
     from readwarp.device.jit import cuda
 
     placed = steps.place(index, CARD)
-    launched, launch = set(), _LaunchConfiguration.__call__
+    launched, launch = set(), CardKernel.launch
 
-    def checked(configured, *arguments):
+    def checked(configured, where, *arguments):
         kernel = configured.dispatcher.py_func
         launched.add(f"{kernel.__module__.split('.')[-2]} {kernel.__name__}")
         assert not any(isinstance(argument, np.ndarray) for argument in arguments), kernel.__name__
-        assert int(configured.stream.handle) == int(memory.current().stream.handle), kernel.__name__
-        return launch(configured, *arguments)
+        assert where[2] == memory.current().stream, kernel.__name__
+        return launch(configured, where, *arguments)
 
-    monkeypatch.setattr(_LaunchConfiguration, "__call__", checked)
+    monkeypatch.setattr(CardKernel, "launch", checked)
     monkeypatch.setattr(cuda, "to_device", None)
     with planned(8 << 20):
         _, rows = steps.align_batch(reads, placed, InsertModels(given(130, 10)), AlignParameters(), Metrics())

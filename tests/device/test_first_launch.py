@@ -67,7 +67,7 @@ def test_by_many_threads(loads, hits):
     kernel = made()
     assert launched_at_once(kernel, [0] * THREADS) == [EXPECTED] * THREADS
     assert loads == [0]
-    assert hits is None or kernel.stats.cache_hits.total() == hits
+    assert hits is None or kernel.dispatcher.stats.cache_hits.total() == hits
 
 
 def test_on_a_second_card(loads):

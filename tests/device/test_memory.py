@@ -5,26 +5,26 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from numba.cuda.cudadrv.driver import CudaAPIError, memory_size_from_info
-from numba.cuda.cudadrv.dummyarray import Array
+from numba.cuda.cudadrv.driver import CudaAPIError
 
-from readwarp.device import failure, freeing, memory
+from helpers.launched_first import made
+from readwarp.device import failure, freeing, memory, staging
 from readwarp.device.jit import cuda
-from readwarp.device.memory import ALIGNMENT, Workspace, rounded
+from readwarp.device.memory import Workspace
+from readwarp.device.staging import ALIGNMENT, rounded
 from readwarp.errors import PinnedMemoryError, StoppedError, WorkspaceFullError
 
 
 def test_frames_give_back_what_they_took():
     workspace = Workspace(4 * ALIGNMENT)
     with workspace.frame():
-        outer = workspace.empty(3, np.int32)
+        outer = workspace.upload(np.zeros(3, np.int64))
         with workspace.frame():
-            inner = workspace.empty((2, 5), np.int16)
-            inner[:] = 7
+            workspace.upload(np.full((2, 5), 7, np.int16))
         again = workspace.empty((2, 5), np.int16)
         assert (again.copy_to_host() == 7).all()  # the same bytes
-        outer[:] = 1
-        assert (again.copy_to_host() == 7).all()
+        made()[1, 32, workspace.stream](outer)
+        assert (again.copy_to_host() == 7).all() and (outer.copy_to_host() == 1).all()
     assert workspace.high_water == 2 * ALIGNMENT
     assert workspace.allocated == 4 * ALIGNMENT
 
@@ -84,13 +84,6 @@ def test_a_thread_has_one_for_each_device():
         assert memory.current() is first
 
 
-def test_shapes_are_forgotten():
-    described = Array.from_desc(0, (5,), (4,), 4), memory_size_from_info((5,), (4,), 4)
-    memory.forget_shapes()
-    assert described[1] == 20
-    assert Array.from_desc.__func__.cache_info().currsize == memory_size_from_info.cache_info().currsize == 0
-
-
 class Given:
     """A stand-in for one of the card's functions: what it returns, and how often it was called."""
 
@@ -104,7 +97,7 @@ class Given:
 
 def test_memory_that_cannot_be_pinned_is_not_a_full_card(monkeypatch):
     given = Given(CudaAPIError(2, "Call to cuMemHostAlloc results in CUDA_ERROR_OUT_OF_MEMORY"))
-    monkeypatch.setattr(memory.cuda, "pinned_array", given)
+    monkeypatch.setattr(staging.cuda, "pinned_array", given)
     with pytest.raises(PinnedMemoryError, match=r"cannot pin 4096 bytes of memory.*fewer --threads") as caught:
         Workspace(ALIGNMENT, 4096)
     assert not failure.is_out_of_memory(caught.value) and caught.value.exit_code == 5 and given.calls == 1
@@ -112,7 +105,7 @@ def test_memory_that_cannot_be_pinned_is_not_a_full_card(monkeypatch):
 
 def test_what_a_failed_card_says_when_memory_is_pinned_passes(monkeypatch):
     given = Given(CudaAPIError(999, "Call to cuMemHostAlloc results in CUDA_ERROR_UNKNOWN"))
-    monkeypatch.setattr(memory.cuda, "pinned_array", given)
+    monkeypatch.setattr(staging.cuda, "pinned_array", given)
     with pytest.raises(CudaAPIError, match="UNKNOWN"):
         Workspace(ALIGNMENT, 4096)
 
@@ -159,7 +152,7 @@ def test_separate_arrays_have_just_their_bytes_and_end_with_their_frame(separate
         with workspace.frame():
             inner = workspace.upload(np.arange(7))
             assert workspace.allocated == 8000 + 56
-            assert not 0 <= inner.device_ctypes_pointer.value - outer.device_ctypes_pointer.value < 8000
+            assert not 0 <= inner.address - outer.address < 8000
         assert workspace.allocated == 8000
         assert workspace.download(outer)[0].size == 1000
         del inner
@@ -197,11 +190,11 @@ def test_a_card_is_busy_while_it_is_waited_for_and_works(monkeypatch, waits, wor
     clock = Clock(monkeypatch, waits)
     with workspace.frame():
         workspace.upload(np.zeros(5, np.int32))
-        stream, workspace.stream = workspace.stream, clock
+        stream, workspace._queue = workspace._queue, clock
         monkeypatch.setattr(workspace, "_ended", SimpleNamespace(record=lambda stream: None))
         monkeypatch.setattr(workspace, "_began", SimpleNamespace(elapsed_time=lambda ended: 1000 * worked))
         clock.now += 7.0  # the host's own work
         workspace.synchronize()
-        workspace.stream = stream
+        workspace._queue = stream
     ((begin, end),) = workspace.spans
     assert (begin, end - begin) == (107.0, pytest.approx(busy))

@@ -12,7 +12,8 @@ from readwarp.device import driver, freeing, memory
 from readwarp.device.backend import Backend
 from readwarp.device.driver import Device
 from readwarp.device.jit import cuda
-from readwarp.device.memory import ALIGNMENT, Workspace
+from readwarp.device.memory import Workspace
+from readwarp.device.staging import ALIGNMENT
 from readwarp.device.workspaces import Workspaces, union
 from readwarp.errors import StoppedError, WorkspaceFullError
 

@@ -11,12 +11,23 @@ from pathlib import Path
 from typing import Any
 
 from emulated_card import hook
-from emulated_card.control import clear_findings, counts, fail, findings, heal, lose, set_checks, set_delays, set_up
+from emulated_card.control import (
+    clear_findings,
+    counts,
+    fail,
+    findings,
+    heal,
+    lose,
+    set_checks,
+    set_delays,
+    set_replay,
+    set_up,
+)
 from emulated_card.options import USUAL_CARDS, VARIABLE, Options
 
 __all__ = [
     "Options", "activate", "clear_findings", "counts", "environment", "fail", "findings", "heal", "lose", "set_checks",
-    "set_delays", "use",
+    "set_delays", "set_replay", "use",
 ]  # fmt: skip
 
 SITE = Path(__file__).parent / "site"

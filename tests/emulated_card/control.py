@@ -11,8 +11,9 @@ from emulated_card.options import Options
 
 COUNTS = (
     "launches", "copies_up", "bytes_up", "copies_down", "bytes_down", "copies_within", "waits", "allocations", "frees",
-    "pinned", "loads",
+    "pinned", "loads", "arrays",  # arrays: passed to launches
 )  # fmt: skip
+REPLAYS = ("running", "keeping", "repeating")  # Replay of driver.h
 ROOM = 1 << 20  # bytes of findings
 LOADER = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.POINTER(ctypes.c_void_p), ctypes.c_int)
 
@@ -67,6 +68,15 @@ def set_delays(load: int = 0, launch: int = 0, copy: int = 0, seed: int = 0) -> 
 def set_checks(checks: int, seed: int = 0, fails_on_finding: bool = True) -> None:
     """Turn on checks (CHECK_ of card.h) from the next launch on."""
     driver().card_set_checks(checks, seed, fails_on_finding)
+
+
+def set_replay(mode: str) -> None:
+    """keeping: what copies from the card bring is kept, in the order of each stream, until this is called again.
+
+    repeating: the same work is asked for again, once: kernels, fills and other copies do nothing, and copies from the
+    card bring what was kept. running: as usual.
+    """
+    driver().card_set_replay(REPLAYS.index(mode))
 
 
 def fail(function: str, calls: int, result: int) -> None:

@@ -6,6 +6,7 @@
 
 static int copy_up(Operation *operation) {
   take_time(COPYING);
+  if (is_repeating()) return SUCCESS;
   memcpy(operation->to, operation->from, operation->bytes);
   mark_written((uint64_t)operation->to, operation->bytes, 1);
   return SUCCESS;
@@ -13,8 +14,7 @@ static int copy_up(Operation *operation) {
 
 static int copy_down(Operation *operation) {
   take_time(COPYING);
-  memcpy(operation->to, operation->from, operation->bytes);
-  return SUCCESS;
+  return bring(operation->to, operation->from, operation->bytes);
 }
 
 /* Bytes that were never written are not written by being copied. */
@@ -22,12 +22,14 @@ static int copy_within(Operation *operation) {
   const Memory *memory = &memory_of[operation->stream->context->card];
   uint64_t to = (uint64_t)(operation->to - memory->base), from = (uint64_t)(operation->from - memory->base);
   take_time(COPYING);
+  if (is_repeating()) return SUCCESS;
   memmove(operation->to, operation->from, operation->bytes);
   memmove(memory->written + to, memory->written + from, operation->bytes);
   return SUCCESS;
 }
 
 static int fill(Operation *operation) {
+  if (is_repeating()) return SUCCESS;
   memset(operation->to, operation->value, operation->bytes);
   mark_written((uint64_t)operation->to, operation->bytes, 1);
   return SUCCESS;

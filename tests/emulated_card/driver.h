@@ -163,9 +163,15 @@ int fault_in(const char *function);
 int fault_of_launch(uint32_t card);
 void take_time(Work work);
 
+/* replay.c */
+typedef enum { RUNNING, KEEPING, REPEATING } Replay;
+bool is_repeating(void);
+int bring(uint8_t *to, const uint8_t *from, uint64_t bytes);
+
 /* findings.c */
 typedef enum {
-  LAUNCHES, COPIES_UP, BYTES_UP, COPIES_DOWN, BYTES_DOWN, COPIES_WITHIN, WAITS, ALLOCATIONS, FREES, PINNED, LOADS, COUNTS
+  LAUNCHES, COPIES_UP, BYTES_UP, COPIES_DOWN, BYTES_DOWN, COPIES_WITHIN, WAITS, ALLOCATIONS, FREES, PINNED, LOADS, ARRAYS,
+  COUNTS
 } Count;
 void count(Count what, uint64_t number);
 extern uint32_t check_flags, check_seed;

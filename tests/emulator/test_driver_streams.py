@@ -259,3 +259,31 @@ def test_delays_are_taken(driver, stream):
     asked = time.perf_counter() - begin
     driver.call("cuStreamSynchronize", stream)
     assert time.perf_counter() - begin > 0.05 > asked
+
+
+def test_copies_bring_again_what_they_brought_while_nothing_runs(driver, stream):
+    """Copies up, fills and kernels do nothing then, so the second copy does not bring what is in the memory."""
+    there, source, target = driver.allocated(8), filled(driver.pinned(8), 1), driver.pinned(8)
+
+    def work(value: int) -> list[int]:
+        found = []
+        for _ in range(2):
+            driver.upload(there, filled(source, value), stream)
+            driver.download(target, there, stream)
+            driver.call("cuStreamSynchronize", stream)
+            found.append(target[0])
+            value += 1
+        return found
+
+    control.set_replay("keeping")
+    assert work(5) == [5, 6]
+    for _ in range(2):
+        control.set_replay("repeating")
+        assert work(1) == [5, 6] and driver.launch(driver.kernel(b"cannot_run", (False, True)), there.value) == 0
+        assert driver.result("cuStreamSynchronize", None) == 0
+    control.set_replay("running")
+    assert driver.bytes_at(there, 8) == b"\x06" * 8
+    control.set_replay("repeating")
+    driver.download(driver.pinned(4), there, stream)  # not of 8 bytes
+    assert driver.result("cuStreamSynchronize", stream) == LAUNCH_FAILED and kinds() == ["replay"]
+    control.set_replay("running")

@@ -9,6 +9,7 @@ from helpers.alignment_oracle import packed, random_pairs, related
 from readwarp.device import lanes, memory
 from readwarp.device.jit import cuda as card
 from readwarp.device.lanes import HALF2, INT32, S16X2
+from readwarp.device.launch import CardKernel
 from readwarp.device.memory import Workspace, current
 from readwarp.pairwise import cpu, cuda
 from readwarp.pairwise.cuda_local import (
@@ -41,18 +42,21 @@ def kernel_of(form, name, operands):
     """A kernel that applies an operation to each element of three arrays, or of the first of them."""
     operation = getattr(form.lanes(), name)
 
+    @CardKernel
     @card.jit
     def of_one(a, b, c, out):
         k = card.grid(1)
         if k < out.size:
             out[k] = operation(a[k])
 
+    @CardKernel
     @card.jit
     def of_two(a, b, c, out):
         k = card.grid(1)
         if k < out.size:
             out[k] = operation(a[k], b[k])
 
+    @CardKernel
     @card.jit
     def of_three(a, b, c, out):
         k = card.grid(1)

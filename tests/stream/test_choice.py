@@ -7,18 +7,12 @@ import pytest
 from readwarp.config import Resources
 from readwarp.device import backend as backends
 from readwarp.device.driver import Device
-from readwarp.stream.choice import ALIGN, CALL, START_SECONDS, bases_of, choose_device, min_bases
-
-
-def test_a_job_pays_by_its_size():
-    assert min_bases(ALIGN, 2) == 2 * min_bases(ALIGN, 1)
-    seconds = min_bases(ALIGN, 8) / (8 * ALIGN.bases_per_second)
-    assert seconds * ALIGN.share == pytest.approx(START_SECONDS)
+from readwarp.stream.choice import ALIGN, CALL, bases_of, choose_device
 
 
 @pytest.fixture
 def with_card(monkeypatch):
-    monkeypatch.setattr(backends, "devices", lambda: (Device("H200", (9, 0), 1 << 37, None),))
+    monkeypatch.setattr(backends, "devices", lambda: (Device("H200", (9, 0), 1 << 37, None, speed=132 * 1.98e9),))
 
 
 def test_small_jobs_stay_on_the_cpu_and_say_so(with_card, tmp_path, caplog):
@@ -26,14 +20,14 @@ def test_small_jobs_stay_on_the_cpu_and_say_so(with_card, tmp_path, caplog):
     path.write_bytes(b"@" * 230)
     with caplog.at_level("INFO", "readwarp"):
         assert choose_device(Resources(2, "auto"), [path, path], ALIGN) == "cpu"
-    assert "about 200 read bases are too few for a GPU, which pays from 200,000,000 on" in caplog.text
+    assert "about 200 read bases are too few for a GPU, which pays from 625,000,000 on" in caplog.text
 
 
 def test_large_and_unknown_jobs_take_the_gpu(with_card, tmp_path):
     path = tmp_path / "large.fq.gz"
     with path.open("wb") as file:
         file.write(b"\x1f\x8b")
-        file.truncate(110_000_000)  # about 220 Mb
+        file.truncate(320_000_000)  # about 640 Mb
     assert choose_device(Resources(2, "auto"), [path], ALIGN) == "auto"
     assert choose_device(Resources(8, "auto"), [path], ALIGN) == "cpu"
     assert choose_device(Resources(8, "auto"), [path, Path("-")], ALIGN) == "auto"
@@ -44,10 +38,27 @@ def test_a_share_of_the_reads_is_a_smaller_job(with_card, tmp_path):
     path = tmp_path / "large.bam"
     with path.open("wb") as file:
         file.write(b"\x1f\x8b")
-        file.truncate(700_000_000)  # about 1.2 Gb
+        file.truncate(1_000_000_000)  # about 1.7 Gb
     assert choose_device(Resources(2, "auto"), [path], CALL) == "auto"
     assert choose_device(Resources(2, "auto"), [path], CALL, 0.9) == "auto"
     assert choose_device(Resources(2, "auto"), [path], CALL, 0.5) == "cpu"
+
+
+def test_a_card_that_saves_no_time_is_left_alone(with_card, tmp_path, caplog):
+    with caplog.at_level("INFO", "readwarp"):
+        assert choose_device(Resources(64, "auto"), [Path("-")], CALL) == "cpu"
+    assert "running on the CPU: beside 64 threads a GPU would save no time" in caplog.text
+    assert choose_device(Resources(64, "cuda"), [Path("-")], CALL) == "cuda"
+
+
+def test_the_slowest_card_decides(monkeypatch):
+    """Any of them may be the one that is free."""
+    shown = [Device(str(speed), (9, 0), 1 << 37, None, speed=speed) for speed in (1e9, 261e9)]
+    monkeypatch.setattr(backends, "devices", lambda: shown)
+    assert choose_device(Resources(1, "auto"), [Path("-")], ALIGN) == "auto"
+    assert choose_device(Resources(2, "auto"), [Path("-")], ALIGN) == "cpu"
+    monkeypatch.setattr(backends, "devices", lambda: shown[1:])
+    assert choose_device(Resources(2, "auto"), [Path("-")], ALIGN) == "auto"
 
 
 def test_nothing_is_said_without_a_card(tmp_path, caplog, monkeypatch):

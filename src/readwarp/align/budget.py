@@ -9,7 +9,20 @@ from readwarp.device.backend import Backend
 from readwarp.device.machine import free_memory
 from readwarp.index import Index
 from readwarp.index.build import bucket_bits_for
-from readwarp.stream.plan import FREE_SHARE, Card, CardPlan, Costs, Plan, plan, plan_card, plan_processes, workers_of
+from readwarp.stream.plan import (
+    FREE_SHARE,
+    ON_CARDS,
+    ON_CORES,
+    Card,
+    CardPlan,
+    Costs,
+    Plan,
+    plan,
+    plan_card,
+    plan_processes,
+    usual_batch,
+    workers_of,
+)
 
 PROGRAM_BYTES = 350 << 20  # Python, Numba, LLVM and compiled kernels
 CONTEXT_BYTES = 512 << 20  # of a card, for CUDA and its kernels, beside --vram; an estimate until it is measured
@@ -57,21 +70,17 @@ def plan_batches(
     may_fork: bool = False,
 ) -> Plan:
     """The plan of the host's memory. may_fork: workers may be processes. Raises MemoryBudgetError."""
-    budget = budget_of(resources)
+    is_on_cards, budget = backend.name == "cuda", budget_of(resources)
+    workers = workers_of(resources.threads, len(backend.devices))
     costs = Costs(
         fixed=PROGRAM_BYTES + reference_bytes(index) + seed_bytes(index) + sort_bytes,  # as if all were in memory
-        fixed_per_worker=PINNED_BYTES if backend.name == "cuda" else 0,
+        fixed_per_worker=PINNED_BYTES if is_on_cards else 0,
         work_per_base=8 + trims * TRIMMED + (400 + CANDIDATES * (150 + CELLS * 0.5)) / READ_LENGTH,
         held_per_base=4 + 300 / READ_LENGTH,
     )
-    make_plan = plan_processes if may_fork and backend.name == "cpu" else plan
-    return make_plan(
-        budget,
-        costs,
-        workers_of(resources.threads, len(backend.devices)),
-        resources.batch_bases,
-        resources.memory is not None,
-    )
+    make_plan = plan_processes if may_fork and not is_on_cards else plan
+    batch_bases = resources.batch_bases or usual_batch(workers, ON_CARDS if is_on_cards else ON_CORES)
+    return make_plan(budget, costs, workers, batch_bases, resources.memory is not None)
 
 
 def plan_cards(room: int, planned: Plan, index: Index, backend: Backend) -> CardPlan:
@@ -99,7 +108,7 @@ def workspace_bytes(bases: int, seeded: bool) -> int:
     from readwarp.align.chain import cuda as chain
     from readwarp.align.extend import cuda as extend
     from readwarp.align.seed import cuda as seed
-    from readwarp.device.memory import rounded
+    from readwarp.device.staging import rounded
 
     reads, t = ceil(bases / READ_LENGTH), SeedParameters().t
     candidates, anchors, pairs = (reads * rate for rate in (CANDIDATES, ANCHORS, PAIRS))

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from readwarp.device.card_array import CardArray
 from readwarp.errors import UsageError
 from readwarp.ragged import Ragged
 
@@ -33,8 +34,10 @@ def on_host(given: Any, name: str) -> ndarray:
     return np.from_dlpack(given)
 
 
-def on_card(given: Any, name: str) -> Any:
-    """An array on a card as Numba's, without a copy. Raises UsageError unless it is contiguous."""
+def on_card(given: Any, name: str) -> CardArray:
+    """An array on a card, without a copy. Raises UsageError unless it is contiguous."""
+    if isinstance(given, CardArray):
+        return given
     if getattr(given, "__cuda_ndarray__", False):  # Numba's
         view = given
     else:
@@ -43,7 +46,7 @@ def on_card(given: Any, name: str) -> Any:
         view = cuda.as_cuda_array(given)
     if not view.is_c_contiguous():
         raise UsageError(f"{name}: an array on a card must be contiguous")
-    return view
+    return CardArray.of(view)
 
 
 def resident(array: ndarray) -> Any:
@@ -71,13 +74,13 @@ def ragged_of(given: Any, name: str) -> Ragged | None:
     if not isinstance(given, Ragged):
         if not is_on_card(given):
             return None
-        values = on_card(given, name)
-        if values.ndim not in (1, 2):
+        there = on_card(given, name)
+        if there.ndim not in (1, 2):
             raise UsageError(f"{name}: an array on a card has one axis (a sequence) or two (a sequence in each row)")
-        rows, length = (1, *values.shape)[-2:]
-        given = Ragged(values.reshape(values.size), np.arange(rows + 1) * length)
+        rows, length = (1, *there.shape)[-2:]
+        given = Ragged(there.reshape(there.size), np.arange(rows + 1) * length)
     offsets = on_host(given.offsets, name)
-    values = on_card(given.values, name) if is_on_card(given.values) else on_host(given.values, name)
+    values: Any = on_card(given.values, name) if is_on_card(given.values) else on_host(given.values, name)
     if values.ndim != 1 or values.dtype != np.uint8:
         raise UsageError(f"{name}: values of a Ragged are uint8 codes, one axis")
     if offsets.ndim != 1 or not offsets.size or offsets.dtype.kind not in "ui":

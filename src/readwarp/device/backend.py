@@ -5,7 +5,7 @@ order). Only `to_device` brings the arrays of a batch to a card.
 """
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, is_dataclass
 from functools import cache
@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from readwarp.device import failure
+from readwarp.device.card_array import CardArray
 from readwarp.device.claims import Claim, claim
 from readwarp.device.driver import Device, let_waiting_threads_sleep, read_driver
 from readwarp.errors import DeviceError, UsageError
@@ -88,7 +89,7 @@ class Backend:
             return value
         from readwarp.device.jit import cuda
 
-        return _map_arrays(value, cuda.to_device)
+        return _map_arrays(value, lambda arrays: [CardArray.of(cuda.to_device(array)) for array in arrays])
 
     def release(self, device: int, value: object) -> None:
         """Free the arrays of a value that `resident` returned on this device; no thread may use it any more."""
@@ -107,7 +108,7 @@ class Backend:
             return value
         from readwarp.device import memory
 
-        return _map_arrays(value, memory.current().upload, names)
+        return _map_arrays(value, lambda arrays: memory.current().on_card(tuple(arrays)), names)
 
     def to_host(self, value: T) -> T:
         """The same value with its device arrays on the host, all copied in one go."""
@@ -115,24 +116,25 @@ class Backend:
             return value
         from readwarp.device import memory
 
-        there = {name: array for name, array in columns_of(value).items() if hasattr(array, "copy_to_host")}
+        there = {name: array for name, array in columns_of(value).items() if isinstance(array, CardArray)}
         here = memory.current().download(*there.values())
         return replace(value, **dict(zip(there, here, strict=True)))
 
 
-def _map_arrays(value: T, move: Callable[[np.ndarray], Any], names: tuple[str, ...] = ()) -> T:
-    """The value with its host arrays moved: those of these names, or all."""
-    arrays = {name: array for name, array in columns_of(value).items() if isinstance(array, np.ndarray)}
-    return replace(value, **{name: move(array) for name, array in arrays.items() if not names or name in names})
+def _map_arrays(value: T, move: Callable[[list[np.ndarray]], Sequence[Any]], names: tuple[str, ...] = ()) -> T:
+    """The value with its host arrays moved together: those of these names, or all."""
+    found = {name: array for name, array in columns_of(value).items() if isinstance(array, np.ndarray)}
+    found = {name: array for name, array in found.items() if not names or name in names}
+    return replace(value, **dict(zip(found, move(list(found.values())), strict=True)))
 
 
-def _find_arrays(value: object) -> Iterator[Any]:
+def _find_arrays(value: object) -> Iterator[CardArray]:
     """The arrays on a card in a value and in its parts, each once."""
-    found: dict[int, Any] = {}
+    found: dict[int, CardArray] = {}
     waiting = [value]
     while waiting:
         part = waiting.pop()
-        if hasattr(part, "copy_to_host"):
+        if isinstance(part, CardArray):
             found[id(part)] = part
         elif is_dataclass(part) or hasattr(part, "_asdict"):
             waiting += columns_of(part).values()

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from readwarp.device.jit import cuda, cuda_kernel
-from readwarp.device.memory import Workspace, rounded
+from readwarp.device.memory import Workspace
+from readwarp.device.staging import rounded
 
 THREADS = 64
 ITEMS = 16  # neighbouring sizes of one thread

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 MAJOR, MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_*
+MULTIPROCESSORS, KILOHERTZ = 16, 13  # CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, CLOCK_RATE
 BLOCKING_SYNC = 4  # CU_CTX_SCHED_BLOCKING_SYNC
 NVIDIA_VENDOR = "0x10de"
 
@@ -23,6 +24,7 @@ class Device:
     free: int | None  # bytes; None if NVML does not tell
     uuid: str = ""  # of the card, or of the visible part of it (MIG)
     bus: str = ""  # PCI address, by which NVML knows it
+    speed: float = 0.0  # clocks a second of all multiprocessors; 0 if the driver does not tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +95,21 @@ def _device(cuda: ctypes.CDLL, ordinal: int) -> Device:
     cuda.cuDeviceTotalMem_v2(ctypes.byref(memory), handle)
     cuda.cuDeviceGetPCIBusId(bus, 64, handle)
     cuda.cuDeviceGetUuid_v2(uuid, handle)
-    capability = []
-    for attribute in (MAJOR, MINOR):
+    found = []
+    for attribute in (MAJOR, MINOR, MULTIPROCESSORS, KILOHERTZ):
         value = ctypes.c_int()
         cuda.cuDeviceGetAttribute(ctypes.byref(value), attribute, handle)
-        capability.append(value.value)
-    place, identity = bus.value.decode(), str(UUID(bytes=uuid.raw))
-    major, minor = capability
-    return Device(name.value.decode(), (major, minor), memory.value, free_memory(place), identity, place)
+        found.append(value.value)
+    place, identity, (*capability, multiprocessors, kilohertz) = bus.value.decode(), str(UUID(bytes=uuid.raw)), found
+    return Device(
+        name.value.decode(),
+        (capability[0], capability[1]),
+        memory.value,
+        free_memory(place),
+        identity,
+        place,
+        1e3 * multiprocessors * kilohertz,
+    )
 
 
 @cache

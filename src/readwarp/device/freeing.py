@@ -10,6 +10,7 @@ from threading import RLock
 from typing import Any
 
 from readwarp.device import failure
+from readwarp.device.card_array import CardArray
 from readwarp.device.jit import cuda
 
 _lock = RLock()
@@ -43,7 +44,7 @@ def _in_context(context: Any, clear: Callable[[], None]) -> Callable[[], None]:
     return clear_in_context
 
 
-def free(device: int, arrays: Iterable[Any]) -> None:
+def free(device: int, arrays: Iterable[CardArray]) -> None:
     """Free these arrays, even if something still holds them (an error's frames do), and all that Numba has listed.
 
     Errors of a card that has failed before are ignored: the reason is known by then.
@@ -51,13 +52,10 @@ def free(device: int, arrays: Iterable[Any]) -> None:
     for array in arrays:
         if not array.size:  # it has no memory
             continue
-        owner = array.gpu_data._mem
+        owner = array.owner.gpu_data._mem
         owner.refct += 1  # never 0 again, so that it is not freed twice
         with failure.drop_errors():
             owner.free()
-    from numba.cuda.dispatcher import CUDADispatcher
-
-    CUDADispatcher.configure.cache_clear()  # holds the streams of the last launches
     for unused in _lists.get(device, ()):
         left = -1
         while len(unused) not in (0, left):  # an entry that the driver refuses leaves the list and ends the round

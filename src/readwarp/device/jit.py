@@ -137,14 +137,9 @@ def cuda_kernel(function: Callable[..., Any]) -> Any:
     The functions that kernels call are `scalar`, or `cuda.jit(device=True)` if only a card can run them.
     """
     jit: Any = _cuda().jit
-    return jit(cache=True, extensions=[PlainTuples()])(function)
+    from readwarp.device.launch import CardKernel
 
-
-class PlainTuples:
-    """Passes batches to kernels as plain tuples: numba-cuda takes their len for the number of fields, not of rows."""
-
-    def prepare_args(self, kind: Any, value: Any, **_: Any) -> tuple[Any, Any]:
-        return kind, tuple(value) if isinstance(value, tuple) else value
+    return CardKernel(jit(cache=True)(function))
 
 
 def __getattr__(name: str) -> Any:
@@ -167,7 +162,6 @@ def _cuda() -> Any:
     numba_cache.install_for_cards()
     _register_kernels()
     _listen_to_cards()
-    _load_one_at_a_time()
     return cuda
 
 
@@ -199,24 +193,3 @@ def _listen_to_cards() -> None:
             self.depth -= 1
 
     event.register("numba-cuda:run_pass", Passes())
-
-
-def _load_one_at_a_time() -> None:
-    """Have one thread load a kernel onto a card while others wait to launch it: numba-cuda 0.30 has no lock there.
-
-    The lock is that of compilation, which loads too. A kernel that is already loaded is found without it.
-    """
-    from numba.core.compiler_lock import global_compiler_lock
-    from numba.cuda.codegen import CUDACodeLibrary
-    from numba.cuda.cudadrv.devices import get_context
-
-    load: Any = CUDACodeLibrary.get_cufunc
-
-    def get_cufunc(library: Any) -> Any:
-        loaded = library._cufunc_cache.get(get_context().device.id)
-        if loaded is None:
-            with global_compiler_lock:
-                loaded = load(library)
-        return loaded
-
-    CUDACodeLibrary.get_cufunc = get_cufunc  # type: ignore[method-assign]

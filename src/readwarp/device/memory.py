@@ -23,26 +23,24 @@ Then compute-sanitizer and the emulated card notice an access beyond it, which i
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
 from readwarp.device import failure, freeing
+from readwarp.device.card_array import CardArray
 from readwarp.device.jit import cuda
-from readwarp.errors import PinnedMemoryError, StoppedError, WorkspaceFullError
+from readwarp.device.launch import Stream
+from readwarp.device.staging import Staging, rounded
+from readwarp.errors import StoppedError, WorkspaceFullError
 
-ALIGNMENT = 256  # bytes: what the driver aligns allocations to, and more than any access needs
 BLOCK = 64 << 20  # bytes of a block of an unplanned workspace
 PINNED = 8 << 20  # pinned bytes of a workspace
 SEPARATE = "READWARP_SEPARATE_ARRAYS"
-
-
-def rounded(nbytes: int) -> int:
-    """The bytes of a block that an array of that many bytes takes."""
-    return max(1, -(-nbytes // ALIGNMENT)) * ALIGNMENT
 
 
 class Workspace:
@@ -57,13 +55,14 @@ class Workspace:
         self.device: int = cuda.get_current_device().id
         freeing.prepare(self.device)
         self._is_separate = os.environ.get(SEPARATE) == "1"
-        takes_block = capacity is not None and not self._is_separate
-        self._blocks: list[Any] = [cuda.device_array(capacity, np.uint8)] if takes_block else []
+        self._blocks: list[CardArray] = []
+        if capacity is not None and not self._is_separate:
+            self._add_block(capacity)
         self._block, self._used = 0, 0  # where the next bytes are
         self._depth = 0
-        self._pinned: ndarray = pinned_array(pinned)
-        self._staged = 0  # pinned bytes that the stream may still read
-        self.stream: Any = cuda.stream()
+        self._queue: Any = cuda.stream()
+        self.stream = Stream(self.device, int(self._queue.handle))
+        self._staging = Staging(pinned, self.stream.handle)
         self._began, self._ended = cuda.event(), cuda.event()
         self._is_at_work = False  # the stream was given work since the last wait
         self._is_stopped = False
@@ -80,8 +79,8 @@ class Workspace:
         """Free all memory; from here on, no thread may use the workspace or what it gave out."""
         self._is_stopped = True
         with failure.drop_errors(), cuda.gpus[self.device]:  # a card that has failed; the reason is known
-            self.stream.synchronize()
-        del self._pinned, self.stream, self._began, self._ended
+            self._queue.synchronize()
+        del self._staging, self._queue, self._began, self._ended
         freeing.free(self.device, self._blocks)
         self._blocks.clear()
 
@@ -106,56 +105,51 @@ class Workspace:
             self._depth -= 1
             self._block, self._used = mark
             if self._is_separate:
-                self.stream.synchronize()
+                self._queue.synchronize()
                 freeing.free(self.device, self._blocks[blocks:])
                 del self._blocks[blocks:]
-            if self._depth == 0:
-                forget_shapes()
-                if self.capacity is None:
-                    self.synchronize()
-                    self._blocks.clear()
-                    self._block = self._used = 0
+            if self._depth == 0 and self.capacity is None:
+                self.synchronize()
+                self._blocks.clear()
+                self._block = self._used = 0
 
     def empty(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
-        """A device array, its content undefined. Raises WorkspaceFullError."""
-        shape = (shape,) if isinstance(shape, int | np.integer) else shape
-        nbytes = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
-        block = self._take(nbytes)
-        return block[:nbytes].view(dtype).reshape(shape) if nbytes else cuda.device_array(shape, dtype)
+        """A CardArray, its content undefined. Raises WorkspaceFullError."""
+        lengths = tuple(map(int, shape)) if isinstance(shape, tuple) else (int(shape),)
+        dtype = np.dtype(dtype)
+        block, place = self._take(prod(lengths) * dtype.itemsize)
+        return CardArray(block.address + place, lengths, dtype, block.owner)
 
     def upload(self, array: ndarray) -> Any:
         """The host array on the device; the array may be changed as soon as this returns."""
-        values = np.ascontiguousarray(array)
-        there = self.empty(values.shape, values.dtype)
-        for part, target in self._parts(values, there):
-            if self._staged + part.size > self._pinned.size:
-                self.synchronize()
-            staging = self._stage(part.size)
-            staging[:] = part
-            target.copy_to_device(staging, stream=self.stream)
-        self.bytes_up += values.nbytes
+        (there,) = self._upload([array])
         return there
 
     def on_card(self, value: Any) -> Any:
-        """The value with its arrays on the device: an array of either side, or a batch, which may hold batches."""
-        if isinstance(value, tuple):
-            return type(value)(*map(self.on_card, value))
-        return self.upload(value) if isinstance(value, ndarray) else value
+        """The value with its host arrays on the device, in one copy: an array, a batch or a tuple of any of them."""
+        made = iter(self._upload(list(_host_arrays(value))))
+
+        def moved(part: Any) -> Any:
+            if isinstance(part, tuple):
+                return type(part)(*map(moved, part)) if hasattr(part, "_fields") else tuple(map(moved, part))
+            return next(made) if isinstance(part, ndarray) else part
+
+        return moved(value)
+
+    def _upload(self, arrays: Sequence[ndarray]) -> list[Any]:
+        """They are neighbours on the card."""
+        values = [np.ascontiguousarray(array) for array in arrays]
+        there = [self.empty(each.shape, each.dtype) for each in values]
+        self._staging.upload(values, there, self.synchronize)
+        self.bytes_up += sum(each.nbytes for each in values)
+        return there
 
     def download(self, *arrays: Any) -> tuple[ndarray, ...]:
-        """Host copies of device arrays, made after all earlier work of the stream."""
-        out: list[ndarray] = [np.empty(array.shape, array.dtype) for array in arrays]
-        waiting: list[tuple[ndarray, ndarray]] = []
-        for array, host in zip(arrays, out, strict=True):
-            for part, source in self._parts(host, array):
-                if self._staged + part.size > self._pinned.size:
-                    self._collect(waiting)
-                staging = self._stage(part.size)
-                source.copy_to_host(staging, stream=self.stream)
-                waiting.append((part, staging))
-            self.bytes_down += host.nbytes
-        self._collect(waiting)
-        return tuple(out)
+        """Host copies of device arrays, made after all earlier work of the stream; neighbours come in one copy."""
+        out = tuple(np.empty(array.shape, array.dtype) for array in arrays)
+        self._staging.download(out, arrays, self.synchronize)
+        self.bytes_down += sum(host.nbytes for host in out)
+        return out
 
     def synchronize(self) -> None:
         """Wait until all work of the stream is done.
@@ -166,11 +160,11 @@ class Workspace:
         """
         self._check_stop()
         if self._is_at_work:
-            self._ended.record(self.stream)
+            self._ended.record(self._queue)
         began = time.perf_counter()
-        self.stream.synchronize()
+        self._queue.synchronize()
         waited = time.perf_counter() - began
-        self._staged = 0
+        self._staging.used = 0
         if self._is_at_work:
             self._is_at_work = False
             worked = self._began.elapsed_time(self._ended) / 1000
@@ -181,71 +175,44 @@ class Workspace:
         if self._is_stopped:
             raise StoppedError("the run has ended")
 
-    def _take(self, nbytes: int) -> Any:
-        """The next bytes, as a block or a view of one, to be worked on."""
+    def _take(self, nbytes: int) -> tuple[CardArray, int]:
+        """The block with the next bytes, and their place there, to be worked on."""
         self._check_stop()
         if not self._is_at_work:
-            self._began.record(self.stream)
+            self._began.record(self._queue)
             self._is_at_work = True
         needed = rounded(nbytes)
         if self.left is not None and needed > self.left:
             raise WorkspaceFullError(f"{needed} bytes needed, {self.left} of {self.capacity} left")
         if self._is_separate:
-            self._blocks.append(cuda.device_array(max(1, nbytes), np.uint8))
+            self._add_block(max(1, nbytes))
             self._used += needed
             self.high_water = max(self.high_water, self._used)
-            return self._blocks[-1]
+            return self._blocks[-1], 0
         return self._next(needed)
 
-    def _next(self, nbytes: int) -> Any:
+    def _next(self, nbytes: int) -> tuple[CardArray, int]:
         """The next bytes of this block, or of another."""
         while self._block < len(self._blocks) and self._used + nbytes > self._blocks[self._block].size:
             self._block, self._used = self._block + 1, 0
         if self._block == len(self._blocks):
-            self._blocks.append(cuda.device_array(max(nbytes, BLOCK), np.uint8))
+            self._add_block(max(nbytes, BLOCK))
         start, self._used = self._used, self._used + nbytes
         before = sum(block.size for block in self._blocks[: self._block])
         self.high_water = max(self.high_water, before + self._used)
-        return self._blocks[self._block][start : self._used]
+        return self._blocks[self._block], start
 
-    def _stage(self, nbytes: int) -> ndarray:
-        start, self._staged = self._staged, self._staged + rounded(nbytes)
-        return self._pinned[start : start + nbytes]
-
-    def _parts(self, host: ndarray, there: Any) -> Iterator[tuple[ndarray, Any]]:
-        """Pieces of both arrays, as bytes, that fit the pinned memory."""
-        if host.size:
-            here, there = host.reshape(-1).view(np.uint8), there.reshape(host.size).view(np.uint8)
-            for begin in range(0, here.size, self._pinned.size):
-                yield here[begin : begin + self._pinned.size], there[begin : begin + self._pinned.size]
-
-    def _collect(self, waiting: list[tuple[ndarray, ndarray]]) -> None:
-        """Wait, then copy what has arrived to where it belongs."""
-        self.synchronize()
-        for part, staging in waiting:
-            part[:] = staging
-        waiting.clear()
+    def _add_block(self, nbytes: int) -> None:
+        self._blocks.append(CardArray.of(cuda.device_array(nbytes, np.uint8)))
 
 
-def pinned_array(nbytes: int) -> ndarray:
-    """Bytes of the host that a card can copy from and to. Raises PinnedMemoryError."""
-    try:
-        pinned: ndarray = cuda.pinned_array(nbytes, np.uint8)
-        return pinned
-    except Exception as error:
-        if not failure.is_out_of_memory(error):  # the driver's word for either memory
-            raise
-        reason = f"the system cannot pin {nbytes} bytes of memory for copies to the card"
-        raise PinnedMemoryError(f"{reason}: free memory of the host, or use fewer --threads") from error
-
-
-def forget_shapes() -> None:
-    """Have Numba forget the shapes of arrays on cards: it keeps a kilobyte for each, and few come again."""
-    from numba.cuda.cudadrv import driver, dummyarray
-
-    remembered: tuple[Any, ...] = dummyarray.Array.from_desc, driver.memory_size_from_info
-    for function in remembered:
-        getattr(function, "__func__", function).cache_clear()
+def _host_arrays(value: Any) -> Iterator[ndarray]:
+    """The host arrays in tuples and batches, in order."""
+    if isinstance(value, tuple):
+        for part in value:
+            yield from _host_arrays(part)
+    elif isinstance(value, ndarray):
+        yield value
 
 
 _mine = threading.local()

@@ -8,7 +8,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.config import Scoring
-from readwarp.device.arrays import check_places, is_foreign, is_on_card, on_host, ragged_of
+from readwarp.device.arrays import check_places, is_foreign, is_on_card, on_host, ragged_of, resident
 from readwarp.device.backend import Backend, choose
 from readwarp.device.prepare import prepare_once
 from readwarp.errors import UsageError
@@ -16,7 +16,7 @@ from readwarp.pairwise.matches import split_matches
 from readwarp.pairwise.pairs import Costs, Pairs, Scheme
 from readwarp.pairwise.results import Alignments
 from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OUTSIDE, PAD, SEMIGLOBAL, UNREACHED
-from readwarp.ragged import Ragged, offsets_of
+from readwarp.ragged import Ragged, columns_of, offsets_of, replace
 from readwarp.rules.bases import CODES
 from readwarp.sequences import SequenceError, check_nucleotides, letters_of, several
 
@@ -91,7 +91,9 @@ def pairwise(
         unknown = NEVER if isinstance(scoring, Scoring) else 4
         pairs = _pairs(_encode(queries, scoring, 4, "queries"), _encode(targets, scoring, unknown, "targets"))
         found = _align(pairs, scheme, backend, traceback, eqx)
-        return backend.resident(found) if output == "device" else found
+        if output == "device":
+            found = replace(found, **{name: resident(x) for name, x in columns_of(found).items() if x is not None})
+        return found
 
 
 def _align(pairs: Pairs, scheme: Scheme, backend: Backend, traceback: bool, eqx: bool) -> Alignments:

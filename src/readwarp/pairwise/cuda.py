@@ -29,7 +29,7 @@ def score_pairs(pairs: Pairs, scheme: Scheme, known: ndarray | None = None) -> E
     """See cpu.score_pairs. Lengths, starts and results are host arrays; sequences are host or device arrays."""
     ends, order = score_empty_pairs(pairs, scheme)
     with current().frame() as workspace:
-        queries, targets = (workspace.on_card(x) for x in (pairs.queries, pairs.targets))
+        queries, targets = workspace.on_card((pairs.queries, pairs.targets))
         pairs = replace(pairs, queries=queries, targets=targets)
         for engine in engines(scheme.costs) if scheme.mode == LOCAL and not scheme.matrix.size else ():
             fits = fits_tiles(pairs, order, *engine)
@@ -47,7 +47,7 @@ def score_by_threads(pairs: Pairs, order: ndarray, scheme: Scheme, workspace: Wo
     if not order.size:
         return
     with workspace.frame():
-        there, scheme_there = workspace.on_card(pairs), workspace.on_card(scheme)
+        there, scheme_there = workspace.on_card((pairs, scheme))
         found = Ends(*(workspace.empty(len(pairs), np.int32) for _ in range(3)))
         for part in _parts(order, 8 * pairs.query_lengths[order]):
             shape = int(pairs.query_lengths[part].max()), part.size
@@ -87,8 +87,7 @@ def trace_by_threads(pairs: Pairs, scheme: Scheme, ends: Ends) -> Traces:
     columns, widths = ends.query_stop.astype(np.int64), tasks.strays.sum(axis=1) + 1
     sizes = (columns + widths) * ((np.minimum(columns, widths) + 1) // 2)
     with current().frame() as workspace:
-        there, scheme_there = workspace.on_card(tasks), workspace.on_card(scheme)
-        cigar_there, walks_there = workspace.upload(cigar), workspace.on_card(walks)
+        there, scheme_there, cigar_there, walks_there = workspace.on_card((tasks, scheme, cigar, walks))
         for part in _parts(order, (sizes + 8 * columns)[order]):
             shape = int(columns[part].max()), part.size
             with workspace.frame():
@@ -97,8 +96,8 @@ def trace_by_threads(pairs: Pairs, scheme: Scheme, ends: Ends) -> Traces:
                 trace_threads[_grid(part.size), THREADS, workspace.stream](
                     there, workspace.upload(part), scheme_there, H, E, bits, walks_there, cigar_there
                 )
-        walks = type(walks)(*workspace.download(*walks_there))
-        (cigar,) = workspace.download(cigar_there)
+        cigar, *found = workspace.download(cigar_there, *walks_there)
+        walks = type(walks)(*found)
     return finish_traces(tasks, scheme, walks, cigar)
 
 

@@ -11,7 +11,8 @@ from numpy import ndarray
 from readwarp.device.cuda_launch import WARP
 from readwarp.device.jit import cuda
 from readwarp.device.lanes import Form, forms_of
-from readwarp.device.memory import current, rounded
+from readwarp.device.memory import current
+from readwarp.device.staging import rounded
 from readwarp.pairwise.cuda_tiles import AHEAD, BLOCK, COLUMNS, GROUPS, MAX_QUERY, Tiles, lay_rows, score_kernel
 from readwarp.pairwise.pairs import Costs, Ends, Pairs
 
@@ -124,10 +125,13 @@ def score_on_tiles(pairs: Pairs, rows: ndarray, engine: tuple[Form, Constants], 
     order = rows[np.lexsort((-pairs.target_lengths[rows], shapes))]
     shapes, target_lengths = shape_table()[pairs.query_lengths[order]], pairs.target_lengths[order]
     with workspace.frame():
-        starts, target_starts = (workspace.upload(x[order]) for x in (pairs.query_starts, pairs.target_starts))
-        lengths = workspace.upload(pairs.query_lengths[order].astype(np.int32))
-        heights = workspace.upload(target_lengths.astype(np.int32))
-        numbers, bounds = workspace.upload(constants.numbers), workspace.upload(constants.bounds)
+        starts, target_starts, lengths, heights, numbers, bounds = workspace.on_card(
+            (
+                *(column[order] for column in (pairs.query_starts, pairs.target_starts)),
+                *(column.astype(np.int32) for column in (pairs.query_lengths[order], target_lengths)),
+                *(constants.numbers, constants.bounds),
+            )
+        )
         found = workspace.empty((order.size, 3), np.int32)
         for begin, stop, shape in _runs(shapes, target_lengths, form):
             group, columns = divmod(shape, 100)

@@ -283,7 +283,7 @@ def trace(tasks: Tasks, scheme: Scheme, room: int) -> tuple[Walks, ndarray, ndar
     """(walks, offsets int64 [p + 1], CIGARs) of pairs that `trace_plan` can plan."""
     workspace, number, plan = current(), len(tasks.pairs), plan_trace(tasks, scheme, room)
     with workspace.frame():
-        slots, warps, gains = map(workspace.on_card, (plan.slots, plan.warps, gains_of(scheme.costs)))
+        slots, warps, gains = workspace.on_card((plan.slots, plan.warps, gains_of(scheme.costs)))
         outcome = workspace.empty((5, number), np.int32)
         runs, offsets = workspace.empty(plan.runs, np.uint32), workspace.empty(number + 1, np.int64)
         columns = [*(outcome[k] for k in range(5)), offsets]

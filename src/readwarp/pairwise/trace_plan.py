@@ -15,7 +15,7 @@ from numpy import ndarray
 
 from readwarp.device.cuda_launch import WARP
 from readwarp.device.cuda_scan import device_bytes as scan_bytes
-from readwarp.device.memory import rounded
+from readwarp.device.staging import rounded
 from readwarp.pairwise.cpu import max_runs
 from readwarp.pairwise.pairs import Costs, Scheme, Tasks
 from readwarp.pairwise.scalar import LOCAL

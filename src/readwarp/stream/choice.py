@@ -1,17 +1,13 @@
 """The side that a job runs on: with --device auto a GPU, if one works and the job is large enough for it.
 
 A GPU needs time to start: CUDA is loaded, contexts and pinned memory are made, kernels are loaded, the index is copied.
-It saves the share of the work that it does instead of the CPU cores, so it pays if
-
-    bases / (threads * bases per second and thread) * share  >  seconds to start
-
-The figures are those of benchmarks/results/*.csv (two cores) and of metrics.json's stage_seconds; START_SECONDS is an
-estimate until it is measured on a card. The compilation of kernels, once per machine, is not counted.
+Then it saves time with each read base, or none where the cores are many (`speed`). START_SECONDS is an estimate, and
+the clocks of kernels are those of a model (docs/notes/model.md); all else was measured on cores. The compilation of
+kernels, once per machine, is not counted.
 """
 
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
@@ -21,22 +17,18 @@ from readwarp.device.backend import Backend
 from readwarp.device.driver import has_card
 from readwarp.device.machine import usable_threads
 from readwarp.formats.common.compressed import compression_of
+from readwarp.stream.speed import Side, Work, min_bases
 
 logger = logging.getLogger("readwarp")
 START_SECONDS = 5.0
 BYTES_PER_BASE = {"text": 2.3, "gzip": 0.5, "BAM": 0.6, "CRAM": 0.25}  # of Illumina reads with their names
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
-    """How fast a command works."""
-
-    bases_per_second: float  # of one CPU thread
-    share: float  # of that time which the GPU takes over
-
-
-ALIGN = Work(bases_per_second=10e6, share=0.5)  # 70,000 reads of 150; seed, chain and extend of all stages
-CALL = Work(bases_per_second=50e6, share=0.5)  # 300 Mb in 6 s; pileup and PairHMM
+# 10 Mb of chr20: reads of 2 x 150 in batches of 32 Mbases (benchmarks/host_of_card.py); windows of `call` at 15x, where
+# pileup and PairHMM are a quarter. Without a card, many workers are processes, each with a lock of its own. Clocks are
+# the model's most of seven cards.
+ALIGN = Work(Side(37.0, 0.0), Side(21.0, 0.6), clocks=33.0)
+CALL = Work(Side(29.0, 0.0), Side(22.0, 9.0), clocks=10.0)
 
 
 class ResourceOptions(TypedDict, total=False):
@@ -73,20 +65,19 @@ def choose_backend(resources: Resources, paths: Iterable[str | Path], work: Work
 
 
 def choose_device(resources: Resources, paths: Iterable[str | Path], work: Work, share: float = 1.0) -> str:
-    """--device; for auto and a small job cpu, which is logged."""
-    if resources.device != "auto" or not backends.devices():
+    """--device; for auto cpu where the slowest GPU would not be faster, which is logged."""
+    cards, threads = backends.devices(), resources.threads
+    if resources.device != "auto" or not cards:
         return resources.device
-    bases, least = bases_of(paths), min_bases(work, resources.threads)
-    if bases is None or bases * share >= least:
+    bases, least = bases_of(paths), min_bases(work, threads, min(card.speed for card in cards), START_SECONDS)
+    if least is None:
+        logger.info("running on the CPU: beside %d threads a GPU would save no time", threads)
+    elif bases is not None and bases * share < least:
+        text = "running on the CPU: about %s read bases are too few for a GPU, which pays from %s on with %d threads"
+        logger.info(text, f"{bases * share:,.0f}", f"{least:,}", threads)
+    else:
         return resources.device
-    text = "running on the CPU: about %s read bases are too few for a GPU, which pays from %s on with %d threads"
-    logger.info(text, f"{bases * share:,.0f}", f"{least:,}", resources.threads)
     return "cpu"
-
-
-def min_bases(work: Work, threads: int) -> int:
-    """Read bases from which on a GPU is faster."""
-    return int(START_SECONDS * threads * work.bases_per_second / work.share)
 
 
 def bases_of(paths: Iterable[str | Path]) -> float | None:

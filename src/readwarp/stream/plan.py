@@ -15,7 +15,7 @@ from bisect import bisect_right
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from readwarp.errors import MemoryBudgetError
 
@@ -28,6 +28,17 @@ PROCESS = 24 << 20  # bytes of a worker process beside its items (17 MB for `cal
 FEW_WORKERS = 3  # as many threads seldom wait for Python's lock
 IN_FLIGHT = 3  # batches of a card: one is uploaded, one computed, one downloaded
 MIN_ON_CARD = 1 << 16  # bases: any workspace has room for them (the sample that compiles the kernels is smaller)
+
+
+class Sizes(NamedTuple):
+    """Bases of a batch if memory is plenty."""
+
+    usual: int
+    largest: int  # for many threads
+    threads: int  # that the usual ones suit
+
+
+ON_CORES, ON_CARDS = Sizes(USUAL_BATCH, LARGE_BATCH, FEW_THREADS), Sizes(LARGE_BATCH, 2 * LARGE_BATCH, 16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +105,14 @@ def plan_processes(
     return plan(budget, costs, threads, batch_bases, is_given)
 
 
-def usual_batch(threads: int) -> int:
+def usual_batch(threads: int, sizes: Sizes = ON_CORES) -> int:
     """Bases of a batch if memory is plenty.
 
-    A batch holds Python's lock for some ms, whatever its size, in threads for 11, and a thread aligns USUAL_BATCH in
-    150. So more threads than FEW_THREADS get larger batches: with batches of one size they would wait for the lock.
+    A batch holds Python's lock for some ms, whatever its size, in threads for 11. On cores, a thread aligns 4 Mbases in
+    150; beside a card, where it does the smaller part, 16 Mbases in 160. So many threads get larger batches: with
+    batches of one size they would wait for the lock.
     """
-    return min(max(USUAL_BATCH * threads // FEW_THREADS, USUAL_BATCH), LARGE_BATCH)
+    return min(max(sizes.usual * threads // sizes.threads, sizes.usual), sizes.largest)
 
 
 class Capacity(Protocol):
@@ -136,9 +148,10 @@ class CardPlan:
 def plan_card(budget: int, card: Card, workspaces: int, batch_bases: int) -> CardPlan:
     """Batches of up to `batch_bases` in up to so many `workspaces`, within the budget of bytes.
 
-    Seeds go to the card if IN_FLIGHT batches of MIN_BATCH fit beside them. If memory is short, there are fewer
-    workspaces down to IN_FLIGHT, then smaller batches down to MIN_BATCH, then fewer workspaces, then smaller batches
-    down to MIN_ON_CARD, for which each workspace has room. Raises MemoryBudgetError, which states the minimum.
+    Seeds go to the card if IN_FLIGHT batches of MIN_BATCH fit beside them. If memory is short, batches are smaller
+    down to USUAL_BATCH, then there are fewer workspaces down to IN_FLIGHT, then smaller batches down to MIN_BATCH, then
+    fewer workspaces, then smaller batches down to MIN_ON_CARD, for which each workspace has room. Raises
+    MemoryBudgetError, which states the minimum.
     """
     few = min(workspaces, IN_FLIGHT)
     counts = range(workspaces, few, -1)

@@ -13,6 +13,7 @@ from readwarp.align.long import pieces
 from readwarp.align.pair import given
 from readwarp.config import PRESETS
 from readwarp.device.backend import Backend
+from readwarp.device.launch import CardKernel
 from readwarp.errors import WorkspaceFullError
 from readwarp.index import Index
 from readwarp.metrics import Metrics
@@ -73,20 +74,18 @@ def test_pieces_on_both_sides(cells, reads, index, monkeypatch):
 
 
 def test_kernels_get_device_arrays_on_the_stream_of_the_workspace(reads, index, monkeypatch):
-    from numba.cuda.dispatcher import _LaunchConfiguration
-
     from readwarp.device import memory
 
-    launched, launch = set(), _LaunchConfiguration.__call__
+    launched, launch = set(), CardKernel.launch
 
-    def checked(configured, *arguments):
+    def checked(configured, where, *arguments):
         kernel = configured.dispatcher.py_func
         launched.add(kernel.__name__)
         assert not any(isinstance(argument, np.ndarray) for argument in arguments), kernel.__name__
-        assert int(configured.stream.handle) == int(memory.current().stream.handle), kernel.__name__
-        return launch(configured, *arguments)
+        assert where[2] == memory.current().stream, kernel.__name__
+        return launch(configured, where, *arguments)
 
-    monkeypatch.setattr(_LaunchConfiguration, "__call__", checked)
+    monkeypatch.setattr(CardKernel, "launch", checked)
     with planned(8 << 20):
         aligned(reads, index, CARD, "hifi")
     kernels = {"link_stretches", "orient_reads", "unpack_windows", "score_threads", "fill_directions"}

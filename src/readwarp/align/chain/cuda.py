@@ -36,7 +36,8 @@ from readwarp.device import cuda_scan
 from readwarp.device.cuda_launch import WARP, threads_for, warps_for
 from readwarp.device.cuda_scan import exclusive_scan
 from readwarp.device.jit import cuda, cuda_kernel
-from readwarp.device.memory import current, rounded
+from readwarp.device.memory import current
+from readwarp.device.staging import rounded
 
 NEARNESS_BITS = 7  # low bits of a link's rank, which say how near the anchors are (up to LOOKBACK); above: its score
 NOTHING = np.int32(0x7FFFFFFF)

@@ -34,7 +34,8 @@ from readwarp.batches import Candidates, Extensions, ReadBatch, Scores
 from readwarp.config import MAX_READ_LENGTH, Scoring
 from readwarp.device.cuda_launch import WARP, threads_for
 from readwarp.device.jit import cuda, cuda_kernel
-from readwarp.device.memory import current, rounded
+from readwarp.device.memory import current
+from readwarp.device.staging import rounded
 from readwarp.pairwise import cuda as pairwise
 from readwarp.pairwise.cuda_trace import narrow
 from readwarp.pairwise.pairs import Ends, Pairs, Scheme, Traces
@@ -75,7 +76,7 @@ def trace(reads: Oriented, candidates: Candidates, packed: Any, scoring: Scoring
     """See cpu.trace."""
     workspace, scheme, laid = current(), Scheme(costs_of(scoring), LOCAL), lay(reads, candidates)
     with workspace.frame():
-        starts, lengths, there = map(workspace.on_card, (laid.starts, laid.lengths, scores))
+        starts, lengths, there = workspace.on_card((laid.starts, laid.lengths, scores))
         spans = Spans(*(workspace.empty(len(candidates), np.int32) for _ in range(3)))
         trace_ungapped[threads_for(len(candidates), workspace)](
             reads.bases, starts, lengths, packed, narrow(scheme.costs), there, spans
@@ -129,9 +130,8 @@ def windows_of(oriented: Any, laid: Laid, packed: Any) -> Pairs:
     offsets = offsets_of(sizes)
     bases = workspace.empty(int(offsets[-1]), np.uint8)
     with workspace.frame():
-        unpack_windows[threads_for(WARP * begins.size, workspace)](
-            packed, workspace.upload(begins), workspace.upload(offsets), bases
-        )
+        places = workspace.on_card((begins, offsets))
+        unpack_windows[threads_for(WARP * begins.size, workspace)](packed, *places, bases)
     return Pairs(oriented, laid.starts, laid.lengths.astype(np.int64), bases, offsets[:-1], sizes)
 
 

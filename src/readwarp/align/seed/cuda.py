@@ -28,7 +28,8 @@ from readwarp.device import cuda_scan
 from readwarp.device.cuda_launch import THREADS, WARP, threads_for, warps_for
 from readwarp.device.cuda_scan import exclusive_scan, total_of
 from readwarp.device.jit import cuda, cuda_kernel
-from readwarp.device.memory import current, rounded
+from readwarp.device.memory import current
+from readwarp.device.staging import rounded
 from readwarp.index import Index
 from readwarp.index.syncmers import Shape, bucket_of, mask_of, mix, order, push, push_complement, tag_of
 

@@ -63,8 +63,8 @@ def log_likelihoods(
         padded = np.pad(haplotypes[ranges(haplotype_offsets, used)], (MARGIN, MARGIN + int(items.sizes[used].max())))
         places = find_places(items, work, packed.offsets[row], starts)
         with current().frame() as workspace:
-            on_card = Backend("cuda").to_device(packed), workspace.upload(padded)
-            return sum_pairs(workspace, *on_card, places, work, partial(cpu.sum_pairs, *sequences))
+            rows, bases = workspace.on_card((packed, padded))
+            return sum_pairs(workspace, rows, bases, places, work, partial(cpu.sum_pairs, *sequences))
 
     return solve(items, pair_read, pair_haplotype, engine, partial(log_probabilities, *sequences))
 
@@ -183,9 +183,9 @@ def run(workspace: Workspace, reads: ReadRows, haplotypes: Any, places: ndarray,
         raise ValueError(f"more than {MAX_BASES} bases in one call")
     if not plan.warps.size:
         return np.zeros(len(places))
-    phreds, warps = (*reads[:4], workspace.upload(PROBABILITY)), workspace.upload(plan.warps)
     places = np.column_stack((places, plan.again)).astype(np.int32)
-    work = [*map(workspace.upload, (places, plan.segments, plan.order)), workspace.empty(len(places), np.float64)]
+    probabilities, warps, *work = workspace.on_card((PROBABILITY, plan.warps, places, plan.segments, plan.order))
+    phreds, work = (*reads[:4], probabilities), [*work, workspace.empty(len(places), np.float64)]
 
     def launch(precision: Precision, rows: tuple[Any, ...]) -> None:
         for rows_each, first, stop in plan.launches[precision]:
@@ -205,10 +205,10 @@ def add_margins(bases: Any, offsets: ndarray, workspace: Workspace) -> tuple[Any
     """The haplotypes with the margins that `run` needs, in the workspace, and which of them have no unknown base."""
     number, longest = offsets.size - 1, int(np.diff(offsets).max(initial=0))
     out = workspace.empty(2 * MARGIN + longest + bases.size, np.uint8)
-    known = workspace.upload(np.ones(number, np.uint8))
+    known, starts = workspace.on_card((np.ones(number, np.uint8), offsets))
     copy_between[threads_for(out.size, workspace)](bases, MARGIN, out)
     if number and bases.size:
-        find_unknown[number, THREADS, workspace.stream](bases, workspace.upload(offsets), known)
+        find_unknown[number, THREADS, workspace.stream](bases, starts, known)
     return out, workspace.download(known)[0].astype(bool)
 
 

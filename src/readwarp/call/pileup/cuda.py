@@ -15,7 +15,6 @@ from readwarp.batches import AlignedReads, Pileup, Window
 from readwarp.call.pileup.events import Counts, Events, Limits, assemble, new_counts, new_events
 from readwarp.call.pileup.scalar import DELETED, is_event, is_usable, move_left
 from readwarp.config import CallParameters
-from readwarp.device.backend import Backend
 from readwarp.device.cuda_launch import THREADS, WARP, threads_for
 from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current
@@ -47,13 +46,13 @@ def count_window(reads: AlignedReads, window: Window, parameters: CallParameters
     if len(reads) == 0:
         return assemble(reads, window, new_counts(window), host_events)
     limits = Limits(window.start, window.stop, parameters.min_base_quality)
-    positions, size, backend = window.bases.size, host_events.length.size, Backend("cuda")
+    positions, size = window.bases.size, host_events.length.size
     with current().frame() as workspace:
-        there, events = backend.to_device(reads_of(reads)), backend.to_device(host_events)
+        there, events, around = workspace.on_card((reads_of(reads), host_events, window))
         counts = Counts(*(workspace.empty((positions, ROWS, SIDES), np.int32) for _ in Counts._fields))
         count_bases[threads_for(positions, workspace)](there, limits, counts, events)
         if size:
-            shift_events[threads_for(size, workspace)](backend.to_device(window), there.bases, events)
+            shift_events[threads_for(size, workspace)](around, there.bases, events)
         found = workspace.download(*counts, *events[1:])
     return assemble(reads, window, Counts(*found[:2]), Events(host_events.offsets, *found[2:]))
 

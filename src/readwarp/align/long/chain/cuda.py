@@ -18,7 +18,8 @@ from readwarp.batches import LongChains, SeedHits
 from readwarp.config import LongChainParameters
 from readwarp.device.cuda_launch import WARP, warps_for
 from readwarp.device.jit import cuda, cuda_kernel
-from readwarp.device.memory import current, rounded
+from readwarp.device.memory import current
+from readwarp.device.staging import rounded
 
 
 def chain_hits(hits: SeedHits, contig_offsets: ndarray, k: int, parameters: LongChainParameters) -> LongChains:
@@ -30,7 +31,7 @@ def chain_hits(hits: SeedHits, contig_offsets: ndarray, k: int, parameters: Long
 def link_hits(anchors: ndarray, stretches: ndarray, limits: Limits) -> Links:
     order = np.argsort(-np.diff(stretches), kind="stable").astype(np.int32)
     with current().frame() as workspace:
-        there, stretches, order = map(workspace.upload, (anchors, stretches, order))
+        there, stretches, order = workspace.on_card((anchors, stretches, order))
         links = Links(*(workspace.empty(anchors.size, np.int32) for _ in range(2)))
         narrow = Limits(*(np.int32(limit) for limit in limits))  # type: ignore[arg-type]
         link_stretches[warps_for(order.size, workspace)](there, stretches, order, narrow, links)

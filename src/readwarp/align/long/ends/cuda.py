@@ -78,7 +78,7 @@ def extend_some(bases: Any, corners: Corners, packed: Any, costs: Costs, band: i
     directions_at, runs_at = offsets_of(WARP * words_of(band) * rows), offsets_of(2 * rows + band + 1)
     limits, shape = (np.int32(band), np.int32(drop)), (np.int32(band), np.int32(cells_of(band)))
     with current().frame() as workspace:
-        there, directions_there, runs_there = map(workspace.on_card, (corners, directions_at, runs_at))
+        there, directions_there, runs_there = workspace.on_card((corners, directions_at, runs_at))
         found, offsets = workspace.empty((3, number), np.int32), workspace.empty(number + 1, np.int64)
         runs, numbers = workspace.empty(int(runs_at[-1]), np.uint32), workspace.empty(number, np.int32)
         with workspace.frame():

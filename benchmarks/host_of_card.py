@@ -1,0 +1,178 @@
+"""What a card costs its host, by read: host_of_card.py [FOLDER] [--bases 4194304 16777216] [--repeats 10]
+
+Aligns a batch of reads (chr20, 2 x 150, prepare.py) on the emulated card (tests/emulated_card). The batch is aligned
+once with kernels that run, then again with kernels that cost nothing: copies from the card bring what they brought the
+first time. Of the thread that works on the batch, for each stage, in microseconds a read:
+
+    cpu            its CPU time
+    interpreter    the part of it in which the thread holds Python's lock, by samples of its CPU time
+                   (tools/lock_sampler.c); all threads share this lock, so 1 / interpreter bounds the reads a second
+
+`write` is what the main thread does with the batch. Then, of the batch: launches and the arrays that they take, copies
+up and down and their bytes, waits, and arrays of the card that Python makes. What the driver is called for is done by
+the emulated one, mostly without the lock. Appends to results/host_of_card.csv.
+"""
+
+import argparse
+import ctypes
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
+
+import emulated_card
+import prepare
+from emulated_card.build import compile_library
+from measure import CIRCUMSTANCES, Row, append, circumstances, show
+
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE / "results" / "host_of_card.csv"
+COLUMNS = (*CIRCUMSTANCES, "bases", "reads", "what", "cpu", "interpreter", "number")
+COUNTED = ("launches", "arrays", "copies_up", "bytes_up", "copies_down", "bytes_down", "waits")
+MICROSECONDS = 1000  # of CPU time between two samples; the system may take them less often
+CARD = "9.0:16G"
+
+
+class Sampler:
+    """CPU seconds of the calling thread since the start, and those of them in which it held Python's lock."""
+
+    def __init__(self) -> None:
+        self._library = ctypes.CDLL(str(compile_library("lock_sampler", [HERE / "tools" / "lock_sampler.c"])))
+        check = ctypes.cast(ctypes.pythonapi.PyGILState_Check, ctypes.c_void_p)
+        if self._library.start_sampling(check, ctypes.c_long(MICROSECONDS)):
+            sys.exit("the system has no timer for the CPU time of a thread")
+
+    def now(self) -> tuple[float, int, int]:
+        """(CPU seconds, samples, samples with the lock)"""
+        found = (ctypes.c_uint64 * 2)()
+        self._library.read_samples(found)
+        return time.thread_time(), found[0], found[1]
+
+
+class Stages:
+    """What each stage took, of all batches; nested stages count once, in the inner one."""
+
+    def __init__(self, sampler: Sampler) -> None:
+        self.sampler, self.spent, self._open = sampler, dict[str, list[float]](), ["between"]  # batches
+        self._last = sampler.now()
+
+    def _charge(self) -> None:
+        now = self.sampler.now()
+        spent = self.spent.setdefault(self._open[-1], [0.0, 0, 0])
+        for each in range(3):
+            spent[each] += now[each] - self._last[each]
+        self._last = now
+
+    @contextmanager
+    def time(self, stage: str) -> Iterator[None]:
+        """In place of Metrics.time."""
+        self._charge()
+        self._open.append(stage)
+        try:
+            yield
+        finally:
+            self._charge()
+            self._open.pop()
+
+    def rows(self, reads: int) -> Iterator[Row]:
+        """Microseconds a read of each stage, and of all."""
+        spent = {stage: figures for stage, figures in self.spent.items() if stage != "between"}
+        spent["all"] = [sum(each) for each in zip(*spent.values(), strict=True)]
+        for stage, (seconds, samples, held) in spent.items():
+            cpu = 1e6 * seconds / reads
+            yield {"what": stage, "cpu": round(cpu, 4), "interpreter": round(cpu * held / max(samples, 1), 4)}
+
+
+def measure(work: Callable[[Any], Any], item: Any, repeats: int) -> tuple[Stages, dict[str, int], Any]:
+    """The stages of so many repeats of the work on an item, what one of them asks of the card, and its result."""
+    from readwarp.metrics import Metrics
+
+    emulated_card.set_replay("keeping")
+    before = emulated_card.counts()
+    with counting_arrays() as made:
+        work(item)
+    counts = {name: number - before[name] for name, number in emulated_card.counts().items() if name in COUNTED}
+    stages = Stages(Sampler())
+    with patch.object(Metrics, "time", lambda self, stage: stages.time(stage)):
+        for _ in range(repeats):
+            emulated_card.set_replay("repeating")
+            with stages.time("other"):
+                result = work(item)
+    emulated_card.set_replay("running")
+    return stages, counts | made, result
+
+
+@contextmanager
+def counting_arrays() -> Iterator[Counter[str]]:
+    """The number of arrays of the card that Python makes in the block."""
+    from readwarp.device.card_array import CardArray
+
+    made, init = Counter[str](), CardArray.__init__
+
+    def counting_init(self: Any, *arguments: Any, **named: Any) -> None:
+        made["arrays made"] += 1
+        init(self, *arguments, **named)
+
+    with patch.object(CardArray, "__init__", counting_init):
+        yield made
+
+
+def measured(reference: Path, reads: list[Path], bases: int, repeats: int, out: Path) -> Iterator[Row]:
+    """Rows of a batch of that many bases, the second of the input."""
+    from readwarp.align import job
+    from readwarp.cli import main
+
+    rows: list[Row] = []
+
+    def run(items: Iterator[Any], work: Callable[[Any], Any], write: Callable[[Any], None], *_: int) -> None:
+        next(items)  # its reads were also those that the insert sizes are estimated from
+        item = next(items)
+        stages, counts, result = measure(work, item, repeats)
+        with stages.time("write"):
+            for _ in range(repeats):
+                write(result)
+        number = 2 * item[0].templates
+        rows.extend(stages.rows(number * repeats))
+        rows.extend({"what": name, "number": value} for name, value in counts.items())
+        for row in rows:
+            row |= {"bases": bases, "reads": number}
+
+    with patch.object(job, "run_ordered", run):
+        main([
+            *("align", str(reference), *map(str, reads), "-o", str(out), "-f", "-q", "-t", "1"),
+            *("--device", "cuda", "--batch-bases", str(bases)),
+        ])  # fmt: skip
+    yield from (dict(zip(CIRCUMSTANCES, circumstances(), strict=True)) | row for row in rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--bases", type=int, nargs="+", default=[1 << 22, 1 << 24])
+    parser.add_argument("--repeats", type=int, default=10)
+    parser.add_argument("--no-save", action="store_true")
+    options = parser.parse_args()
+    emulated_card.activate(CARD)
+    with ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        folder = options.folder or scratch
+        reads = [folder / f"chr20_{mate}.fq" for mate in (1, 2)]
+        if not reads[0].exists():
+            prepare.SETS["chr20"](folder)
+        for bases in options.bases:
+            rows = list(measured(folder / "chr20.fa", reads, bases, options.repeats, scratch / "out.bam"))
+            for row in rows:
+                show(row)
+            if not options.no_save:
+                append(rows, RESULTS, COLUMNS)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""Arrays on a card: an address, a shape and a dtype, contiguous. A view costs next to nothing, and so does a launch."""
+
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+
+class CardArray:
+    """Items on a card in C order. Kernels take it as they take an array of NumPy; `owner` holds its memory."""
+
+    __slots__ = ("address", "dtype", "owner", "shape")
+
+    def __init__(self, address: int, shape: tuple[int, ...], dtype: np.dtype[Any], owner: Any = None) -> None:
+        self.address, self.shape, self.dtype, self.owner = address, shape, dtype, owner
+
+    @classmethod
+    def of(cls, array: Any) -> "CardArray":
+        """A contiguous array of Numba."""
+        return cls(array.device_ctypes_pointer.value or 0, array.shape, array.dtype, array)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes from an item to the next one on each axis."""
+        each = [self.dtype.itemsize]
+        for length in self.shape[:0:-1]:
+            each.append(each[-1] * length)
+        return tuple(reversed(each))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: "slice | int") -> "CardArray":
+        """Some rows of the first axis, or one of them without that axis. Slices have no step."""
+        if isinstance(rows, slice):
+            start, stop, _ = rows.indices(self.shape[0])
+            shape = max(0, stop - start), *self.shape[1:]
+        else:
+            start, shape = range(self.shape[0])[rows], self.shape[1:]
+        return CardArray(self.address + start * self.strides[0], shape, self.dtype, self.owner)
+
+    def reshape(self, *shape: int) -> "CardArray":
+        return CardArray(self.address, shape, self.dtype, self.owner)
+
+    def copy_to_host(self) -> ndarray:
+        """A copy on the host, once all work of the card before it is done."""
+        from numba.cuda.cudadrv.driver import driver
+
+        host = np.empty(self.shape, self.dtype)
+        if host.size:
+            driver.cuCtxSynchronize()
+            driver.cuMemcpyDtoH(host.ctypes.data, self.address, host.nbytes)
+        return host
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return {"shape": self.shape, "typestr": self.dtype.str, "data": (self.address, False), "version": 3}
+
+    @property
+    def _numba_type_(self) -> Any:
+        from numba.cuda import types
+        from numba.cuda.np.numpy_support import from_dtype
+
+        return types.Array(from_dtype(self.dtype), self.ndim, "C")  # type: ignore[attr-defined]

@@ -1,0 +1,116 @@
+"""Launches of kernels that numba-cuda has compiled, by one call of the driver.
+
+A launch takes 8 us of the interpreter; that of numba-cuda, which looks at each array anew, takes 40 to 100. Parameters
+are those of numba-cuda: batches and tuples are flattened, and of an array there are two pointers that are not used,
+the number of items, their size, the address, the shape and the strides.
+"""
+
+import ctypes
+import struct
+import threading
+from collections.abc import Callable, Hashable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.core.compiler_lock import global_compiler_lock
+from numba.cuda.cudadrv.driver import driver
+
+from readwarp.device.card_array import CardArray
+
+MOST = 512  # parameters of a kernel: 4 KB
+CODES: dict[type, str] = {  # of struct, 8 bytes each
+    **{int: "q", np.int8: "b7x", np.int16: "h6x", np.int32: "i4x", np.int64: "q", bool: "?7x"},
+    **{np.uint8: "B7x", np.uint16: "H6x", np.uint32: "I4x", np.uint64: "Q"},
+    **{float: "d", np.float32: "f4x", np.float64: "d"},
+}
+
+
+class Stream(NamedTuple):
+    """A stream of a card."""
+
+    device: int
+    handle: int
+
+
+class Loaded(NamedTuple):
+    """A kernel for some types of arguments, on a card."""
+
+    handle: int
+    layout: struct.Struct  # of its parameters
+    owner: Any  # of the handle
+
+
+class Parameters(threading.local):
+    """Where a thread lays out parameters, one every 8 bytes, for the driver to copy."""
+
+    def __init__(self) -> None:
+        self.values = (ctypes.c_uint64 * MOST)()
+        first = ctypes.addressof(self.values)
+        self._places = (ctypes.c_uint64 * MOST)(*range(first, first + 8 * MOST, 8))
+        self.address = ctypes.addressof(self._places)  # of what the driver wants: the address of each
+
+
+_parameters = Parameters()
+
+
+class CardKernel:
+    """A kernel for cards, compiled for each signature: `kernel[blocks, threads of each, stream](arguments)`.
+
+    Arguments are CardArrays, numbers, and tuples of them. Raises the driver's error.
+    """
+
+    def __init__(self, dispatcher: Any) -> None:
+        self.dispatcher = dispatcher  # Numba's
+        self._loaded: dict[Hashable, Loaded] = {}
+
+    def __getitem__(self, where: tuple[int, int, Stream]) -> Callable[..., None]:
+        return partial(self.launch, where)
+
+    def launch(self, where: tuple[int, int, Stream], *arguments: Any) -> None:
+        kinds, values = list[Any](), list[Any]()
+        _flatten(arguments, kinds, values)
+        blocks, threads, stream = where
+        key = stream.device, *kinds
+        loaded = self._loaded.get(key) or self._load(key, arguments)
+        loaded.layout.pack_into(_parameters.values, 0, *values)
+        shape = blocks, 1, 1, threads, 1, 1
+        driver.cuLaunchKernel(loaded.handle, *shape, 0, stream.handle, _parameters.address, 0)
+
+    def _load(self, key: Hashable, arguments: tuple[Any, ...]) -> Loaded:
+        """Compile it for these types, or take it from disk, and load it onto the current card: one thread at a time."""
+        with global_compiler_lock:
+            if key not in self._loaded:
+                layout = struct.Struct("<" + "".join(_codes(arguments)))
+                kinds = tuple(map(self.dispatcher.typeof_pyval, arguments))
+                function = self.dispatcher.compile(kinds)._codelibrary.get_cufunc()
+                self._loaded[key] = Loaded(int(function.kernel.handle), layout, function)
+            return self._loaded[key]
+
+
+def _flatten(arguments: tuple[Any, ...], kinds: list[Any], values: list[Any]) -> None:
+    """Append what tells the types apart, and the parameters."""
+    for given in arguments:
+        kind = type(given)
+        if kind is CardArray:
+            kinds += given.dtype, len(given.shape)
+            values += 0, 0, given.size, given.dtype.itemsize, given.address, *given.shape, *given.strides
+        elif isinstance(given, tuple):
+            kinds += kind, len(given)
+            _flatten(given, kinds, values)
+        else:
+            kinds.append(kind)
+            values.append(given)
+
+
+def _codes(arguments: tuple[Any, ...]) -> Iterator[str]:
+    """Of struct, for the parameters. Raises TypeError for what kernels do not take."""
+    for given in arguments:
+        if isinstance(given, CardArray):
+            yield "QQqqQ" + "qq" * given.ndim
+        elif isinstance(given, tuple):
+            yield from _codes(given)
+        elif type(given) in CODES:
+            yield CODES[type(given)]
+        else:
+            raise TypeError(f"kernels for cards take arrays of a card, numbers and tuples, not {type(given).__name__}")

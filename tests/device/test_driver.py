@@ -1,0 +1,11 @@
+"""What the driver says of a card, compared with what numba-cuda reads."""
+
+from readwarp.device.driver import read_driver
+from readwarp.device.jit import cuda
+
+
+def test_speed_of_each_card():
+    for ordinal, device in enumerate(read_driver().devices):
+        known = cuda.gpus[ordinal]
+        assert device.compute_capability == tuple(known.compute_capability)
+        assert device.speed == 1000.0 * known.MULTIPROCESSOR_COUNT * known.CLOCK_RATE > 1e9

@@ -1,0 +1,69 @@
+"""The model of --device auto, by hand and as it must behave."""
+
+import csv
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from readwarp.stream.choice import ALIGN, CALL
+from readwarp.stream.speed import Side, Work, min_bases
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+WORK = Work(cores=Side(40, 1), host=Side(20, 2), clocks=30)
+
+
+@pytest.mark.parametrize(
+    ("threads", "speed", "bases"),
+    [
+        (1, 100e9, 250_000_000),  # 40 ns alone, 20 beside a card, which takes 0.3: 5 s / 20 ns
+        (4, 100e9, 1_000_000_000),  # 10 and 5
+        (16, 100e9, 10_000_000_000),  # 2.5, and 2 with the lock
+        (20, 100e9, None),  # 2 and 2
+        (64, 100e9, None),  # 1 and 2, both with the lock
+        (1, 1e9, 500_000_000),  # the card takes 30
+        (2, 1e9, None),  # the card is slower than the cores
+        (1, 0, 250_000_000),  # its speed is not known
+    ],
+)
+def test_by_hand(threads, speed, bases):
+    found = min_bases(WORK, threads, speed, start=5.0)
+    assert found == (bases and pytest.approx(bases, rel=1e-6))
+
+
+@given(
+    work=st.sampled_from([ALIGN, CALL, WORK]),
+    threads=st.integers(1, 256),
+    speed=st.floats(1e9, 1e13),
+    start=st.floats(0.1, 100),
+)
+def test_what_makes_a_card_pay_later(work, threads, speed, start):
+    least = min_bases(work, threads, speed, start)
+    if least is None:
+        assert min_bases(work, threads, speed / 2, start) is None
+        return
+    assert least > 0 and min_bases(work, threads, speed, 2 * start) >= least
+    slower = min_bases(work, threads, speed / 2, start)
+    assert slower is None or slower >= least
+    fewer = min_bases(work, threads, 0, start)
+    assert fewer <= least
+
+
+@pytest.mark.parametrize(("work", "workload", "bases"), [(ALIGN, "align", 150), (CALL, "call", 100_000 * 36)])
+def test_clocks_are_the_models(work, workload, bases):
+    """Of the newest rows of each card: kernels when other batches fill the card."""
+    with (BENCHMARKS / "compiled/cards.csv").open() as file:
+        speeds = {
+            row["card"]: int(row["multiprocessors"]) * float(row["clock_ghz"]) * 1e9 for row in csv.DictReader(file)
+        }
+    with (BENCHMARKS / "results/model.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["workload"] in (f"{workload}-real", f"{workload}-simulated")]
+    newest = {(row["card"], row["workload"]): row["commit"] for row in rows}
+    spent = dict.fromkeys(newest, 0.0)
+    for row in rows:
+        key = row["card"], row["workload"]
+        if row["commit"] == newest[key]:
+            spent[key] += 1e-6 * float(row["us_shared"]) / int(row["items"]) / bases * speeds[row["card"]]
+    assert len({card for card, _ in spent}) >= 3
+    assert max(spent.values()) <= work.clocks <= 1.1 * max(spent.values())
