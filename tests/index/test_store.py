@@ -1,11 +1,13 @@
 """The index file: what is written comes back, and files that are damaged, foreign or incomplete are refused."""
 
+import hashlib
 import json
 import os
 import random
 import struct
 import subprocess
 import sys
+import zlib
 
 import numpy as np
 import pytest
@@ -75,6 +77,21 @@ def test_same_bytes_each_time(reference, tmp_path):
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
+@pytest.mark.parametrize("expected", [[], [10**9] * 1000], ids=["less", "more"])
+def test_checksums_that_take_another_room_than_expected(saved, monkeypatch, expected):
+    """They come before the arrays, and are known after them."""
+    for module in (store, index_file):
+        monkeypatch.setattr(module, "BLOCK", 1 << 7)
+    index = Index.build(saved.with_suffix(""))
+    index.save(saved, force=True)
+    whole = saved.read_bytes()
+    assert whole[4000:4096].strip(b" ,0123456789") == b""  # the checksums take more than a page
+    monkeypatch.setattr(store, "_expected", lambda sizes: dict.fromkeys(sizes, expected))
+    index.save(saved, force=True)
+    assert saved.read_bytes() == whole
+    Index.open(saved)
+
+
 def test_damage_is_found_wherever_it_is(saved):
     size = saved.stat().st_size
     whole = saved.read_bytes()
@@ -132,10 +149,20 @@ def repacked(path, description, **arrays):
     """The index with another description and other arrays, and right checksums."""
     file = store.IndexFile(path)
     arrays = {name: arrays.get(name, file.array(name)) for name in index_file.DTYPES}
-    facts = {"checksums": {name: store._checksums(array) for name, array in arrays.items()}}
-    with path.with_name("new").open("wb") as out:
-        store._write(out, json.dumps({**file.description, **facts, **description}).encode(), arrays)
-    path.with_name("new").replace(path)
+    blocks = {name: range(0, array.nbytes, index_file.BLOCK) for name, array in arrays.items()}
+    checksums = {
+        name: [zlib.crc32(arrays[name].tobytes()[i : i + index_file.BLOCK]) for i in blocks[name]] for name in arrays
+    }
+    assemble(path, json.dumps({**file.description, "checksums": checksums, **description}).encode(), arrays.values())
+
+
+def assemble(path, text, arrays=()):
+    """An index file by the layout that is documented."""
+    whole = struct.pack("<8sII", b"readwarp", 1, len(text)) + hashlib.sha256(text).digest() + text
+    for array in arrays:
+        whole += bytes(-len(whole) % 4096) + array.tobytes()
+    path.unlink()  # and not changed, since it is mapped
+    path.write_bytes(whole + bytes(-len(whole) % 4096))
 
 
 @pytest.mark.parametrize(("key", "value", "named"), LIES)
@@ -147,9 +174,7 @@ def test_descriptions_that_lie(saved, key, value, named):
 
 @pytest.mark.parametrize("text", [b"\xff", b'{"names": ', b"[" * 100_000, b"5", b"9" * 5000, b"{}"])
 def test_descriptions_that_are_none(saved, text):
-    arrays = {name: np.empty(0, np.uint8) for name in index_file.DTYPES}
-    with saved.open("wb") as out:
-        store._write(out, text, arrays)
+    assemble(saved, text)
     with pytest.raises(InputError, match=r"damaged index \(description\); build it again"):
         Index.open(saved)
 

@@ -39,7 +39,12 @@ MAX_BASES = (1 << 32) - 1  # of a reference
 MAX_CONTIG = (1 << 31) - 1  # bases, by SAM and BAM
 MAX_K = 31  # bases of a seed
 MIN_BUCKETS = 1 << 8
-DTYPES = {"packed": np.uint8, "bucket_starts": np.uint32, "tags": np.uint16, "positions": np.uint32}  # in this order
+DTYPES: dict[str, type] = {
+    "packed": np.uint8,
+    "bucket_starts": np.uint32,
+    "tags": np.uint16,
+    "positions": np.uint32,
+}  # in this order
 
 
 def describe_source(path: str | Path) -> dict[str, int]:
