@@ -1,4 +1,4 @@
-"""What one thread has to do alone, by read and by called base: serial.py [FOLDER] [--threads 2]
+"""What one thread has to do alone, by read and by called base: serial.py [FOLDER] [--threads 2] [--commands run]
 
 Reads of chromosome 20 (10 Mb, 15x, prepare.py; in FOLDER, or a temporary one) as FASTQ.gz go through `readwarp align`,
 `run` (sorted, marked, called) and `call`. Each command runs on few of them too, and the difference is what counts, so
@@ -34,6 +34,7 @@ HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results" / "serial.csv"
 COLUMNS = (*CIRCUMSTANCES, "command", "threads", "lane", "microseconds", "per")
 POOLS = ("readwarp worker", "sort", "mark", "prepare", "bgzf")
+COMMANDS = ("align", "run", "call")
 CORES, RATE = 32, 500  # samples a second
 FEW = 40_000  # reads of a file, in the smaller run
 FEW_BASES = 500_000  # called in the smaller run
@@ -93,6 +94,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument(
+        "--commands", nargs="+", choices=COMMANDS, default=COMMANDS, help="call needs the BAM file of run"
+    )
     options = parser.parse_args()
     rows: list[Row] = []
     allowed = {}
@@ -108,7 +112,8 @@ def main() -> None:
         with pysam.FastaFile(str(folder / "chr20.fa")) as fasta:
             bases = sum(fasta.lengths)
         made = commands(folder / "chr20.fa", [compressed(path) for path in plain], few, scratch)
-        for name, (whole, part) in made.items():
+        for name in options.commands:
+            whole, part = made[name]
             lanes_of(part, options.threads, scratch)  # compiles, and builds the index
             first, second = (lanes_of(arguments, options.threads, scratch) for arguments in (part, whole))
             size = bases - FEW_BASES if name == "call" else number - 2 * FEW

@@ -55,12 +55,18 @@ SEED = [
     Kernel(f"seed {name}", "align.seed.cuda", name, arguments, threads)
     for name, arguments, threads in (
         ("sketch_reads", f"u1[] i8[] index.syncmers.Shape {SLOTS} i4[] u1[]", 128),
-        ("look_up", f"{SLOTS} {ENTRIES}", 128),
-        ("choose", f"i8[] i8 i4[] {SLOTS} align.seed.scalar.Limits i4[] i4[]", 128),
+        ("look_up", f"{SLOTS} {ENTRIES} i8", 128),
+        ("choose", f"i8[] i8 i4[] {SLOTS} align.seed.scalar.Limits u1[] i4[] i4[]", 128),
         ("emit", f"i8[] index.syncmers.Shape i4[] {SLOTS} {ENTRIES} i8[] u8[] i4[]", 32),
         ("sort_anchors", "u8[] i8[] u8[] i8[]", 32),
     )
-]
+] + [
+    Kernel(
+        "seed settle", "align.seed.cuda_settle", "settle",
+        f"u1[] i8[] align.places.Genome i4[] {SLOTS} {ENTRIES} "
+        "(index.syncmers.Shape align.seed.scalar.Limits align.seed.scalar.Proof) u1[]", 32,
+    )
+]  # fmt: skip
 LINKS = "align.chain.scalar.Limits align.chain.scalar.Links"
 CHAIN = [
     Kernel(f"chain {name}", "align.chain.cuda", name, arguments, threads)

@@ -31,7 +31,7 @@ def made(tmp_path_factory):
 def counted(monkeypatch):
     """How often the header is parsed and a window is read."""
     calls = {"header": 0, "window": 0}
-    parse, read = regions._read_groups_of, Alignments.read
+    parse, read = regions.read_groups_of, Alignments.read
 
     def parsed(header):
         calls["header"] += 1
@@ -41,7 +41,7 @@ def counted(monkeypatch):
         calls["window"] += 1
         return read(*arguments)
 
-    monkeypatch.setattr(regions, "_read_groups_of", parsed)
+    monkeypatch.setattr(regions, "read_groups_of", parsed)
     monkeypatch.setattr(Alignments, "read", reading)
     return calls
 

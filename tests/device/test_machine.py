@@ -4,45 +4,47 @@ import os
 
 import pytest
 
-from readwarp.device import machine
+from readwarp.device import cgroups, machine
 
 
-@pytest.fixture
-def cgroup(tmp_path, monkeypatch):
-    monkeypatch.setattr(machine, "CGROUP", tmp_path)
-    monkeypatch.delenv("SLURM_CPUS_PER_TASK", raising=False)
+@pytest.fixture(autouse=True)
+def no_limits(monkeypatch, tmp_path):
+    monkeypatch.setattr(cgroups, "PROCESS", tmp_path)
+    for name in ("CPUS_PER_TASK", "CPUS_ON_NODE", "MEM_PER_NODE", "MEM_PER_CPU"):
+        monkeypatch.delenv(f"SLURM_{name}", raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(16)))
     return tmp_path
 
 
-def test_threads_by_affinity(cgroup):
-    assert machine.usable_threads() == len(os.sched_getaffinity(0))
+def test_threads_by_affinity():
+    assert machine.usable_threads() == 16
 
 
-def test_slurm_grants_fewer(cgroup, monkeypatch):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(16)))
+def test_slurm_grants_fewer(monkeypatch):
     monkeypatch.setenv("SLURM_CPUS_PER_TASK", "4")
     assert machine.usable_threads() == 4
     monkeypatch.setenv("SLURM_CPUS_PER_TASK", "64")
     assert machine.usable_threads() == 16
 
 
-@pytest.mark.parametrize(
-    ("quota", "threads"), [("max 100000", 16), ("250000 100000", 3), ("50000 100000", 1), ("", 16)]
-)
-def test_cpu_quota_of_a_container(cgroup, monkeypatch, quota, threads):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(16)))
-    (cgroup / "cpu.max").write_text(quota)
-    assert machine.usable_threads() == threads
+@pytest.mark.parametrize("limits", [(), (0.5,), (2.5, 8.0), (40.0,)])
+def test_quotas_grant_fewer(monkeypatch, limits):
+    monkeypatch.setattr(machine, "cpu_limits", lambda: iter(limits))
+    assert machine.usable_threads() == {(): 16, (0.5,): 1, (2.5, 8.0): 3, (40.0,): 16}[limits]
 
 
-def test_memory_limit_of_a_container(cgroup):
+def test_memory_by_groups_and_slurm(monkeypatch):
     free = machine.free_memory()
     assert 0 < free <= machine.total_memory()
-    (cgroup / "memory.max").write_text("1000000\n")
-    (cgroup / "memory.current").write_text("400000\n")
-    assert machine.free_memory() == 600000
-    (cgroup / "memory.max").write_text("max\n")
-    assert machine.free_memory() > 600000
+    monkeypatch.setattr(machine, "memory_limits", lambda: iter([900 << 20, 600 << 20]))
+    assert machine.free_memory() == 600 << 20
+    monkeypatch.setenv("SLURM_MEM_PER_NODE", "500")
+    assert machine.free_memory() == 500 << 20
+    monkeypatch.delenv("SLURM_MEM_PER_NODE")
+    monkeypatch.setenv("SLURM_MEM_PER_CPU", "100")
+    assert machine.free_memory() == 600 << 20  # of how many cores is not known
+    monkeypatch.setenv("SLURM_CPUS_ON_NODE", "2")
+    assert machine.free_memory() == 200 << 20
 
 
 def test_peak_memory_grows():

@@ -16,6 +16,7 @@ LAYERS = [
     {"pairwise", "index", "stream"},
     {"device", "formats", "rules"},
     {
+        "ahead",
         "batches",
         "callable_package",
         "config",

@@ -12,6 +12,8 @@ from helpers.made_samples import build
 from readwarp.cli import main
 from readwarp.errors import InputError, ReadwarpError, UsageError
 from readwarp.report.alignments import read_depth, read_rows
+from readwarp.report.counting.long_pass import count_long_reads
+from readwarp.report.counting.one_pass import count_alignments
 from readwarp.report.headline import read_subject
 from readwarp.report.inputs import Sample, samples_in, stem, tell_apart
 from readwarp.report.statistics import make, texts_of
@@ -62,7 +64,7 @@ def test_texts_do_not_depend_on_places_and_threads(folder, tmp_path):
         name: path.read_bytes() for name, path in texts.items()
     }
     line = texts["stats"].read_text().splitlines()[2]
-    assert line == f"# The command line was:  stats --ref-seq {samples[0].reference.name} x.bam"
+    assert line == f"# It is what samtools 1.24 writes for:  stats --ref-seq {samples[0].reference.name} x.bam"
 
 
 def test_targets(folder):
@@ -183,6 +185,18 @@ def test_nothing_is_started_after_the_stop(tmp_path):
     tools.stop()
     with pytest.raises(ReadwarpError):
         tools.write("samtools", "flagstat", "x.bam", output=tmp_path / "out", folder=tmp_path)
+
+
+def test_a_count_ends_after_the_stop(folder, tmp_path):
+    """Not when it is complete: Ctrl-C is not to take as long as a genome."""
+    tools, bam = Tools(str(tmp_path)), folder.folder / "x.bam"
+    tools.stop()
+    for count in (
+        lambda: count_alignments(bam, None, [], 2, tools.check),
+        lambda: count_long_reads(bam, None, 2, tools.check),
+    ):
+        with pytest.raises(ReadwarpError, match="stopped"):
+            count()
 
 
 def test_samples_of_folders(folder, tmp_path):

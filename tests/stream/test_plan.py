@@ -47,7 +47,7 @@ def test_the_users_bound_is_kept():
 
 def test_the_batch_follows_by_division():
     made = plan(150 * MB, COSTS, threads=1)
-    per_base = 8 + (3 + 2) * 2.5
+    per_base = 8 + (3 + 3) * 2.5
     assert made.batch_bases == int(50 * MB / per_base)
     assert made.workers == 1
 
@@ -59,14 +59,14 @@ def test_fewer_workers_where_the_budget_allows_no_more():
 
 
 def test_too_small_a_budget_states_the_minimum():
-    with pytest.raises(MemoryBudgetError, match=r"--memory 50M is too small: one batch needs 105\.2M, 100M of it") as e:
+    with pytest.raises(MemoryBudgetError, match=r"--memory 50M is too small: one batch needs 105\.8M, 100M of it") as e:
         plan(50 * MB, COSTS, threads=8)
     assert e.value.exit_code == 5
     with pytest.raises(
         MemoryBudgetError, match=r"^50M of memory is too little \(80% of what is free\): one batch needs"
     ):
         plan(50 * MB, COSTS, threads=8, is_given=False)
-    plan(int(105.2 * MB), COSTS, threads=8)
+    plan(int(105.8 * MB), COSTS, threads=8)
 
 
 @given(

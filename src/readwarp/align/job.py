@@ -120,7 +120,7 @@ def align_reads(job: AlignJob, index: Index, backend: Backend, reporter: Reporte
         started = time.perf_counter()
         with reporter.progress("aligning", "reads") as meter, open_writer(job, index, metrics, sort_bytes) as writer:
             stream = Stream(job, cards, writer, metrics, meter)
-            batches = open_reads(job.inputs.inputs, planned.batch_bases)
+            batches = open_reads(job.inputs.inputs, planned.batch_bases, job.resources.threads)
             trainer = Trainer(job.inputs, job.parameters, job.insert_sizes, cards, metrics)
             groups: Groups[RawBatch, Model] = Groups(lambda raw: raw.input.named_groups, trainer.add_group)
             items = train_sources(batches, job.parameters.pair.training_pairs, parse, trainer.train, groups)

@@ -245,9 +245,9 @@ def sample_window(reference: Reference) -> np.ndarray:
 
 def dp_cells(reads: ReadBatch, candidates: Candidates, scores: Scores, traced: np.ndarray) -> int:
     """Cells (read length times window) of the candidates that needed dynamic programming; traced ones count twice."""
-    cells = np.diff(reads.read_offsets)[candidates.read] * (candidates.window_stop - candidates.window_start)
-    cells[scores.status != Status.OK] = 0
-    return int(cells.sum() + cells[traced].sum())
+    rows = np.concatenate([np.flatnonzero(scores.status == Status.OK), traced[scores.status[traced] == Status.OK]])
+    lengths = np.diff(reads.read_offsets)[candidates.read[rows]]
+    return int((lengths * (candidates.window_stop[rows] - candidates.window_start[rows])).sum())
 
 
 def count_statuses(step: str, status: np.ndarray, metrics: Metrics) -> None:

@@ -2,32 +2,37 @@
 
 import os
 import re
+from math import ceil
 from pathlib import Path
 
+from readwarp.device.cgroups import cpu_limits, memory_limits
+
 LIBRARIES = ("numba", "llvmlite", "numpy", "numba-cuda", "pysam", "dnaio", "isal", "biopython", "rich")
-CGROUP = Path("/sys/fs/cgroup")
 
 
 def usable_threads() -> int:
-    """Cores in the affinity mask, or fewer if SLURM or the container's CPU quota allows fewer; at least 1."""
-    limits = [len(os.sched_getaffinity(0))]
-    granted = os.environ.get("SLURM_CPUS_PER_TASK", "")
-    if granted.isdigit():
-        limits.append(int(granted))
-    quota = _read(CGROUP / "cpu.max").split()
-    if len(quota) == 2 and quota[0].isdigit():
-        limits.append(-(-int(quota[0]) // int(quota[1])))
-    return max(1, min(limits))
+    """Cores in the affinity mask, or fewer if SLURM or a CPU quota allows fewer; at least 1."""
+    limits = [len(os.sched_getaffinity(0)), *map(ceil, cpu_limits())]
+    return max(1, min([*limits, _granted("SLURM_CPUS_PER_TASK") or limits[0]]))
 
 
 def free_memory() -> int:
-    """Bytes that this process may still take: what the system has available, or less in a limited container."""
+    """Bytes that this process may still take: what the system has left, or less where SLURM or a group limits it."""
     match = re.search(r"^MemAvailable:\s+(\d+) kB", _read(Path("/proc/meminfo")), re.MULTILINE)
     available = int(match[1]) * 1024 if match else os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    limit, used = _read(CGROUP / "memory.max").strip(), _read(CGROUP / "memory.current").strip()
-    if limit.isdigit() and used.isdigit():
-        available = min(available, max(0, int(limit) - int(used)))
-    return available
+    return min(available, *memory_limits(), _granted_memory() or available)
+
+
+def _granted_memory() -> int:
+    """Bytes of this SLURM job on this node, 0 if it says nothing. Without groups, it ends jobs that take more."""
+    by_cpu = _granted("SLURM_MEM_PER_CPU") * (_granted("SLURM_CPUS_ON_NODE") or _granted("SLURM_CPUS_PER_TASK"))
+    return (_granted("SLURM_MEM_PER_NODE") or by_cpu) << 20
+
+
+def _granted(name: str) -> int:
+    """A whole number among the environment's variables, else 0."""
+    text = os.environ.get(name, "")
+    return int(text) if text.isdigit() else 0
 
 
 def total_memory() -> int:

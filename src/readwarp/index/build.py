@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from readwarp.ahead import read_ahead
 from readwarp.config import SeedParameters
 from readwarp.device.machine import free_memory
 from readwarp.errors import InputError
@@ -28,7 +29,6 @@ from readwarp.index.sort import sort_round
 from readwarp.index.store import IndexFile, Seeds
 from readwarp.rules.bases import pack
 from readwarp.stream.plan import FREE_SHARE
-from readwarp.stream.runner import read_ahead
 
 GROWTH = 1 << 26  # bytes by which packed bases grow, where their number is not known beforehand
 READ_AHEAD = 8  # pieces of contigs

@@ -61,8 +61,11 @@ def run_report(
     inputs = [file for s in samples for file in (*s.files, *s.made_with)]
     check_output(path, options.get("force", False), inputs)
     check_inputs(inputs)
-    with reporter.progress("statistics", "tools") as meter:
-        texts = statistics.make(samples, texts_in, options.get("threads") or usable_threads(), meter.reach)
+    threads = options.get("threads") or usable_threads()
+    if any(sample.alignments for sample in samples):
+        reporter.prepare("report", threads)
+    with reporter.progress("statistics", "files") as meter:
+        texts = statistics.make(samples, texts_in, threads, meter.reach)
     title = options.get("title") or (samples[0].name if len(samples) == 1 else f"{len(samples)} samples")
     page.write(samples, texts, path, page.Heading(title, command), texts_in)
     return Result.of(reporter.metrics, {"report": path})

@@ -7,7 +7,7 @@ import os
 import subprocess
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Generator
 from pathlib import Path
 
 from readwarp.errors import InputError, ReadwarpError
@@ -59,23 +59,20 @@ class Tools:
             for process in self._running:
                 process.kill()
 
-    def write(
-        self,
-        tool: str,
-        *arguments: str,
-        output: Path,
-        folder: Path,
-        keep: Callable[[Iterable[bytes]], Iterable[bytes]] = iter,
-    ) -> None:
-        """Run `tool arguments` in `folder`, the lines of its stdout that `keep` passes on to `output`.
+    def check(self) -> None:
+        """Raises ReadwarpError after `stop`: work in our own threads asks now and then."""
+        if self._is_stopped:
+            raise ReadwarpError("stopped")
+
+    def write(self, tool: str, *arguments: str, output: Path, folder: Path) -> None:
+        """Run `tool arguments` in `folder`, its stdout to `output`.
 
         The tools write texts by stdio and do not look whether that succeeds, so what they say passes through here.
         Raises as `lines`, and OSError about the output.
         """
         output.unlink(missing_ok=True)
         with output.open("xb") as out:  # no link that others have left is followed
-            for line in keep(self.lines(tool, *arguments, folder=folder)):
-                out.write(line)
+            out.writelines(self.lines(tool, *arguments, folder=folder))
 
     def lines(self, tool: str, *arguments: str, folder: Path) -> Generator[bytes, None, None]:
         """The lines that `tool arguments` writes to stdout, as they come.
@@ -96,8 +93,7 @@ class Tools:
         command = command_of(folder.absolute(), tool, *arguments)
         environment = {"REF_PATH": os.devnull} | os.environ | {"TMPDIR": self._scratch}  # nothing from the network
         with self._lock:
-            if self._is_stopped:
-                raise ReadwarpError("stopped")
+            self.check()
             process = subprocess.Popen(
                 command,
                 env=environment,

@@ -162,7 +162,7 @@ def targets_of(job: RunJob) -> Path | None:
 
 def make_statistics(sample: Sample, job: RunJob, reporter: Reporter) -> list[statistics.Statistics]:
     """The texts that the page is made from; this is a phase of the run."""
-    with reporter.progress("statistics", "tools") as meter:
+    with reporter.progress("statistics", "files") as meter:
         texts = statistics.make([sample], None, job.alignment.resources.threads, meter.reach)
     reporter.metrics.lap("statistics")
     return texts

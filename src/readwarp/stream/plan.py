@@ -22,7 +22,7 @@ FREE_SHARE = 0.8  # of the free memory of the host or of a card, if no budget is
 MIN_BATCH = 1 << 18  # bases: below this, calls cost more than kernels
 USUAL_BATCH, LARGE_BATCH = 1 << 22, 1 << 24  # for few threads, and at most for many
 FEW_THREADS = 8
-AHEAD = 2  # batches the reader may hold (readwarp.stream.runner)
+AHEAD = 3  # batches the readers may hold: two are cut (stream.runner), and the text of two more is read (formats.reads)
 IN_FLIGHT = 3  # batches of a card: one is uploaded, one computed, one downloaded
 MIN_ON_CARD = 1 << 16  # bases: any workspace has room for them (the sample that compiles the kernels is smaller)
 

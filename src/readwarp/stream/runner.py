@@ -1,18 +1,15 @@
 """Items through worker threads: read ahead, worked on in parallel, written in their order."""
 
-import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from queue import Full, Queue
-from typing import Any, TypeVar
+from typing import TypeVar
+
+from readwarp.ahead import THREAD_PREFIX, read_ahead
 
 T = TypeVar("T")
 U = TypeVar("U")
-
-THREAD_PREFIX = "readwarp"  # of every thread started here
-PATIENCE = 0.5  # seconds that a producer has to clean up
 
 
 def run_ordered(
@@ -53,55 +50,3 @@ def map_ordered(items: Iterable[T], work: Callable[[T], U], workers: int, in_fli
     finally:
         ahead.close()
     pool.shutdown()
-
-
-def read_ahead(items: Iterable[T], depth: int) -> Generator[T, None, None]:
-    """The same items, produced by another thread; at most `depth` of them wait.
-
-    An error of the producer is raised after the items that precede it. Closing the generator stops the producer at its
-    next item.
-    """
-    waiting: Queue[tuple[bool, Any]] = Queue(depth)
-    stopped = threading.Event()
-    producer = threading.Thread(
-        target=_produce, args=(items, waiting, stopped), name=f"{THREAD_PREFIX} reader", daemon=True
-    )
-    producer.start()
-    try:
-        while True:
-            is_item, value = waiting.get()
-            if is_item:
-                yield value
-            elif value is None:
-                return
-            else:
-                raise value
-    finally:
-        stopped.set()
-        producer.join(PATIENCE)
-
-
-def _produce(items: Iterable[T], waiting: "Queue[tuple[bool, Any]]", stopped: threading.Event) -> None:
-    """Put each item as (True, item), then (False, error or None), unless `stopped` is set."""
-
-    def put(entry: tuple[bool, Any]) -> bool:
-        while not stopped.is_set():
-            try:
-                waiting.put(entry, timeout=0.1)
-                return True
-            except Full:
-                continue
-        return False
-
-    end: BaseException | None = None
-    try:
-        for item in items:
-            if not put((True, item)):
-                break
-    except BaseException as error:
-        end = error
-    finally:
-        close = getattr(items, "close", None)
-        if close:
-            close()
-    put((False, end))

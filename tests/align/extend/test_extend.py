@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from helpers.alignment_oracle import best, rescored
 from helpers.seeding import planned
 from readwarp.align.extend import cpu, cuda
+from readwarp.align.extend.scalar import loss_by_part
 from readwarp.batches import Candidates, ReadBatch, Status
 from readwarp.config import MAX_READ_LENGTH, Scoring
 from readwarp.device import memory
@@ -151,8 +152,8 @@ def test_one_mismatch_is_answered_without_dynamic_programming():
     assert (scores.status[0], scores.score[0], scores.reference_stop[0]) == (Status.UNGAPPED, 155, 250)
 
 
-@pytest.mark.parametrize("places", [(70, 71), (3, 140), (20, 60), (100, 130)])
-def test_two_mismatches_are_answered_without_dynamic_programming(places):
+@pytest.mark.parametrize("places", [(70,), (70, 71), (3, 140), (20, 60, 100), (9, 40, 66, 90, 111, 140)])
+def test_mismatches_are_answered_without_dynamic_programming(places):
     rng = np.random.default_rng(3)
     reference = rng.integers(0, 4, 400).astype(np.uint8)
     read = reference[100:250].tolist()
@@ -160,7 +161,14 @@ def test_two_mismatches_are_answered_without_dynamic_programming(places):
         read[place] ^= 1
     for side in (cpu, cuda):
         scores = score(side, batch([read]), candidates([(0, 0, 70, 280, 100)]), packed(reference), Scoring())
-        assert (scores.status[0], scores.score[0], scores.reference_stop[0]) == (Status.UNGAPPED, 150, 250)
+        expected = Status.UNGAPPED, 160 - 5 * len(places), 250
+        assert (scores.status[0], scores.score[0], scores.reference_stop[0]) == expected
+
+
+def test_loss_by_a_part_that_is_nowhere():
+    """A mismatch; a base clipped; two parts for which two bases are inserted; for which nine are clipped."""
+    costs = [Scoring(), Scoring(1, 9, 16, 1, 5), Scoring(1, 40, 18, 1, 40), Scoring(1, 40, 60, 1, 6)]
+    assert [loss_by_part(cpu.costs_of(each)) for each in costs] == [5, 6, 11, 7]
 
 
 @st.composite

@@ -6,10 +6,11 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.align.extend.scalar import allowance_of, can_change_diagonal, exact_part
+from readwarp.align.extend.scalar import LEAST_PART, may_be_best, part_around
 from readwarp.batches import Candidates, Extensions, ReadBatch, Scores, Status
 from readwarp.config import MAX_READ_LENGTH, Scoring
 from readwarp.device.jit import kernel
+from readwarp.device.simd import prefetch
 from readwarp.pairwise import cpu as pairwise
 from readwarp.pairwise.pairs import Costs, Ends, Pairs, Scheme, Traces
 from readwarp.pairwise.scalar import LOCAL
@@ -17,6 +18,8 @@ from readwarp.ragged import empty, offsets_of, take
 from readwarp.rules.bases import unpack_codes
 from readwarp.rules.cigar import MATCH
 
+AHEAD = 8  # candidates between the prefetch of their windows and their use
+LINE = 64  # bytes
 MAX_WINDOW = MAX_READ_LENGTH + 1024  # bases in which is looked for a better place without dynamic programming
 U1, U2, U3, U4, U5, U6, U7 = (np.uint64(n) for n in range(1, 8))
 OK, UNGAPPED, TOO_LONG = int(Status.OK), int(Status.UNGAPPED), int(Status.TOO_LONG)
@@ -141,10 +144,18 @@ def costs_of(scoring: Scoring) -> Costs:
 
 
 def lay(reads: Oriented, candidates: Candidates) -> Laid:
-    first = reads.offsets[candidates.read]
-    starts = first + np.where(candidates.strand == 1, reads.offsets[-1], 0)
-    lengths = (reads.offsets[candidates.read + 1] - first).astype(np.int32)
+    starts, lengths = np.empty(len(candidates), np.int64), np.empty(len(candidates), np.int32)
+    find_oriented(candidates, reads.offsets, starts, lengths)
     return Laid(starts, lengths, candidates.diagonal, candidates.window_start, candidates.window_stop)
+
+
+@kernel
+def find_oriented(candidates, offsets, starts, lengths):
+    """Where the oriented read of each candidate starts, and its length."""
+    read, strand, bases = candidates.read, candidates.strand, offsets[-1]
+    for c in range(starts.size):
+        starts[c] = offsets[read[c]] + strand[c] * bases
+        lengths[c] = offsets[read[c] + 1] - offsets[read[c]]
 
 
 def windows_of(oriented: ndarray, laid: Laid, packed: ndarray) -> Pairs:
@@ -235,6 +246,9 @@ def score_ungapped(oriented, laid, packed, costs, scores):
     room = Room(np.empty(MAX_WINDOW, np.uint8), np.empty(MAX_WINDOW, np.uint8))
     places = np.empty(MAX_READ_LENGTH + 1, np.int32)
     for c in range(starts.size):
+        if c + AHEAD < starts.size:
+            for byte in range(window_start[c + AHEAD] >> 1, window_stop[c + AHEAD] >> 1, LINE):
+                prefetch(packed, byte)
         window, diagonal, length = (window_start[c], window_stop[c]), diagonals[c], np.int64(lengths[c])
         if length > MAX_READ_LENGTH:
             status[c] = TOO_LONG
@@ -247,51 +261,45 @@ def score_ungapped(oriented, laid, packed, costs, scores):
         unpack_codes(packed, low, high, target)
         mismatches = places[: find_mismatches(query, target, first, places)]
         best, end = best_segment(mismatches, first, last, length, costs)
-        if best > 0 and is_proven(query, best, mismatches, packed, window, diagonal, costs, room):
+        if best > 0 and is_proven(query, best, mismatches, packed, window, costs, room):
             query_stop[c], reference_stop[c], status[c] = end, diagonal + end, UNGAPPED
         score[c] = best
 
 
 @kernel
-def is_proven(query, score, mismatches, packed, window, diagonal, costs, room):
-    """Whether no other alignment in the window scores more than an ungapped one on the diagonal."""
-    length, size = query.size, window[1] - window[0]
+def is_proven(query, score, mismatches, packed, window, costs, room):
+    """Whether no alignment in the window scores more than the ungapped one with these mismatches (see `scalar`)."""
+    length, size, number = query.size, window[1] - window[0], mismatches.size
     if score == length * costs.match + 2 * costs.bonus:
         return True
-    allowed = allowance_of(score, length, costs)
-    part = exact_part(length, allowed)
-    if part == 0 or size > room.codes.size or diagonal < window[0] or diagonal + length > window[1]:
+    if not may_be_best(score, length, number, costs) or size > room.codes.size:
         return False
     unpack_codes(packed, window[0], window[1], room.codes)
-    codes, own = room.codes[:size], diagonal - window[0]
-    if lies_elsewhere(query[:part], codes, own, room.marks):
-        return False
-    if allowed.differences == 0:
-        return True
-    if lies_elsewhere(query[length - part :], codes, own + length - part, room.marks):
-        return False
-    head, tail = mismatches[0], mismatches[mismatches.size - 1]
-    return not can_change_diagonal(query, head, tail, packed, window, diagonal, allowed)
+    for i in range(number):
+        start, stop = part_around(i, mismatches, number, length)
+        if stop - start < LEAST_PART or occurs(query[start:stop], room.codes[:size], room.marks):
+            return False
+    return True
 
 
 @kernel
-def lies_elsewhere(part, codes, own, marks):
-    """Whether a window holds a part of a read, at least LEAST_PART bases, exactly at another place than `own`.
+def occurs(part, codes, marks):
+    """Whether a window, of bases `codes`, holds a part of a read exactly, of at least LEAST_PART bases.
 
-    codes: of the window's bases. All places are compared with the first bases at once, so that few are left.
+    All places are compared with the first bases at once, so that few are left.
     """
-    number, found = np.uint64(codes.size - part.size + 1), 0
+    number, least = np.uint64(max(0, codes.size - part.size + 1)), np.uint8(255)
     a, b, c, d, e, f, g, h = part[0], part[1], part[2], part[3], part[4], part[5], part[6], part[7]
+    for t in range(number):  # a mark is 0 where the first bases are equal
+        marks[t] = (codes[t] ^ a) | (codes[t + U1] ^ b) | (codes[t + U2] ^ c) | (codes[t + U3] ^ d)
     for t in range(number):
-        marks[t] = (codes[t] == a) & (codes[t + U1] == b) & (codes[t + U2] == c) & (codes[t + U3] == d)
-    for t in range(number):
-        marks[t] &= (codes[t + U4] == e) & (codes[t + U5] == f) & (codes[t + U6] == g) & (codes[t + U7] == h)
-        found += marks[t]
-    if found == marks[own]:
+        marks[t] |= (codes[t + U4] ^ e) | (codes[t + U5] ^ f) | (codes[t + U6] ^ g) | (codes[t + U7] ^ h)
+        least = min(least, marks[t])
+    if least > 0:
         return False
     for t in range(np.int64(number)):
-        if marks[t] and t != own:
-            i = 8
+        if marks[t] == 0:
+            i = LEAST_PART
             while i < part.size and part[i] == codes[t + i]:
                 i += 1
             if i == part.size:

@@ -23,11 +23,11 @@ from readwarp.align.extend.cpu import (
     put_ends,
 )
 from readwarp.align.extend.scalar import (
-    allowance_of,
-    can_change_diagonal,
-    exact_part,
-    is_exact,
+    LEAST_PART,
+    MAX_PARTS,
     lengthen,
+    may_be_best,
+    part_around,
     walk_ungapped,
 )
 from readwarp.batches import Candidates, Extensions, ReadBatch, Scores
@@ -43,6 +43,7 @@ from readwarp.pairwise.trace_plan import LETTERS
 from readwarp.ragged import offsets_of, take
 from readwarp.rules.bases import complement, reference_code
 
+ROOM = MAX_PARTS + 1  # mismatches of a read; those beyond MAX_PARTS share the last place
 SCORE_TYPES = (np.int32, np.int32, np.int64, np.uint8)  # of the columns of Scores
 
 
@@ -174,42 +175,44 @@ def score_ungapped(oriented, laid, packed, costs, scores):
         return
     query = oriented[laid.starts[c] : laid.starts[c] + length]
     first, last = np.int32(min(max(start - diagonal, 0), length)), np.int32(max(min(stop - diagonal, length), 0))
-    segment, head, tail = (np.int32(costs.bonus if first == 0 else 0), np.int32(0), np.int32(0)), length, np.int32(-1)
+    mismatches, number = cuda.local.array(ROOM, np.int32), np.int32(0)
+    segment = np.int32(costs.bonus if first == 0 else 0), np.int32(0), np.int32(0)
     for i in range(first, last):
         is_equal = query[i] == reference_code(packed, diagonal + i)
         segment = lengthen(segment, np.int32(i), is_equal, length, costs)
         if not is_equal:
-            head, tail = min(head, np.int32(i)), np.int32(i)
+            mismatches[min(number, np.int32(ROOM - 1))] = i
+            number = np.int32(number + 1)
     _, best, end = segment
     score[c] = best
-    if best > 0 and is_proven(query, best, (head, tail), packed, (start, stop), diagonal, costs):
+    if best > 0 and is_proven(query, best, mismatches, number, packed, (start, stop), costs):
         query_stop[c], reference_stop[c], status[c] = end, diagonal + end, UNGAPPED
 
 
 @cuda.jit(device=True)
-def is_proven(query, score, ends, packed, window, diagonal, costs):
-    """See cpu.is_proven. ends: of the mismatches, the first and the last."""
+def is_proven(query, score, mismatches, number, packed, window, costs):
+    """See cpu.is_proven."""
     length = np.int32(query.size)
     if score == length * costs.match + 2 * costs.bonus:
         return True
-    allowed = allowance_of(score, length, costs)
-    part = exact_part(length, allowed)
-    if part == 0 or diagonal < window[0] or diagonal + length > window[1] or window[1] - window[0] > MAX_WINDOW:
+    if not may_be_best(score, length, number, costs) or window[1] - window[0] > MAX_WINDOW:
         return False
-    if lies_elsewhere(query, 0, part, packed, window, diagonal):
-        return False
-    if allowed.differences == 0:
-        return True
-    if lies_elsewhere(query, length - part, length, packed, window, diagonal):
-        return False
-    return not can_change_diagonal(query, ends[0], ends[1], packed, window, diagonal, allowed)
+    for i in range(number):
+        first, last = part_around(i, mismatches, number, length)
+        if last - first < LEAST_PART or occurs(query[first:last], packed, window):
+            return False
+    return True
 
 
 @cuda.jit(device=True)
-def lies_elsewhere(query, first, stop, packed, window, diagonal):
-    """See cpu.lies_elsewhere, of query[first:stop]."""
-    for other in range(window[0] - first, window[1] - stop + 1):
-        if other != diagonal and is_exact(query, first, stop, packed, other):
+def occurs(part, packed, window):
+    """See cpu.occurs."""
+    size = np.int32(part.size)
+    for place in range(window[0], window[1] - size + 1):
+        i = np.int32(0)
+        while i < size and part[i] == reference_code(packed, place + i):
+            i = np.int32(i + 1)
+        if i == size:
             return True
     return False
 

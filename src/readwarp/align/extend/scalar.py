@@ -1,79 +1,47 @@
 """Rules of the extend step: the ungapped alignment on a diagonal, and when it is the best there is.
 
+With n mismatches, the read is divided into n parts, each with one of them. If the window has none of the parts exactly,
+every alignment there has a difference in each, and can score no more than one with n mismatches.
+
 A score here is a raw score plus one end bonus per read end reached, as in `Scores.score`. `query` is an oriented read.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 
 from readwarp.device.jit import scalar
 from readwarp.rules.bases import reference_code
 
-LEAST_PART = 8  # bases of an exact match that is looked for
-
-
-class Allowance(NamedTuple):
-    """What another alignment can have that scores more than an ungapped one."""
-
-    differences: int  # mismatches, gaps and clips in all: 0, 1, or 2 for two and more
-    deleted: int  # reference bases in a gap, at most
-    inserted: int  # read bases in a gap, at most
-    clipped: int  # read bases, at most
+LEAST_PART = 8  # bases of a part of a read that is looked for
+MAX_PARTS = 8
 
 
 @scalar
-def allowance_of(score, length, costs):
-    """Of alignments that score more than `score`. A gap costs at least gap_open + gap_extend, a mismatch match +
-    mismatch, a clip match + bonus.
+def loss_by_part(costs):
+    """What each of some parts of a read, of LEAST_PART bases or more, takes at least if no place has it exactly.
+
+    See `readwarp.align.seed.scalar.least_loss`: a gap or a clip may spoil several parts at once.
     """
     match, mismatch, gap_open, gap_extend, bonus = costs
-    loss = length * match + 2 * bonus - score
-    least = min(gap_open + gap_extend, match + mismatch, match + bonus)
-    differences = 0 if loss <= least else 1 if loss <= 2 * least else 2
-    deleted, inserted = (loss - 1 - gap_open) // gap_extend, (loss - 1 - gap_open) // (gap_extend + match)
-    return Allowance(differences, max(0, deleted), max(0, inserted), max(0, (loss - 1 - bonus) // match))
+    least = min(match + mismatch, gap_open + gap_extend)
+    for n in range(1, MAX_PARTS + 1):
+        inserted, clipped = max(1, (n - 2) * LEAST_PART + 2), (n - 1) * LEAST_PART + 1
+        least = min(least, (gap_open + inserted * (gap_extend + match)) // n, (bonus + clipped * match) // n)
+    return least
 
 
 @scalar
-def exact_part(length, allowed):
-    """Of so many bases, every such alignment has the first or the last ones of the read exactly; 0: that is not known.
-
-    It has the whole read if it has no difference.
-    """
-    if allowed.differences == 0:
-        return length if length >= LEAST_PART else 0
-    part = (length - allowed.inserted) >> 1
-    return part if allowed.differences == 1 and LEAST_PART <= part <= length - allowed.clipped else 0
+def may_be_best(score, length, mismatches, costs):
+    """Whether no alignment scores more than this one, if each mismatch is in a part of the read that is nowhere."""
+    loss = length * costs.match + 2 * costs.bonus - score
+    return mismatches <= MAX_PARTS and mismatches * loss_by_part(costs) >= loss
 
 
 @scalar
-def is_exact(query, first, stop, packed, diagonal):
-    """Whether query[first:stop] is equal to the reference on a diagonal."""
-    i = np.int32(first)
-    while i < stop and query[i] == reference_code(packed, diagonal + i):
-        i = np.int32(i + 1)
-    return i >= stop
-
-
-@scalar
-def can_change_diagonal(query, head, tail, packed, window, diagonal, allowed):
-    """Whether one allowed gap and no other difference lead from the diagonal to another one, or from there to it.
-
-    head, tail: query positions of the first and the last mismatch on the diagonal.
-    """
-    start, stop, size = window[0], window[1], query.size
-    for gap in range(1, allowed.deleted + 1):
-        if diagonal + gap + size <= stop and is_exact(query, head, size, packed, diagonal + gap):
-            return True
-        if diagonal - gap >= start and is_exact(query, 0, tail + 1, packed, diagonal - gap):
-            return True
-    for gap in range(1, allowed.inserted + 1):
-        if head + gap < size and is_exact(query, head + gap, size, packed, diagonal - gap):
-            return True
-        if tail + 1 > gap and is_exact(query, 0, tail + 1 - gap, packed, diagonal + gap):
-            return True
-    return False
+def part_around(i, mismatches, number, length):
+    """[start, stop) of the i-th of the parts with one mismatch each, of which the read consists."""
+    start = (mismatches[i - 1] + mismatches[i] + 1) >> 1 if i > 0 else 0
+    stop = (mismatches[i] + mismatches[i + 1] + 1) >> 1 if i + 1 < number else length
+    return start, stop
 
 
 @scalar

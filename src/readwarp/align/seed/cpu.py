@@ -27,7 +27,7 @@ from readwarp.index.syncmers import Shape, Syncmers, bucket_of, max_syncmers, sc
 from readwarp.ragged import empty, replace
 
 AHEAD = 16  # look-ups in flight, in each of two stages
-READS_AHEAD = 4  # reads whose entries are prefetched together
+READS_AHEAD = 6  # reads between the prefetch of entries and their use
 
 
 class Seeds(NamedTuple):
@@ -188,14 +188,13 @@ def emit(read_offsets, seeds, caps, entries, k, room, hits):
     """
     offsets, stops, _, queries, strands, firsts, counts = seeds
     (_, tags, positions, _), anchors = entries, hits.anchors
-    row, found = 0, np.empty(room, np.uint64)
+    row, found, runs = 0, np.empty(room, np.uint64), np.empty(room + 1, np.int64)
     support = np.zeros(2 * WINDOWS, np.uint16)
     for read in range(caps.size):
-        if read % READS_AHEAD == 0:
-            for other in range(read, min(read + READS_AHEAD, caps.size)):
-                for i in range(offsets[other], stops[other]):
-                    prefetch(positions, np.int64(firsts[i]))
-                    prefetch(tags, np.int64(firsts[i]))
+        if read + READS_AHEAD < caps.size:
+            for i in range(offsets[read + READS_AHEAD], stops[read + READS_AHEAD]):
+                prefetch(positions, np.int64(firsts[i]))
+                prefetch(tags, np.int64(firsts[i]))
         length, size = read_offsets[read + 1] - read_offsets[read], 0
         for i in range(offsets[read], stops[read]):
             if counts[i] <= caps[read]:
@@ -208,7 +207,7 @@ def emit(read_offsets, seeds, caps, entries, k, room, hits):
         else:
             for i in range(size):
                 mine[i] = found[i]
-        sort(mine[:size], found)
+        sort(mine[:size], found, runs)
         row += size
         hits.anchor_offsets[read + 1] = row
 
@@ -231,36 +230,39 @@ def leave_out_weak(found, support, out):
 
 
 @kernel
-def sort(values, space):
+def sort(values, space, runs):
     """Sort in ascending order: runs that rise are merged, two by two, from one array to the other and back.
 
-    The anchors of a seed rise, as do those of one place on the forward strand; on the other strand they fall.
+    The anchors of a seed rise, as do those of one place on the forward strand; on the other strand they fall. runs:
+    room for where they begin.
     """
     size, source, target = values.size, values, space
     if size > 1 and values[0] > values[size - 1]:
         for i in range(size >> 1):
             values[i], values[size - 1 - i] = values[size - 1 - i], values[i]
-    is_moved, middle = False, end_of_run(values, 0, size)
-    while middle < size:
-        start = 0
-        while start < size:
-            stop = end_of_run(source, middle, size)
-            merge(source, start, middle, stop, target)
-            start, middle = stop, end_of_run(source, stop, size)
+    number = find_runs(values, runs)
+    is_moved = False
+    while number > 1:
+        for run in range(0, number, 2):
+            merge(source, runs[run], runs[run + 1], runs[min(run + 2, number)], target)
+            runs[run >> 1] = runs[run]
+        number = (number + 1) >> 1
+        runs[number] = size
         source, target, is_moved = target, source, not is_moved
-        middle = end_of_run(source, 0, size)
     if is_moved:
         for i in range(size):
             values[i] = space[i]
 
 
 @kernel
-def end_of_run(values, start, size):
-    """The end of the values that rise from `start` on."""
-    stop = min(start + 1, size)
-    while stop < size and values[stop - 1] <= values[stop]:
-        stop += 1
-    return stop
+def find_runs(values, runs):
+    """Where values begin that rise, and the end of all -> runs; returns their number."""
+    number = 0
+    for i in range(values.size):
+        runs[number] = i
+        number += i == 0 or values[i - 1] > values[i]
+    runs[number] = values.size
+    return number
 
 
 @kernel

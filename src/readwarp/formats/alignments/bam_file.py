@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Annotated, BinaryIO, NamedTuple
 
 import numpy as np
-from isal import igzip
+from isal import isal_zlib
 from numpy import ndarray
 
 from readwarp.errors import InputError
@@ -15,6 +16,8 @@ from readwarp.formats.common.compressed import BROKEN
 from readwarp.formats.common.index import place_after
 
 CHUNK, FIRST_CHUNK = 1 << 18, 1 << 16  # compressed bytes read at a time; the first ones of a region are fewer
+LARGE_CHUNK, MAX_BLOCK = 1 << 19, 1 << 16  # bytes read at a time where the end is known; of a block
+GZIP = 31  # zlib's windowBits for a member with its header and checksum
 
 
 class NoBlockError(InputError):
@@ -24,7 +27,7 @@ class NoBlockError(InputError):
 class Piece(NamedTuple):
     """Decompressed bytes, and the blocks they are of."""
 
-    data: bytes
+    data: Annotated[ndarray, "uint8 [bytes]"]
     begins: Annotated[ndarray, "int64 [blocks] of data"]  # of each block; of the first one it may be negative
     places: Annotated[ndarray, "int64 [blocks] of the file"]
 
@@ -34,20 +37,65 @@ class Piece(NamedTuple):
         offsets: ndarray = self.places[block] << 16 | (at - self.begins[block])
         return offsets
 
-    def following(self, carry: "Piece") -> "Piece":
-        """The bytes of `carry`, then these."""
-        begins, places = self.begins + len(carry.data), self.places
-        return Piece(
-            carry.data + self.data, np.concatenate((carry.begins, begins)), np.concatenate((carry.places, places))
-        )
-
     def after(self, at: int) -> "Piece":
         """The bytes from `at` on."""
         block = max(0, int(np.searchsorted(self.begins, at, side="right")) - 1)
         return Piece(self.data[at:], self.begins[block:] - at, self.places[block:])
 
 
-NOTHING = Piece(b"", np.zeros(0, np.int64), np.zeros(0, np.int64))
+class PieceReader:
+    """The bytes of a BAM file from a virtual offset on, piece by piece, in memory that is used again."""
+
+    def __init__(self, file: BinaryIO, path: object, offset: int, until: int = 0):
+        """What is before the virtual offset `until` comes in large pieces."""
+        self._file, self._path, self._offset, self._until = file, path, offset, (until >> 16) + MAX_BLOCK
+        self._place, self._skip, self._chunk = offset >> 16, offset & 0xFFFF, FIRST_CHUNK
+        self._compressed, self._buffer = np.empty((2, 0), np.uint8)
+        self._piece = Piece(self._buffer, *np.zeros((2, 0), np.int64))
+
+    def next(self, rest: int = 0) -> Piece | None:
+        """The bytes of the piece before from `rest` on, and those that follow; None where the file has no more.
+
+        The piece before is overwritten. Raises InputError, at first NoBlockError.
+        """
+        place, size = self._place, max(self._chunk, min(self._until - self._place, LARGE_CHUNK))
+        if size > self._compressed.size:
+            self._compressed = np.empty(size, np.uint8)
+        got = os.preadv(self._file.fileno(), [self._compressed[:size]], place)
+        if not got:
+            return None
+        compressed = self._compressed[:got].data
+        places, sizes = blocks_of(compressed)
+        if not sizes or self._skip > sizes[0]:
+            kind = NoBlockError if place == self._offset >> 16 else InputError
+            raise kind(self._path, f"truncated or not BGZF at byte {place}")
+        kept = self._piece.after(rest)
+        begins = kept.data.size + np.cumsum([0, *sizes])
+        if begins[-1] > self._buffer.size:
+            self._buffer = np.empty(begins[-1] * 5 // 4, np.uint8)  # the next pieces are a little larger or smaller
+        self._buffer[: kept.data.size] = kept.data
+        blocks = self._decompress(compressed, places, sizes)
+        for data, (begin, stop) in zip(blocks, pairwise(begins.tolist()), strict=True):
+            self._buffer[begin:stop] = data
+        self._piece = Piece(
+            self._buffer[self._skip : begins[-1]],
+            np.concatenate((kept.begins, begins[:-1] - self._skip)),
+            np.concatenate((kept.places, place + np.array(places[:-1]))),
+        )
+        self._place, self._skip = place + places[-1], 0
+        self._chunk = FIRST_CHUNK if self._place < self._until else min(2 * self._chunk, CHUNK)
+        return self._piece
+
+    def _decompress(self, compressed: memoryview, places: list[int], sizes: list[int]) -> Iterator[ndarray]:
+        """uint8 [size] of each block."""
+        for (begin, stop), size in zip(pairwise(places), sizes, strict=True):
+            try:
+                data = isal_zlib.decompress(compressed[begin:stop], GZIP, max(1, size))
+            except BROKEN as error:
+                raise InputError(self._path, f"damaged block at byte {self._place + begin} ({error})") from error
+            if len(data) != size:
+                raise InputError(self._path, f"damaged block at byte {self._place + begin} (its size differs)")
+            yield np.frombuffer(data, np.uint8)
 
 
 class BamFile:
@@ -71,31 +119,24 @@ class BamFile:
                 return found[1], place_after(self._file, found[0])
         raise InputError(self.path, "truncated: ends within its header")
 
-    def pieces(self, offset: int) -> Iterator[Piece]:
+    def read_from(self, offset: int, until: int = 0) -> PieceReader:
+        return PieceReader(self._file, self.path, offset, until)
+
+    def pieces(self, offset: int) -> Iterator[bytes]:
         """The bytes from a virtual offset on. Raises InputError, first of all NoBlockError."""
-        place, skip, chunk = offset >> 16, offset & 0xFFFF, FIRST_CHUNK
-        while compressed := os.pread(self._file.fileno(), chunk, place):
-            places, sizes = blocks_of(compressed)
-            if not sizes or skip > sizes[0]:
-                kind = NoBlockError if place == offset >> 16 else InputError
-                raise kind(self.path, f"truncated or not BGZF at byte {place}")
-            try:
-                data = igzip.decompress(compressed[: places[-1]])
-            except BROKEN as error:
-                raise InputError(self.path, f"damaged block at or after byte {place} ({error})") from error
-            if len(data) != sum(sizes):
-                raise InputError(self.path, f"damaged block at or after byte {place} (its size differs)")
-            begins = np.cumsum(sizes) - sizes - skip
-            yield Piece(data[skip:], begins, place + np.array(places[:-1]))
-            place, skip, chunk = place + places[-1], 0, min(2 * chunk, CHUNK)
+        reader = self.read_from(offset)
+        piece = reader.next()
+        while piece:
+            yield piece.data.tobytes()
+            piece = reader.next(piece.data.size)
 
 
-def _next_bytes(pieces: Iterator[Piece], size: int) -> bytes:
+def _next_bytes(pieces: Iterator[bytes], size: int) -> bytes:
     """More than so many bytes; fewer at the end of the file."""
     parts, got = list[bytes](), 0
     for piece in pieces:
-        parts.append(piece.data)
-        got += len(piece.data)
+        parts.append(piece)
+        got += len(piece)
         if got > size:
             break
     return b"".join(parts)

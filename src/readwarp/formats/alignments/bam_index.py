@@ -16,7 +16,7 @@ from numpy import ndarray
 from readwarp.device.jit import kernel, scalar
 from readwarp.errors import InputError
 from readwarp.formats.alignments.bam_file import BamFile, NoBlockError, Piece
-from readwarp.formats.alignments.layout import MAX_RECORD, NAME
+from readwarp.formats.alignments.layout import LONGEST_NAME, MAX_RECORD, NAME
 from readwarp.formats.common.compressed import GZIP_MAGIC
 from readwarp.formats.common.index import LINEAR_WINDOW, BgzfIndex
 
@@ -207,7 +207,7 @@ def _check_record(index: BgzfIndex, file: BamFile, offset: int, contig: int) -> 
     data = b""
     try:
         for piece in file.pieces(offset):
-            data += piece.data
+            data += piece
             if len(data) >= NAME:
                 break
         else:
@@ -261,7 +261,7 @@ class Watch:
 
     def begin(self, piece: Piece, contig: int) -> None:
         """The first bytes, which must be a record of this contig. Raises InputError."""
-        if not is_record(piece.data, self._file.header.lengths, contig):
+        if not is_record(piece.data[: NAME + LONGEST_NAME].tobytes(), self._file.header.lengths, contig):
             raise other_file(self._index.path, self._file)
 
     def check(self, piece: Piece, places: ndarray, stops: ndarray, contigs: ndarray) -> None:

@@ -39,6 +39,7 @@ CLIPS, NOT_ON_REFERENCE = (ord("S"), ord("H")), (ord("I"), ord("P"))  # operatio
 CONTIG_SHIFT = 32  # bits that hold a position
 MORE, DONE, UNSORTED, BROKEN, MISFIT, BEYOND = 0, 1, 2, 3, 4, 5  # how a scan ended
 UNKNOWN, UNWANTED = -1, -2  # instead of a sample: the header does not have the read group; it is not called
+UNUSABLE = -3  # likewise: a record that is not usable, where those are wanted too
 
 
 class Wanted(NamedTuple):
@@ -52,13 +53,15 @@ class Wanted(NamedTuple):
     min_mapping_quality: int
     groups: Annotated[ndarray, "uint64 [groups]"]  # hashes of read groups, ascending; none: all reads are of sample 0
     samples: Annotated[ndarray, "int16 [groups]"]  # of each; UNWANTED: its reads are not called
+    with_unusable: bool  # records that are not usable and begin in [start, stop) are found too
 
 
 class Found(NamedTuple):
-    """Usable records."""
+    """Usable records, and those that are not if they are wanted."""
 
     places: Annotated[ndarray, "int64 [reads]"]  # where each begins
-    samples: Annotated[ndarray, "int16 [reads]"]  # UNKNOWN among them
+    stops: Annotated[ndarray, "int64 [reads]"]  # of the alignment on its contig
+    samples: Annotated[ndarray, "int16 [reads]"]  # UNKNOWN and UNUSABLE among them
     operations: Annotated[ndarray, "int64 [reads]"]  # of the CIGAR
     lengths: Annotated[ndarray, "int32 [reads]"]  # bases
 
@@ -99,7 +102,7 @@ def scan(data, last, wanted, out):
     """
     contig, groups, group_samples, contig_lengths = wanted.contig, wanted.groups, wanted.samples, wanted.lengths
     last_contig = contig + contig_lengths.size - 1
-    places, samples, operations, lengths = out
+    places, stops, samples, operations, lengths = out
     at = found = 0
     while at + NAME <= data.size:
         stop = stop_of(data, at)
@@ -124,13 +127,39 @@ def scan(data, last, wanted, out):
                     return found, at, last, MISFIT
                 if position < 0 or reference_stop > contig_lengths[own_contig - contig]:
                     return found, at, last, BEYOND
+                if wanted.with_unusable:  # without a base on the reference it has one, as indexes see it
+                    reference_stop = max(reference_stop, position + 1)
                 sample = sample_of(data, at, stop, groups, group_samples) if reference_stop > wanted.start else UNWANTED
                 if sample != UNWANTED:
-                    places[found], samples[found], lengths[found] = at, sample, length
+                    places[found], stops[found], samples[found], lengths[found] = at, reference_stop, sample, length
                     operations[found] = cigar_of(data, at)[1]
                     found += 1
+            elif wanted.with_unusable and max(position, 0) >= wanted.start:
+                places[found], stops[found], samples[found] = at, position + 1, UNUSABLE
+                operations[found] = lengths[found] = 0
+                found += 1
         at = stop
     return found, at, last, MORE
+
+
+@kernel
+def scan_unplaced(data, places):
+    """Find the whole records in decompressed bytes (uint8) that begin with one, none of which has a contig -> places.
+
+    places: int64, large enough. -> (records, where the first unread one begins, MORE | UNSORTED | BROKEN)
+    """
+    at = found = 0
+    while at + NAME <= data.size:
+        stop = stop_of(data, at)
+        if stop > data.size:
+            break
+        if not is_whole(data, at, stop):
+            return found, at, BROKEN
+        if int32_at(data, at + CONTIG) >= 0:
+            return found, at, UNSORTED
+        places[found] = at
+        found, at = found + 1, stop
+    return found, at, MORE
 
 
 class Blocks(NamedTuple):
@@ -209,15 +238,15 @@ def fragment_end_of(data, at):
 
 @kernel
 def decode(data, places, out):
-    """The records at these places -> out (AlignedReads), whose offsets and samples are known."""
-    position, reference_stop, flag, mapping_quality = out.position, out.reference_stop, out.flag, out.mapping_quality
+    """The records at these places -> out (AlignedReads), whose offsets, samples and stops are known."""
+    position, flag, mapping_quality = out.position, out.flag, out.mapping_quality
     cigar, cigar_offsets, name_hash = out.cigar, out.cigar_offsets, out.name_hash
     bases, qualities, read_offsets = out.bases, out.qualities, out.read_offsets
     fragment_end, shared, hidden = out.fragment_end, out.shared, out.hidden
     for i in range(places.size):
         at = places[i]
-        position[i], reference_stop[i] = int32_at(data, at + POSITION), span_of(data, at)[0]
-        flag[i], mapping_quality[i] = uint16_at(data, at + FLAG), data[at + MAPPING_QUALITY]
+        position[i], flag[i] = int32_at(data, at + POSITION), uint16_at(data, at + FLAG)
+        mapping_quality[i] = data[at + MAPPING_QUALITY]
         name_hash[i] = hash_of(data, at + NAME, stored_cigar_of(data, at)[0] - 1)
         source, operations = cigar_of(data, at)
         for j in range(operations):

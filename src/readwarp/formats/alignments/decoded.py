@@ -22,6 +22,7 @@ def decode(data: np.ndarray, found: Found) -> AlignedReads:
         start=0,
         stop=0,
         sample=found.samples[known].astype(np.uint16),
+        reference_stop=found.stops[known],
         cigar_offsets=offsets_of(found.operations[known]),
         read_offsets=offsets_of(found.lengths[known]),
         unassigned=values_at(data, found.places[~known] + POSITION, "<i4").astype(np.int64),

@@ -9,6 +9,7 @@ from readwarp.rules.cigar import SKIP, SOFT_CLIP
 CONTIG, POSITION, NAME_LENGTH, MAPPING_QUALITY, OPERATIONS, FLAG, LENGTH = 4, 8, 12, 13, 16, 18, 20
 MAX_RECORD = 1 << 28  # bytes: what says that it is longer is damaged
 MATE_CONTIG, MATE_POSITION, TEMPLATE_LENGTH, NAME = 24, 28, 32, 36
+LONGEST_NAME = 255  # bytes, with the zero at its end
 BASES = np.full(16, 4, np.uint8)  # =ACMGRSVTWYHKDBN -> 0-4
 BASES[[1, 2, 4, 8]] = 0, 1, 2, 3
 CHARACTER, ARRAY, HEX, TEXT, FLOAT, INTEGER, UNSIGNED = 65, 66, 72, 90, 102, 105, 73  # types of fields: A B H Z f i I
@@ -23,9 +24,11 @@ def values_at(data: ndarray, places: ndarray, dtype: str) -> ndarray:
 
 @scalar
 def int32_at(data, at):
-    """Little-endian int32 as int64."""
-    value = np.int64(data[at]) | np.int64(data[at + 1]) << 8 | np.int64(data[at + 2]) << 16
-    return value | np.int64(np.int8(data[at + 3])) << 24
+    """Little-endian int32 as int64: one load, since unsigned indices need no test for negative ones."""
+    at, one = np.uint64(at), np.uint64(1)
+    low = np.uint32(data[at]) | np.uint32(data[at + one]) << np.uint32(8)
+    high = np.uint32(data[at + one + one]) << np.uint32(16) | np.uint32(data[at + one + one + one]) << np.uint32(24)
+    return np.int64(np.int32(low | high))
 
 
 @scalar
@@ -35,7 +38,8 @@ def uint32_at(data, at):
 
 @scalar
 def uint16_at(data, at):
-    return np.int64(data[at]) | np.int64(data[at + 1]) << 8
+    at = np.uint64(at)
+    return np.int64(data[at]) | np.int64(data[at + np.uint64(1)]) << 8
 
 
 @scalar

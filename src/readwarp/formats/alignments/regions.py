@@ -7,35 +7,35 @@ region goes the same way once htslib has written it as uncompressed BAM.
 import logging
 import os
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Annotated, BinaryIO, NamedTuple
 
 import numpy as np
 import pysam
+from numpy import ndarray
 
 from readwarp.batches import AlignedReads
 from readwarp.errors import InputError
 from readwarp.formats.alignments import decode_kernels as records
-from readwarp.formats.alignments.bam_file import NOTHING, BamFile, NoBlockError, Piece
+from readwarp.formats.alignments.bam_file import BamFile, NoBlockError, Piece
 from readwarp.formats.alignments.bam_index import Watch, bam_indexes, load_bam_index, other_file
 from readwarp.formats.alignments.crai import contigs_of_cram
 from readwarp.formats.alignments.cram import CramFile
 from readwarp.formats.alignments.decode_kernels import Found, Wanted
 from readwarp.formats.alignments.decoded import Contigs, contigs_of, decode, join_parts, place_reads
 from readwarp.formats.alignments.layout import MAX_RECORD, NAME
+from readwarp.formats.alignments.opening import header_from, is_cram, silence
+from readwarp.formats.alignments.read_groups import group_table, read_groups_of
 from readwarp.formats.alignments.samtools import reference_in
 from readwarp.formats.alignments.spool import is_stream, scan_file, spool
 from readwarp.formats.common.bgzf import EOF_BLOCK, tail_of
-from readwarp.formats.common.compressed import is_bgzf
 from readwarp.formats.common.index import BgzfIndex
 from readwarp.formats.common.qualities import PHRED64, SHIFT, TOO_LOW, explain_phred64, from_phred64
 from readwarp.ragged import empty, replace, take
-from readwarp.rules.hashes import hash_of
 from readwarp.scratch import ScratchFolder
 
 DAMAGE = {
@@ -45,7 +45,10 @@ DAMAGE = {
     records.BEYOND: "a read is aligned beyond its contig's end",
 }
 ENOUGH_RECORDS = 1000  # whose qualities tell how they are encoded
-EXCLUDED = 0x4 | 0x100 | 0x200 | 0x400  # unmapped, secondary, failed quality control, duplicate
+UNMAPPED = 0x4
+EXCLUDED = UNMAPPED | 0x100 | 0x200 | 0x400  # secondary, failed quality control, duplicate
+BEYOND_CONTIGS = 1 << 31  # a position
+UNPLACED = ("*", 0, 1)  # instead of a place: the records without one
 
 logger = logging.getLogger("readwarp")
 
@@ -65,6 +68,16 @@ class Form:
 
     phred: int | None = None  # 33 or 64, of the qualities; None: 33, unless they look like 64, which is an error
     scan: bool = False  # a BAM file without an index is read through; otherwise it is an error
+
+
+class Records(NamedTuple):
+    """Whole records of a file, in file order."""
+
+    data: Annotated[ndarray, "uint8 [bytes]"]
+    places: Annotated[ndarray, "int64 [records]"]  # where each begins
+    is_aligned: Annotated[ndarray, "bool [records]"]  # mapped, with bases and a CIGAR: it fits its bases and its contig
+    stops: Annotated[ndarray, "int64 [records]"]  # where each ends on its contig, a base or more after its position
+    operations: Annotated[ndarray, "int64 [records]"]  # of the CIGARs of aligned records; 0 of others
 
 
 class AlignedReader:
@@ -94,11 +107,11 @@ class AlignedReader:
     def _open(self, path: Path, reference: Path | None, threads: int) -> None:
         if is_stream(path):
             self._file, self._index = spool(path, str(self.path), lambda: self._prepare_fasta(reference), threads)
-        elif _is_cram(path):
+        elif is_cram(path):
             self._fasta = self._prepare_fasta(reference)
             self._cram_contigs = contigs_of_cram(path)
             self._cram = CramFile(path, self._fasta)
-            self.header = self._header_from(self._cram.text)
+            self.header = header_from(self.path, self._cram.text)
         else:
             self._file = path.open("rb")
             if tail_of(self._file) != EOF_BLOCK:
@@ -107,11 +120,11 @@ class AlignedReader:
             self._bam = BamFile(self._file, self.path)
             if not self._bam.header.names:
                 raise InputError(self.path, "names no contig")
-            self.header = self._header_from(self._bam.header.text)
+            self.header = header_from(self.path, self._bam.header.text)
         self.names: tuple[str, ...] = self.header.references
         self.lengths: tuple[int, ...] = self.header.lengths
         lines = self.header.to_dict()
-        self._samples = _read_groups_of(lines)
+        self._samples = read_groups_of(lines)
         if lines.get("HD", {}).get("SO") in ("unsorted", "queryname"):
             raise InputError(self.path, "is not sorted by coordinate (`samtools sort` does that)")
         if self._bam and self._index is None:
@@ -132,21 +145,10 @@ class AlignedReader:
         os.lseek(self._file.fileno(), 0, os.SEEK_SET)
         return scan_file(self._file, str(self.path))
 
-    def _header_from(self, text: str) -> pysam.AlignmentHeader:
-        with _silence():
-            try:
-                header = pysam.AlignmentHeader.from_text(text)
-                groups = header.to_dict().get("RG", [])  # it is read now
-            except ValueError as error:
-                raise InputError(self.path, f"its header is not of SAM's form ({error})") from error
-        if not all("ID" in group for group in groups):
-            raise InputError(self.path, "its header has a read group without an ID")
-        return header
-
     def _look_at_first(self) -> None:
         """Raises InputError if the first records' qualities show that they are not Phred+33, unless that is given."""
         try:
-            with _silence(), self._open_first() as file:
+            with silence(), self._open_first() as file:
                 records = list(islice(file.fetch(until_eof=True), ENOUGH_RECORDS))
                 rows = [record.query_qualities for record in records]
                 self.first_records, self.first_duplicates = len(records), sum(r.is_duplicate for r in records)
@@ -171,7 +173,7 @@ class AlignedReader:
     def _open_by_pysam(self) -> pysam.AlignmentFile:
         """BAM, of which htslib finds no index under this name: it would trust it."""
         assert self._file is not None
-        with _silence():
+        with silence():
             try:
                 return pysam.AlignmentFile(f"/proc/self/fd/{self._file.fileno()}")
             except ValueError as error:
@@ -246,8 +248,41 @@ class AlignedReader:
         for reads, contig in self._parts(self._wanted(contigs, 0, max(self.lengths[i] for i in contigs), keep)):
             yield place_reads(reads, origins[contig.reads - contigs.start], origins[contig.unassigned - contigs.start])
 
+    def records(self, contigs: range, start: int, stop: int) -> Iterator[Records]:
+        """All records that begin in [start, stop) of a contig, and aligned ones that reach into it; or whole contigs.
+
+        contigs: numbers in this file's header. A contig's last record may be beyond its end, if that is `stop`.
+        """
+        stop = BEYOND_CONTIGS if stop >= self.lengths[contigs[-1]] else stop
+        wanted = self._wanted(contigs, start, stop, ReadFilter(excluded_flags=UNMAPPED))._replace(with_unusable=True)
+        for data, found in self._found(wanted):
+            yield Records(data, found.places, found.samples >= 0, found.stops, found.operations)
+
+    def unplaced(self) -> Iterator[Records]:
+        """The records without a contig, which follow all others. Raises InputError."""
+        if self._cram:
+            with self._cram.reading([UNPLACED]) as path, path.open("rb") as file:
+                bam = BamFile(file, self.path)
+                yield from self._unplaced(bam, bam.first)
+        else:
+            assert self._bam and self._index
+            yield from self._unplaced(self._bam, self._index.stop or self._bam.first)
+
+    def _unplaced(self, bam: BamFile, offset: int) -> Iterator[Records]:
+        reader, rest, left = bam.read_from(offset), 0, 0
+        while piece := reader.next(rest):
+            data = piece.data.copy()  # several of these may be in use at the same time
+            places = np.empty(data.size // NAME + 1, np.int64)
+            count, rest, state = records.scan_unplaced(data, places)
+            left = data.size - rest
+            if state in DAMAGE or left > MAX_RECORD:
+                raise InputError(self.path, DAMAGE.get(state, DAMAGE[records.BROKEN]), "after the last contig")
+            yield Records(data, places[:count], np.zeros(count, bool), *np.zeros((2, count), np.int64))
+        if left:
+            raise InputError(self.path, "truncated: ends within a record")
+
     def _wanted(self, contigs: range, start: int, stop: int, keep: ReadFilter) -> Wanted:
-        groups, samples = _group_table(tuple(self.samples().values()), keep.samples)
+        groups, samples = group_table(tuple(self.samples().values()), keep.samples)
         return Wanted(
             contig=contigs.start,
             lengths=np.array([self.lengths[contig] for contig in contigs], np.int64),
@@ -257,31 +292,38 @@ class AlignedReader:
             min_mapping_quality=keep.min_mapping_quality,
             groups=groups,
             samples=samples,
+            with_unusable=False,
         )
 
     def _parts(self, wanted: Wanted) -> Iterator[tuple[AlignedReads, Contigs]]:
-        state, last, piece = records.MORE, -1, NOTHING
-        watch = self._watch(wanted)
-        for fresh in self._pieces(wanted, watch):
-            piece = fresh.following(piece)
-            data = np.frombuffer(piece.data, np.uint8)
-            found = empty(Found, {"reads": data.size // NAME + 1})
-            count, rest, last, state = records.scan(data, last, wanted, found)
+        for data, found in self._found(wanted):
+            reads, contigs = decode(data, found), contigs_of(data, found, wanted)
+            yield self._from_phred64(reads, contigs) if self._form.phred == PHRED64 else reads, contigs
+
+    def _found(self, wanted: Wanted) -> Iterator[tuple[ndarray, Found]]:
+        """Bytes of whole records (uint8), until the next ones take their place, and the wanted ones among them."""
+        watch, last, left = self._watch(wanted), -1, 0
+        piece, more = self._begin(wanted, watch)
+        while piece:
+            found = empty(Found, {"reads": piece.data.size // NAME + 1})
+            count, rest, last, state = records.scan(piece.data, last, wanted, found)
             if state in DAMAGE:
                 raise InputError(self.path, DAMAGE[state], self._near(wanted, last))
             found = take(found, "reads", slice(0, count))
-            reads, contigs = decode(data, found), contigs_of(data, found, wanted)
             if watch and count:
-                watch.check(piece, found.places[found.samples >= 0], reads.reference_stop, contigs.reads)
+                usable = found.samples >= 0
+                contigs = contigs_of(piece.data, found, wanted).reads
+                watch.check(piece, found.places[usable], found.stops[usable], contigs)
             if watch and state == records.DONE:
                 watch.end(piece, rest)
-            yield self._from_phred64(reads, contigs) if self._form.phred == PHRED64 else reads, contigs
+            yield piece.data, found
             if state == records.DONE:
-                break
-            piece = piece.after(rest)
-            if len(piece.data) > MAX_RECORD:
+                return
+            left = piece.data.size - rest
+            if left > MAX_RECORD:
                 raise InputError(self.path, "damaged BAM record", self._near(wanted, last))
-        if state == records.MORE and piece.data:
+            piece = more(rest)
+        if left:
             raise InputError(self.path, "truncated: ends within a record")
 
     def _watch(self, wanted: Wanted) -> Watch | None:
@@ -302,28 +344,27 @@ class AlignedReader:
             raise InputError(self.path, TOO_LOW, f"near {self.names[contigs.reads[read]]}:{reads.position[read] + 1}")
         return replace(reads, qualities=qualities)
 
-    def _pieces(self, wanted: Wanted, watch: Watch | None) -> Iterator[Piece]:
-        """Decompressed bytes from the first record that may be wanted."""
+    def _begin(self, wanted: Wanted, watch: Watch | None) -> tuple[Piece | None, Callable[[int], Piece | None]]:
+        """Decompressed bytes from the first record that may be wanted, and `PieceReader.next` for more."""
         contigs = range(wanted.contig, wanted.contig + wanted.lengths.size)
         if self._cram:
             places = [(self.names[i], wanted.start, min(wanted.stop, self.lengths[i])) for i in contigs]
-            yield replace(NOTHING, data=self._cram.records(places))
-            return
+            return Piece(np.frombuffer(self._cram.records(places), np.uint8), *np.zeros((2, 0), np.int64)), _no_more
         assert self._index is not None and self._bam is not None
         offsets = ((contig, self._start_of(contig, wanted.start)) for contig in contigs)
         contig, offset = next(((contig, offset) for contig, offset in offsets if offset is not None), (-1, None))
         if offset is None:
             if watch and not self._form.scan:
                 watch.absent()
-            return
+            return None, _no_more
+        reader = self._bam.read_from(offset, self._end_of(contigs[-1], wanted.stop))
         try:
-            for piece in self._bam.pieces(offset):
-                if watch:
-                    watch.begin(piece, contig)
-                    watch = None
-                yield piece
+            piece = reader.next()
         except NoBlockError as error:
             raise (other_file(self._index.path, self._bam) if self._index.path else error) from error
+        if watch and piece:
+            watch.begin(piece, contig)
+        return piece, reader.next
 
     def _start_of(self, contig: int, position: int) -> int | None:
         """Virtual offset at or before the first record of a contig that reaches a position; None: there is none.
@@ -338,49 +379,14 @@ class AlignedReader:
         before = self._index.before(contig, offset)
         return offset if before is None else before
 
-
-@contextmanager
-def _silence() -> Iterator[None]:
-    """Without htslib's messages."""
-    verbosity = pysam.set_verbosity(0)
-    try:
-        yield
-    finally:
-        pysam.set_verbosity(verbosity)
+    def _end_of(self, contig: int, position: int) -> int:
+        """Virtual offset at or before the first record that begins at the position or after it."""
+        assert self._index is not None
+        later = range(contig + 1, len(self._index.starts))
+        starts = (start for i in later if (start := self._index.start_of(i, 0)) is not None)
+        at = self._index.start_of(contig, position) if position < self.lengths[contig] else None
+        return at or next(starts, self._index.stop or 0)
 
 
-def _read_groups_of(header: dict[str, Any]) -> dict[str, tuple[str, ...]]:
-    """Sample name -> its read groups."""
-    out: dict[str, tuple[str, ...]] = {}
-    for group in header.get("RG", []):
-        if "SM" in group:
-            out[group["SM"]] = (*out.get(group["SM"], ()), group["ID"])
-    return out
-
-
-def _is_cram(path: Path) -> bool:
-    """Or BAM. Raises InputError for any other file."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(14)
-    except OSError as error:
-        raise InputError(path, f"cannot be read ({error.strerror})") from error
-    if head[:4] != b"CRAM" and not is_bgzf(head):
-        raise InputError(path, "is neither BAM nor CRAM (SAM comes through stdin: `-`)")
-    return head[:4] == b"CRAM"
-
-
-@lru_cache
-def _group_table(
-    samples: tuple[tuple[str, ...], ...], wanted: tuple[tuple[str, ...], ...]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Hashes of the read groups of all `samples`, ascending, and which of the `wanted` samples each belongs to."""
-    numbers = {group: records.UNWANTED for groups in samples for group in groups} if wanted else {}
-    numbers.update({group: number for number, groups in enumerate(wanted) for group in groups})
-    rows = sorted((_hash(group), number) for group, number in numbers.items())
-    return np.array([row[0] for row in rows], np.uint64), np.array([row[1] for row in rows], np.int16)
-
-
-def _hash(text: str) -> int:
-    raw = np.frombuffer(text.encode(), np.uint8)
-    return int(hash_of(raw, 0, raw.size))
+def _no_more(rest: int) -> None:
+    """After a piece that is all."""

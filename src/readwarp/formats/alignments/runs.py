@@ -17,12 +17,11 @@ from isal import isal_zlib
 from numpy import ndarray
 
 from readwarp.formats.alignments import sort_kernels as kernels
-from readwarp.formats.alignments.layout import NAME
+from readwarp.formats.alignments.layout import LONGEST_NAME, NAME
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.common.writing import writing_temporary
 from readwarp.ragged import concatenate, offsets_of, take
 
-LONGEST_NAME = 255  # bytes, with the zero at its end
 IN_MEMORY = 1 << 14  # bytes of a frame
 
 

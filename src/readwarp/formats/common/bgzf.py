@@ -25,7 +25,7 @@ EOF_BLOCK = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000
 HEADER = struct.Struct("<4BI2BH2B2H")  # gzip header with the BC extra field: size of the whole block less one
 
 
-def blocks_of(data: bytes) -> tuple[list[int], list[int]]:
+def blocks_of(data: bytes | memoryview) -> tuple[list[int], list[int]]:
     """The whole blocks at the beginning of `data`: where each begins and the last ends, their decompressed sizes."""
     places, sizes, place = [0], [], 0
     while data[place : place + 4] == b"\x1f\x8b\x08\x04" and len(data) >= place + 18:

@@ -26,7 +26,8 @@ class Contigs:
     """Names and lengths of the reference's contigs; numbers by name."""
 
     def __init__(self, names: Sequence[str], lengths: Sequence[int]):
-        self.lengths, self.numbers = lengths, {name: number for number, name in enumerate(names)}
+        self.names, self.lengths = tuple(names), lengths
+        self.numbers = {name: number for number, name in enumerate(names)}
 
 
 class Target(NamedTuple):

@@ -1,16 +1,18 @@
 """Bytes of an input file or pipe, plain or compressed (`compressed`)."""
 
+import io
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, BinaryIO
 
 import numpy as np
-from isal import igzip_threaded
 
 from readwarp.errors import InputError
-from readwarp.formats.common.compressed import compression_of, decompress, explain_damage, is_damage
+from readwarp.formats.common.bgzf_stream import BgzfStream
+from readwarp.formats.common.compressed import decompress, explain_damage, is_bgzf, is_damage
 
+HEAD = 1 << 16  # bytes that may be looked at before they are read
 SAM = "is SAM: convert it to BAM (`samtools view -b`) or FASTQ"
 WEB_PAGE = "is a web page: the download went wrong"
 OTHER_FILES = {  # first bytes of what may lie under the name of reads -> what it is, and what to do
@@ -28,10 +30,13 @@ OTHER_FILES = {  # first bytes of what may lie under the name of reads -> what i
 class Source:
     """A file open for reading: its kind, and its decompressed bytes."""
 
-    def __init__(self, path: str, pipe: BinaryIO | None = None):
-        """Open `path` ("-": stdin) or a pipe. Raises InputError where it cannot be read or holds no reads."""
+    def __init__(self, path: str, pipe: BinaryIO | None = None, threads: int = 1):
+        """Open `path` ("-": stdin) or a pipe. Raises InputError where it cannot be read or holds no reads.
+
+        threads: which decompress BGZF; other gzip has one.
+        """
         self.path = path
-        self.raw, self._stream, self.kind = _open(path, pipe)
+        self.raw, self._stream, self.kind = _open(path, pipe, threads)
 
     def read_into(self, buffer: np.ndarray) -> int:
         """Fill `buffer` (uint8), or as much of it as the file has -> bytes. Raises InputError for a damaged file."""
@@ -72,14 +77,14 @@ def kind_of(path: str) -> str:
     return kind
 
 
-def _open(path: str, pipe: BinaryIO | None = None) -> tuple[Any, Any, str]:
+def _open(path: str, pipe: BinaryIO | None = None, threads: int = 1) -> tuple[Any, Any, str]:
     """The open file, its decompressed bytes, and its kind by the first four of them."""
     with reading(path), ExitStack() as stack:
         raw: Any = pipe or (sys.stdin.buffer if path == "-" else open(path, "rb", buffering=1 << 20))  # noqa: SIM115
         if path != "-":
             stack.enter_context(raw)
-        is_gzip = compression_of(raw.peek(2)[:2]) == "gzip"
-        decompressed: Any = igzip_threaded.open(raw, "rb") if is_gzip else decompress(raw)
+        is_blocked = is_bgzf(raw.peek(18)[:18])
+        decompressed: Any = io.BufferedReader(BgzfStream(raw, threads), HEAD) if is_blocked else decompress(raw)
         if decompressed is not raw:
             stack.enter_context(decompressed)
         kind = _kind(path, decompressed.peek(4)[:4])

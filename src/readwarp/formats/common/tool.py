@@ -11,7 +11,7 @@ import sys
 from readwarp.stopping import die_with_parent
 
 OUTPUT_IS_AN_OPTION = ("query", "view")  # of bcftools
-TEXTS = ("depth", "flagstat", "idxstats", "stats")  # commands whose text pysam would keep to itself
+TEXT = "stats"  # of bcftools: its text pysam would keep to itself
 
 
 def main() -> int:
@@ -27,7 +27,7 @@ def main() -> int:
     try:
         if tool == "bcftools" and command in OUTPUT_IS_AN_OPTION:
             function("-o", "/dev/stdout", *arguments, catch_stdout=False)
-        elif command in TEXTS:
+        elif command == TEXT:
             function(*arguments, save_stdout="/dev/stdout")
         else:
             function(*arguments, catch_stdout=False)

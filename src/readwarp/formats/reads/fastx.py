@@ -5,9 +5,13 @@ pair); the rest begins the next buffer. The text goes to workers as it is.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from numpy import ndarray
 
+from readwarp.ahead import read_ahead
 from readwarp.batches import ReadBatch, Segment
 from readwarp.errors import InputError
 from readwarp.formats.common.source import Source
@@ -22,35 +26,64 @@ from readwarp.wording import counted
 MAX_BYTES = 1 << 28  # of one record
 
 
+class _Block(NamedTuple):
+    """Some bytes of a file, with as much room before them, and some behind."""
+
+    buffer: Annotated[ndarray, "uint8 [bytes]"]
+    start: int
+    stop: int
+    is_last: bool
+
+
+def _read_blocks(source: Source, size: int) -> Iterator[_Block]:
+    while True:
+        buffer = np.empty(2 * -(-size // 8) * 8 + 8, np.uint8)  # whole words, and room for a newline
+        stop = size + source.read_into(buffer[size : 2 * size])
+        yield _Block(buffer, size, stop, stop < 2 * size)
+        if stop < 2 * size:
+            return
+
+
 class _File:
     """A file, and what has been read of it but not passed on yet: buffer[start:size], which begins with a record.
 
-    The next chunk may take the part up to `stop`.
+    The next chunk may take the part up to `stop`. A thread of its own reads the file, in blocks that begin in the
+    middle of a buffer. What is left of the last one is put before the next, so the text that workers get has not been
+    copied.
     """
 
-    def __init__(self, source: Source):
-        self.source, self.kind, self.path = source, source.kind, source.path
+    def __init__(self, source: Source, block: int):
+        self.kind, self.path = source.kind, source.path
+        self.blocks = read_ahead(_read_blocks(source, block), depth=1, name=f"file {source.path}")
         self.buffer, self.start, self.stop, self.size = np.empty(0, np.uint8), 0, 0, 0
         self.ended, self.emitted = source.kind == "empty", 0
+        self.lines: tuple[int, bool] | None = None  # of the next chunk: how many, and whether any may be empty
 
     def fill(self, size: int) -> None:
         """Read until the buffer holds `size` bytes, or all that remain."""
-        if not self.ended and self.size - self.start < size:
-            self._read(size)
-        self.stop = min(self.size, self.start + size)
+        if not self.ended and self.remaining < size:
+            self._add_blocks(size - self.remaining)
+        self.stop, self.lines = min(self.size, self.start + size), None
 
-    def _read(self, size: int) -> None:
-        rest = self.buffer[self.start : self.size]
-        buffer = np.empty(-(-size // 8) * 8 + 8, np.uint8)  # whole words, and room for a newline
-        buffer[: rest.size] = rest
-        got = rest.size + self.source.read_into(buffer[rest.size : size])
-        self.buffer, self.start, self.size, self.ended = buffer, 0, got, got < size
-        if self.ended and self.size:
+    def _add_blocks(self, size: int) -> None:
+        rest, blocks, got = self.buffer[self.start : self.size], list[_Block](), 0
+        while got < size and not self.ended:
+            blocks.append(next(self.blocks))
+            got, self.ended = got + blocks[-1].stop - blocks[-1].start, blocks[-1].is_last
+        (self.buffer, start, self.size, _), *others = blocks
+        if others or rest.size > start:
+            parts = [rest, *(block.buffer[block.start : block.stop] for block in blocks), np.empty(16, np.uint8)]
+            joined = np.concatenate(parts)
+            self.buffer, self.start, self.size = joined[: joined.size // 8 * 8], 0, joined.size - 16
+        else:
+            self.start = start - rest.size
+            self.buffer[self.start : start] = rest
+        if self.ended and self.remaining:
             self._end_last_line()
 
     def _end_last_line(self) -> None:
         """Add a missing last newline; a missing fourth line counts as empty, as it is for an empty last read."""
-        text = self.buffer[: self.size]
+        text = self.buffer[self.start : self.size]
         lines = int(np.count_nonzero(text == kernels.NEWLINE))
         if text[-1] != kernels.NEWLINE or (self.kind == "fastq" and lines % 4 == 3):
             self.buffer[self.size] = kernels.NEWLINE
@@ -71,31 +104,49 @@ class _File:
         if self.kind == "fasta":
             records, end, blank = kernels.cut_fasta(text, limit, self.is_last)
         else:
-            records, end, blank = kernels.cut_fastq(text, self.buffer.view(np.uint64), limit)
+            records, end, blank = self._cut_fastq(text, limit)
         if blank:
             self._expect_blank_tail(records, end)
         return records, end
 
+    def _cut_fastq(self, text: Text, limit: int) -> tuple[int, int, bool]:
+        """Lines are counted once a chunk, and found from its end, which is much faster, unless some are empty."""
+        words = self.buffer.view(np.uint64)
+        self.lines = self.lines or kernels.count_lines(text, words)
+        lines, has_empty = self.lines
+        if has_empty:
+            found: tuple[int, int, bool] = kernels.cut_fastq(text, words, limit)
+            return found
+        records = min(lines // 4, limit)
+        return records, kernels.end_of_line(text, words, lines - 4 * records), False
+
     def _expect_blank_tail(self, records: int, end: int) -> None:
         tail = self.buffer[end : self.size]
         while not tail.tobytes().strip(b"\r\n") and not self.ended:
-            buffer = np.empty(1 << 20, np.uint8)
-            tail = buffer[: self.source.read_into(buffer)]
-            self.ended = tail.size < buffer.size
+            buffer, start, stop, self.ended = next(self.blocks)
+            tail = buffer[start:stop]
         if tail.tobytes().strip(b"\r\n"):
             raise InputError(self.path, "a blank line comes before it", self.emitted + records + 1)
-        self.size = self.stop = end
+        self.size, self.stop, self.lines = end, end, None
 
     def take(self, end: int, records: int) -> Text:
         text = Text(self.buffer, self.start, end)
-        self.start = end
+        self.start, self.lines = end, None
         self.emitted += records
         return text
 
 
 def read_chunks(sources: Sequence[Source], read_input: ReadInput, batch_bases: int) -> Iterator[Chunk]:
     """Chunks of whole records of one input. A base takes at least two bytes in FASTQ, and one in FASTA."""
-    files = [_File(source) for source in sources]
+    block = max(64, 2 * batch_bases // len(sources))
+    files = [_File(source, block) for source in sources]
+    with ExitStack() as stack:
+        for file in files:
+            stack.enter_context(closing(file.blocks))
+        yield from _cut_chunks(files, read_input, batch_bases)
+
+
+def _cut_chunks(files: Sequence[_File], read_input: ReadInput, batch_bases: int) -> Iterator[Chunk]:
     kinds = {f.kind for f in files} - {"empty"}
     if len(kinds) > 1:
         raise InputError(files[1].path, f"is {files[1].kind.upper()}, its mates' file {files[0].kind.upper()}")

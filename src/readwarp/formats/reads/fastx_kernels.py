@@ -22,6 +22,8 @@ NEWLINE, RETURN, AT, GREATER, PLUS, SPACE, TAB, SLASH = 10, 13, 64, 62, 43, 32, 
 A, C, G, T = (np.uint8(letter) for letter in b"ACGT")
 CAPITAL = np.uint8(0xDF)  # the bits of a letter that are the same if it is small
 INVALID = 255
+COUNTED = np.uint64(255)  # words whose lines a byte can count
+EVEN_BYTES, ONES = np.uint64(0x00FF00FF00FF00FF), np.uint64(0x0001000100010001)
 NO_QUALITY, MAX_QUALITY, MAX_NAME = 255, 93, 254
 
 
@@ -64,8 +66,13 @@ def is_blank(text, start, stop):
 @scalar
 def newline_bits(word):
     """The highest bit of each byte of the word that is a newline."""
-    x = word ^ np.uint64(0x0A0A0A0A0A0A0A0A)
-    low = np.uint64(0x7F7F7F7F7F7F7F7F)
+    return equal_bits(word, np.uint64(0x0A0A0A0A0A0A0A0A))
+
+
+@scalar
+def equal_bits(word, other):
+    """The highest bit of each byte that is the same in both words."""
+    x, low = word ^ other, np.uint64(0x7F7F7F7F7F7F7F7F)
     return ~(((x & low) + low) | x) & np.uint64(0x8080808080808080)
 
 
@@ -101,6 +108,54 @@ def cut_fastq(text, words, limit):
                 if is_blank(letters, position, stop):
                     return records, position, True
     return records, position, False
+
+
+@kernel
+def count_lines(text, words):
+    """(newlines in the text, whether one may follow another directly, or a carriage return)"""
+    letters, start, stop = text
+    first, last = np.uint64((start + 7) >> 3), np.uint64(stop >> 3)  # whole words
+    lines, empty, before = np.uint64(0), np.uint64(0), np.uint64(0)
+    for block in range(first, last, COUNTED):
+        sums = np.uint64(0)  # of each byte
+        for w in range(block, min(block + COUNTED, last)):
+            bits = newline_bits(words[w])
+            sums += bits >> np.uint64(7)
+            empty |= bits & (bits << np.uint64(8) | before >> np.uint64(56))
+            empty |= equal_bits(words[w], np.uint64(0x0D0D0D0D0D0D0D0D))
+            before = bits
+        lines += (sums & EVEN_BYTES) * ONES >> np.uint64(48)
+        lines += (sums >> np.uint64(8) & EVEN_BYTES) * ONES >> np.uint64(48)
+    head, tail = min(np.int64(first) * 8, stop), max(np.int64(last) * 8, start)
+    for i in range(start, head):
+        lines += np.uint64(letters[i] == NEWLINE)
+    for i in range(max(head, tail), stop):
+        lines += np.uint64(letters[i] == NEWLINE)
+    is_odd = empty != 0 or head >= tail or is_odd_end(letters, start, head) or is_odd_end(letters, tail, stop)
+    return np.int64(lines), is_odd
+
+
+@scalar
+def is_odd_end(letters, start, stop):
+    """Whether an empty line or a carriage return may be near the end of a text."""
+    for i in range(start, stop):
+        if letters[i] == RETURN or (letters[i] == NEWLINE and (letters[i - 1] == NEWLINE or letters[i + 1] == NEWLINE)):
+            return True
+    return False
+
+
+@kernel
+def end_of_line(text, words, after):
+    """Where the line ends after which so many whole lines follow, and perhaps a part of one; the start if none does."""
+    letters, start, stop = text
+    for w in range((stop - 1) >> 3, (start >> 3) - 1, -1):
+        if newline_bits(words[w]):
+            for i in range(min(stop, 8 * w + 8) - 1, max(start, 8 * w) - 1, -1):
+                if letters[i] == NEWLINE:
+                    if after == 0:
+                        return i + 1
+                    after -= 1
+    return start
 
 
 @kernel

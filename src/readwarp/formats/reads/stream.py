@@ -21,13 +21,19 @@ from readwarp.formats.reads.mates import check_mates, names_of_chunk
 from readwarp.formats.reads.raw import RawBatch, ReadInput
 from readwarp.ragged import replace
 
+THREADS_FED = 8  # by one that decompresses, and half as many again would do
 
-def open_reads(inputs: Sequence[ReadInput], batch_bases: int) -> Generator[RawBatch, None, None]:
-    """Raw batches of all inputs in order. Raises InputError for what cannot be read, and mates in disorder."""
+
+def open_reads(inputs: Sequence[ReadInput], batch_bases: int, threads: int = 1) -> Generator[RawBatch, None, None]:
+    """Raw batches of all inputs in order. Raises InputError for what cannot be read, and mates in disorder.
+
+    threads: which align; one in THREADS_FED decompresses for them each file whose blocks can be divided.
+    """
+    helpers = max(1, threads // THREADS_FED)
     number = template = 0
     for source, read_input in enumerate(inputs):
         with ExitStack() as stack:
-            files = [stack.enter_context(closing(Source(path))) for path in read_input.paths]
+            files = [stack.enter_context(closing(Source(path, threads=helpers))) for path in read_input.paths]
             module = bam if any(file.kind in ("bam", "cram") for file in files) else fastx
             for is_later, chunk in enumerate(module.read_chunks(files, read_input, batch_bases)):
                 if not is_later and module is fastx:

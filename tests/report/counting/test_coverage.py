@@ -6,8 +6,10 @@ import numpy as np
 import pysam
 import pytest
 
-from readwarp.report import coverage
-from readwarp.report.coverage import bin_width, count_depth, count_once
+from readwarp.report.counting import coverage, windows
+from readwarp.report.counting.coverage import bin_width
+from readwarp.report.counting.depth import count_once
+from readwarp.report.counting.one_pass import count_alignments
 
 LENGTHS = {"long": 5000, "a": 60, "empty": 300, "b": 90, "c": 40}
 
@@ -59,8 +61,8 @@ def counted(bam) -> dict[str, list[int]]:
 @pytest.mark.parametrize("threads", [1, 3])
 def test_genome(bam, counted, monkeypatch, window, threads):
     """Windows are single contigs, parts of one, and several small ones; mates may lie on both sides of an edge."""
-    monkeypatch.setattr(coverage, "WINDOW", window)
-    found = count_depth(bam, None, (), threads)
+    monkeypatch.setattr(windows, "WINDOW", window)
+    found = count_alignments(bam, None, (), threads).depth
     flat = [depth for depths in counted.values() for depth in depths]
     assert max(flat) > 5 and found.bases.tolist() == np.bincount(flat).tolist()
     assert found.width == 5
@@ -76,12 +78,12 @@ def test_genome(bam, counted, monkeypatch, window, threads):
 @pytest.mark.parametrize("window", [64, 1 << 17])
 def test_targets(bam, counted, monkeypatch, window, tmp_path):
     """Nested and overlapping ones count once in the distribution; those beyond a contig's end are cut there."""
-    monkeypatch.setattr(coverage, "WINDOW", window)
+    monkeypatch.setattr(windows, "WINDOW", window)
     monkeypatch.setattr(coverage, "DEEP", 3)
     places = [("long", 100, 900), ("long", 200, 300), ("long", 850, 1000), ("b", 0, 500)]
     given = tmp_path / "targets.bed"
     given.write_text("".join(f"{name}\t{start}\t{stop}\tnamed\t0\t+\n" for name, start, stop in places))
-    found = count_depth(bam, None, [str(given)], 2)
+    found = count_alignments(bam, None, [str(given)], 2).depth
     wanted = [*counted["long"][100:1000], *counted["b"]]
     assert found.bases.tolist() == np.bincount(wanted).tolist()
     ends = {name: len(depths) for name, depths in counted.items()}

@@ -1,0 +1,63 @@
+"""Items produced by a thread of their own, a few ahead of who takes them."""
+
+import threading
+from collections.abc import Generator, Iterable
+from queue import Full, Queue
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+THREAD_PREFIX = "readwarp"  # of every thread that is started for a job
+PATIENCE = 0.5  # seconds that a producer has to clean up
+
+
+def read_ahead(items: Iterable[T], depth: int, name: str = "reader") -> Generator[T, None, None]:
+    """The same items, produced by another thread of this name; at most `depth` of them wait.
+
+    An error of the producer is raised after the items that precede it. Closing the generator stops the producer at its
+    next item.
+    """
+    waiting: Queue[tuple[bool, Any]] = Queue(depth)
+    stopped = threading.Event()
+    producer = threading.Thread(
+        target=_produce, args=(items, waiting, stopped), name=f"{THREAD_PREFIX} {name}", daemon=True
+    )
+    producer.start()
+    try:
+        while True:
+            is_item, value = waiting.get()
+            if is_item:
+                yield value
+            elif value is None:
+                return
+            else:
+                raise value
+    finally:
+        stopped.set()
+        producer.join(PATIENCE)
+
+
+def _produce(items: Iterable[T], waiting: "Queue[tuple[bool, Any]]", stopped: threading.Event) -> None:
+    """Put each item as (True, item), then (False, error or None), unless `stopped` is set."""
+
+    def put(entry: tuple[bool, Any]) -> bool:
+        while not stopped.is_set():
+            try:
+                waiting.put(entry, timeout=0.1)
+                return True
+            except Full:
+                continue
+        return False
+
+    end: BaseException | None = None
+    try:
+        for item in items:
+            if not put((True, item)):
+                break
+    except BaseException as error:
+        end = error
+    finally:
+        close = getattr(items, "close", None)
+        if close:
+            close()
+    put((False, end))

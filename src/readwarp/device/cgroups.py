@@ -1,0 +1,77 @@
+"""What control groups (cgroups(7), versions 1 and 2) leave to this process: cores and memory.
+
+A limit of any group that the process is in counts, and of any group around that: containers, batch systems and services
+set them at different levels. Files that cannot be read set no limit.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+PROCESS = Path("/proc/self")
+UNLIMITED = 1 << 60  # bytes; version 1 writes about 2^63 where there is no limit
+
+
+def cpu_limits() -> Iterator[float]:
+    """Cores that quotas allow for."""
+    for folder in _folders("cpu"):
+        quota, period = (*_words(folder / "cpu.max"), "", "")[:2]
+        if not quota:
+            quota, period = (_word(folder / f"cpu.cfs_{name}_us") for name in ("quota", "period"))
+        if quota.isdigit() and period.isdigit() and int(period):
+            yield int(quota) / int(period)
+
+
+def memory_limits() -> Iterator[int]:
+    """Bytes that are left below limits. Pages of files that were not used lately count as left: they would go."""
+    for folder in _folders("memory"):
+        limits = [_word(folder / name) for name in ("memory.max", "memory.high", "memory.limit_in_bytes")]
+        known = [int(limit) for limit in limits if limit.isdigit() and int(limit) < UNLIMITED]
+        used = _word(folder / "memory.current") or _word(folder / "memory.usage_in_bytes")
+        if known and used.isdigit():
+            words = _words(folder / "memory.stat")
+            pages = dict(zip(words[::2], words[1::2], strict=False))
+            idle = int(pages.get("total_inactive_file") or pages.get("inactive_file") or 0)
+            yield max(0, min(known) - max(0, int(used) - idle))
+
+
+def _folders(controller: str) -> Iterator[Path]:
+    """Those of the groups that this process is in, and of all groups around these."""
+    for names, path in _groups():
+        if controller not in names and names != [""]:
+            continue
+        for root, point in _mounts(names):
+            inner = path.relative_to(root) if path.is_relative_to(root) else Path()
+            folder = point / inner
+            yield from (each for each in (folder, *folder.parents) if each.is_relative_to(point))
+
+
+def _groups() -> Iterator[tuple[list[str], Path]]:
+    """The controllers ([""]: version 2) and the path of each group of this process."""
+    for line in _read(PROCESS / "cgroup").splitlines():
+        _, names, path = line.split(":", 2)
+        yield names.split(","), Path(path)
+
+
+def _mounts(names: list[str]) -> Iterator[tuple[Path, Path]]:
+    """Root within the hierarchy of these controllers, and mount point (proc_pid_mountinfo(5))."""
+    for line in _read(PROCESS / "mountinfo").splitlines():
+        before, _, after = line.partition(" - ")
+        kind, _, options = (*after.split(), "", "", "")[:3]
+        if (kind == "cgroup2") if names == [""] else (kind == "cgroup" and set(names) <= set(options.split(","))):
+            root, point = before.split()[3:5]
+            yield Path(root), Path(point)
+
+
+def _word(path: Path) -> str:
+    return (*_words(path), "")[0]
+
+
+def _words(path: Path) -> list[str]:
+    return _read(path).split()
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except (OSError, UnicodeDecodeError):
+        return ""

@@ -1,0 +1,45 @@
+"""What a file of alignments is, by its first bytes and its header."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pysam
+
+from readwarp.errors import InputError
+from readwarp.formats.common.compressed import is_bgzf
+
+
+def is_cram(path: Path) -> bool:
+    """Or BAM. Raises InputError for any other file."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(14)
+    except OSError as error:
+        raise InputError(path, f"cannot be read ({error.strerror})") from error
+    if head[:4] != b"CRAM" and not is_bgzf(head):
+        raise InputError(path, "is neither BAM nor CRAM (SAM comes through stdin: `-`)")
+    return head[:4] == b"CRAM"
+
+
+def header_from(path: Path, text: str) -> pysam.AlignmentHeader:
+    """Raises InputError."""
+    with silence():
+        try:
+            header = pysam.AlignmentHeader.from_text(text)
+            groups = header.to_dict().get("RG", [])  # it is read now
+        except ValueError as error:
+            raise InputError(path, f"its header is not of SAM's form ({error})") from error
+    if not all("ID" in group for group in groups):
+        raise InputError(path, "its header has a read group without an ID")
+    return header
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """Without htslib's messages."""
+    verbosity = pysam.set_verbosity(0)
+    try:
+        yield
+    finally:
+        pysam.set_verbosity(verbosity)

@@ -1,0 +1,116 @@
+"""BGZF read from its beginning, blocks decompressed side by side, straight to where their bytes are wanted."""
+
+import io
+from bisect import bisect_right
+from concurrent.futures import ThreadPoolExecutor
+from itertools import accumulate, pairwise
+from typing import Any, cast
+
+from isal import igzip
+
+from readwarp.formats.common.bgzf import blocks_of
+
+LEAST, MOST = 1 << 17, 1 << 22  # compressed bytes that are read at a time: two blocks and more
+
+
+class BgzfStream(io.RawIOBase):
+    """The decompressed bytes of an open BGZF file; gzip of another kind may follow its blocks.
+
+    Reading raises what `compressed.is_damage` recognises.
+    """
+
+    def __init__(self, raw: Any, threads: int) -> None:
+        self._raw, self._threads = raw, threads
+        self._pool = ThreadPoolExecutor(threads, "bgzf")
+        self._compressed = b""  # read, but not used yet
+        self._rest = memoryview(b"")  # of a block that did not fit
+        self._following: Any = None  # what is behind the blocks, as a stream, once they are read
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self._pool.shutdown(cancel_futures=True)
+        super().close()
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer, or as much of it as there are bytes -> bytes."""
+        view = memoryview(buffer).cast("B")
+        filled = self._take_rest(view)
+        while filled < len(view) and self._following is None:
+            filled += self._fill(view[filled:])
+        while filled < len(view) and (got := self._following.readinto(view[filled:])):
+            filled += got
+        return filled
+
+    def _take_rest(self, view: memoryview) -> int:
+        size = min(len(view), len(self._rest))
+        view[:size], self._rest = self._rest[:size], self._rest[size:]
+        return size
+
+    def _fill(self, view: memoryview) -> int:
+        """Put the next blocks into the view -> bytes, perhaps none."""
+        self._compressed += self._raw.read(max(LEAST, min(MOST, len(view) // 4)) - len(self._compressed))
+        places, sizes = blocks_of(self._compressed)
+        ends = [0, *accumulate(sizes)]
+        number = bisect_right(ends, len(view)) - 1  # of blocks that fit
+        data, self._compressed = self._compressed, self._compressed[places[number] :]
+        if number:
+            self._decompress(data, places[: number + 1], ends, view)
+            return ends[number]
+        if sizes:
+            block = bytearray(sizes[0])
+            _decompress_blocks(data[: places[1]], memoryview(block))
+            self._compressed, self._rest = data[places[1] :], memoryview(block)
+            return self._take_rest(view)
+        self._following = _behind(data, self._raw)
+        return 0
+
+    def _decompress(self, data: bytes, places: list[int], ends: list[int], view: memoryview) -> None:
+        """The blocks that begin and end at these places, in groups of about as many for each thread."""
+        number = len(places) - 1
+        borders = [number * i // self._threads for i in range(self._threads + 1)]
+        groups = [(a, b) for a, b in pairwise(borders) if a < b]
+        tasks = [(data[places[a] : places[b]], view[ends[a] : ends[b]]) for a, b in groups]
+        if len(tasks) == 1:
+            _decompress_blocks(*tasks[0])
+        else:
+            for _ in self._pool.map(_decompress_blocks, *zip(*tasks, strict=True)):
+                pass
+
+
+def _decompress_blocks(compressed: bytes, view: memoryview) -> None:
+    """Whole blocks of as many bytes as they say. Raises EOFError where they have fewer, and errors of igzip."""
+    with igzip.open(io.BytesIO(compressed)) as file:
+        filled = 0
+        while filled < len(view):
+            got = file.readinto(view[filled:])
+            if got == 0:
+                raise igzip.BadGzipFile("a block has fewer bytes than it says")
+            filled += got
+        if file.read(1):
+            raise igzip.BadGzipFile("a block has more bytes than it says")
+
+
+def _behind(data: bytes, raw: Any) -> Any:
+    """The stream of what is behind the last block: nothing, another kind of gzip, or a block that is cut off."""
+    if not data:
+        return io.BytesIO()
+    return igzip.IGzipFile(fileobj=cast(Any, io.BufferedReader(_Joined(data, raw))), mode="rb")
+
+
+class _Joined(io.RawIOBase):
+    """Bytes, and then what is left of a file."""
+
+    def __init__(self, head: bytes, raw: Any) -> None:
+        self._head, self._raw = memoryview(head), raw
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer).cast("B")
+        data = self._head[: len(view)] or self._raw.read(len(view))
+        self._head = self._head[len(data) :]
+        view[: len(data)] = data
+        return len(data)

@@ -1,0 +1,117 @@
+"""Compiled loops along the bases of a read: letters and qualities by cycle, mismatches, gaps."""
+
+import numpy as np
+
+from readwarp.device.jit import scalar
+from readwarp.formats.alignments.layout import FLAG, bases_of, cigar_of, qualities_of, uint16_at, uint32_at
+from readwarp.report.counting.tables import FIRST, LAST, LONG, LONGEST_GAP
+from readwarp.rules.cigar import DELETION, HARD_CLIP, INSERTION, SKIP, is_match, run_of
+from readwarp.rules.flags import REVERSE
+
+N = 15  # code of BAM
+C, G = 2, 4
+
+
+@scalar
+def unpack_codes(data, at, out):
+    """The letters of a record's bases as BAM codes them -> out (uint8, at least one more than there are)."""
+    start, length = bases_of(data, at)
+    source = np.uint64(start)
+    for i in range(np.uint64(length + 1) >> np.uint64(1)):
+        byte = data[source + i]
+        out[np.uint64(2) * i] = byte >> 4
+        out[np.uint64(2) * i + np.uint64(1)] = byte & 15
+
+
+@scalar
+def count_gc(codes, length):
+    """How many of the first `length` codes are G or C."""
+    number = np.int64(0)
+    for i in range(np.uint64(length)):
+        number += (codes[i] == C) | (codes[i] == G)
+    return number
+
+
+@scalar
+def count_letters(codes, length, is_reverse, out):
+    """Add the letters of a read to out (int64 [16, cycles])."""
+    last = np.uint64(length - 1)
+    for i in range(np.uint64(length)):
+        out[codes[i], last - i if is_reverse else i] += 1
+
+
+@scalar
+def count_qualities(data, at, is_reverse, out):
+    """Add the qualities of a read to out (int64 [256, cycles]) -> their sum."""
+    start, stop = qualities_of(data, at)
+    first, last, total = np.uint64(start), np.uint64(stop - start - 1), np.int64(0)
+    for i in range(np.uint64(stop - start)):
+        quality = data[first + i]
+        out[quality, last - i if is_reverse else i] += 1
+        total += quality
+    return total
+
+
+@scalar
+def sum_qualities(data, at):
+    start, stop = qualities_of(data, at)
+    total = np.int64(0)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        total += data[i]
+    return total
+
+
+@scalar
+def count_mismatches(data, at, codes, reference, first, mirror, out):
+    """Add the bases of a read that differ from the reference, and N, to `mismatches` of Tables.
+
+    codes: of the read. reference: BAM codes, 0 for what is none of ACGT; the read is aligned from the place `first` on.
+    mirror: of a reverse read its bases, hard clips included; 0 for a forward one. As in samtools stats, what follows a
+    skip is compared with what follows the base before the skip.
+    """
+    qualities, _ = qualities_of(data, at)
+    cigar, operations = cigar_of(data, at)
+    base, cycle, place = np.int64(0), np.int64(0), np.int64(first)
+    for i in range(operations):
+        operation, length, on_reference, on_read = run_of(uint32_at(data, cigar + 4 * i))
+        if is_match(operation) and differ(codes, base, reference, place, length):
+            for j in range(length):
+                code, known = codes[np.uint64(base + j)], reference[np.uint64(place + j)]
+                if code != known and (code == N or (code != 0 and known != 0)):
+                    quality = np.uint8(data[np.uint64(qualities + base + j)] + 1)  # 255, that of none, becomes 0
+                    row = mirror - 1 - cycle - j if mirror else cycle + j
+                    out[row, 0 if code == N else quality] += 1
+        base, cycle = base + on_read, cycle + (length if operation == HARD_CLIP else on_read)
+        place += 0 if operation == SKIP else on_reference
+
+
+@scalar
+def differ(codes, base, reference, place, length):
+    """Whether any of so many codes differ."""
+    bits, base, place = np.uint8(0), np.uint64(base), np.uint64(place)
+    for j in range(np.uint64(length)):
+        bits |= codes[base + j] ^ reference[place + j]
+    return bits != 0
+
+
+@scalar
+def count_gaps(data, at, segment, out):
+    """Add the insertions and deletions of a read to `gap_cycles` and `gap_lengths` of Tables.
+
+    An insertion is at the cycle of its first base, a deletion at that of the base before it, if there is one. Neither
+    is counted by cycle in reads that are both first and last, or neither; nor in long ones.
+    """
+    _, bases = bases_of(data, at)
+    is_reverse = uint16_at(data, at + FLAG) & REVERSE != 0
+    cigar, operations = cigar_of(data, at)
+    base = np.int64(0)
+    for i in range(operations):
+        operation, length, _, on_read = run_of(uint32_at(data, cigar + 4 * i))
+        if length > 0 and (operation == INSERTION or operation == DELETION):
+            is_deletion = operation == DELETION
+            cycle = bases - base - (1 if is_deletion else length) if is_reverse else base - is_deletion
+            if cycle >= 0:
+                out.gap_lengths[min(length, LONGEST_GAP + 1), 1 if is_deletion else 0] += 1
+                if cycle < LONG and (segment == FIRST or segment == LAST):
+                    out.gap_cycles[cycle, 2 * is_deletion + segment - FIRST] += 1
+        base += on_read

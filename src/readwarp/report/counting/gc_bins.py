@@ -1,0 +1,108 @@
+"""GC-depth as `samtools stats` has it: reads are counted in bins that begin where a read does.
+
+With a reference, a bin begins with the first read that reaches more than 20,000 bases from the beginning of the last
+one, or beyond what samtools has read of the contig at that time; without, with the first that begins so far from it.
+So bins depend on all reads in the order of the file, as does how much of the reference is read: the more, the longer
+the reads before were.
+"""
+
+from contextlib import closing
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.device.jit import kernel
+from readwarp.formats.common.regions import Contigs
+from readwarp.ragged import concatenate, empty, replace, take
+from readwarp.report.counting.letters import ReferenceLetters
+from readwarp.report.counting.tables import CODES, Rows
+from readwarp.stream.runner import map_ordered
+
+BIN = 20_000  # bases
+TOGETHER = 64  # bins whose letters a thread counts
+FIRST_CYCLES = 300  # that samtools stats has room for at first
+PER_CYCLE = 10  # bases of the reference that it reads at least
+CONTIG, START, END, BUFFER, CYCLES = range(5)  # of the state: the last bin, and what is read of the reference
+
+
+class Bins(NamedTuple):
+    """The first one is of no contig, and empty, as that of samtools."""
+
+    contig: Annotated[ndarray, "int32 [bins]"]
+    start: Annotated[ndarray, "int64 [bins]"]  # in the contig
+    reads: Annotated[ndarray, "int64 [bins]"]
+    content: Annotated[ndarray, "float32 [bins]"]  # the shares of G and C of the reads, added up
+
+
+class BinCounter:
+    """Takes rows in the order of the file."""
+
+    def __init__(self, ends: ndarray):
+        """ends: int64 [contigs], their lengths; empty where there is no reference."""
+        self._ends = ends
+        self._state = np.array([-1, 0, 0, max(BIN, PER_CYCLE * FIRST_CYCLES), FIRST_CYCLES], np.int64)
+        self._closed = list[Bins]()
+        start, reads = np.zeros((2, 1), np.int64)
+        self._last = Bins(np.array([-1], np.int32), start, reads, np.zeros(1, np.float32))
+
+    def add(self, rows: Rows) -> None:
+        bins = empty(Bins, {"bins": rows.contig.size + 1})
+        for values, last in zip(bins, self._last, strict=True):
+            values[0] = last[0]
+        last = add_to_bins(rows, self._ends, self._state, bins)
+        self._closed.append(take(bins, "bins", slice(0, last)))
+        self._last = take(bins, "bins", slice(last, last + 1))
+
+    def bins(self) -> Bins:
+        return concatenate([*self._closed, self._last], "bins")
+
+
+@kernel
+def add_to_bins(rows, ends, state, bins):
+    """Count rows (Rows) in bins (Bins, of which the first may go on), as `state` says -> the number of the last bin."""
+    contig, start, end, buffer, cycles = state
+    last = 0
+    for i in range(rows.contig.size):
+        if rows.length[i] >= cycles:
+            cycles += 2 * (1 + rows.length[i] - cycles)
+            buffer = max(buffer, PER_CYCLE * cycles)
+        position, reach = rows.position[i], rows.reach[i]
+        if position < 0:
+            continue
+        is_new = rows.contig[i] != contig
+        if ends.size == 0:
+            is_new |= position - start > BIN
+        elif is_new or end < reach or start + BIN < reach:
+            wanted = reach if is_new or end < reach else position + BIN
+            if is_new or end < wanted:
+                buffer = max(buffer, wanted - position)
+                end = min(position + buffer, ends[rows.contig[i]])
+            is_new = True
+        if is_new:
+            contig, start, last = np.int64(rows.contig[i]), position, last + 1
+            bins.contig[last], bins.start[last], bins.reads[last], bins.content[last] = contig, start, 0, 0
+        bins.reads[last] += 1
+        bins.content[last] += rows.content[i]
+    state[CONTIG], state[START], state[END], state[BUFFER], state[CYCLES] = contig, start, end, buffer, cycles
+    return last
+
+
+def with_reference(bins: Bins, contigs: Contigs, letters: ReferenceLetters, threads: int) -> Bins:
+    """The bins with the share of G and C in the reference from where they begin, instead of that in the reads."""
+
+    def contents(rows: range) -> list[float]:
+        return [content_of(letters, contigs, int(bins.contig[row]), int(bins.start[row])) for row in rows]
+
+    ranges = (range(row, min(row + TOGETHER, bins.start.size)) for row in range(1, bins.start.size, TOGETHER))
+    with closing(map_ordered(ranges, contents, threads, 2 * threads)) as found:
+        shares = [0.0, *(share for part in found for share in part)]
+    return replace(bins, content=np.array(shares, np.float32))
+
+
+def content_of(letters: ReferenceLetters, contigs: Contigs, contig: int, start: int) -> float:
+    """G and C among the bases A, C, G and T of a bin; 0 without any."""
+    stop = min(start + BIN, contigs.lengths[contig])
+    number = np.bincount(letters.read(contigs.names[contig], start, stop), minlength=CODES)
+    gc, known = number[2] + number[4], number[[1, 2, 4, 8]].sum()
+    return float(np.float32(gc) / np.float32(known)) if known else 0.0

@@ -1,0 +1,41 @@
+"""The letters of the reference, as BAM codes them, from any thread."""
+
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+import pysam
+from numpy import ndarray
+
+from readwarp.errors import InputError
+from readwarp.formats.alignments.opening import silence
+from readwarp.formats.common.regions import Contigs
+
+CODES = np.zeros(256, np.uint8)  # 0 for what is none of ACGT
+for letters, code in (("Aa", 1), ("Cc", 2), ("Gg", 4), ("Tt", 8)):
+    CODES[np.frombuffer(letters.encode(), np.uint8)] = code
+
+
+class ReferenceLetters:
+    """An indexed FASTA file, whose contigs are those of alignments."""
+
+    def __init__(self, fasta: Path, contigs: Contigs):
+        """Raises InputError where the file cannot be read."""
+        self._path, self._lock = fasta, Lock()
+        self._lengths = dict(zip(contigs.names, contigs.lengths, strict=True))
+        try:
+            with silence():
+                self._file = pysam.FastaFile(str(fasta))
+        except (OSError, ValueError) as error:
+            raise InputError(fasta, f"cannot be read as indexed FASTA ({error})") from error
+
+    def read(self, name: str, start: int, stop: int) -> ndarray:
+        """Codes (uint8) of [start, stop) of a contig. Raises InputError where it has another length, or is missing."""
+        if name not in self._file or self._file.get_reference_length(name) != self._lengths[name]:
+            raise InputError(self._path, f"has no contig {name} of {self._lengths[name]} bases: is this the reference?")
+        with self._lock:
+            letters = self._file.fetch(name, start, stop)
+        return CODES[np.frombuffer(letters.encode(), np.uint8)]
+
+    def close(self) -> None:
+        self._file.close()

@@ -1,0 +1,136 @@
+"""The compiled loop over records that counts what only long reads are asked."""
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.device.jit import kernel, scalar
+from readwarp.formats.alignments.layout import (
+    BASES,
+    FLAG,
+    FLOAT,
+    LENGTH,
+    bases_of,
+    cigar_of,
+    get_number,
+    int32_at,
+    qualities_of,
+    stop_of,
+    tag_of,
+    uint16_at,
+    uint32_at,
+)
+from readwarp.report.counting.span_kernels import begins_before
+from readwarp.rules.cigar import DELETION, INSERTION, is_match, run_of
+from readwarp.rules.flags import SECONDARY, SUPPLEMENTARY, UNMAPPED
+
+HIGHEST = 93  # quality that SAM can hold
+NO_QUALITY = 255
+SHARES, TENTHS, PARTS = 10_000, 10, 1_000  # of identity, of a unit of quality; parts that are told apart
+ERRORS = 10.0 ** (-np.arange(HIGHEST + 1) / 10)  # of a base, by its quality
+INTEGERS = tuple(b"cCsSiI")  # types of fields
+UNKNOWN, BAD = -1.0, -2.0  # instead of a number: there is no such field; it holds none
+SEMICOLON = ord(";")
+
+
+class LongTables(NamedTuple):
+    """Primary records."""
+
+    identity: Annotated[ndarray, "int64 [10001]"]  # of mapped ones, in units of 1 / SHARES
+    quality: Annotated[ndarray, "int64 [931]"]  # of those with qualities, that of the mean error, in tenths
+    bases: Annotated[ndarray, "int64 [94]"]  # by their quality
+    gc: Annotated[ndarray, "int64 [101]"]  # per cent of the bases
+    parts: Annotated[ndarray, "int64 [1000]"]  # of mapped ones: alignments, 1 and those of SA
+
+
+def make_long_tables() -> LongTables:
+    sizes = SHARES + 1, TENTHS * HIGHEST + 1, HIGHEST + 1, 101, PARTS
+    return LongTables(*(np.zeros(size, np.int64) for size in sizes))
+
+
+@kernel
+def count_long(records, place, tables):
+    """Add the primary records (Records) that begin in a window (Place) or have no contig -> tables (LongTables).
+
+    -> where the first record is whose tags hold no numbers; -1
+    """
+    data, places = records.data, records.places
+    bits = np.empty(1, np.uint32)
+    for i in range(places.size):
+        at = places[i]
+        flag = uint16_at(data, at + FLAG)
+        if flag & (SECONDARY | SUPPLEMENTARY) or begins_before(data, at, place):
+            continue
+        if int32_at(data, at + LENGTH) > 0:
+            add_bases(data, at, tables)
+        if flag & UNMAPPED == 0:
+            start, stop = tag_of(data, at, stop_of(data, at), ord("S"), ord("A"))
+            parts = 1
+            for j in range(start, stop):
+                parts += data[j] == SEMICOLON
+            tables.parts[min(parts, PARTS - 1)] += 1
+            identity = identity_of(data, at, bits)
+            if identity == BAD:
+                return at
+            if identity > UNKNOWN:
+                tables.identity[np.int64(np.rint(SHARES * min(identity, 1.0)))] += 1
+    return -1
+
+
+@scalar
+def add_bases(data, at, tables):
+    """Add the qualities and the GC content of a record that has bases."""
+    start, stop = qualities_of(data, at)
+    if data[start] != NO_QUALITY:
+        error = 0.0
+        for i in range(np.uint64(start), np.uint64(stop)):
+            quality = min(data[i], np.uint8(HIGHEST))
+            tables.bases[quality] += 1
+            error += ERRORS[quality]
+        tables.quality[np.int64(np.rint(-10 * TENTHS * np.log10(error / (stop - start))))] += 1
+    first, length = bases_of(data, at)
+    gc = np.int64(0)
+    for i in range(length):
+        code = BASES[data[first + (i >> 1)] >> (0 if i & 1 else 4) & 15]
+        gc += code == 1 or code == 2
+    tables.gc[np.int64(np.rint(100 * gc / length))] += 1
+
+
+@scalar
+def identity_of(data, at, bits):
+    """The share of columns that are equal, a gap as one column: 1 - de (minimap2); from 0 up, UNKNOWN or BAD.
+
+    bits: uint32 [1], to work with.
+    """
+    for name in (ord("e"), ord("v")):
+        share = number_of(data, at, ord("d"), name, bits)
+        if share == BAD:
+            return BAD
+        if share != UNKNOWN:
+            return max(1 - share, 0.0) if np.isfinite(share) else UNKNOWN
+    edits = number_of(data, at, ord("N"), ord("M"), bits)
+    if edits < 0:
+        return edits
+    columns = gaps = in_gaps = np.int64(0)
+    cigar, operations = cigar_of(data, at)
+    for i in range(operations):
+        operation, length, _, _ = run_of(uint32_at(data, cigar + 4 * i))
+        if is_match(operation):
+            columns += length
+        elif operation == INSERTION or operation == DELETION:
+            gaps, in_gaps = gaps + 1, in_gaps + length
+    return max(1 - (edits - in_gaps + gaps) / (columns + gaps), 0.0) if columns > 0 else UNKNOWN
+
+
+@scalar
+def number_of(data, at, first, second, bits):
+    """The number in a field (its two letters); UNKNOWN without it, BAD if it is of another type."""
+    value, _ = tag_of(data, at, stop_of(data, at), first, second)
+    if value == 0:
+        return UNKNOWN
+    kind = data[value - 1]
+    if kind == FLOAT:
+        bits[0] = get_number(data, value, kind)
+        return np.float64(bits.view(np.float32)[0])
+    return np.float64(get_number(data, value, kind)) if kind in INTEGERS else BAD

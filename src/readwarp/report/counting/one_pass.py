@@ -1,0 +1,152 @@
+"""One pass over all records of a file, in which threads count windows of it side by side."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from functools import partial
+from itertools import accumulate
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.formats.alignments.layout import POSITION, values_at
+from readwarp.formats.alignments.regions import AlignedReader, Form, Records
+from readwarp.formats.common.qualities import PHRED33
+from readwarp.formats.common.regions import Contigs
+from readwarp.ragged import concatenate, empty, take
+from readwarp.report.counting import record_kernels, span_kernels
+from readwarp.report.counting.coverage import Coverage, Depth, Measured
+from readwarp.report.counting.depth import depth_of
+from readwarp.report.counting.gc_bins import BinCounter, Bins, with_reference
+from readwarp.report.counting.letters import ReferenceLetters
+from readwarp.report.counting.record_kernels import Letters
+from readwarp.report.counting.span_kernels import Place, Reads, Spans
+from readwarp.report.counting.tables import LONG, Rows, Shared, Tables, make_tables
+from readwarp.report.counting.windows import Window, cut_windows
+from readwarp.stream.runner import map_ordered
+
+NO_LETTERS = Letters(np.zeros(0, np.uint8), 0)
+
+
+class Counts(NamedTuple):
+    """All that is counted of a file."""
+
+    contigs: Contigs
+    tables: Tables
+    long_reads: Counter[tuple[int, int]]  # of LONG bases and more: how many have each segment (of Rows) and length
+    bins: Bins
+    has_reference: bool
+    depth: Depth
+
+
+class Stretch(NamedTuple):
+    """What a thread counts: a window and the records that reach into it, or some records without a contig."""
+
+    window: Window | None
+    records: Iterable[Records]
+
+
+class Part(NamedTuple):
+    """What depends on the order of stretches, or is added to sums of Python's."""
+
+    rows: Rows
+    depth: Measured | None
+
+
+def count_alignments(
+    path: Path, reference: Path | None, targets: Sequence[str], threads: int, check: Callable[[], None] = lambda: None
+) -> Counts:
+    """Count a sorted and indexed BAM or CRAM file. Raises InputError.
+
+    reference: indexed FASTA. targets, as `-L` takes them: where the depth counts. check: called now and then, raises an
+    error to stop the count.
+    """
+    reader = AlignedReader(path, reference, form=Form(PHRED33))
+    letters = None
+    try:
+        contigs = Contigs(reader.names, reader.lengths)
+        letters = ReferenceLetters(reference, contigs) if reference else None
+        counter, coverage = WindowCounter(contigs, letters), Coverage(contigs, targets)
+        bins = BinCounter(np.array(contigs.lengths if reference else [], np.int64))
+        long_reads = Counter[tuple[int, int]]()
+
+        def count(stretch: Stretch) -> Part:
+            rows, depth = counter.count(stretch)
+            return Part(rows, coverage.measure(stretch.window, depth) if stretch.window else None)
+
+        with closing(map_ordered(stretches(reader), count, threads, 2 * threads)) as parts:
+            for part in parts:
+                check()
+                bins.add(part.rows)
+                long = take(part.rows, "rows", part.rows.length >= LONG)
+                long_reads.update(zip(long.segment.tolist(), long.length.tolist(), strict=True))
+                if part.depth:
+                    coverage.add(part.depth)
+        found = with_reference(bins.bins(), contigs, letters, threads) if letters else bins.bins()
+    finally:
+        reader.close()
+        if letters:
+            letters.close()
+    return Counts(contigs, counter.tables.total(), long_reads, found, reference is not None, coverage.depth())
+
+
+def stretches(reader: AlignedReader) -> Iterator[Stretch]:
+    """All records of a file, each in one stretch, in the order of the file."""
+    axis = [0, *accumulate(reader.lengths)]
+    for window in cut_windows(reader, axis):
+        first = axis[window.contigs.start]
+        yield Stretch(window, reader.records(window.contigs, window.start - first, window.stop - first))
+    for records in reader.unplaced():
+        yield Stretch(None, [records])
+
+
+class WindowCounter:
+    """Counts stretches in any thread. Each of them has tables of its own meanwhile."""
+
+    def __init__(self, contigs: Contigs, letters: ReferenceLetters | None):
+        self._contigs, self._letters = contigs, letters
+        self._first = np.array([0, *accumulate(contigs.lengths)], np.int64)
+        self.tables = Shared(partial(make_tables, len(contigs.names)))
+
+    def count(self, stretch: Stretch) -> tuple[Rows, ndarray]:
+        """-> rows of the records, and the depth (int32 [bases]) of the window."""
+        _, start, stop = stretch.window or (None, 0, 0)
+        place, steps = Place(start, stop, self._first), np.zeros(stop - start + 1, np.int32)
+        rows, spans = [empty(Rows, {"rows": 0})], [(empty(Reads, {"reads": 0}), empty(Spans, {"spans": 0}))]
+        with self.tables.borrow() as tables:
+            for records in stretch.records:
+                rows.append(count_records(records, place, self._letters_of(records, stretch.window), tables))
+                spans.append(find_spans(records, place, steps))
+            span_kernels.sum_up(steps)
+            span_kernels.count_depths(steps, Spans(*np.array([[0], [stop - start]])), tables.depths)
+        return concatenate(rows, "rows"), depth_of(start, stop, spans)
+
+    def _letters_of(self, records: Records, window: Window | None) -> Letters:
+        """Those of all bases that the aligned records cover which begin in the window."""
+        aligned = np.flatnonzero(records.is_aligned)
+        if self._letters is None or window is None or not aligned.size:
+            return NO_LETTERS
+        names, lengths, contig = self._contigs.names, self._contigs.lengths, window.contigs.start
+        if len(window.contigs) > 1:
+            whole = [self._letters.read(names[contig], 0, lengths[contig]) for contig in window.contigs]
+            return Letters(np.concatenate(whole), window.start)
+        begin = int(self._first[contig])
+        position = int(values_at(records.data, records.places[aligned[:1]] + POSITION, "<i4")[0])
+        start = max(position, window.start - begin)
+        codes = self._letters.read(names[contig], start, int(records.stops[aligned].max()))
+        return Letters(codes, begin + start)
+
+
+def count_records(records: Records, place: Place, letters: Letters, tables: Tables) -> Rows:
+    rows = empty(Rows, {"rows": records.places.size})
+    number = record_kernels.count_records(records, place, letters, tables, rows)
+    return take(rows, "rows", slice(0, number))
+
+
+def find_spans(records: Records, place: Place, steps: ndarray) -> tuple[Reads, Spans]:
+    reads = empty(Reads, {"reads": records.places.size})
+    runs = empty(Spans, {"spans": int(records.operations.sum())})
+    number, more = span_kernels.find_spans(records, place, steps, reads, runs)
+    return take(reads, "reads", slice(0, number)), take(runs, "spans", slice(0, more))

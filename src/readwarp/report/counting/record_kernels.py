@@ -1,0 +1,211 @@
+"""The compiled loop over records that counts all that needs no other record."""
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.device.jit import kernel, scalar
+from readwarp.formats.alignments.layout import (
+    CONTIG,
+    FLAG,
+    LENGTH,
+    MAPPING_QUALITY,
+    MATE_CONTIG,
+    MATE_POSITION,
+    NAME,
+    POSITION,
+    TEMPLATE_LENGTH,
+    bases_of,
+    cigar_of,
+    get_number,
+    int32_at,
+    qualities_of,
+    stop_of,
+    stored_cigar_of,
+    tag_of,
+    uint16_at,
+    uint32_at,
+)
+from readwarp.report.counting.checksums import crc32_of
+from readwarp.report.counting.cycle_kernels import (
+    count_gaps,
+    count_gc,
+    count_letters,
+    count_mismatches,
+    count_qualities,
+    sum_qualities,
+    unpack_codes,
+)
+from readwarp.report.counting.span_kernels import begins_before
+from readwarp.report.counting.tables import (
+    ALIGNED,
+    CONTENTS,
+    FIRST,
+    INWARD,
+    LARGEST_INSERT,
+    LAST,
+    LONG,
+    MISMATCHES,
+    NEITHER,
+    OTHER,
+    OUTWARD,
+    PRIMARY,
+    SUM_OF_QUALITIES,
+)
+from readwarp.rules.cigar import DELETION, HARD_CLIP, INSERTION, is_match, run_of
+from readwarp.rules.flags import (
+    DUPLICATE,
+    FAILED,
+    FLAGS,
+    MATE_REVERSE,
+    MATE_UNMAPPED,
+    PAIRED,
+    REVERSE,
+    SECONDARY,
+    SUPPLEMENTARY,
+    SURE,
+    UNMAPPED,
+)
+from readwarp.rules.flags import FIRST as FIRST_BIT
+from readwarp.rules.flags import LAST as LAST_BIT
+
+NM = ord("N"), ord("M")
+INTEGERS = tuple(b"cCsSiI")  # types of fields
+LEFT_OUT = UNMAPPED | SUPPLEMENTARY | FAILED | DUPLICATE  # of mapping qualities
+
+
+class Letters(NamedTuple):
+    """Bases of the reference; none if it is not known."""
+
+    codes: Annotated[ndarray, "uint8 [bases]"]  # of BAM; 0 for what is none of ACGT
+    start: int  # of the first one, on the axis
+
+
+@kernel
+def count_records(records, place, letters, tables, rows):
+    """Add the records (Records) that begin in a window (Place) or have no contig -> tables (Tables), rows (Rows).
+
+    letters (Letters): those of all aligned ones. rows: large enough. -> how many rows were written
+    """
+    data, places, is_aligned = records.data, records.places, records.is_aligned
+    codes, number = np.empty(LONG + 1, np.uint8), 0
+    for i in range(places.size):
+        at = places[i]
+        if begins_before(data, at, place):
+            continue
+        contig, position = int32_at(data, at + CONTIG), int32_at(data, at + POSITION)
+        flag, length = uint16_at(data, at + FLAG) & (FLAGS - 1), int32_at(data, at + LENGTH)
+        is_kept = length > 0 and flag & SECONDARY == 0
+        add_record(data, at, is_kept, tables)
+        if not is_kept:
+            continue
+        if length >= codes.size:
+            codes = np.empty(2 * length, np.uint8)
+        full, segment, is_primary = full_length_of(data, at), segment_of(flag), flag & SUPPLEMENTARY == 0
+        tables.bases[flag] += length
+        if full < LONG:
+            tables.lengths[1 if is_primary else 0, segment, full] += 1
+        if flag & LEFT_OUT == 0:
+            tables.mapping_qualities[data[at + MAPPING_QUALITY]] += 1
+        unpack_codes(data, at, codes)
+        is_counted = is_primary and (segment == FIRST or segment == LAST)
+        gc = add_bases(data, at, codes, segment, full, tables) if is_counted else np.int64(0)
+        reach = np.int64(0)
+        if is_aligned[i]:
+            count_gaps(data, at, segment, tables)
+            reach = add_alignment(data, at, tables)
+            if letters.codes.size > 0 and full < LONG:
+                first, mirror = place.first[contig] + position - letters.start, full if flag & REVERSE else 0
+                count_mismatches(data, at, codes, letters.codes, first, mirror, tables.mismatches)
+        rows.contig[number], rows.position[number] = contig, position if is_aligned[i] else -1
+        rows.reach[number], rows.length[number] = reach, full
+        rows.segment[number] = segment + (PRIMARY if is_primary else 0)
+        rows.content[number] = np.float32(gc) / np.float32(length)
+        number += 1
+    return number
+
+
+@scalar
+def add_record(data, at, is_kept, tables):
+    """Count a record by its flag and its contig, and add its checksums."""
+    contig, flag = int32_at(data, at + CONTIG), uint16_at(data, at + FLAG) & (FLAGS - 1)
+    quality = data[at + MAPPING_QUALITY]
+    quality_class = 0 if quality == 0 else 1 if quality < SURE else 2
+    is_elsewhere = contig != int32_at(data, at + MATE_CONTIG)
+    tables.records[1 if is_kept else 0, 1 if is_elsewhere else 0, quality_class, flag] += 1
+    tables.placed[contig if contig >= 0 else tables.placed.shape[0] - 1, 1 if flag & UNMAPPED else 0] += 1
+    name_stop = stored_cigar_of(data, at)[0] - 1
+    tables.checksums[0] += crc32_of(data, at + NAME, name_stop)
+    bases, length = bases_of(data, at)
+    if length > 0:
+        start, stop = qualities_of(data, at)
+        tables.checksums[1] += crc32_of(data, bases, start)
+        tables.checksums[2] += crc32_of(data, start, stop)
+
+
+@scalar
+def segment_of(flag):
+    """FIRST of a single read; of pairs what the bits of first and last say."""
+    if flag & PAIRED == 0:
+        return np.int64(FIRST)
+    return np.int64(NEITHER + (FIRST if flag & FIRST_BIT else 0) + (LAST if flag & LAST_BIT else 0))
+
+
+@scalar
+def full_length_of(data, at):
+    """Bases of a record, and those that were clipped from it."""
+    cigar, operations = cigar_of(data, at)
+    length = int32_at(data, at + LENGTH)
+    for i in range(operations):
+        operation, clipped, _, _ = run_of(uint32_at(data, cigar + 4 * i))
+        length += clipped if operation == HARD_CLIP else 0
+    return length
+
+
+@scalar
+def add_bases(data, at, codes, segment, full, tables):
+    """Count the letters and qualities of a first or last read -> its bases G and C."""
+    length, last = int32_at(data, at + LENGTH), segment - FIRST
+    is_reverse = uint16_at(data, at + FLAG) & REVERSE != 0
+    if full < LONG:
+        count_letters(codes, length, is_reverse, tables.letters[last, 1 if is_reverse else 0])
+        tables.sums[SUM_OF_QUALITIES] += count_qualities(data, at, is_reverse, tables.qualities[last])
+    else:
+        tables.sums[SUM_OF_QUALITIES] += sum_qualities(data, at)
+    gc = count_gc(codes, length)
+    for share in range(gc * (CONTENTS - 1) // length, min((gc + 1) * (CONTENTS - 1) // length, CONTENTS - 1)):
+        tables.contents[last, share] += 1
+    return gc
+
+
+@scalar
+def add_alignment(data, at, tables):
+    """Add NM, aligned bases and the insert size of an aligned record -> its position, bases and deleted bases."""
+    value, _ = tag_of(data, at, stop_of(data, at), NM[0], NM[1])
+    if value > 0 and data[value - 1] in INTEGERS:
+        tables.sums[MISMATCHES] += get_number(data, value, data[value - 1])
+    reach = int32_at(data, at + POSITION) + int32_at(data, at + LENGTH)
+    cigar, operations = cigar_of(data, at)
+    for i in range(operations):
+        operation, length, _, _ = run_of(uint32_at(data, cigar + 4 * i))
+        tables.sums[ALIGNED] += length if is_match(operation) or operation == INSERTION else 0
+        reach += length if operation == DELETION else 0
+    flag = uint16_at(data, at + FLAG)
+    if flag & (PAIRED | MATE_UNMAPPED | SUPPLEMENTARY) == PAIRED:
+        insert = abs(int32_at(data, at + TEMPLATE_LENGTH))
+        if insert > 0 or int32_at(data, at + CONTIG) == int32_at(data, at + MATE_CONTIG):
+            ahead = int32_at(data, at + MATE_POSITION) - int32_at(data, at + POSITION)
+            tables.insert_sizes[min(insert, LARGEST_INSERT), orientation_of(flag, ahead)] += 1
+    return reach
+
+
+@scalar
+def orientation_of(flag, ahead):
+    """INWARD, OUTWARD or OTHER, as samtools stats tells by the strands, and how far ahead the mate begins."""
+    is_reverse = flag & REVERSE != 0
+    if is_reverse == (flag & MATE_REVERSE != 0):
+        return OTHER
+    if ahead == 0:
+        return INWARD
+    return INWARD if is_reverse == (ahead < 0) else OUTWARD

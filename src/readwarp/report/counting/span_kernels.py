@@ -1,0 +1,168 @@
+"""Compiled loops that find which bases of the reference records cover, and how often."""
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.device.jit import kernel, scalar
+from readwarp.formats.alignments.layout import (
+    CONTIG,
+    FLAG,
+    NAME,
+    POSITION,
+    cigar_of,
+    int32_at,
+    stored_cigar_of,
+    uint16_at,
+    uint32_at,
+)
+from readwarp.formats.alignments.regions import EXCLUDED
+from readwarp.rules.cigar import is_match, run_of
+from readwarp.rules.flags import SECONDARY
+from readwarp.rules.hashes import hash_of
+
+
+class Place(NamedTuple):
+    """A window. Positions are on the axis, on which the contigs follow each other."""
+
+    start: int
+    stop: int
+    first: Annotated[ndarray, "int64 [contigs]"]  # of each contig: its first base
+
+
+@scalar
+def begins_before(data, at, place):
+    """Whether a record begins before the window (Place), and reaches into it."""
+    contig, position = int32_at(data, at + CONTIG), int32_at(data, at + POSITION)
+    return contig >= 0 and position >= 0 and place.first[contig] + position < place.start
+
+
+class Reads(NamedTuple):
+    """Reads that count in the depth, in file order."""
+
+    name: Annotated[ndarray, "uint64 [reads]"]  # a hash
+    start: Annotated[ndarray, "int64 [reads]"]
+    stop: Annotated[ndarray, "int64 [reads]"]
+    runs: Annotated[ndarray, "int64 [reads]"]  # of aligned bases
+
+
+class Spans(NamedTuple):
+    """Stretches, half-open: runs of aligned bases, bins, targets."""
+
+    start: Annotated[ndarray, "int64 [spans]"]
+    stop: Annotated[ndarray, "int64 [spans]"]
+
+
+@scalar
+def add_run(start, stop, first, steps):
+    """Add a run to steps (int32 [bases + 1]), which begin at the base `first`."""
+    last = steps.size - 1
+    steps[min(max(start - first, 0), last)] += 1
+    steps[min(max(stop - first, 0), last)] -= 1
+
+
+@kernel
+def find_spans(records, place, steps, reads, runs):
+    """Records (Records) -> reads (Reads) and runs (Spans) that count in the depth; where that of all kept ones changes.
+
+    steps: int32 [bases + 1] of the place, added to. reads, runs: large enough. -> how many there are of both
+    """
+    data, places, is_aligned = records.data, records.places, records.is_aligned
+    read = run = 0
+    for i in range(places.size):
+        at = places[i]
+        flag = uint16_at(data, at + FLAG)
+        if not is_aligned[i] or flag & SECONDARY:
+            continue
+        counts, first = flag & EXCLUDED == 0, run
+        position = place.first[int32_at(data, at + CONTIG)] + int32_at(data, at + POSITION)
+        reads.start[read] = position
+        cigar, operations = cigar_of(data, at)
+        for j in range(operations):
+            operation, _, on_reference, _ = run_of(uint32_at(data, cigar + 4 * j))
+            if is_match(operation) and on_reference > 0:
+                add_run(position, position + on_reference, place.start, steps)
+                if counts:
+                    runs.start[run], runs.stop[run] = position, position + on_reference
+                    run += 1
+            position += on_reference
+        if run > first:
+            reads.name[read] = hash_of(data, at + NAME, stored_cigar_of(data, at)[0] - 1)
+            reads.stop[read], reads.runs[read] = position, run - first
+            read += 1
+    return read, run
+
+
+@kernel
+def find_shared(reads, slots, is_shared):
+    """Which reads have a name of which two reads overlap -> is_shared (bool [reads]).
+
+    reads (Reads): in ascending order of their starts. slots: int32, a power of two, more than there are reads, all -1.
+    """
+    mask = np.uint64(slots.size - 1)
+    reach, first = reads.stop.copy(), np.empty(reads.name.size, np.int64)
+    for i in range(reads.name.size):
+        name, is_shared[i] = reads.name[i], False
+        slot = (name ^ name >> np.uint64(32)) & mask
+        while slots[slot] >= 0 and reads.name[slots[slot]] != name:
+            slot = (slot + np.uint64(1)) & mask
+        if slots[slot] < 0:
+            slots[slot] = i
+        head = first[i] = np.int64(slots[slot])
+        if head < i:
+            is_shared[head] |= reads.start[i] < reach[head]
+            reach[head] = max(reach[head], reads.stop[i])
+    for i in range(reads.name.size):
+        is_shared[i] = is_shared[first[i]]
+
+
+@kernel
+def add_unshared(reads, runs, is_shared, first, steps):
+    """Add the runs (Spans) of reads (Reads) that are not shared to steps (int32 [bases + 1]), which begin at `first`.
+
+    -> how many runs are left
+    """
+    run = left = 0
+    for i in range(reads.name.size):
+        for _ in range(reads.runs[i]):
+            if is_shared[i]:
+                left += 1
+            else:
+                add_run(runs.start[run], runs.stop[run], first, steps)
+            run += 1
+    return left
+
+
+@kernel
+def sum_up(steps):
+    """Steps -> the depth of each base, in their place."""
+    depth = np.int32(0)
+    for i in range(steps.size):
+        depth += steps[i]
+        steps[i] = depth
+
+
+@kernel
+def add_runs(runs, first, steps):
+    """Add runs (Spans) to steps (int32 [bases + 1]), which begin at the base `first`."""
+    for i in range(runs.start.size):
+        add_run(runs.start[i], runs.stop[i], first, steps)
+
+
+@kernel
+def count_depths(depth, spans, out):
+    """Count the bases of each depth in spans (Spans) -> out (int64); its last value is for all that are deeper."""
+    for i in range(spans.start.size):
+        for j in range(spans.start[i], spans.stop[i]):
+            out[min(depth[j], out.size - 1)] += 1
+
+
+@kernel
+def sum_depths(depth, spans, deep, sums, number):
+    """The sum of the depths in each of the spans (Spans), and how many are `deep` or more -> sums, number (int64)."""
+    for i in range(spans.start.size):
+        sums[i] = number[i] = 0
+        for j in range(spans.start[i], spans.stop[i]):
+            sums[i] += depth[j]
+            number[i] += depth[j] >= deep

@@ -1,0 +1,105 @@
+"""What is counted of records: sums, to which threads add in any order, and rows for what depends on the order."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.rules.flags import FLAGS
+
+T = TypeVar("T", bound=tuple[Any, ...])
+LONG = 1000  # bases: longer than reads of any short-read machine; nothing is counted by cycle in a longer read
+CONTENTS = 200  # classes of GC content
+LONGEST_GAP, LARGEST_INSERT, DEEPEST = (
+    300,
+    8000,
+    1000,
+)  # bases, bases and depth that are told apart, as in samtools stats
+QUALITIES, CODES = 256, 16  # of a base, and of BAM's letters
+QUALITY_CLASSES = 3  # of mapping qualities: 0, below flags.SURE, others
+INWARD, OUTWARD, OTHER = 0, 1, 2  # orientations of pairs
+NEITHER, FIRST, LAST, BOTH = range(4)  # segments of a read: first and last read of a template; single reads are first
+PRIMARY = 4  # added to the segment of primary records
+SUM_OF_QUALITIES, MISMATCHES, ALIGNED = range(3)  # of `sums`: bases' qualities, NM, bases of M I = X
+
+
+class Tables(NamedTuple):
+    """Sums over records. Cycles count in the order of sequencing. `kept`: not secondary, and with bases.
+
+    Tables by cycle have the cycles as their last axis: what a read adds to lies close together.
+    """
+
+    records: Annotated[ndarray, "int64 [2, 2, 3, 4096]"]  # kept or not, mate elsewhere, quality class, flag
+    bases: Annotated[ndarray, "int64 [4096]"]  # by flag, of kept records
+    placed: Annotated[ndarray, "int64 [contigs + 1, 2]"]  # mapped and unmapped records of each contig; without one
+    checksums: Annotated[ndarray, "uint64 [3]"]  # CRC-32 of names, bases, qualities
+    sums: Annotated[ndarray, "int64 [3]"]
+    mapping_qualities: Annotated[ndarray, "int64 [256]"]
+    contents: Annotated[ndarray, "int64 [2, 200]"]  # of first and last reads: GC
+    lengths: Annotated[ndarray, "int64 [2, 4, 1000]"]  # supplementary or primary, segment, length with hard clips
+    letters: Annotated[ndarray, "int64 [2, 2, 16, 1000]"]  # first or last, strand, code of BAM, cycle
+    qualities: Annotated[ndarray, "int64 [2, 256, 1000]"]  # first or last, quality, cycle
+    mismatches: Annotated[ndarray, "int64 [1000, 257]"]  # cycle; N in the read, then by quality
+    gap_cycles: Annotated[ndarray, "int64 [1000, 4]"]  # insertions of first and last reads, deletions of both
+    gap_lengths: Annotated[ndarray, "int64 [302, 2]"]  # insertions, deletions; the last row has longer ones
+    insert_sizes: Annotated[ndarray, "int64 [8001, 3]"]  # by orientation
+    depths: Annotated[ndarray, "int64 [1002]"]  # bases of the reference covered 0, 1, ... 1000 times, and more often
+
+
+def make_tables(contigs: int) -> Tables:
+    """Zeros: pages of memory that nothing is counted in are never touched."""
+    return Tables(
+        records=np.zeros((2, 2, QUALITY_CLASSES, FLAGS), np.int64),
+        bases=np.zeros(FLAGS, np.int64),
+        placed=np.zeros((contigs + 1, 2), np.int64),
+        checksums=np.zeros(3, np.uint64),
+        sums=np.zeros(3, np.int64),
+        mapping_qualities=np.zeros(QUALITIES, np.int64),
+        contents=np.zeros((2, CONTENTS), np.int64),
+        lengths=np.zeros((2, 4, LONG), np.int64),
+        letters=np.zeros((2, 2, CODES, LONG), np.int64),
+        qualities=np.zeros((2, QUALITIES, LONG), np.int64),
+        mismatches=np.zeros((LONG, QUALITIES + 1), np.int64),
+        gap_cycles=np.zeros((LONG, 4), np.int64),
+        gap_lengths=np.zeros((LONGEST_GAP + 2, 2), np.int64),
+        insert_sizes=np.zeros((LARGEST_INSERT + 1, 3), np.int64),
+        depths=np.zeros(DEEPEST + 2, np.int64),
+    )
+
+
+class Rows(NamedTuple):
+    """Kept records, in file order."""
+
+    contig: Annotated[ndarray, "int32 [rows]"]
+    position: Annotated[ndarray, "int64 [rows]"]  # in its contig; -1 if it is not aligned
+    reach: Annotated[ndarray, "int64 [rows]"]  # position, bases and deleted bases
+    length: Annotated[ndarray, "int64 [rows]"]  # bases, hard clips included
+    segment: Annotated[ndarray, "uint8 [rows]"]  # with PRIMARY
+    content: Annotated[ndarray, "float32 [rows]"]  # share of G and C
+
+
+class Shared(Generic[T]):
+    """Tables (named tuples of arrays), of which each thread has its own while it counts."""
+
+    def __init__(self, make: Callable[[], T]):
+        """make: zeros."""
+        self._make, self._idle = make, list[T]()
+
+    @contextmanager
+    def borrow(self) -> Iterator[T]:
+        try:
+            tables = self._idle.pop()
+        except IndexError:
+            tables = self._make()
+        yield tables
+        self._idle.append(tables)
+
+    def total(self) -> T:
+        """The sums of all, once no thread counts."""
+        total = self._make()
+        for tables in self._idle:
+            for values, more in zip(total, tables, strict=True):
+                values += more
+        return total

@@ -1,0 +1,165 @@
+"""The summary numbers of `samtools stats`, from what is counted."""
+
+from collections import Counter
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.report.counting.one_pass import Counts
+from readwarp.report.counting.tables import (
+    ALIGNED,
+    BOTH,
+    FIRST,
+    INWARD,
+    LAST,
+    MISMATCHES,
+    NEITHER,
+    OTHER,
+    OUTWARD,
+    PRIMARY,
+    SUM_OF_QUALITIES,
+    Tables,
+)
+from readwarp.rules.flags import (
+    DUPLICATE,
+    FAILED,
+    FLAGS,
+    MATE_UNMAPPED,
+    PAIRED,
+    PROPER,
+    SECONDARY,
+    SUPPLEMENTARY,
+    UNMAPPED,
+)
+from readwarp.rules.flags import FIRST as FIRST_BIT
+from readwarp.rules.flags import LAST as LAST_BIT
+
+BULK = np.float32(0.99)  # share of the pairs whose insert sizes are described
+
+# Masks of all flags, bool [4096] each.
+FLAG = np.arange(FLAGS)
+IS_PRIMARY = FLAG & (SECONDARY | SUPPLEMENTARY) == 0
+SEGMENT = np.where(FLAG & PAIRED, FIRST * (FLAG & FIRST_BIT > 0) + LAST * (FLAG & LAST_BIT > 0), FIRST)
+IS_FIRST, IS_LAST = IS_PRIMARY & (SEGMENT == FIRST), IS_PRIMARY & (SEGMENT == LAST)
+IS_MAPPED = IS_PRIMARY & (FLAG & UNMAPPED == 0)
+ARE_BOTH_MAPPED = IS_MAPPED & (FLAG & (PAIRED | MATE_UNMAPPED) == PAIRED)
+IS_PROPER = ARE_BOTH_MAPPED & (FLAG & PROPER > 0)
+SEGMENTS = (NEITHER, FIRST, LAST, BOTH)
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """How many records have each length, hard clips included."""
+
+    counts: Counter[tuple[int, int, int]]  # of records that are not secondary: primary or not, segment, length
+
+    @classmethod
+    def of(cls, counts: Counts) -> "Lengths":
+        table, long = counts.tables.lengths, counts.long_reads
+        found = Counter(
+            {(kind, segment, n): int(table[kind, segment, n]) for kind, segment, n in np.argwhere(table).tolist()}
+        )
+        found.update({(*divmod(segment, PRIMARY), length): n for (segment, length), n in long.items()})
+        return cls(found)
+
+    def longest(self, segments: Container[int] = SEGMENTS) -> int:
+        return max((length for _, segment, length in self.counts if segment in segments), default=0)
+
+    def reads(self, segments: Container[int] = SEGMENTS) -> list[tuple[int, int]]:
+        """Lengths in ascending order, and how many primary records have them."""
+        found = Counter[int]()
+        for (is_primary, segment, length), number in self.counts.items():
+            if is_primary and segment in segments:
+                found[length] += number
+        return sorted(found.items())
+
+
+@dataclass(frozen=True, slots=True)
+class InsertSizes:
+    """Of pairs, each of which was counted twice."""
+
+    pairs: ndarray  # int64 [sizes, 3], of each orientation
+    stop: int  # after the bulk of the sizes
+    mean: float  # of the bulk
+    deviation: float
+
+    @classmethod
+    def of(cls, tables: Tables) -> "InsertSizes":
+        pairs = tables.insert_sizes // 2
+        sizes = pairs.sum(1)
+        so_far, used = np.cumsum(sizes), np.flatnonzero(sizes)
+        total = int(so_far[-1])
+        beyond = np.flatnonzero(so_far / max(1, total) > BULK)
+        stop = int(beyond[0] if beyond.size else used[-1] if used.size else -1) + 1
+        total = int(so_far[stop - 1]) if beyond.size else total
+        mean = float(np.arange(stop) @ sizes[:stop]) / (total or 1)
+        squares = (int(sizes[size]) * (size - mean) * (size - mean) / (total or 1) for size in range(1, stop))
+        return cls(pairs, stop, mean, sqrt(sum(squares)))
+
+
+def read_count(tables: Tables) -> int:
+    return int(tables.records[1].sum((0, 1))[IS_PRIMARY].sum())
+
+
+def mean_length(tables: Tables) -> np.float32:
+    return ratio(int(tables.bases[IS_PRIMARY].sum()), read_count(tables))
+
+
+def ratio(part: int, whole: int) -> np.float32:
+    """part / whole in float, as C has it; 0 of nothing."""
+    return np.float32(part) / np.float32(whole) if whole else np.float32(0)
+
+
+def summary(tables: Tables, lengths: Lengths, inserts: InsertSizes) -> Iterator[tuple[str, str, str]]:
+    """Name, value and remark of each line."""
+    every, kept = tables.records.sum((0, 1, 2)), tables.records[1].sum((0, 1))
+    bases, sums = tables.bases, tables.sums.tolist()
+
+    def reads(mask: ndarray) -> int:
+        return int(kept[mask].sum())
+
+    all_reads, length = reads(IS_PRIMARY), int(bases[IS_PRIMARY].sum())
+    yield "raw total sequences", f"{all_reads}", "excluding supplementary and secondary reads"
+    yield "filtered sequences", "0", ""
+    yield "sequences", f"{all_reads}", ""
+    yield "is sorted", "1", "sorted by coordinate"
+    yield "1st fragments", f"{reads(IS_FIRST)}", ""
+    yield "last fragments", f"{reads(IS_LAST)}", ""
+    yield "reads mapped", f"{reads(IS_MAPPED)}", ""
+    yield "reads mapped and paired", f"{reads(ARE_BOTH_MAPPED)}", "paired-end technology bit set + both mates mapped"
+    yield "reads unmapped", f"{reads(IS_PRIMARY & ~IS_MAPPED)}", ""
+    yield "reads properly paired", f"{reads(IS_PROPER)}", "proper-pair bit set"
+    yield "reads paired", f"{reads(IS_PRIMARY & (FLAG & PAIRED > 0))}", "paired-end technology bit set"
+    yield "reads duplicated", f"{reads(FLAG & DUPLICATE > 0)}", "PCR or optical duplicate bit set"
+    yield "reads MQ0", f"{int(tables.records[1, :, 0].sum(0)[IS_MAPPED].sum())}", "mapped and MQ=0"
+    yield "reads QC failed", f"{reads(IS_PRIMARY & (FLAG & FAILED > 0))}", ""
+    yield "non-primary alignments", f"{int(every[FLAG & SECONDARY > 0].sum())}", ""
+    yield "supplementary alignments", f"{int(every[FLAG & (SECONDARY | SUPPLEMENTARY) == SUPPLEMENTARY].sum())}", ""
+    yield "total length", f"{length}", "ignores clipping"
+    yield "total first fragment length", f"{int(bases[IS_FIRST].sum())}", "ignores clipping"
+    yield "total last fragment length", f"{int(bases[IS_LAST].sum())}", "ignores clipping"
+    yield "bases mapped", f"{int(bases[IS_MAPPED].sum())}", "ignores clipping"
+    yield "bases mapped (cigar)", f"{sums[ALIGNED]}", "more accurate"
+    yield "bases trimmed", "0", ""
+    yield "bases duplicated", f"{int(bases[FLAG & DUPLICATE > 0].sum())}", ""
+    yield "mismatches", f"{sums[MISMATCHES]}", "from NM fields"
+    yield "error rate", f"{ratio(sums[MISMATCHES], sums[ALIGNED]):e}", "mismatches / bases mapped (cigar)"
+    yield "average length", f"{mean_length(tables):.0f}", ""
+    for name, mask in (("first", IS_FIRST), ("last", IS_LAST)):
+        yield f"average {name} fragment length", f"{ratio(int(bases[mask].sum()), reads(mask)):.0f}", ""
+    yield "maximum length", f"{lengths.longest()}", ""
+    yield "maximum first fragment length", f"{lengths.longest([FIRST])}", ""
+    yield "maximum last fragment length", f"{lengths.longest([LAST])}", ""
+    yield "average quality", f"{sums[SUM_OF_QUALITIES] / length if length else 0:.1f}", ""
+    yield "insert size average", f"{inserts.mean:.1f}", ""
+    yield "insert size standard deviation", f"{inserts.deviation:.1f}", ""
+    for orientation, name in ((INWARD, "inward oriented pairs"), (OUTWARD, "outward oriented pairs")):
+        yield name, f"{int(inserts.pairs[:, orientation].sum())}", ""
+    yield "pairs with other orientation", f"{int(inserts.pairs[:, OTHER].sum())}", ""
+    elsewhere = int(tables.records[1, 1].sum(0)[ARE_BOTH_MAPPED].sum())
+    yield "pairs on different chromosomes", f"{elsewhere // 2}", ""
+    share = ratio(100 * reads(IS_PROPER), all_reads)
+    yield "percentage of properly paired reads (%)", f"{share:.1f}", ""
