@@ -46,6 +46,16 @@ def test_rounds_and_workers_change_nothing(reference, whole, rounds, workers):
     assert agree(whole, arrays_of(reference, replace(plan_for(reference), rounds=rounds, workers=workers)))
 
 
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_positions_of_more_bits_than_entries_hold(reference, whole, monkeypatch, rounds):
+    """As of references beyond 2^32 bases: here, entries hold 14 bits, and the others are those of the chunks."""
+    monkeypatch.setattr(partition, "STRETCH", 1 << 12)
+    plan = plan_for(reference, threads=3)
+    few = replace(plan, form=plan.form._replace(position_bits=14), rounds=rounds, chunks=9000)
+    assert whole[-1].max() > 10 << 14
+    assert agree(whole, arrays_of(reference, few))
+
+
 @pytest.mark.parametrize("spare", [0, 1 << 40])
 def test_more_seeds_than_planned(reference, whole, spare):
     """A round that does not fit gets more memory, or is halved."""

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import pickle
 import random
 import struct
 import subprocess
@@ -86,10 +87,59 @@ def test_checksums_that_take_another_room_than_expected(saved, monkeypatch, expe
     index.save(saved, force=True)
     whole = saved.read_bytes()
     assert whole[4000:4096].strip(b" ,0123456789") == b""  # the checksums take more than a page
-    monkeypatch.setattr(store, "_expected", lambda sizes: dict.fromkeys(sizes, expected))
+    monkeypatch.setattr(store, "_expected", lambda blocks: expected)
     index.save(saved, force=True)
     assert saved.read_bytes() == whole
     Index.open(saved)
+
+
+@pytest.fixture
+def wide(reference, monkeypatch):
+    """An index as for a reference beyond 2^32 bases, with as many seeds."""
+    narrow = Index.build(reference)
+    monkeypatch.setattr(index_file, "NARROW", 100)
+    index = Index.build(reference)
+    for name in ("bucket_starts", "positions"):
+        assert getattr(narrow, name).dtype == np.uint32 and getattr(index, name).dtype == np.uint64
+    assert same(narrow, index)
+    return index
+
+
+def test_wide_numbers_come_back(wide, reference, tmp_path, monkeypatch):
+    """The version of the file is 2, which older programs refuse."""
+    wide.save(tmp_path / "a", reference)
+    monkeypatch.setattr(index_file, "NARROW", 1 << 32)  # the file says what it has
+    back = Index.open(tmp_path / "a")
+    assert same(wide, back) and back.positions.dtype == back.bucket_starts.dtype == np.uint64
+    assert pickle.loads(pickle.dumps(back)).positions.dtype == np.uint64
+    back.save(tmp_path / "b", reference)
+    whole = (tmp_path / "a").read_bytes()
+    assert (tmp_path / "b").read_bytes() == whole and whole[8:12] == b"\2\0\0\0"
+    facts = store.IndexFile(tmp_path / "a").description
+    assert facts["wide"] == ["bucket_starts", "positions"]
+    (tmp_path / "a").write_bytes(whole[:8] + b"\1\0\0\0" + whole[12:])
+    with pytest.raises(InputError, match=r"damaged index \(version\)"):
+        Index.open(tmp_path / "a")
+
+
+@pytest.mark.parametrize(
+    "value", [["tags"], ["packed"], ["positions", "x"], "positions", None, [5], [["positions"]], {}]
+)
+def test_wide_arrays_that_lie(saved, value):
+    facts = store.IndexFile(saved).description | {"wide": value}
+    fault = index_file.find_fault(facts)
+    assert fault in ("wide", "description") or (value == {} and fault is None)
+
+
+def test_narrow_arrays_that_cannot_hold_their_numbers(saved, monkeypatch):
+    facts = store.IndexFile(saved).description
+    assert index_file.find_fault(facts) is None
+    for limit, wide in ((20_000, ["positions"]), (5_000, ["bucket_starts", "positions"])):
+        monkeypatch.setattr(index_file, "NARROW", limit)
+        checksums = {name: [0] * -(-size * 8 // index_file.BLOCK) for name, size in facts["sizes"].items()}
+        facts["checksums"] |= {name: checksums[name] for name in wide}
+        assert index_file.find_fault(facts | {"wide": wide}) is None
+        assert index_file.find_fault(facts | {"wide": wide[:-1]}) == "wide"
 
 
 def test_damage_is_found_wherever_it_is(saved):
@@ -220,9 +270,9 @@ def test_missing(tmp_path):
 
 def test_another_version(saved):
     data = bytearray(saved.read_bytes())
-    data[8:12] = struct.pack("<I", store.VERSION + 1)
+    data[8:12] = struct.pack("<I", 3)
     saved.write_bytes(data)
-    with pytest.raises(InputError, match=f"is of version {store.VERSION + 1}"):
+    with pytest.raises(InputError, match="is of version 3, but this readwarp reads 1 and 2"):
         Index.open(saved)
 
 

@@ -41,9 +41,9 @@ class Index:
 
     reference: Reference
     parameters: SeedParameters
-    bucket_starts: ndarray  # uint32 [buckets + 1]
+    bucket_starts: ndarray  # uint32 [buckets + 1]; uint64 if there are 2^32 entries or more
     tags: ndarray  # uint16 [entries]: 15 more bits of the hash << 1 | strand of the canonical k-mer
-    positions: ndarray  # uint32 [entries], first base of the k-mer
+    positions: ndarray  # uint32 [entries], first base of the k-mer; uint64 if there are 2^32 bases or more
     origin: tuple[str, str] | None = None  # the file that is mapped, and its digest
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -94,8 +94,9 @@ class Index:
         if Path(path).exists() and not force:
             raise OutputExistsError(path, "force=True replaces it")
         arrays = {"bucket_starts": self.bucket_starts, "tags": self.tags, "positions": self.positions}
-        seeds = store.Seeds({name: array.size for name, array in arrays.items()}, [arrays])
-        store.save(Path(path), self.reference, self.parameters, seeds, source)
+        sizes = {name: array.size for name, array in arrays.items()}
+        dtypes = {name: array.dtype.type for name, array in arrays.items()}
+        store.save(Path(path), self.reference, self.parameters, store.Seeds(sizes, dtypes, [arrays]), source)
 
     @staticmethod
     def verify(path: str | Path) -> None:

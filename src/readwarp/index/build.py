@@ -7,7 +7,7 @@
 Peak memory per base, for k - s = 4: 0.5 bytes (packed) and, all partitions at once, 1.7 (entries).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from hashlib import md5
 from itertools import chain
@@ -21,7 +21,7 @@ from readwarp.config import SeedParameters
 from readwarp.device.machine import free_memory
 from readwarp.errors import InputError
 from readwarp.formats.common.fasta import read_pieces
-from readwarp.formats.common.index_file import DTYPES, MAX_BASES, is_index
+from readwarp.formats.common.index_file import MAX_BASES, dtypes_of, is_index
 from readwarp.index.partition import Round, partition_seeds
 from readwarp.index.plan import BuildPlan, plan_build
 from readwarp.index.reference import Reference
@@ -90,13 +90,14 @@ def index_reference(reference: Reference, plan: BuildPlan) -> Seeds:
     rounds = partition_seeds(reference, plan)
     first = next(rounds)
     sizes = {"bucket_starts": (1 << plan.form.bucket_bits) + 1, "tags": first.total, "positions": first.total}
-    return Seeds(sizes, _parts(first, rounds, plan))
+    dtypes = dtypes_of(int(reference.contig_offsets[-1]), first.total)
+    return Seeds(sizes, dtypes, _parts(chain([first], rounds), plan, dtypes))
 
 
-def _parts(first: Round, rounds: Iterator[Round], plan: BuildPlan) -> Iterator[dict[str, np.ndarray]]:
+def _parts(rounds: Iterable[Round], plan: BuildPlan, dtypes: dict[str, type]) -> Iterator[dict[str, np.ndarray]]:
     row = 0
-    for part in chain([first], rounds):
-        for seeds in sort_round(part, plan, row, DTYPES):
+    for part in rounds:
+        for seeds in sort_round(part, plan, row, dtypes):
             yield seeds._asdict()
             row += seeds.positions.size
-    yield {"bucket_starts": np.array([row], DTYPES["bucket_starts"])}
+    yield {"bucket_starts": np.array([row], dtypes["bucket_starts"])}

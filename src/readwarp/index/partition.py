@@ -2,11 +2,11 @@
 
 A partition is all buckets with the same upper bits. An entry is
 
-    (bucket within its partition) << 48 | tag << 33 | strand << 32 | lower half of the position
+    (bucket within its partition) << 48 | tag << 33 | strand << 32 | lower 32 bits of the position
 
-Threads take stretches of the reference, and fill a chunk of each partition. A full chunk is left behind for the next
-free one, so nothing has to be counted beforehand. Which chunks a partition has depends on the threads, its entries do
-not.
+and the upper bits of its position are those of its chunk. Threads take stretches of the reference, and fill a chunk of
+each partition. A full chunk is left behind for the next free one, so nothing has to be counted beforehand. Which chunks
+a partition has depends on the threads, its entries do not.
 """
 
 from collections.abc import Iterator
@@ -28,7 +28,6 @@ from readwarp.stream.plan import readable
 from readwarp.stream.runner import run_ordered
 
 PIECE = 1 << 13  # bases sketched at once, whose scratch stays in the cache
-HALF, LOWER = 32, np.uint64(0xFFFFFFFF)  # bits of a position
 
 
 class Chunks(NamedTuple):
@@ -36,7 +35,7 @@ class Chunks(NamedTuple):
 
     entries: Annotated[ndarray, "uint64 [places]"]
     owners: Annotated[ndarray, "uint16 [chunks]"]  # partitions, counted from the first of the round
-    uppers: Annotated[ndarray, "uint8 [chunks]"]  # halves of the positions
+    uppers: Annotated[ndarray, "uint8 [chunks]"]  # bits of the positions
     sizes: Annotated[ndarray, "uint8 [chunks]"]  # entries
     taken: Annotated[ndarray, "int64 [1]"]  # chunks, with those for which there was no room
 
@@ -108,8 +107,9 @@ def _scatter_all(reference: Reference, plan: BuildPlan, wanted: tuple[int, int],
         return number
 
     chunks.taken[0] = 0
-    for upper in range(0, bases, 1 << HALF):
-        starts = range(upper, min(upper + (1 << HALF), bases), STRETCH)
+    span = 1 << form.position_bits
+    for first in range(0, bases, span):
+        starts = range(first, min(first + span, bases), STRETCH)
         run_ordered(starts, work, found.append, plan.workers, 2 * plan.workers)
         for filling in fillings:
             close(filling.slots, chunks)
@@ -120,14 +120,14 @@ def _scatter_all(reference: Reference, plan: BuildPlan, wanted: tuple[int, int],
 def scatter(packed, contig_offsets, stretch, form, filling, chunks, wanted):
     """The syncmers that start in a stretch (start, stop), if of a wanted partition -> chunks; returns how many all are.
 
-    A stretch does not cross a multiple of 2^32, nor do chunks.
+    The upper bits of positions are the same in all of a stretch, and of a chunk.
     """
-    (start, stop), (shape, bucket_bits, inner_bits), (first, last) = stretch, form, wanted
+    (start, stop), (shape, bucket_bits, inner_bits, position_bits), (first, last) = stretch, form, wanted
     (slots, scratch), (entries, owners, uppers, sizes, taken) = filling, chunks
     bases, room, total = np.empty(PIECE + shape.k, np.uint8), PIECE // (shape.t + 1) + 2, 0
     found = Syncmers(np.empty(room, np.uint64), np.empty(room, np.int32), np.empty(room, np.uint8))
     hashes, positions, strands = found
-    inner_mask, upper = (1 << inner_bits) - 1, start >> HALF
+    inner_mask, upper, lower = (1 << inner_bits) - 1, start >> position_bits, np.uint64((1 << position_bits) - 1)
     contig = np.searchsorted(contig_offsets, start, "right") - 1
     while start < stop:
         contig_stop = contig_offsets[contig + 1]
@@ -146,7 +146,7 @@ def scatter(packed, contig_offsets, stretch, form, filling, chunks, wanted):
                     slot = chunk * CHUNK
                 inner, tag = np.uint64(bucket & inner_mask), np.uint64(tag_of(hashes[i], bucket_bits))
                 key = inner << np.uint64(16) | tag << np.uint64(1) | np.uint64(strands[i])
-                entries[slot] = key << np.uint64(HALF) | np.uint64(start + positions[i]) & LOWER
+                entries[slot] = key << np.uint64(32) | np.uint64(start + positions[i]) & lower
                 slots[owner] = slot + 1
         total += number
         contig += piece_stop == contig_stop

@@ -10,8 +10,11 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import NamedTuple
 
+import numpy as np
+
 from readwarp.config import SeedParameters
 from readwarp.errors import MemoryBudgetError
+from readwarp.formats.common.index_file import dtypes_of
 from readwarp.index.syncmers import Shape
 from readwarp.stream.plan import FREE_SHARE, readable
 
@@ -36,6 +39,7 @@ class Form(NamedTuple):
     shape: Shape
     bucket_bits: int
     inner_bits: int  # the lower ones of them, within a partition
+    position_bits: int = 32  # the lower ones of a position, which its entry holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,4 +116,7 @@ def entries_of(bases: int, parameters: SeedParameters) -> int:
 
 def seed_bytes(bases: int, parameters: SeedParameters) -> int:
     """Of the index beside the packed bases: bucket starts, and tag and position of each entry."""
-    return 4 * ((1 << bucket_bits_for(bases)) + 1) + (2 + 4) * entries_of(bases, parameters)
+    entries, buckets = entries_of(bases, parameters), (1 << bucket_bits_for(bases)) + 1
+    sizes = {"bucket_starts": buckets, "tags": entries, "positions": entries}
+    dtypes = dtypes_of(bases, entries)
+    return sum(size * np.dtype(dtypes[name]).itemsize for name, size in sizes.items())

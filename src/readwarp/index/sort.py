@@ -7,7 +7,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.device.jit import kernel
-from readwarp.index.partition import HALF, LOWER, Round
+from readwarp.index.partition import Round
 from readwarp.index.plan import AHEAD, CHUNK, BuildPlan
 from readwarp.ragged import offsets_of
 from readwarp.stream.runner import map_ordered
@@ -53,30 +53,31 @@ def sort_round(part: Round, plan: BuildPlan, row: int, dtypes: dict[str, type]) 
         space = spaces[partition % in_flight]
         first, entries = int(rows[partition]), int(rows[partition + 1] - rows[partition])
         mine = order[borders[partition] : borders[partition + 1]]
-        sort_partition(mine, part.chunks, first, space)
+        sort_partition(mine, part.chunks, plan.form.position_bits, first, space)
         return Sorted(space.bucket_starts, space.tags[:entries], space.positions[:entries])
 
     return map_ordered(range(number), sort, plan.workers, in_flight)
 
 
 @kernel
-def sort_partition(mine, chunks, row, space):
+def sort_partition(mine, chunks, position_bits, row, space):
     """The entries of some chunks, by bucket, then by tag, strand and position -> space. row: of the first of them."""
     (entries, _, uppers, sizes, _), (placed, bucket_starts, tags, positions) = chunks, space
+    lower = np.uint64((1 << position_bits) - 1)
     bucket_starts[:] = 0
     for chunk in mine:
         for i in range(chunk * CHUNK, chunk * CHUNK + sizes[chunk]):
-            bucket_starts[entries[i] >> np.uint64(48)] += 1
+            bucket_starts[entries[i] >> np.uint64(48)] += np.uint32(1)  # uint64 and int64 would be a float
     place = np.int64(0)
     for bucket in range(bucket_starts.size):
         size, bucket_starts[bucket] = np.int64(bucket_starts[bucket]), place
         place += size
     for chunk in mine:
-        upper = np.uint64(uppers[chunk]) << np.uint64(HALF)
+        upper = np.uint64(uppers[chunk]) << np.uint64(position_bits)
         for i in range(chunk * CHUNK, chunk * CHUNK + sizes[chunk]):
-            bucket, tag = entries[i] >> np.uint64(48), entries[i] >> np.uint64(HALF) << np.uint64(48)
-            placed[bucket_starts[bucket]] = tag | upper | entries[i] & LOWER
-            bucket_starts[bucket] += 1
+            bucket, tag = entries[i] >> np.uint64(48), entries[i] >> np.uint64(32) << np.uint64(48)
+            placed[bucket_starts[bucket]] = tag | upper | entries[i] & lower
+            bucket_starts[bucket] += np.uint32(1)  # uint64 and int64 would be a float
     start = np.int64(0)
     for bucket in range(bucket_starts.size):
         stop = np.int64(bucket_starts[bucket])

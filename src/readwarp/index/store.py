@@ -23,10 +23,12 @@ from readwarp.formats.common.index_file import (
     DTYPES,
     MAGIC,
     PREFIX,
-    VERSION,
     align_up,
+    blocks_of,
     describe_source,
+    described_dtypes,
     places_of,
+    version_of,
 )
 from readwarp.formats.common.names import contig_problem
 from readwarp.formats.common.writing import writing
@@ -35,7 +37,7 @@ from readwarp.ragged import offsets_of
 from readwarp.scratch import private_file
 from readwarp.stopping import completed, held_back
 
-__all__ = ["VERSION", "IndexFile", "describe_source", "save"]
+__all__ = ["IndexFile", "describe_source", "save"]
 
 
 class IndexFile(index_file.IndexFile):
@@ -58,12 +60,13 @@ class Seeds(NamedTuple):
     """The arrays of DTYPES after `packed`, which are made part by part."""
 
     sizes: dict[str, int]  # of the whole arrays
+    dtypes: dict[str, type]
     parts: Iterable[dict[str, ndarray]]  # the next values of some of them, valid until the next part
 
 
 def gather(seeds: Seeds) -> dict[str, ndarray]:
     """The whole arrays, read-only."""
-    arrays: dict[str, ndarray] = {name: np.empty(size, DTYPES[name]) for name, size in seeds.sizes.items()}
+    arrays: dict[str, ndarray] = {name: np.empty(size, seeds.dtypes[name]) for name, size in seeds.sizes.items()}
     filled = dict.fromkeys(arrays, 0)
     for part in seeds.parts:
         for name, values in part.items():
@@ -76,7 +79,7 @@ def gather(seeds: Seeds) -> dict[str, ndarray]:
 
 def save(path: Path, reference: Reference, parameters: SeedParameters, seeds: Seeds, source: str | Path | None) -> None:
     """Write the index file; it gets its name when it is complete."""
-    description = {
+    description: dict[str, Any] = {
         "parameters": {"k": parameters.k, "s": parameters.s, "t": parameters.t},
         "names": reference.names,
         "lengths": np.diff(reference.contig_offsets).tolist(),
@@ -84,6 +87,8 @@ def save(path: Path, reference: Reference, parameters: SeedParameters, seeds: Se
         "source": describe_source(source) if source is not None else None,
         "sizes": {"packed": reference.packed.size, **seeds.sizes},
     }
+    if wide := [name for name, dtype in seeds.dtypes.items() if dtype != DTYPES[name]]:
+        description["wide"] = wide
     with writing(path), private_file(path) as private:
         with private.path.open("r+b") as file:
             _write(file, description, chain([{"packed": reference.packed}], seeds.parts))
@@ -111,8 +116,9 @@ class Column:
 
 def _write(file: BinaryIO, description: dict[str, Any], parts: Iterable[dict[str, ndarray]]) -> None:
     """The arrays, then the description, which has their checksums, before them."""
-    sizes = description["sizes"]
-    places, start = places_of(sizes), _first_place(_head(description | {"checksums": _expected(sizes)}))
+    sizes, dtypes = description["sizes"], described_dtypes(description)
+    expected = {name: _expected(number) for name, number in blocks_of(sizes, dtypes).items()}
+    places, start = places_of(sizes, dtypes), _first_place(_head(description | {"checksums": expected}))
     columns = {name: Column(file, start + place) for name, place in zip(sizes, places, strict=False)}
     for part in parts:
         for name, values in part.items():
@@ -128,7 +134,8 @@ def _write(file: BinaryIO, description: dict[str, Any], parts: Iterable[dict[str
 
 def _head(description: dict[str, Any]) -> bytes:
     text = json.dumps(description).encode()
-    return PREFIX.pack(MAGIC, VERSION, len(text), hashlib.sha256(text).digest()) + text
+    version = version_of(described_dtypes(description))
+    return PREFIX.pack(MAGIC, version, len(text), hashlib.sha256(text).digest()) + text
 
 
 def _first_place(head: bytes) -> int:
@@ -136,10 +143,9 @@ def _first_place(head: bytes) -> int:
     return align_up(len(head))
 
 
-def _expected(sizes: dict[str, int]) -> dict[str, list[int]]:
+def _expected(blocks: int) -> list[int]:
     """Numbers that nearly always take as much room as the checksums: evenly spread ones (multiples of 2^32 / phi)."""
-    counts = {name: -(-size * np.dtype(DTYPES[name]).itemsize // BLOCK) for name, size in sizes.items()}
-    return {name: [number * 0x9E3779B1 & 0xFFFFFFFF for number in range(1, n + 1)] for name, n in counts.items()}
+    return [number * 0x9E3779B1 & 0xFFFFFFFF for number in range(1, blocks + 1)]
 
 
 def _move(file: BinaryIO, source: int, target: int, size: int) -> None:
