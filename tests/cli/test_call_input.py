@@ -8,9 +8,10 @@ from pathlib import Path
 import pysam
 import pytest
 
+from helpers.blocks import compress_block
 from helpers.command_samples import CONTIGS, fasta, letters, run_main
 from readwarp.formats.alignments import samtools
-from readwarp.formats.common.bgzf import EOF_BLOCK, compress_block
+from readwarp.formats.common.bgzf import EOF_BLOCK
 from readwarp.formats.common.qualities import TOO_LOW
 
 LENGTHS = {name: len(sequence) for name, sequence in CONTIGS.items()}

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from helpers.blocks import compress_block
 from helpers.command_samples import pairs, record
-from readwarp.formats.common.bgzf import compress_block
 
 DEADLINE = 60
 

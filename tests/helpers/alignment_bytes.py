@@ -7,7 +7,8 @@ from pathlib import Path
 
 from isal import igzip
 
-from readwarp.formats.common.bgzf import EOF_BLOCK, compress_block
+from helpers.blocks import compress_block
+from readwarp.formats.common.bgzf import EOF_BLOCK
 
 FIXED = struct.Struct("<iiBBHHHiiii")  # the fields of a record after block_size
 CONTIG, POSITION, NAME_LENGTH, MAPPING_QUALITY, BIN, OPERATIONS, FLAG, LENGTH, MATE, MATE_POSITION, SPAN = range(11)

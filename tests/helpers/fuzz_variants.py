@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pysam.bcftools
 
+from helpers.blocks import compress_block
 from helpers.cohorts import Line, block, variant, written
 from helpers.command_samples import letters
 from helpers.fuzzing import Mutator
-from readwarp.formats.common.bgzf import EOF_BLOCK, compress_block
+from readwarp.formats.common.bgzf import EOF_BLOCK
 
 CONTIGS = {"one": letters(90_000, 5), "two": letters(40_000, 6)}
 LENGTHS = {name: len(bases) for name, bases in CONTIGS.items()}

@@ -6,13 +6,14 @@ import random
 import pysam
 import pytest
 
+from helpers.blocks import compress_block
 from helpers.jobs import call_variants, genotype_cohort
 from helpers.making import Read, other, random_sequence, tiled, write_bam, write_fasta
 from helpers.vcf_checks import bcftools, check_vcf
 from readwarp.call.joint.job import plan_windows
 from readwarp.config import Resources
 from readwarp.errors import InputError
-from readwarp.formats.common.bgzf import EOF_BLOCK, compress_block
+from readwarp.formats.common.bgzf import EOF_BLOCK
 from readwarp.formats.common.files import allow_files
 from readwarp.formats.variants.genomic_text import LineText
 from readwarp.stream.plan import PROCESS

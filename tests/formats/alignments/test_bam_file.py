@@ -4,10 +4,11 @@ import struct
 
 import pytest
 
+from helpers.blocks import compress_block
 from readwarp.errors import InputError
 from readwarp.formats.alignments.bam_file import BamFile
 from readwarp.formats.alignments.header import MAGIC, binary_header
-from readwarp.formats.common.bgzf import BLOCK, EOF_BLOCK, compress_block
+from readwarp.formats.common.bgzf import BLOCK, EOF_BLOCK
 
 LINES = "@HD\tVN:1.6\n"
 

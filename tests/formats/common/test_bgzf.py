@@ -11,7 +11,8 @@ import numpy as np
 import pysam
 import pytest
 
-from readwarp.formats.common.bgzf import BLOCK, EOF_BLOCK, MOST_PARTS, BgzfWriter, compress_block, write_parts
+from helpers.blocks import compress_block
+from readwarp.formats.common.bgzf import BLOCK, EOF_BLOCK, MOST_PARTS, BgzfWriter, write_parts
 
 THREADS, ROUNDS = 50, 20
 

@@ -58,13 +58,8 @@ def tail_of(file: BinaryIO, size: int = len(EOF_BLOCK)) -> bytes:
     return file.read()
 
 
-def compress_block(data: memoryview | bytes) -> bytes:
-    """One BGZF block of at most BLOCK bytes."""
-    return b"".join(parts_of_block(data))
-
-
 def parts_of_block(data: memoryview | bytes) -> list[bytes]:
-    """The bytes of one BGZF block, not joined, which would be a copy while the interpreter is held."""
+    """One BGZF block of at most BLOCK bytes. To join its parts would be a copy while the interpreter is held."""
     stream = isal_zlib.compressobj(LEVEL, isal_zlib.DEFLATED, -isal_zlib.MAX_WBITS)
     body = [stream.compress(data[:ALONE]), stream.flush(isal_zlib.Z_SYNC_FLUSH)]
     body += [stream.compress(data[ALONE:]), stream.flush()]
