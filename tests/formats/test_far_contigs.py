@@ -7,7 +7,7 @@ import pysam.samtools
 from helpers.batch_samples import batches
 from helpers.cohorts import block, variant, written
 from helpers.fuzz_variants import bgzf
-from readwarp.formats.alignments.header import header_text
+from readwarp.formats.alignments.header import Contig, header_text
 from readwarp.formats.alignments.output import AlignmentWriter, Finish
 from readwarp.formats.alignments.regions import AlignedReader, ReadFilter
 from readwarp.formats.alignments.sam import Encoder
@@ -21,7 +21,7 @@ REGIONS = [(0, START), (START, START + 1), (START + 2000, START + 2100), (START 
 
 def test_alignments(tmp_path):
     """samtools finds the reads by our index, and we find them by that of samtools."""
-    path, header = tmp_path / "out.bam", header_text([("big", LENGTH, "")], "coordinate")
+    path, header = tmp_path / "out.bam", header_text([Contig("big", LENGTH)], "coordinate")
     with AlignmentWriter(str(path), header, Finish("coordinate", write_index=True)) as writer:
         encoder = Encoder(("big",), ("a",), text=writer.text)
         for reads, rows in batches():
