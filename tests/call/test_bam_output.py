@@ -14,7 +14,7 @@ from helpers.jobs import call_variants
 from helpers.making import Read, other, random_sequence, tiled, write_bam, write_fasta
 from readwarp.call.realigned import CalledSite, carry_over, join_runs, join_sites, region_of
 from readwarp.errors import UsageError
-from readwarp.formats.variants.tabix import Indexer
+from readwarp.formats.variants.tabix import VcfIndexer
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH, SOFT_CLIP
 
 SEQUENCE = random_sequence(2000, seed=21)
@@ -173,7 +173,7 @@ def test_both_files_or_none(made, tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch, pytest.raises(OSError, match="No space left"):
-        patch.setattr(Indexer, "finish", fails)
+        patch.setattr(VcfIndexer, "finish", fails)
         call_variants(fasta, bam, tmp_path / "o.vcf.gz", bam_output=tmp_path / "o.bam")
     assert list(tmp_path.iterdir()) == []
     call_variants(fasta, bam, tmp_path / "o.vcf.gz", bam_output=tmp_path / "o.bam")

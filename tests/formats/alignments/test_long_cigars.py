@@ -9,6 +9,7 @@ import pytest
 
 from helpers.alignment_bytes import OPERATIONS, Bam, bgzf
 from helpers.batch_samples import Read, Row, alignments_of, batch_of, sam_lines
+from helpers.binning_indexes import read_index
 from readwarp.cli import main
 from readwarp.errors import InputError
 from readwarp.formats.alignments.header import Contig, header_text
@@ -107,6 +108,8 @@ def test_what_stands_in_the_field(folder):
 def test_samtools_takes_the_file_and_its_index(folder):
     path = str(folder / "a.bam")
     subprocess.run(["samtools", "quickcheck", path], check=True)
+    pysam.index("-o", str(folder / "theirs.bai"), path)
+    assert read_index(folder / "a.bam.bai") == read_index(folder / "theirs.bai")
     end = max(record.reference_end for record in pysam.AlignmentFile(path))
     for place in (f"one:{end}-{end}", f"one:{end + 1}-{end + 9}", "one:65-66", "one:1-11"):
         counted = subprocess.run(["samtools", "view", "-c", path, place], check=True, capture_output=True, text=True)

@@ -107,7 +107,7 @@ def _from(records: Encoded, key: int) -> Encoded:
 class Marked(NamedTuple):
     """Records without signatures, the duplicates among them marked."""
 
-    data: ndarray  # uint8 [bytes]
+    records: Encoded
     duplicates: int
 
 
@@ -122,4 +122,4 @@ def mark(window: Window) -> Marked:
     rows = slice(start, start + sum(map(len, window.records)))
     own = take(records, "records", rows)
     duplicates = kernels.set_flags(own, marks[rows])
-    return Marked(gather(own, np.arange(len(own)), SKIP).data, duplicates)
+    return Marked(gather(own, np.arange(len(own)), SKIP), duplicates)

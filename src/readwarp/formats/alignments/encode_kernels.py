@@ -9,6 +9,8 @@ import numpy as np
 from readwarp.device.jit import kernel, scalar
 from readwarp.formats.alignments import layout
 from readwarp.formats.alignments.tag_text import put_tags
+from readwarp.formats.common.binning import bin_of
+from readwarp.formats.common.index import DEPTH
 from readwarp.formats.common.text import letter_of, put_bytes, put_copy, put_next, put_number
 from readwarp.rules.cigar import HARD_CLIP, LETTER_BYTES, SKIP, SOFT_CLIP, run_of
 
@@ -66,17 +68,6 @@ def put_name(letters, offsets, index, out, at):
         out[at] = STAR
         return at + 1
     return put_copy(letters, offsets[index], offsets[index + 1], out, at)
-
-
-@scalar
-def bin_of(start, stop):
-    """The smallest bin of the binning index of BAM (SAM specification 5.3) that holds [start, stop)."""
-    stop -= 1
-    for level in range(5):
-        shift = 14 + 3 * level
-        if start >> shift == stop >> shift:
-            return ((1 << (3 * (5 - level))) - 1) // 7 + (start >> shift)
-    return 0
 
 
 @scalar
@@ -199,7 +190,7 @@ def encode_bam(reads, rows, groups, out):
         put_bytes(contig[row], 4, data, at + layout.CONTIG)
         put_bytes(place, 4, data, at + layout.POSITION)
         data[at + layout.MAPPING_QUALITY] = quality[row]
-        put_bytes(bin_of(place, place + max(covered, 1)), 2, data, at + BIN)
+        put_bytes(bin_of(place, place + max(covered, 1), DEPTH), 2, data, at + BIN)
         is_long = last - first > layout.MAX_OPERATIONS
         put_bytes(2 if is_long else last - first, 2, data, at + layout.OPERATIONS)
         put_bytes(flag[row], 2, data, at + layout.FLAG)

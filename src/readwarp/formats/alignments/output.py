@@ -15,14 +15,14 @@ from numpy import ndarray
 
 from readwarp.errors import InputError, ReadwarpError, UsageError
 from readwarp.formats.alignments import samtools
+from readwarp.formats.alignments.bam_indexer import BamIndexer
 from readwarp.formats.alignments.duplicates import Libraries, mark, windows_of
-from readwarp.formats.alignments.header import binary_header, field, lines_of
+from readwarp.formats.alignments.header import binary_header, lines_of
 from readwarp.formats.alignments.preparing import Prepared, Preparer
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.sort import Sorter
 from readwarp.formats.common.ahead import map_ahead
 from readwarp.formats.common.files import ending_of
-from readwarp.formats.common.index import CSI_LENGTH
 from readwarp.formats.common.names import text_problem
 from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
 from readwarp.formats.common.writing import writing
@@ -100,6 +100,7 @@ class AlignmentWriter(Writer):
         self._header, self._write_index, self._threads = header, finish.write_index, threads
         self._preparer = finish.preparer(header)
         self.prepare = self._preparer.prepare
+        self._indexer = BamIndexer(header, threads) if finish.write_index and self.format == "bam" else None
         self._reach = 0
         self._sorter: Sorter | None = None
         if finish.sort != "none":
@@ -138,8 +139,10 @@ class AlignmentWriter(Writer):
 
     def complete(self) -> None:
         with closing(self._sorted()) as pieces:
-            for data in pieces:
-                self._sink.write(data)
+            for records in pieces:
+                self._sink.write(records.data)
+                if self._indexer:
+                    self._indexer.add(records)
         self._sink.close()
         if self._write_index:
             self._index()
@@ -147,33 +150,37 @@ class AlignmentWriter(Writer):
         if self._file.index:
             self.index = Path(f"{self._file.name}{self._file.index}")
 
-    def _sorted(self) -> Generator[ndarray]:
+    def _sorted(self) -> Generator[Encoded]:
         """The sorted records, with duplicates marked if that was asked for."""
         if self._sorter is None:
             return
         with closing(self._sorter.sorted()) as pieces:
             if self._preparer.libraries is None:
-                yield from (piece.data for piece in pieces)
+                yield from pieces
                 return
             with ThreadPoolExecutor(self._threads, "mark") as pool:
                 for marked in map_ahead(pool, mark, windows_of(pieces, self._reach), self._threads + 1):
                     self.duplicates += marked.duplicates
-                    yield marked.data
+                    yield marked.records
 
     def abort(self) -> None:
         if self._sorter:
             self._sorter.close()
+        if self._indexer:
+            self._indexer.abort()
         with suppress(OSError):  # what failed before fails again
             self._sink.abort()
         self._file.remove()
 
     def _index(self) -> None:
-        longest = max((int(field(line, "LN") or 0) for line in lines_of(self._header, "SQ")), default=0)
-        ending = ".crai" if self.format == "cram" else ".csi" if longest > CSI_LENGTH else ".bai"
-        kind = () if self.format == "cram" else ("-c",) if ending == ".csi" else ("-b",)
-        index, threads = str(self._file.index_path(ending)), str(self._threads)
-        name = f"{self._file.name}{ending}"
-        samtools.run("index", "-@", threads, *kind, "-o", index, str(self._file.place), output=name)
+        ending = self._indexer.ending if self._indexer else ".crai"
+        path, name = self._file.index_path(ending), f"{self._file.name}{ending}"
+        if self._indexer is None:
+            samtools.run("index", "-@", str(self._threads), "-o", str(path), str(self._file.place), output=name)
+            return
+        assert isinstance(self._sink, ByteWriter)
+        with writing(name):
+            path.write_bytes(self._indexer.finish(self._sink.virtual_offsets))
 
 
 class SamtoolsWriter:

@@ -180,7 +180,7 @@ def find_bins(words, head, bins, owners, places, windows):
 def _chunks_of(words: ndarray, bins: ndarray, owners: ndarray, head: int, depth: int) -> tuple[Chunks, int | None]:
     """The chunks, and the end of the last one as the bins of counts have it, if there are any."""
     numbers, sizes = words[bins].astype(np.int64), words[bins + head - 1].astype(np.int64)
-    after_last = int(_first_bins(depth)[-1])
+    after_last = int(first_bins(depth)[-1])
     is_real = numbers < after_last
     counts = bins[~is_real & (sizes > 0)]
     stops = _wide(words, counts + head + 2)
@@ -198,18 +198,26 @@ def _wide(words: ndarray, at: ndarray) -> ndarray:
     return found
 
 
-def _first_bins(depth: int) -> ndarray:
+def first_bins(depth: int) -> ndarray:
     """The number of the first bin of each level, and of that after the last."""
-    return ((1 << 3 * np.arange(depth + 2)) - 1) // 7
+    firsts: ndarray = ((1 << 3 * np.arange(depth + 2)) - 1) // 7
+    return firsts
+
+
+def first_windows(numbers: ndarray, depth: int) -> ndarray:
+    """The first of the smallest windows that each bin covers."""
+    firsts = first_bins(depth)
+    level = np.searchsorted(firsts, numbers, side="right") - 1
+    windows: ndarray = (numbers - firsts[level]) << 3 * (depth - level)
+    return windows
 
 
 def _offsets_by_window(words: ndarray, bins: ndarray, owners: ndarray, depth: int, contigs: int) -> list[ndarray]:
     """CSI has no linear index, but each bin holds the offset of the first record that reaches its first window."""
-    numbers, firsts = words[bins].astype(np.int64), _first_bins(depth)
-    is_real = numbers < firsts[-1]
+    numbers = words[bins].astype(np.int64)
+    is_real = numbers < first_bins(depth)[-1]
     numbers, owners, offsets = numbers[is_real], owners[is_real], _wide(words, bins[is_real] + 1)
-    level = np.searchsorted(firsts, numbers, side="right") - 1
-    window = (numbers - firsts[level]) << 3 * (depth - level)
+    window = first_windows(numbers, depth)
     if window.size and int(window.max()) >= MAX_WINDOWS:
         raise ValueError("its windows cannot be")
     bounds, out = np.searchsorted(owners, np.arange(contigs + 1)).tolist(), list[ndarray]()

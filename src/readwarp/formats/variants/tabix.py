@@ -1,72 +1,40 @@
-"""The index of a VCF.gz file (TBI), made while the file is written: tabix would read it again, in one thread.
-
-Contigs are divided into bins of 16 kb to 512 Mb, and a line belongs to the smallest one that holds all that it spans.
-The index has the chunks of each bin, where its lines are in the file, and of each window of 16 kb where the first line
-is that reaches it (Li 2011, Bioinformatics 27:718; SAM specification, 5.1.1). Lines must be sorted.
-"""
+"""The index of a VCF.gz file, made while the file is written: TBI, or CSI where contigs are too long for it."""
 
 import struct
-from collections import defaultdict
-from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import pairwise
-from typing import Annotated, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
-from numpy import ndarray
 
 from readwarp.device.jit import kernel
 from readwarp.formats.common.bgzf import EOF_BLOCK, compress
-from readwarp.formats.common.index import DEPTH, LINEAR_WINDOW
+from readwarp.formats.common.binning import Binned, Spans, bin_items, depth_for, renumber
+from readwarp.formats.common.index import CSI_LENGTH, DEPTH
+from readwarp.formats.common.indexer import Indexer, Virtual, contents_of, csi_of, join_file
 from readwarp.formats.variants.genomic_kernels import NEWLINE, TAB, end_in
 from readwarp.formats.variants.genomic_numbers import number_in
-from readwarp.ragged import concatenate, empty, take
+from readwarp.ragged import empty
 
 PIECE = 1 << 21  # bytes of text that are looked at together
-COUNTS = 37450  # number of a bin that holds counts
 VCF = (2, 1, 2, 0, ord("#"), 0)  # format; columns of contig, begin and end; first letter of comments; lines to skip
 
 
-class Spans(NamedTuple):
-    """Lines of a text."""
+class Found(NamedTuple):
+    """In a piece of the file."""
 
-    stop: Annotated[ndarray, "int64 [lines]"]  # after the line, in the text
-    begin: Annotated[ndarray, "int64 [lines]"]  # bases that it spans, 0-based in the contig ...
-    end: Annotated[ndarray, "int64 [lines]"]  # ... as far as this
-    name_size: Annotated[ndarray, "int64 [lines]"]  # bytes of the contig's name; 0: that of the line before
+    names: list[bytes]  # of its contigs
+    lines: Binned  # of contigs by their place among the names
 
 
-class Chunks(NamedTuple):
-    """Lines that follow one another, all of one bin. Offsets count bytes of text."""
-
-    bin: Annotated[ndarray, "int64 [chunks]"]
-    begin: Annotated[ndarray, "int64 [chunks]"]
-    end: Annotated[ndarray, "int64 [chunks]"]
-
-
-class Windows(NamedTuple):
-    """Windows that lines reach, in ascending order."""
-
-    number: Annotated[ndarray, "int64 [windows]"]
-    begin: Annotated[ndarray, "int64 [windows]"]  # of the first line that reaches it, in bytes of text
-
-
-class Contig(NamedTuple):
-    """Lines of one contig, as an index sees them."""
-
-    lines: int
-    chunks: Chunks
-    windows: Windows
-
-
-class Indexer:
+class VcfIndexer:
     """Takes the lines of a file in order; threads look at them."""
 
-    def __init__(self, header: int, threads: int) -> None:
+    def __init__(self, header: int, longest_contig: int, threads: int) -> None:
         """header: bytes before the first line."""
-        self._at, self._waiting, self._size = header, list[bytes](), 0
-        self._pool = ThreadPoolExecutor(threads, "index")
-        self._found: list[Future[dict[bytes, Contig]]] = []
+        is_long = longest_contig >= CSI_LENGTH  # a line may lie at the end of a contig, one base after its last
+        self.ending, self._depth = (".csi", depth_for(longest_contig)) if is_long else (".tbi", DEPTH)
+        self._indexer = Indexer[bytes, Found](partial(bin_lines, depth=self._depth), header, threads)
+        self._waiting, self._size = list[bytes](), 0
 
     def add(self, lines: bytes) -> None:
         self._waiting.append(lines)
@@ -75,108 +43,51 @@ class Indexer:
             self._look()
 
     def _look(self) -> None:
-        self._found.append(self._pool.submit(look_at, self._waiting, self._at))
-        self._at, self._waiting, self._size = self._at + self._size, [], 0
+        self._indexer.add(b"".join(self._waiting), self._size)
+        self._waiting, self._size = [], 0
 
-    def finish(self, offsets_of: Callable[[ndarray], ndarray]) -> bytes:
-        """The index. offsets_of: bytes of text (int64) -> virtual offsets in the file."""
+    def finish(self, virtual: Virtual) -> bytes:
+        """The index."""
         self._look()
-        parts = defaultdict[bytes, list[Contig]](list)
-        for found in self._found:
-            for name, contig in found.result().items():
-                parts[name].append(contig)
-        self._pool.shutdown()
-        names = b"".join(name + b"\0" for name in parts)
-        content = [b"TBI\x01", struct.pack("<8i", len(parts), *VCF, len(names)), names]
-        content += (index_of(contigs, offsets_of) for contigs in parts.values())
-        return compress(b"".join((*content, bytes(8)))) + EOF_BLOCK  # no lines without a place
+        numbers, parts = dict[bytes, int](), list[Binned]()
+        for found in self._indexer.finish():
+            own = [numbers.setdefault(name, len(numbers)) for name in found.names]
+            parts.append(renumber(found.lines, np.array(own, np.int64)))
+        whole, names = join_file(parts, self._depth, virtual), b"".join(name + b"\0" for name in numbers)
+        extra = struct.pack("<7i", *VCF, len(names)) + names
+        if self.ending == ".csi":
+            return csi_of(whole, len(numbers), self._depth, extra)
+        content = b"TBI\x01" + struct.pack("<i", len(numbers)) + extra + contents_of(whole, len(numbers))
+        return compress(content + struct.pack("<Q", whole.unplaced)) + EOF_BLOCK
 
     def abort(self) -> None:
-        self._pool.shutdown(cancel_futures=True)
+        self._indexer.abort()
 
 
-def look_at(texts: Iterable[bytes], at: int) -> dict[bytes, Contig]:
-    """Whole lines by contig. at: where the text begins in the file's."""
-    text = b"".join(texts)
-    spans = empty(Spans, {"lines": text.count(b"\n")})
-    span_lines(np.frombuffer(text, np.uint8), spans)
-    starts = np.append(0, spans.stop)
-    bounds = [*np.flatnonzero(spans.name_size).tolist(), spans.stop.size]
-    out = {}
-    for first, last in pairwise(bounds):
-        name = text[starts[first] :][: spans.name_size[first]]
-        own = take(spans, "lines", slice(first, last))
-        begins = at + starts[first:last]
-        out[name] = Contig(last - first, find_chunks(own, begins, at), find_windows(own, begins))
-    return out
-
-
-def find_chunks(spans: Spans, begins: ndarray, at: int) -> Chunks:
-    bins = bins_of(spans.begin, spans.end)
-    first = np.flatnonzero(np.append(True, bins[1:] != bins[:-1]))
-    return Chunks(bins[first], begins[first], at + spans.stop[np.append(first[1:], bins.size) - 1])
-
-
-def bins_of(begin: ndarray, end: ndarray) -> ndarray:
-    """The smallest bins that hold [begin, end)."""
-    out = np.zeros(begin.size, np.int64)
-    for level in range(1, DEPTH + 1):
-        shift = LINEAR_WINDOW + 3 * (DEPTH - level)
-        own = ((1 << 3 * level) - 1) // 7 + (begin >> shift)
-        out = np.where(begin >> shift == (end - 1) >> shift, own, out)
-    return out
-
-
-def find_windows(spans: Spans, begins: ndarray) -> Windows:
-    first, last = spans.begin >> LINEAR_WINDOW, spans.end - 1 >> LINEAR_WINDOW
-    reached = np.maximum.accumulate(np.append(-1, last))[:-1]  # by lines before
-    first = np.maximum(first, reached + 1)
-    sizes = np.maximum(0, last - first + 1)
-    within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return Windows(np.repeat(first, sizes) + within, np.repeat(begins, sizes))
-
-
-def index_of(parts: list[Contig], offsets_of: Callable[[ndarray], ndarray]) -> bytes:
-    """The part of a TBI that is about a contig, of which there are lines."""
-    chunks = concatenate([part.chunks for part in parts], "chunks")
-    windows = concatenate([part.windows for part in parts], "windows")
-    begin, end = offsets_of(chunks.begin), offsets_of(chunks.end)
-    starts = np.full(windows.number.max() + 1, 1 << 62)
-    starts[windows.number[::-1]] = offsets_of(windows.begin)[::-1]  # the first of those that name a window counts
-    lines = sum(part.lines for part in parts)
-    bins = np.concatenate((chunks.bin, [COUNTS, COUNTS]))
-    begin, end = np.concatenate((begin, [begin[0], lines])), np.concatenate((end, [end[-1], 0]))
-    number, words = words_of(bins, begin, end)
-    starts = np.minimum.accumulate(starts[::-1])[::-1]  # a window that no line reaches has the next one's
-    return struct.pack("<i", number) + words.tobytes() + struct.pack("<i", starts.size) + starts.astype("<u8").tobytes()
-
-
-def words_of(bins: ndarray, begin: ndarray, end: ndarray) -> tuple[int, ndarray]:
-    """Chunks by bin: the number of bins; of each one its number, that of its chunks, and these (uint32)."""
-    order = np.argsort(bins, kind="stable")
-    numbers, first, count = np.unique(bins[order], return_index=True, return_counts=True)
-    words = np.empty(2 * numbers.size + 4 * bins.size, "<u4")
-    heads = 2 * np.arange(numbers.size) + 4 * first
-    words[heads], words[heads + 1] = numbers, count
-    places = 4 * np.arange(bins.size) + 2 * np.repeat(np.arange(1, numbers.size + 1), count)
-    for word, column in enumerate((begin, begin >> 32, end, end >> 32)):
-        words[places + word] = column[order] & 0xFFFFFFFF
-    return numbers.size, words
+def bin_lines(text: bytes, at: int, depth: int) -> Found:
+    """Whole lines that begin at this byte of the file's text. Any thread may call this."""
+    spans = empty(Spans, {"items": text.count(b"\n")})
+    span_lines(np.frombuffer(text, np.uint8), at, spans)
+    starts = spans.offset[np.flatnonzero(np.diff(spans.contig, prepend=-1))] - at
+    names = [text[start : text.index(b"\t", start)] for start in starts.tolist()]
+    return Found(names, bin_items(spans, depth))
 
 
 @kernel
-def span_lines(text, spans):
-    at, name, size = 0, 0, -1
-    for row in range(spans.stop.size):
+def span_lines(text, before, spans):
+    """What each line spans -> spans, its contig by the number of names so far. before: bytes before the text."""
+    at, name, size, contig = 0, 0, -1, np.int64(-1)
+    spans.offset[0] = before
+    for row in range(spans.contig.size):
         line = first = at
-        field, begin, end, is_other = 0, 0, 0, True
+        field, begin, end = 0, 0, 0
         while text[at] != NEWLINE:
             if text[at] == TAB and field < 8:
                 if field == 0:
                     is_other = at - line != size
                     for i in range(0 if is_other else size):
                         is_other |= text[line + i] != text[name + i]
-                    name, size = line, at - line
+                    name, size, contig = line, at - line, contig + is_other
                 elif field == 1:
                     begin = number_in(text, first, at) - 1
                 elif field == 3:
@@ -188,5 +99,5 @@ def span_lines(text, spans):
         if field == 7:  # there are no samples
             end = max(end, end_in(text, first, at))
         at += 1
-        spans.stop[row], spans.begin[row], spans.end[row] = at, begin, end
-        spans.name_size[row] = size if is_other else 0
+        spans.contig[row], spans.begin[row], spans.end[row], spans.is_mapped[row] = contig, begin, end, True
+        spans.offset[row + 1] = before + at

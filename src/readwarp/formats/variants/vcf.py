@@ -16,10 +16,9 @@ import pysam
 from readwarp.batches import Calls
 from readwarp.errors import InputError
 from readwarp.formats.common.files import ending_of
-from readwarp.formats.common.index import CSI_LENGTH
 from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
 from readwarp.formats.common.writing import writing
-from readwarp.formats.variants.tabix import Indexer
+from readwarp.formats.variants.tabix import VcfIndexer
 from readwarp.ragged import replace
 from readwarp.version import __version__
 from readwarp.wording import printable
@@ -268,8 +267,8 @@ class VariantWriter(Writer):
         self.beside: list[OutputFile] = []  # complete, to get their names with this one
         self._file = OutputFile(path)
         self._lines = ByteWriter(self._file.open(), 0 if self._kind == "vcf" else threads, self._file.name)
-        has_tbi = self._kind == "vcf.gz" and longest_contig < CSI_LENGTH
-        self._indexer = Indexer(len(header.encode()), threads) if has_tbi else None
+        is_vcf_gz = self._kind == "vcf.gz"
+        self._indexer = VcfIndexer(len(header.encode()), longest_contig, threads) if is_vcf_gz else None
         try:
             self._lines.write(header.encode())
         except BaseException:  # the disk is full
@@ -292,7 +291,7 @@ class VariantWriter(Writer):
             with writing(self._file.name), quiet_htslib():
                 _to_bcf(self._file.place)
         if self._kind != "vcf":
-            self._write_index(".tbi" if self._indexer else ".csi")
+            self._write_index(self._indexer.ending if self._indexer else ".csi")
         return self._file
 
     def _write_index(self, ending: str) -> None:
@@ -301,7 +300,7 @@ class VariantWriter(Writer):
         with writing(str(self.index)), quiet_htslib():
             if self._indexer:
                 path.write_bytes(self._indexer.finish(self._lines.virtual_offsets))
-            else:  # tabix gives it this path
+            else:  # pysam gives it this path
                 pysam.tabix_index(str(self._file.place), preset="vcf", force=True, keep_original=True, csi=True)
 
     def abort(self) -> None:

@@ -1,0 +1,58 @@
+"""The index of a sorted BAM file, made while it is written: BAI, or CSI where contigs are too long for it."""
+
+from functools import partial
+
+from readwarp.device.jit import kernel
+from readwarp.formats.alignments.decode_kernels import span_of
+from readwarp.formats.alignments.header import binary_header, field, lines_of
+from readwarp.formats.alignments.layout import CONTIG, FLAG, POSITION, int32_at, uint16_at
+from readwarp.formats.alignments.sam import Encoded
+from readwarp.formats.common.binning import Binned, Spans, bin_items, depth_for
+from readwarp.formats.common.index import CSI_LENGTH, DEPTH
+from readwarp.formats.common.indexer import Indexer, Virtual, bai_of, csi_of, join_file
+from readwarp.ragged import empty
+
+UNMAPPED = 0x4
+
+
+class BamIndexer:
+    """Takes the records of a file in order; threads look at them."""
+
+    def __init__(self, header: str, threads: int) -> None:
+        """header: SAM header text."""
+        lengths = [int(field(line, "LN") or 0) for line in lines_of(header, "SQ")]
+        longest = max(lengths, default=0)
+        self.ending = ".csi" if longest > CSI_LENGTH else ".bai"
+        self._contigs, self._depth = len(lengths), depth_for(longest) if longest > CSI_LENGTH else DEPTH
+        look = partial(bin_records, depth=self._depth)
+        self._indexer = Indexer[Encoded, Binned](look, len(binary_header(header)), threads)
+
+    def add(self, records: Encoded) -> None:
+        self._indexer.add(records, records.data.size)
+
+    def finish(self, virtual: Virtual) -> bytes:
+        """The index."""
+        whole = join_file(self._indexer.finish(), self._depth, virtual)
+        return csi_of(whole, self._contigs, self._depth) if self.ending == ".csi" else bai_of(whole, self._contigs)
+
+    def abort(self) -> None:
+        self._indexer.abort()
+
+
+def bin_records(records: Encoded, at: int, depth: int) -> Binned:
+    """Sorted BAM records that begin at this byte of the file's data. Any thread may call this."""
+    spans = empty(Spans, {"items": len(records)}, offset=records.offsets + at)
+    span_records(records, spans)
+    return bin_items(spans, depth)
+
+
+@kernel
+def span_records(records, spans):
+    """What each record spans -> spans. One without an alignment or a CIGAR has one base, as htslib sees it."""
+    data, offsets = records.data, records.offsets
+    contig, begin, end, is_mapped = spans.contig, spans.begin, spans.end, spans.is_mapped
+    for row in range(contig.size):
+        at = offsets[row]
+        contig[row], begin[row] = int32_at(data, at + CONTIG), int32_at(data, at + POSITION)
+        is_mapped[row] = uint16_at(data, at + FLAG) & UNMAPPED == 0
+        end[row] = max(begin[row] + 1, span_of(data, at)[0] if is_mapped[row] else 0)

@@ -1,0 +1,159 @@
+"""Indexes of sorted BGZF files, BAI, TBI and CSI, made while the file is written.
+
+samtools and tabix would read it again, in one thread. Bins are in order of their numbers; what each has is the same as
+theirs, which are in the order of a hash table.
+"""
+
+import struct
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Annotated, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.formats.common.bgzf import EOF_BLOCK, compress
+from readwarp.formats.common.binning import (
+    CONTIG_SHIFT,
+    FAR,
+    NUMBER,
+    Binned,
+    Chunks,
+    Reaches,
+    join_chunks,
+    join_parts,
+    merge_small_bins,
+)
+from readwarp.formats.common.index import BIN, CSI_BIN, DEPTH, LINEAR_WINDOW, first_bins, first_windows
+from readwarp.ragged import concatenate, offsets_of, replace, take
+
+T = TypeVar("T")
+U = TypeVar("U")
+Virtual = Callable[[ndarray], ndarray]  # bytes of data (int64) -> virtual offsets in the file
+AHEAD = 2  # pieces in work: they are looked at faster than they are compressed, so more would only take memory
+
+
+class Indexer(Generic[T, U]):
+    """Takes the pieces of a file in order; threads look at them."""
+
+    def __init__(self, look: Callable[[T, int], U], begin: int, threads: int) -> None:
+        """look: at a piece, and where in the data of the file it begins. begin: of the first piece."""
+        self._look, self._at, self._found = look, begin, list[U]()
+        self._pool = ThreadPoolExecutor(min(threads, AHEAD), "index")
+        self._ahead: deque[Future[U]] = deque()
+
+    def add(self, piece: T, size: int) -> None:
+        """size: bytes of the piece."""
+        self._ahead.append(self._pool.submit(self._look, piece, self._at))
+        self._at += size
+        self._drain(AHEAD)
+
+    def _drain(self, ahead: int) -> None:
+        while len(self._ahead) > ahead:
+            self._found.append(self._ahead.popleft().result())
+
+    def finish(self) -> list[U]:
+        """What was found in each piece."""
+        self._drain(0)
+        self._pool.shutdown()
+        return self._found
+
+    def abort(self) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+
+def join_file(parts: Sequence[Binned], depth: int, virtual: Virtual) -> Binned:
+    """The whole file of these parts, with small bins merged and places as virtual offsets."""
+    whole = join_parts(parts)
+    chunks = replace(whole.chunks, begin=virtual(whole.chunks.begin), end=virtual(whole.chunks.end))
+    reaches = replace(whole.reaches, begin=virtual(whole.reaches.begin))
+    return whole._replace(chunks=join_chunks(merge_small_bins(chunks, depth), 1 << 16), reaches=reaches)
+
+
+def bai_of(whole: Binned, contigs: int) -> bytes:
+    """BAI, for contigs of at most CSI_LENGTH bases."""
+    return b"BAI\x01" + struct.pack("<i", contigs) + contents_of(whole, contigs) + struct.pack("<Q", whole.unplaced)
+
+
+def csi_of(whole: Binned, contigs: int, depth: int, extra: bytes = b"") -> bytes:
+    """CSI. extra: what the format of the file adds, such as the names of its contigs."""
+    head = b"CSI\x01" + struct.pack("<3i", LINEAR_WINDOW, depth, len(extra)) + extra + struct.pack("<i", contigs)
+    content = head + contents_of(whole, contigs, depth, CSI_BIN) + struct.pack("<Q", whole.unplaced)
+    return compress(content) + EOF_BLOCK
+
+
+def contents_of(whole: Binned, contigs: int, depth: int = DEPTH, head: int = BIN) -> bytes:
+    """What an index says of each contig, in words: its bins with their chunks, and its windows.
+
+    A bin begins with `head` words: BIN, or CSI_BIN, where an offset in each bin takes the place of the windows.
+    """
+    windows, chunks = find_windows(whole.reaches, contigs), add_counts(whole, depth)
+    bins, sizes = np.unique(chunks.bin, return_counts=True)
+    owner, number = bins >> CONTIG_SHIFT, bins & NUMBER
+    reached = np.diff(windows.first)
+    tails = 1 + 2 * reached if head == BIN else np.zeros(contigs, np.int64)
+    words_before = offsets_of(head + 4 * sizes)
+    of_bins = np.diff(words_before[np.searchsorted(owner, np.arange(contigs + 1))])
+    contig_at = offsets_of(1 + of_bins + tails)
+    bin_at = words_before[:-1] + 1 + owner + offsets_of(tails)[owner]
+    words = np.empty(contig_at[-1], "<u4")
+    words[contig_at[:-1]] = np.bincount(owner, minlength=contigs)
+    words[bin_at], words[bin_at + head - 1] = number, sizes
+    chunk_at = rows_at(bin_at + head, sizes, 4)
+    put_wide(words, chunk_at, chunks.begin)
+    put_wide(words, chunk_at + 2, chunks.end)
+    if head == BIN:
+        tail_at = contig_at[1:] - tails
+        words[tail_at] = reached
+        put_wide(words, rows_at(tail_at + 1, reached, 2), windows.begin)
+    else:
+        is_real = number < first_bins(depth)[-1]
+        first = windows.first[owner] + first_windows(np.where(is_real, number, 0), depth)
+        put_wide(words, bin_at + 1, np.where(is_real, windows.begin[first], 0))
+    return words.tobytes()
+
+
+class Windows(NamedTuple):
+    """The linear index."""
+
+    first: Annotated[ndarray, "int64 [contigs + 1] of windows"]  # of each contig
+    begin: Annotated[ndarray, "int64 [windows]"]  # virtual offset of the first item that reaches it
+
+
+def find_windows(reaches: Reaches, contigs: int) -> Windows:
+    """The windows of each contig up to the last one that is reached."""
+    owner = reaches.first >> CONTIG_SHIFT
+    sizes = np.zeros(contigs, np.int64)
+    np.maximum.at(sizes, owner, (reaches.last & NUMBER) + 1)
+    first, spans = offsets_of(sizes), reaches.last - reaches.first + 1
+    begin = np.full(first[-1], FAR)
+    np.minimum.at(begin, rows_at(first[owner] + (reaches.first & NUMBER), spans, 1), np.repeat(reaches.begin, spans))
+    return Windows(first, np.minimum.accumulate(begin[::-1])[::-1])  # one that no item reaches has the next one's
+
+
+def add_counts(whole: Binned, depth: int) -> Chunks:
+    """The chunks in order of bins, with two more for each contig: of all its items, and of what is mapped and not."""
+    chunks, counts = whole.chunks, whole.counts
+    contigs, row = np.unique(counts.contig, return_inverse=True)
+    own, mapped, unmapped = np.searchsorted(contigs, chunks.bin >> CONTIG_SHIFT), *np.zeros((2, contigs.size), np.int64)
+    begin, end = np.full(contigs.size, FAR), np.zeros(contigs.size, np.int64)
+    np.minimum.at(begin, own, chunks.begin)
+    np.maximum.at(end, own, chunks.end)
+    np.add.at(mapped, row, counts.mapped)
+    np.add.at(unmapped, row, counts.unmapped)
+    bins = contigs << CONTIG_SHIFT | first_bins(depth)[-1] + 1
+    found = concatenate([chunks, Chunks(bins, begin, end), Chunks(bins, mapped, unmapped)], "chunks")
+    return take(found, "chunks", np.argsort(found.bin, kind="stable"))
+
+
+def rows_at(places: ndarray, sizes: ndarray, step: int) -> ndarray:
+    """Where the values of rows are that begin at these places, `step` apart."""
+    before = np.cumsum(sizes) - sizes
+    at: ndarray = np.repeat(places - step * before, sizes) + step * np.arange(sizes.sum())
+    return at
+
+
+def put_wide(words: ndarray, at: ndarray, values: ndarray) -> None:
+    """Numbers of two words."""
+    words[at], words[at + 1] = values & 0xFFFFFFFF, values >> 32
