@@ -80,7 +80,7 @@ def serve_behind(*given: Any) -> None:
 
 def plan_for(cores: int) -> None:
     batch, helpers = plan.usual_batch(cores), stream.helpers_of(cores)
-    plan.usual_batch, plan.FEW_WORKERS, plan.FEW_THREADS = lambda _: batch, 0, 0
+    plan.usual_batch, plan.FEW_WORKERS, plan.FEW_THREADS = lambda *_: batch, 0, 0
     stream.helpers_of = lambda _: helpers
 
 

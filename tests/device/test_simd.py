@@ -1,5 +1,7 @@
 """Vector lanes compared with NumPy."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -27,6 +29,20 @@ def _bits(a, b, out):
 @kernel
 def _eights(a, out):
     simd.store_eight(out, 3, simd.load_eight(a, 5))
+
+
+@kernel
+def _number(counter, out):
+    for i in range(out.size):
+        out[i] = simd.fetch_add(counter, 1, 2)
+
+
+def test_threads_never_get_the_same_number():
+    counter, outs = np.array([5, 7, 9]), np.zeros((4, 100_000), np.int64)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda out: _number(counter, out), outs))
+    assert np.array_equal(np.sort(outs, None), 7 + 2 * np.arange(outs.size))
+    assert counter.tolist() == [5, 7 + 2 * outs.size, 9]
 
 
 @kernel

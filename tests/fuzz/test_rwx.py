@@ -10,7 +10,7 @@ from isal import isal_zlib
 
 from helpers.command_samples import CONTIGS, fasta, pairs, record
 from helpers.fuzzing import Case, campaign
-from readwarp.formats.common.index_file import BLOCK, DTYPES, PREFIX, align_up, places_of
+from readwarp.formats.common.index_file import BLOCK, PREFIX, align_up, described_dtypes, places_of
 
 NAMES = (".", "", "a\tb", "a\nb", "é", "x" * 300, "two", None, 5, [], {}, "a/b", "*", "\x00", "ref \"'", True)
 NUMBERS = (0, -1, 1, 2, 5999, 6001, 1 << 31, 1 << 32, 1 << 63, 1 << 70, 1.5, "6000", None, [], {}, True, float("nan"))
@@ -46,11 +46,11 @@ def repack(description, arrays):
         name: [isal_zlib.crc32(data[i : i + BLOCK]) for i in range(0, len(data), BLOCK)]
         for name, data in arrays.items()
     }
-    return assemble(json.dumps(description).encode(), arrays)
+    return assemble(json.dumps(description).encode(), arrays, 2 if "wide" in description else 1)
 
 
-def assemble(text, arrays):
-    out = PREFIX.pack(b"readwarp", 1, len(text), hashlib.sha256(text).digest()) + text
+def assemble(text, arrays, version=1):
+    out = PREFIX.pack(b"readwarp", version, len(text), hashlib.sha256(text).digest()) + text
     for data in arrays.values():
         out += bytes(align_up(len(out)) - len(out)) + data
     return out + bytes(align_up(len(out)) - len(out))
@@ -61,9 +61,19 @@ def parts_of(data):
     description = json.loads(data[PREFIX.size : PREFIX.size + length])
     sizes, start = description["sizes"], align_up(PREFIX.size + length)
     arrays = {}
-    for (name, kind), place in zip(DTYPES.items(), places_of(sizes), strict=False):
+    dtypes = described_dtypes(description)
+    for (name, kind), place in zip(dtypes.items(), places_of(sizes, dtypes), strict=False):
         arrays[name] = data[start + place :][: sizes[name] * np.dtype(kind).itemsize]
     return description, arrays
+
+
+def widened(data):
+    """The same index with the arrays of a large reference."""
+    description, arrays = parts_of(data)
+    description["wide"] = ["bucket_starts", "positions"]
+    for name in description["wide"]:
+        arrays[name] = np.frombuffer(arrays[name], np.uint32).astype(np.uint64).tobytes()
+    return repack(description, arrays)
 
 
 def change_description(chance, facts):
@@ -87,9 +97,9 @@ def change_description(chance, facts):
             facts[how][key] = chance.choice(NUMBERS)
 
 
-def change_array(chance, arrays):
+def change_array(chance, arrays, dtypes):
     name = chance.choice(list(arrays))
-    array = np.frombuffer(arrays[name], DTYPES[name]).copy()
+    array = np.frombuffer(arrays[name], dtypes[name]).copy()
     for _ in range(chance.choice((1, 1, 3))):
         array[chance.randrange(array.size)] = chance.integer() & int(np.iinfo(array.dtype).max)
     arrays[name] = array.tobytes()
@@ -104,20 +114,22 @@ def mutate(chance, data):
         out = bytearray(data)
         out[chance.randrange(len(out))] ^= 1 << chance.randrange(8)
         return how, bytes(out)
-    description, arrays = parts_of(data)
+    (description, arrays), version = parts_of(data), data[8]
     if how == "text":
-        return how, assemble(chance.bytes(json.dumps(description).encode()), arrays)
+        return how, assemble(chance.bytes(json.dumps(description).encode()), arrays, version)
     if how == "array":
-        return f"array {change_array(chance, arrays)}", repack(description, arrays)
+        name = change_array(chance, arrays, described_dtypes(description))
+        return f"array {name}", repack(description, arrays)
     change_description(chance, description)
-    return how, assemble(json.dumps(description).encode(), arrays)
+    return how, assemble(json.dumps(description).encode(), arrays, version)
 
 
 def campaign_of(pytestconfig, server, made, tmp_path, name, share=1.0):
-    data = (made / "ref.fa.rwx").read_bytes()
+    narrow = (made / "ref.fa.rwx").read_bytes()
+    wide = widened(narrow)
 
     def make_case(chance):
-        how, content = mutate(chance, data)
+        how, content = mutate(chance, chance.choice((narrow, narrow, wide)))
         index = "ref.fa.rwx"
         files = {index: content}
         if chance.random() < 0.25:

@@ -10,8 +10,9 @@ from helpers.seeding import entries, random_letters, write_fasta
 from readwarp import Index
 from readwarp.config import PRESETS, SeedParameters
 from readwarp.errors import InputError
-from readwarp.index import build
-from readwarp.index.build import bucket_bits_for
+from readwarp.formats.common import fasta
+from readwarp.index import build, partition, plan
+from readwarp.index.plan import bucket_bits_for
 from readwarp.rules.bases import CODES, unpack
 
 SEEDS = [preset.parameters.seed for preset in PRESETS.values()]
@@ -53,7 +54,8 @@ def test_entries_are_those_of_plain_python(tmp_path, name, p):
 def test_stretches_threads_and_pieces_change_nothing(tmp_path, monkeypatch, stretch):
     path = write_fasta(tmp_path / "ref.fa", [*REFERENCES["many"], *REFERENCES["one"], *REFERENCES["gaps"]])
     whole = Index.build(path, threads=1)
-    monkeypatch.setattr(build, "STRETCH", stretch)
+    for module in (plan, partition):
+        monkeypatch.setattr(module, "STRETCH", stretch)
     parts = Index.build(path, threads=3)
     for name in ("bucket_starts", "tags", "positions"):
         assert np.array_equal(getattr(whole, name), getattr(parts, name))
@@ -64,7 +66,7 @@ def test_partitions_change_nothing(tmp_path, monkeypatch, inner_bits):
     """Large genomes have more partitions; here a partition is made to have few bits instead."""
     path = write_fasta(tmp_path / "ref.fa", REFERENCES["one"] * 3)
     whole = Index.build(path)
-    monkeypatch.setattr(build, "MAX_INNER_BITS", inner_bits)
+    monkeypatch.setattr(plan, "MAX_INNER_BITS", inner_bits)
     parts = Index.build(path)
     for name in ("bucket_starts", "tags", "positions"):
         assert np.array_equal(getattr(whole, name), getattr(parts, name))
@@ -88,7 +90,7 @@ def test_reference(tmp_path):
 @pytest.mark.parametrize("name", ["odd/portiera_genome.fa.gz", "odd/mitochondrion.gb", "na12878_chr21/ref.fa"])
 def test_real_references(test_data, name):
     index = Index.build(test_data / name, threads=2)
-    letters = "".join(contig.letters.decode() for contig in build.read_contigs(test_data / name))
+    letters = "".join(contig.letters.decode() for contig in fasta.read_contigs(test_data / name))
     unpacked = letters_of(index)
     assert unpacked == "".join("ACGTN"[code] for code in CODES[np.frombuffer(letters.encode(), np.uint8)])
     assert 0.1 < index.positions.size / len(letters) < 0.25
@@ -113,10 +115,10 @@ def test_too_large_a_reference(tmp_path, monkeypatch):
 def test_too_long_a_contig(tmp_path, monkeypatch):
     """SAM and BAM have 31 bits for a length."""
     path = write_fasta(tmp_path / "ref.fa", ["A" * 60, "C" * 61])
-    monkeypatch.setattr(build, "MAX_CONTIG", 60)
-    with pytest.raises(InputError, match="record c1: more than 60 bases, the maximum of a contig in SAM"):
+    monkeypatch.setattr(fasta, "MAX_CONTIG", 60)
+    with pytest.raises(InputError, match="record c1: longer than 60 bases, the limit of BAM"):
         Index.build(path)
-    monkeypatch.setattr(build, "MAX_CONTIG", 61)
+    monkeypatch.setattr(fasta, "MAX_CONTIG", 61)
     assert Index.build(path).reference.contig_offsets.tolist() == [0, 60, 121]
 
 

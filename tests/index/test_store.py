@@ -1,11 +1,14 @@
 """The index file: what is written comes back, and files that are damaged, foreign or incomplete are refused."""
 
+import hashlib
 import json
 import os
+import pickle
 import random
 import struct
 import subprocess
 import sys
+import zlib
 
 import numpy as np
 import pytest
@@ -75,6 +78,70 @@ def test_same_bytes_each_time(reference, tmp_path):
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
+@pytest.mark.parametrize("expected", [[], [10**9] * 1000], ids=["less", "more"])
+def test_checksums_that_take_another_room_than_expected(saved, monkeypatch, expected):
+    """They come before the arrays, and are known after them."""
+    for module in (store, index_file):
+        monkeypatch.setattr(module, "BLOCK", 1 << 7)
+    index = Index.build(saved.with_suffix(""))
+    index.save(saved, force=True)
+    whole = saved.read_bytes()
+    assert whole[4000:4096].strip(b" ,0123456789") == b""  # the checksums take more than a page
+    monkeypatch.setattr(store, "_expected", lambda blocks: expected)
+    index.save(saved, force=True)
+    assert saved.read_bytes() == whole
+    Index.open(saved)
+
+
+@pytest.fixture
+def wide(reference, monkeypatch):
+    """An index as for a reference beyond 2^32 bases, with as many seeds."""
+    narrow = Index.build(reference)
+    monkeypatch.setattr(index_file, "NARROW", 100)
+    index = Index.build(reference)
+    for name in ("bucket_starts", "positions"):
+        assert getattr(narrow, name).dtype == np.uint32 and getattr(index, name).dtype == np.uint64
+    assert same(narrow, index)
+    return index
+
+
+def test_wide_numbers_come_back(wide, reference, tmp_path, monkeypatch):
+    """The version of the file is 2, which older programs refuse."""
+    wide.save(tmp_path / "a", reference)
+    monkeypatch.setattr(index_file, "NARROW", 1 << 32)  # the file says what it has
+    back = Index.open(tmp_path / "a")
+    assert same(wide, back) and back.positions.dtype == back.bucket_starts.dtype == np.uint64
+    assert pickle.loads(pickle.dumps(back)).positions.dtype == np.uint64
+    back.save(tmp_path / "b", reference)
+    whole = (tmp_path / "a").read_bytes()
+    assert (tmp_path / "b").read_bytes() == whole and whole[8:12] == b"\2\0\0\0"
+    facts = store.IndexFile(tmp_path / "a").description
+    assert facts["wide"] == ["bucket_starts", "positions"]
+    (tmp_path / "a").write_bytes(whole[:8] + b"\1\0\0\0" + whole[12:])
+    with pytest.raises(InputError, match=r"damaged index \(version\)"):
+        Index.open(tmp_path / "a")
+
+
+@pytest.mark.parametrize(
+    "value", [["tags"], ["packed"], ["positions", "x"], "positions", None, [5], [["positions"]], {}]
+)
+def test_wide_arrays_that_lie(saved, value):
+    facts = store.IndexFile(saved).description | {"wide": value}
+    fault = index_file.find_fault(facts)
+    assert fault in ("wide", "description") or (value == {} and fault is None)
+
+
+def test_narrow_arrays_that_cannot_hold_their_numbers(saved, monkeypatch):
+    facts = store.IndexFile(saved).description
+    assert index_file.find_fault(facts) is None
+    for limit, wide in ((20_000, ["positions"]), (5_000, ["bucket_starts", "positions"])):
+        monkeypatch.setattr(index_file, "NARROW", limit)
+        checksums = {name: [0] * -(-size * 8 // index_file.BLOCK) for name, size in facts["sizes"].items()}
+        facts["checksums"] |= {name: checksums[name] for name in wide}
+        assert index_file.find_fault(facts | {"wide": wide}) is None
+        assert index_file.find_fault(facts | {"wide": wide[:-1]}) == "wide"
+
+
 def test_damage_is_found_wherever_it_is(saved):
     size = saved.stat().st_size
     whole = saved.read_bytes()
@@ -132,10 +199,20 @@ def repacked(path, description, **arrays):
     """The index with another description and other arrays, and right checksums."""
     file = store.IndexFile(path)
     arrays = {name: arrays.get(name, file.array(name)) for name in index_file.DTYPES}
-    facts = {"checksums": {name: store._checksums(array) for name, array in arrays.items()}}
-    with path.with_name("new").open("wb") as out:
-        store._write(out, json.dumps({**file.description, **facts, **description}).encode(), arrays)
-    path.with_name("new").replace(path)
+    blocks = {name: range(0, array.nbytes, index_file.BLOCK) for name, array in arrays.items()}
+    checksums = {
+        name: [zlib.crc32(arrays[name].tobytes()[i : i + index_file.BLOCK]) for i in blocks[name]] for name in arrays
+    }
+    assemble(path, json.dumps({**file.description, "checksums": checksums, **description}).encode(), arrays.values())
+
+
+def assemble(path, text, arrays=()):
+    """An index file by the layout that is documented."""
+    whole = struct.pack("<8sII", b"readwarp", 1, len(text)) + hashlib.sha256(text).digest() + text
+    for array in arrays:
+        whole += bytes(-len(whole) % 4096) + array.tobytes()
+    path.unlink()  # and not changed, since it is mapped
+    path.write_bytes(whole + bytes(-len(whole) % 4096))
 
 
 @pytest.mark.parametrize(("key", "value", "named"), LIES)
@@ -147,9 +224,7 @@ def test_descriptions_that_lie(saved, key, value, named):
 
 @pytest.mark.parametrize("text", [b"\xff", b'{"names": ', b"[" * 100_000, b"5", b"9" * 5000, b"{}"])
 def test_descriptions_that_are_none(saved, text):
-    arrays = {name: np.empty(0, np.uint8) for name in index_file.DTYPES}
-    with saved.open("wb") as out:
-        store._write(out, text, arrays)
+    assemble(saved, text)
     with pytest.raises(InputError, match=r"damaged index \(description\); build it again"):
         Index.open(saved)
 
@@ -195,9 +270,9 @@ def test_missing(tmp_path):
 
 def test_another_version(saved):
     data = bytearray(saved.read_bytes())
-    data[8:12] = struct.pack("<I", store.VERSION + 1)
+    data[8:12] = struct.pack("<I", 3)
     saved.write_bytes(data)
-    with pytest.raises(InputError, match=f"is of version {store.VERSION + 1}"):
+    with pytest.raises(InputError, match="is of version 3, but this readwarp reads 1 and 2"):
         Index.open(saved)
 
 

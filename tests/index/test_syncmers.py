@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from helpers.seeding import reverse_complement, syncmers
 from readwarp.config import PRESETS, SeedParameters
 from readwarp.errors import UsageError
+from readwarp.formats.common.fasta import IUPAC
 from readwarp.index.syncmers import Shape, Syncmers, max_syncmers, scratch_of, sketch
 from readwarp.rules.bases import CODES, pack, unpack
 
@@ -66,14 +67,17 @@ def test_a_run_of_short_repeats_has_none():
 
 
 @settings(deadline=None)
-@given(st.lists(st.integers(0, 4), max_size=20), st.lists(st.integers(0, 4), max_size=20))
-def test_packed_bases_come_back(first, second):
-    packed = np.zeros(30, np.uint8)
-    pack(np.array(first, np.uint8), 3, packed)
-    pack(np.array(second, np.uint8), 3 + len(first), packed)
-    out = np.empty(len(first) + len(second), np.uint8)
-    unpack(packed, 3, 3 + out.size, out)
-    assert out.tolist() == first + second
+@given(
+    st.text(IUPAC.decode(), max_size=40), st.text(IUPAC.decode(), max_size=40), st.integers(0, 80), st.integers(0, 80)
+)
+def test_packed_bases_come_back(first, second, start, stop):
+    packed = np.zeros(50, np.uint8)
+    pack(np.frombuffer(first.encode(), np.uint8), 3, packed)
+    pack(np.frombuffer(second.encode(), np.uint8), 3 + len(first), packed)
+    part = (first + second)[start:stop]
+    out = np.empty(len(part), np.uint8)
+    unpack(packed, 3 + start, 3 + start + len(part), out)
+    assert out.tolist() == ["ACGT".find(letter.replace("U", "T")) % 5 for letter in part]
 
 
 @pytest.mark.parametrize("wrong", [{"k": 32, "s": 28}, {"k": 20, "s": 20, "t": 0}, {"t": 1}, {"k": 21}])

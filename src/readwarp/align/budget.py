@@ -8,7 +8,7 @@ from readwarp.config import Resources, SeedParameters
 from readwarp.device.backend import Backend
 from readwarp.device.machine import free_memory
 from readwarp.index import Index
-from readwarp.index.build import bucket_bits_for
+from readwarp.index.plan import seed_bytes as seeds_for
 from readwarp.stream.plan import (
     FREE_SHARE,
     ON_CARDS,
@@ -94,10 +94,7 @@ def card_of(index: Index) -> Card:
 
 def card_for(bases: int) -> Card:
     """For an index of so many reference bases with the standard seeds, one for every five bases."""
-    parameters = SeedParameters()
-    entries = bases // (parameters.k - parameters.s + 1)
-    seeds = 4 * ((1 << bucket_bits_for(bases)) + 1) + (2 + 4) * entries
-    return Card(-(-bases // 2) + 16, seeds, workspace_bytes)
+    return Card(-(-bases // 2) + 16, seeds_for(bases, SeedParameters()), workspace_bytes)
 
 
 def workspace_bytes(bases: int, seeded: bool) -> int:

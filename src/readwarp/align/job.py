@@ -255,7 +255,7 @@ class Output:
 
 def open_index(job: AlignJob, reporter: Reporter) -> Index:
     """The reference itself or its index, which is built if it is absent. Its seeds are the job's, if that names any."""
-    wanted = job.reference, job.seeds, job.resources.threads, reporter.metrics, job.index
+    wanted = job.reference, job.seeds, job.resources.threads, reporter.metrics, job.index, job.resources.memory
     if is_index(job.reference) or not job.reference.is_file():
         return open_or_build(*wanted)
     path = job.index or place_of(job.reference, job.seeds)

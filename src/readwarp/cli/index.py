@@ -18,7 +18,7 @@ align and run build the index if it does not exist.
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("reference", metavar="REF", type=Path, help="FASTA, GenBank or EMBL; may be compressed")
     shared.add_output(parser, "the index [REF.rwx]")
-    shared.add_threads(parser)
+    shared.add_host_resources(parser)
     group = parser.add_argument_group("seeds")
     group.add_argument(
         "--preset", choices=PRESETS, default="standard", help=f"{shared.describe_presets(PRESETS)} [standard]"

@@ -48,6 +48,7 @@ store_transposed = Operation(
     "in arrays of one dtype"
 )
 prefetch = Operation("(array, index): bring array[index] into the cache; never faults")
+fetch_add = Operation("(array, index, number): array[index] += number, in one step among threads -> what it was before")
 splat = Operation("(array, number): the number (the low bits of an integer) in each lane of the array's lane type")
 maximum = Operation("(a, b)")
 add = Operation("(a, b): a + b, saturated")

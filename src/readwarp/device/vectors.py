@@ -218,6 +218,17 @@ def _prefetch(typing, array, index):
     return types.void(array, index), codegen
 
 
+@code_of(simd.fetch_add)
+def _fetch_add(typing, array, index, number):
+    def codegen(context, builder, signature, arguments):
+        element = context.get_value_type(array.dtype)
+        pointer = _pointer(context, builder, element, array, *arguments[:2])
+        added = context.cast(builder, arguments[2], number, array.dtype)
+        return builder.atomic_rmw("add", pointer, added, "monotonic")
+
+    return array.dtype(array, index, number), codegen
+
+
 @code_of(simd.store_transposed)
 def _store_transposed(typing, out, place, source, starts):
     lane_type = Lanes(source.dtype)

@@ -10,7 +10,7 @@ import logging
 import os
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy import ndarray
 
@@ -41,9 +41,9 @@ class Index:
 
     reference: Reference
     parameters: SeedParameters
-    bucket_starts: ndarray  # uint32 [buckets + 1]
+    bucket_starts: ndarray  # uint32 [buckets + 1]; uint64 if there are 2^32 entries or more
     tags: ndarray  # uint16 [entries]: 15 more bits of the hash << 1 | strand of the canonical k-mer
-    positions: ndarray  # uint32 [entries], first base of the k-mer
+    positions: ndarray  # uint32 [entries], first base of the k-mer; uint64 if there are 2^32 bases or more
     origin: tuple[str, str] | None = None  # the file that is mapped, and its digest
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -58,14 +58,24 @@ class Index:
         return f"Index({counted(contigs, 'contig')}, {bases} bases, {self.positions.size} seeds, k={p.k}, s={p.s})"
 
     @classmethod
-    def build(cls, path: str | Path, parameters: SeedParameters | None = None, threads: int | None = None) -> "Index":
-        """The index of a FASTA, GenBank or EMBL file, in memory. threads: None: all that this process may use."""
+    def build(
+        cls,
+        path: str | Path,
+        parameters: SeedParameters | None = None,
+        threads: int | None = None,
+        memory: int | None = None,
+    ) -> "Index":
+        """The index of a FASTA, GenBank or EMBL file, in memory. threads: None: all that this process may use.
+
+        memory: the budget of the whole process, in bytes; None: what is free, less a margin.
+        """
         from readwarp.index import build
 
         prepare_once("index")
         parameters, threads = parameters or SeedParameters(), threads or len(os.sched_getaffinity(0))
-        reference = build.read_reference(path)
-        return cls(reference, parameters, *build.index_reference(reference, parameters, threads))
+        reference, seeds = build.build(path, parameters, threads, memory, in_memory=True)
+        arrays = store.gather(seeds)
+        return cls(reference, parameters, arrays["bucket_starts"], arrays["tags"], arrays["positions"])
 
     @classmethod
     def open(cls, path: str | Path) -> "Index":
@@ -83,16 +93,37 @@ class Index:
         """
         if Path(path).exists() and not force:
             raise OutputExistsError(path, "force=True replaces it")
-        self._store(Path(path), source)
-
-    def _store(self, path: Path, source: str | Path | None) -> None:
-        seeds = {"bucket_starts": self.bucket_starts, "tags": self.tags, "positions": self.positions}
-        store.save(path, self.reference, self.parameters, seeds, source)
+        arrays = {"bucket_starts": self.bucket_starts, "tags": self.tags, "positions": self.positions}
+        sizes = {name: array.size for name, array in arrays.items()}
+        dtypes = {name: array.dtype.type for name, array in arrays.items()}
+        store.save(Path(path), self.reference, self.parameters, store.Seeds(sizes, dtypes, [arrays]), source)
 
     @staticmethod
     def verify(path: str | Path) -> None:
         """Check every byte of an index file. Raises InputError if it is damaged."""
         store.IndexFile(Path(path)).check()
+
+
+class Built(NamedTuple):
+    """What an index file that was built holds."""
+
+    contigs: int
+    bases: int
+    seeds: int
+
+
+def build_file(
+    source: str | Path, path: str | Path, parameters: SeedParameters, threads: int, memory: int | None = None
+) -> Built:
+    """Build the index of a reference file straight into its own file, which takes less memory than `Index.build`.
+
+    It gets its name when it is complete. memory: as for `Index.build`. Raises InputError, MemoryBudgetError, OSError.
+    """
+    from readwarp.index import build
+
+    reference, seeds = build.build(source, parameters, threads, memory)
+    store.save(Path(path), reference, parameters, seeds, source)
+    return Built(len(reference.names), int(reference.contig_offsets[-1]), seeds.sizes["positions"])
 
 
 def _map_again(path: str, digest: str) -> Index:
@@ -109,13 +140,15 @@ def open_or_build(
     threads: int = 1,
     metrics: Metrics | None = None,
     place: str | Path | None = None,
+    memory: int | None = None,
 ) -> Index:
     """The index of a reference file, which may be an index itself: opened if it exists, else built and saved.
 
     parameters: None: any that the index has. place: of the index; None: REF.rwx, or the cache folder
-    (`readwarp.index.place`). An index that cannot be saved, and is counted as such (`index_not_saved`), is built each
-    time. Raises InputError for a reference that cannot be read, and for an index that is damaged, of another version,
-    or made with other k, s or t or from another reference; UsageError for a place that cannot be written.
+    (`readwarp.index.place`). memory: to build it, as for `Index.build`. An index that cannot be saved, and is counted
+    as such (`index_not_saved`), is built in memory each time. Raises InputError for a reference that cannot be read,
+    and for an index that is damaged, of another version, or made with other k, s or t or from another reference;
+    UsageError for a place that cannot be written; MemoryBudgetError.
     """
     metrics = metrics or Metrics()
     if is_index(reference):
@@ -138,18 +171,18 @@ def open_or_build(
     elif place:
         check_output(path, force=False)
     with metrics.time("index_build"):
-        index = Index.build(reference, parameters, threads)
+        prepare_once("index")
         metrics.count("index_built")
         try:
             if is_kept:
                 path.parent.mkdir(0o700, parents=True, exist_ok=True)
-            with followed():
-                index._store(path, reference)  # another process may have been faster, with the same bytes
+            with followed():  # another process may be faster, with the same bytes
+                build_file(reference, path, parameters or SeedParameters(), threads, memory)
         except OSError as error:
             metrics.count("index_not_saved")
             why = (error.strerror or "cannot be written").lower()
             logger.warning("%s: %s; so the index is not saved, and each run will build it again", path, why)
-            return index
+            return Index.build(reference, parameters, threads, memory)
         return Index.open(path)
 
 

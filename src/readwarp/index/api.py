@@ -11,7 +11,7 @@ from readwarp.device.machine import usable_threads
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import check_inputs, check_output
 from readwarp.formats.common.index_file import is_index
-from readwarp.index import Index, index_path
+from readwarp.index import build_file, index_path
 from readwarp.keywords import AnyPath, check_keywords, command_line
 from readwarp.stream.display import Listener, reporting
 from readwarp.stream.reporter import Reporter, Result
@@ -25,6 +25,7 @@ class IndexOptions(TypedDict, total=False):
     k: int | None  # bases of a seed; None: by the preset
     s: int | None  # bases of the words in a seed; None: by the preset
     threads: int | None  # None: all that this process may use
+    memory: int | None  # bytes; None: the free memory less a margin
     force: bool  # replace an index that exists
 
 
@@ -34,6 +35,7 @@ class IndexJob:
     output: Path
     parameters: SeedParameters
     threads: int = 1
+    memory: int | None = None  # bytes; None: the free memory less a margin
     force: bool = False
 
 
@@ -52,7 +54,8 @@ def index(
         readwarp.index("ref.fa")
         readwarp.index("ref.fa", output="short.rwx", preset="short", force=True)
 
-    Returns the path that was written (index) and the metrics. Raises UsageError and InputError, each a ReadwarpError.
+    Returns the path that was written (index) and the metrics. Raises UsageError, InputError and MemoryBudgetError, each
+    a ReadwarpError.
     """
     check_keywords("index", options, IndexOptions)
     command = command_line("index", reference, output=output, **options)
@@ -71,6 +74,7 @@ def make_job(reference: AnyPath, output: AnyPath | None, options: IndexOptions) 
         output=Path(output) if output else index_path(Path(reference)),
         parameters=parameters,
         threads=options.get("threads") or usable_threads(),
+        memory=options.get("memory"),
         force=options.get("force", False),
     )
 
@@ -93,15 +97,12 @@ def run_index(job: IndexJob, reporter: Reporter) -> Result:
     check_output(job.output, job.force, [job.reference])
     reporter.prepare("index", job.threads)
     with metrics.time("index_build"), reporter.compiling():
-        built = Index.build(job.reference, parameters, job.threads)
-    with metrics.time("index_save"):
-        built.save(job.output, job.reference, force=True)
-    contigs, bases = len(built.reference.names), int(built.reference.contig_offsets[-1])
-    for name, number in (("contigs", contigs), ("bases", bases), ("seeds", built.positions.size)):
+        built = build_file(job.reference, job.output, parameters, job.threads, job.memory)
+    for name, number in built._asdict().items():
         metrics.count(f"index_{name}", number)
     logging.getLogger("readwarp").info(
         "%s: %s, %s, %s (k=%d, s=%d), %.1f s",
-        *(job.output, counted(contigs, "contig"), counted(bases, "base"), counted(built.positions.size, "seed")),
+        *(job.output, counted(built.contigs, "contig"), counted(built.bases, "base"), counted(built.seeds, "seed")),
         *(parameters.k, parameters.s, time.perf_counter() - started),
     )
     return Result.of(metrics, {"index": job.output})

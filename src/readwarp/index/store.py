@@ -6,8 +6,10 @@ once, the last one wins, with the same bytes.
 
 import hashlib
 import json
+from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from isal import isal_zlib
@@ -16,7 +18,18 @@ from numpy import ndarray
 from readwarp.config import SeedParameters
 from readwarp.errors import InputError
 from readwarp.formats.common import index_file
-from readwarp.formats.common.index_file import BLOCK, MAGIC, PREFIX, VERSION, align_up, describe_source
+from readwarp.formats.common.index_file import (
+    BLOCK,
+    DTYPES,
+    MAGIC,
+    PREFIX,
+    align_up,
+    blocks_of,
+    describe_source,
+    described_dtypes,
+    places_of,
+    version_of,
+)
 from readwarp.formats.common.names import contig_problem
 from readwarp.formats.common.writing import writing
 from readwarp.index.reference import Reference
@@ -24,7 +37,7 @@ from readwarp.ragged import offsets_of
 from readwarp.scratch import private_file
 from readwarp.stopping import completed, held_back
 
-__all__ = ["VERSION", "IndexFile", "describe_source", "save"]
+__all__ = ["IndexFile", "describe_source", "save"]
 
 
 class IndexFile(index_file.IndexFile):
@@ -43,36 +56,103 @@ class IndexFile(index_file.IndexFile):
         return SeedParameters(**self.description["parameters"])
 
 
-def save(
-    path: Path, reference: Reference, parameters: SeedParameters, seeds: dict[str, ndarray], source: str | Path | None
-) -> None:
-    """Write the index file; it gets its name when it is complete. seeds: the arrays of DTYPES after `packed`."""
-    arrays = {"packed": reference.packed, **seeds}
-    description = {
+class Seeds(NamedTuple):
+    """The arrays of DTYPES after `packed`, which are made part by part."""
+
+    sizes: dict[str, int]  # of the whole arrays
+    dtypes: dict[str, type]
+    parts: Iterable[dict[str, ndarray]]  # the next values of some of them, valid until the next part
+
+
+def gather(seeds: Seeds) -> dict[str, ndarray]:
+    """The whole arrays, read-only."""
+    arrays: dict[str, ndarray] = {name: np.empty(size, seeds.dtypes[name]) for name, size in seeds.sizes.items()}
+    filled = dict.fromkeys(arrays, 0)
+    for part in seeds.parts:
+        for name, values in part.items():
+            arrays[name][filled[name] : filled[name] + values.size] = values
+            filled[name] += values.size
+    for array in arrays.values():
+        array.flags.writeable = False
+    return arrays
+
+
+def save(path: Path, reference: Reference, parameters: SeedParameters, seeds: Seeds, source: str | Path | None) -> None:
+    """Write the index file; it gets its name when it is complete."""
+    description: dict[str, Any] = {
         "parameters": {"k": parameters.k, "s": parameters.s, "t": parameters.t},
         "names": reference.names,
         "lengths": np.diff(reference.contig_offsets).tolist(),
         "md5": reference.md5,
         "source": describe_source(source) if source is not None else None,
-        "sizes": {name: array.size for name, array in arrays.items()},
-        "checksums": {name: _checksums(array) for name, array in arrays.items()},
+        "sizes": {"packed": reference.packed.size, **seeds.sizes},
     }
+    if wide := [name for name, dtype in seeds.dtypes.items() if dtype != DTYPES[name]]:
+        description["wide"] = wide
     with writing(path), private_file(path) as private:
-        with private.path.open("wb") as file:
-            _write(file, json.dumps(description).encode(), arrays)
+        with private.path.open("r+b") as file:
+            _write(file, description, chain([{"packed": reference.packed}], seeds.parts))
         with held_back():
             private.path.replace(path)
             completed()
 
 
-def _write(file: BinaryIO, text: bytes, arrays: dict[str, ndarray]) -> None:
-    file.write(PREFIX.pack(MAGIC, VERSION, len(text), hashlib.sha256(text).digest()) + text)
-    for array in arrays.values():
-        file.write(bytes(align_up(file.tell()) - file.tell()))
-        file.write(array.view(np.uint8).data)
-    file.write(bytes(align_up(file.tell()) - file.tell()))
+class Column:
+    """An array in the file: what is written of it, and the checksums of that."""
+
+    def __init__(self, file: BinaryIO, place: int) -> None:
+        self.file, self.place, self.written, self.checksums = file, place, 0, list[int]()
+
+    def append(self, values: ndarray) -> None:
+        data = values.view(np.uint8)
+        self.file.seek(self.place + self.written)
+        while data.size:
+            if self.written % BLOCK == 0:
+                self.checksums.append(0)
+            piece, data = np.split(data, [BLOCK - self.written % BLOCK])
+            self.checksums[-1] = isal_zlib.crc32(piece, self.checksums[-1])
+            self.written += self.file.write(piece.data)
 
 
-def _checksums(array: ndarray) -> list[int]:
-    data = array.view(np.uint8)
-    return [isal_zlib.crc32(data[start : start + BLOCK]) for start in range(0, data.size, BLOCK)]
+def _write(file: BinaryIO, description: dict[str, Any], parts: Iterable[dict[str, ndarray]]) -> None:
+    """The arrays, then the description, which has their checksums, before them."""
+    sizes, dtypes = description["sizes"], described_dtypes(description)
+    expected = {name: _expected(number) for name, number in blocks_of(sizes, dtypes).items()}
+    places, start = places_of(sizes, dtypes), _first_place(_head(description | {"checksums": expected}))
+    columns = {name: Column(file, start + place) for name, place in zip(sizes, places, strict=False)}
+    for part in parts:
+        for name, values in part.items():
+            columns[name].append(values)
+    head = _head(description | {"checksums": {name: column.checksums for name, column in columns.items()}})
+    file.truncate(start + places[-1])
+    if _first_place(head) != start:
+        _move(file, start, _first_place(head), places[-1])
+    file.seek(0)
+    file.write(head.ljust(_first_place(head), b"\0"))
+    file.truncate(_first_place(head) + places[-1])
+
+
+def _head(description: dict[str, Any]) -> bytes:
+    text = json.dumps(description).encode()
+    version = version_of(described_dtypes(description))
+    return PREFIX.pack(MAGIC, version, len(text), hashlib.sha256(text).digest()) + text
+
+
+def _first_place(head: bytes) -> int:
+    """Of the arrays."""
+    return align_up(len(head))
+
+
+def _expected(blocks: int) -> list[int]:
+    """Numbers that nearly always take as much room as the checksums: evenly spread ones (multiples of 2^32 / phi)."""
+    return [number * 0x9E3779B1 & 0xFFFFFFFF for number in range(1, blocks + 1)]
+
+
+def _move(file: BinaryIO, source: int, target: int, size: int) -> None:
+    """Move so many bytes within the file."""
+    steps = range(0, size, BLOCK)
+    for step in reversed(steps) if target > source else steps:
+        file.seek(source + step)
+        data = file.read(min(BLOCK, size - step))
+        file.seek(target + step)
+        file.write(data)

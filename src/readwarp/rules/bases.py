@@ -5,6 +5,7 @@ import numpy as np
 from readwarp.device.jit import kernel, scalar
 
 LETTERS = np.frombuffer(b"ACGTN", np.uint8)
+A, C, G, T, U = (np.uint8(letter) for letter in b"ACGTU")
 OUTSIDE = 5  # in place of a base, where several contigs lie on one axis: off all of them
 NEVER = 5  # in place of a reference base other than A C G T: it does not match a read's N (4)
 
@@ -33,9 +34,21 @@ def base_at(packed_byte, position):
 
 @kernel
 def unpack(packed, start, stop, out):
-    """Packed bases [start, stop) -> out[: stop - start] (uint8), one base per byte."""
-    for position in range(start, stop):
-        out[position - start] = (packed[position >> 1] >> np.uint8((position & 1) << 2)) & 15
+    """Packed bases [start, stop) -> out[: stop - start] (uint8), one base per byte.
+
+    Indices are unsigned: tests for a negative index would prevent vector loops.
+    """
+    size = max(stop - start, 0)
+    odd = start & 1 if size else 0
+    if odd:
+        out[0] = packed[start >> 1] >> np.uint8(4)
+    pairs, first, place = np.uint64((size - odd) >> 1), np.uint64((start + odd) >> 1), np.uint64(odd)
+    for k in range(pairs):
+        both, at = packed[first + k], place + k + k
+        out[at] = both & np.uint8(15)
+        out[at + np.uint64(1)] = both >> np.uint8(4)
+    if odd + 2 * np.int64(pairs) < size:
+        out[size - 1] = packed[first + pairs] & np.uint8(15)
 
 
 @scalar
@@ -51,25 +64,32 @@ def reference_code(packed, position):
 
 @kernel
 def unpack_codes(packed, start, stop, out):
-    """The `reference_code` of packed bases [start, stop) -> out[: stop - start].
+    """The `reference_code` of packed bases [start, stop) -> out[: stop - start]."""
+    unpack(packed, start, stop, out)
+    for i in range(np.uint64(max(stop - start, 0))):
+        out[i] = never_equal(out[i])
 
-    Indices are unsigned: tests for a negative index would prevent vector loops.
-    """
-    odd = start & 1 if start < stop else 0
-    if odd:
-        out[0] = never_equal(packed[start >> 1] >> np.uint8(4))
-    whole, first, place = (stop - start - odd) >> 1, np.uint64((start + odd) >> 1), np.uint64(odd)
-    for k in range(np.uint64(whole)):
-        both, at = packed[first + k], place + k + k
-        out[at] = never_equal(both & np.uint8(15))
-        out[at + np.uint64(1)] = never_equal(both >> np.uint8(4))
-    if odd + 2 * whole < stop - start:
-        out[stop - start - 1] = never_equal(packed[first + np.uint64(whole)] & np.uint8(15))
+
+@scalar
+def code_of(letter):
+    """The base of an upper-case letter (uint8). Bits 1 and 2 tell A, C, T or U, and G apart."""
+    bits = (letter >> np.uint8(1)) & np.uint8(3)
+    is_base = (letter == A) | (letter == C) | (letter == G) | (letter == T) | (letter == U)
+    return bits ^ (bits >> np.uint8(1)) if is_base else np.uint8(4)
 
 
 @kernel
-def pack(bases, start, packed):
-    """Bases (uint8, one per byte) -> `packed` from position `start` on, which must be zero there."""
-    for i in range(bases.size):
-        position = start + i
-        packed[position >> 1] |= bases[i] << np.uint8((position & 1) << 2)
+def pack(letters, start, packed):
+    """Upper-case letters (uint8) -> `packed` from position `start` on; the first half of a byte clears the other.
+
+    Indices are unsigned, as in `unpack`.
+    """
+    size, odd = letters.size, start & 1 if letters.size else 0
+    if odd:
+        packed[start >> 1] |= code_of(letters[0]) << np.uint8(4)
+    pairs, first, place = np.uint64((size - odd) >> 1), np.uint64((start + odd) >> 1), np.uint64(odd)
+    for i in range(pairs):
+        at = place + i + i
+        packed[first + i] = code_of(letters[at]) | code_of(letters[at + np.uint64(1)]) << np.uint8(4)
+    if odd + 2 * np.int64(pairs) < size:
+        packed[first + pairs] = code_of(letters[size - 1])

@@ -15,7 +15,7 @@ from readwarp.device import memory
 from readwarp.device.backend import Backend
 from readwarp.pairwise.scalar import LOCAL
 from readwarp.ragged import columns_of, take
-from readwarp.rules.bases import pack
+from readwarp.rules.bases import LETTERS, pack
 
 SCORINGS = [
     Scoring(),
@@ -77,7 +77,7 @@ def on_side(backend, array):
 
 def packed(reference):
     out = np.zeros(reference.size // 2 + 1, np.uint8)
-    pack(reference, 0, out)
+    pack(LETTERS[reference], 0, out)
     return out
 
 

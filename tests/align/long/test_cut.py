@@ -36,7 +36,7 @@ def cut_one(query: str, reference: str, anchors: list[tuple[int, int]], costs: C
     """Anchors are (query, reference), in order; the query begins at `start` of the bases."""
     letters = np.frombuffer(("N" * start + query).encode(), np.uint8)
     packed = np.zeros(len(reference) // 2 + 1, np.uint8)
-    pack(CODES[np.frombuffer(reference.encode(), np.uint8)], 0, packed)
+    pack(np.frombuffer(reference.encode(), np.uint8), 0, packed)
     packs = np.array([r << 24 | q for q, r in anchors], np.uint64)
     chains = LongChains(np.array([0, 1]), np.array([0, packs.size]), packs, np.zeros(1, np.int32))
     return cut_chains(CODES[letters], np.array([start]), chains, K, packed, costs)

@@ -14,7 +14,7 @@ from readwarp.config import AlignParameters, PairParameters
 from readwarp.errors import UsageError
 from readwarp.index.reference import Reference
 from readwarp.ragged import replace
-from readwarp.rules.bases import pack
+from readwarp.rules.bases import LETTERS, pack
 
 SIZES = InsertSizes(mean=300, deviation=30, low=180, high=420, pairs=1000, other_orientations=0)
 MODELS = InsertModels(SIZES)
@@ -64,7 +64,7 @@ def dummy_reads(number: int) -> ReadBatch:
 
 def reference_of(bases: np.ndarray) -> Reference:
     packed = np.zeros((bases.size + 1) // 2, np.uint8)
-    pack(bases.astype(np.uint8), 0, packed)
+    pack(LETTERS[bases], 0, packed)
     packed.flags.writeable = False
     return Reference(("one",), np.array([0, bases.size], np.int64), ("",), packed)
 

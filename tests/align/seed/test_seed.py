@@ -34,6 +34,12 @@ CONTIGS = [
 ]
 
 
+def widened(index: Index) -> Index:
+    """With the dtypes of a large reference."""
+    starts, positions = (array.astype(np.uint64) for array in (index.bucket_starts, index.positions))
+    return replace(index, bucket_starts=starts, positions=positions)
+
+
 @pytest.fixture(scope="module")
 def indexes(tmp_path_factory) -> dict[str, Index]:
     path = write_fasta(tmp_path_factory.mktemp("seed") / "ref.fa", CONTIGS)
@@ -306,6 +312,22 @@ def test_cuda_gives_the_same_bytes(indexes, data):
     )
     reads = read_batch([some_read(data.draw) for _ in range(data.draw(st.integers(0, 40)))])
     assert_same(found_in(indexes[preset], reads, p), on_card(reads, indexes[preset], p))
+
+
+def test_wide_entries_on_both_sides(indexes):
+    index = indexes["standard"]
+    reads = read_batch([LONG[i : i + 150] for i in range(0, 500, 90)] + [CONTIGS[1][i : i + 150] for i in (0, 100)])
+    narrow = found_in(index, reads)
+    assert_same(narrow, found_in(widened(index), reads))
+    assert_same(narrow, on_card(reads, widened(index), SeedParameters()))
+
+
+@pytest.mark.parametrize(("first", "count", "kept"), [(0, 0, 0), ((1 << 35) + 5, 77, 77), (3, 1 << 40, (1 << 28) - 1)])
+def test_cuda_slots_hold_first_and_number(first, count, kept):
+    from readwarp.align.seed.cuda_slots import count_of, entry_of, found_at
+
+    slot = found_at.py_func(first, count)
+    assert slot.dtype == np.uint64 and (entry_of.py_func(slot), count_of.py_func(slot)) == (first, kept)
 
 
 def test_cuda_odd_reads(indexes):

@@ -26,7 +26,7 @@ PARAMETERS = StructuralParameters()
 
 def bases_of(text: str) -> Bases:
     packed = np.zeros(len(text) // 2 + 1, np.uint8)
-    pack(codes(text), 0, packed)
+    pack(np.frombuffer(text.encode(), np.uint8), 0, packed)
     return Bases(Reference(("c",), np.array([0, len(text)]), ("",), packed), 0)
 
 

@@ -33,7 +33,7 @@ def find_seeds(reads: ReadBatch, index: Index, parameters: LongSeedParameters, l
     lengths = np.diff(reads.read_offsets)
     pieces = -(-lengths // PIECE)
     room = int(max_syncmers(lengths, p.k, p.t).sum() + pieces.sum()) + 1  # each piece may round up
-    seeds = empty(Seeds, {"reads": n, "seeds": room})
+    seeds = empty(Seeds, {"reads": n, "seeds": room}, first=np.empty(room, entries.bucket_starts.dtype))
     seeds.offsets[0] = 0
     hits = SeedHits(np.empty(0, np.uint64), np.zeros(n + 1, np.int64), np.zeros(n, np.int32), np.zeros(n, np.uint8))
     scratch, mask = scratch_of(PIECE + p.k), np.uint64((1 << parameters.sampling_bits) - 1)
@@ -98,6 +98,6 @@ def emit(read_offsets, seeds, entries, k, hits):
     for read in range(read_offsets.size - 1):
         length = read_offsets[read + 1] - read_offsets[read]
         for i in range(offsets[read], offsets[read + 1]):
-            for entry in range(firsts[i], np.int64(firsts[i]) + counts[i]):
+            for entry in range(np.int64(firsts[i]), np.int64(firsts[i]) + counts[i]):
                 anchors[row] = anchor_of(positions[entry], tags[entry] & 1, queries[i], strands[i], length, k)
                 row += 1

@@ -41,7 +41,7 @@ class Seeds(NamedTuple):
     hashes: Annotated[ndarray, "uint64 [seeds]"]
     query: Annotated[ndarray, "int32 [seeds]"]
     strand: Annotated[ndarray, "uint8 [seeds]"]
-    first: Annotated[ndarray, "uint32 [seeds]"]  # entry of the index
+    first: Annotated[ndarray, "uint32 [seeds]"]  # entry of the index, in the dtype of bucket_starts
     entries: Annotated[ndarray, "uint32 [seeds]"]  # their number
 
 
@@ -51,7 +51,7 @@ def find_seeds(
     n, p, entries = len(reads), index.parameters, entries_of(index)
     lengths = np.diff(reads.read_offsets)
     room = int(max_syncmers(np.minimum(lengths, MAX_READ_LENGTH), p.k, p.t).sum()) + 1
-    seeds = empty(Seeds, {"reads": n, "seeds": room})
+    seeds = empty(Seeds, {"reads": n, "seeds": room}, first=np.empty(room, entries.bucket_starts.dtype))
     seeds.offsets[0] = 0
     hits = SeedHits(np.empty(0, np.uint64), np.zeros(n + 1, np.int64), np.zeros(n, np.int32), np.zeros(n, np.uint8))
     sketch_reads(reads, Shape.of(p), scratch_of(MAX_READ_LENGTH), seeds, hits.status)
@@ -198,7 +198,7 @@ def emit(read_offsets, seeds, caps, entries, k, room, hits):
         length, size = read_offsets[read + 1] - read_offsets[read], 0
         for i in range(offsets[read], stops[read]):
             if counts[i] <= caps[read]:
-                for entry in range(firsts[i], np.int64(firsts[i]) + counts[i]):
+                for entry in range(np.int64(firsts[i]), np.int64(firsts[i]) + counts[i]):
                     found[size] = anchor_of(positions[entry], tags[entry] & 1, queries[i], strands[i], length, k)
                     size += 1
         mine = anchors[row : row + size]

@@ -11,7 +11,17 @@ import numpy as np
 from readwarp.align.anchors import anchor_of
 from readwarp.align.places import Genome
 from readwarp.align.seed.cuda_settle import settle
-from readwarp.align.seed.cuda_slots import EMPTY, LATER, Slots, count_of, entry_of, place_on_read, slot_of, slots_of
+from readwarp.align.seed.cuda_slots import (
+    EMPTY,
+    LATER,
+    Slots,
+    count_of,
+    entry_of,
+    found_at,
+    place_on_read,
+    slot_of,
+    slots_of,
+)
 from readwarp.align.seed.scalar import (
     UNFILTERED,
     WINDOWS,
@@ -126,7 +136,7 @@ def look_up(slots, entries, later):
     low, high = np.int64(bucket_starts[bucket]), np.int64(bucket_starts[bucket + 1])
     first = lower_bound(tags, low, high, tag)
     count = lower_bound(tags, first, high, tag + 2) - first
-    seeds[slot] = np.uint64(first) << np.uint64(32) | np.uint64(count)
+    seeds[slot] = found_at(first, count)
 
 
 @cuda.jit(device=True)

@@ -8,13 +8,15 @@ from numpy import ndarray
 from readwarp.device.jit import cuda
 
 EMPTY = -1  # query of a slot without a seed, row of a seed that is left out
+COUNT_BITS = 28  # of the number of entries of a seed, in a slot
+MOST = (1 << COUNT_BITS) - 1  # entries; more are as good as so many
 LATER = 1 << 30  # flag of the query of a seed that is looked up if the others do not settle the read
 
 
 class Slots(NamedTuple):
     """Room for the seeds of all reads."""
 
-    seeds: Annotated[ndarray, "uint64 [slots]"]  # a hash, then its first entry << 32 | number of entries
+    seeds: Annotated[ndarray, "uint64 [slots]"]  # a hash, then its first entry << COUNT_BITS | number of entries
     queries: Annotated[ndarray, "int32 [slots]"]  # position << 1 | strand, and perhaps LATER
     rows: Annotated[ndarray, "int32 [slots]"]  # of its first anchor, among the read's anchors
 
@@ -31,13 +33,19 @@ def slot_of(read_offsets, read, t):
 
 
 @cuda.jit(device=True)
+def found_at(first, count):
+    """What a slot holds of a seed that has been looked up."""
+    return np.uint64(first) << np.uint64(COUNT_BITS) | np.uint64(min(count, MOST))
+
+
+@cuda.jit(device=True)
 def count_of(seed):
-    return np.int64(seed & np.uint64(0xFFFFFFFF))
+    return np.int64(seed & np.uint64(MOST))
 
 
 @cuda.jit(device=True)
 def entry_of(seed):
-    return np.int64(seed >> np.uint64(32))
+    return np.int64(seed >> np.uint64(COUNT_BITS))
 
 
 @cuda.jit(device=True)

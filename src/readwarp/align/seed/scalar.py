@@ -35,7 +35,7 @@ class Proof(NamedTuple):
 class Entries(NamedTuple):
     """The arrays of `Index` in which seeds are looked up."""
 
-    bucket_starts: Annotated[ndarray, "uint32 [buckets + 1]"]
+    bucket_starts: Annotated[ndarray, "uint32 [buckets + 1]"]  # it and positions: perhaps uint64, see `Index`
     tags: Annotated[ndarray, "uint16 [entries]"]
     positions: Annotated[ndarray, "uint32 [entries]"]
     bucket_bits: int

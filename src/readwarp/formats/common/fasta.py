@@ -11,7 +11,7 @@ from typing import BinaryIO, NamedTuple
 from readwarp.errors import InputError
 from readwarp.formats.common.bgzf import EOF_BLOCK, tail_of
 from readwarp.formats.common.compressed import decompress, is_bgzf
-from readwarp.formats.common.index_file import is_index, read_index
+from readwarp.formats.common.index_file import MAX_CONTIG, is_index, read_index
 from readwarp.formats.common.names import contig_problem
 from readwarp.formats.common.source import reading
 
@@ -23,8 +23,7 @@ OTHER_FILES = {
     b"@HD\t": "is SAM",
 }
 FAI = re.compile(rb"[^\t\n]+(\t[0-9]+){4,5}\r?\n?")
-BLOCK = 1 << 24  # bytes read at a time
-MAX_CONTIG = (1 << 31) - 1  # bases
+BLOCK = 1 << 20  # bytes read at a time: they stay in the cache
 MAX_HEADER = 1 << 24  # bytes
 MAX_ANNOTATED = 1 << 30  # bytes of a GenBank or EMBL file
 IUPAC = b"ACGTUNRYSWKMBDHV"
@@ -36,23 +35,49 @@ class Contig(NamedTuple):
     letters: bytes  # upper-case IUPAC, without line ends
 
 
+class Piece(NamedTuple):
+    """The next letters of a contig: its first ones, or those after the piece before."""
+
+    name: str
+    letters: bytes
+    is_first: bool
+
+
 def read_contigs(path: str | Path) -> Iterator[Contig]:
-    """The contigs of a reference file, one at a time, in file order.
+    """The contigs of a reference file, one at a time, in file order. Raises what `read_pieces` does."""
+    name, parts = "", list[bytes]()
+    for piece in read_pieces(path):
+        if piece.is_first and parts:
+            yield Contig(name, b"".join(parts))
+            parts = []
+        name = piece.name
+        parts.append(piece.letters)
+    yield Contig(name, b"".join(parts))
+
+
+def read_pieces(path: str | Path) -> Iterator[Piece]:
+    """The contigs of a reference file piece by piece, in file order, so that a long contig takes no memory.
 
     The first bytes of a file tell its format, not its name; an index (.rwx) is read too. Raises InputError for a file
     that cannot be read, is truncated, corrupt or of another format, and for a repeated name or one that SAM cannot
-    hold, a contig without sequence, and letters outside IUPAC.
+    hold, a contig without sequence or longer than BAM can hold, and letters outside IUPAC.
     """
     path = Path(path)
     if is_index(path):
-        yield from (Contig(*contig) for contig in read_index(path))
+        yield from (Piece(*contig, True) for contig in read_index(path))
         return
-    seen: set[str] = set()
+    lengths: dict[str, int] = {}
     with reading(path), _open(path) as stream:
-        for contig in _parse(stream, path):
-            _check(contig, path, seen)
-            yield contig
-    if not seen:
+        for piece in _parse(stream, path):
+            if piece.is_first:
+                _check_last(lengths, path)
+                _check_name(piece.name, lengths, path)
+                lengths[piece.name] = 0
+            lengths[piece.name] += len(piece.letters)
+            _check_letters(piece, lengths[piece.name], path)
+            yield piece
+    _check_last(lengths, path)
+    if not lengths:
         raise InputError(path, "holds no sequence")
 
 
@@ -72,8 +97,8 @@ def _open(path: Path) -> Iterator[BinaryIO]:
             yield stream
 
 
-def _parse(stream: BinaryIO, path: Path) -> Iterator[Contig]:
-    """The contigs of a stream. Its first line shows the format."""
+def _parse(stream: BinaryIO, path: Path) -> Iterator[Piece]:
+    """The pieces of a stream. Its first line shows the format."""
     line = stream.readline(1 << 16)
     while line and not line.strip():
         line = stream.readline(1 << 16)
@@ -94,26 +119,21 @@ def _parse(stream: BinaryIO, path: Path) -> Iterator[Contig]:
     raise InputError(path, "is not FASTA, GenBank or EMBL: it does not start with '>', 'LOCUS' or 'ID'")
 
 
-def _read_fasta(stream: BinaryIO, first: bytes, path: Path) -> Iterator[Contig]:
-    """Memory holds one contig, however long its lines are."""
-    header, parts, size = _whole_line(stream, first, path)[1:], list[bytes](), 0
-    begins_line = True
+def _read_fasta(stream: BinaryIO, first: bytes, path: Path) -> Iterator[Piece]:
+    """Memory holds one block, however long its lines are."""
+    name, begins_line = _name_of(_whole_line(stream, first, path)[1:]), True
+    yield Piece(name, b"", True)
     while block := stream.read(BLOCK):
         last = block.rfind(b"\n") + 1
         if block[last : last + 1] == b">" and (last or begins_line):
             block = block[:last] + _whole_line(stream, block[last:], path)
-        body, *records = (b"\n" * begins_line + block).split(b"\n>")
+        body, *records = (b"\n" * begins_line + block).split(b"\n>") if b">" in block else (block,)
         begins_line = block.endswith(b"\n")
-        parts.append(_letters_of(body))
-        size += len(parts[-1])
-        if size > MAX_CONTIG:
-            raise InputError(path, f"longer than {MAX_CONTIG:,} bases, the limit of BAM", _name_of(header))
+        yield Piece(name, _letters_of(body), False)
         for record in records:
-            yield Contig(_name_of(header), b"".join(parts))
             header, _, body = record.partition(b"\n")
-            parts = [_letters_of(body)]
-            size = len(parts[0])
-    yield Contig(_name_of(header), b"".join(parts))
+            name = _name_of(header)
+            yield Piece(name, _letters_of(body), True)
 
 
 def _whole_line(stream: BinaryIO, start: bytes, path: Path) -> bytes:
@@ -134,7 +154,7 @@ def _name_of(header: bytes) -> str:
     return name.decode("ascii", "replace")
 
 
-def _read_annotated(stream: BinaryIO, first: bytes, kind: str, path: Path) -> Iterator[Contig]:
+def _read_annotated(stream: BinaryIO, first: bytes, kind: str, path: Path) -> Iterator[Piece]:
     """GenBank or EMBL, by Biopython. Its warnings are about annotations, which we do not use."""
     from Bio import SeqIO
     from Bio.Seq import UndefinedSequenceError
@@ -148,22 +168,30 @@ def _read_annotated(stream: BinaryIO, first: bytes, kind: str, path: Path) -> It
         try:
             for record in SeqIO.parse(text, kind):
                 name = record.id if record.id not in ("", ".", "<unknown id>") else record.name
-                yield Contig(name, bytes(record.seq).upper())
+                yield Piece(name, bytes(record.seq).upper(), True)
         except UndefinedSequenceError as error:
             raise InputError(path, "has no sequence", record.id) from error
         except (ValueError, AssertionError, IndexError) as error:
             raise InputError(path, f"is not a complete {kind} file ({error})") from error
 
 
-def _check(contig: Contig, path: Path, seen: set[str]) -> None:
-    name, letters = contig
+def _check_name(name: str, lengths: dict[str, int], path: Path) -> None:
     if problem := contig_problem(name):
-        raise InputError(path, problem, len(seen) + 1)
-    if name in seen:
+        raise InputError(path, problem, len(lengths) + 1)
+    if name in lengths:
         raise InputError(path, "this name occurs twice", name)
-    if not letters:
+
+
+def _check_letters(piece: Piece, length: int, path: Path) -> None:
+    """length: of the contig so far."""
+    if strange := piece.letters.translate(None, IUPAC):
+        raise InputError(path, f"{chr(strange[0])!r} is not an IUPAC letter", piece.name)
+    if length > MAX_CONTIG:
+        raise InputError(path, f"longer than {MAX_CONTIG:,} bases, the limit of BAM", piece.name)
+
+
+def _check_last(lengths: dict[str, int], path: Path) -> None:
+    """Whether the contig that ends has a sequence."""
+    name = next(reversed(lengths), "")
+    if name and not lengths[name]:
         raise InputError(path, "has no sequence", name)
-    strange = letters.translate(None, IUPAC)
-    if strange:
-        raise InputError(path, f"{chr(strange[0])!r} is not an IUPAC letter", name)
-    seen.add(name)

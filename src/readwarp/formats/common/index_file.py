@@ -1,10 +1,11 @@
 """The index as one memory-mapped file.
 
     bytes 0-7      magic "readwarp"
-    8-11           version of the layout, uint32 (all numbers little-endian)
+    8-11           version of the layout, uint32 (all numbers little-endian): 1, or 2 if some arrays are wide
     12-15          length of the description, uint32
     16-47          SHA-256 of the description
-    48-            description, JSON: parameters, contigs (name, length, MD5), source, arrays, CRC-32 of data blocks
+    48-            description, JSON: parameters, contigs (name, length, MD5), source, arrays, CRC-32 of data blocks;
+                   in version 2, which arrays are wide: of uint64 instead of uint32
     then           packed, bucket_starts, tags, positions, each from a multiple of 4096 on
 
 Whenever the file is opened, its description and its length are checked, and whenever an array is to be used, all of its
@@ -30,16 +31,32 @@ from numpy import ndarray
 from readwarp.errors import InputError
 
 MAGIC = b"readwarp"
-VERSION = 1
+VERSION, WIDE_VERSION = 1, 2
 PREFIX = struct.Struct("<8sII32s")
 ALIGNMENT = 4096
 BLOCK = 1 << 20
 ALONE = 64  # blocks that one thread checks sooner than several
-MAX_BASES = (1 << 32) - 1  # of a reference
+NARROW = 1 << 32  # numbers below it have 32 bits
+MAX_BASES = (1 << 37) - 1  # of a reference; the bucket of a k-mer has 32 bits then
 MAX_CONTIG = (1 << 31) - 1  # bases, by SAM and BAM
 MAX_K = 31  # bases of a seed
 MIN_BUCKETS = 1 << 8
-DTYPES = {"packed": np.uint8, "bucket_starts": np.uint32, "tags": np.uint16, "positions": np.uint32}  # in this order
+DTYPES: dict[str, type] = {
+    "packed": np.uint8,
+    "bucket_starts": np.uint32,
+    "tags": np.uint16,
+    "positions": np.uint32,
+}  # in this order
+WIDENED = {"bucket_starts", "positions"}
+
+
+def dtypes_of(bases: int, entries: int) -> dict[str, type]:
+    """Of the arrays for so many bases and entries: those of DTYPES, or uint64 where these are too narrow."""
+    return DTYPES | dict.fromkeys(_too_narrow(bases, entries), np.uint64)
+
+
+def _too_narrow(bases: int, entries: int) -> set[str]:
+    return {name for name, most in (("bucket_starts", entries), ("positions", bases)) if most >= NARROW}
 
 
 def describe_source(path: str | Path) -> dict[str, int]:
@@ -59,14 +76,16 @@ class IndexFile:
         except (OSError, ValueError) as error:  # ValueError: an empty file
             raise InputError(path, f"cannot be read as an index ({error})") from error
         self.description = self._read_description()
+        self.dtypes = described_dtypes(self.description)
         self.digest = self.data[16:48].tobytes().hex()  # of the description, which has the checksums of all blocks
 
     def _read_description(self) -> dict[str, Any]:
         if self.data[:8].tobytes() != MAGIC or self.data.size < PREFIX.size:
             raise InputError(self.path, "is not a readwarp index")
         _, version, length, digest = PREFIX.unpack(self.data[: PREFIX.size].tobytes())
-        if version != VERSION:
-            raise InputError(self.path, f"is of version {version}, but this readwarp reads {VERSION}; build it again")
+        if version not in (VERSION, WIDE_VERSION):
+            known = f"{VERSION} and {WIDE_VERSION}"
+            raise InputError(self.path, f"is of version {version}, but this readwarp reads {known}; build it again")
         text = self.data[PREFIX.size : PREFIX.size + length].tobytes()
         if hashlib.sha256(text).digest() != digest:
             raise self._damaged("description")
@@ -76,7 +95,10 @@ class IndexFile:
             raise self._damaged("description") from None
         if fault := find_fault(description):
             raise self._damaged(fault)
-        if self.data.size != align_up(PREFIX.size + length) + places_of(description["sizes"])[-1]:
+        dtypes = described_dtypes(description)
+        if version != version_of(dtypes):
+            raise self._damaged("version")
+        if self.data.size != align_up(PREFIX.size + length) + places_of(description["sizes"], dtypes)[-1]:
             raise self._damaged("length")
         return dict(description)
 
@@ -84,9 +106,10 @@ class IndexFile:
         return InputError(self.path, f"damaged index ({what}); build it again")
 
     def array(self, name: str) -> ndarray:
-        sizes = self.description["sizes"]
-        start = self.data.size + places_of(sizes)[list(sizes).index(name)] - places_of(sizes)[-1]
-        return self.data[start : start + sizes[name] * np.dtype(DTYPES[name]).itemsize].view(DTYPES[name])
+        sizes, dtype = self.description["sizes"], np.dtype(self.dtypes[name])
+        places = places_of(sizes, self.dtypes)
+        start = self.data.size + places[list(sizes).index(name)] - places[-1]
+        return self.data[start : start + sizes[name] * dtype.itemsize].view(dtype)
 
     def check(self, names: Iterable[str] = tuple(DTYPES)) -> None:
         """Check all blocks of these arrays. Raises InputError."""
@@ -127,7 +150,7 @@ def find_fault(description: Any) -> str | None:
         k, s, t = (description["parameters"][key] for key in ("k", "s", "t"))
         bases, buckets = sum(lengths), sizes["bucket_starts"] - 1
         is_packed = sizes["packed"] == (bases + 1) // 2
-        source, checksums = description["source"], description["checksums"]
+        source, checksums, wide = description["source"], description["checksums"], description.get("wide", [])
         rules = {
             "parameters": _are_whole((k, s, t)) and 0 < s < k <= MAX_K and 2 * t == k - s,
             "names": _are_words(names) and 0 < len(names) == len(set(names)) == len(lengths),
@@ -137,11 +160,9 @@ def find_fault(description: Any) -> str | None:
             "sizes": list(sizes) == list(DTYPES) and _are_whole(sizes.values()) and min(sizes.values()) >= 0,
             "bucket_starts": buckets >= MIN_BUCKETS and buckets & (buckets - 1) == 0,
             "packed": is_packed and sizes["tags"] == sizes["positions"] <= bases,
-            "checksums": all(
-                _are_whole(checksums[name])
-                and len(checksums[name]) == -(-sizes[name] * np.dtype(kind).itemsize // BLOCK)
-                for name, kind in DTYPES.items()
-            ),
+            "wide": _are_words(wide) and _too_narrow(bases, sizes["positions"]) <= set(wide) <= WIDENED,
+            "checksums": all(map(_are_whole, checksums.values()))
+            and {name: len(checksums[name]) for name in DTYPES} == blocks_of(sizes, described_dtypes(description)),
         }
     except (KeyError, TypeError, ValueError, AttributeError):
         return "description"
@@ -204,6 +225,20 @@ def align_up(size: int) -> int:
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
-def places_of(sizes: dict[str, int]) -> list[int]:
+def described_dtypes(description: dict[str, Any]) -> dict[str, type]:
+    """Of the arrays of an index with this description."""
+    return DTYPES | dict.fromkeys(description.get("wide", []), np.uint64)
+
+
+def version_of(dtypes: dict[str, type]) -> int:
+    return VERSION if dtypes == DTYPES else WIDE_VERSION
+
+
+def places_of(sizes: dict[str, int], dtypes: dict[str, type]) -> list[int]:
     """Where each array starts after the description, and where the file ends."""
-    return [0, *accumulate(align_up(size * np.dtype(DTYPES[name]).itemsize) for name, size in sizes.items())]
+    return [0, *accumulate(align_up(size * np.dtype(dtypes[name]).itemsize) for name, size in sizes.items())]
+
+
+def blocks_of(sizes: dict[str, int], dtypes: dict[str, type]) -> dict[str, int]:
+    """How many blocks each array has."""
+    return {name: -(-size * np.dtype(dtypes[name]).itemsize // BLOCK) for name, size in sizes.items()}

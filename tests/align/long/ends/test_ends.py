@@ -45,7 +45,7 @@ def extended(query: str, target: str, costs: Costs, step: int, band: int = 300, 
     letters, other = (query, target) if step > 0 else (query[::-1], target[::-1])
     bases = CODES[np.frombuffer(("A" + letters + "C").encode(), np.uint8)]
     packed = np.zeros(len(other) // 2 + 2, np.uint8)
-    pack(CODES[np.frombuffer(("G" + other).encode(), np.uint8)], 0, packed)
+    pack(np.frombuffer(("G" + other).encode(), np.uint8), 0, packed)
     first = (1, 1) if step > 0 else (len(query), len(target))
     corners = Corners(*(np.array([value]) for value in (first[0], len(query), first[1], len(target), step)))
     ended = extend_ends(bases, corners, packed, costs, band, drop)
@@ -127,7 +127,7 @@ def ends_of(chance: random.Random, number: int, longest: int):
         rows.append((first[0], len(query), first[1], len(target), step))
         bases, packed = bases + query[::step], packed + target[::step]
     there = np.zeros(len(packed) // 2 + 2, np.uint8)
-    pack(CODES[np.frombuffer(packed.encode(), np.uint8)], 0, there)
+    pack(np.frombuffer(packed.encode(), np.uint8), 0, there)
     columns = np.array(rows, np.int64).reshape(-1, 5).T
     corners = Corners(*columns[:4], step=columns[4].astype(np.int8))
     return CODES[np.frombuffer(bases.encode(), np.uint8)], corners, there

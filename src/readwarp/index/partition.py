@@ -1,0 +1,162 @@
+"""The first half of building: the syncmers of the reference become entries, in chunks of the partition of each.
+
+A partition is all buckets with the same upper bits. An entry is
+
+    (bucket within its partition) << 48 | tag << 33 | strand << 32 | lower 32 bits of the position
+
+and the upper bits of its position are those of its chunk. Threads take stretches of the reference, and fill a chunk of
+each partition. A full chunk is left behind for the next free one, so nothing has to be counted beforehand. Which chunks
+a partition has depends on the threads, its entries do not.
+"""
+
+from collections.abc import Iterator
+from queue import SimpleQueue
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.device.jit import kernel
+from readwarp.device.simd import fetch_add
+from readwarp.errors import MemoryBudgetError
+from readwarp.index.plan import CHUNK, STRETCH, BuildPlan, bytes_beyond
+from readwarp.index.reference import Reference
+from readwarp.index.syncmers import Scratch, Syncmers, bucket_of, scratch_of, sketch, tag_of
+from readwarp.ragged import empty
+from readwarp.rules.bases import unpack
+from readwarp.stream.plan import readable
+from readwarp.stream.runner import map_ordered
+
+PIECE = 1 << 13  # bases sketched at once, whose scratch stays in the cache
+
+
+class Chunks(NamedTuple):
+    """Memory for entries. The last chunk is for those that find no room."""
+
+    entries: Annotated[ndarray, "uint64 [places]"]
+    owners: Annotated[ndarray, "uint16 [chunks]"]  # partitions, counted from the first of the round
+    uppers: Annotated[ndarray, "uint8 [chunks]"]  # bits of the positions
+    sizes: Annotated[ndarray, "uint8 [chunks]"]  # entries
+    taken: Annotated[ndarray, "int64 [1]"]  # chunks, with those for which there was no room
+
+
+class Filling(NamedTuple):
+    """What a thread needs while it fills chunks."""
+
+    slots: Annotated[ndarray, "int64 [partitions]"]  # of the next entries; a multiple of CHUNK: in a new chunk
+    scratch: Scratch
+
+
+class Round(NamedTuple):
+    """All entries of the partitions [first, last)."""
+
+    first: int
+    last: int
+    chunks: Chunks
+    total: int  # entries of all partitions
+
+
+def chunks_of(number: int) -> Chunks:
+    """Room for so many chunks."""
+    return empty(Chunks, {"chunks": number + 1, "places": (number + 1) * CHUNK})
+
+
+def partition_seeds(reference: Reference, plan: BuildPlan) -> Iterator[Round]:
+    """The rounds, in the order of partitions; each ends where the next begins, since they share their memory.
+
+    A round with more entries than expected gets more memory, if the budget has it, or is halved. Raises
+    MemoryBudgetError where a single partition is too large for that.
+    """
+    borders = [plan.partitions * number // plan.rounds for number in range(plan.rounds, -1, -1)]
+    ranges = list(zip(borders[1:], borders[:-1], strict=True))  # the first one comes last
+    chunks = chunks_of(plan.chunks)
+    while ranges:
+        first, last = ranges.pop()
+        total = _scatter_all(reference, plan, (first, last), chunks)
+        taken = int(chunks.taken[0])
+        more = bytes_beyond(taken - (chunks.owners.size - 1))
+        if more <= 0:
+            yield Round(first, last, chunks, total)
+        elif more <= plan.spare_bytes:
+            ranges.append((first, last))
+            chunks = chunks_of(taken)
+        elif last - first > 1:
+            middle = (first + last) // 2
+            ranges += [(middle, last), (first, middle)]
+        else:
+            need = readable(plan.peak_bytes + more)
+            raise MemoryBudgetError(f"some seeds are so frequent that building the index needs {need}")
+
+
+def _scatter_all(reference: Reference, plan: BuildPlan, wanted: tuple[int, int], chunks: Chunks) -> int:
+    """The entries of the wanted partitions (first, last) -> chunks; returns the number of those of all."""
+    packed, offsets, form = reference.packed, reference.contig_offsets, plan.form
+    bases, found, free = int(offsets[-1]), list[int](), SimpleQueue[Filling]()
+    fillings = [
+        Filling(np.zeros(wanted[1] - wanted[0], np.int64), scratch_of(PIECE + form.shape.k))
+        for _ in range(plan.workers)
+    ]
+    for filling in fillings:
+        free.put(filling)
+
+    def work(start: int) -> int:
+        filling = free.get()
+        stretch = start, min(start + STRETCH, bases)
+        number: int = scatter(packed, offsets, stretch, form, filling, chunks, wanted)
+        free.put(filling)
+        return number
+
+    chunks.taken[0] = 0
+    span = 1 << form.position_bits
+    for first in range(0, bases, span):
+        starts = range(first, min(first + span, bases), STRETCH)
+        found += map_ordered(starts, work, plan.workers, 2 * plan.workers)
+        for filling in fillings:
+            close(filling.slots, chunks)
+    return sum(found)
+
+
+@kernel
+def scatter(packed, contig_offsets, stretch, form, filling, chunks, wanted):
+    """The syncmers that start in a stretch (start, stop), if of a wanted partition -> chunks; returns how many all are.
+
+    The upper bits of positions are the same in all of a stretch, and of a chunk.
+    """
+    (start, stop), (shape, bucket_bits, inner_bits, position_bits), (first, last) = stretch, form, wanted
+    (slots, scratch), (entries, owners, uppers, sizes, taken) = filling, chunks
+    bases, room, total = np.empty(PIECE + shape.k, np.uint8), PIECE // (shape.t + 1) + 2, 0
+    found = Syncmers(np.empty(room, np.uint64), np.empty(room, np.int32), np.empty(room, np.uint8))
+    hashes, positions, strands = found
+    inner_mask, upper, lower = (1 << inner_bits) - 1, start >> position_bits, np.uint64((1 << position_bits) - 1)
+    contig = np.searchsorted(contig_offsets, start, "right") - 1
+    while start < stop:
+        contig_stop = contig_offsets[contig + 1]
+        piece_stop = min(start + PIECE, stop, contig_stop)
+        length = min(piece_stop + shape.k - 1, contig_stop) - start
+        unpack(packed, start, start + length, bases)
+        number = sketch(bases, 0, length, shape, scratch, found, 0)
+        for i in range(number):
+            bucket = bucket_of(hashes[i], bucket_bits)
+            owner = (bucket >> inner_bits) - first
+            if 0 <= owner < last - first:
+                slot = slots[owner]
+                if slot & (CHUNK - 1) == 0:
+                    chunk = min(fetch_add(taken, 0, 1), owners.size - 1)
+                    owners[chunk], uppers[chunk], sizes[chunk] = owner, upper, CHUNK
+                    slot = chunk * CHUNK
+                inner, tag = np.uint64(bucket & inner_mask), np.uint64(tag_of(hashes[i], bucket_bits))
+                key = inner << np.uint64(16) | tag << np.uint64(1) | np.uint64(strands[i])
+                entries[slot] = key << np.uint64(32) | np.uint64(start + positions[i]) & lower
+                slots[owner] = slot + 1
+        total += number
+        contig += piece_stop == contig_stop
+        start = piece_stop
+    return total
+
+
+def close(slots: ndarray, chunks: Chunks) -> None:
+    """The chunks that a thread has begun stay as they are."""
+    entries = slots & (CHUNK - 1)
+    begun = entries > 0
+    chunks.sizes[slots[begun] // CHUNK] = entries[begun]
+    slots[:] = 0
