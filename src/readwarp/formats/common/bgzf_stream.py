@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate, pairwise
 from typing import Any, cast
 
-from isal import igzip
+from isal import igzip, isal_zlib
 
 from readwarp.formats.common.bgzf import blocks_of
 
@@ -90,16 +90,18 @@ class BgzfStream(io.RawIOBase):
 
 
 def _decompress_blocks(compressed: memoryview, view: memoryview) -> None:
-    """Whole blocks of as many bytes as they say. Raises EOFError where they have fewer, and errors of igzip."""
-    with igzip.IGzipFile(fileobj=cast(Any, _Bytes(compressed)), mode="rb") as file:
-        filled = 0
-        while filled < len(view):
-            got = file.readinto(view[filled:])
-            if got == 0:
-                raise igzip.BadGzipFile("a block has fewer bytes than it says")
-            filled += got
-        if file.read(1):
-            raise igzip.BadGzipFile("a block has more bytes than it says")
+    """Whole blocks of as many bytes as they say. Raises EOFError where they have fewer, and errors of igzip.
+
+    igzip's reader takes them as they are, and lets go of the interpreter for all; IGzipFile comes back for each piece.
+    """
+    reader, filled = isal_zlib._GzipReader(cast(Any, compressed)), 0
+    while filled < len(view):
+        got = reader.readinto(view[filled:])
+        if got == 0:
+            raise igzip.BadGzipFile("a block has fewer bytes than it says")
+        filled += got
+    if reader.read(1):
+        raise igzip.BadGzipFile("a block has more bytes than it says")
 
 
 def _behind(data: bytes, raw: Any) -> Any:
@@ -107,22 +109,6 @@ def _behind(data: bytes, raw: Any) -> Any:
     if not data:
         return io.BytesIO()
     return igzip.IGzipFile(fileobj=cast(Any, io.BufferedReader(_Joined(data, raw))), mode="rb")
-
-
-class _Bytes(io.RawIOBase):
-    """Bytes to read, without a copy of all."""
-
-    def __init__(self, data: memoryview) -> None:
-        self._data = data
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        view = memoryview(buffer).cast("B")
-        size = min(len(view), len(self._data))
-        view[:size], self._data = self._data[:size], self._data[size:]
-        return size
 
 
 class _Joined(io.RawIOBase):
