@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate, pairwise
 from typing import Any, cast
 
+import numpy as np
 from isal import igzip, isal_zlib
 
 from readwarp.formats.common.bgzf import blocks_of
@@ -46,7 +47,8 @@ class BgzfStream(io.RawIOBase):
 
     def _take_rest(self, view: memoryview) -> int:
         size = min(len(view), len(self._rest))
-        view[:size], self._rest = self._rest[:size], self._rest[size:]
+        np.copyto(np.frombuffer(view[:size], np.uint8), np.frombuffer(self._rest[:size], np.uint8))  # without the lock
+        self._rest = self._rest[size:]
         return size
 
     def _fill(self, view: memoryview) -> int:
