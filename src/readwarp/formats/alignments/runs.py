@@ -19,10 +19,12 @@ from numpy import ndarray
 from readwarp.formats.alignments import sort_kernels as kernels
 from readwarp.formats.alignments.layout import LONGEST_NAME, NAME
 from readwarp.formats.alignments.sam import Encoded
+from readwarp.formats.common.bgzf import decompress_into
 from readwarp.formats.common.writing import writing_temporary
 from readwarp.ragged import concatenate, offsets_of, take
 
 IN_MEMORY = 1 << 14  # bytes of a frame
+GZIP = 31  # zlib's window bits: with the header of gzip
 
 
 class Frames(NamedTuple):
@@ -89,7 +91,7 @@ def pack(records: Encoded, skip: int, size: int) -> Packed:
     frames = frames_of(records, skip, size)
     places = records.offsets[frames.rows].tolist()
     view = memoryview(records.data)
-    packed = [isal_zlib.compress(view[place:stop], 1) for place, stop in pairwise(places)]
+    packed = [isal_zlib.compress(view[place:stop], 1, GZIP) for place, stop in pairwise(places)]
     return Packed(frames, packed)
 
 
@@ -122,9 +124,9 @@ class FileRun:
     def read(self, first: int, stop: int) -> Encoded:
         places = self.places[first : stop + 1].tolist()
         data = os.pread(self.file.fileno(), places[-1] - places[0], places[0])
-        frames = [isal_zlib.decompress(data[at - places[0] : end - places[0]]) for at, end in pairwise(places)]
-        parts = [np.frombuffer(frame, np.uint8) for frame in frames]
-        return records_in(np.concatenate(parts), self.skip)  # without the GIL
+        records = np.empty(self.frames.sizes[first:stop].sum(), np.uint8)
+        decompress_into(data, memoryview(records))
+        return records_in(records, self.skip)
 
     def close(self) -> None:
         self.file.close()

@@ -15,10 +15,10 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain
-from typing import BinaryIO
+from typing import Any, BinaryIO, cast
 
 import numpy as np
-from isal import isal_zlib
+from isal import igzip, isal_zlib
 from numpy import ndarray
 
 BLOCK = 65280  # bytes of data, as in htslib
@@ -41,6 +41,22 @@ def blocks_of(data: bytes | memoryview) -> tuple[list[int], list[int]]:
         places.append(stop)
         place = stop
     return places, sizes
+
+
+def decompress_into(compressed: memoryview | bytes, view: memoryview) -> None:
+    """Members of gzip, such as blocks, that have as many bytes as the view -> the view.
+
+    Raises EOFError where a member is cut off, and errors of igzip. igzip's reader takes the bytes as they are, and lets
+    go of the interpreter for all; what igzip offers beside it comes back for each piece.
+    """
+    reader, filled = isal_zlib._GzipReader(cast(Any, compressed)), 0
+    while filled < len(view):
+        got = reader.readinto(view[filled:])
+        if got == 0:
+            raise igzip.BadGzipFile("a block has fewer bytes than it says")
+        filled += got
+    if reader.read(1):
+        raise igzip.BadGzipFile("a block has more bytes than it says")
 
 
 def block_at(file: BinaryIO, place: int) -> tuple[int, int]:

@@ -7,9 +7,9 @@ from itertools import accumulate, pairwise
 from typing import Any, cast
 
 import numpy as np
-from isal import igzip, isal_zlib
+from isal import igzip
 
-from readwarp.formats.common.bgzf import blocks_of
+from readwarp.formats.common.bgzf import blocks_of, decompress_into
 
 LEAST, MOST = 1 << 17, 1 << 22  # compressed bytes that are held at a time: two blocks and more
 
@@ -63,7 +63,7 @@ class BgzfStream(io.RawIOBase):
             return ends[number]
         if sizes:
             block = bytearray(sizes[0])
-            _decompress_blocks(data[: places[1]], memoryview(block))
+            decompress_into(data[: places[1]], memoryview(block))
             self._compressed, self._rest = data[places[1] :], memoryview(block)
             return self._take_rest(view)
         self._following = _behind(bytes(data), self._raw)
@@ -85,25 +85,10 @@ class BgzfStream(io.RawIOBase):
         groups = [(a, b) for a, b in pairwise(borders) if a < b]
         tasks = [(data[places[a] : places[b]], view[ends[a] : ends[b]]) for a, b in groups]
         if len(tasks) == 1:
-            _decompress_blocks(*tasks[0])
+            decompress_into(*tasks[0])
         else:
-            for _ in self._pool.map(_decompress_blocks, *zip(*tasks, strict=True)):
+            for _ in self._pool.map(decompress_into, *zip(*tasks, strict=True)):
                 pass
-
-
-def _decompress_blocks(compressed: memoryview, view: memoryview) -> None:
-    """Whole blocks of as many bytes as they say. Raises EOFError where they have fewer, and errors of igzip.
-
-    igzip's reader takes them as they are, and lets go of the interpreter for all; IGzipFile comes back for each piece.
-    """
-    reader, filled = isal_zlib._GzipReader(cast(Any, compressed)), 0
-    while filled < len(view):
-        got = reader.readinto(view[filled:])
-        if got == 0:
-            raise igzip.BadGzipFile("a block has fewer bytes than it says")
-        filled += got
-    if reader.read(1):
-        raise igzip.BadGzipFile("a block has more bytes than it says")
 
 
 def _behind(data: bytes, raw: Any) -> Any:
