@@ -29,9 +29,8 @@ def reg2bin(begin: int, end: int) -> int:
     return 0
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, (1 << 29) - 2), st.integers(1, 1 << 20)), min_size=1, max_size=20))
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 def test_bins(places):
     """By the rule of the SAM specification, 5.3."""
     for begin, size in places:
@@ -53,7 +52,6 @@ def sorted_items(draw):
     return sorted(draw(st.lists(item, max_size=60)), key=lambda own: (own[0] & 0xFF, own[1]))
 
 
-@settings(deadline=None)
 @given(sorted_items(), st.lists(st.integers(0, 60), max_size=4), st.integers(1, 3))
 @settings(max_examples=100, deadline=None)
 def test_cuts_do_not_show(items, cuts, threads):
