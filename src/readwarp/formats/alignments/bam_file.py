@@ -11,7 +11,7 @@ from numpy import ndarray
 
 from readwarp.errors import InputError
 from readwarp.formats.alignments.header import BamHeader, parse_header
-from readwarp.formats.common.bgzf import blocks_of
+from readwarp.formats.common.bgzf import blocks_of, decompress_into
 from readwarp.formats.common.compressed import BROKEN
 from readwarp.formats.common.index import place_after
 
@@ -74,9 +74,11 @@ class PieceReader:
         if begins[-1] > self._buffer.size:
             self._buffer = np.empty(begins[-1] * 5 // 4, np.uint8)  # the next pieces are a little larger or smaller
         self._buffer[: kept.data.size] = kept.data
-        blocks = self._decompress(compressed, places, sizes)
-        for data, (begin, stop) in zip(blocks, pairwise(begins.tolist()), strict=True):
-            self._buffer[begin:stop] = data
+        try:
+            decompress_into(compressed[: places[-1]], memoryview(self._buffer[begins[0] : begins[-1]]))
+        except BROKEN:
+            self._check_blocks(compressed, places, sizes)
+            raise
         self._piece = Piece(
             self._buffer[self._skip : begins[-1]],
             np.concatenate((kept.begins, begins[:-1] - self._skip)),
@@ -86,8 +88,8 @@ class PieceReader:
         self._chunk = FIRST_CHUNK if self._place < self._until else min(2 * self._chunk, CHUNK)
         return self._piece
 
-    def _decompress(self, compressed: memoryview, places: list[int], sizes: list[int]) -> Iterator[ndarray]:
-        """uint8 [size] of each block."""
+    def _check_blocks(self, compressed: memoryview, places: list[int], sizes: list[int]) -> None:
+        """Raises InputError that says which of the blocks is damaged."""
         for (begin, stop), size in zip(pairwise(places), sizes, strict=True):
             try:
                 data = isal_zlib.decompress(compressed[begin:stop], GZIP, max(1, size))
@@ -95,7 +97,6 @@ class PieceReader:
                 raise InputError(self._path, f"damaged block at byte {self._place + begin} ({error})") from error
             if len(data) != size:
                 raise InputError(self._path, f"damaged block at byte {self._place + begin} (its size differs)")
-            yield np.frombuffer(data, np.uint8)
 
 
 class BamFile:
