@@ -26,7 +26,10 @@ COMPILING = {
     f"readwarp.device.{name}"
     for name in ("compiler", "entry", "instructions", "lowering", "numba_cache", "parts", "shortcuts", "vectors")
 }
-FOR_CARDS = {"readwarp.device.freeing", "readwarp.device.memory", "readwarp.pairwise.trace_plan"}  # and cuda*.py
+FOR_CARDS = {  # and cuda*.py
+    *(f"readwarp.device.{name}" for name in ("freeing", "launch", "memory")),
+    "readwarp.pairwise.trace_plan",
+}
 
 
 def test_only_what_compiles_imports_numba():
