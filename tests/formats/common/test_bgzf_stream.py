@@ -3,6 +3,7 @@
 import gzip
 import io
 import random
+import tracemalloc
 import zlib
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from isal import isal_zlib
 
-from readwarp.formats.common.bgzf import BgzfWriter
+from readwarp.formats.common.bgzf import BgzfWriter, blocks_of
 from readwarp.formats.common.bgzf_stream import BgzfStream
 from readwarp.formats.common.compressed import is_damage
 
@@ -86,3 +87,17 @@ def test_damage_is_an_error(threads):
     wrong_size[-32:-28] = (3).to_bytes(4, "little")
     with pytest.raises((zlib.error, isal_zlib.error, OSError, EOFError)):
         read_all(bytes(wrong_size), threads)
+
+
+def test_a_size_that_no_block_has():
+    """Of a damaged block: no memory is taken for it."""
+    data = bytearray(bgzip(bytes(1000)))
+    stop = int.from_bytes(data[16:18], "little") + 1
+    data[stop - 4 : stop] = (1 << 31).to_bytes(4, "little")
+    assert blocks_of(bytes(data)) == ([0], [])
+    tracemalloc.start()
+    with pytest.raises(Exception) as error:
+        read_all(bytes(data), 1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert is_damage(error.value) and peak < 10 << 20

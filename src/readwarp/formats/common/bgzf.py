@@ -22,6 +22,7 @@ from isal import igzip, isal_zlib
 from numpy import ndarray
 
 BLOCK = 65280  # bytes of data, as in htslib
+MAX_SIZE = 1 << 16  # bytes of data in a block of any program (SAM specification, 4.1)
 GROUP = 32 * BLOCK  # bytes compressed by one task
 LEVEL = 1
 MOST_PARTS = 1024  # that are written at once (IOV_MAX)
@@ -37,7 +38,10 @@ def blocks_of(data: bytes | memoryview) -> tuple[list[int], list[int]]:
         stop = place + int.from_bytes(data[place + 16 : place + 18], "little") + 1
         if data[place + 12 : place + 14] != b"BC" or stop > len(data):
             break
-        sizes.append(int.from_bytes(data[stop - 4 : stop], "little"))
+        size = int.from_bytes(data[stop - 4 : stop], "little")
+        if size > MAX_SIZE:  # damaged: memory is taken for as much
+            break
+        sizes.append(size)
         places.append(stop)
         place = stop
     return places, sizes
