@@ -32,7 +32,7 @@ from readwarp.align.extend.scalar import (
 )
 from readwarp.batches import Candidates, Extensions, ReadBatch, Scores
 from readwarp.config import MAX_READ_LENGTH, Scoring
-from readwarp.device.cuda_launch import WARP, threads_for
+from readwarp.device.cuda_launch import THREADS, WARP, threads_for
 from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current
 from readwarp.device.staging import rounded
@@ -175,7 +175,7 @@ def score_ungapped(oriented, laid, packed, costs, scores):
         return
     query = oriented[laid.starts[c] : laid.starts[c] + length]
     first, last = np.int32(min(max(start - diagonal, 0), length)), np.int32(max(min(stop - diagonal, length), 0))
-    mismatches, number = cuda.local.array(ROOM, np.int32), np.int32(0)
+    mismatches, number = cuda.shared.array((ROOM, THREADS), np.int32)[:, cuda.threadIdx.x], np.int32(0)
     segment = np.int32(costs.bonus if first == 0 else 0), np.int32(0), np.int32(0)
     for i in range(first, last):
         is_equal = query[i] == reference_code(packed, diagonal + i)
