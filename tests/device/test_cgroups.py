@@ -38,12 +38,12 @@ def test_version_2_with_limits_at_several_levels(process, tmp_path):
     """A service has a limit of memory, the slice around it one of cores; the root has no such files."""
     mount = fill(tmp_path / "fs")
     fill(mount / "a.slice", cpu__max="250000 100000\n", memory__max="max\n", memory__current="5\n")
-    stat = "anon 100\nfile 900\ninactive_file 300\nactive_file 600\n"
+    stat = "anon 100\nfile 900\ninactive_file 300\nactive_file 500\n"
     service = mount / "a.slice" / "b.service"
     fill(service, cpu__max="max 100000\n", memory__max="10000\n", memory__high="8000\n")
     fill(service, memory__current="1000\n", memory__stat=stat)
     fill(process, cgroup="0::/a.slice/b.service\n", mountinfo=V2.format(root="/", point=mount))
-    assert found() == ([2.5], [8000 - 700])
+    assert found() == ([2.5], [8000 - 200])
 
 
 def test_version_2_in_a_container(process, tmp_path):
@@ -61,7 +61,11 @@ def test_version_1(process, tmp_path):
     fill(memory / "job", **{"memory__limit_in_bytes": "5000", "memory__usage_in_bytes": "1500"})
     fill(
         memory / "job" / "step",
-        **{"memory__limit_in_bytes": NONE, "memory__usage_in_bytes": "1400", "memory__stat": "total_inactive_file 9\n"},
+        **{
+            "memory__limit_in_bytes": NONE,
+            "memory__usage_in_bytes": "1400",
+            "memory__stat": "total_inactive_file 9\nactive_file 7\n",
+        },
     )
     lines = V1.format(root="/", point=cpu, names="cpu,cpuacct") + V1.format(root="/", point=memory, names="memory")
     text = "7:pids:/elsewhere\n4:memory:/job/step\n2:cpu,cpuacct:/job\n0::/\n"

@@ -22,7 +22,7 @@ def cpu_limits() -> Iterator[float]:
 
 
 def memory_limits() -> Iterator[int]:
-    """Bytes that are left below limits. Pages of files that were not used lately count as left: they would go."""
+    """Bytes that are left below limits. Pages of files count as left, as they do in MemAvailable: they would go."""
     for folder in _folders("memory"):
         limits = [_word(folder / name) for name in ("memory.max", "memory.high", "memory.limit_in_bytes")]
         known = [int(limit) for limit in limits if limit.isdigit() and int(limit) < UNLIMITED]
@@ -30,8 +30,9 @@ def memory_limits() -> Iterator[int]:
         if known and used.isdigit():
             words = _words(folder / "memory.stat")
             pages = dict(zip(words[::2], words[1::2], strict=False))
-            idle = int(pages.get("total_inactive_file") or pages.get("inactive_file") or 0)
-            yield max(0, min(known) - max(0, int(used) - idle))
+            kinds = ("inactive_file", "active_file")  # an index that was read twice is active
+            files = sum(int(pages.get(f"total_{kind}") or pages.get(kind) or 0) for kind in kinds)
+            yield max(0, min(known) - max(0, int(used) - files))
 
 
 def _folders(controller: str) -> Iterator[Path]:
