@@ -93,6 +93,29 @@ def test_checksums_that_take_another_room_than_expected(saved, monkeypatch, expe
     Index.open(saved)
 
 
+@pytest.mark.parametrize("place", [0, 24, 64, 200])
+def test_whole_huge_pages_are_written_at_once(tmp_path, monkeypatch, place):
+    """Where pages have 64 bytes: but for both ends, each write is of whole ones, and all is written in order."""
+    monkeypatch.setattr(store, "HUGE_PAGE", 64)
+    monkeypatch.setattr(store, "BLOCK", 100)
+    rng, writes = random.Random(place), []
+    parts = [np.frombuffer(rng.randbytes(2 * rng.choice([0, 1, 5, 20, 32, 300])), np.uint16) for _ in range(60)]
+    with (tmp_path / "file").open("w+b", buffering=0) as file:
+        column = store.Column(file, place)
+        monkeypatch.setattr(
+            column, "_write", lambda data: writes.append(len(data)) or store.Column._write(column, data)
+        )
+        for part in parts:
+            column.append(part)
+        column.close()
+        file.seek(place)
+        data = file.read()
+    assert data == b"".join(part.tobytes() for part in parts)
+    assert column.checksums == [zlib.crc32(data[start : start + 100]) for start in range(0, len(data), 100)]
+    ends = np.cumsum([size for size in writes if size]) + place
+    assert not np.any(ends[:-1] % 64) and np.count_nonzero(np.diff(ends) > 64)
+
+
 @pytest.fixture
 def wide(reference, monkeypatch):
     """An index as for a reference beyond 2^32 bases, with as many seeds."""

@@ -21,6 +21,7 @@ from readwarp.formats.common import index_file
 from readwarp.formats.common.index_file import (
     BLOCK,
     DTYPES,
+    HUGE_PAGE,
     MAGIC,
     PREFIX,
     align_up,
@@ -98,20 +99,41 @@ def save(path: Path, reference: Reference, parameters: SeedParameters, seeds: Se
 
 
 class Column:
-    """An array in the file: what is written of it, and the checksums of that."""
+    """An array in the file: what is written of it, and the checksums of that.
+
+    Whole huge pages are written at once, so that the page cache holds them as such (see `IndexFile.use_huge_pages`).
+    """
 
     def __init__(self, file: BinaryIO, place: int) -> None:
         self.file, self.place, self.written, self.checksums = file, place, 0, list[int]()
+        self._rest = bytearray()  # less than a page, not written yet
 
     def append(self, values: ndarray) -> None:
-        data = values.view(np.uint8)
-        self.file.seek(self.place + self.written)
+        data, done = values.view(np.uint8), self.written + len(self._rest)
+        self._sum(data, done)
+        border = -(self.place + done) % HUGE_PAGE
+        head, pages, tail = np.split(data, [border, border + max(0, data.size - border) // HUGE_PAGE * HUGE_PAGE])
+        self._rest += head.data
+        if data.size >= border:
+            self._write(self._rest)
+            self._write(pages.data)
+            self._rest = bytearray(tail.data)
+
+    def close(self) -> None:
+        """Write the rest."""
+        self._write(self._rest)
+
+    def _sum(self, data: ndarray, done: int) -> None:
         while data.size:
-            if self.written % BLOCK == 0:
+            if done % BLOCK == 0:
                 self.checksums.append(0)
-            piece, data = np.split(data, [BLOCK - self.written % BLOCK])
+            piece, data = np.split(data, [BLOCK - done % BLOCK])
             self.checksums[-1] = isal_zlib.crc32(piece, self.checksums[-1])
-            self.written += self.file.write(piece.data)
+            done += piece.size
+
+    def _write(self, data: bytearray | memoryview) -> None:
+        self.file.seek(self.place + self.written)
+        self.written += self.file.write(data)
 
 
 def _write(file: BinaryIO, description: dict[str, Any], parts: Iterable[dict[str, ndarray]]) -> None:
@@ -123,6 +145,8 @@ def _write(file: BinaryIO, description: dict[str, Any], parts: Iterable[dict[str
     for part in parts:
         for name, values in part.items():
             columns[name].append(values)
+    for column in columns.values():
+        column.close()
     head = _head(description | {"checksums": {name: column.checksums for name, column in columns.items()}})
     file.truncate(start + places[-1])
     if _first_place(head) != start:

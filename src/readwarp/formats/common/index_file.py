@@ -35,6 +35,7 @@ VERSION, WIDE_VERSION = 1, 2
 PREFIX = struct.Struct("<8sII32s")
 ALIGNMENT = 4096
 BLOCK = 1 << 20
+HUGE_PAGE = 1 << 21  # bytes, of x86-64 and most ARM systems
 ALONE = 64  # blocks that one thread checks sooner than several
 NARROW = 1 << 32  # numbers below it have 32 bits
 MAX_BASES = (1 << 37) - 1  # of a reference; the bucket of a k-mer has 32 bits then
@@ -72,9 +73,10 @@ class IndexFile:
         self.path = path
         try:
             with path.open("rb") as file:
-                self.data = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+                self._mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except (OSError, ValueError) as error:  # ValueError: an empty file
             raise InputError(path, f"cannot be read as an index ({error})") from error
+        self.data = np.frombuffer(self._mapping, np.uint8)
         self.description = self._read_description()
         self.dtypes = described_dtypes(self.description)
         self.digest = self.data[16:48].tobytes().hex()  # of the description, which has the checksums of all blocks
