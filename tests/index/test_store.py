@@ -5,16 +5,18 @@ import json
 import os
 import pickle
 import random
+import re
 import struct
 import subprocess
 import sys
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from helpers.seeding import random_letters, write_fasta
-from readwarp import Index
+from readwarp import Index, index
 from readwarp.config import PRESETS, SeedParameters
 from readwarp.errors import InputError
 from readwarp.formats.common import index_file
@@ -114,6 +116,19 @@ def test_whole_huge_pages_are_written_at_once(tmp_path, monkeypatch, place):
     assert column.checksums == [zlib.crc32(data[start : start + 100]) for start in range(0, len(data), 100)]
     ends = np.cumsum([size for size in writes if size]) + place
     assert not np.any(ends[:-1] % 64) and np.count_nonzero(np.diff(ends) > 64)
+
+
+@pytest.mark.parametrize(("free", "flag"), [(1 << 40, "hg"), (1000, "rr")])
+def test_how_the_system_is_to_read_it(saved, monkeypatch, caplog, free, flag):
+    """In huge pages where memory has room for it, else (with a warning) page by page: VmFlags of proc_pid_smaps(5)."""
+    if flag == "hg" and not Path("/sys/kernel/mm/transparent_hugepage").exists():
+        pytest.skip("this kernel has no huge pages")
+    monkeypatch.setattr(index, "free_memory", lambda: free)
+    opened = Index.open(saved)
+    mapped = Path("/proc/self/smaps").read_text().partition(str(saved))[2]
+    assert flag in re.search(r"^VmFlags: (.*)$", mapped, re.MULTILINE)[1].split()
+    assert opened.tags.size
+    assert ("the free memory of 1000 has no room" in caplog.text) == (flag == "rr")
 
 
 @pytest.fixture

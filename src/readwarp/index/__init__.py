@@ -16,6 +16,7 @@ from numpy import ndarray
 
 from readwarp.callable_package import make_callable
 from readwarp.config import SeedParameters
+from readwarp.device.machine import free_memory
 from readwarp.device.prepare import prepare_once
 from readwarp.errors import InputError, OutputExistsError, UsageError
 from readwarp.formats.common.files import check_output
@@ -25,6 +26,7 @@ from readwarp.index.place import cache_folder, index_path, place_of
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.stopping import followed
+from readwarp.stream.plan import FREE_SHARE, readable
 from readwarp.wording import counted
 
 __all__ = ["Index", "Reference", "index_path", "open_or_build"]
@@ -79,9 +81,20 @@ class Index:
 
     @classmethod
     def open(cls, path: str | Path) -> "Index":
-        """Map an index file. Raises InputError for another kind of file, another version, or damage."""
+        """Map an index file. Raises InputError for another kind of file, another version, or damage.
+
+        If memory has no room for it, pages are read from the disk one by one, again and again, and a warning says so.
+        """
         file = store.IndexFile(Path(path))
+        free, size = free_memory(), file.data.size
+        fits = size <= FREE_SHARE * free
+        if fits:
+            file.use_huge_pages()
         file.check()
+        if not fits:
+            file.read_single_pages()
+            text = "%s: %s, for which the free memory of %s has no room: reads are looked up on the disk"
+            logger.warning(f"{text}, which can take a hundred times as long", path, readable(size), readable(free))
         starts, tags, positions = (file.array(name) for name in ("bucket_starts", "tags", "positions"))
         origin = str(Path(path).resolve()), file.digest
         return cls(file.reference(), file.parameters(), starts, tags, positions, origin)

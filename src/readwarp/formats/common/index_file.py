@@ -20,6 +20,7 @@ import os
 import struct
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,19 @@ class IndexFile:
         places = places_of(sizes, self.dtypes)
         start = self.data.size + places[list(sizes).index(name)] - places[-1]
         return self.data[start : start + sizes[name] * dtype.itemsize].view(dtype)
+
+    def use_huge_pages(self) -> None:
+        """Have pages of 2 MB where the system can: look-ups all over the file miss the TLB less."""
+        self._advise("MADV_HUGEPAGE")
+
+    def read_single_pages(self) -> None:
+        """Read a page that is looked up, and not megabytes around it, which would drive out others that are needed."""
+        self._advise("MADV_RANDOM")
+
+    def _advise(self, name: str) -> None:
+        """madvise(2) for the whole mapping; not all systems know all advice."""
+        with suppress(OSError, AttributeError):
+            self._mapping.madvise(getattr(mmap, name))
 
     def check(self, names: Iterable[str] = tuple(DTYPES)) -> None:
         """Check all blocks of these arrays. Raises InputError."""
