@@ -15,8 +15,8 @@ from numpy import ndarray
 from readwarp.device.jit import kernel
 from readwarp.formats.common.regions import Contigs
 from readwarp.ragged import concatenate, empty, replace, take
-from readwarp.report.counting.letters import ReferenceLetters
-from readwarp.report.counting.tables import CODES, Rows
+from readwarp.report.counting.letters import KNOWN, ReferenceLetters
+from readwarp.report.counting.tables import Rows
 from readwarp.stream.runner import map_ordered
 
 BIN = 20_000  # bases
@@ -103,6 +103,6 @@ def with_reference(bins: Bins, contigs: Contigs, letters: ReferenceLetters, thre
 def content_of(letters: ReferenceLetters, contigs: Contigs, contig: int, start: int) -> float:
     """G and C among the bases A, C, G and T of a bin; 0 without any."""
     stop = min(start + BIN, contigs.lengths[contig])
-    number = np.bincount(letters.read(contigs.names[contig], start, stop), minlength=CODES)
-    gc, known = number[2] + number[4], number[[1, 2, 4, 8]].sum()
+    codes = letters.read(contigs.names[contig], start, stop)
+    gc, known = np.count_nonzero((codes == KNOWN["C"]) | (codes == KNOWN["G"])), np.count_nonzero(codes)
     return float(np.float32(gc) / np.float32(known)) if known else 0.0

@@ -11,9 +11,8 @@ from readwarp.errors import InputError
 from readwarp.formats.alignments.opening import silence
 from readwarp.formats.common.regions import Contigs
 
-CODES = np.zeros(256, np.uint8)  # 0 for what is none of ACGT
-for letters, code in (("Aa", 1), ("Cc", 2), ("Gg", 4), ("Tt", 8)):
-    CODES[np.frombuffer(letters.encode(), np.uint8)] = code
+KNOWN = {"A": 1, "C": 2, "G": 4, "T": 8}
+CODES = bytes(KNOWN.get(chr(letter).upper(), 0) for letter in range(256))  # 0 for all other letters
 
 
 class ReferenceLetters:
@@ -35,7 +34,7 @@ class ReferenceLetters:
             raise InputError(self._path, f"has no contig {name} of {self._lengths[name]} bases: is this the reference?")
         with self._lock:
             letters = self._file.fetch(name, start, stop)
-        return CODES[np.frombuffer(letters.encode(), np.uint8)]
+        return np.frombuffer(bytearray(letters, "ascii").translate(CODES), np.uint8)  # kernels know writable arrays
 
     def close(self) -> None:
         self._file.close()
