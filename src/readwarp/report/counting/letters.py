@@ -34,7 +34,7 @@ class ReferenceLetters:
             raise InputError(self._path, f"has no contig {name} of {self._lengths[name]} bases: is this the reference?")
         with self._lock:
             letters = self._file.fetch(name, start, stop)
-        return np.frombuffer(bytearray(letters, "ascii").translate(CODES), np.uint8)  # kernels know writable arrays
+        return np.frombuffer(letters.encode().translate(CODES), np.uint8)
 
     def close(self) -> None:
         self._file.close()
