@@ -7,15 +7,18 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import dnaio
 import pysam
 
 import readwarp
 from helpers.command_samples import run_main
+from readwarp.align import budget
 from readwarp.align.results import Records
 from readwarp.device import jit
 from readwarp.device.signature import signature_of
+from readwarp.formats.alignments import sort
 
 PAIRS = 3000  # of the real data, where few are enough
 
@@ -59,7 +62,8 @@ COMMANDS = (
     "align.alt {ref} {few} --alt {folder}/contig.alt -t 2 -f -o {folder}/x.sam",
     "align.long {ref} {folder}/long.fq --preset hifi -t 2 -f -o {folder}/x.sam",
     "align.long {ref} {folder}/long.fq --preset ont --secondary 2 -Y --eqx -t 2 -f -o {folder}/x.bam",
-    "align.long {ref} {folder}/long.fq --preset hifi --sort coordinate --write-index -t 2 -f -o {folder}/long.bam",
+    "align.long {ref} {folder}/long.fq --preset hifi --sort coordinate --write-index -t 2 -f -o {folder}/long.bam"
+    " --batch-bases 40000",
     f"{MERGE} {{folder}}/x.bam",
     f"{MERGE} {{folder}}/x.bam --sort name",
     f"{MERGE} {{folder}}/x.cram --reference {{ref}} --sort coordinate --mark-duplicates",
@@ -92,7 +96,7 @@ COMMANDS = (
     "report --bam {folder}/sorted.bam --reference {ref} -t 2 -f -o {folder}/x.html",
     "report --bam {folder}/sorted.cram --reference {ref} -L {folder}/targets.bed -t 2 -f -o {folder}/x.html",
     "report --bam {folder}/long.bam -t 2 -f -o {folder}/x.html",
-    "run {ref} {folder}/interleaved.fq -p -C -t 2 -f --no-report -o {folder}/run",
+    "run {ref} {folder}/interleaved.fq -p -C -t 2 -f --no-report -o {folder}/run --batch-bases 200000",
     "run {ref} {folder}/names.bam -t 2 -f --no-report -o {folder}/run",
     "pairwise {folder}/reads.fa {folder}/window.fa -o {folder}/x.tsv -f",
     "pairwise {folder}/reads.fa {folder}/window.fa -o {folder}/x.sam -f --format sam --mode semiglobal",
@@ -198,6 +202,13 @@ def write_fastq(path: Path, records: Iterable[list[str]]) -> None:
     path.write_text("".join("\n".join(record) + "\n" for record in records))
 
 
+@contextmanager
+def little_memory_to_sort() -> Iterator[None]:
+    """So that sorted runs go to files, and are merged."""
+    with patch.object(budget, "MIN_SORT", 1 << 16), patch.object(sort, "MIN_PIECE", 1 << 16):
+        yield
+
+
 Called = dict[tuple[str, str], set[str]]  # kernel and signature -> commands
 
 
@@ -206,7 +217,7 @@ def call_all(folder: Path, real: Path) -> Called:
     meaning, called, failed = make_inputs(folder, real), defaultdict[tuple[str, str], set[str]](set), []
     for text in COMMANDS:
         words = text.format(**meaning).split()
-        with calls(called, words[0]):
+        with calls(called, words[0]), little_memory_to_sort():
             if run_main([words[0].split(".")[0], *words[1:], *MORE.get(words[0], ())]) != 0:
                 failed.append(text)
     contig = "".join((folder / "ref.fa").read_text().splitlines()[1:])
