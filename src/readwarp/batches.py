@@ -62,6 +62,7 @@ class SeedHits(NamedTuple):
     anchors: Annotated[ndarray, "uint64 [anchors]"]
     anchor_offsets: Annotated[ndarray, "int64 [reads + 1] of anchors"]
     repetitive: Annotated[ndarray, "int32 [reads]"]  # seeds left out since they are too frequent in the reference
+    settled: Annotated[ndarray, "uint8 [reads]"]  # 1: a place without hits is worse than the best by the margin
     status: Annotated[ndarray, "uint8 [reads]"]  # Status
 
 
@@ -76,6 +77,7 @@ class Chains(NamedTuple):
     strand: Annotated[ndarray, "uint8 [chains]"]
     score: Annotated[ndarray, "int32 [chains]"]  # read bases covered by anchors less gap cost
     repetitive: Annotated[ndarray, "int32 [reads]"]  # as in SeedHits
+    settled: Annotated[ndarray, "uint8 [reads]"]  # as in SeedHits
     status: Annotated[ndarray, "uint8 [reads]"]  # Status
 
 

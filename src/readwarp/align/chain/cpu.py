@@ -31,7 +31,7 @@ def chain_hits(
     links = Links(*(np.empty(int(sizes.max(initial=0)), np.int32) for _ in range(2)))
     chain_reads(reads.read_offsets, hits, contig_offsets, limits_of(seed, parameters), links, offsets, rows)
     columns = [column.astype(dtype) for column, dtype in zip(rows[: offsets[-1]].T, COLUMN_TYPES, strict=True)]
-    return Chains(*[offsets, *columns, hits.repetitive, hits.status])
+    return Chains(*[offsets, *columns, hits.repetitive, hits.settled, hits.status])
 
 
 @kernel

@@ -56,11 +56,11 @@ def chain_hits(
             reads.read_offsets, hits, contig_offsets, limits_of(seed, parameters), links, rows, found
         )
         exclusive_scan(found, offsets, workspace)
-        chain_offsets, repetitive, status = workspace.download(offsets, hits.repetitive, hits.status)
+        chain_offsets, *of_reads = workspace.download(offsets, hits.repetitive, hits.settled, hits.status)
         columns = [workspace.empty(int(chain_offsets[-1]), dtype) for dtype in COLUMN_TYPES]
-        there = Chains(*[offsets, *columns, hits.repetitive, hits.status])
+        there = Chains(*[offsets, *columns, hits.repetitive, hits.settled, hits.status])
         close_up[threads_for(n, workspace)](hits.anchor_offsets, rows, there)
-        return Chains(*[chain_offsets, *workspace.download(*columns), repetitive, status])
+        return Chains(*[chain_offsets, *workspace.download(*columns), *of_reads])
 
 
 def device_bytes(reads: int, anchors: int, chains: int) -> int:
