@@ -201,19 +201,23 @@ def unpack_windows(packed, starts, offsets, out):
 
 
 @kernel
+def prefetch_bases(packed, start, stop):
+    for byte in range(start >> 1, stop >> 1, LINE):
+        prefetch(packed, byte)
+
+
+@kernel
 def find_mismatches(query, target, first, places):
-    """Query positions at which query[first:] differs from the target beside it -> places; returns their number."""
-    beside, size, number = query[first : first + target.size], np.uint64(target.size), 0
-    i = np.uint64(0)
-    while i + U8 <= size:
-        if load_eight(beside, i) != load_eight(target, i):
-            for k in range(i, i + U8):
+    """Query positions at which query[first:] differs from the target beside it -> places; returns their number.
+
+    Most words of eight bases are equal.
+    """
+    beside, number, stop = query[first : first + target.size], 0, np.uint64(target.size)
+    for i in range(U0, stop, U8):
+        if i + U8 > stop or load_eight(beside, i) != load_eight(target, i):
+            for k in range(i, min(i + U8, stop)):
                 places[number] = first + k
                 number += beside[k] != target[k]
-        i += U8
-    for k in range(i, size):
-        places[number] = first + k
-        number += beside[k] != target[k]
     return number
 
 
@@ -250,8 +254,7 @@ def score_ungapped(oriented, laid, packed, costs, scores):
     places = np.empty(MAX_READ_LENGTH + 1, np.int32)
     for c in range(starts.size):
         if c + AHEAD < starts.size:
-            for byte in range(window_start[c + AHEAD] >> 1, window_stop[c + AHEAD] >> 1, LINE):
-                prefetch(packed, byte)
+            prefetch_bases(packed, window_start[c + AHEAD], window_stop[c + AHEAD])
         window, diagonal, length = (window_start[c], window_stop[c]), diagonals[c], np.int64(lengths[c])
         if length > MAX_READ_LENGTH:
             status[c] = TOO_LONG
@@ -282,8 +285,10 @@ def is_proven(query, score, mismatches, packed, window, costs, room):
     join_fours(codes, fours)
     for i in range(number):
         start, stop = part_around(i, mismatches, number, length)
+        if stop - start < LEAST_PART:
+            return False
         rare = np.uint64(max(0, min(mismatches[i] - start - LEAST_PART // 2, stop - start - LEAST_PART)))
-        if stop - start < LEAST_PART or occurs(query[start:stop], rare, codes, fours):
+        if occurs(query[start:stop], rare, codes, fours):
             return False
     return True
 
@@ -334,8 +339,7 @@ def trace_ungapped(oriented, laid, packed, costs, found, spans):
     space, places = np.empty(MAX_READ_LENGTH, np.uint8), np.empty(MAX_READ_LENGTH + 1, np.int32)
     for c in range(starts.size):
         if c + AHEAD < starts.size:
-            for byte in range((reference_stop[c + AHEAD] - lengths[c + AHEAD]) >> 1, reference_stop[c + AHEAD] >> 1, LINE):
-                prefetch(packed, byte)
+            prefetch_bases(packed, reference_stop[c + AHEAD] - lengths[c + AHEAD], reference_stop[c + AHEAD])
         raw[c], query_start[c], edit_distance[c] = 0, query_stop[c], 0
         if status[c] == UNGAPPED:
             query, stop = oriented[starts[c] : starts[c] + lengths[c]], np.int64(query_stop[c])

@@ -53,13 +53,7 @@ def find_seeds(
     room = int(max_syncmers(np.minimum(lengths, MAX_READ_LENGTH), p.k, p.t).sum()) + 1
     seeds = empty(Seeds, {"reads": n, "seeds": room}, first=np.empty(room, entries.bucket_starts.dtype))
     seeds.offsets[0] = 0
-    hits = SeedHits(
-        anchors=np.empty(0, np.uint64),
-        anchor_offsets=np.zeros(n + 1, np.int64),
-        repetitive=np.zeros(n, np.int32),
-        settled=np.zeros(n, np.uint8),
-        status=np.zeros(n, np.uint8),
-    )
+    hits = SeedHits.none(n)
     sketch_reads(reads, Shape.of(p), scratch_of(MAX_READ_LENGTH), seeds, hits.status)
     rows, settled, caps = np.empty(room, np.int64), hits.settled, np.empty(n, np.int64)
     look_up(rows[: list_apart(seeds, rows)], seeds, entries)
