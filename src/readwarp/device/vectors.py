@@ -230,7 +230,7 @@ def _fetch_add(typing, array, index, number):
 
 
 @code_of(simd.call)
-def _call(typing, address, arguments):
+def _call_at(typing, address, arguments):
     def codegen(context, builder, signature, given):
         numbers = cgutils.unpack_tuple(builder, given[1])
         kind = ir.FunctionType(ir.IntType(32), [number.type for number in numbers])

@@ -14,7 +14,7 @@ NAMES = ("isal_deflate_init", "isal_deflate", "crc32_gzip_refl")
 
 @cache
 def functions() -> Functions | None:
-    """Their addresses, in python-isal's extension or the library it is linked to. None: it hides them, or has others."""
+    """Addresses, in python-isal's extension or the library it is linked to. None: it hides them, or has others."""
     library = ctypes.CDLL(isal_zlib.__file__)
     if isal.ISAL_MAJOR_VERSION != VERSION or not all(hasattr(library, name) for name in NAMES):
         return None
