@@ -1,5 +1,6 @@
 """Blocks of BGZF: others read them, and their bytes depend on the data alone."""
 
+import errno
 import gzip
 import io
 import os
@@ -13,7 +14,7 @@ import pytest
 
 from helpers.blocks import compress_block
 from readwarp.formats.common import isa_l
-from readwarp.formats.common.bgzf import BLOCK, EOF_BLOCK, BgzfWriter, block_of, compress, write_all
+from readwarp.formats.common.bgzf import BLOCK, EOF_BLOCK, GROUP, BgzfWriter, block_of, compress, write_all
 
 THREADS, ROUNDS = 50, 20
 
@@ -129,10 +130,46 @@ class Slow:
         return len(given)
 
 
-@pytest.mark.parametrize("size", [0, 1, 13, 3000])
-def test_all_is_written(size, monkeypatch):
-    data = np.arange(size).astype(np.uint8)
+@pytest.mark.parametrize("sizes", [[], [0], [1, 13], [3000, 0, 70]])
+def test_all_is_written(sizes, monkeypatch):
+    parts = [np.arange(size).astype(np.uint8) for size in sizes]
     slow, memory = Slow(monkeypatch), io.BytesIO()
-    write_all(slow, data)
-    write_all(memory, data)
-    assert slow.data == memory.getvalue() == data.tobytes()
+    write_all(slow, parts)
+    write_all(memory, parts)
+    assert slow.data == memory.getvalue() == b"".join(part.tobytes() for part in parts)
+
+
+@pytest.mark.parametrize("groups", [1, 20])
+def test_a_full_disk(groups, tmp_path, monkeypatch):
+    """What the thread that writes is told is raised where data are given or the file is closed."""
+
+    def refuse(descriptor, data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with (tmp_path / "a.gz").open("wb") as file:
+        writer = BgzfWriter(file, 2)
+        monkeypatch.setattr(os, "write", refuse)
+        with pytest.raises(OSError, match="No space left"):
+            for _ in range(groups):
+                writer.write(bytes(GROUP))
+            writer.close()
+        monkeypatch.undo()
+        writer.abort()
+        assert file.tell() == 0
+
+
+def test_a_pipe_that_takes_nothing_can_be_left(monkeypatch):
+    """As when a signal stops the command: the thread that has to end is not the one that waits for the pipe."""
+    read, write = os.pipe()
+    with open(read, "rb"), open(write, "wb") as file:
+        writer = BgzfWriter(file, 2)
+
+        def stop(descriptor, data):
+            assert threading.current_thread() is threading.main_thread()
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(os, "write", stop)
+        with pytest.raises(KeyboardInterrupt):
+            for _ in range(20):
+                writer.write(bytes(GROUP))
+        writer.abort()

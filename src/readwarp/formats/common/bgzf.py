@@ -9,6 +9,7 @@ bytes of a stream has no such fault, so each block begins with a few bytes that 
 """
 
 import os
+import stat
 import struct
 from collections import deque
 from collections.abc import Sequence
@@ -104,28 +105,48 @@ def block_of(data: memoryview | bytes) -> bytes:
     return b"".join([header, *body, struct.pack("<II", isal_zlib.crc32(data), len(data))])
 
 
-def write_all(file: BinaryIO, data: ndarray) -> None:
+def write_all(file: BinaryIO, parts: Sequence[ndarray]) -> None:
     """Write bytes (uint8), by the system alone if the file is one of its own."""
-    left = memoryview(data)
     try:
         descriptor = file.fileno()
     except OSError:
-        file.write(left)
+        file.writelines(part.data for part in parts)
         return
     file.flush()
-    while left:
-        left = left[os.write(descriptor, left) :]
+    for part in parts:
+        left = memoryview(part)
+        while left:
+            left = left[os.write(descriptor, left) :]
+
+
+def _never_blocks(file: BinaryIO) -> bool:
+    """Whether it is one on a disk."""
+    try:
+        return stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+    except OSError:
+        return False
+
+
+def groups_ahead(threads: int) -> int:
+    """That may be compressed and not written."""
+    return threads + 2
 
 
 class BgzfWriter:
-    """Writes to a binary file, and compresses a few groups of blocks ahead. `close` leaves the file itself open."""
+    """Writes to a binary file, and compresses a few groups of blocks ahead. `close` leaves the file itself open.
+
+    A file on a disk is written by a thread of its own. A pipe, which may take nothing for ever, is by the caller's: it
+    can be stopped.
+    """
 
     def __init__(self, file: BinaryIO, threads: int = 1):
         self._file = file
         self._pending, self._size = list[ndarray](), 0  # what is not a group yet, and its bytes
         self._pool = ThreadPoolExecutor(threads, "bgzf")
         self._ahead: deque[Future[tuple[ndarray, ndarray]]] = deque()
-        self._max_ahead = threads + 2
+        self._max_ahead = groups_ahead(threads)
+        self._writer = ThreadPoolExecutor(1, "writer") if _never_blocks(file) else None
+        self._writing: Future[None] | None = None  # some blocks
         self._sizes, self._written = [np.zeros(1, np.int64)], 0  # of the blocks in the file, and the data in them
 
     def write(self, data: bytes | memoryview | ndarray) -> None:
@@ -149,10 +170,23 @@ class BgzfWriter:
         self._drain(self._max_ahead)
 
     def _drain(self, ahead: int) -> None:
-        while len(self._ahead) > ahead:
+        """Write what is compressed, and wait for all groups but so many."""
+        found: list[ndarray] = []
+        while self._ahead and (len(self._ahead) > ahead or self._ahead[0].done()):
             blocks, sizes = self._ahead.popleft().result()
+            found.append(blocks)
             self._sizes.append(sizes)
-            write_all(self._file, blocks)
+        if self._writer is None:
+            write_all(self._file, found)
+        elif found:
+            self._wait()
+            self._writing = self._writer.submit(write_all, self._file, found)
+
+    def _wait(self) -> None:
+        """Until nothing is being written; raises what has failed there."""
+        writing, self._writing = self._writing, None
+        if writing:
+            writing.result()
 
     def virtual_offsets(self, at: ndarray) -> ndarray:
         """Of bytes of the data (int64), once all is written: where the block begins << 16 | the byte in it.
@@ -168,9 +202,14 @@ class BgzfWriter:
         if self._size:
             self._submit()
         self._drain(0)
-        self._pool.shutdown()
+        self._wait()
+        self._end()
         self._file.write(EOF_BLOCK)
 
     def abort(self) -> None:
         self._ahead.clear()
-        self._pool.shutdown(cancel_futures=True)
+        self._end()
+
+    def _end(self) -> None:
+        for pool in filter(None, (self._pool, self._writer)):
+            pool.shutdown(cancel_futures=True)
