@@ -170,7 +170,9 @@ class BgzfWriter:
         self._drain(self._max_ahead)
 
     def _drain(self, ahead: int) -> None:
-        """Write what is compressed, and wait for all groups but so many."""
+        """Write what is compressed, unless the writer is at work and no more than so many groups wait."""
+        if len(self._ahead) <= ahead and self._writing and not self._writing.done():
+            return
         found: list[ndarray] = []
         while self._ahead and (len(self._ahead) > ahead or self._ahead[0].done()):
             blocks, sizes = self._ahead.popleft().result()
