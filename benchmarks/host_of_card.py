@@ -1,4 +1,4 @@
-"""What a card costs its host, by read: host_of_card.py [FOLDER] [--bases 4194304 16777216] [--repeats 10]
+"""What a card costs its host: host_of_card.py [FOLDER] [--bases 4194304 16777216] [--repeats 10] [--call]
 
 Aligns a batch of reads (chr20, 2 x 150, prepare.py) on the emulated card (tests/emulated_card). The batch is aligned
 once with kernels that run, then again with kernels that cost nothing: copies from the card bring what they brought the
@@ -11,6 +11,10 @@ first time. Of the thread that works on the batch, for each stage, in microsecon
 `write` is what the main thread does with the batch. Then, of the batch: launches and the arrays that they take, copies
 up and down and their bytes, waits, and arrays of the card that Python makes. What the driver is called for is done by
 the emulated one, mostly without the lock. Appends to results/host_of_card.csv.
+
+With --call, WINDOWS bases of `call` in the middle of chr20 at 15x, window by window, and all by called base: cpu
+and interpreter in nanoseconds, the other figures by a million bases. --bases are those of a window. --device cpu is the
+same on cores alone. Appends to results/host_of_card_call.csv.
 """
 
 import argparse
@@ -21,6 +25,8 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -33,11 +39,16 @@ from emulated_card.build import compile_library
 from measure import CIRCUMSTANCES, Row, append, circumstances, show
 
 HERE = Path(__file__).resolve().parent
-RESULTS = HERE / "results" / "host_of_card.csv"
-COLUMNS = (*CIRCUMSTANCES, "bases", "reads", "what", "cpu", "interpreter", "number")
+FIGURES = "what", "cpu", "interpreter", "number"
+COLUMNS = {
+    "host_of_card": (*CIRCUMSTANCES, "bases", "reads", *FIGURES),
+    "host_of_card_call": (*CIRCUMSTANCES, "device", "bases", *FIGURES),
+}
 COUNTED = ("launches", "arrays", "copies_up", "bytes_up", "copies_down", "bytes_down", "waits")
 MICROSECONDS = 1000  # of CPU time between two samples; the system may take them less often
 CARD = "9.0:16G"
+USUAL_BASES = {"host_of_card": (1 << 22, 1 << 24), "host_of_card_call": (1 << 17,)}
+WINDOWS, SKIPPED = 1 << 20, 1 << 22  # bases of `call` that are timed, and those before them
 
 
 class Sampler:
@@ -81,12 +92,12 @@ class Stages:
             self._charge()
             self._open.pop()
 
-    def rows(self, reads: int) -> Iterator[Row]:
-        """Microseconds a read of each stage, and of all."""
+    def rows(self, items: float) -> Iterator[Row]:
+        """Microseconds an item of each stage, and of all."""
         spent = {stage: figures for stage, figures in self.spent.items() if stage != "between"}
         spent["all"] = [sum(each) for each in zip(*spent.values(), strict=True)]
         for stage, (seconds, samples, held) in spent.items():
-            cpu = 1e6 * seconds / reads
+            cpu = 1e6 * seconds / items
             yield {"what": stage, "cpu": round(cpu, 4), "interpreter": round(cpu * held / max(samples, 1), 4)}
 
 
@@ -149,29 +160,81 @@ def measured(reference: Path, reads: list[Path], bases: int, repeats: int, out: 
             *("align", str(reference), *map(str, reads), "-o", str(out), "-f", "-q", "-t", "1"),
             *("--device", "cuda", "--batch-bases", str(bases)),
         ])  # fmt: skip
-    yield from (dict(zip(CIRCUMSTANCES, circumstances(), strict=True)) | row for row in rows)
+    yield from rows
+
+
+def measured_call(
+    reference: Path, alignments: Path, size: int, out: Path, options: argparse.Namespace
+) -> Iterator[Row]:
+    """Rows of windows of so many bases."""
+    from readwarp.call import windows
+    from readwarp.call.resources import DEPTH_OF_A_BATCH
+    from readwarp.cli import main
+
+    rows: list[Row] = []
+
+    def run(workers: Any, work: Callable[[Any, Any], Any], items: Iterator[Any], *_: Any) -> Iterator[Any]:
+        own = list(islice(items, SKIPPED // size, (SKIPPED + WINDOWS) // size))
+
+        def call(places: list[Any]) -> None:
+            for place in places:
+                work(workers.state, place)
+
+        stages, counts, _ = measure(call, own, options.repeats)
+        called = sum(place.stop - place.start for place in own)
+        rows.extend(stages.rows(called * options.repeats / 1000))
+        rows.extend({"what": name, "number": round(1e6 * value / called, 1)} for name, value in counts.items())
+        for row in rows:
+            row |= {"device": options.device, "bases": size}
+        return iter(())
+
+    with patch.object(windows, "map_counted", run):
+        main([
+            *("call", str(reference), str(alignments), "-o", str(out), "-f", "-q", "-t", "1"),
+            *("--device", options.device, "--batch-bases", str((size - 1) * DEPTH_OF_A_BATCH)),
+        ])  # fmt: skip
+    yield from rows
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, nargs="?")
-    parser.add_argument("--bases", type=int, nargs="+", default=[1 << 22, 1 << 24])
+    parser.add_argument("--call", action="store_true")
+    parser.add_argument("--bases", type=int, nargs="+")
     parser.add_argument("--repeats", type=int, default=10)
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="with --call")
     parser.add_argument("--no-save", action="store_true")
     options = parser.parse_args()
     emulated_card.activate(CARD)
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        folder = options.folder or scratch
-        reads = [folder / f"chr20_{mate}.fq" for mate in (1, 2)]
+        folder, name = options.folder or scratch, "chr20x15" if options.call else "chr20"
+        reads = [folder / f"{name}_{mate}.fq" for mate in (1, 2)]
         if not reads[0].exists():
-            prepare.SETS["chr20"](folder)
-        for bases in options.bases:
-            rows = list(measured(folder / "chr20.fa", reads, bases, options.repeats, scratch / "out.bam"))
+            prepare.SETS[name](folder)
+        reference, table = folder / "chr20.fa", "host_of_card_call" if options.call else "host_of_card"
+        measure_one = partial(measured, reference, reads, repeats=options.repeats, out=scratch / "out.bam")
+        if options.call:
+            alignments = folder / f"{name}.bam"
+            if not alignments.exists():
+                align(reference, reads, alignments)
+            measure_one = partial(measured_call, reference, alignments, out=scratch / "out.vcf", options=options)
+        for bases in options.bases or USUAL_BASES[table]:
+            rows = [dict(zip(CIRCUMSTANCES, circumstances(), strict=True)) | row for row in measure_one(bases)]
             for row in rows:
                 show(row)
             if not options.no_save:
-                append(rows, RESULTS, COLUMNS)
+                append(rows, HERE / "results" / f"{table}.csv", COLUMNS[table])
+
+
+def align(reference: Path, reads: list[Path], out: Path) -> None:
+    """The reads as `run` leaves them for `call`."""
+    from readwarp.cli import main
+
+    main([
+        *("align", str(reference), *map(str, reads), "-o", str(out), "--sort", "coordinate", "--mark-duplicates"),
+        *("--device", "cpu", "-q"),
+    ])  # fmt: skip
 
 
 if __name__ == "__main__":
