@@ -1,6 +1,6 @@
 """What a card costs its host: host_of_card.py [FOLDER] [--bases 4194304 16777216] [--repeats 10] [--call]
 
-Aligns a batch of reads (chr20, 2 x 150, prepare.py) on the emulated card (tests/emulated_card). The batch is aligned
+Aligns a batch of reads (chr20 at 15x, 2 x 150, prepare.py) on the emulated card (tests/emulated_card). The batch is aligned
 once with kernels that run, then again with kernels that cost nothing: copies from the card bring what they brought the
 first time. Of the thread that works on the batch, for each stage, in microseconds a read:
 
@@ -12,7 +12,7 @@ first time. Of the thread that works on the batch, for each stage, in microsecon
 up and down and their bytes, waits, and arrays of the card that Python makes. What the driver is called for is done by
 the emulated one, mostly without the lock. Appends to results/host_of_card.csv.
 
-With --call, WINDOWS bases of `call` in the middle of chr20 at 15x, window by window, and all by called base: cpu
+With --call, WINDOWS bases of `call` in the middle of chr20, window by window, and all by called base: cpu
 and interpreter in nanoseconds, the other figures by a million bases. --bases are those of a window. --device cpu is the
 same on cores alone. Appends to results/host_of_card_call.csv.
 """
@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import islice
@@ -92,6 +92,14 @@ class Stages:
             self._charge()
             self._open.pop()
 
+    @contextmanager
+    def timing(self) -> Iterator[None]:
+        """What is done in the block is charged to its stages."""
+        from readwarp.metrics import Metrics
+
+        with patch.object(Metrics, "time", lambda metrics, stage: self.time(stage)):
+            yield
+
     def rows(self, items: float) -> Iterator[Row]:
         """Microseconds an item of each stage, and of all."""
         spent = {stage: figures for stage, figures in self.spent.items() if stage != "between"}
@@ -103,15 +111,13 @@ class Stages:
 
 def measure(work: Callable[[Any], Any], item: Any, repeats: int) -> tuple[Stages, dict[str, int], Any]:
     """The stages of so many repeats of the work on an item, what one of them asks of the card, and its result."""
-    from readwarp.metrics import Metrics
-
     emulated_card.set_replay("keeping")
     before = emulated_card.counts()
     with counting_arrays() as made:
         work(item)
     counts = {name: number - before[name] for name, number in emulated_card.counts().items() if name in COUNTED}
     stages = Stages(Sampler())
-    with patch.object(Metrics, "time", lambda self, stage: stages.time(stage)):
+    with stages.timing():
         for _ in range(repeats):
             emulated_card.set_replay("repeating")
             with stages.time("other"):
@@ -137,25 +143,25 @@ def counting_arrays() -> Iterator[Counter[str]]:
 
 def measured(reference: Path, reads: list[Path], bases: int, repeats: int, out: Path) -> Iterator[Row]:
     """Rows of a batch of that many bases, the second of the input."""
-    from readwarp.align import job
     from readwarp.cli import main
+    from readwarp.stream import runner
 
     rows: list[Row] = []
 
-    def run(items: Iterator[Any], work: Callable[[Any], Any], write: Callable[[Any], None], *_: int) -> None:
+    def run(items: Iterator[Any], work: Callable[[Any], Any], *_: int) -> Generator[Any, None, None]:
         next(items)  # its reads were also those that the insert sizes are estimated from
         item = next(items)
         stages, counts, result = measure(work, item, repeats)
-        with stages.time("write"):
+        with stages.timing():
             for _ in range(repeats):
-                write(result)
+                yield result  # to be written
         number = 2 * item[0].templates
         rows.extend(stages.rows(number * repeats))
         rows.extend({"what": name, "number": value} for name, value in counts.items())
         for row in rows:
             row |= {"bases": bases, "reads": number}
 
-    with patch.object(job, "run_ordered", run):
+    with patch.object(runner, "map_ordered", run):
         main([
             *("align", str(reference), *map(str, reads), "-o", str(out), "-f", "-q", "-t", "1"),
             *("--device", "cuda", "--batch-bases", str(bases)),
@@ -208,7 +214,7 @@ def main() -> None:
     emulated_card.activate(CARD)
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        folder, name = options.folder or scratch, "chr20x15" if options.call else "chr20"
+        folder, name = options.folder or scratch, "chr20x15"
         reads = [folder / f"{name}_{mate}.fq" for mate in (1, 2)]
         if not reads[0].exists():
             prepare.SETS[name](folder)
