@@ -1,8 +1,8 @@
 """What a card costs its host: host_of_card.py [FOLDER] [--bases 4194304 16777216] [--repeats 10] [--call]
 
-Aligns a batch of reads (chr20 at 15x, 2 x 150, prepare.py) on the emulated card (tests/emulated_card). The batch is aligned
-once with kernels that run, then again with kernels that cost nothing: copies from the card bring what they brought the
-first time. Of the thread that works on the batch, for each stage, in microseconds a read:
+Aligns a batch of reads (chr20 at 15x, 2 x 150, prepare.py) on the emulated card (tests/emulated_card). The batch is
+aligned once with kernels that run, then again with kernels that cost nothing: copies from the card bring what they
+brought the first time. Of the thread that works on the batch, for each stage, in microseconds a read:
 
     cpu            its CPU time
     interpreter    the part of it in which the thread holds Python's lock, by samples of its CPU time
@@ -12,8 +12,8 @@ first time. Of the thread that works on the batch, for each stage, in microsecon
 up and down and their bytes, waits, and arrays of the card that Python makes. What the driver is called for is done by
 the emulated one, mostly without the lock. Appends to results/host_of_card.csv.
 
-With --call, WINDOWS bases of `call` in the middle of chr20, window by window, and all by called base: cpu
-and interpreter in nanoseconds, the other figures by a million bases. --bases are those of a window. --device cpu is the
+With --call, WINDOWS bases of `call` in the middle of chr20, window by window, and all by called base: cpu and
+interpreter in nanoseconds, the other figures by a million bases. --bases are those of a window. --device cpu is the
 same on cores alone. Appends to results/host_of_card_call.csv.
 """
 
@@ -47,7 +47,7 @@ COLUMNS = {
 COUNTED = ("launches", "arrays", "copies_up", "bytes_up", "copies_down", "bytes_down", "waits")
 MICROSECONDS = 1000  # of CPU time between two samples; the system may take them less often
 CARD = "9.0:16G"
-USUAL_BASES = {"host_of_card": (1 << 22, 1 << 24), "host_of_card_call": (1 << 17,)}
+USUAL_BASES = {"host_of_card": (1 << 22, 1 << 24), "host_of_card_call": (1 << 17, 1 << 18)}
 WINDOWS, SKIPPED = 1 << 20, 1 << 22  # bases of `call` that are timed, and those before them
 
 

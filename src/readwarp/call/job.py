@@ -14,7 +14,7 @@ from readwarp.call.phase.haplotag import HaplotaggedBam
 from readwarp.call.platforms import find_platform
 from readwarp.call.ploidy import Ploidies, read_ploidies
 from readwarp.call.qualities import explain_qualities
-from readwarp.call.resources import open_memory, open_workers, plan_workers, window_size
+from readwarp.call.resources import open_memory, open_workers, plan_workers
 from readwarp.call.steps import Steps
 from readwarp.call.structural.job import STRUCTURAL_FIELDS, write_structural, write_structural_file
 from readwarp.call.structural.steps import StructuralSteps
@@ -226,7 +226,7 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork:
                 cards=cards,
                 plan=plan,
                 targets=targets,
-                window=window_size(plan, len(names), resources),
+                window=plan.window,
                 with_sites=job.bam_output is not None,
                 structural=structural_steps(job, reference, alignments, ploidies, metrics),
                 tagged=open_haplotag(job, steps),

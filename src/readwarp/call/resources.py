@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeVar
 from readwarp.call.inputs import Alignments
 from readwarp.call.steps import BYTES_PER_BASE
 from readwarp.call.strips import Place
+from readwarp.call.targets import bases_of
 from readwarp.config import Resources
 from readwarp.device.backend import Backend
 from readwarp.device.machine import free_memory
@@ -21,7 +22,8 @@ from readwarp.stream.plan import PROCESS, CardPlan, processes_of, share_card, wo
 from readwarp.stream.workers import Workers
 from readwarp.wording import counted
 
-WINDOW = 1 << 17  # reference bases
+WINDOW, WIDEST_WINDOW = 1 << 17, 1 << 18  # reference bases; a window costs some 15 ms whatever it holds
+EACH = 4  # windows for a worker, at least, before they become wider than WINDOW: workers should end together
 LEAST_WINDOW, USUAL_DEPTH = 1 << 13, 32  # a window is made to fit if samples have that depth; deeper ones are cut
 MIN_WINDOW = 1024  # is not cut further, however deep it is
 USUAL_WORKSPACE, MIN_WORKSPACE = 512 << 20, 32 << 20  # bytes on a card; deep windows are cut until they fit
@@ -35,6 +37,7 @@ class WorkerPlan(NamedTuple):
     processes: int  # 0: threads
     threads: int
     max_bases: int  # of reads that each worker may hold
+    window: int  # reference bases
 
 
 def plan_workers(
@@ -49,23 +52,20 @@ def plan_workers(
         files = f"the indexes of {counted(len(alignments.sources), 'file')} take {held >> 20:,} MB"
         raise MemoryBudgetError(f"{files}: more than the {memory >> 20:,} MB of --memory")
     room, threads = memory - held, workers_of(resources.threads, len(backend.devices))
-    least = LEAST_WINDOW * USUAL_DEPTH * len(alignments.samples) * BYTES_PER_BASE
+    depth, widest = USUAL_DEPTH * len(alignments.samples), _widest_window(resources, bases_of(targets), threads)
     processes = 0
     if may_fork and backend.name == "cpu":
-        size = _largest_window(resources)
-        windows = sum(-(-(target.stop - target.start) // size) for target in targets)
-        processes = processes_of(min(threads, windows), room, least)
+        windows = sum(-(-(target.stop - target.start) // widest) for target in targets)
+        processes = processes_of(min(threads, windows), room, LEAST_WINDOW * depth * BYTES_PER_BASE)
     bases = (room - processes * PROCESS) // (BYTES_PER_BASE * (processes or threads))
-    return WorkerPlan(processes, threads, bases)
+    return WorkerPlan(processes, threads, bases, min(widest, max(LEAST_WINDOW, bases // depth)))
 
 
-def window_size(plan: WorkerPlan, samples: int, resources: Resources) -> int:
-    """Reference bases."""
-    return min(_largest_window(resources), max(LEAST_WINDOW, plan.max_bases // (USUAL_DEPTH * samples)))
-
-
-def _largest_window(resources: Resources) -> int:
-    return min(WINDOW, resources.batch_bases // DEPTH_OF_A_BATCH + 1) if resources.batch_bases else WINDOW
+def _widest_window(resources: Resources, bases: int, threads: int) -> int:
+    """Bases of a window, where there is memory for it. bases: to call."""
+    if resources.batch_bases:
+        return min(WIDEST_WINDOW, resources.batch_bases // DEPTH_OF_A_BATCH + 1)
+    return min(WIDEST_WINDOW, max(WINDOW, bases // (EACH * threads)))
 
 
 def open_workers(
