@@ -13,8 +13,9 @@ up and down and their bytes, waits, and arrays of the card that Python makes. Wh
 the emulated one, mostly without the lock. Appends to results/host_of_card.csv.
 
 With --call, WINDOWS bases of `call` in the middle of chr20, window by window, and all by called base: cpu and
-interpreter in nanoseconds, the other figures by a million bases. --bases are those of a window. --device cpu is the
-same on cores alone. Appends to results/host_of_card_call.csv.
+interpreter in nanoseconds, the other figures by a million bases. --bases are those of a window. --device shared is the
+same where worker processes share a card: `answer` is what the first process does for them, all else is theirs; messages
+are not counted. --device cpu is the same on cores alone. Appends to results/host_of_card_call.csv.
 """
 
 import argparse
@@ -25,6 +26,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -47,6 +49,7 @@ COLUMNS = {
 COUNTED = ("launches", "arrays", "copies_up", "bytes_up", "copies_down", "bytes_down", "waits")
 MICROSECONDS = 1000  # of CPU time between two samples; the system may take them less often
 CARD = "9.0:16G"
+DEVICES = {"cuda": "cuda", "shared": "cuda", "cpu": "cpu"}  # of --call
 USUAL_BASES = {"host_of_card": (1 << 22, 1 << 24), "host_of_card_call": (1 << 17, 1 << 18)}
 WINDOWS, SKIPPED = 1 << 20, 1 << 22  # bases of `call` that are timed, and those before them
 
@@ -182,9 +185,11 @@ def measured_call(
     def run(workers: Any, work: Callable[[Any, Any], Any], items: Iterator[Any], *_: Any) -> Iterator[Any]:
         own = list(islice(items, SKIPPED // size, (SKIPPED + WINDOWS) // size))
 
+        calling = share(workers.state) if options.device == "shared" else workers.state
+
         def call(places: list[Any]) -> None:
             for place in places:
-                work(workers.state, place)
+                work(calling, place)
 
         stages, counts, _ = measure(call, own, options.repeats)
         called = sum(place.stop - place.start for place in own)
@@ -197,9 +202,24 @@ def measured_call(
     with patch.object(windows, "map_counted", run):
         main([
             *("call", str(reference), str(alignments), "-o", str(out), "-f", "-q", "-t", "1"),
-            *("--device", options.device, "--batch-bases", str((size - 1) * DEPTH_OF_A_BATCH)),
+            *("--device", DEVICES[options.device], "--batch-bases", str((size - 1) * DEPTH_OF_A_BATCH)),
         ])  # fmt: skip
     yield from rows
+
+
+def share(calling: Any) -> Any:
+    """As a worker process has it, but what it asks is answered in this thread."""
+    from readwarp.call.pairhmm.given import log_likelihoods_by
+    from readwarp.call.resources import share_cards
+    from readwarp.metrics import Metrics
+
+    shared, own = share_cards(calling.cards), calling.in_process()
+
+    def ask(given: Any) -> Any:
+        with Metrics().time("answer"):
+            return shared.answer(given)
+
+    return replace(own, steps=replace(own.steps, shared=partial(log_likelihoods_by, ask)))
 
 
 def main() -> None:
@@ -208,7 +228,7 @@ def main() -> None:
     parser.add_argument("--call", action="store_true")
     parser.add_argument("--bases", type=int, nargs="+")
     parser.add_argument("--repeats", type=int, default=10)
-    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="with --call")
+    parser.add_argument("--device", choices=DEVICES, default="cuda", help="with --call")
     parser.add_argument("--no-save", action="store_true")
     options = parser.parse_args()
     emulated_card.activate(CARD)

@@ -17,10 +17,10 @@ GENOME = [Target(0, 0, 100 * MB), Target(1, 0, 50 * MB)]
 
 
 @pytest.mark.parametrize(
-    ("threads", "backend", "may_fork", "processes"),
-    [(3, CPU, True, 0), (4, CPU, True, 4), (64, CPU, True, 64), (64, CPU, False, 0), (64, CARD, True, 0)],
+    ("backend", "threads", "may_fork", "processes"),
+    [(side, *rest) for side in (CPU, CARD) for rest in ((3, True, 0), (4, True, 4), (64, True, 64), (64, False, 0))],
 )
-def test_who_works(threads, backend, may_fork, processes):
+def test_who_works(backend, threads, may_fork, processes):
     plan = plan_workers(Resources(threads, memory=64 << 30), ALIGNMENTS, backend, GENOME, may_fork)
     assert (plan.processes, plan.threads) == (processes, threads)
 

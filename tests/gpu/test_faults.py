@@ -189,10 +189,12 @@ def test_a_kernel_that_fails(command, launch, start):
     assert said[0].startswith("readwarp: error: a kernel failed on cuda:0")
 
 
-@pytest.mark.parametrize("command", ["align", "call"])
-def test_one_of_two_cards_is_lost(command, start, capability):
-    cards = f"{capability}:8G,{capability}:8G"
-    code, said, out = start(command, "--device", "cuda:0,1", *MANY_BATCHES, cards=cards, lose=f"1:150:{LOST}").end()
+@pytest.mark.parametrize(
+    ("command", "threads", "launch"), [("align", 2, 150), ("call", 2, 150), ("call", 4, 30)]
+)  # from four on, processes share the cards
+def test_one_of_two_cards_is_lost(command, threads, launch, start, capability):
+    cards, options = f"{capability}:8G,{capability}:8G", ("--device", "cuda:0,1", "-t", str(threads), *MANY_BATCHES)
+    code, said, out = start(command, *options, cards=cards, lose=f"1:{launch}:{LOST}").end()
     assert code == 4 and out is None and len(said) == 1 and "cuda:1" in said[0]
 
 

@@ -6,6 +6,7 @@ from math import ceil
 from typing import NamedTuple, TypeVar
 
 from readwarp.call.inputs import Alignments
+from readwarp.call.pairhmm.shared import SharedCard
 from readwarp.call.steps import BYTES_PER_BASE
 from readwarp.call.strips import Place
 from readwarp.call.targets import bases_of
@@ -19,6 +20,7 @@ from readwarp.stream import workers
 from readwarp.stream.cards import Cards, open_cards
 from readwarp.stream.halving import Divisible
 from readwarp.stream.plan import PROCESS, CardPlan, processes_of, share_card, workers_of
+from readwarp.stream.processes import Reply
 from readwarp.stream.workers import Workers
 from readwarp.wording import counted
 
@@ -43,7 +45,7 @@ class WorkerPlan(NamedTuple):
 def plan_workers(
     resources: Resources, alignments: Alignments, backend: Backend, targets: Sequence[Target], may_fork: bool
 ) -> WorkerPlan:
-    """On the CPU processes, if they are more than a few, in memory as in windows. Raises MemoryBudgetError.
+    """Processes, if they are more than a few, in memory as in windows. Raises MemoryBudgetError.
 
     Files are read one after the other, so their number adds indexes to the memory, and no buffers.
     """
@@ -54,9 +56,9 @@ def plan_workers(
     room, threads = memory - held, workers_of(resources.threads, len(backend.devices))
     depth, widest = USUAL_DEPTH * len(alignments.samples), _widest_window(resources, bases_of(targets), threads)
     processes = 0
-    if may_fork and backend.name == "cpu":
+    if may_fork:
         windows = sum(-(-(target.stop - target.start) // widest) for target in targets)
-        processes = processes_of(min(threads, windows), room, LEAST_WINDOW * depth * BYTES_PER_BASE)
+        processes = processes_of(min(resources.threads, windows), room, LEAST_WINDOW * depth * BYTES_PER_BASE)
     bases = (room - processes * PROCESS) // (BYTES_PER_BASE * (processes or threads))
     return WorkerPlan(processes, threads, bases, min(widest, max(LEAST_WINDOW, bases // depth)))
 
@@ -69,12 +71,17 @@ def _widest_window(resources: Resources, bases: int, threads: int) -> int:
 
 
 def open_workers(
-    state: S, plan: WorkerPlan, alignments: Alignments, command: str, metrics: Metrics
+    state: S,
+    plan: WorkerPlan,
+    alignments: Alignments,
+    command: str,
+    metrics: Metrics,
+    reply: Reply | None = None,
 ) -> AbstractContextManager[Workers[S]]:
     """See `workers.open_workers`."""
     if plan.processes:
         alignments.rest()
-    return workers.open_workers(state, plan.processes, plan.threads, [command], metrics)
+    return workers.open_workers(state, plan.processes, plan.threads, [command], metrics, reply)
 
 
 def halve(window: Place) -> tuple[Place, Place] | None:
@@ -86,11 +93,26 @@ WINDOWS: Divisible[Place] = Divisible(
 )
 
 
-def open_memory(resources: Resources, backend: Backend, metrics: Metrics) -> Cards[Place, Backend]:
-    """A workspace for each worker; smaller ones, then fewer, if --vram or the free memory of a card is less."""
+def open_memory(resources: Resources, backend: Backend, workers: WorkerPlan, metrics: Metrics) -> Cards[Place, Backend]:
+    """A workspace for each thread; smaller ones, then fewer, if --vram or the free memory of a card is less.
+
+    Processes share one.
+    """
 
     def plan(room: int) -> CardPlan:
-        cards = len(backend.devices)
-        return share_card(room, ceil(workers_of(resources.threads, cards) / cards), USUAL_WORKSPACE, MIN_WORKSPACE)
+        number = 1 if workers.processes else ceil(workers.threads / len(backend.devices))
+        return share_card(room, number, USUAL_WORKSPACE, MIN_WORKSPACE)
 
     return open_cards(backend, plan, resources.vram, WINDOWS, lambda side, _: side, metrics)
+
+
+def share_cards(cards: Cards[Place, Backend]) -> SharedCard:
+    """What answers worker processes."""
+    assert cards.planned is not None
+    step, is_full = cards.backend.step("readwarp.call.pairhmm"), cards.backend.is_out_of_memory
+    return SharedCard(step.sum_given, cards.borrow, is_full, cards.planned.capacity)
+
+
+def no_cards() -> Cards[Place, Backend]:
+    """Those of a worker process."""
+    return Cards(Backend("cpu"), None, WINDOWS, lambda side, _: side)
