@@ -38,7 +38,7 @@ def test_a_share_of_the_reads_is_a_smaller_job(with_card, tmp_path):
     path = tmp_path / "large.bam"
     with path.open("wb") as file:
         file.write(b"\x1f\x8b")
-        file.truncate(1_000_000_000)  # about 1.7 Gb
+        file.truncate(8_000_000_000)  # about 13 Gb
     assert choose_device(Resources(2, "auto"), [path], CALL) == "auto"
     assert choose_device(Resources(2, "auto"), [path], CALL, 0.9) == "auto"
     assert choose_device(Resources(2, "auto"), [path], CALL, 0.5) == "cpu"
