@@ -12,6 +12,10 @@ brought the first time. Of the thread that works on the batch, for each stage, i
 up and down and their bytes, waits, and arrays of the card that Python makes. What the driver is called for is done by
 the emulated one, mostly without the lock. Appends to results/host_of_card.csv.
 
+--free pair rescue merge choose are steps between chains and the choice that the host does for nothing, since it keeps
+what they gave the first time: so much a card could take from it at most. --launches 5 launches each kernel five times
+where it costs nothing, so that the difference is what launches cost.
+
 With --call, WINDOWS bases of `call` in the middle of chr20, window by window, and all by called base: cpu and
 interpreter in nanoseconds, the other figures by a million bases. --bases are those of a window. --device shared is the
 same where worker processes share a card: `answer` is what the first process does for them, all else is theirs; messages
@@ -28,6 +32,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -49,6 +54,12 @@ COLUMNS = {
 COUNTED = ("launches", "arrays", "copies_up", "bytes_up", "copies_down", "bytes_down", "waits")
 MICROSECONDS = 1000  # of CPU time between two samples; the system may take them less often
 CARD = "9.0:16G"
+FREE = {
+    "pair": ("readwarp.align.pair", "plan_candidates"),
+    "rescue": ("readwarp.align.pair", "plan_rescue"),
+    "merge": ("readwarp.align.pair", "merge"),
+    "choose": ("readwarp.align.steps", "choose"),
+}
 DEVICES = {"cuda": "cuda", "shared": "cuda", "cpu": "cpu"}  # of --call
 USUAL_BASES = {"host_of_card": (1 << 22, 1 << 24), "host_of_card_call": (1 << 17, 1 << 18)}
 WINDOWS, SKIPPED = 1 << 20, 1 << 22  # bases of `call` that are timed, and those before them
@@ -112,7 +123,9 @@ class Stages:
             yield {"what": stage, "cpu": round(cpu, 4), "interpreter": round(cpu * held / max(samples, 1), 4)}
 
 
-def measure(work: Callable[[Any], Any], item: Any, repeats: int) -> tuple[Stages, dict[str, int], Any]:
+def measure(
+    work: Callable[[Any], Any], item: Any, repeats: int, launches: int = 1
+) -> tuple[Stages, dict[str, int], Any]:
     """The stages of so many repeats of the work on an item, what one of them asks of the card, and its result."""
     emulated_card.set_replay("keeping")
     before = emulated_card.counts()
@@ -120,7 +133,7 @@ def measure(work: Callable[[Any], Any], item: Any, repeats: int) -> tuple[Stages
         work(item)
     counts = {name: number - before[name] for name, number in emulated_card.counts().items() if name in COUNTED}
     stages = Stages(Sampler())
-    with stages.timing():
+    with stages.timing(), launching(launches):
         for _ in range(repeats):
             emulated_card.set_replay("repeating")
             with stages.time("other"):
@@ -144,7 +157,44 @@ def counting_arrays() -> Iterator[Counter[str]]:
         yield made
 
 
-def measured(reference: Path, reads: list[Path], bases: int, repeats: int, out: Path) -> Iterator[Row]:
+@contextmanager
+def launching(times: int) -> Iterator[None]:
+    """So often instead of once."""
+    from readwarp.device.launch import CardKernel
+
+    launch = CardKernel.launch
+
+    def launch_often(self: Any, where: Any, *arguments: Any) -> None:
+        for _ in range(times):
+            launch(self, where, *arguments)
+
+    with patch.object(CardKernel, "launch", launch_often):
+        yield
+
+
+@contextmanager
+def doing_for_nothing(names: list[str]) -> Iterator[None]:
+    """These steps, see FREE."""
+    with ExitStack() as stack:
+        for place, name in (FREE[name] for name in names):
+            module = import_module(place)
+            stack.enter_context(patch.object(module, name, kept(getattr(module, name))))
+        yield
+
+
+def kept(step: Callable[..., Any]) -> Callable[..., Any]:
+    """The step, which gives for a number of reads or candidates what it gave the first time."""
+    given: dict[int, Any] = {}
+
+    def give(first: Any, *others: Any) -> Any:
+        if len(first) not in given:
+            given[len(first)] = step(first, *others)
+        return given[len(first)]
+
+    return give
+
+
+def measured(reference: Path, reads: list[Path], bases: int, out: Path, options: argparse.Namespace) -> Iterator[Row]:
     """Rows of a batch of that many bases, the second of the input."""
     from readwarp.cli import main
     from readwarp.stream import runner
@@ -154,12 +204,13 @@ def measured(reference: Path, reads: list[Path], bases: int, repeats: int, out: 
     def run(items: Iterator[Any], work: Callable[[Any], Any], *_: int) -> Generator[Any, None, None]:
         next(items)  # its reads were also those that the insert sizes are estimated from
         item = next(items)
-        stages, counts, result = measure(work, item, repeats)
+        with doing_for_nothing(options.free):
+            stages, counts, result = measure(work, item, options.repeats, options.launches)
         with stages.timing():
-            for _ in range(repeats):
+            for _ in range(options.repeats):
                 yield result  # to be written
         number = 2 * item[0].templates
-        rows.extend(stages.rows(number * repeats))
+        rows.extend(stages.rows(number * options.repeats))
         rows.extend({"what": name, "number": value} for name, value in counts.items())
         for row in rows:
             row |= {"bases": bases, "reads": number}
@@ -229,6 +280,8 @@ def main() -> None:
     parser.add_argument("--bases", type=int, nargs="+")
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--device", choices=DEVICES, default="cuda", help="with --call")
+    parser.add_argument("--free", choices=FREE, nargs="+", default=[], help="is not saved")
+    parser.add_argument("--launches", type=int, default=1, help="of each kernel; more than one is not saved")
     parser.add_argument("--no-save", action="store_true")
     options = parser.parse_args()
     emulated_card.activate(CARD)
@@ -239,7 +292,7 @@ def main() -> None:
         if not reads[0].exists():
             prepare.SETS[name](folder)
         reference, table = folder / "chr20.fa", "host_of_card_call" if options.call else "host_of_card"
-        measure_one = partial(measured, reference, reads, repeats=options.repeats, out=scratch / "out.bam")
+        measure_one = partial(measured, reference, reads, out=scratch / "out.bam", options=options)
         if options.call:
             alignments = folder / f"{name}.bam"
             if not alignments.exists():
@@ -249,7 +302,7 @@ def main() -> None:
             rows = [dict(zip(CIRCUMSTANCES, circumstances(), strict=True)) | row for row in measure_one(bases)]
             for row in rows:
                 show(row)
-            if not options.no_save:
+            if not (options.no_save or options.free or options.launches > 1):
                 append(rows, HERE / "results" / f"{table}.csv", COLUMNS[table])
 
 

@@ -38,6 +38,7 @@ from readwarp.wording import counted
 WARNINGS = {  # counter -> noun and the rest of a warning
     "windows_halved": ("window", "too deep for the GPU's memory: cut"),
     "windows_on_host": ("window", "too deep for the GPU's memory: called on the CPU"),
+    "comparisons_on_host": ("comparison", "of reads with haplotypes too large for the GPU's memory: made on the CPU"),
     "windows_beyond_memory": ("window", "with more reads than --memory allows for, and too short to be cut"),
     "reads_beyond_max_depth": ("read", "left out where the sample is deeper than --max-depth"),
     "regions_thinned": ("region", "with more reads of a sample than are compared with haplotypes: some are left out"),
@@ -151,6 +152,7 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
                 writer.beside.append(structural.file)
         if shared:
             metrics.note(pairhmm_questions=shared.questions, pairhmm_batches=shared.batches)
+            metrics.count("comparisons_on_host", shared.left)
         metrics.append("gpu", [{"command": "call", **facts} for facts in calling.cards.facts()])
     for name, (noun, text) in WARNINGS.items():
         if number := metrics.counts.get(name):

@@ -71,7 +71,7 @@ def test_what_does_not_fit_together_is_tried_alone_and_then_left_to_the_host(inp
     for each, (values, status) in zip(inputs, ask_together(shared, inputs), strict=True):
         assert values.tobytes() == all_with_status(*each, cpu.log_likelihoods)[0].tobytes()
         assert set(status.ravel()) == {Status.OK if most else Status.TOO_LONG}
-    assert shared.batches == 1 + NUMBER
+    assert (shared.batches, shared.left) == (1 + NUMBER, 0 if most else NUMBER)
 
 
 def test_all_that_wait_hear_of_an_error(inputs):

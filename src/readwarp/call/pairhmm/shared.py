@@ -45,7 +45,7 @@ class SharedCard:
         """borrow: a workspace of so many bytes. is_full: whether an error says that they were too few."""
         self._sum_given, self._borrow, self._is_full, self._room = sum_given, borrow, is_full, room
         self._turn, self._waiting = Lock(), deque[Question]()
-        self.questions = self.batches = 0
+        self.questions = self.batches = self.left = 0  # left to the host: questions that do not fit alone
 
     def answer(self, given: Given) -> ndarray:
         """Sums of the pairs. Raises what the card does."""
@@ -85,6 +85,7 @@ class SharedCard:
     def _compute_apart(self, questions: list[Question]) -> None:
         """They did not fit together; one that does not fit alone has no sums on the card."""
         if len(questions) == 1:
+            self.left += 1
             questions[0].sums.set_result(np.full(len(questions[0].given.places), np.nan))
         else:
             for question in questions:
