@@ -24,7 +24,7 @@ from readwarp.stream.processes import Reply
 from readwarp.stream.workers import Workers
 from readwarp.wording import counted
 
-WINDOW, WIDEST_WINDOW = 1 << 17, 1 << 18  # reference bases; a window costs some 15 ms whatever it holds
+WINDOW, WIDEST_WINDOW = 1 << 17, 1 << 18  # reference bases; some ms of a window are the same for each
 EACH = 4  # windows for a worker, at least, before they become wider than WINDOW: workers should end together
 LEAST_WINDOW, USUAL_DEPTH = 1 << 13, 32  # a window is made to fit if samples have that depth; deeper ones are cut
 MIN_WINDOW = 1024  # is not cut further, however deep it is
