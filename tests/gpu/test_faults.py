@@ -1,5 +1,6 @@
 """Emulated cards that are small, slow, many, full, lost or interrupted: the CPU's output, or one line and no output."""
 
+import json
 import random
 import signal
 import subprocess
@@ -147,6 +148,16 @@ def test_the_output_of_the_cpu(command, options, behaviour, start, expected, cap
     other = "8.0" if capability != "8.0" else "9.0"
     found = start(command, *options, cards=f"{capability}:8G,{other}:8G", **behaviour).end()
     assert found == (0, [], expected[command])
+
+
+def test_processes_share_a_card(start, expected, tmp_path):
+    metrics = tmp_path / "tmp" / "metrics.json"
+    options = "--device", "cuda", "-t", "4", *MANY_BATCHES, "--metrics", str(metrics)
+    assert start("call", *options, **SLOW).end() == (0, [], expected["call"])
+    found = json.loads(metrics.read_text())
+    assert found["worker_processes"] == 4 and found["gpu"][0]["workspaces"] == 1
+    assert found["gpu"][0]["batches"] == found["pairhmm_batches"] <= found["pairhmm_questions"]
+    assert found["counts"]["pairhmm_pairs"] > found["counts"]["pairhmm_pairs_off_card"] == 0
 
 
 def test_a_second_run_takes_kernels_from_the_disk(start, expected):

@@ -20,7 +20,7 @@ from readwarp.ragged import offsets_of
 PER_BASE, PER_PAIR = 40, 64  # bytes on the card, at most: `cuda.run`
 
 
-class Question(NamedTuple):
+class Asked(NamedTuple):
     """Pairs, and what their sums will be."""
 
     given: Given
@@ -44,12 +44,12 @@ class SharedCard:
     ) -> None:
         """borrow: a workspace of so many bytes. is_full: whether an error says that they were too few."""
         self._sum_given, self._borrow, self._is_full, self._room = sum_given, borrow, is_full, room
-        self._turn, self._waiting = Lock(), deque[Question]()
+        self._turn, self._waiting = Lock(), deque[Asked]()
         self.questions = self.batches = self.left = 0  # left to the host: questions that do not fit alone
 
     def answer(self, given: Given) -> ndarray:
         """Sums of the pairs. Raises what the card does."""
-        own = Question(given, Future())
+        own = Asked(given, Future())
         self._waiting.append(own)
         with self._turn:
             self.questions += 1
@@ -57,7 +57,7 @@ class SharedCard:
                 self._compute(self._take())
         return own.sums.result()
 
-    def _take(self) -> list[Question]:
+    def _take(self) -> list[Asked]:
         """Those that wait, as far as there is room for them, and one in any case."""
         taken = [self._waiting.popleft()]
         room = self._room - taken[0].size
@@ -66,7 +66,7 @@ class SharedCard:
             room -= taken[-1].size
         return taken
 
-    def _compute(self, questions: list[Question]) -> None:
+    def _compute(self, questions: list[Asked]) -> None:
         self.batches += 1
         try:
             with self._borrow():
@@ -82,7 +82,7 @@ class SharedCard:
         for question, sums in zip(questions, np.split(found, bounds), strict=True):
             question.sums.set_result(sums)
 
-    def _compute_apart(self, questions: list[Question]) -> None:
+    def _compute_apart(self, questions: list[Asked]) -> None:
         """They did not fit together; one that does not fit alone has no sums on the card."""
         if len(questions) == 1:
             self.left += 1
