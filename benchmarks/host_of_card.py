@@ -1,8 +1,8 @@
-"""What a card costs its host, by read: host_of_card.py [FOLDER] [--bases 4194304 16777216] [--repeats 10]
+"""What a card costs its host: host_of_card.py [FOLDER] [--bases 4194304 16777216] [--repeats 10] [--call]
 
-Aligns a batch of reads (chr20, 2 x 150, prepare.py) on the emulated card (tests/emulated_card). The batch is aligned
-once with kernels that run, then again with kernels that cost nothing: copies from the card bring what they brought the
-first time. Of the thread that works on the batch, for each stage, in microseconds a read:
+Aligns a batch of reads (chr20 at 15x, 2 x 150, prepare.py) on the emulated card (tests/emulated_card). The batch is
+aligned once with kernels that run, then again with kernels that cost nothing: copies from the card bring what they
+brought the first time. Of the thread that works on the batch, for each stage, in microseconds a read:
 
     cpu            its CPU time
     interpreter    the part of it in which the thread holds Python's lock, by samples of its CPU time
@@ -11,6 +11,15 @@ first time. Of the thread that works on the batch, for each stage, in microsecon
 `write` is what the main thread does with the batch. Then, of the batch: launches and the arrays that they take, copies
 up and down and their bytes, waits, and arrays of the card that Python makes. What the driver is called for is done by
 the emulated one, mostly without the lock. Appends to results/host_of_card.csv.
+
+--free pair rescue merge choose are steps between chains and the choice that the host does for nothing, since it keeps
+what they gave the first time: so much a card could take from it at most. --launches 5 launches each kernel five times
+where it costs nothing, so that the difference is what launches cost.
+
+With --call, WINDOWS bases of `call` in the middle of chr20, window by window, and all by called base: cpu and
+interpreter in nanoseconds, the other figures by a million bases. --bases are those of a window. --device shared is the
+same where worker processes share a card: `answer` is what the first process does for them, all else is theirs; messages
+are not counted. --device cpu is the same on cores alone. Appends to results/host_of_card_call.csv.
 """
 
 import argparse
@@ -19,8 +28,12 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import partial
+from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -33,11 +46,23 @@ from emulated_card.build import compile_library
 from measure import CIRCUMSTANCES, Row, append, circumstances, show
 
 HERE = Path(__file__).resolve().parent
-RESULTS = HERE / "results" / "host_of_card.csv"
-COLUMNS = (*CIRCUMSTANCES, "bases", "reads", "what", "cpu", "interpreter", "number")
+FIGURES = "what", "cpu", "interpreter", "number"
+COLUMNS = {
+    "host_of_card": (*CIRCUMSTANCES, "bases", "reads", *FIGURES),
+    "host_of_card_call": (*CIRCUMSTANCES, "device", "bases", *FIGURES),
+}
 COUNTED = ("launches", "arrays", "copies_up", "bytes_up", "copies_down", "bytes_down", "waits")
 MICROSECONDS = 1000  # of CPU time between two samples; the system may take them less often
 CARD = "9.0:16G"
+FREE = {
+    "pair": ("readwarp.align.pair", "plan_candidates"),
+    "rescue": ("readwarp.align.pair", "plan_rescue"),
+    "merge": ("readwarp.align.pair", "merge"),
+    "choose": ("readwarp.align.steps", "choose"),
+}
+DEVICES = {"cuda": "cuda", "shared": "cuda", "cpu": "cpu"}  # of --call
+USUAL_BASES = {"host_of_card": (1 << 22, 1 << 24), "host_of_card_call": (1 << 17, 1 << 18)}
+WINDOWS, SKIPPED = 1 << 20, 1 << 22  # bases of `call` that are timed, and those before them
 
 
 class Sampler:
@@ -81,26 +106,34 @@ class Stages:
             self._charge()
             self._open.pop()
 
-    def rows(self, reads: int) -> Iterator[Row]:
-        """Microseconds a read of each stage, and of all."""
+    @contextmanager
+    def timing(self) -> Iterator[None]:
+        """What is done in the block is charged to its stages."""
+        from readwarp.metrics import Metrics
+
+        with patch.object(Metrics, "time", lambda metrics, stage: self.time(stage)):
+            yield
+
+    def rows(self, items: float) -> Iterator[Row]:
+        """Microseconds an item of each stage, and of all."""
         spent = {stage: figures for stage, figures in self.spent.items() if stage != "between"}
         spent["all"] = [sum(each) for each in zip(*spent.values(), strict=True)]
         for stage, (seconds, samples, held) in spent.items():
-            cpu = 1e6 * seconds / reads
+            cpu = 1e6 * seconds / items
             yield {"what": stage, "cpu": round(cpu, 4), "interpreter": round(cpu * held / max(samples, 1), 4)}
 
 
-def measure(work: Callable[[Any], Any], item: Any, repeats: int) -> tuple[Stages, dict[str, int], Any]:
+def measure(
+    work: Callable[[Any], Any], item: Any, repeats: int, launches: int = 1
+) -> tuple[Stages, dict[str, int], Any]:
     """The stages of so many repeats of the work on an item, what one of them asks of the card, and its result."""
-    from readwarp.metrics import Metrics
-
     emulated_card.set_replay("keeping")
     before = emulated_card.counts()
     with counting_arrays() as made:
         work(item)
     counts = {name: number - before[name] for name, number in emulated_card.counts().items() if name in COUNTED}
     stages = Stages(Sampler())
-    with patch.object(Metrics, "time", lambda self, stage: stages.time(stage)):
+    with stages.timing(), launching(launches):
         for _ in range(repeats):
             emulated_card.set_replay("repeating")
             with stages.time("other"):
@@ -124,54 +157,163 @@ def counting_arrays() -> Iterator[Counter[str]]:
         yield made
 
 
-def measured(reference: Path, reads: list[Path], bases: int, repeats: int, out: Path) -> Iterator[Row]:
+@contextmanager
+def launching(times: int) -> Iterator[None]:
+    """So often instead of once."""
+    from readwarp.device.launch import CardKernel
+
+    launch = CardKernel.launch
+
+    def launch_often(self: Any, where: Any, *arguments: Any) -> None:
+        for _ in range(times):
+            launch(self, where, *arguments)
+
+    with patch.object(CardKernel, "launch", launch_often):
+        yield
+
+
+@contextmanager
+def doing_for_nothing(names: list[str]) -> Iterator[None]:
+    """These steps, see FREE."""
+    with ExitStack() as stack:
+        for place, name in (FREE[name] for name in names):
+            module = import_module(place)
+            stack.enter_context(patch.object(module, name, kept(getattr(module, name))))
+        yield
+
+
+def kept(step: Callable[..., Any]) -> Callable[..., Any]:
+    """The step, which gives for a number of reads or candidates what it gave the first time."""
+    given: dict[int, Any] = {}
+
+    def give(first: Any, *others: Any) -> Any:
+        if len(first) not in given:
+            given[len(first)] = step(first, *others)
+        return given[len(first)]
+
+    return give
+
+
+def measured(reference: Path, reads: list[Path], bases: int, out: Path, options: argparse.Namespace) -> Iterator[Row]:
     """Rows of a batch of that many bases, the second of the input."""
-    from readwarp.align import job
     from readwarp.cli import main
+    from readwarp.stream import runner
 
     rows: list[Row] = []
 
-    def run(items: Iterator[Any], work: Callable[[Any], Any], write: Callable[[Any], None], *_: int) -> None:
+    def run(items: Iterator[Any], work: Callable[[Any], Any], *_: int) -> Generator[Any, None, None]:
         next(items)  # its reads were also those that the insert sizes are estimated from
         item = next(items)
-        stages, counts, result = measure(work, item, repeats)
-        with stages.time("write"):
-            for _ in range(repeats):
-                write(result)
+        with doing_for_nothing(options.free):
+            stages, counts, result = measure(work, item, options.repeats, options.launches)
+        with stages.timing():
+            for _ in range(options.repeats):
+                yield result  # to be written
         number = 2 * item[0].templates
-        rows.extend(stages.rows(number * repeats))
+        rows.extend(stages.rows(number * options.repeats))
         rows.extend({"what": name, "number": value} for name, value in counts.items())
         for row in rows:
             row |= {"bases": bases, "reads": number}
 
-    with patch.object(job, "run_ordered", run):
+    with patch.object(runner, "map_ordered", run):
         main([
             *("align", str(reference), *map(str, reads), "-o", str(out), "-f", "-q", "-t", "1"),
             *("--device", "cuda", "--batch-bases", str(bases)),
         ])  # fmt: skip
-    yield from (dict(zip(CIRCUMSTANCES, circumstances(), strict=True)) | row for row in rows)
+    yield from rows
+
+
+def measured_call(
+    reference: Path, alignments: Path, size: int, out: Path, options: argparse.Namespace
+) -> Iterator[Row]:
+    """Rows of windows of so many bases."""
+    from readwarp.call import windows
+    from readwarp.call.resources import DEPTH_OF_A_BATCH
+    from readwarp.cli import main
+
+    rows: list[Row] = []
+
+    def run(workers: Any, work: Callable[[Any, Any], Any], items: Iterator[Any], *_: Any) -> Iterator[Any]:
+        own = list(islice(items, SKIPPED // size, (SKIPPED + WINDOWS) // size))
+
+        calling = share(workers.state) if options.device == "shared" else workers.state
+
+        def call(places: list[Any]) -> None:
+            for place in places:
+                work(calling, place)
+
+        stages, counts, _ = measure(call, own, options.repeats)
+        called = sum(place.stop - place.start for place in own)
+        rows.extend(stages.rows(called * options.repeats / 1000))
+        rows.extend({"what": name, "number": round(1e6 * value / called, 1)} for name, value in counts.items())
+        for row in rows:
+            row |= {"device": options.device, "bases": size}
+        return iter(())
+
+    with patch.object(windows, "map_counted", run):
+        main([
+            *("call", str(reference), str(alignments), "-o", str(out), "-f", "-q", "-t", "1"),
+            *("--device", DEVICES[options.device], "--batch-bases", str((size - 1) * DEPTH_OF_A_BATCH)),
+        ])  # fmt: skip
+    yield from rows
+
+
+def share(calling: Any) -> Any:
+    """As a worker process has it, but what it asks is answered in this thread."""
+    from readwarp.call.pairhmm.given import log_likelihoods_by
+    from readwarp.call.resources import share_cards
+    from readwarp.metrics import Metrics
+
+    shared, own = share_cards(calling.cards), calling.in_process()
+
+    def ask(given: Any) -> Any:
+        with Metrics().time("answer"):
+            return shared.answer(given)
+
+    return replace(own, steps=replace(own.steps, shared=partial(log_likelihoods_by, ask)))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, nargs="?")
-    parser.add_argument("--bases", type=int, nargs="+", default=[1 << 22, 1 << 24])
+    parser.add_argument("--call", action="store_true")
+    parser.add_argument("--bases", type=int, nargs="+")
     parser.add_argument("--repeats", type=int, default=10)
+    parser.add_argument("--device", choices=DEVICES, default="cuda", help="with --call")
+    parser.add_argument("--free", choices=FREE, nargs="+", default=[], help="is not saved")
+    parser.add_argument("--launches", type=int, default=1, help="of each kernel; more than one is not saved")
     parser.add_argument("--no-save", action="store_true")
     options = parser.parse_args()
     emulated_card.activate(CARD)
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        folder = options.folder or scratch
-        reads = [folder / f"chr20_{mate}.fq" for mate in (1, 2)]
+        folder, name = options.folder or scratch, "chr20x15"
+        reads = [folder / f"{name}_{mate}.fq" for mate in (1, 2)]
         if not reads[0].exists():
-            prepare.SETS["chr20"](folder)
-        for bases in options.bases:
-            rows = list(measured(folder / "chr20.fa", reads, bases, options.repeats, scratch / "out.bam"))
+            prepare.SETS[name](folder)
+        reference, table = folder / "chr20.fa", "host_of_card_call" if options.call else "host_of_card"
+        measure_one = partial(measured, reference, reads, out=scratch / "out.bam", options=options)
+        if options.call:
+            alignments = folder / f"{name}.bam"
+            if not alignments.exists():
+                align(reference, reads, alignments)
+            measure_one = partial(measured_call, reference, alignments, out=scratch / "out.vcf", options=options)
+        for bases in options.bases or USUAL_BASES[table]:
+            rows = [dict(zip(CIRCUMSTANCES, circumstances(), strict=True)) | row for row in measure_one(bases)]
             for row in rows:
                 show(row)
-            if not options.no_save:
-                append(rows, RESULTS, COLUMNS)
+            if not (options.no_save or options.free or options.launches > 1):
+                append(rows, HERE / "results" / f"{table}.csv", COLUMNS[table])
+
+
+def align(reference: Path, reads: list[Path], out: Path) -> None:
+    """The reads as `run` leaves them for `call`."""
+    from readwarp.cli import main
+
+    main([
+        *("align", str(reference), *map(str, reads), "-o", str(out), "--sort", "coordinate", "--mark-duplicates"),
+        *("--device", "cpu", "-q"),
+    ])  # fmt: skip
 
 
 if __name__ == "__main__":

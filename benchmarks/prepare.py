@@ -7,9 +7,11 @@ results.
     chrX    70 Mb of human chromosome X (smalt-examples), variants at 0.1 %, 662k pairs 2x150, 3x, insert 400 +- 90
     chr20   10 Mb of human chromosome 20, the variants of HG002, 30x 2x150, insert 350 +- 50
     chr20x15, chr20x60   the same at 15x and at 60x
+    families, families2  segments of chr20 of 5 to 300 kb, each copied once to many times with 0 to 3 % of its bases
+                         changed, in random order (19 Mb), variants at 0.1 %, 10x 2x150, insert 400 +- 60
 
-Each set is FOLDER/SET_1.fq, SET_2.fq and SET.truth.vcf; the references are chrX.fa and chr20.fa. Long reads, each set
-FOLDER/SET.fq and SET.truth.vcf, of the kinds hifi (mean 15 kb, errors 0.1 %) and ont (mean 20 kb, 1.2 %):
+Each set is FOLDER/SET_1.fq, SET_2.fq and SET.truth.vcf; the references are chrX.fa, chr20.fa and SET.fa. Long reads,
+each set FOLDER/SET.fq and SET.truth.vcf, of the kinds hifi (mean 15 kb, errors 0.1 %) and ont (mean 20 kb, 1.2 %):
 
     chrX-hifi, chrX-ont                0.5x, variants as above
     chr20-hifi, chr20-ont              5x, the variants of HG002
@@ -37,6 +39,7 @@ VARIANT_RATE, INDEL_SHARE, LONGEST_INDEL = 0.001, 0.15, 40
 LONG_SEED = 6151
 COPIES, SHORTEST_COPY, LONGEST_COPY = 60, 5_000, 200_000
 LEAST_CHANGED, MOST_CHANGED = 0.00003, 0.03  # share of a copy's bases
+FAMILIES, LONGEST_SEGMENT, FAMILY_CHANGES = 60, 300_000, (0, 0.0005, 0.002, 0.005, 0.01, 0.02, 0.03)
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
 
 
@@ -95,10 +98,10 @@ def simulate(reference: Path, variants: Path, prefix: Path, *options: str) -> No
     subprocess.run([sys.executable, SIMULATE, reference, variants, prefix, *options], check=True)
 
 
-def with_variants(reference: Path) -> tuple[Path, str, Path]:
+def with_variants(reference: Path, seed: int = 7) -> tuple[Path, str, Path]:
     """A reference of one contig, the contig, and random variants on it."""
     contig = pysam.FastaFile(str(reference)).references[0]
-    return reference, contig, random_variants(reference, contig, reference.with_suffix(".vcf"))
+    return reference, contig, random_variants(reference, contig, reference.with_suffix(".vcf"), seed)
 
 
 def chr_x(folder: Path) -> None:
@@ -131,9 +134,30 @@ def duplicated(folder: Path) -> Path:
         start = rng.randrange(len(bases) - length)
         copy = changed(bases[start : start + length], share, rng)
         parts.append(copy.translate(COMPLEMENT)[::-1] if rng.random() < 0.5 else copy)
-    target = folder / "duplicated.fa"
-    target.write_text(f">duplicated\n{''.join(parts)}\n")
+    return written(folder / "duplicated.fa", parts)
+
+
+def written(target: Path, parts: list[str]) -> Path:
+    target.write_text(f">{target.stem}\n{''.join(parts)}\n")
     return target
+
+
+def families(folder: Path, name: str, seed: int) -> None:
+    source = unpacked(HERE / "data/sim_chr20/grch38.chr20_10M.fa.gz", folder / "chr20.fa")
+    bases, rng, parts = pysam.FastaFile(str(source)).fetch("chr20").upper(), random.Random(seed), list[str]()
+    for _ in range(FAMILIES):
+        length = int(SHORTEST_COPY * (LONGEST_SEGMENT / SHORTEST_COPY) ** rng.random())
+        start = rng.randrange(len(bases) - length)
+        segment = bases[start : start + length]
+        parts.append(segment)
+        for _ in range(1 + int(rng.expovariate(0.35))):
+            share = rng.choice(FAMILY_CHANGES)
+            copy = changed(segment, share, rng) if share else segment
+            parts.append(copy.translate(COMPLEMENT)[::-1] if rng.random() < 0.5 else copy)
+    rng.shuffle(parts)
+    reference, contig, variants = with_variants(written(folder / f"{name}.fa", parts), seed)
+    options = "--contig", contig, "--depth", "10", "--insert", "400", "--insert-sd", "60"
+    simulate(reference, variants, folder / name, *options)
 
 
 def changed(bases: str, share: float, rng: random.Random) -> str:
@@ -165,6 +189,8 @@ SHORT = {
     "chr20": chr_20,
     "chr20x15": partial(chr_20, name="chr20x15", depth=15),
     "chr20x60": partial(chr_20, name="chr20x60", depth=60),
+    "families": partial(families, name="families", seed=11),
+    "families2": partial(families, name="families2", seed=12),
 }
 LONG = {
     f"{genome}-{kind}": partial(long_reads, name=f"{genome}-{kind}", depth=depth)

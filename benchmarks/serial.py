@@ -13,7 +13,7 @@ but only --threads of them work, since 32 would take turns on a small machine, a
 
 Threads of pools (workers, sort, mark, bgzf, index) share their work, so more cores make it faster. So do worker
 processes: each is one thread, and its lock of Python is its own. What is left are lanes that go side by side: in the
-first process the reader, a thread for each file that is read, the main thread, which writes, and the interpreter; and
+first process the reader, a thread for each file that is read, the main thread, the writer, and the interpreter; and
 programs that are called. With s, the share of the longest lane in all CPU time, Amdahl's law (1967) allows on n cores
 a speed-up of 1 / (s + (1 - s) / n). That takes the lane to stand alone; if all others work beside it, n cores are
 as fast as min(n, 1 / s).

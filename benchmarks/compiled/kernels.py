@@ -72,7 +72,7 @@ LINKS = "align.chain.scalar.Limits align.chain.scalar.Links"
 CHAIN = [
     Kernel(f"chain {name}", "align.chain.cuda", name, arguments, threads)
     for name, arguments, threads in (
-        ("chain_reads", f"i8[] batches.SeedHits i8[] {LINKS} i8[,] i4[]", 32),
+        ("chain_reads", f"i8[] batches.SeedHits i8[] {LINKS} i8[,] i4[] u1[]", 32),
         ("close_up", "i8[] i8[,] batches.Chains", 128),
     )
 ]

@@ -7,8 +7,8 @@ this process. Writes {"part": [lanes, ...], "whole": [lanes, ...]} with the lane
 
 `waited` are seconds for which the thread could have run, but others were on the cores (schedstat of proc(5)).
 Threads of a pool have numbers at their ends. Workers are worker processes, and programs all others. The commands are
-planned as if they had CORES threads (larger batches, processes instead of threads); 0: as many as they have. For
-profilers, `part` and `whole` are on the stack of the main thread, and at the beginning of the other threads' names.
+planned as if they had CORES threads (larger batches, processes instead of threads, more compressed ahead); 0: as many as
+they have. For profilers, `part` and `whole` are on the stack of the main thread, and at the beginning of the other threads' names.
 """
 
 import json
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from readwarp.cli import main
+from readwarp.formats.common import bgzf
 from readwarp.formats.reads import stream
 from readwarp.stream import plan, processes
 
@@ -79,9 +80,9 @@ def serve_behind(*given: Any) -> None:
 
 
 def plan_for(cores: int) -> None:
-    batch, helpers = plan.usual_batch(cores), stream.helpers_of(cores)
+    batch, helpers, ahead = plan.usual_batch(cores), stream.helpers_of(cores), bgzf.groups_ahead(cores)
     plan.usual_batch, plan.FEW_WORKERS, plan.FEW_THREADS = lambda *_: batch, 0, 0
-    stream.helpers_of = lambda _: helpers
+    stream.helpers_of, bgzf.groups_ahead = lambda _: helpers, lambda _: ahead
 
 
 def measure(run: Any, arguments: list[str]) -> dict[str, Any]:

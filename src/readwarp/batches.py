@@ -62,7 +62,14 @@ class SeedHits(NamedTuple):
     anchors: Annotated[ndarray, "uint64 [anchors]"]
     anchor_offsets: Annotated[ndarray, "int64 [reads + 1] of anchors"]
     repetitive: Annotated[ndarray, "int32 [reads]"]  # seeds left out since they are too frequent in the reference
+    settled: Annotated[ndarray, "uint8 [reads]"]  # 1: places without hits are worse than the best by the margin
     status: Annotated[ndarray, "uint8 [reads]"]  # Status
+
+    @classmethod
+    def none(cls, reads: int) -> "SeedHits":
+        """Of so many reads, yet without anchors."""
+        offsets, repetitive = np.zeros(reads + 1, np.int64), np.zeros(reads, np.int32)
+        return cls(np.empty(0, np.uint64), offsets, repetitive, np.zeros(reads, np.uint8), np.zeros(reads, np.uint8))
 
 
 class Chains(NamedTuple):
@@ -76,6 +83,7 @@ class Chains(NamedTuple):
     strand: Annotated[ndarray, "uint8 [chains]"]
     score: Annotated[ndarray, "int32 [chains]"]  # read bases covered by anchors less gap cost
     repetitive: Annotated[ndarray, "int32 [reads]"]  # as in SeedHits
+    settled: Annotated[ndarray, "uint8 [reads]"]  # as in SeedHits, if each place that hits lead to has a chain
     status: Annotated[ndarray, "uint8 [reads]"]  # Status
 
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from readwarp.call.resources import plan_workers, window_size
+from readwarp.call.resources import plan_workers
 from readwarp.call.steps import BYTES_PER_BASE
 from readwarp.config import Resources
 from readwarp.device.backend import Backend
@@ -17,10 +17,10 @@ GENOME = [Target(0, 0, 100 * MB), Target(1, 0, 50 * MB)]
 
 
 @pytest.mark.parametrize(
-    ("threads", "backend", "may_fork", "processes"),
-    [(3, CPU, True, 0), (4, CPU, True, 4), (64, CPU, True, 64), (64, CPU, False, 0), (64, CARD, True, 0)],
+    ("backend", "threads", "may_fork", "processes"),
+    [(side, *rest) for side in (CPU, CARD) for rest in ((3, True, 0), (4, True, 4), (64, True, 64), (64, False, 0))],
 )
-def test_who_works(threads, backend, may_fork, processes):
+def test_who_works(backend, threads, may_fork, processes):
     plan = plan_workers(Resources(threads, memory=64 << 30), ALIGNMENTS, backend, GENOME, may_fork)
     assert (plan.processes, plan.threads) == (processes, threads)
 
@@ -32,12 +32,13 @@ def test_all_processes_fit(memory):
     own = PROCESS + plan.max_bases * BYTES_PER_BASE
     assert 3 < plan.processes <= 32 and plan.processes * own + ALIGNMENTS.memory <= memory * MB
     assert plan.processes == 32 or (plan.processes + 1) * 2 * PROCESS > memory * MB - ALIGNMENTS.memory
-    assert window_size(plan, 1, Resources(32)) >= 1 << 16
+    assert plan.window >= 1 << 16
 
 
 def test_too_little_for_processes():
     plan = plan_workers(Resources(32, memory=190 * MB), ALIGNMENTS, CPU, GENOME, may_fork=True)
-    assert plan == (0, 32, 185 * MB // (32 * BYTES_PER_BASE))
+    bases = 185 * MB // (32 * BYTES_PER_BASE)
+    assert plan == (0, 32, bases, bases // 32)
 
 
 @pytest.mark.parametrize(
@@ -49,4 +50,10 @@ def test_no_more_processes_than_windows(bases, batch_bases, processes):
     targets = [Target(0, 1000, 1000 + bases)]
     plan = plan_workers(resources, ALIGNMENTS, CPU, targets, may_fork=True)
     assert plan.processes == processes
-    assert window_size(plan, 1, resources) == (batch_bases // 64 + 1 if batch_bases else 1 << 17)
+    assert plan.window == (batch_bases // 64 + 1 if batch_bases else 1 << 17)
+
+
+@pytest.mark.parametrize(("threads", "window"), [(1, 1 << 18), (150, 1 << 18), (300, 1 << 17), (999, 1 << 17)])
+def test_windows_are_wide_where_workers_have_several(threads, window):
+    plan = plan_workers(Resources(threads, memory=1 << 40), ALIGNMENTS, CPU, GENOME, may_fork=True)
+    assert plan.window == window

@@ -22,12 +22,13 @@ from readwarp.metrics import Metrics
 
 pytestmark = two_cards
 
+THREADS = resources.WorkerPlan(0, 6, 1 << 20, 1 << 17)
 BOTH, PARAMETERS = Backend("cuda", (0, 1)), CallParameters()
 
 
 def test_nothing_is_left_to_be_loaded(monkeypatch):
     """This holds for reads of any length, and with or without events that are moved."""
-    with closing(resources.open_memory(Resources(vram=64 << 20), BOTH, Metrics())) as cards:
+    with closing(resources.open_memory(Resources(vram=64 << 20), BOTH, THREADS, Metrics())) as cards:
         cards.warm_up(lambda backend: warm.warm_up(backend, PARAMETERS))
     loads, load = [], Context.create_module_image
     monkeypatch.setattr(Context, "create_module_image", lambda *given: loads.append(given) or load(*given))

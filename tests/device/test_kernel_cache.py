@@ -116,6 +116,18 @@ def test_a_kernel_is_compiled_anew_where_it_must_be(copied):
     assert run(PENALIZE) == ["1"]
 
 
+def test_sources_that_change_while_a_process_runs(copied):
+    """Its kernels are not those of the new sources, and are not kept under their key."""
+    package, run = copied
+    path = package / "call" / "pairhmm" / "scalar.py"
+    change = f"import readwarp.call.pairhmm.penalties, pathlib\npathlib.Path({str(path)!r}).open('a').write('# more')\n"
+    assert run(change + PENALIZE) == ["0"]  # compiled
+    assert not list(package.parent.parent.glob("cache/**/*.kernel"))
+    assert run(PENALIZE) == ["0"]
+    assert run(PENALIZE) == ["1"]
+    assert run(change + PENALIZE) == ["0"]
+
+
 def test_levels_and_vectors_have_keys_of_their_own(monkeypatch):
     key_of = kernel_cache.key_of.__wrapped__
     keys = {key_of("readwarp.pairwise.lanes", named(name)) for name in ("x86-64", "x86-64-v2", "x86-64-v3", "aarch64")}

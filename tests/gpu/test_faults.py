@@ -1,5 +1,6 @@
 """Emulated cards that are small, slow, many, full, lost or interrupted: the CPU's output, or one line and no output."""
 
+import json
 import random
 import signal
 import subprocess
@@ -149,6 +150,16 @@ def test_the_output_of_the_cpu(command, options, behaviour, start, expected, cap
     assert found == (0, [], expected[command])
 
 
+def test_processes_share_a_card(start, expected, tmp_path):
+    metrics = tmp_path / "tmp" / "metrics.json"
+    options = "--device", "cuda", "-t", "4", *MANY_BATCHES, "--metrics", str(metrics)
+    assert start("call", *options, **SLOW).end() == (0, [], expected["call"])
+    found = json.loads(metrics.read_text())
+    assert found["worker_processes"] == 4 and found["gpu"][0]["workspaces"] == 1
+    assert found["gpu"][0]["batches"] == found["pairhmm_batches"] <= found["pairhmm_questions"]
+    assert found["counts"]["pairhmm_pairs"] > found["counts"]["pairhmm_pairs_off_card"] == 0
+
+
 def test_a_second_run_takes_kernels_from_the_disk(start, expected):
     """Many threads launch for the first time what an earlier process compiled."""
     for _ in range(2):
@@ -189,10 +200,12 @@ def test_a_kernel_that_fails(command, launch, start):
     assert said[0].startswith("readwarp: error: a kernel failed on cuda:0")
 
 
-@pytest.mark.parametrize("command", ["align", "call"])
-def test_one_of_two_cards_is_lost(command, start, capability):
-    cards = f"{capability}:8G,{capability}:8G"
-    code, said, out = start(command, "--device", "cuda:0,1", *MANY_BATCHES, cards=cards, lose=f"1:150:{LOST}").end()
+@pytest.mark.parametrize(
+    ("command", "threads", "launch"), [("align", 2, 150), ("call", 2, 150), ("call", 4, 30)]
+)  # from four on, processes share the cards
+def test_one_of_two_cards_is_lost(command, threads, launch, start, capability):
+    cards, options = f"{capability}:8G,{capability}:8G", ("--device", "cuda:0,1", "-t", str(threads), *MANY_BATCHES)
+    code, said, out = start(command, *options, cards=cards, lose=f"1:{launch}:{LOST}").end()
     assert code == 4 and out is None and len(said) == 1 and "cuda:1" in said[0]
 
 

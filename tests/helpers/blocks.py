@@ -1,7 +1,7 @@
 """Blocks of BGZF one by one."""
 
-from readwarp.formats.common.bgzf import parts_of_block
+from readwarp.formats.common.bgzf import block_of, compress
 
 
 def compress_block(data: bytes) -> bytes:
-    return b"".join(parts_of_block(data))
+    return compress(data) or block_of(data)

@@ -38,7 +38,7 @@ def test_a_share_of_the_reads_is_a_smaller_job(with_card, tmp_path):
     path = tmp_path / "large.bam"
     with path.open("wb") as file:
         file.write(b"\x1f\x8b")
-        file.truncate(1_000_000_000)  # about 1.7 Gb
+        file.truncate(10_000_000_000)  # about 17 Gb
     assert choose_device(Resources(2, "auto"), [path], CALL) == "auto"
     assert choose_device(Resources(2, "auto"), [path], CALL, 0.9) == "auto"
     assert choose_device(Resources(2, "auto"), [path], CALL, 0.5) == "cpu"
@@ -46,8 +46,8 @@ def test_a_share_of_the_reads_is_a_smaller_job(with_card, tmp_path):
 
 def test_a_card_that_saves_no_time_is_left_alone(with_card, tmp_path, caplog):
     with caplog.at_level("INFO", "readwarp"):
-        assert choose_device(Resources(64, "auto"), [Path("-")], CALL) == "cpu"
-    assert "running on the CPU: beside 64 threads a GPU would save no time" in caplog.text
+        assert choose_device(Resources(128, "auto"), [Path("-")], CALL) == "cpu"
+    assert "running on the CPU: beside 128 threads a GPU would save no time" in caplog.text
     assert choose_device(Resources(64, "cuda"), [Path("-")], CALL) == "cuda"
 
 

@@ -22,6 +22,7 @@ from readwarp.errors import InputError, WorkerError
 from readwarp.metrics import Metrics
 from readwarp.stream.processes import Processes, may_fork
 from readwarp.stream.runner import THREAD_PREFIX
+from readwarp.stream.worker import ask
 from readwarp.stream.workers import Done, Threads, map_counted
 
 
@@ -60,6 +61,39 @@ def slow_at_first(state, item):
 def test_no_items():
     with closing(Processes(None, 2)) as workers:
         assert list(workers.map_ordered(add, [], 3)) == []
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_workers_may_ask_while_they_work(number):
+    """As often as they like, and more than a message holds at once; the state is this process's."""
+    asked = []
+
+    def reply(question):
+        asked.append(question.size)
+        return question + 1
+
+    with closing(Processes(None, number, reply)) as workers:
+        assert list(workers.map_ordered(ask_often, range(6), 4)) == [100_000 * times for times in range(6)]
+    assert asked == [100_000] * 15
+
+
+def ask_often(state, times):
+    values = np.zeros(100_000)
+    for _ in range(times):
+        values = ask(values)
+    return int(values.sum())
+
+
+def test_an_error_in_a_reply_ends_the_work():
+    def reply(question):
+        raise InputError("reads.bam", f"record {question}")
+
+    with closing(Processes(None, 2, reply)) as workers, pytest.raises(InputError, match="record 7"):
+        list(workers.map_ordered(ask_one, [7], 2))
+
+
+def ask_one(state, item):
+    return ask(item)
 
 
 def test_one_work_after_another():

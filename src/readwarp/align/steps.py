@@ -117,7 +117,7 @@ def align_short(
             oriented = extend.orient(reads, there)
             planned_scores = extend.score(oriented, planned, index.packed, scoring)
         with metrics.time("rescue"):
-            rescued = pair.plan_rescue(reads, planned, planned_scores, reference, sizes, parameters)
+            rescued = pair.plan_rescue(reads, chains.settled, planned, planned_scores, reference, sizes, parameters)
         with metrics.time("extend_rescued"):
             rescued_scores = extend.score(oriented, rescued, index.packed, scoring)
             candidates, scores = pair.merge(planned, planned_scores, rescued, rescued_scores)

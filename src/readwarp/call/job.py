@@ -14,7 +14,7 @@ from readwarp.call.phase.haplotag import HaplotaggedBam
 from readwarp.call.platforms import find_platform
 from readwarp.call.ploidy import Ploidies, read_ploidies
 from readwarp.call.qualities import explain_qualities
-from readwarp.call.resources import open_memory, open_workers, plan_workers, window_size
+from readwarp.call.resources import open_memory, open_workers, plan_workers, share_cards
 from readwarp.call.steps import Steps
 from readwarp.call.structural.job import STRUCTURAL_FIELDS, write_structural, write_structural_file
 from readwarp.call.structural.steps import StructuralSteps
@@ -38,6 +38,7 @@ from readwarp.wording import counted
 WARNINGS = {  # counter -> noun and the rest of a warning
     "windows_halved": ("window", "too deep for the GPU's memory: cut"),
     "windows_on_host": ("window", "too deep for the GPU's memory: called on the CPU"),
+    "comparisons_on_host": ("comparison", "of reads with haplotypes too large for the GPU's memory: made on the CPU"),
     "windows_beyond_memory": ("window", "with more reads than --memory allows for, and too short to be cut"),
     "reads_beyond_max_depth": ("read", "left out where the sample is deeper than --max-depth"),
     "regions_thinned": ("region", "with more reads of a sample than are compared with haplotypes: some are left out"),
@@ -122,12 +123,16 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
         return call_structural_only(job, reference, reporter)
     metrics, structural = reporter.metrics, None
     with metrics.time("call"), open_calling(job, reference, metrics, may_fork()) as calling:
-        steps, kernels = calling.steps, "call"
+        steps, kernels, plan = calling.steps, "call", calling.plan
+        state, shared, reply = calling, None, None
+        if plan.processes and calling.cards.planned:
+            state, shared = calling.in_process(), share_cards(calling.cards)
+            reply = shared.answer
         if steps.platform.is_long:
             kernels = "call.long"
             reporter.prepare(kernels, job.resources.threads)
         with (
-            open_workers(calling, calling.plan, steps.alignments, kernels, metrics) as workers,
+            open_workers(state, plan, steps.alignments, kernels, metrics, reply) as workers,
             reporter.progress("calling", "bases") as meter,
             job.open_output(reference, calling.samples, GENOMIC_FIELDS if job.gvcf else FIELDS) as writer,
         ):
@@ -145,6 +150,9 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
                 given = workers, Calling.gather
                 structural = write_structural_file(job, job.sv, calling.structural, calling.targets, given, reporter)
                 writer.beside.append(structural.file)
+        if shared:
+            metrics.note(pairhmm_questions=shared.questions, pairhmm_batches=shared.batches)
+            metrics.count("comparisons_on_host", shared.left)
         metrics.append("gpu", [{"command": "call", **facts} for facts in calling.cards.facts()])
     for name, (noun, text) in WARNINGS.items():
         if number := metrics.counts.get(name):
@@ -218,7 +226,7 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork:
             platform=find_platform(parameters.platform, [source.reader for source in alignments.sources]),
         )
         plan = plan_workers(resources, alignments, backend, targets, may_fork)
-        with closing(open_memory(resources, backend, metrics)) as cards:
+        with closing(open_memory(resources, backend, plan, metrics)) as cards:
             if cards.planned:
                 cards.warm_up(lambda placed: warm_up(placed, parameters))
             yield Calling(
@@ -226,7 +234,7 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork:
                 cards=cards,
                 plan=plan,
                 targets=targets,
-                window=window_size(plan, len(names), resources),
+                window=plan.window,
                 with_sites=job.bam_output is not None,
                 structural=structural_steps(job, reference, alignments, ploidies, metrics),
                 tagged=open_haplotag(job, steps),

@@ -48,6 +48,7 @@ from readwarp.call.limits import ALLELES, Limited, limit_of, limits_of, mark_lim
 from readwarp.call.mates.cut import cut_long
 from readwarp.call.mates.join import Removed, join_mates
 from readwarp.call.mates.primers import NO_PRIMERS, Primers
+from readwarp.call.pairhmm import LogLikelihoods
 from readwarp.call.phase.links import link_sites, no_links
 from readwarp.call.phase.sides import Groups, find_sides, take_sides
 from readwarp.call.phase.types import Links, Phasing, Sides
@@ -107,11 +108,16 @@ class Steps:
     with_bands: bool
     platform: Platform
     phasing: Phasing | None = None  # of the contig
+    shared: LogLikelihoods | None = None  # of a card that another process has; None: the backend's
     strip: Strip | None = None  # whose axis is contig 0; None: contigs are the reference's
 
     @property
     def samples(self) -> int:
         return len(self.alignments.samples)
+
+    @property
+    def _log_likelihoods(self) -> LogLikelihoods:
+        return self.shared or self.backend.step("readwarp.call.pairhmm").log_likelihoods
 
     def call(self, window: Place, max_bases: int | None) -> Found:
         """Raises RegionTooDeepError if the window's reads have more than `max_bases`."""
@@ -300,13 +306,13 @@ class Steps:
         with metrics.time("haplotypes"):
             haplotypes = build_haplotypes(regions, usable, sites, around, ploidy)
         with metrics.time("pairhmm"):
-            weighed = compare(regions, haplotypes, usable, sites, self.platform.gaps, self.backend)
+            weighed = compare(regions, haplotypes, usable, sites, self.platform.gaps, self._log_likelihoods)
         self._count_regions(weighed, window)
         self._count_pairs(weighed, window)
 
         def compare_more(haplotypes: Haplotypes) -> Weighed:
             with metrics.time("pairhmm"):
-                more = compare(regions, haplotypes, usable, sites, self.platform.gaps, self.backend)
+                more = compare(regions, haplotypes, usable, sites, self.platform.gaps, self._log_likelihoods)
             self._count_pairs(more, window)
             return more
 

@@ -12,12 +12,13 @@ import numpy as np
 
 from readwarp.call.bam_output import RealignedBam
 from readwarp.call.inputs import RegionTooDeepError
+from readwarp.call.pairhmm.given import log_likelihoods_by
 from readwarp.call.phase.haplotag import HaplotaggedBam
 from readwarp.call.phase.join import phase_sites
 from readwarp.call.phase.links import join_links, no_links
 from readwarp.call.phase.types import Links, Phasing
 from readwarp.call.realigned import CalledSite, sites_of
-from readwarp.call.resources import WorkerPlan, halve
+from readwarp.call.resources import WorkerPlan, halve, no_cards
 from readwarp.call.steps import Found, Steps
 from readwarp.call.strips import Place, join_contigs
 from readwarp.call.structural.evidence import Evidence
@@ -31,6 +32,7 @@ from readwarp.formats.variants.vcf import VariantWriter, format_calls, lines_of
 from readwarp.metrics import Metrics
 from readwarp.stream.cards import Cards
 from readwarp.stream.reporter import Meter
+from readwarp.stream.worker import ask
 from readwarp.stream.workers import Done, Workers, map_counted
 
 T = TypeVar("T")
@@ -52,6 +54,11 @@ class Calling:
     @property
     def samples(self) -> tuple[str, ...]:
         return self.steps.alignments.samples
+
+    def in_process(self) -> "Calling":
+        """For worker processes: they have no card, but may ask this one, which has."""
+        steps = replace(self.steps, backend=Backend("cpu"), shared=partial(log_likelihoods_by, ask))
+        return replace(self, steps=steps, cards=no_cards())
 
     def call(self, window: Place) -> Done[list[Found]]:
         """What is in the window, in parts where it is too deep to be taken at once."""

@@ -3,7 +3,8 @@
 That is the module and all that it imports from the package, directly or not, and the level of processors: nothing about
 the machine, the user or the place of the package. A changed help text or report recompiles nothing. In each of
 `cache_folders` they are at COMPILER/LEVEL/MODULE-KEY, as machine code calls functions of Numba and Python. Old versions
-are removed when a new one is made.
+are removed when a new one is made. The package may be replaced while a process runs: kernels whose sources are newer
+than the process are compiled for it alone.
 """
 
 import hashlib
@@ -31,6 +32,7 @@ ONLY_KEEP = {f"{NAME}.device.{name}" for name in ("kernel_cache", "cache_folders
 LATEST, UNUSED = 3, 30  # versions of a module that are always kept; days without use after which others are removed
 logger = logging.getLogger("readwarp")
 DAY = 24 * 3600
+STARTED = time.time()
 
 
 def find(kernel: str, signature: str) -> MachineCode | None:
@@ -65,7 +67,21 @@ def keep(kernel: str, signature: str, code: MachineCode) -> None:
 def _is_kept(kernel: str) -> bool:
     """Not what has no name of its own in a module of the package, such as a user's function or a lambda."""
     module, _, name = kernel.partition(":")
-    return _path(module) is not None and "<" not in name
+    return _path(module) is not None and "<" not in name and _is_imported(module)
+
+
+@cache
+def _is_imported(module: str) -> bool:
+    """Whether the sources that the module's key is of are those that this process runs."""
+    key_of(module, current_level())  # reads them, before they are looked at
+    return all(map(_is_older, dependencies(module)))
+
+
+@cache
+def _is_older(module: str) -> bool:
+    """Whether a module's source was not changed after this process began; what is yet to come is of another clock."""
+    path = _path(module)
+    return path is None or not STARTED < path.stat().st_ctime <= time.time()
 
 
 @cache
@@ -150,6 +166,7 @@ def _hash(texts: Iterable[str]) -> str:
     return hashlib.sha256("".join(texts).encode()).hexdigest()[:16]
 
 
+@cache
 def dependencies(module: str) -> set[str]:
     """The module and all that it imports from the package, directly or not, except `readwarp` itself and ONLY_KEEP."""
     found, waiting = {module}, [module]

@@ -49,6 +49,7 @@ store_transposed = Operation(
 )
 prefetch = Operation("(array, index): bring array[index] into the cache; never faults")
 fetch_add = Operation("(array, index, number): array[index] += number, in one step among threads -> what it was before")
+call = Operation("(address, arguments): the C function there, with a tuple of int64 -> the uint32 that it returns")
 splat = Operation("(array, number): the number (the low bits of an integer) in each lane of the array's lane type")
 maximum = Operation("(a, b)")
 add = Operation("(a, b): a + b, saturated")

@@ -229,6 +229,16 @@ def _fetch_add(typing, array, index, number):
     return array.dtype(array, index, number), codegen
 
 
+@code_of(simd.call)
+def _call_at(typing, address, arguments):
+    def codegen(context, builder, signature, given):
+        numbers = cgutils.unpack_tuple(builder, given[1])
+        kind = ir.FunctionType(ir.IntType(32), [number.type for number in numbers])
+        return builder.call(builder.inttoptr(given[0], kind.as_pointer()), numbers)
+
+    return types.uint32(types.int64, types.UniTuple(types.int64, len(arguments))), codegen
+
+
 @code_of(simd.store_transposed)
 def _store_transposed(typing, out, place, source, starts):
     lane_type = Lanes(source.dtype)

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from readwarp.report.tools import Tools, argument, read_sections
 
 QUERY = "%CHROM\\t%POS\\t%REF\\t%ALT\\t%QUAL\\t%FILTER\\t%TYPE[\\t%GT:%DP:%AD:%PS]\\n"
 TYPES = {"SNP": "SNV", "INDEL": "indel", "MNP": "MNV", "SNP,INDEL": "mixed", "INDEL,SNP": "mixed"}
+UNCALLED = frozenset("0.")  # alleles
 MAX_LETTERS = 24  # of an allele in a row
 BALANCE_BINS = 40  # of the share of reads, 0-1
 QUALITY_BINS = 8  # for a factor of ten
@@ -111,7 +113,8 @@ def _count(fields: Sequence[str], to: tuple[Genotypes, PhaseBlocks], rows: list[
     if len(rows) < most:
         rows.append(make_row(fields))
     has_passed = filters in ("PASS", ".")
-    out.filters.update(("PASS",) if has_passed else filters.split(";"))
+    for name in ("PASS",) if has_passed else filters.split(";"):
+        out.filters[name] += 1
     out.passed += has_passed
     out.failed += not has_passed
     if quality != ".":
@@ -119,9 +122,11 @@ def _count(fields: Sequence[str], to: tuple[Genotypes, PhaseBlocks], rows: list[
     if has_passed:
         balance = out.balance_indels if kind.startswith("INDEL") else out.balance_snvs
         for number, text in enumerate(samples):
-            add_genotype(out, text, balance)
-            genotype, _, _, phase_set = text.split(":")
-            blocks.add(number, fields[:2], genotype, phase_set, kind == "SNP")
+            genotype, depth, reads, phase_set = text.split(":")
+            alleles = alleles_of(genotype)
+            add_genotype(out, alleles, depth, reads, balance)
+            if len(alleles) > 1:
+                blocks.add(number, fields[:2], genotype, phase_set, kind == "SNP")
     return len(samples)
 
 
@@ -151,11 +156,15 @@ def shorten(allele: str) -> str:
     return allele if len(allele) <= most else f"{allele[: most // 2]}… ({len(allele)} bases)"
 
 
-def add_genotype(out: Genotypes, text: str, balance: Counter[int]) -> None:
-    """text: GT:DP:AD:PS of one sample."""
-    genotype, depth, reads, _ = text.split(":")
-    alleles = set(genotype.replace("|", "/").split("/"))
-    if alleles <= {"0", "."}:
+@cache
+def alleles_of(genotype: str) -> frozenset[str]:
+    """Of GT, which has few values."""
+    return frozenset(genotype.replace("|", "/").split("/"))
+
+
+def add_genotype(out: Genotypes, alleles: frozenset[str], depth: str, reads: str, balance: Counter[int]) -> None:
+    """depth, reads: DP and AD of one sample."""
+    if alleles <= UNCALLED:
         return
     if depth != ".":
         out.depth[int(depth)] += 1

@@ -24,11 +24,11 @@ START_SECONDS = 5.0
 BYTES_PER_BASE = {"text": 2.3, "gzip": 0.5, "BAM": 0.6, "CRAM": 0.25}  # of Illumina reads with their names
 
 
-# 10 Mb of chr20: reads of 2 x 150 in batches of 32 Mbases (benchmarks/host_of_card.py); windows of `call` at 15x, where
-# pileup and PairHMM are a quarter. Without a card, many workers are processes, each with a lock of its own. Clocks are
-# the model's most of seven cards.
+# 10 Mb of chr20: reads of 2 x 150 in batches of 32 Mbases; windows of `call` at 15x, of which PairHMM is a ninth, and
+# what the card takes from the host a third of that (both: benchmarks/host_of_card.py). Many workers are processes, each
+# with a lock of its own, but for those of `align` beside a card. Clocks are the model's most of seven cards.
 ALIGN = Work(Side(37.0, 0.0), Side(21.0, 0.6), clocks=33.0)
-CALL = Work(Side(29.0, 0.0), Side(22.0, 9.0), clocks=10.0)
+CALL = Work(Side(19.8, 0.0), Side(19.1, 0.3), clocks=10.0)
 
 
 class ResourceOptions(TypedDict, total=False):

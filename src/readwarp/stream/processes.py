@@ -23,11 +23,12 @@ from readwarp.errors import StoppedError, WorkerError
 from readwarp.stopping import held_back
 from readwarp.stream import runner
 from readwarp.stream.messages import pack, receive, send
-from readwarp.stream.worker import Answer, Warned, Work, serve
+from readwarp.stream.worker import Answer, Question, Warned, Work, serve
 
 S = TypeVar("S")
 T = TypeVar("T")
 U = TypeVar("U")
+Reply = Callable[[Any], object]
 logger = logging.getLogger("readwarp")
 
 
@@ -39,9 +40,12 @@ def may_fork() -> bool:
 class Processes(Generic[S]):
     """Workers that have a state: what this process has of it when they are forked. `close` ends them."""
 
-    def __init__(self, state: S, number: int) -> None:
-        """Raises WorkerError where the system allows fewer processes, OSError where it has no memory for them."""
-        self.number = number
+    def __init__(self, state: S, number: int, reply: Reply | None = None) -> None:
+        """reply: to what they `ask` while they work, in any thread.
+
+        Raises WorkerError where the system allows fewer processes, OSError where it has no memory for them.
+        """
+        self.number, self._reply = number, reply
         self.peak_memory = 0  # bytes that the workers had for themselves, all together; known once they are closed
         self._heard = Once()
         self._idle: SimpleQueue[Worker | None] = SimpleQueue()  # None: there will be no more
@@ -79,7 +83,7 @@ class Processes(Generic[S]):
             self._idle.put(None)
             raise StoppedError
         try:
-            answer = worker.ask(work, item)
+            answer = worker.ask(work, item, self._reply)
         finally:
             self._idle.put(worker)
         self._heard.say(answer.heard)
@@ -126,14 +130,21 @@ class Worker:
         self._lock = threading.Lock()
         self._code: int | None = None
 
-    def ask(self, work: list[memoryview], item: object) -> Answer:
-        """Its answer to an item. One thread asks at a time. Raises WorkerError where it has ended."""
+    def ask(self, work: list[memoryview], item: object, reply: Reply | None) -> Answer:
+        """Its answer to an item, and until then a reply to what it asks. One thread at a time.
+
+        Raises WorkerError where it has ended.
+        """
         try:
             if self._work is not work:
                 send(self.end, work)
                 self._work = work
             send(self.end, pack(item))
-            answer: Answer = receive(self.end)
+            answer: Answer | Question = receive(self.end)
+            while isinstance(answer, Question):
+                assert reply is not None
+                send(self.end, pack(reply(answer.value)))
+                answer = receive(self.end)
             return answer
         except ConnectionError:
             code = self.wait()

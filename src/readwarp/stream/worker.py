@@ -24,6 +24,12 @@ class Work(NamedTuple):
     function: Callable[[Any, Any], Any]
 
 
+class Question(NamedTuple):
+    """What a worker asks the first process while it works on an item."""
+
+    value: Any
+
+
 class Warned(NamedTuple):
     """What `warnings.warn_explicit` takes."""
 
@@ -42,9 +48,19 @@ class Answer(NamedTuple):
     heard: list[logging.LogRecord | Warned]
 
 
+_ends: list[socket] = []  # of a worker: its own
+
+
+def ask(value: object) -> Any:
+    """In a worker process: what the first process answers to that, see `Processes`."""
+    send(_ends[0], pack(Question(value)))
+    return receive(_ends[0])
+
+
 def serve(state: object, end: socket, parent: int) -> None:
     """Answer until the other end is closed. parent: its process. Raises SystemExit if that has ended."""
     die_with_parent(parent)
+    _ends[:] = [end]
     gc.freeze()  # what the collector looks at is copied
     heard = listen()
     work: Callable[[Any, Any], Any] = _nothing

@@ -8,7 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 from readwarp.device.prepare import load_kernels
 from readwarp.metrics import Metrics
 from readwarp.stream import runner
-from readwarp.stream.processes import Processes
+from readwarp.stream.processes import Processes, Reply
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -38,9 +38,14 @@ Workers = Threads[S] | Processes[S]
 
 @contextmanager
 def open_workers(
-    state: S, processes: int, threads: int, commands: Iterable[str], metrics: Metrics
+    state: S,
+    processes: int,
+    threads: int,
+    commands: Iterable[str],
+    metrics: Metrics,
+    reply: Reply | None = None,
 ) -> Iterator[Workers[S]]:
-    """So many processes, or where that is 0 so many threads. commands: whose kernels they need.
+    """So many processes, or where that is 0 so many threads. commands: whose kernels they need. reply: of Processes.
 
     For processes, this one must not have started threads before (`processes.may_fork`).
     """
@@ -49,7 +54,7 @@ def open_workers(
         return
     for command in commands:
         load_kernels(command)
-    with closing(Processes(state, processes)) as workers:
+    with closing(Processes(state, processes, reply)) as workers:
         yield workers
     metrics.note(worker_processes=processes)
     metrics.raise_to("worker_memory_bytes", workers.peak_memory)  # a run has workers twice

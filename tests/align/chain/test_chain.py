@@ -1,6 +1,7 @@
 """Chains compared with plain Python and with geometry worked out by hand, and CPU with CUDA."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,7 +22,8 @@ def hits_of(reads: list[list[Anchor]]) -> SeedHits:
     anchors = [s << 63 | r << 24 | q for read in reads for s, r, q in sorted(read)]
     offsets = np.concatenate([[0], np.cumsum([len(read) for read in reads])]).astype(np.int64)
     numbers = np.arange(len(reads), dtype=np.int32)
-    return SeedHits(np.array(anchors, np.uint64), offsets, numbers, (numbers % 2).astype(np.uint8))
+    odd, settled = (numbers % 2).astype(np.uint8), (numbers % 3 > 0).astype(np.uint8)
+    return SeedHits(np.array(anchors, np.uint64), offsets, numbers, settled, odd)
 
 
 def chained(anchors: list[Anchor], length: int = LENGTH, **parameters) -> list[tuple[int, ...]]:
@@ -170,6 +172,22 @@ def assert_same_on_card(reads: list[list[Anchor]], p: ChainParameters) -> Chains
         a, b = getattr(here, field), getattr(there, field)
         assert a.dtype == b.dtype and np.array_equal(a, b), field
     return here
+
+
+@pytest.mark.parametrize(
+    ("anchors", "is_settled"),
+    [
+        ([(0, 2000, 0), (0, 2030, 30), (1, 3000, 0)], 1),
+        ([(0, 2000, 0), (0, 2033, 30), (0, 2063, 60)], 1),  # an indel
+        ([(0, 2000, 0), (0, 2030, 30), (0, 2040, 0), (0, 2070, 30)], 0),  # two copies of a tandem repeat
+        ([(0, 2000, 0), (0, 2030, 0)], 0),
+    ],
+)
+def test_a_read_is_settled_where_no_chain_may_hide_a_place(anchors, is_settled):
+    batch, p = read_batch(["A" * LENGTH]), ChainParameters()
+    hits = hits_of([anchors])._replace(settled=np.ones(1, np.uint8))
+    for chains in (chain_hits(batch, hits, CONTIGS, SeedParameters(), p), on_card(batch, hits, p)):
+        assert chains.settled.tolist() == [is_settled]
 
 
 @settings(max_examples=30, deadline=None)

@@ -19,6 +19,7 @@ from readwarp.rules.bases import LETTERS, pack
 SIZES = InsertSizes(mean=300, deviation=30, low=180, high=420, pairs=1000, other_orientations=0)
 MODELS = InsertModels(SIZES)
 LENGTH = 60
+NONE = np.zeros(8, np.uint8)  # of the reads is settled
 
 
 def batch(reads: list[np.ndarray], paired: bool = True) -> ReadBatch:
@@ -54,6 +55,7 @@ def chains_of(reads: list[list[tuple[int, int, int]]], length: int = LENGTH) -> 
         strand=column[1].astype(np.uint8),
         score=column[2].astype(np.int32),
         repetitive=np.zeros(len(reads), np.int32),
+        settled=np.zeros(len(reads), np.uint8),
         status=np.zeros(len(reads), np.uint8),
     )
 
@@ -209,7 +211,7 @@ def test_rescue_finds_a_mate(turned, changes):
         )
     chains = chains_of([[(placed, strand, 60)], []])
     found, scores = planned(reads, chains, genome)
-    rescued = pair.plan_rescue(reads, found, scores, reference_of(genome), MODELS, AlignParameters())
+    rescued = pair.plan_rescue(reads, NONE, found, scores, reference_of(genome), MODELS, AlignParameters())
     assert rescued.candidate_offsets.tolist() == [0, 0, 1]
     assert (rescued.diagonal.tolist(), rescued.strand.tolist()) == ([missing], [1 - strand])
     assert rescued.window_start[0] <= missing - 16 and rescued.window_stop[0] >= missing + LENGTH + 16
@@ -237,10 +239,28 @@ def test_nothing_is_rescued_where_nothing_is_missing_or_found():
     reads = batch([genome[2000:2060], reverse_complement(genome[2240:2300]), genome[1000:1060], other])
     chains = chains_of([[(2000, 0, 60)], [(2240, 1, 60)], [(1000, 0, 60)], []])
     found, scores = planned(reads, chains, genome)
-    assert len(pair.plan_rescue(reads, found, scores, reference_of(genome), MODELS, AlignParameters())) == 0
+    assert len(pair.plan_rescue(reads, NONE, found, scores, reference_of(genome), MODELS, AlignParameters())) == 0
     single = batch([genome[2000:2060], genome[1000:1060]], paired=False)
     found, scores = planned(single, chains_of([[(2000, 0, 60)], [(1000, 0, 60)]]), genome)
-    assert len(pair.plan_rescue(single, found, scores, reference_of(genome), MODELS, AlignParameters())) == 0
+    assert len(pair.plan_rescue(single, NONE, found, scores, reference_of(genome), MODELS, AlignParameters())) == 0
+
+
+def test_a_settled_mate_is_not_looked_for_elsewhere():
+    """Its other places are too bad for that, unless there are more than were looked at, or the margin is small."""
+    rng = np.random.default_rng(8)
+    genome = rng.integers(0, 4, 5000)
+    reads = batch([genome[2000 : 2000 + LENGTH], reverse_complement(genome[2240 : 2240 + LENGTH])])
+    found, scores = planned(reads, chains_of([[(2000, 0, 60)], [(4000, 1, 60)]]), genome)
+
+    def windows(settled: list[int], parameters: AlignParameters) -> int:
+        given = np.array(settled, np.uint8), found, scores, reference_of(genome), MODELS, parameters
+        return np.diff(pair.plan_rescue(reads, *given).candidate_offsets).tolist()[1]
+
+    usual = AlignParameters()
+    assert [windows(settled, usual) for settled in ([0, 0], [1, 0], [0, 1])] == [1, 1, 0]
+    assert windows([0, 1], replace(usual, pair=replace(usual.pair, max_candidates=1))) == 1
+    assert windows([0, 1], replace(usual, seed=replace(usual.seed, margin=17))) == 1
+    assert windows([0, 1], replace(usual, seed=replace(usual.seed, margin=18))) == 0
 
 
 def test_rescue_of_homopolymers_is_bounded():
@@ -248,5 +268,5 @@ def test_rescue_of_homopolymers_is_bounded():
     genome = np.zeros(3000, np.int64)
     reads = batch([np.zeros(LENGTH, np.int64), np.full(LENGTH, 3)])
     found, scores = planned(reads, chains_of([[(1000, 0, 60)], []]), genome)
-    rescued = pair.plan_rescue(reads, found, scores, reference_of(genome), MODELS, AlignParameters())
+    rescued = pair.plan_rescue(reads, NONE, found, scores, reference_of(genome), MODELS, AlignParameters())
     assert len(rescued) == 1 and rescued.window_stop[0] - rescued.window_start[0] <= SIZES.high + 2 * LENGTH + 64

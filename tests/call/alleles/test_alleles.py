@@ -18,10 +18,10 @@ from readwarp.call.alleles.sites import number_variants, variants_of
 from readwarp.call.alleles.weigh import place_of, weigh_haplotypes
 from readwarp.call.evidence import NOTHING
 from readwarp.call.pairhmm import ReadRows
+from readwarp.call.pairhmm.cpu import log_likelihoods
 from readwarp.call.pairhmm.penalties import SHORT
 from readwarp.call.sites import MAX_ALLELES
 from readwarp.call.sites.find import sites_of
-from readwarp.device.backend import Backend
 from readwarp.ragged import check, replace
 
 REFERENCE = codes("ACGTACGTTTTTACGATCGATCGGCTAACGAT" * 4)
@@ -293,9 +293,9 @@ def some_regions(count: int = 5):
 def test_batches_of_regions_do_not_matter(monkeypatch):
     regions, haplotypes, batch = some_regions()
     sites = find_no_sites()
-    whole = compare(regions, haplotypes, batch, sites, SHORT, Backend("cpu"))
+    whole = compare(regions, haplotypes, batch, sites, SHORT, log_likelihoods)
     monkeypatch.setattr("readwarp.call.alleles.compare.MAX_PAIRS", 7)
-    parts = compare(regions, haplotypes, batch, sites, SHORT, Backend("cpu"))
+    parts = compare(regions, haplotypes, batch, sites, SHORT, log_likelihoods)
     assert whole.values.tobytes() == parts.values.tobytes() and whole.values.size == 5 * 3 * 2
     assert whole.cells.tolist() == [200 * 214] * 5
 
@@ -303,7 +303,7 @@ def test_batches_of_regions_do_not_matter(monkeypatch):
 def test_a_longer_haplotype_is_none_the_less_likely():
     """Reads that end before the insertion say nothing, whatever its length."""
     regions, haplotypes, batch = some_regions()
-    table = compare(regions, haplotypes, batch, find_no_sites(), SHORT, Backend("cpu")).values.reshape(-1, 2)
+    table = compare(regions, haplotypes, batch, find_no_sites(), SHORT, log_likelihoods).values.reshape(-1, 2)
     before = table[batch.position % 100 == 2]
     assert np.abs(before[:, 0] - before[:, 1]).max() < 1e-3
     assert (np.abs(table[batch.position % 100 != 2][:, 0] - table[batch.position % 100 != 2][:, 1]) > 3).all()
@@ -316,8 +316,8 @@ def test_a_neighbours_substitution_says_nothing():
     changed[place] = (changed[place] + 1) % 4
     site = int(batch.position[0]) + 5
     sites = replace(find_no_sites(), begin=np.array([site]), is_indel=np.array([False]))
-    one = compare(regions, haplotypes, batch, sites, SHORT, Backend("cpu"))
-    other = compare(regions, haplotypes, replace(batch, bases=changed), sites, SHORT, Backend("cpu"))
+    one = compare(regions, haplotypes, batch, sites, SHORT, log_likelihoods)
+    other = compare(regions, haplotypes, replace(batch, bases=changed), sites, SHORT, log_likelihoods)
     assert np.abs(one.values - other.values).max() < 1e-6
 
 

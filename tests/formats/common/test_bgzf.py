@@ -1,5 +1,6 @@
 """Blocks of BGZF: others read them, and their bytes depend on the data alone."""
 
+import errno
 import gzip
 import io
 import os
@@ -12,7 +13,8 @@ import pysam
 import pytest
 
 from helpers.blocks import compress_block
-from readwarp.formats.common.bgzf import BLOCK, EOF_BLOCK, MOST_PARTS, BgzfWriter, write_parts
+from readwarp.formats.common import isa_l
+from readwarp.formats.common.bgzf import BLOCK, EOF_BLOCK, GROUP, BgzfWriter, block_of, compress, write_all
 
 THREADS, ROUNDS = 50, 20
 
@@ -26,7 +28,28 @@ def test_blocks_hold_the_data(size, kind):
     assert int.from_bytes(block[16:18], "little") + 1 == len(block) <= 1 << 16
 
 
-def test_a_thousand_compressions():
+@pytest.mark.parametrize("size", [1, 7, 8, 9, 25, 1000, BLOCK, 3 * BLOCK + 5])
+@pytest.mark.parametrize("kind", ["repeats", "chance", "bases"])
+def test_python_isal_makes_the_same_blocks(size, kind, monkeypatch):
+    chance = random.Random(size)
+    made = {"repeats": lambda: (b"ACGT" * size)[:size], "chance": lambda: chance.randbytes(size)}
+    data = made.get(kind, lambda: bytes(chance.choices(b"ACGT", k=size)))()
+    blocks = compress(data)
+    assert blocks == b"".join(block_of(data[at : at + BLOCK]) for at in range(0, size, BLOCK))
+    monkeypatch.setattr(isa_l, "functions", lambda: None)
+    assert compress(data) == blocks
+
+
+def test_where_python_isal_hides_the_library(monkeypatch):
+    assert isa_l.functions.__wrapped__() is not None
+    for name, value in (("VERSION", 3), ("NAMES", ("isal_deflate", "is_absent"))):
+        with monkeypatch.context() as patched:
+            patched.setattr(isa_l, name, value)
+            assert isa_l.functions.__wrapped__() is None
+
+
+@pytest.mark.parametrize("compress_block", [compress_block, block_of])
+def test_a_thousand_compressions(compress_block):
     """The same bytes in threads whose stacks lie elsewhere, in memory that others have used.
 
     In short blocks ISA-L has few buckets, which is why its fault shows in them (see `bgzf`): in a tenth of these.
@@ -92,7 +115,7 @@ class Slow:
 
     def __init__(self, monkeypatch) -> None:
         self.data, self.flushed = b"", 0
-        monkeypatch.setattr(os, "writev", self.writev)
+        monkeypatch.setattr(os, "write", self.write)
 
     def fileno(self) -> int:
         return 77
@@ -100,17 +123,53 @@ class Slow:
     def flush(self) -> None:
         self.flushed += 1
 
-    def writev(self, descriptor: int, parts: list[bytes]) -> int:
-        assert descriptor == 77 and self.flushed and 0 < len(parts) <= MOST_PARTS
-        given = b"".join(parts)[:13]
+    def write(self, descriptor: int, data: memoryview) -> int:
+        assert descriptor == 77 and self.flushed and data
+        given = bytes(data[:13])
         self.data += given
         return len(given)
 
 
-@pytest.mark.parametrize("number", [0, 1, 50, 3000])
-def test_parts_are_written_whole(number, monkeypatch):
-    parts = [bytes([i % 256]) * (i % 29) for i in range(number)]
+@pytest.mark.parametrize("sizes", [[], [0], [1, 13], [3000, 0, 70]])
+def test_all_is_written(sizes, monkeypatch):
+    parts = [np.arange(size).astype(np.uint8) for size in sizes]
     slow, memory = Slow(monkeypatch), io.BytesIO()
-    write_parts(slow, parts)
-    write_parts(memory, parts)
-    assert slow.data == memory.getvalue() == b"".join(parts)
+    write_all(slow, parts)
+    write_all(memory, parts)
+    assert slow.data == memory.getvalue() == b"".join(part.tobytes() for part in parts)
+
+
+@pytest.mark.parametrize("groups", [1, 20])
+def test_a_full_disk(groups, tmp_path, monkeypatch):
+    """What the thread that writes is told is raised where data are given or the file is closed."""
+
+    def refuse(descriptor, data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with (tmp_path / "a.gz").open("wb") as file:
+        writer = BgzfWriter(file, 2)
+        monkeypatch.setattr(os, "write", refuse)
+        with pytest.raises(OSError, match="No space left"):
+            for _ in range(groups):
+                writer.write(bytes(GROUP))
+            writer.close()
+        monkeypatch.undo()
+        writer.abort()
+        assert file.tell() == 0
+
+
+def test_a_pipe_that_takes_nothing_can_be_left(monkeypatch):
+    """As when a signal stops the command: the thread that has to end is not the one that waits for the pipe."""
+    read, write = os.pipe()
+    with open(read, "rb"), open(write, "wb") as file:
+        writer = BgzfWriter(file, 2)
+
+        def stop(descriptor, data):
+            assert threading.current_thread() is threading.main_thread()
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(os, "write", stop)
+        with pytest.raises(KeyboardInterrupt):
+            for _ in range(20):
+                writer.write(bytes(GROUP))
+        writer.abort()

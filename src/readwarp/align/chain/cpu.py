@@ -11,6 +11,7 @@ from readwarp.align.chain.scalar import (
     Links,
     cluster_from,
     drop_weak,
+    have_one_place,
     insert,
     limits_of,
     link,
@@ -25,32 +26,36 @@ from readwarp.device.jit import kernel
 def chain_hits(
     reads: ReadBatch, hits: SeedHits, contig_offsets: np.ndarray, seed: SeedParameters, parameters: ChainParameters
 ) -> Chains:
-    sizes = np.diff(hits.anchor_offsets)
+    sizes, settled = np.diff(hits.anchor_offsets), hits.settled.copy()
     rows = np.empty((int(np.minimum(sizes, parameters.max_chains).sum()), COLUMNS), np.int64)
     offsets = np.zeros(sizes.size + 1, np.int64)
     links = Links(*(np.empty(int(sizes.max(initial=0)), np.int32) for _ in range(2)))
-    chain_reads(reads.read_offsets, hits, contig_offsets, limits_of(seed, parameters), links, offsets, rows)
+    chain_reads(reads.read_offsets, hits, contig_offsets, limits_of(seed, parameters), links, offsets, rows, settled)
     columns = [column.astype(dtype) for column, dtype in zip(rows[: offsets[-1]].T, COLUMN_TYPES, strict=True)]
-    return Chains(*[offsets, *columns, hits.repetitive, hits.status])
+    return Chains(*[offsets, *columns, hits.repetitive, settled, hits.status])
 
 
 @kernel
-def chain_reads(read_offsets, hits, contig_offsets, limits, links, chain_offsets, rows):
-    """Chains of each read -> rows. links: room for one read's anchors."""
+def chain_reads(read_offsets, hits, contig_offsets, limits, links, chain_offsets, rows, settled):
+    """Chains of each read -> rows; 0 -> settled where one may hide another place. links: room for a read."""
     anchors, anchor_offsets, first = hits.anchors, hits.anchor_offsets, 0
     for read in range(anchor_offsets.size - 1):
         length = read_offsets[read + 1] - read_offsets[read]
         mine = anchors[anchor_offsets[read] : anchor_offsets[read + 1]]
         best = rows[first : first + min(mine.size, limits.max_chains)]
-        found = chain_read(mine, contig_offsets, length, limits, links, best)
+        found, is_complete = chain_read(mine, contig_offsets, length, limits, links, best)
+        settled[read] &= is_complete
         first += drop_weak(best, found, length, limits.drop)
         chain_offsets[read + 1] = first
 
 
 @kernel
 def chain_read(anchors, contig_offsets, length, limits, links, best):
-    """Best chains of one read, in order; returns how many. Anchors that can be linked are in one cluster."""
-    found, stop, contig_stop, k = np.int64(0), np.int64(0), np.int64(0), limits.k
+    """Best chains of one read, in order; returns how many, and whether each cluster is one place.
+
+    Anchors that can be linked are in one cluster.
+    """
+    found, stop, contig_stop, k, is_complete = np.int64(0), np.int64(0), np.int64(0), limits.k, True
     while stop < anchors.size:
         start, reference = stop, reference_of(anchors[stop])
         if reference >= contig_stop or strand_of(anchors[start]) != strand_of(anchors[start - 1]):
@@ -59,9 +64,10 @@ def chain_read(anchors, contig_offsets, length, limits, links, best):
         if on_one_diagonal:
             found = insert(best, found, covered, anchors[start], anchors[stop - 1], k)
         else:
+            is_complete &= have_one_place(anchors[start:stop])
             link_anchors(anchors[start:stop], limits, links)
             found = trace_chains(anchors[start:stop], k, links, best, found)
-    return found
+    return found, is_complete
 
 
 @kernel

@@ -24,6 +24,7 @@ from readwarp.align.chain.scalar import (
     Links,
     cluster_from,
     drop_weak,
+    have_one_place,
     insert,
     limits_of,
     link,
@@ -51,28 +52,30 @@ def chain_hits(
     with workspace.frame():
         rows = workspace.empty((anchors, COLUMNS), np.int64)
         links = Links(*(workspace.empty(anchors, np.int32) for _ in range(2)))
-        found, offsets = workspace.empty(n, np.int32), workspace.empty(n + 1, np.int64)
+        found, offsets, settled = (
+            workspace.empty(size, dtype) for size, dtype in ((n, np.int32), (n + 1, np.int64), (n, np.uint8))
+        )
         chain_reads[warps_for(n, workspace)](
-            reads.read_offsets, hits, contig_offsets, limits_of(seed, parameters), links, rows, found
+            reads.read_offsets, hits, contig_offsets, limits_of(seed, parameters), links, rows, found, settled
         )
         exclusive_scan(found, offsets, workspace)
-        chain_offsets, repetitive, status = workspace.download(offsets, hits.repetitive, hits.status)
+        chain_offsets, *of_reads = workspace.download(offsets, hits.repetitive, settled, hits.status)
         columns = [workspace.empty(int(chain_offsets[-1]), dtype) for dtype in COLUMN_TYPES]
-        there = Chains(*[offsets, *columns, hits.repetitive, hits.status])
+        there = Chains(*[offsets, *columns, hits.repetitive, settled, hits.status])
         close_up[threads_for(n, workspace)](hits.anchor_offsets, rows, there)
-        return Chains(*[chain_offsets, *workspace.download(*columns), repetitive, status])
+        return Chains(*[chain_offsets, *workspace.download(*columns), *of_reads])
 
 
 def device_bytes(reads: int, anchors: int, chains: int) -> int:
     """Maximum bytes of the workspace in use, hits not counted."""
     per_anchor = rounded(8 * COLUMNS * anchors) + 2 * rounded(4 * anchors)
-    per_read = rounded(4 * reads) + rounded(8 * (reads + 1))
+    per_read = rounded(4 * reads) + rounded(8 * (reads + 1)) + rounded(reads)
     columns = sum(rounded(np.dtype(dtype).itemsize * chains) for dtype in COLUMN_TYPES)
     return per_anchor + per_read + max(cuda_scan.device_bytes(reads), columns)
 
 
 @cuda_kernel
-def chain_reads(read_offsets, hits, contig_offsets, limits, links, rows, found):
+def chain_reads(read_offsets, hits, contig_offsets, limits, links, rows, found, settled):
     """The best chains of each read -> its part of rows, and their number -> found."""
     cells = cuda.shared.array(2, np.int32)
     read, lane = cuda.blockIdx.x, cuda.threadIdx.x
@@ -82,26 +85,28 @@ def chain_reads(read_offsets, hits, contig_offsets, limits, links, rows, found):
     length = read_offsets[read + 1] - read_offsets[read]
     best = rows[first : first + min(last - first, limits.max_chains)]
     mine = Links(links.scores[first:last], links.parents[first:last])
-    number = chain_read(hits.anchors[first:last], contig_offsets, length, limits, mine, best, lane, cells)
+    number, is_complete = chain_read(hits.anchors[first:last], contig_offsets, length, limits, mine, best, lane, cells)
     if lane == 0:
+        settled[read] = hits.settled[read] if is_complete else 0
         found[read] = drop_weak(best, number, length, limits.drop)
 
 
 @cuda.jit(device=True)
 def chain_read(anchors, contig_offsets, length, limits, links, best, lane, cells):
     """See cpu.chain_read; only the first thread of the warp returns the right number."""
-    found, stop, contig_stop, k = 0, 0, np.int64(0), limits.k
+    found, stop, contig_stop, k, is_complete = 0, 0, np.int64(0), limits.k, True
     while stop < anchors.size:
         start, reference = stop, reference_of(anchors[stop])
         if reference >= contig_stop or strand_of(anchors[start]) != strand_of(anchors[start - 1]):
             contig_stop = contig_offsets[contig_of(contig_offsets, reference) + 1]
         stop, covered, on_one_diagonal = cluster_from(anchors, start, length, contig_stop, limits)
         if not on_one_diagonal:
+            is_complete &= have_one_place(anchors[start:stop])
             link_anchors(anchors[start:stop], k, limits.max_gap, links, lane)
             found = trace_chains(anchors[start:stop], k, links, best, found, lane, cells)
         elif lane == 0:
             found = insert(best, found, covered, anchors[start], anchors[stop - 1], k)
-    return found
+    return found, is_complete
 
 
 @cuda.jit(device=True)

@@ -94,6 +94,15 @@ def cluster_from(anchors, start, length, contig_stop, limits):
 
 
 @scalar
+def have_one_place(anchors):
+    """Whether the anchors of a cluster can be one chain: in a tandem repeat, they come back to bases of the read."""
+    rise = True
+    for i in range(1, anchors.size):
+        rise &= query_of(anchors[i]) > query_of(anchors[i - 1])
+    return rise
+
+
+@scalar
 def copy_row(rows, source, target):
     """Reads all columns before it writes any, so that a card waits for its memory only once."""
     score, strand = rows[source, SCORE], rows[source, STRAND]

@@ -9,8 +9,8 @@ from numpy import ndarray
 from readwarp.align.extend.scalar import LEAST_PART, may_be_best, part_around
 from readwarp.batches import Candidates, Extensions, ReadBatch, Scores, Status
 from readwarp.config import MAX_READ_LENGTH, Scoring
-from readwarp.device.jit import kernel
-from readwarp.device.simd import prefetch
+from readwarp.device.jit import kernel, scalar
+from readwarp.device.simd import load_eight, prefetch
 from readwarp.pairwise import cpu as pairwise
 from readwarp.pairwise.pairs import Costs, Ends, Pairs, Scheme, Traces
 from readwarp.pairwise.scalar import LOCAL
@@ -21,7 +21,8 @@ from readwarp.rules.cigar import MATCH
 AHEAD = 8  # candidates between the prefetch of their windows and their use
 LINE = 64  # bytes
 MAX_WINDOW = MAX_READ_LENGTH + 1024  # bases in which is looked for a better place without dynamic programming
-U1, U2, U3, U4, U5, U6, U7 = (np.uint64(n) for n in range(1, 8))
+U0, U1, U2, U3, U4, U8 = (np.uint64(n) for n in (0, 1, 2, 3, 4, 8))
+LOW, TWO, FOUR = (np.uint8(n) for n in (3, 2, 4))
 OK, UNGAPPED, TOO_LONG = int(Status.OK), int(Status.UNGAPPED), int(Status.TOO_LONG)
 
 
@@ -47,7 +48,7 @@ class Room(NamedTuple):
     """Working memory for one window."""
 
     codes: Annotated[ndarray, "uint8 [bases]"]
-    marks: Annotated[ndarray, "uint8 [bases]"]
+    fours: Annotated[ndarray, "uint8 [bases]"]  # see `join_fours`
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,17 +201,23 @@ def unpack_windows(packed, starts, offsets, out):
 
 
 @kernel
+def prefetch_bases(packed, start, stop):
+    for byte in range(start >> 1, stop >> 1, LINE):
+        prefetch(packed, byte)
+
+
+@kernel
 def find_mismatches(query, target, first, places):
-    """Query positions at which query[first:] differs from the target beside it -> places; returns their number."""
-    beside, size, number = query[first : first + target.size], np.uint64(target.size), 0
-    for i in range(size):
-        number += beside[i] != target[i]
-    if number == 0:
-        return 0
-    number = 0
-    for i in range(size):
-        places[number] = first + i
-        number += beside[i] != target[i]
+    """Query positions at which query[first:] differs from the target beside it -> places; returns their number.
+
+    Most words of eight bases are equal.
+    """
+    beside, number, stop = query[first : first + target.size], 0, np.uint64(target.size)
+    for i in range(U0, stop, U8):
+        if i + U8 > stop or load_eight(beside, i) != load_eight(target, i):
+            for k in range(i, min(i + U8, stop)):
+                places[number] = first + k
+                number += beside[k] != target[k]
     return number
 
 
@@ -247,8 +254,7 @@ def score_ungapped(oriented, laid, packed, costs, scores):
     places = np.empty(MAX_READ_LENGTH + 1, np.int32)
     for c in range(starts.size):
         if c + AHEAD < starts.size:
-            for byte in range(window_start[c + AHEAD] >> 1, window_stop[c + AHEAD] >> 1, LINE):
-                prefetch(packed, byte)
+            prefetch_bases(packed, window_start[c + AHEAD], window_stop[c + AHEAD])
         window, diagonal, length = (window_start[c], window_stop[c]), diagonals[c], np.int64(lengths[c])
         if length > MAX_READ_LENGTH:
             status[c] = TOO_LONG
@@ -274,32 +280,49 @@ def is_proven(query, score, mismatches, packed, window, costs, room):
         return True
     if not may_be_best(score, length, number, costs) or size > room.codes.size:
         return False
-    unpack_codes(packed, window[0], window[1], room.codes)
+    codes, fours = room.codes[:size], room.fours[:size]
+    unpack_codes(packed, window[0], window[1], codes)
+    join_fours(codes, fours)
     for i in range(number):
         start, stop = part_around(i, mismatches, number, length)
-        if stop - start < LEAST_PART or occurs(query[start:stop], room.codes[:size], room.marks):
+        if stop - start < LEAST_PART:
+            return False
+        rare = np.uint64(max(0, min(mismatches[i] - start - LEAST_PART // 2, stop - start - LEAST_PART)))
+        if occurs(query[start:stop], rare, codes, fours):
             return False
     return True
 
 
-@kernel
-def occurs(part, codes, marks):
-    """Whether a window, of bases `codes`, holds a part of a read exactly, of at least LEAST_PART bases.
+@scalar
+def four_at(codes, t):
+    """The low bits of four neighbouring codes, two each, as one byte, the first lowest."""
+    low, high = codes[t] & LOW | (codes[t + U1] & LOW) << TWO, codes[t + U2] & LOW | (codes[t + U3] & LOW) << TWO
+    return np.uint8(low | high << FOUR)
 
-    All places are compared with the first bases at once, so that few are left.
+
+@kernel
+def join_fours(codes, fours):
+    """`four_at` of each place with four codes -> fours."""
+    for t in range(np.uint64(max(0, codes.size - 3))):
+        fours[t] = four_at(codes, t)
+
+
+@kernel
+def occurs(part, rare, codes, fours):
+    """Whether a window holds a part of a read exactly, of at least LEAST_PART bases.
+
+    rare: place of eight bases in the part, by which all places are compared at once. With a mismatch among them, the
+    read's own place is none of the few that are left. codes, fours: of the window (see `join_fours`).
     """
     number, least = np.uint64(max(0, codes.size - part.size + 1)), np.uint8(255)
-    a, b, c, d, e, f, g, h = part[0], part[1], part[2], part[3], part[4], part[5], part[6], part[7]
-    for t in range(number):  # a mark is 0 where the first bases are equal
-        marks[t] = (codes[t] ^ a) | (codes[t + U1] ^ b) | (codes[t + U2] ^ c) | (codes[t + U3] ^ d)
+    low, high, ahead = four_at(part, rare), four_at(part, rare + U4), fours[rare:]
     for t in range(number):
-        marks[t] |= (codes[t + U4] ^ e) | (codes[t + U5] ^ f) | (codes[t + U6] ^ g) | (codes[t + U7] ^ h)
-        least = min(least, marks[t])
+        least = min(least, (ahead[t] ^ low) | (ahead[t + U4] ^ high))
     if least > 0:
         return False
     for t in range(np.int64(number)):
-        if marks[t] == 0:
-            i = LEAST_PART
+        if ahead[t] == low and ahead[t + 4] == high:
+            i = 0
             while i < part.size and part[i] == codes[t + i]:
                 i += 1
             if i == part.size:
@@ -315,6 +338,8 @@ def trace_ungapped(oriented, laid, packed, costs, found, spans):
     raw, query_start, edit_distance = spans
     space, places = np.empty(MAX_READ_LENGTH, np.uint8), np.empty(MAX_READ_LENGTH + 1, np.int32)
     for c in range(starts.size):
+        if c + AHEAD < starts.size:
+            prefetch_bases(packed, reference_stop[c + AHEAD] - lengths[c + AHEAD], reference_stop[c + AHEAD])
         raw[c], query_start[c], edit_distance[c] = 0, query_stop[c], 0
         if status[c] == UNGAPPED:
             query, stop = oriented[starts[c] : starts[c] + lengths[c]], np.int64(query_stop[c])

@@ -35,7 +35,7 @@ def find_seeds(reads: ReadBatch, index: Index, parameters: LongSeedParameters, l
     room = int(max_syncmers(lengths, p.k, p.t).sum() + pieces.sum()) + 1  # each piece may round up
     seeds = empty(Seeds, {"reads": n, "seeds": room}, first=np.empty(room, entries.bucket_starts.dtype))
     seeds.offsets[0] = 0
-    hits = SeedHits(np.empty(0, np.uint64), np.zeros(n + 1, np.int64), np.zeros(n, np.int32), np.zeros(n, np.uint8))
+    hits = SeedHits.none(n)
     scratch, mask = scratch_of(PIECE + p.k), np.uint64((1 << parameters.sampling_bits) - 1)
     sketch_reads(reads, Shape.of(p), (mask, longest), scratch, seeds)
     look_up(np.arange(seeds.offsets[-1]), seeds, entries)

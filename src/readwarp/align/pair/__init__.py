@@ -3,7 +3,9 @@
     collect_evidence(reads: ReadBatch, chains: Chains, contig_offsets: int64) -> InsertEvidence
     fit_groups(evidence: list[InsertEvidence], parameters: PairParameters) -> InsertModels
     plan_candidates(reads, chains, contig_offsets, sizes: InsertModels, parameters: PairParameters) -> Candidates
-    plan_rescue(reads, candidates: Candidates, scores: Scores, reference: Reference, sizes, parameters) -> Candidates
+    plan_rescue(
+        reads, settled: uint8 [reads], candidates: Candidates, scores: Scores, reference: Reference, sizes, parameters
+    ) -> Candidates
     merge(candidates, scores, rescued: Candidates, rescued_scores: Scores) -> tuple[Candidates, Scores]
 
 **Geometry.** A read of length L whose query position 0 lies at reference position v (gaps undone) covers [v, v + L).
@@ -23,7 +25,8 @@ to the contig.
 
 **Rescue.** A mate is looked for near each good candidate of the other that has no good concordant one. The window
 follows from the model. Exact matches of 10 bases between mate and window are counted by diagonal; a window is kept only
-if a band of 16 diagonals has enough of them, and is cut to the surroundings of such bands.
+if a band of 16 diagonals has enough of them, and is cut to the surroundings of such bands. Settled mates are not looked
+for: no other place of theirs could make up for a pair.
 
 Without `pairing` (-P), reads are placed each by itself; without `rescue` (-S), no mate is looked for.
 """

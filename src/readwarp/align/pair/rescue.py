@@ -39,6 +39,7 @@ class Rules(NamedTuple):
     min_score: int
     unpaired_penalty: int
     max_rescues: int
+    max_candidates: int
     padding: int
 
 
@@ -207,7 +208,13 @@ def rescue_mate(a, mate, reads, places, genome, rules, table, out):
 
 
 @kernel
-def rescue(reads, places, genome, rules, out):
+def may_gain(mate, settled, places, rules):
+    """Whether a place of the mate without seeds could count: not if it is settled, and all its places are known."""
+    return not settled[mate] or places.offsets[mate + 1] - places.offsets[mate] >= rules.max_candidates
+
+
+@kernel
+def rescue(reads, settled, places, genome, rules, out):
     """Rescue windows of all reads -> out; returns their number."""
     table = WordTable(
         np.zeros(SLOTS, np.int16),
@@ -219,7 +226,8 @@ def rescue(reads, places, genome, rules, out):
     out.candidate_offsets[0] = 0
     for mate in range(segment.size):
         mate_length = read_offsets[mate + 1] - read_offsets[mate]
-        if segment[mate] != UNPAIRED and WORD <= mate_length <= MAX_READ_LENGTH:
+        may_be = segment[mate] != UNPAIRED and WORD <= mate_length <= MAX_READ_LENGTH
+        if may_be and may_gain(mate, settled, places, rules):
             r = mate + 1 if segment[mate] == FIRST else mate - 1
             lengths, last = (read_offsets[r + 1] - read_offsets[r], mate_length), places.offsets[r + 1]
             min_score = min_anchor_score(r, places, rules)
@@ -232,19 +240,26 @@ def rescue(reads, places, genome, rules, out):
 
 def plan_rescue(
     reads: ReadBatch,
+    settled: ndarray,
     candidates: Candidates,
     scores: Scores,
     reference: Reference,
     sizes: InsertModels,
     parameters: AlignParameters,
 ) -> Candidates:
-    """Windows in which to look for mates, near good candidates of the other read without a concordant one."""
+    """Windows in which to look for mates, near good candidates of the other read without a concordant one.
+
+    settled: of `Chains`. Any other place of such a mate is worse than its best by more than a pair is worth.
+    """
     pair, match, min_score = parameters.pair, parameters.scoring.match, parameters.records.min_score
     if not pair.rescue:
         return empty(Candidates, {"candidates": 0}, candidate_offsets=np.zeros(len(reads) + 1, np.int64))
     limits = sizes.limits(reads.read_group)
-    rules = Rules(limits, match, min_score, pair.unpaired_penalty, pair.max_rescues, pair.window_padding)
+    counts = pair.max_rescues, pair.max_candidates
+    rules = Rules(limits, match, min_score, pair.unpaired_penalty, *counts, pair.window_padding)
+    if parameters.seed.margin * match <= pair.unpaired_penalty:
+        settled = np.zeros_like(settled)
     out = empty(Candidates, {"reads": len(reads), "candidates": len(reads) * pair.max_rescues})
     genome = Genome.of(reference)
-    made = rescue(reads, places_of(candidates, scores, match), genome, rules, out)
+    made = rescue(reads, settled, places_of(candidates, scores, match), genome, rules, out)
     return take(out, "candidates", slice(made))

@@ -27,6 +27,7 @@ from readwarp.index.syncmers import Shape, Syncmers, bucket_of, max_syncmers, sc
 from readwarp.ragged import empty, replace
 
 AHEAD = 16  # look-ups in flight, in each of two stages
+FEW, MANY = 6, 100  # anchors of a read that are sorted by rank: more than FEW, up to MANY
 READS_AHEAD = 6  # reads between the prefetch of entries and their use
 
 
@@ -53,9 +54,9 @@ def find_seeds(
     room = int(max_syncmers(np.minimum(lengths, MAX_READ_LENGTH), p.k, p.t).sum()) + 1
     seeds = empty(Seeds, {"reads": n, "seeds": room}, first=np.empty(room, entries.bucket_starts.dtype))
     seeds.offsets[0] = 0
-    hits = SeedHits(np.empty(0, np.uint64), np.zeros(n + 1, np.int64), np.zeros(n, np.int32), np.zeros(n, np.uint8))
+    hits = SeedHits.none(n)
     sketch_reads(reads, Shape.of(p), scratch_of(MAX_READ_LENGTH), seeds, hits.status)
-    rows, settled, caps = np.empty(room, np.int64), np.zeros(n, np.uint8), np.empty(n, np.int64)
+    rows, settled, caps = np.empty(room, np.int64), hits.settled, np.empty(n, np.int64)
     look_up(rows[: list_apart(seeds, rows)], seeds, entries)
     limits = limits_of(parameters)
     settle(reads, genome, seeds, entries, (p.k, limits, proof_of(parameters, scoring)), settled)
@@ -231,12 +232,15 @@ def leave_out_weak(found, support, out):
 
 @kernel
 def sort(values, space, runs):
-    """Sort in ascending order: runs that rise are merged, two by two, from one array to the other and back.
+    """Sort different values in ascending order: runs that rise are merged, two by two, from one array to the other.
 
     The anchors of a seed rise, as do those of one place on the forward strand; on the other strand they fall. runs:
     room for where they begin.
     """
     size, source, target = values.size, values, space
+    if FEW < size <= MANY:
+        sort_by_rank(values, space)
+        return
     if size > 1 and values[0] > values[size - 1]:
         for i in range(size >> 1):
             values[i], values[size - 1 - i] = values[size - 1 - i], values[i]
@@ -252,6 +256,19 @@ def sort(values, space, runs):
     if is_moved:
         for i in range(size):
             values[i] = space[i]
+
+
+@kernel
+def sort_by_rank(values, space):
+    """Each of different values goes where as many are before it as are less; in vectors, without branches."""
+    size = np.uint64(values.size)
+    for i in range(size):
+        space[i] = values[i]
+    for i in range(size):
+        value, rank = space[i], np.int64(0)
+        for k in range(size):
+            rank += space[k] < value
+        values[rank] = value
 
 
 @kernel

@@ -74,7 +74,7 @@ def find_seeds(
     exclusive_scan(sizes, anchor_offsets, workspace)
     anchors = workspace.empty(total_of(anchor_offsets, workspace), np.uint64)
     sort_anchors[warps](found, starts, anchors, anchor_offsets)
-    return SeedHits(anchors, anchor_offsets, repetitive, status)
+    return SeedHits(anchors, anchor_offsets, repetitive, settled, status)
 
 
 def device_bytes(reads: int, bases: int, t: int, found: int, anchors: int) -> int:

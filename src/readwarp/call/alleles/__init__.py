@@ -1,6 +1,7 @@
 """Alleles: from what reads say about whole haplotypes to what they say about the alleles of each site.
 
-    compare(regions: Regions, haplotypes: Haplotypes, reads: AlignedReads, sites: Sites, backend) -> Weighed
+    compare(regions: Regions, haplotypes: Haplotypes, reads: AlignedReads, sites: Sites, model, log_likelihoods)
+        -> Weighed
     weigh_haplotypes(weighed: Weighed, compare_more, reads, window: Window, ploidy: int8 [regions, samples], forced)
         -> Sites, Likelihoods, Phase, alleles that were left out (list of Variant)
 

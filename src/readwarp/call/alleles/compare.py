@@ -7,9 +7,8 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Haplotypes, Regions, Sites, Status
-from readwarp.call.pairhmm import ReadRows
+from readwarp.call.pairhmm import LogLikelihoods, ReadRows
 from readwarp.call.pairhmm.penalties import GapModel, gap_penalties
-from readwarp.device.backend import Backend
 from readwarp.device.jit import kernel
 from readwarp.ragged import first_alike, offsets_of, ranges
 from readwarp.rules.cigar import is_match, run_of
@@ -42,18 +41,22 @@ class Weighed(NamedTuple):
 
 
 def compare(
-    regions: Regions, haplotypes: Haplotypes, reads: AlignedReads, sites: Sites, model: GapModel, backend: Backend
+    regions: Regions,
+    haplotypes: Haplotypes,
+    reads: AlignedReads,
+    sites: Sites,
+    model: GapModel,
+    log_likelihoods: LogLikelihoods,
 ) -> Weighed:
     """`sites`: of the pileup. A base at a substitution outside its region says nothing: no haplotype there has it."""
     rows = cut_rows(regions, reads, model)
     hide_neighbours(sites.begin[~sites.is_indel], regions, reads, rows)
-    step = backend.step("readwarp.call.pairhmm")
     lengths = np.log10(np.maximum(1, np.diff(haplotypes.base_offsets)))
     pair_offsets = offsets_of(np.diff(regions.read_offsets) * np.diff(haplotypes.haplotype_offsets))
     values, status = np.empty(pair_offsets[-1]), np.empty(pair_offsets[-1], np.uint8)
     for low, high in batches(regions, rows, pair_offsets):
         read, haplotype = pairs_of(regions, haplotypes, low, high)
-        found, states = step.log_likelihoods(rows, haplotypes.bases, haplotypes.base_offsets, read, haplotype)
+        found, states = log_likelihoods(rows, haplotypes.bases, haplotypes.base_offsets, read, haplotype)
         own = slice(pair_offsets[low], pair_offsets[high])
         values[own], status[own] = found + lengths[haplotype], states
     return Weighed(regions, haplotypes, rows, find_fragments(regions, reads), pair_offsets, values, status)

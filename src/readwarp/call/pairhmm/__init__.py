@@ -34,8 +34,10 @@ in logarithms, on either side. All values are equally good.
     scalar.py  rules, float32 and float64     pairs.py  which pairs are computed, in which precision
     penalties.py  gaps by context             api.py    pair_hmm()
     lanes.py, cpu.py  CPU lanes               cuda.py, cuda_sums.py  CUDA
+    given.py  what a card is given            shared.py  a card for several processes
 """
 
+from collections.abc import Callable
 from typing import Annotated, NamedTuple
 
 from numpy import ndarray
@@ -52,3 +54,6 @@ class ReadRows(NamedTuple):
 
     def __len__(self) -> int:
         return self.offsets.size - 1
+
+
+LogLikelihoods = Callable[[ReadRows, ndarray, ndarray, ndarray, ndarray], tuple[ndarray, ndarray]]  # of the contract

@@ -12,7 +12,7 @@ float64; launches of float64, with as many warps as they may come to need. The h
 holds (reads of more than 640 bases, 320 in float64).
 """
 
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from itertools import groupby
 from typing import Annotated, Any, NamedTuple
 
@@ -21,24 +21,14 @@ from numpy import ndarray
 
 from readwarp.call.pairhmm import ReadRows, cpu
 from readwarp.call.pairhmm.cuda_sums import fill_table, find_small, sum_kernel
-from readwarp.call.pairhmm.pairs import (
-    Items,
-    Pass,
-    Sums,
-    Work,
-    are_enough,
-    items_of,
-    log_probabilities,
-    solve,
-    sum_in_turn,
-)
+from readwarp.call.pairhmm.given import Given, add_missing, find_places, log_likelihoods_by
+from readwarp.call.pairhmm.pairs import Items, Sums, Work, log_probabilities, solve
 from readwarp.call.pairhmm.scalar import COLUMNS, FLOAT32, FLOAT64, PROBABILITY, UNKNOWN, Precision
 from readwarp.device.arrays import is_on_card
 from readwarp.device.backend import Backend
 from readwarp.device.cuda_launch import THREADS, WARP, threads_for
 from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import Workspace, current
-from readwarp.ragged import offsets_of, ranges, replace, take
 
 GROUPS = (4, 8, 16, 32)  # threads per pair
 PER_ROW, PER_STEP, TYPICAL = 5.25, 20, 300  # instructions of the inner loop, about; columns
@@ -54,19 +44,15 @@ def log_likelihoods(
     sequences = reads, haplotypes, haplotype_offsets
     if any(is_on_card(x) for x in (*reads[:4], haplotypes)):
         return _log_likelihoods_on_card(*sequences, pair_read, pair_haplotype)
-    items = items_of(*sequences)
+    return log_likelihoods_by(sum_given, *sequences, pair_read, pair_haplotype)
 
-    def engine(work: Work) -> Sums:
-        used_reads, row = np.unique(work.read, return_inverse=True)
-        used, column = np.unique(work.haplotype, return_inverse=True)
-        packed, starts = take(reads, "reads", used_reads), offsets_of(items.sizes[used])[column]
-        padded = np.pad(haplotypes[ranges(haplotype_offsets, used)], (MARGIN, MARGIN + int(items.sizes[used].max())))
-        places = find_places(items, work, packed.offsets[row], starts)
-        with current().frame() as workspace:
-            rows, bases = workspace.on_card((packed, padded))
-            return sum_pairs(workspace, rows, bases, places, work, partial(cpu.sum_pairs, *sequences))
 
-    return solve(items, pair_read, pair_haplotype, engine, partial(log_probabilities, *sequences))
+def sum_given(given: Given) -> ndarray:
+    """See `SumGiven`, for what is on the host."""
+    padded = np.pad(given.haplotypes, (MARGIN, MARGIN + int(given.places[:, 3].max(initial=0))))
+    with current().frame() as workspace:
+        rows, bases = workspace.on_card((given.reads, padded))
+        return sum_pairs(workspace, rows, bases, given.places, given.is_narrow)
 
 
 def _log_likelihoods_on_card(
@@ -85,7 +71,8 @@ def _log_likelihoods_on_card(
 
         def engine(work: Work) -> Sums:
             places = find_places(items, work, reads.offsets[work.read], haplotype_offsets[work.haplotype])
-            return sum_pairs(workspace, rows, padded, places, work, lambda *given: cpu.sum_pairs(*bring_down(), *given))
+            found = sum_pairs(workspace, rows, padded, places, work.is_narrow)
+            return add_missing(found, work, lambda *given: cpu.sum_pairs(*bring_down(), *given))
 
         return solve(items, pair_read, pair_haplotype, engine, lambda *given: log_probabilities(*bring_down(), *given))
 
@@ -149,41 +136,23 @@ def plan_launches(lengths: ndarray, is_narrow: ndarray) -> Plan:
     )
 
 
-def find_places(items: Items, work: Work, read_starts: ndarray, haplotype_starts: ndarray) -> ndarray:
-    """int64 [pairs, 4]: the first columns of `places` of `cuda_sums`."""
-    sizes = items.lengths[work.read], items.sizes[work.haplotype]
-    return np.stack((read_starts, sizes[0], haplotype_starts + MARGIN, sizes[1]), axis=1)
-
-
-def sum_pairs(
-    workspace: Workspace, reads: ReadRows, haplotypes: Any, places: ndarray, work: Work, sum_on_host: Pass
-) -> Sums:
-    """Sums of pairs, by `sum_on_host` where the card has no shape. reads, haplotypes, places: as `run` takes them."""
-    plan = plan_launches(places[:, 1], work.is_narrow)
+def sum_pairs(workspace: Workspace, reads: ReadRows, haplotypes: Any, places: ndarray, is_narrow: ndarray) -> ndarray:
+    """See `SumGiven`. reads, haplotypes, places: as `run` takes them."""
+    plan = plan_launches(places[:, 1], is_narrow)
     with workspace.frame():
-        found = run(workspace, reads, haplotypes, places, plan)
-    is_wide, value = np.signbit(found) | ~work.is_narrow, np.abs(found)
-    small = ~is_wide & ~are_enough(value, work.cells, FLOAT32.min_per_cell)
-    on_host = small | ~plan.on_card
-    is_wide |= small
-    left = np.flatnonzero(on_host)
-    if left.size:
-        rest = take(work, "pairs", left)
-        sums = sum_in_turn(sum_on_host, replace(rest, is_narrow=rest.is_narrow & ~plan.on_card[left]))
-        value[left], is_wide[left] = sums.value, sums.is_wide
-    return Sums(value, is_wide, on_host)
+        return np.where(plan.on_card, run(workspace, reads, haplotypes, places, plan), np.nan)
 
 
 def run(workspace: Workspace, reads: ReadRows, haplotypes: Any, places: ndarray, plan: Plan) -> ndarray:
     """Sums of pairs (float64 [pairs]; negative if computed in float64, undefined if in no launch).
 
-    reads, haplotypes: on the card, the latter with margins. places: `find_places`.
+    reads, haplotypes: on the card, the latter with margins. places: of Given, without margins.
     """
     if max(reads.bases.size, haplotypes.size) > MAX_BASES:
         raise ValueError(f"more than {MAX_BASES} bases in one call")
     if not plan.warps.size:
         return np.zeros(len(places))
-    places = np.column_stack((places, plan.again)).astype(np.int32)
+    places = np.column_stack((places + np.array((0, 0, MARGIN, 0)), plan.again)).astype(np.int32)
     probabilities, warps, *work = workspace.on_card((PROBABILITY, plan.warps, places, plan.segments, plan.order))
     phreds, work = (*reads[:4], probabilities), [*work, workspace.empty(len(places), np.float64)]
 

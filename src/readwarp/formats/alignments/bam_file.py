@@ -16,7 +16,7 @@ from readwarp.formats.common.compressed import BROKEN
 from readwarp.formats.common.index import place_after
 
 CHUNK, FIRST_CHUNK = 1 << 18, 1 << 16  # compressed bytes read at a time; the first ones of a region are fewer
-LARGE_CHUNK, MAX_BLOCK = 1 << 19, 1 << 16  # bytes read at a time where the end is known; of a block
+LARGE_CHUNK, MAX_BLOCK = 1 << 20, 1 << 16  # bytes read at a time where the end is known; of a block
 GZIP = 31  # zlib's windowBits for a member with its header and checksum
 
 

@@ -9,26 +9,25 @@ bytes of a stream has no such fault, so each block begins with a few bytes that 
 """
 
 import os
+import stat
 import struct
-from array import array
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import chain
 from typing import Any, BinaryIO, cast
 
 import numpy as np
 from isal import igzip, isal_zlib
 from numpy import ndarray
 
-BLOCK = 65280  # bytes of data, as in htslib
-MAX_SIZE = 1 << 16  # bytes of data in a block of any program (SAM specification, 4.1)
+from readwarp.formats.common import bgzf_kernels as kernels
+from readwarp.formats.common import isa_l
+
+BLOCK, MAX_SIZE = kernels.BLOCK, kernels.MAX_SIZE  # bytes of data in a block, ours and of any program
 GROUP = 32 * BLOCK  # bytes compressed by one task
-LEVEL = 1
-MOST_PARTS = 1024  # that are written at once (IOV_MAX)
-ALONE = 8  # first bytes of a block, compressed for themselves: 4 to 16, which ISA-L takes for the last ones
 EOF_BLOCK = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 HEADER = struct.Struct("<4BI2BH2B2H")  # gzip header with the BC extra field: size of the whole block less one
+HEAD = np.frombuffer(EOF_BLOCK, np.uint8)[: HEADER.size]
 
 
 def blocks_of(data: bytes | memoryview) -> tuple[list[int], list[int]]:
@@ -78,68 +77,91 @@ def tail_of(file: BinaryIO, size: int = len(EOF_BLOCK)) -> bytes:
     return file.read()
 
 
-def parts_of_block(data: memoryview | bytes) -> list[bytes]:
-    """One BGZF block of at most BLOCK bytes. To join its parts would be a copy while the interpreter is held."""
-    stream = isal_zlib.compressobj(LEVEL, isal_zlib.DEFLATED, -isal_zlib.MAX_WBITS)
-    body = [stream.compress(data[:ALONE]), stream.flush(isal_zlib.Z_SYNC_FLUSH)]
-    body += [stream.compress(data[ALONE:]), stream.flush()]
+def compress(data: memoryview | bytes | ndarray) -> bytes:
+    """Blocks of data, without the one that ends a file."""
+    return _blocks([np.frombuffer(data, np.uint8)])[0].tobytes() if len(data) else b""
+
+
+def _blocks(parts: Sequence[ndarray]) -> tuple[ndarray, ndarray]:
+    """The data of all parts (uint8) in blocks, one after another, and the bytes of each."""
+    data, functions = parts[0] if len(parts) == 1 else np.concatenate(parts), isa_l.functions()
+    if functions is None:
+        blocks = [block_of(memoryview(data[i : i + BLOCK])) for i in range(0, data.size, BLOCK)]
+        return np.frombuffer(b"".join(blocks), np.uint8), np.array([len(block) for block in blocks])
+    sizes = np.empty(-(-data.size // BLOCK), np.int64)
+    out = np.empty(sizes.size * MAX_SIZE, np.uint8)
+    used = kernels.compress_blocks(functions, kernels.make_stream(), data, HEAD, out, sizes)
+    assert used >= 0, "ISA-L has failed"
+    return out[:used], sizes
+
+
+def block_of(data: memoryview | bytes) -> bytes:
+    """One block of at most BLOCK bytes, as `kernels.compress_blocks` makes it."""
+    stream = isal_zlib.compressobj(kernels.LEVEL, isal_zlib.DEFLATED, -isal_zlib.MAX_WBITS)
+    body = [stream.compress(data[: kernels.ALONE]), stream.flush(isal_zlib.Z_SYNC_FLUSH)]
+    body += [stream.compress(data[kernels.ALONE :]), stream.flush()]
     size = HEADER.size + sum(map(len, body)) + 8
     header = HEADER.pack(31, 139, 8, 4, 0, 0, 255, 6, 66, 67, 2, size - 1)
-    return [header, *body, struct.pack("<II", isal_zlib.crc32(data), len(data))]
+    return b"".join([header, *body, struct.pack("<II", isal_zlib.crc32(data), len(data))])
 
 
-def compress(data: memoryview | bytes) -> bytes:
-    """Blocks of data, without the one that ends a file."""
-    return b"".join(chain.from_iterable(_blocks([data])))
-
-
-def _blocks(parts: Sequence[memoryview | bytes]) -> list[list[bytes]]:
-    data = parts[0] if len(parts) == 1 else b"".join(parts)
-    return [parts_of_block(data[i : i + BLOCK]) for i in range(0, len(data), BLOCK)]
-
-
-def write_parts(file: BinaryIO, parts: Iterable[bytes]) -> None:
-    """Write all of them, by the system alone if the file is one of its own."""
-    left: list[bytes | memoryview] = list(parts)
+def write_all(file: BinaryIO, parts: Sequence[ndarray]) -> None:
+    """Write bytes (uint8), by the system alone if the file is one of its own."""
     try:
         descriptor = file.fileno()
     except OSError:
-        file.writelines(left)
+        file.writelines(part.data for part in parts)
         return
     file.flush()
-    while left:
-        written, whole = os.writev(descriptor, left[:MOST_PARTS]), 0
-        while whole < len(left) and written >= len(left[whole]):
-            written, whole = written - len(left[whole]), whole + 1
-        del left[:whole]
-        if written:
-            left[0] = memoryview(left[0])[written:]
+    for part in parts:
+        left = memoryview(part)
+        while left:
+            left = left[os.write(descriptor, left) :]
+
+
+def _never_blocks(file: BinaryIO) -> bool:
+    """Whether it is one on a disk."""
+    try:
+        return stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+    except OSError:
+        return False
+
+
+def groups_ahead(threads: int) -> int:
+    """That may be compressed and not written."""
+    return threads + 2
 
 
 class BgzfWriter:
-    """Writes to a binary file, and compresses a few groups of blocks ahead. `close` leaves the file itself open."""
+    """Writes to a binary file, and compresses a few groups of blocks ahead. `close` leaves the file itself open.
+
+    A file on a disk is written by a thread of its own. A pipe, which may take nothing for ever, is by the caller's: it
+    can be stopped.
+    """
 
     def __init__(self, file: BinaryIO, threads: int = 1):
         self._file = file
-        self._pending, self._size = list[memoryview](), 0  # what is not a group yet, and its bytes
+        self._pending, self._size = list[ndarray](), 0  # what is not a group yet, and its bytes
         self._pool = ThreadPoolExecutor(threads, "bgzf")
-        self._ahead: deque[Future[list[list[bytes]]]] = deque()
-        self._max_ahead = threads + 2
-        self._sizes, self._written = array("I"), 0  # of the blocks in the file, and the data in them
+        self._ahead: deque[Future[tuple[ndarray, ndarray]]] = deque()
+        self._max_ahead = groups_ahead(threads)
+        self._writer = ThreadPoolExecutor(1, "writer") if _never_blocks(file) else None
+        self._writing: Future[None] | None = None  # some blocks
+        self._sizes, self._written = [np.zeros(1, np.int64)], 0  # of the blocks in the file, and the data in them
 
     def write(self, data: bytes | memoryview | ndarray) -> None:
         """Take bytes or a uint8 array, which must not change afterwards."""
-        view = memoryview(data).cast("B") if len(data) else memoryview(b"")
-        while self._size + len(view) >= GROUP:
+        left = np.frombuffer(data, np.uint8) if len(data) else np.empty(0, np.uint8)
+        while self._size + left.size >= GROUP:
             missing = GROUP - self._size
-            self._take(view[:missing])
+            self._take(left[:missing])
             self._submit()
-            view = view[missing:]
-        self._take(view if len(data) < GROUP else memoryview(bytes(view)))  # a view keeps all of the data
+            left = left[missing:]
+        self._take(left if len(data) < GROUP else left.copy())  # a view keeps all of the data
 
-    def _take(self, view: memoryview) -> None:
-        self._pending.append(view)
-        self._size += len(view)
+    def _take(self, part: ndarray) -> None:
+        self._pending.append(part)
+        self._size += part.size
 
     def _submit(self) -> None:
         self._written += self._size
@@ -148,27 +170,48 @@ class BgzfWriter:
         self._drain(self._max_ahead)
 
     def _drain(self, ahead: int) -> None:
-        while len(self._ahead) > ahead:
-            blocks = self._ahead.popleft().result()
-            self._sizes.extend(sum(map(len, block)) for block in blocks)
-            write_parts(self._file, chain.from_iterable(blocks))
+        """Write what is compressed, unless the writer is at work and no more than so many groups wait."""
+        if len(self._ahead) <= ahead and self._writing and not self._writing.done():
+            return
+        found: list[ndarray] = []
+        while self._ahead and (len(self._ahead) > ahead or self._ahead[0].done()):
+            blocks, sizes = self._ahead.popleft().result()
+            found.append(blocks)
+            self._sizes.append(sizes)
+        if self._writer is None:
+            write_all(self._file, found)
+        elif found:
+            self._wait()
+            self._writing = self._writer.submit(write_all, self._file, found)
+
+    def _wait(self) -> None:
+        """Until nothing is being written; raises what has failed there."""
+        writing, self._writing = self._writing, None
+        if writing:
+            writing.result()
 
     def virtual_offsets(self, at: ndarray) -> ndarray:
         """Of bytes of the data (int64), once all is written: where the block begins << 16 | the byte in it.
 
         Of the end of the data it is the block that ends the file.
         """
-        places = np.append(0, np.cumsum(self._sizes, dtype=np.int64))
+        places = np.cumsum(np.concatenate(self._sizes))
         offsets: ndarray = places[at // BLOCK] << 16 | at % BLOCK
         return np.where(at == self._written, places[-1] << 16, offsets)
 
     def close(self) -> None:
         """Write the rest, and the empty block that ends the file."""
-        self._submit()
+        if self._size:
+            self._submit()
         self._drain(0)
-        self._pool.shutdown()
+        self._wait()
+        self._end()
         self._file.write(EOF_BLOCK)
 
     def abort(self) -> None:
         self._ahead.clear()
-        self._pool.shutdown(cancel_futures=True)
+        self._end()
+
+    def _end(self) -> None:
+        for pool in filter(None, (self._pool, self._writer)):
+            pool.shutdown(cancel_futures=True)

@@ -2,7 +2,7 @@
 
 import io
 from bisect import bisect_right
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from itertools import accumulate, pairwise
 from typing import Any, cast
 
@@ -23,8 +23,8 @@ class BgzfStream(io.RawIOBase):
     def __init__(self, raw: Any, threads: int) -> None:
         self._raw, self._threads = raw, threads
         self._pool = ThreadPoolExecutor(threads, "bgzf")
-        self._buffer = memoryview(bytearray(LEAST))
-        self._compressed = self._buffer[:0]  # read, but not used yet: a part of the buffer
+        self._compressed = memoryview(b"")  # read, but not used yet
+        self._tasks: list[Future[None]] = []  # blocks that are being decompressed
         self._rest = memoryview(b"")  # of a block that did not fit
         self._following: Any = None  # what is behind the blocks, as a stream, once they are read
 
@@ -39,8 +39,14 @@ class BgzfStream(io.RawIOBase):
         """Fill the buffer, or as much of it as there are bytes -> bytes."""
         view = memoryview(buffer).cast("B")
         filled = self._take_rest(view)
-        while filled < len(view) and self._following is None:
-            filled += self._fill(view[filled:])
+        try:
+            while filled < len(view) and self._following is None:
+                filled += self._fill(view[filled:])
+        finally:
+            tasks, self._tasks = self._tasks, []
+            wait(tasks)  # whose view may be gone afterwards; it wakes this thread once
+        for task in tasks:
+            task.result()
         while filled < len(view) and (got := self._following.readinto(view[filled:])):
             filled += got
         return filled
@@ -52,7 +58,7 @@ class BgzfStream(io.RawIOBase):
         return size
 
     def _fill(self, view: memoryview) -> int:
-        """Put the next blocks into the view -> bytes, perhaps none."""
+        """Have the next blocks put into the view -> bytes, perhaps none."""
         self._read(max(LEAST, min(MOST, len(view) // 4)))
         places, sizes = blocks_of(self._compressed)
         ends = [0, *accumulate(sizes)]
@@ -72,11 +78,13 @@ class BgzfStream(io.RawIOBase):
     def _read(self, size: int) -> None:
         """Hold as many compressed bytes, or all that are left."""
         left = len(self._compressed)
-        buffer = self._buffer if len(self._buffer) >= size else memoryview(bytearray(size))
-        buffer[:left] = self._compressed  # they may overlap
-        while left < size and (got := self._raw.readinto(buffer[left:size])):
+        if left >= size:
+            return
+        buffer = memoryview(np.empty(size, np.uint8))  # of its own, as the last one is being decompressed
+        buffer[:left] = self._compressed
+        while left < size and (got := self._raw.readinto(buffer[left:])):
             left += got
-        self._buffer, self._compressed = buffer, buffer[:left]
+        self._compressed = buffer[:left]
 
     def _decompress(self, data: memoryview, places: list[int], ends: list[int], view: memoryview) -> None:
         """The blocks that begin and end at these places, in groups of about as many for each thread."""
@@ -87,8 +95,7 @@ class BgzfStream(io.RawIOBase):
         if len(tasks) == 1:
             decompress_into(*tasks[0])
         else:
-            for _ in self._pool.map(decompress_into, *zip(*tasks, strict=True)):
-                pass
+            self._tasks += [self._pool.submit(decompress_into, *task) for task in tasks]
 
 
 def _behind(data: bytes, raw: Any) -> Any:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from readwarp.formats.alignments.regions import AlignedReader
 
-WINDOW = 1 << 17  # bases whose reads are in memory at the same time
+WINDOW = 1 << 18  # bases whose reads are in memory at the same time
 
 
 class Window(NamedTuple):

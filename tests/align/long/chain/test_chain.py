@@ -19,9 +19,7 @@ Anchor = tuple[int, int, int]  # strand, reference, query
 def hits_of(reads: list[list[Anchor]]) -> SeedHits:
     anchors = [s << 63 | r << 24 | q for read in reads for s, r, q in sorted(read)]
     offsets = np.concatenate([[0], np.cumsum([len(read) for read in reads])]).astype(np.int64)
-    return SeedHits(
-        np.array(anchors, np.uint64), offsets, np.zeros(len(reads), np.int32), np.zeros(len(reads), np.uint8)
-    )
+    return SeedHits.none(len(reads))._replace(anchors=np.array(anchors, np.uint64), anchor_offsets=offsets)
 
 
 def chained(*reads: list[Anchor], **parameters) -> list[list[tuple[int, list[Anchor]]]]:
