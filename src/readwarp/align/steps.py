@@ -117,7 +117,8 @@ def align_short(
             oriented = extend.orient(reads, there)
             planned_scores = extend.score(oriented, planned, index.packed, scoring)
         with metrics.time("rescue"):
-            rescued = pair.plan_rescue(reads, chains.settled, planned, planned_scores, reference, sizes, parameters)
+            places = places_of(planned, planned_scores, scoring.match)
+            rescued = pair.plan_rescue(reads, chains.settled, places, reference, sizes, parameters)
         with metrics.time("extend_rescued"):
             rescued_scores = extend.score(oriented, rescued, index.packed, scoring)
             candidates, scores = pair.merge(planned, planned_scores, rescued, rescued_scores)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from readwarp.align import pair
 from readwarp.align.insert_models import InsertModels
 from readwarp.align.pair.insert_sizes import DEFAULT, InsertEvidence
+from readwarp.align.places import places_of
 from readwarp.batches import Chains, InsertSizes, ReadBatch, Scores, Segment
 from readwarp.config import AlignParameters, PairParameters
 from readwarp.errors import UsageError
@@ -211,7 +212,9 @@ def test_rescue_finds_a_mate(turned, changes):
         )
     chains = chains_of([[(placed, strand, 60)], []])
     found, scores = planned(reads, chains, genome)
-    rescued = pair.plan_rescue(reads, NONE, found, scores, reference_of(genome), MODELS, AlignParameters())
+    rescued = pair.plan_rescue(
+        reads, NONE, places_of(found, scores, 1), reference_of(genome), MODELS, AlignParameters()
+    )
     assert rescued.candidate_offsets.tolist() == [0, 0, 1]
     assert (rescued.diagonal.tolist(), rescued.strand.tolist()) == ([missing], [1 - strand])
     assert rescued.window_start[0] <= missing - 16 and rescued.window_stop[0] >= missing + LENGTH + 16
@@ -229,6 +232,11 @@ def planned(reads: ReadBatch, chains: Chains, genome: np.ndarray):
     return found, Scores(np.full(n, LENGTH + 10, np.int32), stop, found.diagonal + LENGTH, np.zeros(n, np.uint8))
 
 
+def rescue(reads, found, scores, genome, settled=NONE, parameters=None):
+    places = places_of(found, scores, 1)
+    return pair.plan_rescue(reads, settled, places, reference_of(genome), MODELS, parameters or AlignParameters())
+
+
 def columns(scores: Scores) -> list[np.ndarray]:
     return [scores.score, scores.query_stop, scores.reference_stop, scores.status]
 
@@ -239,10 +247,10 @@ def test_nothing_is_rescued_where_nothing_is_missing_or_found():
     reads = batch([genome[2000:2060], reverse_complement(genome[2240:2300]), genome[1000:1060], other])
     chains = chains_of([[(2000, 0, 60)], [(2240, 1, 60)], [(1000, 0, 60)], []])
     found, scores = planned(reads, chains, genome)
-    assert len(pair.plan_rescue(reads, NONE, found, scores, reference_of(genome), MODELS, AlignParameters())) == 0
+    assert len(rescue(reads, found, scores, genome)) == 0
     single = batch([genome[2000:2060], genome[1000:1060]], paired=False)
     found, scores = planned(single, chains_of([[(2000, 0, 60)], [(1000, 0, 60)]]), genome)
-    assert len(pair.plan_rescue(single, NONE, found, scores, reference_of(genome), MODELS, AlignParameters())) == 0
+    assert len(rescue(single, found, scores, genome)) == 0
 
 
 def test_a_settled_mate_is_not_looked_for_elsewhere():
@@ -253,8 +261,8 @@ def test_a_settled_mate_is_not_looked_for_elsewhere():
     found, scores = planned(reads, chains_of([[(2000, 0, 60)], [(4000, 1, 60)]]), genome)
 
     def windows(settled: list[int], parameters: AlignParameters) -> int:
-        given = np.array(settled, np.uint8), found, scores, reference_of(genome), MODELS, parameters
-        return np.diff(pair.plan_rescue(reads, *given).candidate_offsets).tolist()[1]
+        found_there = rescue(reads, found, scores, genome, np.array(settled, np.uint8), parameters)
+        return np.diff(found_there.candidate_offsets).tolist()[1]
 
     usual = AlignParameters()
     assert [windows(settled, usual) for settled in ([0, 0], [1, 0], [0, 1])] == [1, 1, 0]
@@ -268,5 +276,7 @@ def test_rescue_of_homopolymers_is_bounded():
     genome = np.zeros(3000, np.int64)
     reads = batch([np.zeros(LENGTH, np.int64), np.full(LENGTH, 3)])
     found, scores = planned(reads, chains_of([[(1000, 0, 60)], []]), genome)
-    rescued = pair.plan_rescue(reads, NONE, found, scores, reference_of(genome), MODELS, AlignParameters())
+    rescued = pair.plan_rescue(
+        reads, NONE, places_of(found, scores, 1), reference_of(genome), MODELS, AlignParameters()
+    )
     assert len(rescued) == 1 and rescued.window_stop[0] - rescued.window_start[0] <= SIZES.high + 2 * LENGTH + 64

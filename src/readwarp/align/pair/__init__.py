@@ -3,9 +3,7 @@
     collect_evidence(reads: ReadBatch, chains: Chains, contig_offsets: int64) -> InsertEvidence
     fit_groups(evidence: list[InsertEvidence], parameters: PairParameters) -> InsertModels
     plan_candidates(reads, chains, contig_offsets, sizes: InsertModels, parameters: PairParameters) -> Candidates
-    plan_rescue(
-        reads, settled: uint8 [reads], candidates: Candidates, scores: Scores, reference: Reference, sizes, parameters
-    ) -> Candidates
+    plan_rescue(reads, settled: uint8 [reads], places: Places, reference: Reference, sizes, parameters) -> Candidates
     merge(candidates, scores, rescued: Candidates, rescued_scores: Scores) -> tuple[Candidates, Scores]
 
 **Geometry.** A read of length L whose query position 0 lies at reference position v (gaps undone) covers [v, v + L).

@@ -6,8 +6,8 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.insert_models import InsertModels, Limits
-from readwarp.align.places import Genome, contig_of, outer_distance, places_of
-from readwarp.batches import Candidates, ReadBatch, Scores, Segment, Status
+from readwarp.align.places import Genome, Places, contig_of, outer_distance
+from readwarp.batches import Candidates, ReadBatch, Segment, Status
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device.jit import kernel
 from readwarp.index.reference import Reference
@@ -241,13 +241,12 @@ def rescue(reads, settled, places, genome, rules, out):
 def plan_rescue(
     reads: ReadBatch,
     settled: ndarray,
-    candidates: Candidates,
-    scores: Scores,
+    places: Places,
     reference: Reference,
     sizes: InsertModels,
     parameters: AlignParameters,
 ) -> Candidates:
-    """Windows in which to look for mates, near good candidates of the other read without a concordant one.
+    """Windows in which to look for mates, near good candidates (`places`) of the other read without a concordant one.
 
     settled: of `Chains`. Any other place of such a mate is worse than its best by more than a pair is worth.
     """
@@ -261,5 +260,5 @@ def plan_rescue(
         settled = np.zeros_like(settled)
     out = empty(Candidates, {"reads": len(reads), "candidates": len(reads) * pair.max_rescues})
     genome = Genome.of(reference)
-    made = rescue(reads, settled, places_of(candidates, scores, match), genome, rules, out)
+    made = rescue(reads, settled, places, genome, rules, out)
     return take(out, "candidates", slice(made))
