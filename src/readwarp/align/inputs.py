@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 from readwarp.align.read_groups import Naming, read_group_lines
 from readwarp.config import PRESETS
 from readwarp.errors import InputError, UsageError
-from readwarp.formats.alignments.header import PART, field, lines_of, merge_lines
+from readwarp.formats.alignments.header import PART, check_ids, field, lines_of, merge_lines
 from readwarp.formats.common.files import check_inputs, check_twice, is_same
 from readwarp.formats.common.names import text_problem
 from readwarp.formats.common.qualities import encoding_of
@@ -133,7 +133,8 @@ def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> 
 
 
 def check_read_groups(path: str, lines: Sequence[str]) -> None:
-    """Raises InputError for a line of a header whose fields another header could not hold."""
+    """Raises InputError for a line of a header whose fields another header could not hold, or whose ID is another's."""
+    check_ids(path, lines)
     for line in lines:
         if problem := text_problem(line.replace("\t", " ")):
             raise InputError(path, problem, f"@RG {field(line, 'ID')}")

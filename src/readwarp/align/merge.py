@@ -10,6 +10,7 @@ from readwarp.align.inputs import merge_programs
 from readwarp.errors import InputError
 from readwarp.formats.alignments.header import (
     PART,
+    check_ids,
     contig_in,
     field,
     header_text,
@@ -89,6 +90,7 @@ def plan_merge(paths: Sequence[Path], sort: str, command: str | None) -> tuple[s
             raise InputError(path, "is not an unsorted file of readwarp align; use samtools merge for sorted files")
         if lines_of(header, "SQ") != contigs[0]:
             raise InputError(path, f"has other contigs than {paths[0]}")
+        check_ids(path, lines_of(header, "RG"))
     own = [line for header in headers.values() for line in lines_of(header, "RG")]
     programs = merge_programs(list(headers.values()))
     comments = [line for header in headers.values() for line in lines_of(header, "CO") if not line.startswith(PART)]

@@ -21,9 +21,10 @@ from helpers.batch_samples import (
 )
 from helpers.processes import environment_with_tests
 from readwarp import __version__
-from readwarp.errors import ReadwarpError, UsageError
+from readwarp.errors import InputError, ReadwarpError, UsageError
 from readwarp.formats.alignments.header import (
     Contig,
+    check_ids,
     header_text,
     merge_lines,
     program_lines,
@@ -197,6 +198,9 @@ def test_read_groups():
     assert merge_lines(["@RG\tID:a", "@RG\tID:b", "@RG\tID:a"]) == ["@RG\tID:a", "@RG\tID:b"]
     with pytest.raises(UsageError):
         merge_lines(["@RG\tID:a", "@RG\tID:a\tSM:x"])
+    check_ids("x.bam", ["@RG\tID:a", "@RG\tID:b", "@RG\tID:a"])
+    with pytest.raises(InputError, match="^x.bam: two header lines share the ID a: "):
+        check_ids("x.bam", ["@RG\tID:a", "@RG\tID:a\tSM:x"])
 
 
 def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):

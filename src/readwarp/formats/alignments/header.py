@@ -122,6 +122,14 @@ def merge_lines(lines: Iterable[str]) -> list[str]:
     return list(merged.values())
 
 
+def check_ids(path: object, lines: Iterable[str]) -> None:
+    """Raises InputError if two lines of a file's header with the same ID differ."""
+    try:
+        merge_lines(lines)
+    except UsageError as error:
+        raise InputError(path, str(error)) from error
+
+
 def binary_header(text: str) -> bytes:
     """The header of a BAM file, from SAM header text."""
     encoded, contigs = text.encode(), lines_of(text, "SQ")
