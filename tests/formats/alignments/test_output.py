@@ -199,7 +199,7 @@ def test_read_groups():
     with pytest.raises(UsageError):
         merge_lines(["@RG\tID:a", "@RG\tID:a\tSM:x"])
     check_ids("x.bam", ["@RG\tID:a", "@RG\tID:b", "@RG\tID:a"])
-    with pytest.raises(InputError, match="^x.bam: two header lines share the ID a: "):
+    with pytest.raises(InputError, match=r"^x\.bam: two header lines share the ID a: "):
         check_ids("x.bam", ["@RG\tID:a", "@RG\tID:a\tSM:x"])
 
 
