@@ -7,11 +7,14 @@ results.
     chrX    70 Mb of human chromosome X (smalt-examples), variants at 0.1 %, 662k pairs 2x150, 3x, insert 400 +- 90
     chr20   10 Mb of human chromosome 20, the variants of HG002, 30x 2x150, insert 350 +- 50
     chr20x15, chr20x60   the same at 15x and at 60x
-    families, families2  segments of chr20 of 5 to 300 kb, each copied once to many times with 0 to 3 % of its bases
-                         changed, in random order (19 Mb), variants at 0.1 %, 10x 2x150, insert 400 +- 60
+    chrX2   the same chromosome with other variants and reads: 2x
+    families, families2, families3   segments of chr20 of 5 to 300 kb, each copied once to many times with 0 to 3 % of
+                                     its bases changed, in random order (15 to 19 Mb), variants at 0.1 %, 10x 2x150,
+                                     insert 400 +- 60
 
-Each set is FOLDER/SET_1.fq, SET_2.fq and SET.truth.vcf; the references are chrX.fa, chr20.fa and SET.fa. Long reads,
-each set FOLDER/SET.fq and SET.truth.vcf, of the kinds hifi (mean 15 kb, errors 0.1 %) and ont (mean 20 kb, 1.2 %):
+Each set is FOLDER/SET_1.fq, SET_2.fq and SET.truth.vcf; the references are chrX.fa, chr20.fa and, of families,
+SET.fa. Long reads, each set FOLDER/SET.fq and SET.truth.vcf, of the kinds hifi (mean 15 kb, errors 0.1 %) and ont
+(mean 20 kb, 1.2 %):
 
     chrX-hifi, chrX-ont                0.5x, variants as above
     chr20-hifi, chr20-ont              5x, the variants of HG002
@@ -36,6 +39,7 @@ HERE = Path(__file__).resolve().parent
 SIMULATE = HERE / "tools" / "simulate_diploid.py"
 SIMULATE_LONG = HERE / "tools" / "simulate_long.py"
 VARIANT_RATE, INDEL_SHARE, LONGEST_INDEL = 0.001, 0.15, 40
+CHR_X_SEED, CHR_X_INSERTS = 2027, ("--insert", "400", "--insert-sd", "90")
 LONG_SEED = 6151
 COPIES, SHORTEST_COPY, LONGEST_COPY = 60, 5_000, 200_000
 LEAST_CHANGED, MOST_CHANGED = 0.00003, 0.03  # share of a copy's bases
@@ -106,9 +110,15 @@ def with_variants(reference: Path, seed: int = 7) -> tuple[Path, str, Path]:
 
 def chr_x(folder: Path) -> None:
     reference, contig, variants = with_variants(human_x(folder))
-    simulate(
-        reference, variants, folder / "chrX", "--contig", contig, "--depth", "3", "--insert", "400", "--insert-sd", "90"
-    )
+    simulate(reference, variants, folder / "chrX", "--contig", contig, "--depth", "3", *CHR_X_INSERTS)
+
+
+def chr_x_again(folder: Path) -> None:
+    reference = human_x(folder)
+    contig = pysam.FastaFile(str(reference)).references[0]
+    variants = random_variants(reference, contig, folder / "chrX2.vcf", CHR_X_SEED)
+    options = "--contig", contig, "--depth", "2", "--seed", str(CHR_X_SEED)
+    simulate(reference, variants, folder / "chrX2", *options, *CHR_X_INSERTS)
 
 
 def unpacked(source: Path, target: Path) -> Path:
@@ -186,11 +196,13 @@ def long_reads(folder: Path, name: str, depth: float) -> None:
 LONG_DEPTHS = {"chrX": 0.5, "chr20": 5, "duplicated": 5}
 SHORT = {
     "chrX": chr_x,
+    "chrX2": chr_x_again,
     "chr20": chr_20,
     "chr20x15": partial(chr_20, name="chr20x15", depth=15),
     "chr20x60": partial(chr_20, name="chr20x60", depth=60),
     "families": partial(families, name="families", seed=11),
     "families2": partial(families, name="families2", seed=12),
+    "families3": partial(families, name="families3", seed=13),
 }
 LONG = {
     f"{genome}-{kind}": partial(long_reads, name=f"{genome}-{kind}", depth=depth)
