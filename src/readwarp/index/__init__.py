@@ -83,7 +83,7 @@ class Index:
     def open(cls, path: str | Path) -> "Index":
         """Map an index file. Raises InputError for another kind of file, another version, or damage.
 
-        If memory has no room for it, pages are read from the disk one by one, again and again, and a warning says so.
+        If it does not fit into memory, pages are read from disk one by one, again and again, and a warning says so.
         """
         file = store.IndexFile(Path(path))
         free, size = free_memory(), file.data.size
@@ -93,8 +93,9 @@ class Index:
         file.check()
         if not fits:
             file.read_single_pages()
-            text = "%s: %s, for which the free memory of %s has no room: reads are looked up on the disk"
-            logger.warning(f"{text}, which can take a hundred times as long", path, readable(size), readable(free))
+            text = "%s: the index (%s) does not fit into %s of the free memory (%s)"
+            remedy = "reads are looked up on disk, which can be 100 times slower: free memory, or use a larger machine"
+            logger.warning(f"{text}; {remedy}", path, readable(size), f"{FREE_SHARE:.0%}", readable(free))
         starts, tags, positions = (file.array(name) for name in ("bucket_starts", "tags", "positions"))
         origin = str(Path(path).resolve()), file.digest
         return cls(file.reference(), file.parameters(), starts, tags, positions, origin)

@@ -3,9 +3,11 @@
 import numpy as np
 
 from readwarp.device.jit import kernel, scalar
+from readwarp.device.simd import prefetch
 
 LETTERS = np.frombuffer(b"ACGTN", np.uint8)
 A, C, G, T, U = (np.uint8(letter) for letter in b"ACGTU")
+LINE = 64  # bytes of a cache line
 OUTSIDE = 5  # in place of a base, where several contigs lie on one axis: off all of them
 NEVER = 5  # in place of a reference base other than A C G T: it does not match a read's N (4)
 
@@ -30,6 +32,13 @@ def complement(base):
 def base_at(packed_byte, position):
     """The base at a position, from its byte `packed[position >> 1]`."""
     return (packed_byte >> ((position & 1) << 2)) & 15
+
+
+@kernel
+def prefetch_bases(packed, start, stop):
+    """Request packed bases [start, stop), which another loop reads later."""
+    for byte in range(start >> 1, (stop >> 1) + LINE, LINE):
+        prefetch(packed, byte)
 
 
 @kernel

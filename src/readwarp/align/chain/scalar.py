@@ -95,7 +95,10 @@ def cluster_from(anchors, start, length, contig_stop, limits):
 
 @scalar
 def have_one_place(anchors):
-    """Whether the anchors of a cluster can be one chain: in a tandem repeat, they come back to bases of the read."""
+    """Whether a cluster is one place of the read: its query starts rise.
+
+    In a tandem repeat, the next copy begins at earlier bases of the read again, and its chain may hide that place.
+    """
     rise = True
     for i in range(1, anchors.size):
         rise &= query_of(anchors[i]) > query_of(anchors[i - 1])

@@ -10,16 +10,15 @@ from readwarp.align.extend.scalar import LEAST_PART, may_be_best, part_around
 from readwarp.batches import Candidates, Extensions, ReadBatch, Scores, Status
 from readwarp.config import MAX_READ_LENGTH, Scoring
 from readwarp.device.jit import kernel, scalar
-from readwarp.device.simd import load_eight, prefetch
+from readwarp.device.simd import load_eight
 from readwarp.pairwise import cpu as pairwise
 from readwarp.pairwise.pairs import Costs, Ends, Pairs, Scheme, Traces
 from readwarp.pairwise.scalar import LOCAL
 from readwarp.ragged import empty, offsets_of, take
-from readwarp.rules.bases import unpack_codes
+from readwarp.rules.bases import prefetch_bases, unpack_codes
 from readwarp.rules.cigar import MATCH
 
 AHEAD = 8  # candidates between the prefetch of their windows and their use
-LINE = 64  # bytes
 MAX_WINDOW = MAX_READ_LENGTH + 1024  # bases in which is looked for a better place without dynamic programming
 U0, U1, U2, U3, U4, U8 = (np.uint64(n) for n in (0, 1, 2, 3, 4, 8))
 LOW, TWO, FOUR = (np.uint8(n) for n in (3, 2, 4))
@@ -201,12 +200,6 @@ def unpack_windows(packed, starts, offsets, out):
 
 
 @kernel
-def prefetch_bases(packed, start, stop):
-    for byte in range(start >> 1, stop >> 1, LINE):
-        prefetch(packed, byte)
-
-
-@kernel
 def find_mismatches(query, target, first, places):
     """Query positions at which query[first:] differs from the target beside it -> places; returns their number.
 
@@ -287,8 +280,8 @@ def is_proven(query, score, mismatches, packed, window, costs, room):
         start, stop = part_around(i, mismatches, number, length)
         if stop - start < LEAST_PART:
             return False
-        rare = np.uint64(max(0, min(mismatches[i] - start - LEAST_PART // 2, stop - start - LEAST_PART)))
-        if occurs(query[start:stop], rare, codes, fours):
+        probe = np.uint64(max(0, min(mismatches[i] - start - LEAST_PART // 2, stop - start - LEAST_PART)))
+        if occurs(query[start:stop], probe, codes, fours):
             return False
     return True
 
@@ -308,14 +301,14 @@ def join_fours(codes, fours):
 
 
 @kernel
-def occurs(part, rare, codes, fours):
+def occurs(part, probe, codes, fours):
     """Whether a window holds a part of a read exactly, of at least LEAST_PART bases.
 
-    rare: place of eight bases in the part, by which all places are compared at once. With a mismatch among them, the
-    read's own place is none of the few that are left. codes, fours: of the window (see `join_fours`).
+    probe: where in the part eight bases begin that are compared with all places of the window first. They include the
+    mismatch, so they do not find the read's own place again. codes, fours: of the window (see `join_fours`).
     """
     number, least = np.uint64(max(0, codes.size - part.size + 1)), np.uint8(255)
-    low, high, ahead = four_at(part, rare), four_at(part, rare + U4), fours[rare:]
+    low, high, ahead = four_at(part, probe), four_at(part, probe + U4), fours[probe:]
     for t in range(number):
         least = min(least, (ahead[t] ^ low) | (ahead[t + U4] ^ high))
     if least > 0:

@@ -8,11 +8,10 @@ from readwarp.align.seed.scalar import is_settled
 from readwarp.config import MAX_READ_LENGTH
 from readwarp.device.jit import kernel
 from readwarp.device.simd import prefetch
-from readwarp.rules.bases import unpack_codes
+from readwarp.rules.bases import prefetch_bases, unpack_codes
 
 AHEAD = 16  # reads between two passes
 RING = 64  # what is known of the last reads; a power of two, more than 2 * AHEAD
-LINE = 64  # bytes
 
 
 @kernel
@@ -33,7 +32,8 @@ def settle(reads, genome, seeds, entries, rules, settled):
         read, slot = step - AHEAD, (step - AHEAD) & (RING - 1)
         if 0 <= read < number and tried[slot] >= 0:
             places[slot] = first_place(tried[slot], seeds, entries, offsets[read + 1] - offsets[read], k)
-            prefetch_reference(genome.packed, places[slot], offsets[read + 1] - offsets[read])
+            start = reference_of(places[slot]) - query_of(places[slot])
+            prefetch_bases(genome.packed, start, start + offsets[read + 1] - offsets[read])
         read, slot = step - 2 * AHEAD, (step - 2 * AHEAD) & (RING - 1)
         if read >= 0:
             settled[read] = 0
@@ -68,13 +68,6 @@ def first_place(seed, seeds, entries, length, k):
     return anchor_of(
         entries.positions[entry], entries.tags[entry] & 1, seeds.query[seed], seeds.strand[seed], length, k
     )
-
-
-@kernel
-def prefetch_reference(packed, anchor, length):
-    first = (reference_of(anchor) - query_of(anchor)) >> 1
-    for byte in range(first, first + (length >> 1) + LINE, LINE):
-        prefetch(packed, byte)
 
 
 @kernel
