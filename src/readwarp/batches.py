@@ -11,7 +11,7 @@ Phred integers. A reference position counts from the first base of the first con
 complement on strand 1. So `reference - query` is one diagonal on either strand.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Annotated, NamedTuple
 
@@ -365,6 +365,7 @@ class Calls:
     independent: ndarray  # int32 [v, m, 4], those of them that count for strand bias
     squares: ndarray  # int64 [v], sum of squared MAPQ of the reads
     phase_name: list[tuple[str, ...]]  # PID: position, REF and ALT of the phase set's first call; "" not phased
+    of_samples: dict[str, ndarray] = field(default_factory=dict)  # other FORMAT: a column [v, m]; [v, m, k] has k values
 
     def __len__(self) -> int:
         return self.position.size

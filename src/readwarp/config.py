@@ -222,9 +222,33 @@ CALL_PLATFORMS = ("auto", "short", "hifi", "ont")
 
 
 @dataclass(frozen=True, slots=True)
+class FractionParameters:
+    """Alleles on any fraction of the molecules (`readwarp.call.fractions`), instead of on whole copies."""
+
+    is_somatic: bool = False  # mutations of a tumour; else all alleles of a mixture
+    normals: tuple[str, ...] = ()  # samples of the tumour's normal tissue
+    mutation_prior: float = 1e-6  # of a substitution at a base
+    min_fraction: float = 0.0  # AF of the sample that has most
+    min_median_quality: float = 20.0  # MBQ of the other allele's reads
+    min_median_mapping_quality: float = 30.0  # MMQ, likewise
+    min_median_distance: float = 1.0  # MPOS
+    max_events: int = 2  # ECNT of a tumour
+
+    def __post_init__(self) -> None:
+        check_integers(self)
+        if not 0 < self.mutation_prior < 1:
+            raise UsageError("--mutation-prior must lie between 0 and 1")
+        if not 0 <= self.min_fraction <= 1:
+            raise UsageError("--min-fraction must be 0 to 1")
+        if self.max_events < 1:
+            raise UsageError("--max-events must be at least 1")
+
+
+@dataclass(frozen=True, slots=True)
 class CallParameters:
     platform: str = "auto"  # kind of reads; auto: as the read groups say
     ploidy: int = 2
+    fractions: FractionParameters | None = None  # None: genotypes; else candidates are as for `ploidy` copies
     min_base_quality: int = 10
     min_mapping_quality: int = 10
     ignore_soft_clips: bool = False

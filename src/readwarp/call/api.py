@@ -6,7 +6,7 @@ from typing import TypedDict, Unpack
 
 from readwarp.call.job import CallJob, run_call
 from readwarp.call.targets import Places, as_regions, spell_region
-from readwarp.config import CallParameters, StructuralParameters
+from readwarp.config import MAX_PLOIDY, CallParameters, FractionParameters, StructuralParameters
 from readwarp.formats.common.files import named_files
 from readwarp.formats.common.qualities import encoding_of
 from readwarp.formats.common.regions import Region
@@ -46,6 +46,17 @@ class PriorOptions(TypedDict, total=False):
     indel_heterozygosity: float  # likewise, that an insertion or deletion begins there
 
 
+class FractionOptions(TypedDict, total=False):
+    """Alleles on any fraction of the molecules, instead of on whole copies; fields of `FractionParameters`."""
+
+    mixture: bool  # of one population of molecules: a mitochondrion, a virus, cell-free DNA, a pool
+    somatic: bool  # mutations of a tumour, with or without its normal
+    normal: str | Sequence[str]  # samples of the tumour's normal tissue
+    mutation_prior: float  # chance that a base is mutated
+    min_fraction: float  # share of molecules below which a call is filtered
+    max_events: int  # mutations of a tumour near each other
+
+
 class ParameterOptions(FilterOptions, PriorOptions, total=False):
     """Fields of `CallParameters`, by the names of the command line."""
 
@@ -71,7 +82,7 @@ class StructuralOptions(TypedDict, total=False):
     min_sv_support: int  # a sample's reads that show one
 
 
-class CallingOptions(PlaceOptions, ParameterOptions, StructuralOptions, total=False):
+class CallingOptions(PlaceOptions, ParameterOptions, StructuralOptions, FractionOptions, total=False):
     bam_output: AnyPath | None  # a BAM file of the reads in called regions, aligned to the called haplotypes
     haplotag: AnyPath | None  # a BAM file of all records, with the haplotypes that long reads are of
     gvcf: bool  # also say how sure the reference is, in blocks (one sample)
@@ -87,6 +98,14 @@ SAME += ("ignore_soft_clips", "min_alternate_fraction", "min_indel_fraction", "m
 SAME += ("max_mnp_distance", "platform")
 STRUCTURAL = {name: name for name in ("min_sv_length", "max_sv_length", "min_sv_support")}
 PARAMETERS = LIMITS | PRIORS | {name: name for name in SAME}
+FRACTIONS = {name: name for name in ("mutation_prior", "min_fraction", "max_events")}
+OF_FRACTIONS = {  # fields of `CallParameters` where alleles have fractions
+    "ploidy": MAX_PLOIDY,
+    "max_depth": 100_000,
+    "max_region_reads": 1_000_000,
+    "min_alternate_fraction": 0.01,
+    "min_indel_fraction": 0.01,
+}
 
 
 class CallOptions(CallingOptions, ResourceOptions, total=False):
@@ -143,7 +162,7 @@ def make_job(
         reference=Path(reference),
         alignments=tuple(path for name in names for path in named_files(name, "BAM or CRAM")),
         output=path_or_none(output),
-        parameters=CallParameters(**pick(options, PARAMETERS)),
+        parameters=call_parameters(options),
         resources=resources_of(options),
         places=places_of(options),
         samples=as_tuple(options.get("sample")),
@@ -160,6 +179,29 @@ def make_job(
         command=command,
         force=options.get("force", False),
     )
+
+
+def call_parameters(options: CallingOptions) -> CallParameters:
+    """Raises UsageError, also for options that contradict --mixture or --somatic."""
+    given, fractions = pick(options, PARAMETERS), pick(options, FRACTIONS)
+    is_mixture, is_somatic = options.get("mixture", False), options.get("somatic", False)
+    normals = as_tuple(options.get("normal"))
+    if not (is_mixture or is_somatic):
+        if normals or fractions:
+            name = "--normal" if normals else f"--{next(iter(fractions)).replace('_', '-')}"
+            raise UsageError(f"{name} goes with --somatic{'' if normals else ' or --mixture'} only")
+        return CallParameters(**given)
+    mode = "--mixture" if is_mixture else "--somatic"
+    if is_mixture and (is_somatic or normals):
+        raise UsageError(f"--mixture and {'--somatic' if is_somatic else '--normal'} do not go together")
+    for name, value in (("--ploidy", given.get("ploidy")), ("--ploidy-bed", options.get("ploidy_bed"))):
+        if value is not None:
+            raise UsageError(f"{mode} and {name} do not go together: alleles have fractions, whatever the copies")
+    for name in ("gvcf", "max_mnp_distance", "sv", "sv_only", "haplotag", "bam_output"):
+        if options.get(name):
+            raise UsageError(f"{mode} and --{name.replace('_', '-')} do not go together")
+    known = FractionParameters(is_somatic=is_somatic, normals=normals, **fractions)
+    return CallParameters(**OF_FRACTIONS | given, fractions=known)
 
 
 def parameters_of(options: ParameterOptions) -> CallParameters:

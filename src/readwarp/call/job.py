@@ -19,7 +19,7 @@ from readwarp.call.steps import Steps
 from readwarp.call.structural.job import STRUCTURAL_FIELDS, write_structural, write_structural_file
 from readwarp.call.structural.steps import StructuralSteps
 from readwarp.call.targets import bases_of
-from readwarp.call.variant_job import FIELDS, GENOMIC_FIELDS, VariantJob
+from readwarp.call.variant_job import FIELDS, FRACTION_FIELDS, GENOMIC_FIELDS, Fields, VariantJob
 from readwarp.call.warm import warm_up
 from readwarp.call.windows import Calling, write_windows
 from readwarp.config import CallParameters, StructuralParameters
@@ -107,6 +107,12 @@ def run_call(job: CallJob, reporter: Reporter) -> Result:
     return result
 
 
+def fields_of(job: CallJob) -> Fields:
+    if job.parameters.fractions:
+        return FRACTION_FIELDS
+    return GENOMIC_FIELDS if job.gvcf else FIELDS
+
+
 def check_beside(job: CallJob) -> None:
     """Whether the outputs go together. Raises UsageError."""
     check_apart(job.outputs)
@@ -134,7 +140,7 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
         with (
             open_workers(state, plan, steps.alignments, kernels, metrics, reply) as workers,
             reporter.progress("calling", "bases") as meter,
-            job.open_output(reference, calling.samples, GENOMIC_FIELDS if job.gvcf else FIELDS) as writer,
+            job.open_output(reference, calling.samples, fields_of(job)) as writer,
         ):
             shown = None
             if job.bam_output:

@@ -28,6 +28,7 @@ from readwarp.batches import (
     Window,
 )
 from readwarp.call.alleles.compare import Weighed, compare
+from readwarp.call.alleles.select import Copies
 from readwarp.call.alleles.sites import forced_variants, variants_of
 from readwarp.call.alleles.weigh import weigh_haplotypes
 from readwarp.call.confidence.bands import reference_bands, split_bands, unknown_bands
@@ -36,6 +37,7 @@ from readwarp.call.depth import BLOCK
 from readwarp.call.depth.limit import DepthLimit
 from readwarp.call.evidence.substitutions import weigh_substitutions
 from readwarp.call.forced import Forced
+from readwarp.call.fractions.calls import Setting, call_alleles, count_events
 from readwarp.call.genotypes.calls import join_calls, keep_calls, mark_overlaps, move_back, no_calls
 from readwarp.call.genotypes.genotype import genotype_sites
 from readwarp.call.genotypes.mnps import join_substitutions
@@ -234,15 +236,24 @@ class Steps:
         if len(single):
             evidence = weigh_substitutions(reads, single, p)
             with self.metrics.time("genotypes"):
-                parts.append(self._genotype_sites(single, evidence, known, (single.begin, single.stop), limited))
+                if p.fractions:
+                    parts.append(self._call_alleles(single, evidence, reads, around))
+                else:
+                    parts.append(self._genotype_sites(single, evidence, known, (single.begin, single.stop), limited))
         if len(regions):
             regional, likelihoods, phase, own_limits = self._weigh(reads, regions, sites, around, (window, sides))
             limited += own_limits
             with self.metrics.time("genotypes"):
                 at = np.searchsorted(regions.place, phase.region)
                 spans = regions.start[at], regions.stop[at]
-                parts.append(self._genotype_sites(regional, likelihoods, known, spans, limited, phase))
-        calls = mark_overlaps(join_calls(parts, low, high, self.samples))
+                if p.fractions:
+                    parts.append(self._call_alleles(regional, likelihoods, reads, around))
+                else:
+                    parts.append(self._genotype_sites(regional, likelihoods, known, spans, limited, phase))
+        calls = join_calls(parts, low, high, self.samples)
+        if p.fractions:
+            return count_events(calls, p.fractions)
+        calls = mark_overlaps(calls)
         return join_substitutions(calls, p.max_mnp_distance, self._bases(around.contig).letters)
 
     def _pileups(
@@ -292,6 +303,11 @@ class Steps:
         expected = Expected(copies, around.depths, sides)
         return genotype_sites(sites, likelihoods, around.window, expected, self.parameters, phase)
 
+    def _call_alleles(self, sites: Sites, likelihoods: Likelihoods, reads: AlignedReads, around: Window) -> Calls:
+        assert self.parameters.fractions is not None
+        is_normal = np.isin(self.alignments.samples, self.parameters.fractions.normals)
+        return call_alleles(sites, likelihoods, reads, around, Setting(self.parameters, is_normal, self.backend))
+
     def _weigh(
         self, reads: AlignedReads, regions: Regions, sites: Sites, around: Window, within: tuple[Stretch, Sides | None]
     ) -> tuple[Sites, Likelihoods, Phase, list[Limited]]:
@@ -323,7 +339,10 @@ class Steps:
                     regions.read_offsets, regions.read, reads.sample[regions.read], regions.start, regions.stop
                 )
                 odds, _ = take_sides(sides, own, self.samples)
-            found = weigh_haplotypes(weighed, compare_more, reads, around, (copies, odds), forced_variants(sites))
+            shares = self.parameters.fractions is not None
+            found = weigh_haplotypes(
+                weighed, compare_more, reads, around, Copies(copies, odds, shares), forced_variants(sites)
+            )
         *_, left_out = found
         if not_tried:
             left_out += set(not_tried).difference(*variants_of(haplotypes))

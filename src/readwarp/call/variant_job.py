@@ -13,6 +13,8 @@ import numpy as np
 from readwarp.batches import Calls
 from readwarp.call import limits
 from readwarp.call.confidence import GQ_BANDS
+from readwarp.call.fractions import annotations as fractions
+from readwarp.call.fractions import filters as fraction_filters
 from readwarp.call.genotypes.annotations import ANNOTATIONS, BY_ALLELE
 from readwarp.call.genotypes.filters import FILTERS
 from readwarp.call.targets import Places
@@ -53,6 +55,7 @@ FIELDS = Fields((*COUNT_FIELDS, *ANNOTATIONS, *BY_ALLELE, limits.FIELD), GENOTYP
 GENOMIC_FIELDS = Fields(
     (*ANNOTATIONS, limits.FIELD, *GENOMIC_INFORMATION), GENOMIC_GENOTYPE_FIELDS, header_lines(GQ_BANDS)
 )
+FRACTION_FIELDS = Fields((*fractions.INFORMATION, limits.FIELD), fractions.FORMAT, filters=fraction_filters.FILTERS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,8 @@ examples:
   readwarp call ref.fa sample.cram -r chr20:1-1,000,000 > part.vcf
   readwarp call ref.fa hifi.bam --sv-only -o structural.vcf.gz
   samtools sort reads.bam | readwarp call ref.fa - -o sample.vcf.gz
+  readwarp call ref.fa tumour.bam normal.bam --somatic --normal NAME -o somatic.vcf.gz
+  readwarp call virus.fa sample.bam --mixture --primers primers.bed -o mixture.vcf.gz
   readwarp call mitochondrion.gb sample.bam --ploidy 1 -o sample.bcf
 """
 
@@ -26,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_calling(parser)
     text = "sample to call, of any file; may be repeated [all samples]"
     parser.add_argument("--sample", action="append", default=[], metavar="NAME", help=text)
+    shared.add_fractions(parser)
     text = "call structural variants only, and write them to the output (-o)"
     shared.add_structural(parser).add_argument("--sv-only", action="store_true", help=text)
     shared.add_encoding(parser)

@@ -10,6 +10,7 @@ from readwarp.config import (
     CALL_PLATFORMS,
     POLY_G,
     CallParameters,
+    FractionParameters,
     Preset,
     Scoring,
     StructuralParameters,
@@ -41,6 +42,11 @@ CALLING = (  # fields of `CallParameters`
 PRIORS = (  # likewise
     ("snv_prior", "chance that a base differs from the reference in a copy of the genome"),
     ("indel_prior", "likewise, that an insertion or deletion begins there"),
+)
+FRACTIONS = (  # fields of `FractionParameters`
+    ("mutation_prior", "chance that a base is mutated; a tenth of it for insertions and deletions"),
+    ("min_fraction", "low_allele_frac: AF below N"),
+    ("max_events", "clustered_events: more than N mutations of a tumour within 50 bases"),
 )
 STRUCTURAL = (  # fields of `StructuralParameters`
     ("min_sv_length", "shortest structural variant, in bases"),
@@ -258,6 +264,21 @@ def add_calling(parser: argparse.ArgumentParser) -> None:
     text = "ploidies of intervals: contig, start, end, ploidy and, if only one has it, the sample"
     group.add_argument("--ploidy-bed", type=Path, metavar="BED", help=text)
     add_filters(parser)
+
+
+def add_fractions(parser: argparse.ArgumentParser) -> None:
+    """--mixture --somatic and what goes with them."""
+    group = parser.add_argument_group("fractions (alleles on any share of the molecules, instead of on whole copies)")
+    text = "call a mixture of molecules: a mitochondrion, a virus, cell-free DNA, a pool"
+    group.add_argument("--mixture", action="store_true", help=text)
+    text = "call mutations of a tumour; all samples that are no --normal are of it"
+    group.add_argument("--somatic", action="store_true", help=text)
+    text = "sample of the tumour's normal tissue; may be repeated"
+    group.add_argument("--normal", action="append", default=[], metavar="NAME", help=text)
+    for field, text in FRACTIONS:
+        value = getattr(FractionParameters(), field)
+        kind = natural if isinstance(value, int) else number
+        group.add_argument(f"--{field.replace('_', '-')}", type=kind, metavar="N", help=f"{text} [{value:g}]")
 
 
 def add_priors(group: "argparse._ArgumentGroup") -> None:

@@ -159,7 +159,8 @@ def _register_selection(operation: Operation, comparison: str) -> None:
 
     def code(typing: Any, a: Any, b: Any, yes: Any, no: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            mask = builder.icmp_signed(comparison, arguments[0], arguments[1])
+            compare = builder.fcmp_ordered if a.is_float else builder.icmp_signed
+            mask = compare(comparison, arguments[0], arguments[1])
             return builder.select(mask, arguments[2], arguments[3])
 
         return yes(a, b, yes, no), codegen

@@ -17,6 +17,7 @@ from readwarp.ragged import offsets_of, ranges
 ERRORS = 10.0 ** (-0.1 * np.arange(256))
 LOG_MATCH = np.where(np.arange(256) > 1, np.log10(1.0 - np.minimum(ERRORS, 0.9)), 0.0)  # by base quality
 TINY = 1e-200  # of smaller products the logarithm is taken
+ROUNDS, ALIVE = 60, 1e-4  # of expectation and maximisation; what a fraction begins with, so that it can grow
 
 
 class Selection(NamedTuple):
@@ -73,11 +74,20 @@ class Room(NamedTuple):
     scores: Annotated[ndarray, "float64 [haplotypes or copies, haplotypes]"]
 
 
-def select_haplotypes(weighed: Weighed, ploidy: ndarray, numbers: ndarray, odds: ndarray, selected: Selection) -> None:
+class Copies(NamedTuple):
+    """How many haplotypes a sample may have."""
+
+    ploidy: Annotated[ndarray, "int8 [regions, samples]"]
+    odds: ndarray  # float64 [rows], log10 that each row's read is of the first of two copies; [0]: not known
+    are_fractions: bool = False  # of molecules: any number of haplotypes, on any fraction of them
+
+
+def select_haplotypes(
+    weighed: Weighed, ploidy: ndarray, numbers: ndarray, copies: Copies, selected: Selection
+) -> None:
     """Set `stays` and `best`, which beyond the ploidy (int8 [regions]) repeats the combination's first haplotype.
 
-    numbers: of `sites.number_variants`. odds: log10 that each row's read is of the first of two copies (float64), or
-    none if that is not known.
+    numbers: of `sites.number_variants`. Of fractions `best` is the reference's haplotype.
     """
     offsets, read_offsets = weighed.haplotypes.haplotype_offsets, weighed.regions.read_offsets
     speaks = selected.informs & (weighed.fragment == np.arange(weighed.fragment.size))
@@ -85,9 +95,11 @@ def select_haplotypes(weighed: Weighed, ploidy: ndarray, numbers: ndarray, odds:
     number = np.repeat(np.diff(offsets), np.diff(read_offsets))
     most, deepest = int(np.diff(offsets).max(initial=1)), int(np.diff(row_offsets).max(initial=0))
     linear, other = np.empty((2, deepest, most))
-    room = Room(linear, other, np.empty(deepest), np.empty((max(most, selected.best.shape[1]), most)))
-    pairs = offsets_of(number)[rows], odds[rows] if odds.size else odds
-    select(offsets, row_offsets, pairs, weighed.values, ploidy, bits_of(weighed.haplotypes, numbers), selected, room)
+    room = Room(linear, other, np.empty(deepest), np.empty((max(most, selected.best.shape[1], 3), most)))
+    odds = copies.odds[rows] if copies.odds.size else copies.odds
+    pairs, own = (offsets_of(number)[rows], odds), ploidy * np.int8(not copies.are_fractions)
+    bits = bits_of(weighed.haplotypes, numbers)
+    select(offsets, row_offsets, pairs, weighed.values, own, copies.are_fractions, bits, selected, room)
 
 
 def bits_of(haplotypes: Haplotypes, numbers: ndarray) -> Variants:
@@ -103,7 +115,7 @@ def bits_of(haplotypes: Haplotypes, numbers: ndarray) -> Variants:
 
 
 @kernel
-def select(haplotype_offsets, row_offsets, pairs, values, ploidy, variants, selected, room):
+def select(haplotype_offsets, row_offsets, pairs, values, ploidy, are_fractions, variants, selected, room):
     """pairs: of each row that says something, the first pair and the odds; row_offsets: of these in each region."""
     best, (firsts, odds) = selected.best, pairs
     for g in range(best.shape[0]):
@@ -121,6 +133,8 @@ def select(haplotype_offsets, row_offsets, pairs, values, ploidy, variants, sele
         stays[0] = True
         for copy in range(best.shape[1]):
             best[g, copy] = first
+        if are_fractions and low < high:
+            mix(linear[:, : stop - first], masks, costs, stays, sums, room.scores)
         if low == high or copies == 0:
             continue
         combination = best[g, :copies]
@@ -130,6 +144,79 @@ def select(haplotype_offsets, row_offsets, pairs, values, ploidy, variants, sele
             climb(linear, masks, costs, stays, combination, sums, room.scores)
         for copy in range(best.shape[1]):
             best[g, copy] = first + combination[copy] if copy < copies else best[g, 0]
+
+
+@kernel
+def mix(linear, masks, costs, stays, sums, room):
+    """Find the haplotypes that stay where each may have any fraction. sums, room: room for them.
+
+    From all of them, the one of the least fraction is tried first; it goes if the rest explain the reads as well, less
+    its own variants' costs. The reference's stays.
+    """
+    number, share, order = masks.size, room[0], room[1]
+    is_in = np.ones(number, np.bool_)
+    share[:number] = 1.0 / number
+    best = fit_fractions(linear, is_in, share, room[2], sums) - cost_of(union_of(masks, is_in), costs) - number
+    order[:number] = share[:number]
+    for _ in range(number - 1):
+        least = -1
+        for h in range(1, number):
+            if order[h] >= 0.0 and (least < 0 or order[h] <= order[least]):
+                least = h
+        order[least] = -1.0
+        is_in[least] = False
+        before = share[:number].copy()
+        share[least] = 0.0
+        rest = share[:number].sum()
+        for h in range(number):
+            share[h] = (share[h] / rest if rest > 0.0 else 0.0) + (ALIVE if is_in[h] else 0.0)
+        fit = fit_fractions(linear, is_in, share, room[2], sums)
+        score = fit - cost_of(union_of(masks, is_in), costs) - is_in.sum()
+        if score >= best:
+            best = score
+        else:
+            is_in[least] = True
+            share[:number] = before
+    for h in range(number):
+        stays[h] |= is_in[h]
+
+
+@kernel
+def union_of(masks, is_in):
+    mask = np.uint64(0)
+    for h in range(masks.size):
+        if is_in[h]:
+            mask |= masks[h]
+    return mask
+
+
+@kernel
+def fit_fractions(linear, is_in, share, fresh, sums):
+    """Fractions of the greatest likelihood of those haplotypes, from the given ones on -> its log10."""
+    reads, number = linear.shape
+    last = -np.inf
+    for _ in range(ROUNDS):
+        fresh[:number] = 0.0
+        for r in range(reads):
+            total = TINY
+            for h in range(number):
+                total += share[h] * linear[r, h]
+            sums[r] = total
+            for h in range(number):
+                fresh[h] += share[h] * linear[r, h] / total
+        for h in range(number):
+            share[h] = fresh[h] / reads if is_in[h] else 0.0
+        score, product = 0.0, 1.0
+        for r in range(reads):
+            product *= sums[r]
+            if product < TINY:
+                score += math.log10(product)
+                product = 1.0
+        score += math.log10(product)
+        if score - last < 0.01:
+            break
+        last = score
+    return score
 
 
 @kernel

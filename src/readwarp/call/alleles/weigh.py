@@ -15,7 +15,7 @@ from readwarp.call.alleles.carriers import (
     take_carriers,
 )
 from readwarp.call.alleles.compare import Weighed
-from readwarp.call.alleles.select import Selection, bound_fragments, select_haplotypes
+from readwarp.call.alleles.select import Copies, Selection, bound_fragments, select_haplotypes
 from readwarp.call.alleles.sites import keep_forced, number_variants, regional_sites, variants_of
 from readwarp.call.evidence import FAR, NOTHING
 from readwarp.call.evidence.strands import count_ends_once, strand_at
@@ -34,15 +34,14 @@ def weigh_haplotypes(
     compare_more: Callable[[Haplotypes], Weighed],
     reads: AlignedReads,
     window: Window,
-    copies: tuple[ndarray, ndarray],
+    copies: Copies,
     forced: frozenset[Variant],
 ) -> tuple[Sites, Likelihoods, Phase, list[Variant]]:
     """See the step's contract. forced: variants that are alleles in any case.
 
-    copies: ploidy (int8 [regions, samples]), and the odds of haplotypes for each row, or none (`select_haplotypes`).
     compare_more: as `weighed` was made, for other haplotypes. `weighed.values` are bounded in place.
     """
-    regions, variants, (ploidy, odds) = weighed.regions, variants_of(weighed.haplotypes), copies
+    regions, variants, ploidy = weighed.regions, variants_of(weighed.haplotypes), copies.ploidy
     raw = weighed.values.copy() if len(regions.places) <= len(regions) else weighed.values
     selected = Selection(
         informs=bound_fragments(weighed, reads),
@@ -50,7 +49,7 @@ def weigh_haplotypes(
         best=np.zeros((len(regions), int(ploidy.max(initial=1))), np.int32),
     )
     own = ploidy[np.arange(len(regions)), regions.sample]
-    select_haplotypes(weighed, own, number_variants(weighed.haplotypes, variants), odds, selected)
+    select_haplotypes(weighed, own, number_variants(weighed.haplotypes, variants), copies, selected)
     keep_forced(variants, selected.stays, forced)
     sites, place = regional_sites(weighed, variants, selected.stays, forced, window)
     sites, left_out = limit_alleles(sites, window)

@@ -2,18 +2,31 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from readwarp.batches import Sites, Window
-from readwarp.call.genotypes.emitted import UNLISTED, Emitted
+from readwarp.call.genotypes.emitted import UNLISTED
 from readwarp.formats.variants.gvcf import NON_REF
 from readwarp.rules.bases import LETTERS, OUTSIDE
 
 MARK = "<"  # stands for UNLISTED until alleles are assembled
 TO_LETTERS = LETTERS.tobytes().ljust(UNLISTED, b"N") + MARK.encode() + b"N" * (255 - UNLISTED)
 Alleles = tuple[str, ...]
+
+
+class Listed(Protocol):
+    """Records and the alleles that they keep of their sites: see `Emitted`."""
+
+    @property
+    def site(self) -> np.ndarray: ...
+    @property
+    def kept_offsets(self) -> np.ndarray: ...
+    @property
+    def allele(self) -> np.ndarray: ...
+    @property
+    def is_indel(self) -> np.ndarray: ...
 
 
 class Spelled(NamedTuple):
@@ -24,7 +37,7 @@ class Spelled(NamedTuple):
     alleles: list[Alleles]
 
 
-def spell_alleles(sites: Sites, out: Emitted, window: Window) -> Spelled:
+def spell_alleles(sites: Sites, out: Listed, window: Window) -> Spelled:
     """Indels have an anchor base and span the longest deletion; at a contig's first base, the base after is the anchor.
 
     Bases that all alleles of a record share at an end are left out, as long as each keeps one.

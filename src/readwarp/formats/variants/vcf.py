@@ -7,6 +7,7 @@ when it is complete.
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
+from itertools import repeat
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -140,10 +141,10 @@ def format_calls(calls: Calls, contigs: Sequence[str], is_genomic: bool = False)
     )
     lines = []
     for contig, position, alleles, quality, filters, genotype, information, samples in columns:
-        counts = "" if is_genomic else count_text(genotype, len(alleles))
+        counts = "" if is_genomic or calls.of_samples else count_text(genotype, len(alleles))
         line = (
             f"{contigs[contig]}\t{position + 1}\t.\t{alleles[0]}\t{','.join(alleles[1:])}\t{number_text(quality)}\t"
-            f"{';'.join(filters) or 'PASS'}\t{counts}{information}\t{samples}\n"
+            f"{';'.join(filters) or 'PASS'}\t{(counts + information).removeprefix(';')}\t{samples}\n"
         )
         lines.append((position, line.encode()))
     return lines
@@ -178,8 +179,27 @@ def raw_text(squares: int, depth: int) -> str:
     return f"{squares // beyond},{depth // beyond}"
 
 
+def fraction_texts(calls: Calls) -> list[str]:
+    """FORMAT and the samples' columns of each call that has fields of its own (`Calls.of_samples`)."""
+    names = ":".join(("GT:AD", *calls.of_samples, "DP:SB"))
+    own = [column.reshape(*column.shape[:2], -1).tolist() for column in calls.of_samples.values()]
+    rows = zip(calls.genotype, calls.allele_depth, *own, calls.depth.tolist(), calls.strands.tolist(), strict=True)
+    texts = []
+    for genotypes, depths, *fields, depth, strands in rows:
+        cells = zip(
+            *(map(genotype_text, genotypes, repeat(False)), map(depths_text, depths)),
+            *(map(reals_text, field) for field in fields),
+            *(map(str, depth), map(depths_text, strands)),
+            strict=True,
+        )
+        texts.append("\t".join((names, *map(":".join, cells))))
+    return texts
+
+
 def genotype_texts(calls: Calls, is_genomic: bool) -> list[str]:
     """FORMAT and the samples' columns of each call."""
+    if calls.of_samples:
+        return fraction_texts(calls)
     columns = zip(
         calls.genotype,
         calls.genotype_quality.tolist(),

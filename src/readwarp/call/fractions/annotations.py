@@ -1,0 +1,76 @@
+"""INFO and FORMAT of records of fractions (host only)."""
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.call.fractions.products import Evidence
+from readwarp.call.fractions.somatic import Odds, phred_of
+from readwarp.call.fractions.tally import DISTANCE, MAPPING, OTHER, QUALITY, REFERENCE, Tally
+from readwarp.call.genotypes.annotations import strand_phred, symmetric_odds_ratio
+from readwarp.formats.variants.vcf import Field
+
+INFORMATION = (
+    Field("DP", "1", "Integer", "Reads that say something about the alleles"),
+    Field("TLOD", "1", "Float", "log10 odds that some molecules have the other allele, against errors of the reads"),
+    Field("NLOD", "1", "Float", "log10 odds that the normal has not the other allele, against heterozygous"),
+    Field("NALOD", "1", "Float", "log10 odds that the normal has not the other allele, against AF of the tumour"),
+    Field("SEQQ", "1", "Float", "Phred of the probability that errors of the reads made the other allele"),
+    Field("GERMQ", "1", "Float", "Phred of the probability that the other allele is inherited"),
+    Field("NARTQ", "1", "Float", "Phred of the probability that what made the other allele made it in the normal too"),
+    Field("POPAF", "1", "Float", "-log10 of the other allele's frequency in the population (--population)"),
+    Field("ECNT", "1", "Integer", "Records within the reach of a read, this one included"),
+    Field("MBQ", "R", "Float", "Median base quality of the reads of each allele"),
+    Field("MMQ", "R", "Float", "Median mapping quality, likewise"),
+    Field("MPOS", "A", "Float", "Median distance of the other allele from the nearer end of the aligned read"),
+    Field("FS", "1", "Float", "Strand bias: Phred-scaled P of Fisher's exact test, as in calls of genotypes"),
+    Field("SOR", "1", "Float", "Strand bias: symmetric odds ratio"),
+)
+FORMAT = (
+    Field("GT", "1", "String", "Alleles that the sample has: 0/1 beside others, 1/1 alone, 0/0 not"),
+    Field("AD", "R", "Integer", "Reads that show each allele"),
+    Field("AF", "A", "Float", "Fraction of the molecules that have the other allele, the likeliest one"),
+    Field("AFCI", "2", "Float", "95 % credible interval of AF"),
+    Field("DP", "1", "Integer", "Reads that say something about the alleles"),
+    Field("LOD", "A", "Float", "log10 odds that some molecules have the other allele, against errors of the reads"),
+    Field("F1R2", "R", "Integer", "Reads of each allele in pairs whose first read is forward"),
+    Field("F2R1", "R", "Integer", "Reads of each allele in pairs whose first read is reverse"),
+    Field("SB", "4", "Integer", "Forward and reverse reads of REF, then of the other allele"),
+)
+ARTEFACT_PRIOR = -3.0  # log10 odds that an allele of the tumour is an artefact of both
+
+
+def describe(odds: Odds, frequency: ndarray, counts: Tally, is_tumour: ndarray) -> dict[str, ndarray]:
+    """INFO beside ECNT, a column [records] or [records, values] per field; NaN where a record has no value."""
+    tables = counts.independent[:, is_tumour].sum(axis=1).reshape(-1, 4).tolist()
+    return {
+        "DP": counts.depth.sum(axis=1),
+        "TLOD": odds.tumour.round(2),
+        "NLOD": odds.normal.round(2),
+        "NALOD": odds.artefact.round(2),
+        "SEQQ": phred_of(odds.error).round(1),
+        "GERMQ": phred_of(odds.germline).round(1),
+        "NARTQ": phred_of(ARTEFACT_PRIOR - odds.artefact).round(1),
+        "POPAF": -np.log10(frequency).round(3),
+        "MBQ": counts.medians[:, [REFERENCE, OTHER], QUALITY],
+        "MMQ": counts.medians[:, [REFERENCE, OTHER], MAPPING],
+        "MPOS": counts.medians[:, OTHER, DISTANCE],
+        "FS": np.array([strand_phred(*table) for table in tables]).round(3),
+        "SOR": np.array([symmetric_odds_ratio(*table) for table in tables]).round(3),
+    }
+
+
+def describe_samples(share: ndarray, evidence: Evidence, counts: Tally) -> dict[str, ndarray]:
+    """FORMAT beside GT, AD, DP and SB: [records, samples], or [records, samples, values]."""
+    return {
+        "AF": significant(share),
+        "AFCI": np.stack((significant(evidence.low), significant(evidence.high)), axis=2),
+        "LOD": evidence.present.round(2),
+        "F1R2": counts.orientations[:, :, :, 0],
+        "F2R1": counts.orientations[:, :, :, 1],
+    }
+
+
+def significant(share: ndarray) -> ndarray:
+    """Three significant digits, of 1e-6 and more."""
+    magnitude = 10.0 ** (2 - np.floor(np.log10(np.maximum(share, 1e-6))))
+    return np.asarray(np.round(share * magnitude) / magnitude)

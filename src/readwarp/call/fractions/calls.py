@@ -1,0 +1,165 @@
+"""Sites and what reads say about them -> calls of alleles on any fraction of the molecules. See the package's text."""
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.batches import AlignedReads, Calls, Likelihoods, Sites, Window
+from readwarp.call.fractions import EMIT, REACH
+from readwarp.call.fractions.annotations import describe, describe_samples
+from readwarp.call.fractions.contrasts import contrast
+from readwarp.call.fractions.filters import CLUSTERED, Facts, find_failed
+from readwarp.call.fractions.products import Evidence, likelihoods_at, log_likelihoods, weigh_products
+from readwarp.call.fractions.somatic import Odds, weigh_alleles
+from readwarp.call.fractions.tally import Records, Tally, orientations_of, tally
+from readwarp.call.genotypes.emitted import MISSING_BASE
+from readwarp.call.genotypes.spell import spell_alleles
+from readwarp.config import CallParameters, FractionParameters
+from readwarp.device.backend import Backend
+from readwarp.ragged import replace
+
+
+class Setting(NamedTuple):
+    """What all sites share."""
+
+    parameters: CallParameters  # with fractions
+    is_normal: Annotated[ndarray, "bool [samples]"]
+    backend: Backend
+
+    @property
+    def fractions(self) -> FractionParameters:
+        assert self.parameters.fractions is not None
+        return self.parameters.fractions
+
+
+class Weighed(NamedTuple):
+    """Alleles as the reads of each sample weigh them; arrays [alleles, samples] but for the last two."""
+
+    share: ndarray
+    evidence: Evidence
+    tumour_share: ndarray  # the greatest one of a sample that is not the normal, [alleles]
+    odds: Odds
+
+
+class Listed(NamedTuple):
+    """Records for `spell_alleles`: REF and the other allele of each."""
+
+    site: ndarray
+    allele: ndarray
+    kept_offsets: ndarray
+    is_indel: ndarray
+
+
+def call_alleles(
+    sites: Sites, likelihoods: Likelihoods, reads: AlignedReads, window: Window, setting: Setting
+) -> Calls:
+    """`window`: the reference around the sites."""
+    orientation = orientations_of(reads)
+    damage = np.zeros((sites.deleted.size, 2))
+    frequency = np.full(sites.deleted.size, np.nan)
+    weighed = weigh(sites, likelihoods, orientation, damage, frequency, setting)
+    records = choose_records(sites, weighed.odds)
+    counts = tally(sites, likelihoods, orientation, records, ~setting.is_normal)
+    rows = records.allele
+    odds = Odds(*(column[rows] for column in weighed.odds))
+    information = describe(odds, frequency[rows], counts, ~setting.is_normal)
+    siblings = (np.bincount(records.site, minlength=len(sites)) - 1)[records.site]
+    facts = Facts(
+        information, sites.is_indel[records.site], weighed.tumour_share[rows], siblings, setting.parameters, setting.fractions
+    )
+    shown = Evidence(*(column[rows] for column in weighed.evidence)), weighed.share[rows]
+    return build(sites, records, counts, shown, window, setting, information, find_failed(facts))
+
+
+def weigh(
+    sites: Sites, likelihoods: Likelihoods, orientation: ndarray, damage: ndarray, frequency: ndarray, setting: Setting
+) -> Weighed:
+    """orientation, damage: as for `contrast`. frequency: as for `weigh_alleles`."""
+    shape = sites.deleted.size, setting.is_normal.size
+    items, contrasts = contrast(sites, likelihoods, orientation, damage, shape[1])
+    products = setting.backend.step("readwarp.call.fractions").multiply(contrasts)
+    flat, share = weigh_products(contrasts, products), items.share.reshape(shape)
+    tumour_share = np.max(share, axis=1, where=~setting.is_normal, initial=0.0)
+    at_tumour = flat.none
+    if setting.is_normal.any():
+        at_tumour = likelihoods_at(np.repeat(tumour_share, shape[1]), contrasts, log_likelihoods(products))
+    evidence = Evidence(*(column.reshape(shape) for column in flat))
+    is_indel = np.repeat(sites.is_indel, np.diff(sites.allele_offsets))
+    known = is_indel, frequency, setting.is_normal
+    return Weighed(
+        share, evidence, tumour_share, weigh_alleles(evidence, at_tumour.reshape(shape), *known, setting.fractions)
+    )
+
+
+def choose_records(sites: Sites, odds: Odds) -> Records:
+    """The alleles that some molecules may have, and forced ones."""
+    is_other = np.ones(sites.deleted.size, bool)
+    is_other[sites.allele_offsets[:-1]] = False
+    alone = np.flatnonzero(np.diff(sites.inserted_offsets) == 1)
+    is_other[alone[sites.inserted[sites.inserted_offsets[alone]] >= MISSING_BASE]] = False
+    rows = np.flatnonzero(is_other & ((odds.tumour >= EMIT) | sites.is_forced))
+    return Records(np.searchsorted(sites.allele_offsets, rows, side="right") - 1, rows)
+
+
+def build(
+    sites: Sites,
+    records: Records,
+    counts: Tally,
+    shown: tuple[Evidence, ndarray],
+    window: Window,
+    setting: Setting,
+    information: dict[str, ndarray],
+    filters: list[tuple[str, ...]],
+) -> Calls:
+    """shown: of the records, with the shares."""
+    (evidence, share), number, samples = shown, records.site.size, setting.is_normal.size
+    both = np.stack((sites.allele_offsets[records.site], records.allele), axis=1).ravel()
+    listed = Listed(records.site, both, np.arange(0, 2 * number + 1, 2), sites.is_indel[records.site])
+    spelled = spell_alleles(sites, listed, window)
+    has_it = (evidence.present >= EMIT) & ~setting.is_normal
+    genotype = np.where(has_it, np.where(evidence.others >= EMIT, 1, 2), 0)
+    genotype[counts.depth == 0] = -1
+    return Calls(
+        contig=np.full(number, spelled.contig, np.int32),
+        position=spelled.position,
+        alleles=spelled.alleles,
+        quality=information["SEQQ"].astype(np.float64),
+        genotype=[tuple(GENOTYPES[copies] for copies in own) for own in genotype.tolist()],
+        genotype_quality=np.zeros((number, samples), np.int32),
+        depth=counts.depth,
+        allele_depth=[tuple(map(tuple, own)) for own in counts.reads.tolist()],
+        likelihoods=[((),) * samples] * number,
+        phase_set=np.full((number, samples), -1, np.int64),
+        filters=filters,
+        annotations={name: as_column(values) for name, values in information.items()},
+        strands=counts.strands.reshape(number, samples, 4),
+        independent=counts.independent.reshape(number, samples, 4),
+        squares=counts.squares,
+        phase_name=[("",) * samples] * number,
+        of_samples=describe_samples(share, evidence, counts),
+    )
+
+
+GENOTYPES = {-1: (-1, -1), 0: (0, 0), 1: (0, 1), 2: (1, 1)}
+
+
+def as_column(values: ndarray) -> ndarray:
+    """An array with one item per record, of which several values are a tuple."""
+    if values.ndim == 1:
+        return values
+    out = np.empty(len(values), object)
+    out[:] = list(map(tuple, values.tolist()))
+    return out
+
+
+def count_events(calls: Calls, parameters: FractionParameters) -> Calls:
+    """With ECNT, and the filter that looks at it. `calls` of one contig, in order of position."""
+    if len(calls) == 0:
+        return calls
+    first = np.searchsorted(calls.position, calls.position - REACH)
+    events = np.searchsorted(calls.position, calls.position + REACH, side="right") - first
+    is_failed = (events > parameters.max_events) & parameters.is_somatic
+    filters = [(*own, CLUSTERED) if fails else own for own, fails in zip(calls.filters, is_failed.tolist(), strict=True)]
+    return replace(calls, annotations={**calls.annotations, "ECNT": events}, filters=filters)
+

@@ -1,0 +1,156 @@
+"""One allele of a sample against the others there: what its reads say, and at which fractions it is asked (host only)."""
+
+import math
+from functools import lru_cache
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.batches import Likelihoods, Sites
+from readwarp.call.evidence import NOTHING
+from readwarp.call.fractions import LEAST
+from readwarp.device.jit import kernel
+from readwarp.ragged import empty, offsets_of
+
+ROUNDS, ENOUGH = 100, 1e-7  # of expectation and maximisation: at most so many, until no fraction changes by more
+TRACE = 1e-6  # fraction of the reference's allele, at least, in what an allele is held against
+STEP = 64  # nodes of an item are a multiple of this, which is one of all lanes
+NONE, HALF, WHOLE = 0, -2, -1  # nodes of an item at 0, 1/2 and 1; those between lie at midpoints
+
+
+class Items(NamedTuple):
+    """What contrasts are about: every allele of every site in every sample. Those of an allele are neighbours."""
+
+    allele: Annotated[ndarray, "int64 [items]"]  # row of Sites.deleted
+    sample: Annotated[ndarray, "int64 [items]"]
+    share: Annotated[ndarray, "float64 [items]"]  # f of the greatest likelihood
+    depth: Annotated[ndarray, "int64 [items]"]  # reads that say something
+
+
+class Contrasts(NamedTuple):
+    """See the package's text. Probabilities are over that of the read's best allele."""
+
+    read_offsets: Annotated[ndarray, "int64 [items + 1] of reads"]
+    others: Annotated[ndarray, "float64 [reads]"]  # Q
+    gain: Annotated[ndarray, "float64 [reads]"]  # P - Q
+    node_offsets: Annotated[ndarray, "int64 [items + 1] of nodes"]
+    fraction: Annotated[ndarray, "float64 [nodes]"]
+
+
+class Room(NamedTuple):
+    """For one site in one sample."""
+
+    linear: Annotated[ndarray, "float64 [reads, alleles]"]
+    share: Annotated[ndarray, "float64 [alleles]"]
+    fresh: Annotated[ndarray, "float64 [alleles]"]
+
+
+def contrast(
+    sites: Sites, likelihoods: Likelihoods, orientation: ndarray, damage: ndarray, samples: int
+) -> tuple[Items, Contrasts]:
+    """orientation: uint8 [reads], of their pairs. damage: float64 [alleles, orientations]."""
+    number = np.diff(sites.allele_offsets)
+    depth = np.zeros((len(sites), samples), np.int64)
+    count_reads(likelihoods, depth)
+    own = np.repeat(depth, number, axis=0).ravel()
+    items = Items(
+        allele=np.repeat(np.arange(sites.deleted.size), samples),
+        sample=np.tile(np.arange(samples), sites.deleted.size),
+        share=np.zeros(own.size),
+        depth=own,
+    )
+    out = empty(Contrasts, {}, read_offsets=offsets_of(own), **nodes_of(own))
+    room = empty(Room, {"reads": int(depth.max(initial=0)), "alleles": int(number.max(initial=0))})
+    oppose(sites, likelihoods, orientation, damage, depth, room, items, out)
+    return items, out
+
+
+def nodes_of(depth: ndarray) -> dict[str, ndarray]:
+    """Columns of Contrasts: steps are no wider than the likelihood of so many reads."""
+    number = STEP * np.ceil((math.pi * np.sqrt(depth) + 3) / STEP).astype(np.int64)
+    nodes = [spread_nodes(own) for own in number.tolist()]
+    return {"node_offsets": offsets_of(number), "fraction": np.concatenate([np.empty(0), *nodes])}
+
+
+@lru_cache(maxsize=256)
+def spread_nodes(number: int) -> ndarray:
+    """Fractions at which so many nodes lie."""
+    return np.concatenate(([0.0], np.sin(angles(number)) ** 2, [0.5, 1.0]))
+
+
+def angles(number: int) -> ndarray:
+    """t of the nodes at midpoints, among so many."""
+    between = number - 3
+    return (np.arange(between) + 0.5) * (math.pi / 2 / between)
+
+
+@kernel
+def count_reads(likelihoods, depth):
+    """Add the reads that say something to `depth` (int64 [sites, samples])."""
+    for site in range(depth.shape[0]):
+        for pair in range(likelihoods.pair_offsets[site], likelihoods.pair_offsets[site + 1]):
+            depth[site, likelihoods.sample[pair]] += likelihoods.allele[pair] != NOTHING
+
+
+@kernel
+def oppose(sites, likelihoods, orientation, damage, depth, room, items, out):
+    """Fill the shares of the items, and the reads of their contrasts."""
+    samples, share = depth.shape[1], room.share
+    for site in range(depth.shape[0]):
+        first = sites.allele_offsets[site]
+        alleles = sites.allele_offsets[site + 1] - first
+        for s in range(samples):
+            gather(site, s, first, alleles, likelihoods, orientation, damage, room.linear)
+            linear = room.linear[: depth[site, s], :alleles]
+            fit_shares(linear, share, room.fresh)
+            for a in range(alleles):
+                item = (first + a) * samples + s
+                items.share[item], start = share[a], out.read_offsets[item]
+                rest = 1.0 - share[a]
+                trace = TRACE if a else 0.0
+                for r in range(linear.shape[0]):
+                    others = trace * linear[r, 0]
+                    for b in range(alleles):
+                        others += share[b] * linear[r, b] if b != a else 0.0
+                    others = max(LEAST, others / max(rest + trace, TRACE))
+                    out.others[start + r], out.gain[start + r] = others, linear[r, a] - others
+
+
+@kernel
+def gather(site, s, first, alleles, likelihoods, orientation, damage, linear):
+    """Fill the rows of `linear` with P(r | a) of the sample's reads that say something, over that of the best allele."""
+    row = 0
+    low = likelihoods.pair_offsets[site]
+    for pair in range(low, likelihoods.pair_offsets[site + 1]):
+        if likelihoods.sample[pair] != s or likelihoods.allele[pair] == NOTHING:
+            continue
+        place, best = likelihoods.value_offsets[site] + (pair - low) * alleles, -np.inf
+        for a in range(alleles):
+            best = max(best, likelihoods.values[place + a])
+        spoilt, side = 0.0, orientation[likelihoods.read[pair]]
+        for a in range(alleles):
+            linear[row, a] = max(LEAST, 10.0 ** (likelihoods.values[place + a] - best))
+            spoilt += damage[first + a, side] * linear[row, a]
+        linear[row, 0] = min(1.0, linear[row, 0] + spoilt)
+        row += 1
+
+
+@kernel
+def fit_shares(linear, share, fresh):
+    """Set the fractions of the greatest likelihood of all alleles; equal ones without reads."""
+    reads, alleles = linear.shape
+    share[:alleles] = 1.0 / alleles
+    for _ in range(ROUNDS if reads else 0):
+        fresh[:alleles], change = 0.0, 0.0
+        for r in range(reads):
+            total = 0.0
+            for a in range(alleles):
+                total += share[a] * linear[r, a]
+            for a in range(alleles):
+                fresh[a] += share[a] * linear[r, a] / total
+        for a in range(alleles):
+            change = max(change, abs(fresh[a] / reads - share[a]))
+            share[a] = fresh[a] / reads
+        if change < ENOUGH:
+            break

@@ -1,0 +1,93 @@
+"""From products over reads to evidence: log odds, fractions and their intervals (host only)."""
+
+import math
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.call.fractions import CREDIBLE, GROWTH, UNEVEN
+from readwarp.call.fractions.contrasts import HALF, NONE, WHOLE, Contrasts, angles
+
+LOG_GROWTH = math.log10(GROWTH)
+
+
+class Products(NamedTuple):
+    """L(f) of each node: the product, divided by GROWTH as often as it says."""
+
+    product: Annotated[ndarray, "float64 [nodes]"]
+    growths: Annotated[ndarray, "float64 [nodes]"]  # whole numbers
+
+
+class Evidence(NamedTuple):
+    """log10 of the likelihood of the reads of each item, float64 [items]; the bounds are fractions."""
+
+    mean: Annotated[ndarray, "float64 [items]"]  # of L over all fractions
+    none: Annotated[ndarray, "float64 [items]"]  # L(0)
+    half: Annotated[ndarray, "float64 [items]"]  # L(1/2)
+    whole: Annotated[ndarray, "float64 [items]"]  # L(1)
+    uneven: Annotated[ndarray, "float64 [items]"]  # of L over [UNEVEN, 1 - UNEVEN]: one of two copies, more or less
+    low: Annotated[ndarray, "float64 [items]"]  # bounds of AFCI
+    high: Annotated[ndarray, "float64 [items]"]
+
+    @property
+    def present(self) -> ndarray:
+        """LOD: some molecules have the allele, against none."""
+        return np.asarray(self.mean - self.none)
+
+    @property
+    def others(self) -> ndarray:
+        """LOD: some molecules have another allele, against none."""
+        return np.asarray(self.mean - self.whole)
+
+
+def weigh_products(contrasts: Contrasts, products: Products) -> Evidence:
+    offsets = contrasts.node_offsets
+    first, stop = offsets[:-1], offsets[1:]
+    likelihood = log_likelihoods(products)
+    if first.size == 0:
+        return Evidence(*np.empty((7, 0)))
+    weight = np.concatenate([weights_of(number) for number in (stop - first).tolist()])
+    is_uneven = (contrasts.fraction >= UNEVEN) & (contrasts.fraction <= 1 - UNEVEN)
+    mean, mass = integrate(likelihood, weight, offsets)
+    uneven, _ = integrate(likelihood, weight * is_uneven, offsets)
+    below = np.cumsum(mass)
+    below -= np.repeat(below[first] - mass[first], stop - first)
+    bounds = []
+    for share in ((1 - CREDIBLE) / 2, (1 + CREDIBLE) / 2):
+        before = np.add.reduceat((below < share) & (weight > 0), first, dtype=np.int64)
+        bounds.append(contrasts.fraction[first + 1 + np.minimum(before, stop - first - 4)])
+    width = math.log10(1 - 2 * UNEVEN)
+    points = (likelihood[at] for at in (first + NONE, stop + HALF, stop + WHOLE))
+    return Evidence(mean, *points, uneven - width, *bounds)
+
+
+def integrate(likelihood: ndarray, weight: ndarray, offsets: ndarray) -> tuple[ndarray, ndarray]:
+    """log10 of the sums of weight x 10^likelihood of items (float64 [items]), and each node's share (float64 [nodes])."""
+    first, number = offsets[:-1], np.diff(offsets)
+    with np.errstate(divide="ignore"):
+        mass = likelihood + np.log10(weight)
+    highest = np.maximum.reduceat(mass, first)
+    linear = 10.0 ** (mass - np.repeat(highest, number))
+    total = np.add.reduceat(linear, first)
+    return np.asarray(highest + np.log10(total)), linear / np.repeat(total, number)
+
+
+def log_likelihoods(products: Products) -> ndarray:
+    """log10 L of each node, float64 [nodes]."""
+    return np.asarray(np.log10(products.product) - LOG_GROWTH * products.growths)
+
+
+def likelihoods_at(fraction: ndarray, contrasts: Contrasts, likelihood: ndarray) -> ndarray:
+    """log10 L of each item at its own fraction (float64 [items]), between the nodes of `log_likelihoods`."""
+    out = np.empty(fraction.size)
+    for item, (first, stop) in enumerate(zip(contrasts.node_offsets[:-1], contrasts.node_offsets[1:], strict=True)):
+        nodes = np.r_[first : stop + HALF, stop + WHOLE]
+        out[item] = np.interp(fraction[item], contrasts.fraction[nodes], likelihood[nodes])
+    return out
+
+
+def weights_of(number: int) -> ndarray:
+    """df of each of so many nodes; 0 of those that are not at midpoints."""
+    t = angles(number)
+    return np.concatenate(([0.0], np.sin(2 * t) * (math.pi / 2 / t.size), [0.0, 0.0]))
