@@ -365,7 +365,9 @@ class Calls:
     independent: ndarray  # int32 [v, m, 4], those of them that count for strand bias
     squares: ndarray  # int64 [v], sum of squared MAPQ of the reads
     phase_name: list[tuple[str, ...]]  # PID: position, REF and ALT of the phase set's first call; "" not phased
-    of_samples: dict[str, ndarray] = field(default_factory=dict)  # other FORMAT: a column [v, m]; [v, m, k] has k values
+    of_samples: dict[str, ndarray] = field(
+        default_factory=dict
+    )  # other FORMAT: a column [v, m]; [v, m, k] has k values
 
     def __len__(self) -> int:
         return self.position.size

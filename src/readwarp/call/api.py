@@ -7,6 +7,7 @@ from typing import TypedDict, Unpack
 from readwarp.call.job import CallJob, run_call
 from readwarp.call.targets import Places, as_regions, spell_region
 from readwarp.config import MAX_PLOIDY, CallParameters, FractionParameters, StructuralParameters
+from readwarp.errors import UsageError
 from readwarp.formats.common.files import named_files
 from readwarp.formats.common.qualities import encoding_of
 from readwarp.formats.common.regions import Region

@@ -2,8 +2,9 @@
 
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from readwarp.call.bam_output import RealignedBam
@@ -14,20 +15,21 @@ from readwarp.call.phase.haplotag import HaplotaggedBam
 from readwarp.call.platforms import find_platform
 from readwarp.call.ploidy import Ploidies, read_ploidies
 from readwarp.call.qualities import explain_qualities
-from readwarp.call.resources import open_memory, open_workers, plan_workers, share_cards
+from readwarp.call.resources import WorkerPlan, open_memory, open_workers, plan_workers, share_cards
 from readwarp.call.steps import Steps
 from readwarp.call.structural.job import STRUCTURAL_FIELDS, write_structural, write_structural_file
 from readwarp.call.structural.steps import StructuralSteps
 from readwarp.call.targets import bases_of
-from readwarp.call.variant_job import FIELDS, FRACTION_FIELDS, GENOMIC_FIELDS, Fields, VariantJob
+from readwarp.call.variant_job import FIELDS, FRACTION_FIELDS, GENOMIC_FIELDS, VariantJob
 from readwarp.call.warm import warm_up
-from readwarp.call.windows import Calling, write_windows
+from readwarp.call.windows import Calling, write_fractions, write_windows
 from readwarp.config import CallParameters, StructuralParameters
 from readwarp.device.backend import Backend
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.regions import Form, ReadFilter
 from readwarp.formats.common.files import check_apart, check_output, check_twice
-from readwarp.formats.variants.vcf import kind_of
+from readwarp.formats.common.regions import Target
+from readwarp.formats.variants.vcf import VariantWriter, kind_of
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.stream.choice import CALL, choose_backend
@@ -47,6 +49,7 @@ WARNINGS = {  # counter -> noun and the rest of a warning
     "alleles_left_out": ("allele", "left out of sites that have too many"),
     "reads_without_qualities": ("read", "without base qualities: these are taken as 20"),
 }
+PANEL_WINDOW = 4096  # bases; what lies around a window is read for it too
 logger = logging.getLogger("readwarp")
 
 
@@ -107,12 +110,6 @@ def run_call(job: CallJob, reporter: Reporter) -> Result:
     return result
 
 
-def fields_of(job: CallJob) -> Fields:
-    if job.parameters.fractions:
-        return FRACTION_FIELDS
-    return GENOMIC_FIELDS if job.gvcf else FIELDS
-
-
 def check_beside(job: CallJob) -> None:
     """Whether the outputs go together. Raises UsageError."""
     check_apart(job.outputs)
@@ -127,6 +124,8 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
     """`run_call` once the output is checked and locked."""
     if job.sv_only:
         return call_structural_only(job, reference, reporter)
+    if job.parameters.fractions:
+        return call_fractions(job, reference, reporter)
     metrics, structural = reporter.metrics, None
     with metrics.time("call"), open_calling(job, reference, metrics, may_fork()) as calling:
         steps, kernels, plan = calling.steps, "call", calling.plan
@@ -140,7 +139,7 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
         with (
             open_workers(state, plan, steps.alignments, kernels, metrics, reply) as workers,
             reporter.progress("calling", "bases") as meter,
-            job.open_output(reference, calling.samples, fields_of(job)) as writer,
+            job.open_output(reference, calling.samples, GENOMIC_FIELDS if job.gvcf else FIELDS) as writer,
         ):
             shown = None
             if job.bam_output:
@@ -160,16 +159,54 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
             metrics.note(pairhmm_questions=shared.questions, pairhmm_batches=shared.batches)
             metrics.count("comparisons_on_host", shared.left)
         metrics.append("gpu", [{"command": "call", **facts} for facts in calling.cards.facts()])
-    for name, (noun, text) in WARNINGS.items():
-        if number := metrics.counts.get(name):
-            logger.warning("%s %s", counted(number, noun), text)
-    if promise := explain_qualities(metrics.counts):
-        logger.warning("%s", promise)
+    warn_of_limits(metrics)
     files = {"variants": job.output, "variants_index": writer.index, "realigned": job.bam_output}
     files["haplotagged"] = job.haplotag
     if structural:
         files |= {"structural": job.sv, "structural_index": structural.index_path}
     return Result.of(metrics, files)
+
+
+def warn_of_limits(metrics: Metrics) -> None:
+    for name, (noun, text) in WARNINGS.items():
+        if number := metrics.counts.get(name):
+            logger.warning("%s %s", counted(number, noun), text)
+    if promise := explain_qualities(metrics.counts):
+        logger.warning("%s", promise)
+
+
+def call_fractions(job: CallJob, reference: Reference, reporter: Reporter) -> Result:
+    """`call_variants` for --mixture and --somatic."""
+    metrics = reporter.metrics
+    with metrics.time("call"), open_calling(job, reference, metrics, may_fork()) as calling:
+        check_fractions(job, calling)
+        with (
+            open_workers(calling, calling.plan, calling.steps.alignments, "call.fractions", metrics) as workers,
+            reporter.progress("calling", "bases") as meter,
+        ):
+            index = write_fractions(calling, workers, partial(open_fractions, job, reference, calling.samples), meter)
+    warn_of_limits(metrics)
+    return Result.of(metrics, {"variants": job.output, "variants_index": index})
+
+
+def open_fractions(
+    job: CallJob, reference: Reference, samples: Sequence[str], extra: Sequence[str]
+) -> AbstractContextManager[VariantWriter]:
+    return job.open_output(reference, samples, FRACTION_FIELDS._replace(extra=extra))
+
+
+def check_fractions(job: CallJob, calling: Calling) -> None:
+    """Raises UsageError for samples and reads that do not fit the mode."""
+    assert job.parameters.fractions is not None
+    mode = "--somatic" if job.parameters.fractions.is_somatic else "--mixture"
+    if calling.steps.platform.is_long:
+        raise UsageError(f"{mode} is for short reads, whose errors are few: give --platform short, if these are")
+    normals, names = job.parameters.fractions.normals, ", ".join(calling.samples)
+    for name in normals:
+        if name not in calling.samples:
+            raise UsageError(f"--normal {name}: no such sample in the alignments, which have {names}")
+    if not set(calling.samples).difference(normals):
+        raise UsageError(f"--normal names all samples ({names}): the tumour is missing")
 
 
 def call_structural_only(job: CallJob, reference: Reference, reporter: Reporter) -> Result:
@@ -240,11 +277,18 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork:
                 cards=cards,
                 plan=plan,
                 targets=targets,
-                window=plan.window,
+                window=window_of(plan, targets, parameters),
                 with_sites=job.bam_output is not None,
                 structural=structural_steps(job, reference, alignments, ploidies, metrics),
                 tagged=open_haplotag(job, steps),
             )
+
+
+def window_of(plan: WorkerPlan, targets: Sequence[Target], parameters: CallParameters) -> int:
+    """Of deep panels, each worker gets a part."""
+    if parameters.fractions is None:
+        return plan.window
+    return min(plan.window, max(PANEL_WINDOW, -(-bases_of(targets) // (plan.processes or plan.threads))))
 
 
 def open_haplotag(job: CallJob, steps: Steps) -> HaplotaggedBam | None:

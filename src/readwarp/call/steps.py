@@ -38,6 +38,7 @@ from readwarp.call.depth.limit import DepthLimit
 from readwarp.call.evidence.substitutions import weigh_substitutions
 from readwarp.call.forced import Forced
 from readwarp.call.fractions.calls import Setting, call_alleles, count_events
+from readwarp.call.fractions.tally import orientations_of
 from readwarp.call.genotypes.calls import join_calls, keep_calls, mark_overlaps, move_back, no_calls
 from readwarp.call.genotypes.genotype import genotype_sites
 from readwarp.call.genotypes.mnps import join_substitutions
@@ -50,6 +51,8 @@ from readwarp.call.limits import ALLELES, Limited, limit_of, limits_of, mark_lim
 from readwarp.call.mates.cut import cut_long
 from readwarp.call.mates.join import Removed, join_mates
 from readwarp.call.mates.primers import NO_PRIMERS, Primers
+from readwarp.call.noise.counts import ErrorCounts, count_errors, no_counts
+from readwarp.call.noise.fit import Noise, no_noise
 from readwarp.call.pairhmm import LogLikelihoods
 from readwarp.call.phase.links import link_sites, no_links
 from readwarp.call.phase.sides import Groups, find_sides, take_sides
@@ -111,6 +114,7 @@ class Steps:
     platform: Platform
     phasing: Phasing | None = None  # of the contig
     shared: LogLikelihoods | None = None  # of a card that another process has; None: the backend's
+    noise: Noise | None = None  # of the samples, once it is learned
     strip: Strip | None = None  # whose axis is contig 0; None: contigs are the reference's
 
     @property
@@ -134,6 +138,12 @@ class Steps:
         if not isinstance(window, Strip):
             return self._link(window, max_bases)
         return self._along(window)._link(window.as_stretch(), max_bases)
+
+    def learn(self, window: Place, max_bases: int | None) -> ErrorCounts:
+        """What the window shows of errors. Raises RegionTooDeepError likewise."""
+        if not isinstance(window, Strip):
+            return self._learn(window, max_bases)
+        return self._along(window)._learn(window.as_stretch(), max_bases)
 
     def _along(self, strip: Strip) -> "Steps":
         return replace(
@@ -208,6 +218,17 @@ class Steps:
         expected = Expected(copies, Depths(first_place(low), np.stack(noted)))
         calls = genotype_sites(sites, silence_absent(evidence, copies), around, expected, self.parameters)
         return link_sites(reads, sites, calls, evidence)
+
+    def _learn(self, window: Stretch, max_bases: int | None) -> ErrorCounts:
+        contig, start, stop, _ = window
+        reads = self.alignments.read((contig, start, stop), DepthLimit(self.parameters.max_depth), max_bases)
+        if len(reads) == 0:
+            return no_counts(self.samples)
+        around = self._around(contig, start, stop, reads)
+        reads, _ = join_mates(reads, around, self.primers.get(contig, NO_PRIMERS), self.parameters.ignore_soft_clips)
+        pileup = self.backend.step("readwarp.call.pileup").count_window(reads, around, self.parameters)
+        pileups = self._pileups(reads, pileup, around, [])
+        return count_errors(reads, orientations_of(reads), around, pileups, self.parameters.min_base_quality)
 
     def _cut(self, reads: AlignedReads, low: int, high: int) -> AlignedReads:
         """Long reads as far as a window and its margin see them, and MARGIN more, which is beyond FAR."""
@@ -306,7 +327,8 @@ class Steps:
     def _call_alleles(self, sites: Sites, likelihoods: Likelihoods, reads: AlignedReads, around: Window) -> Calls:
         assert self.parameters.fractions is not None
         is_normal = np.isin(self.alignments.samples, self.parameters.fractions.normals)
-        return call_alleles(sites, likelihoods, reads, around, Setting(self.parameters, is_normal, self.backend))
+        noise = self.noise or no_noise(self.samples)
+        return call_alleles(sites, likelihoods, reads, around, Setting(self.parameters, is_normal, noise, self.backend))
 
     def _weigh(
         self, reads: AlignedReads, regions: Regions, sites: Sites, around: Window, within: tuple[Stretch, Sides | None]

@@ -1,17 +1,22 @@
 """Windows of the reference through workers: called or linked in parallel, and written in order."""
 
-from collections.abc import Callable, Generator, Iterable
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby, pairwise, repeat
 from operator import attrgetter
+from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from readwarp.call.bam_output import RealignedBam
+from readwarp.call.fractions.shortlist import Candidates, Shortlist, candidates_of, header_lines
 from readwarp.call.inputs import RegionTooDeepError
+from readwarp.call.noise import LEARNED
+from readwarp.call.noise.counts import ErrorCounts, add_counts, covered_bases, no_counts
+from readwarp.call.noise.fit import Noise, fit_noise
 from readwarp.call.pairhmm.given import log_likelihoods_by
 from readwarp.call.phase.haplotag import HaplotaggedBam
 from readwarp.call.phase.join import phase_sites
@@ -36,6 +41,8 @@ from readwarp.stream.worker import ask
 from readwarp.stream.workers import Done, Workers, map_counted
 
 T = TypeVar("T")
+OpenOutput = Callable[[Sequence[str]], AbstractContextManager[VariantWriter]]
+GOLDEN = (5**0.5 - 1) / 2  # whose multiples, less whole numbers, are spread evenly
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +76,11 @@ class Calling:
         parts, metrics = self._work(window, Steps.link)
         return Done(join_links(parts), metrics)
 
+    def learn(self, window: Place) -> Done[ErrorCounts]:
+        """What the window shows of errors."""
+        parts, metrics = self._work(window, Steps.learn)
+        return Done(add_counts(parts, len(self.samples)), metrics)
+
     def gather(self, part: Part) -> Done[Evidence]:
         """What a window has of structural variants."""
         return self.structural.gather(part)
@@ -95,8 +107,9 @@ class Calling:
 
     def run(self, workers: "Workers[Calling]", work: "Callable[[Calling, Place], Done[T]]") -> Generator[T, None, None]:
         """work(self, window) of all windows, in order; of long reads, once a contig is phased."""
-        metrics, stretches = self.steps.metrics, join_targets(self.targets, self.window)
+        metrics = self.steps.metrics
         if self.steps.platform.is_long:
+            stretches = join_targets(self.targets, self.window)
             for contig, own in groupby(stretches, attrgetter("contig")):
                 windows: Iterable[Place] = list(own)
                 with metrics.time("phase"):
@@ -106,13 +119,44 @@ class Calling:
                     self.tagged.add(contig, phasing)
                 yield from map_counted(workers, partial(work_in_phase, phasing, work), windows, metrics)
         else:
-            lengths = np.diff(self.steps.reference.contig_offsets).tolist()
-            windows = join_contigs(stretches, lengths, self.steps.primers, self.window)
-            yield from map_counted(workers, work, windows, metrics)
+            yield from map_counted(workers, work, self.windows(), metrics)
+
+    def windows(self) -> Iterator[Place]:
+        """Of short reads."""
+        stretches = join_targets(self.targets, self.window)
+        lengths = np.diff(self.steps.reference.contig_offsets).tolist()
+        return join_contigs(stretches, lengths, self.steps.primers, self.window)
+
+    def learn_noise(self, workers: "Workers[Calling]") -> Noise:
+        """From windows all over the targets, until enough of their bases are covered."""
+        total, windows, metrics = no_counts(len(self.samples)), spread_out(list(self.windows())), self.steps.metrics
+        with metrics.time("noise"), closing(map_counted(workers, Calling.learn, windows, metrics)) as results:
+            for counts in results:
+                total = add_counts((total, counts), len(self.samples))
+                if covered_bases(total) >= LEARNED * len(self.samples):
+                    break
+        return fit_noise(total)
 
 
 def work_in_phase(phasing: Phasing, work: Callable[[Calling, Place], T], calling: Calling, window: Place) -> T:
     return work(replace(calling, steps=replace(calling.steps, phasing=phasing)), window)
+
+
+def work_in_noise(noise: Noise, work: Callable[[Calling, Place], T], calling: Calling, window: Place) -> T:
+    return work(replace(calling, steps=replace(calling.steps, noise=noise)), window)
+
+
+def spread_out(windows: Sequence[T]) -> list[T]:
+    """In an order in which the first ones, however many, lie far apart."""
+    order = np.argsort((np.arange(len(windows)) * GOLDEN) % 1.0, kind="stable")
+    return [windows[row] for row in order.tolist()]
+
+
+class Listed(NamedTuple):
+    """The candidates of a window, in parts where it was too deep."""
+
+    parts: list[Candidates]
+    bases: int  # that were called
 
 
 class Written(NamedTuple):
@@ -151,3 +195,27 @@ def write_windows(
                 writer.write(part if isinstance(part, bytes) else joiner.add(part))
             meter.reach(meter.done + bases, whole)
     writer.write(joiner.finish())
+
+
+def write_candidates(calling: Calling, window: Place) -> Done[Listed]:
+    """As `write_window`, of alleles by fractions."""
+    contigs, (parts, metrics) = calling.steps.reference.names, calling.call(window)
+    return Done(Listed([candidates_of(found.calls, contigs) for found in parts], bases_of(window.targets)), metrics)
+
+
+def write_fractions(calling: Calling, workers: Workers[Calling], open_output: OpenOutput, meter: Meter) -> Path | None:
+    """Call alleles by fractions, and write them once all are known -> the index.
+
+    open_output: gives the writer for a header with these lines.
+    """
+    noise, whole, shortlist = calling.learn_noise(workers), bases_of(calling.targets), Shortlist()
+    with closing(calling.run(workers, partial(work_in_noise, noise, write_candidates))) as results:
+        for parts, bases in results:
+            for part in parts:
+                shortlist.add(part)
+            meter.reach(meter.done + bases, whole)
+    threshold = shortlist.choose_threshold()
+    with open_output(header_lines(threshold, noise, calling.samples)) as writer:
+        for line in shortlist.lines(threshold, calling.steps.metrics):
+            writer.write(line)
+    return writer.index

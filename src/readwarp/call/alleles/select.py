@@ -82,9 +82,7 @@ class Copies(NamedTuple):
     are_fractions: bool = False  # of molecules: any number of haplotypes, on any fraction of them
 
 
-def select_haplotypes(
-    weighed: Weighed, ploidy: ndarray, numbers: ndarray, copies: Copies, selected: Selection
-) -> None:
+def select_haplotypes(weighed: Weighed, ploidy: ndarray, numbers: ndarray, copies: Copies, selected: Selection) -> None:
     """Set `stays` and `best`, which beyond the ploidy (int8 [regions]) repeats the combination's first haplotype.
 
     numbers: of `sites.number_variants`. Of fractions `best` is the reference's haplotype.

@@ -15,6 +15,8 @@ from readwarp.call.fractions.somatic import Odds, weigh_alleles
 from readwarp.call.fractions.tally import Records, Tally, orientations_of, tally
 from readwarp.call.genotypes.emitted import MISSING_BASE
 from readwarp.call.genotypes.spell import spell_alleles
+from readwarp.call.noise.alleles import AlleleNoise, noise_of
+from readwarp.call.noise.fit import Noise
 from readwarp.config import CallParameters, FractionParameters
 from readwarp.device.backend import Backend
 from readwarp.ragged import replace
@@ -25,6 +27,7 @@ class Setting(NamedTuple):
 
     parameters: CallParameters  # with fractions
     is_normal: Annotated[ndarray, "bool [samples]"]
+    noise: Noise
     backend: Backend
 
     @property
@@ -56,49 +59,58 @@ def call_alleles(
 ) -> Calls:
     """`window`: the reference around the sites."""
     orientation = orientations_of(reads)
-    damage = np.zeros((sites.deleted.size, 2))
-    frequency = np.full(sites.deleted.size, np.nan)
-    weighed = weigh(sites, likelihoods, orientation, damage, frequency, setting)
-    records = choose_records(sites, weighed.odds)
+    noise, frequency = noise_of(sites, window, setting.noise), np.full(sites.deleted.size, np.nan)
+    weighed = weigh(sites, likelihoods, orientation, noise, frequency, setting)
+    shown = np.max(weighed.evidence.shown, axis=1, where=~setting.is_normal, initial=0.0)
+    records = choose_records(sites, shown)
     counts = tally(sites, likelihoods, orientation, records, ~setting.is_normal)
     rows = records.allele
     odds = Odds(*(column[rows] for column in weighed.odds))
     information = describe(odds, frequency[rows], counts, ~setting.is_normal)
     siblings = (np.bincount(records.site, minlength=len(sites)) - 1)[records.site]
     facts = Facts(
-        information, sites.is_indel[records.site], weighed.tumour_share[rows], siblings, setting.parameters, setting.fractions
+        information,
+        sites.is_indel[records.site],
+        weighed.tumour_share[rows],
+        siblings,
+        setting.parameters,
+        setting.fractions,
     )
-    shown = Evidence(*(column[rows] for column in weighed.evidence)), weighed.share[rows]
-    return build(sites, records, counts, shown, window, setting, information, find_failed(facts))
+    evidence = Evidence(*(column[rows] for column in weighed.evidence)), weighed.share[rows]
+    return build(sites, records, counts, evidence, window, setting, information, find_failed(facts))
 
 
 def weigh(
-    sites: Sites, likelihoods: Likelihoods, orientation: ndarray, damage: ndarray, frequency: ndarray, setting: Setting
+    sites: Sites,
+    likelihoods: Likelihoods,
+    orientation: ndarray,
+    noise: AlleleNoise,
+    frequency: ndarray,
+    setting: Setting,
 ) -> Weighed:
-    """orientation, damage: as for `contrast`. frequency: as for `weigh_alleles`."""
+    """orientation: as for `contrast`. frequency: as for `weigh_alleles`."""
     shape = sites.deleted.size, setting.is_normal.size
-    items, contrasts = contrast(sites, likelihoods, orientation, damage, shape[1])
+    items, contrasts = contrast(sites, likelihoods, orientation, noise.damage, shape[1])
     products = setting.backend.step("readwarp.call.fractions").multiply(contrasts)
-    flat, share = weigh_products(contrasts, products), items.share.reshape(shape)
+    rates = noise.copying.ravel(), noise.scattered.ravel(), np.tile(noise.reach, shape[0])
+    flat, share = weigh_products(contrasts, products, rates), items.share.reshape(shape)
     tumour_share = np.max(share, axis=1, where=~setting.is_normal, initial=0.0)
     at_tumour = flat.none
     if setting.is_normal.any():
         at_tumour = likelihoods_at(np.repeat(tumour_share, shape[1]), contrasts, log_likelihoods(products))
     evidence = Evidence(*(column.reshape(shape) for column in flat))
     is_indel = np.repeat(sites.is_indel, np.diff(sites.allele_offsets))
-    known = is_indel, frequency, setting.is_normal
-    return Weighed(
-        share, evidence, tumour_share, weigh_alleles(evidence, at_tumour.reshape(shape), *known, setting.fractions)
-    )
+    known = at_tumour.reshape(shape), noise.variants, is_indel, frequency, setting.is_normal
+    return Weighed(share, evidence, tumour_share, weigh_alleles(evidence, *known, setting.fractions))
 
 
-def choose_records(sites: Sites, odds: Odds) -> Records:
-    """The alleles that some molecules may have, and forced ones."""
+def choose_records(sites: Sites, shown: ndarray) -> Records:
+    """The alleles that some molecules have, and forced ones. shown: LOD of that (float64 [alleles])."""
     is_other = np.ones(sites.deleted.size, bool)
     is_other[sites.allele_offsets[:-1]] = False
     alone = np.flatnonzero(np.diff(sites.inserted_offsets) == 1)
     is_other[alone[sites.inserted[sites.inserted_offsets[alone]] >= MISSING_BASE]] = False
-    rows = np.flatnonzero(is_other & ((odds.tumour >= EMIT) | sites.is_forced))
+    rows = np.flatnonzero(is_other & ((shown >= EMIT) | sites.is_forced))
     return Records(np.searchsorted(sites.allele_offsets, rows, side="right") - 1, rows)
 
 
@@ -117,7 +129,7 @@ def build(
     both = np.stack((sites.allele_offsets[records.site], records.allele), axis=1).ravel()
     listed = Listed(records.site, both, np.arange(0, 2 * number + 1, 2), sites.is_indel[records.site])
     spelled = spell_alleles(sites, listed, window)
-    has_it = (evidence.present >= EMIT) & ~setting.is_normal
+    has_it = (evidence.shown >= EMIT) & ~setting.is_normal
     genotype = np.where(has_it, np.where(evidence.others >= EMIT, 1, 2), 0)
     genotype[counts.depth == 0] = -1
     return Calls(
@@ -160,6 +172,7 @@ def count_events(calls: Calls, parameters: FractionParameters) -> Calls:
     first = np.searchsorted(calls.position, calls.position - REACH)
     events = np.searchsorted(calls.position, calls.position + REACH, side="right") - first
     is_failed = (events > parameters.max_events) & parameters.is_somatic
-    filters = [(*own, CLUSTERED) if fails else own for own, fails in zip(calls.filters, is_failed.tolist(), strict=True)]
+    filters = [
+        (*own, CLUSTERED) if fails else own for own, fails in zip(calls.filters, is_failed.tolist(), strict=True)
+    ]
     return replace(calls, annotations={**calls.annotations, "ECNT": events}, filters=filters)
-

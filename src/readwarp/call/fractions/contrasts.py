@@ -1,4 +1,4 @@
-"""One allele of a sample against the others there: what its reads say, and at which fractions it is asked (host only)."""
+"""One allele of a sample against the others there: what its reads say, and at which fractions (host only)."""
 
 import math
 from functools import lru_cache
@@ -49,7 +49,7 @@ class Room(NamedTuple):
 def contrast(
     sites: Sites, likelihoods: Likelihoods, orientation: ndarray, damage: ndarray, samples: int
 ) -> tuple[Items, Contrasts]:
-    """orientation: uint8 [reads], of their pairs. damage: float64 [alleles, orientations]."""
+    """orientation: uint8 [reads], of their pairs. damage: float64 [alleles, samples, orientations]."""
     number = np.diff(sites.allele_offsets)
     depth = np.zeros((len(sites), samples), np.int64)
     count_reads(likelihoods, depth)
@@ -119,7 +119,7 @@ def oppose(sites, likelihoods, orientation, damage, depth, room, items, out):
 
 @kernel
 def gather(site, s, first, alleles, likelihoods, orientation, damage, linear):
-    """Fill the rows of `linear` with P(r | a) of the sample's reads that say something, over that of the best allele."""
+    """Fill the rows of `linear` with P(r | a), over that of the best allele, of the reads that say something."""
     row = 0
     low = likelihoods.pair_offsets[site]
     for pair in range(low, likelihoods.pair_offsets[site + 1]):
@@ -131,7 +131,7 @@ def gather(site, s, first, alleles, likelihoods, orientation, damage, linear):
         spoilt, side = 0.0, orientation[likelihoods.read[pair]]
         for a in range(alleles):
             linear[row, a] = max(LEAST, 10.0 ** (likelihoods.values[place + a] - best))
-            spoilt += damage[first + a, side] * linear[row, a]
+            spoilt += damage[first + a, s, side] * linear[row, a]
         linear[row, 0] = min(1.0, linear[row, 0] + spoilt)
         row += 1
 

@@ -22,7 +22,12 @@ def multiply(contrasts: Contrasts) -> Products:
 def multiply_all(contrasts, products, growths):
     read_offsets, others, gain, node_offsets, fraction = contrasts
     lanes = VECTOR_BYTES // products.itemsize
-    zero, one, small, growth = splat(products, 0.0), splat(products, 1.0), splat(products, SMALL), splat(products, GROWTH)
+    zero, one, small, growth = (
+        splat(products, 0.0),
+        splat(products, 1.0),
+        splat(products, SMALL),
+        splat(products, GROWTH),
+    )
     for item in range(node_offsets.size - 1):
         low, high = read_offsets[item], read_offsets[item + 1]
         for node in range(node_offsets[item], node_offsets[item + 1], VECTORS * lanes):

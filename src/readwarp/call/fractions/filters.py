@@ -23,7 +23,9 @@ class Facts(NamedTuple):
 class Filter(NamedTuple):
     name: str
     description: str
-    fails: Callable[[Facts], ndarray] | None  # bool [records]; None: by other records (`calls.count_events`, `shortlist`)
+    fails: (
+        Callable[[Facts], ndarray] | None
+    )  # bool [records]; None: by other records (`calls.count_events`, `shortlist`)
     quality: str = ""  # INFO: Phred of the probability of what the filter is against, which a record must reach
 
 

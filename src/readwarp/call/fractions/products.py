@@ -1,6 +1,7 @@
 """From products over reads to evidence: log odds, fractions and their intervals (host only)."""
 
 import math
+from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -8,6 +9,8 @@ from numpy import ndarray
 
 from readwarp.call.fractions import CREDIBLE, GROWTH, UNEVEN
 from readwarp.call.fractions.contrasts import HALF, NONE, WHOLE, Contrasts, angles
+from readwarp.call.noise import MAX_SHARE
+from readwarp.call.noise.fit import mass_between, variant_density
 
 LOG_GROWTH = math.log10(GROWTH)
 
@@ -22,8 +25,9 @@ class Products(NamedTuple):
 class Evidence(NamedTuple):
     """log10 of the likelihood of the reads of each item, float64 [items]; the bounds are fractions."""
 
-    mean: Annotated[ndarray, "float64 [items]"]  # of L over all fractions
+    mean: Annotated[ndarray, "float64 [items]"]  # of L over all fractions, with the density of variants
     none: Annotated[ndarray, "float64 [items]"]  # L(0)
+    noise: Annotated[ndarray, "float64 [items]"]  # of L over 0 and the fractions of copying errors
     half: Annotated[ndarray, "float64 [items]"]  # L(1/2)
     whole: Annotated[ndarray, "float64 [items]"]  # L(1)
     uneven: Annotated[ndarray, "float64 [items]"]  # of L over [UNEVEN, 1 - UNEVEN]: one of two copies, more or less
@@ -32,7 +36,12 @@ class Evidence(NamedTuple):
 
     @property
     def present(self) -> ndarray:
-        """LOD: some molecules have the allele, against none."""
+        """LOD: the sample has the allele, against noise."""
+        return np.asarray(self.mean - self.noise)
+
+    @property
+    def shown(self) -> ndarray:
+        """LOD: some molecules have the allele, against errors of the reads, however these molecules came by it."""
         return np.asarray(self.mean - self.none)
 
     @property
@@ -41,15 +50,22 @@ class Evidence(NamedTuple):
         return np.asarray(self.mean - self.whole)
 
 
-def weigh_products(contrasts: Contrasts, products: Products) -> Evidence:
+def weigh_products(contrasts: Contrasts, products: Products, noise: Sequence[ndarray]) -> Evidence:
+    """noise: copying, scattered and reach of `readwarp.call.noise`, for each item (float64 [items])."""
+    copying, scattered, reach = noise
     offsets = contrasts.node_offsets
     first, stop = offsets[:-1], offsets[1:]
     likelihood = log_likelihoods(products)
     if first.size == 0:
-        return Evidence(*np.empty((7, 0)))
+        return Evidence(*np.empty((len(Evidence._fields), 0)))
     weight = np.concatenate([weights_of(number) for number in (stop - first).tolist()])
     is_uneven = (contrasts.fraction >= UNEVEN) & (contrasts.fraction <= 1 - UNEVEN)
-    mean, mass = integrate(likelihood, weight, offsets)
+    mean, _ = integrate(likelihood, weight * variant_density(contrasts.fraction), offsets)
+    is_low = contrasts.fraction <= MAX_SHARE
+    scatter, _ = integrate(likelihood, weight * variant_density(contrasts.fraction) * is_low, offsets)
+    _, mass = integrate(likelihood, weight, offsets)
+    copied = np.concatenate([copied_at(number, r) for number, r in zip((stop - first).tolist(), reach, strict=True)])
+    copies, _ = integrate(likelihood, copied, offsets)
     uneven, _ = integrate(likelihood, weight * is_uneven, offsets)
     below = np.cumsum(mass)
     below -= np.repeat(below[first] - mass[first], stop - first)
@@ -58,12 +74,15 @@ def weigh_products(contrasts: Contrasts, products: Products) -> Evidence:
         before = np.add.reduceat((below < share) & (weight > 0), first, dtype=np.int64)
         bounds.append(contrasts.fraction[first + 1 + np.minimum(before, stop - first - 4)])
     width = math.log10(1 - 2 * UNEVEN)
-    points = (likelihood[at] for at in (first + NONE, stop + HALF, stop + WHOLE))
-    return Evidence(mean, *points, uneven - width, *bounds)
+    none, half, whole = (likelihood[at] for at in (first + NONE, stop + HALF, stop + WHOLE))
+    with np.errstate(divide="ignore"):
+        clean = none + np.log10(1 - copying - scattered)
+        null = add_logs(clean, add_logs(copies + np.log10(copying), scatter + np.log10(scattered)))
+    return Evidence(mean, none, null, half, whole, uneven - width, *bounds)
 
 
 def integrate(likelihood: ndarray, weight: ndarray, offsets: ndarray) -> tuple[ndarray, ndarray]:
-    """log10 of the sums of weight x 10^likelihood of items (float64 [items]), and each node's share (float64 [nodes])."""
+    """log10 of the sum of weight x 10^likelihood of each item, and each node's share of it."""
     first, number = offsets[:-1], np.diff(offsets)
     with np.errstate(divide="ignore"):
         mass = likelihood + np.log10(weight)
@@ -85,6 +104,17 @@ def likelihoods_at(fraction: ndarray, contrasts: Contrasts, likelihood: ndarray)
         nodes = np.r_[first : stop + HALF, stop + WHOLE]
         out[item] = np.interp(fraction[item], contrasts.fraction[nodes], likelihood[nodes])
     return out
+
+
+def add_logs(a: ndarray, b: ndarray) -> ndarray:
+    """log10(10^a + 10^b), either of which may be -inf."""
+    high = np.maximum(np.maximum(a, b), -1e300)
+    return np.asarray(high + np.log10(10.0 ** (a - high) + 10.0 ** (b - high)))
+
+
+def copied_at(number: int, reach: float) -> ndarray:
+    """The part of copying errors whose fractions lie about each of so many nodes."""
+    return np.concatenate(([0.0], mass_between(number - 2, reach), [0.0, 0.0]))
 
 
 def weights_of(number: int) -> ndarray:

@@ -36,14 +36,12 @@ class Tally(NamedTuple):
 
 
 def orientations_of(reads: AlignedReads) -> ndarray:
-    """uint8 [reads]: 0 where a pair's first read is forward (F1R2), 1 where it is reverse; of single reads the strand."""
+    """uint8 [reads]: 0 where the pair's first read is forward (F1R2), 1 where it is reverse; else the strand."""
     is_last = (reads.flag & PAIRED > 0) & (reads.flag & FIRST == 0)
     return np.asarray(reads.strand ^ is_last, np.uint8)
 
 
-def tally(
-    sites: Sites, likelihoods: Likelihoods, orientation: ndarray, records: Records, is_tumour: ndarray
-) -> Tally:
+def tally(sites: Sites, likelihoods: Likelihoods, orientation: ndarray, records: Records, is_tumour: ndarray) -> Tally:
     """Medians are of the samples with `is_tumour`, bool [samples]."""
     out = empty(Tally, {"records": records.site.size, "samples": is_tumour.size})
     for column in out:

@@ -1,0 +1,113 @@
+"""Records that wait until all are known, and the probability that they must reach to pass. See the package's text."""
+
+from collections import Counter
+from collections.abc import Iterator
+from tempfile import SpooledTemporaryFile
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.batches import Calls
+from readwarp.call.fractions import SURE
+from readwarp.call.fractions.filters import BY_QUALITY, FILTERS
+from readwarp.call.noise import CONTEXTS
+from readwarp.call.noise.fit import Noise
+from readwarp.formats.variants.vcf import format_calls
+from readwarp.metrics import Metrics
+
+HELD = 64 << 20  # bytes of records in memory; more are on disk
+PASS, FILTER = b"PASS", 6  # a column of VCF
+TRANSITIONS = {b"AG", b"GA", b"CT", b"TC"}
+
+
+class Candidates(NamedTuple):
+    """Records of a window as lines, and what speaks against each."""
+
+    lines: list[bytes]
+    doubts: Annotated[ndarray, "float64 [records, filters by quality]"]  # probabilities
+    passes: Annotated[ndarray, "bool [records]"]  # all other filters
+
+
+def candidates_of(calls: Calls, contigs: tuple[str, ...]) -> Candidates:
+    lines = [line for _, line in format_calls(calls, contigs)]
+    if not lines:
+        return Candidates([], np.zeros((0, len(BY_QUALITY))), np.zeros(0, bool))
+    phred = np.stack([calls.annotations[row.quality] for row in BY_QUALITY], axis=1)
+    doubts = np.where(np.isnan(phred), 0.0, 10.0 ** (-0.1 * phred))
+    return Candidates(lines, doubts, np.array([not own for own in calls.filters]))
+
+
+class Shortlist:
+    """Takes the candidates of windows in order, and gives them back once, with the filters by quality."""
+
+    def __init__(self) -> None:
+        self._lines = SpooledTemporaryFile(HELD, prefix="readwarp-")  # noqa: SIM115
+        self._doubts, self._passes = list[ndarray](), list[ndarray]()
+
+    def add(self, found: Candidates) -> None:
+        self._lines.writelines(found.lines)
+        self._doubts.append(found.doubts)
+        self._passes.append(found.passes)
+
+    def choose_threshold(self) -> float:
+        """The least P(real) of a call that passes, for the highest expected F1."""
+        doubts, passes = self._columns()
+        return best_threshold(np.prod(1 - doubts[passes], axis=1))
+
+    def lines(self, threshold: float, metrics: Metrics) -> Iterator[bytes]:
+        """The records with their filters; they are counted."""
+        doubts, _ = self._columns()
+        real = np.prod(1 - doubts, axis=1)
+        fails = doubts > 1 - threshold
+        rows = np.flatnonzero(real < threshold)
+        fails[rows, np.argmax(doubts[rows], axis=1)] = True
+        self._lines.seek(0)
+        for line, own in zip(self._lines, fails, strict=True):
+            fields = line.split(b"\t", FILTER + 1)
+            names = [row.name.encode() for row, failed in zip(BY_QUALITY, own, strict=True) if failed]
+            others = [] if fields[FILTER] == PASS else fields[FILTER].split(b";")
+            fields[FILTER] = b";".join(name for name in NAMES if name in names + others) or PASS
+            count(fields, metrics)
+            yield b"\t".join(fields)
+        self._lines.close()
+
+    def _columns(self) -> tuple[ndarray, ndarray]:
+        doubts = np.concatenate([np.zeros((0, len(BY_QUALITY))), *self._doubts])
+        return doubts, np.concatenate([np.zeros(0, bool), *self._passes])
+
+
+NAMES = [row.name.encode() for row in FILTERS]
+
+
+def best_threshold(real: ndarray) -> float:
+    """real: P of each candidate (float64)."""
+    if real.size == 0:
+        return SURE
+    real = np.sort(real)[::-1]
+    expected = 2 * np.cumsum(real) / (np.arange(1, real.size + 1) + real.sum())
+    return max(SURE, float(real[np.argmax(expected)]))
+
+
+def header_lines(threshold: float, noise: Noise, samples: tuple[str, ...]) -> list[str]:
+    """What the header says of the threshold, and of the noise of each sample's library."""
+    lines = [f"##fraction_threshold={threshold:.4g}"]
+    for sample, name in enumerate(samples):
+        rates = ",".join(f"{rate:.3g}" for rate in noise.damage[sample, :CONTEXTS].ravel())
+        lines.append(f'##damage=<ID={name},Reach={noise.reach[sample]:g},Rates="{rates}">')
+    return lines
+
+
+def count(fields: list[bytes], metrics: Metrics) -> None:
+    """One record: see `variant_job.count_calls`."""
+    counts = Counter(variants=1)
+    if fields[FILTER] == PASS:
+        reference, other = fields[3:5]
+        is_snv = len(reference) == len(other) == 1
+        counts["variants_pass"] += 1
+        counts["snvs" if is_snv else "indels"] += 1
+        counts["heterozygous"] += b"\t0/1:" in fields[FILTER + 1]
+        if is_snv:
+            counts["transitions" if reference + other in TRANSITIONS else "transversions"] += 1
+    for name, number in counts.items():
+        metrics.count(name, number)

@@ -1,0 +1,50 @@
+"""Noise: how often molecules of a library show alleles that their sample does not have, learned from its own reads.
+
+    count_errors(reads: AlignedReads, window: Window, pileups: Iterable[Pileup]) -> ErrorCounts     of one window
+    fit_noise(counts: ErrorCounts) -> Noise                                                         of all of them
+
+Base qualities know the sequencer's errors, but neither damage of the molecules (oxidation, deamination in fixed
+tissue), nor errors of copying (reverse transcription, amplification), which many reads of good quality share. Both are
+seen at sites without variants, which most sites are.
+
+*Damage* is frequent and everywhere: a rate d for each substitution between its two neighbours (96 contexts, from the
+strand on which the base is C or T) and each orientation of the pair (F1R2, F2R1), since damage of one strand is read in
+one orientation. With n reads of the context at sites of few other bases (at most MAX_FEW reads or FEW of them), of
+which k show that base, and q expected by their qualities, d = max(0, k - q) / n. Of insertions and deletions, d is the
+rate of their class: insertion or deletion, by the length of the run of one base that follows.
+
+*Copying errors* are rare, but a site that has one has it on many molecules. Their fraction f has the density
+
+    g(f) ~ f^-2 exp(-f / r)        from LEAST on
+
+The power is that of errors in exponential growth (Luria & Delbrueck 1943), where each doubling has twice the errors at
+half the fraction; r is the reach, since no error is older than the first copy. A site of a class (six substitutions by
+strand, or those of insertions and deletions) has such an error with probability pi. With probability rho it has a
+variant, of a fraction with the density of neutral alleles,
+
+    h(f) ~ 1 / (f + LEAST)        (Wright 1931; the site frequency spectrum)
+
+Sites are tables of class, depth n and reads k that show the allele, with
+
+    P(k) = (1 - pi - rho) Bin(k; n, e) + pi int Bin(k; n, e + f) g(f) df + rho int Bin(k; n, e + f) h(f) df
+
+e the class's mean rate of errors; pi and rho are fitted by expectation and maximisation for each r of REACHES, of which
+the likeliest is taken. Variants and copying errors of one fraction look alike; it is the many errors of small
+fractions, of which f^-2 asks for more than of large ones, that tell how many large ones there may be.
+
+There are no more variants than MOST_VARIANTS: what rho is above that are errors too, whatever makes them. Nothing is
+learned of fractions above MAX_SHARE, and such alleles are no noise.
+
+Windows are looked at in an order that spreads them over the targets, until LEARNED bases are covered. (Host only.)
+"""
+
+CONTEXTS, ORIENTATIONS = 96, 2
+SUBSTITUTIONS = 6  # C>A C>G C>T T>A T>C T>G
+RUNS = (1, 4, 6, 8, 10)  # shortest runs of one base of each class of insertions and deletions
+CLASSES = SUBSTITUTIONS + 2 * len(RUNS)  # substitutions, insertions, deletions
+MAX_FEW, FEW = 2, 0.02
+MAX_SHARE = 0.3  # of reads; sites that show more are variants
+LEAST = 1e-4
+REACHES = (0.003, 0.005, 0.008, 0.012, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2)
+MOST_VARIANTS = 2e-3
+LEARNED = 4_000_000  # covered bases

@@ -1,0 +1,112 @@
+"""The noise of a library, of what its windows show. See the package's text."""
+
+from functools import lru_cache
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.call.noise import CLASSES, CONTEXTS, LEAST, MOST_VARIANTS, ORIENTATIONS, REACHES, SUBSTITUTIONS
+from readwarp.call.noise.counts import DAMAGES, ErrorCounts, numbers_of_bins
+
+NODES = np.geomspace(LEAST, 1.0, 97)  # fractions
+ROUNDS, ENOUGH = 200, 1e-6
+LEAST_RATE = 1e-9  # of errors
+CLEAN = 1000.0  # sites without errors that each class is taken to have besides, so that few sites say little
+
+
+class Noise(NamedTuple):
+    """Of each sample. Classes are those of the package's text."""
+
+    damage: Annotated[ndarray, "float64 [samples, classes of damage, orientations]"]
+    copying: Annotated[ndarray, "float64 [samples, classes]"]  # pi
+    variants: Annotated[ndarray, "float64 [samples, classes]"]  # rho, up to MOST_VARIANTS ...
+    scattered: Annotated[ndarray, "float64 [samples, classes]"]  # ... and what it is above that
+    reach: Annotated[ndarray, "float64 [samples]"]  # r
+
+
+def no_noise(samples: int) -> Noise:
+    damage, classes = np.zeros((samples, DAMAGES, ORIENTATIONS)), np.zeros((samples, CLASSES))
+    return Noise(damage, classes, classes, classes, np.full(samples, REACHES[0]))
+
+
+def fit_noise(counts: ErrorCounts) -> Noise:
+    excess = np.maximum(0.0, counts.shown - counts.expected)
+    damage = excess / np.maximum(1.0, counts.reads)
+    fits = [fit_sample(*own) for own in zip(rates_of(counts), counts.sites, strict=True)]
+    copying, spread, reach = (np.array(column) for column in zip(*fits, strict=True))
+    variants = np.minimum(spread, MOST_VARIANTS)
+    return Noise(damage, copying, variants, spread - variants, reach)
+
+
+def rates_of(counts: ErrorCounts) -> ndarray:
+    """float64 [samples, classes]: the mean rate of errors, whatever makes them."""
+    sums = [column.sum(axis=2) for column in (np.maximum(counts.shown, counts.expected), counts.reads)]
+    shown, reads = (
+        np.concatenate((own[:, :CONTEXTS].reshape(len(own), SUBSTITUTIONS, -1).sum(axis=2), own[:, CONTEXTS:]), axis=1)
+        for own in sums
+    )
+    return np.asarray(np.maximum(LEAST_RATE, shown / np.maximum(1.0, reads)))
+
+
+def fit_sample(rates: ndarray, sites: ndarray) -> tuple[ndarray, ndarray, float]:
+    """(pi, rho, r) of one sample. rates: float64 [classes]; sites: int64 [classes, bins, bins]."""
+    tables = [likelihoods_of(rate, own) for rate, own in zip(rates, sites, strict=True)]
+    fits = [[fit_class(*table, density(reach)) for table in tables] for reach in REACHES]
+    best = max(range(len(REACHES)), key=lambda i: sum(fit[2] for fit in fits[i]))
+    copying, spread, _ = np.array(fits[best]).T
+    return copying, spread, REACHES[best]
+
+
+def variant_density(fraction: ndarray) -> ndarray:
+    """h(f) of the package's text."""
+    return np.asarray(1 / ((fraction + LEAST) * np.log1p(1 / LEAST)))
+
+
+@lru_cache(maxsize=1024)
+def mass_between(edges: int, reach: float) -> ndarray:
+    """int g(f) df from each of so many fractions, sin^2 of even angles, to the next one (float64 [edges - 1])."""
+    fine = np.geomspace(LEAST, 1.0, 4001)
+    density = fine**-2.0 * np.exp(-fine / reach)
+    below = np.concatenate(([0.0], np.cumsum((density[1:] + density[:-1]) / 2 * np.diff(fine))))
+    at = np.sin(np.linspace(0, np.pi / 2, edges)) ** 2
+    return np.asarray(np.diff(np.interp(np.log(np.maximum(at, LEAST)), np.log(fine), below / below[-1])))
+
+
+def density(reach: float) -> ndarray:
+    """Weights of g on NODES, which sum up to 1."""
+    weights = np.gradient(NODES) * NODES**-2.0 * np.exp(-NODES / reach)
+    return np.asarray(weights / weights.sum())
+
+
+def likelihoods_of(rate: float, sites: ndarray) -> tuple[ndarray, ndarray]:
+    """How many sites each filled cell has, and P(k) at a fraction of 0 and at NODES (float64 [cells, 1 + nodes])."""
+    depth, shown = np.nonzero(sites)
+    numbers = numbers_of_bins()
+    n, k = numbers[depth], np.minimum(numbers[shown], numbers[depth])
+    p = np.minimum(1 - 1e-9, rate + np.concatenate(([0.0], NODES)))
+    logs = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1.0, n.max(initial=1) + 1)))))  # of factorials
+    ways = logs[n.astype(int)] - logs[k.astype(int)] - logs[(n - k).astype(int)]
+    values = ways[:, None] + np.outer(k, np.log(p)) + np.outer(n - k, np.log1p(-p))
+    return sites[depth, shown], np.exp(values)
+
+
+def fit_class(number: ndarray, likelihood: ndarray, copied: ndarray) -> tuple[float, float, float]:
+    """(pi, rho, log likelihood)"""
+    if number.size == 0:
+        return 0.0, 0.0, 0.0
+    of_variants = np.gradient(NODES) * variant_density(NODES)
+    parts = np.stack(
+        (likelihood[:, 0], likelihood[:, 1:] @ copied, likelihood[:, 1:] @ of_variants / of_variants.sum())
+    )
+    parts = np.maximum(parts, 1e-300)
+    share = np.array([0.98, 0.01, 0.01])
+    for _ in range(ROUNDS):
+        joint = share[:, None] * parts
+        fresh = (joint / joint.sum(axis=0)) @ number
+        fresh[0] += CLEAN
+        fresh /= fresh.sum()
+        change, share = np.abs(fresh - share).max(), fresh
+        if change < ENOUGH * share[1:].max():
+            break
+    return float(share[1]), float(share[2]), float(np.log(share @ parts) @ number)
