@@ -43,7 +43,7 @@ with U the mean of L over [UNEVEN, 1 - UNEVEN], since tumours lose and gain copi
 
 *Posterior.* The prior of a mutation is `mutation_prior` for a substitution and INDEL_PRIOR of it for an insertion or
 deletion, or rho of the noise if that is more. SEQQ, GERMQ and NARTQ are Phred of the probabilities e that reads
-and noise made the allele, that it is inherited, and that the normal shows it too; P(real) is the product of 1 - e. Calls
+and noise made the allele, that it is inherited, and that the normal shows it; P(real) is the product of 1 - e. Calls
 fail the filter of an e above 1 - T, with the T that gives the highest expected F1 of what passes (SURE at least):
 
     F1(T) = 2 sum_{P >= T} P / (number of P >= T + sum of all P)        over calls that pass the other filters
