@@ -228,6 +228,7 @@ class FractionParameters:
     is_somatic: bool = False  # mutations of a tumour; else all alleles of a mixture
     normals: tuple[str, ...] = ()  # samples of the tumour's normal tissue
     mutation_prior: float = 1e-6  # of a substitution at a base
+    min_probability: float = 0.95  # that a call is real, to pass
     min_fraction: float = 0.0  # AF of the sample that has most
     min_median_quality: float = 20.0  # MBQ of the other allele's reads
     min_median_mapping_quality: float = 30.0  # MMQ, likewise
@@ -238,8 +239,8 @@ class FractionParameters:
         check_integers(self)
         if not 0 < self.mutation_prior < 1:
             raise UsageError("--mutation-prior must lie between 0 and 1")
-        if not 0 <= self.min_fraction <= 1:
-            raise UsageError("--min-fraction must be 0 to 1")
+        if not (0 <= self.min_fraction <= 1 and 0 <= self.min_probability <= 1):
+            raise UsageError("--min-fraction and --min-probability must be 0 to 1")
         if self.max_events < 1:
             raise UsageError("--max-events must be at least 1")
 

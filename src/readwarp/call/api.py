@@ -54,6 +54,7 @@ class FractionOptions(TypedDict, total=False):
     somatic: bool  # mutations of a tumour, with or without its normal
     normal: str | Sequence[str]  # samples of the tumour's normal tissue
     mutation_prior: float  # chance that a base is mutated
+    min_probability: float  # that a call is real, to pass
     min_fraction: float  # share of molecules below which a call is filtered
     max_events: int  # mutations of a tumour near each other
 
@@ -99,7 +100,7 @@ SAME += ("ignore_soft_clips", "min_alternate_fraction", "min_indel_fraction", "m
 SAME += ("max_mnp_distance", "platform")
 STRUCTURAL = {name: name for name in ("min_sv_length", "max_sv_length", "min_sv_support")}
 PARAMETERS = LIMITS | PRIORS | {name: name for name in SAME}
-FRACTIONS = {name: name for name in ("mutation_prior", "min_fraction", "max_events")}
+FRACTIONS = {name: name for name in ("mutation_prior", "min_probability", "min_fraction", "max_events")}
 OF_FRACTIONS = {  # fields of `CallParameters` where alleles have fractions
     "ploidy": MAX_PLOIDY,
     "max_depth": 100_000,

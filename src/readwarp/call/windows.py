@@ -208,13 +208,15 @@ def write_fractions(calling: Calling, workers: Workers[Calling], open_output: Op
 
     open_output: gives the writer for a header with these lines.
     """
+    known = calling.steps.parameters.fractions
+    assert known is not None
     noise, whole, shortlist = calling.learn_noise(workers), bases_of(calling.targets), Shortlist()
     with closing(calling.run(workers, partial(work_in_noise, noise, write_candidates))) as results:
         for parts, bases in results:
             for part in parts:
                 shortlist.add(part)
             meter.reach(meter.done + bases, whole)
-    threshold = shortlist.choose_threshold()
+    threshold = shortlist.choose_threshold(known.min_probability)
     with open_output(header_lines(threshold, noise, calling.samples)) as writer:
         for line in shortlist.lines(threshold, calling.steps.metrics):
             writer.write(line)

@@ -45,6 +45,10 @@ PRIORS = (  # likewise
 )
 FRACTIONS = (  # fields of `FractionParameters`
     ("mutation_prior", "chance that a base is mutated; a tenth of it for insertions and deletions"),
+    (
+        "min_probability",
+        "a call passes if it is real with this probability or, for the highest expected F1, a higher one",
+    ),
     ("min_fraction", "low_allele_frac: AF below N"),
     ("max_events", "clustered_events: more than N mutations of a tumour within 50 bases"),
 )

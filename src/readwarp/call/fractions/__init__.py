@@ -44,7 +44,8 @@ with U the mean of L over [UNEVEN, 1 - UNEVEN], since tumours lose and gain copi
 *Posterior.* The prior of a mutation is `mutation_prior` for a substitution and INDEL_PRIOR of it for an insertion or
 deletion, or rho of the noise if that is more. SEQQ, GERMQ and NARTQ are Phred of the probabilities e that reads
 and noise made the allele, that it is inherited, and that the normal shows it; P(real) is the product of 1 - e. Calls
-fail the filter of an e above 1 - T, with the T that gives the highest expected F1 of what passes (SURE at least):
+fail the filter of an e above 1 - T, with the T that gives the highest expected F1 of what passes, but no less than
+`min_probability`:
 
     F1(T) = 2 sum_{P >= T} P / (number of P >= T + sum of all P)        over calls that pass the other filters
 
@@ -60,4 +61,3 @@ UNEVEN = 0.25  # least fraction of an allele on one of two copies, where a tumou
 INDEL_PRIOR = 0.1
 RARE = 1e-6
 REACH = 50  # bases on either side within which records count for ECNT
-SURE = 0.95

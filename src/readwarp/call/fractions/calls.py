@@ -92,7 +92,7 @@ def weigh(
     shape = sites.deleted.size, setting.is_normal.size
     items, contrasts = contrast(sites, likelihoods, orientation, noise.damage, shape[1])
     products = setting.backend.step("readwarp.call.fractions").multiply(contrasts)
-    rates = noise.copying.ravel(), noise.scattered.ravel(), np.tile(noise.reach, shape[0])
+    rates = noise.copying.ravel(), noise.scattered.ravel(), np.tile(noise.shape, (shape[0], 1))
     flat, share = weigh_products(contrasts, products, rates), items.share.reshape(shape)
     tumour_share = np.max(share, axis=1, where=~setting.is_normal, initial=0.0)
     at_tumour = flat.none

@@ -51,8 +51,8 @@ class Evidence(NamedTuple):
 
 
 def weigh_products(contrasts: Contrasts, products: Products, noise: Sequence[ndarray]) -> Evidence:
-    """noise: copying, scattered and reach of `readwarp.call.noise`, for each item (float64 [items])."""
-    copying, scattered, reach = noise
+    """noise: copying, scattered and shape of `readwarp.call.noise`, for each item (float64 [items])."""
+    copying, scattered, shape = noise
     offsets = contrasts.node_offsets
     first, stop = offsets[:-1], offsets[1:]
     likelihood = log_likelihoods(products)
@@ -64,7 +64,9 @@ def weigh_products(contrasts: Contrasts, products: Products, noise: Sequence[nda
     is_low = contrasts.fraction <= MAX_SHARE
     scatter, _ = integrate(likelihood, weight * variant_density(contrasts.fraction) * is_low, offsets)
     _, mass = integrate(likelihood, weight, offsets)
-    copied = np.concatenate([copied_at(number, r) for number, r in zip((stop - first).tolist(), reach, strict=True)])
+    copied = np.concatenate(
+        [copied_at(number, *own) for number, own in zip((stop - first).tolist(), shape.tolist(), strict=True)]
+    )
     copies, _ = integrate(likelihood, copied, offsets)
     uneven, _ = integrate(likelihood, weight * is_uneven, offsets)
     below = np.cumsum(mass)
@@ -112,9 +114,9 @@ def add_logs(a: ndarray, b: ndarray) -> ndarray:
     return np.asarray(high + np.log10(10.0 ** (a - high) + 10.0 ** (b - high)))
 
 
-def copied_at(number: int, reach: float) -> ndarray:
+def copied_at(number: int, power: float, reach: float) -> ndarray:
     """The part of copying errors whose fractions lie about each of so many nodes."""
-    return np.concatenate(([0.0], mass_between(number - 2, reach), [0.0, 0.0]))
+    return np.concatenate(([0.0], mass_between(number - 2, power, reach), [0.0, 0.0]))
 
 
 def weights_of(number: int) -> ndarray:

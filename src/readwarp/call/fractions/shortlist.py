@@ -9,7 +9,6 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Calls
-from readwarp.call.fractions import SURE
 from readwarp.call.fractions.filters import BY_QUALITY, FILTERS
 from readwarp.call.noise import CONTEXTS
 from readwarp.call.noise.fit import Noise
@@ -50,10 +49,10 @@ class Shortlist:
         self._doubts.append(found.doubts)
         self._passes.append(found.passes)
 
-    def choose_threshold(self) -> float:
-        """The least P(real) of a call that passes, for the highest expected F1."""
+    def choose_threshold(self, least: float) -> float:
+        """The P(real) that a call must reach to pass, for the highest expected F1; the least one or more."""
         doubts, passes = self._columns()
-        return best_threshold(np.prod(1 - doubts[passes], axis=1))
+        return max(least, best_threshold(np.prod(1 - doubts[passes], axis=1)))
 
     def lines(self, threshold: float, metrics: Metrics) -> Iterator[bytes]:
         """The records with their filters; they are counted."""
@@ -83,10 +82,10 @@ NAMES = [row.name.encode() for row in FILTERS]
 def best_threshold(real: ndarray) -> float:
     """real: P of each candidate (float64)."""
     if real.size == 0:
-        return SURE
+        return 0.0
     real = np.sort(real)[::-1]
     expected = 2 * np.cumsum(real) / (np.arange(1, real.size + 1) + real.sum())
-    return max(SURE, float(real[np.argmax(expected)]))
+    return float(real[np.argmax(expected)])
 
 
 def header_lines(threshold: float, noise: Noise, samples: tuple[str, ...]) -> list[str]:
@@ -94,7 +93,9 @@ def header_lines(threshold: float, noise: Noise, samples: tuple[str, ...]) -> li
     lines = [f"##fraction_threshold={threshold:.4g}"]
     for sample, name in enumerate(samples):
         rates = ",".join(f"{rate:.3g}" for rate in noise.damage[sample, :CONTEXTS].ravel())
-        lines.append(f'##damage=<ID={name},Reach={noise.reach[sample]:g},Rates="{rates}">')
+        lines.append(
+            f'##damage=<ID={name},Power={noise.shape[sample, 0]:g},Reach={noise.shape[sample, 1]:g},Rates="{rates}">'
+        )
     return lines
 
 

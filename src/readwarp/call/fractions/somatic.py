@@ -19,7 +19,7 @@ class Odds(NamedTuple):
     normal: Annotated[ndarray, "float64 [alleles]"]  # NLOD; NaN without a normal
     artefact: Annotated[ndarray, "float64 [alleles]"]  # NALOD; likewise
     error: Annotated[ndarray, "float64 [alleles]"]  # the reads' errors made it, against a mutation
-    germline: Annotated[ndarray, "float64 [alleles]"]  # it is inherited, against a mutation
+    germline: Annotated[ndarray, "float64 [alleles]"]  # it is inherited, against a mutation; NaN in a mixture
 
 
 def weigh_alleles(
@@ -50,7 +50,7 @@ def weigh_alleles(
     mutated = (
         2 * np.log10(1 - p) + prior + evidence.mean[:, tumours].sum(axis=1) + evidence.none[:, normals].sum(axis=1)
     )
-    germline = add_logs(one, both) - mutated
+    germline = add_logs(one, both) - mutated if parameters.is_somatic else unknown
     return Odds(tumour, normal, artefact, -tumour - prior, germline)
 
 

@@ -15,10 +15,11 @@ rate of their class: insertion or deletion, by the length of the run of one base
 
 *Copying errors* are rare, but a site that has one has it on many molecules. Their fraction f has the density
 
-    g(f) ~ f^-2 exp(-f / r)        from LEAST on
+    g(f) ~ f^-a exp(-f / r)        from LEAST on
 
-The power is that of errors in exponential growth (Luria & Delbrueck 1943), where each doubling has twice the errors at
-half the fraction; r is the reach, since no error is older than the first copy. A site of a class (six substitutions by
+The power a is 2 for errors in exponential growth (Luria & Delbrueck 1943), where each doubling has twice the errors at
+half the fraction, and 1 where few molecules began and later errors are lost among them. r is the reach: no error is
+older than the first copy. A site of a class (six substitutions by
 strand, or those of insertions and deletions) has such an error with probability pi. With probability rho it has a
 variant, of a fraction with the density of neutral alleles,
 
@@ -28,9 +29,10 @@ Sites are tables of class, depth n and reads k that show the allele, with
 
     P(k) = (1 - pi - rho) Bin(k; n, e) + pi int Bin(k; n, e + f) g(f) df + rho int Bin(k; n, e + f) h(f) df
 
-e the class's mean rate of errors; pi and rho are fitted by expectation and maximisation for each r of REACHES, of which
-the likeliest is taken. Variants and copying errors of one fraction look alike; it is the many errors of small
-fractions, of which f^-2 asks for more than of large ones, that tell how many large ones there may be.
+e the class's mean rate of errors; pi and rho are fitted by expectation and maximisation for each of SHAPES, of which
+the likeliest is taken. pi is 0 where it does not earn its place (Schwarz 1978: log(sites) / 2). Variants and copying
+errors of one fraction look alike; it is the many errors of small fractions, of which g asks for more than of large
+ones, that tell how many large ones there may be.
 
 There are no more variants than MOST_VARIANTS: what rho is above that are errors too, whatever makes them. Nothing is
 learned of fractions above MAX_SHARE, and such alleles are no noise.
@@ -45,6 +47,8 @@ CLASSES = SUBSTITUTIONS + 2 * len(RUNS)  # substitutions, insertions, deletions
 MAX_FEW, FEW = 2, 0.02
 MAX_SHARE = 0.3  # of reads; sites that show more are variants
 LEAST = 1e-4
-REACHES = (0.003, 0.005, 0.008, 0.012, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2)
-MOST_VARIANTS = 2e-3
+SHAPES = tuple((2.0, r) for r in (0.003, 0.005, 0.008, 0.012, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2)) + tuple(
+    (1.0, r) for r in (0.003, 0.005, 0.008, 0.012, 0.02, 0.03, 0.04)
+)  # a and r
+MOST_VARIANTS = 4e-3
 LEARNED = 4_000_000  # covered bases

@@ -20,14 +20,14 @@ class AlleleNoise(NamedTuple):
     copying: Annotated[ndarray, "float64 [alleles, samples]"]
     variants: Annotated[ndarray, "float64 [alleles, samples]"]
     scattered: Annotated[ndarray, "float64 [alleles, samples]"]
-    reach: Annotated[ndarray, "float64 [samples]"]
+    shape: Annotated[ndarray, "float64 [samples, 2]"]
     context: Annotated[ndarray, "int64 [alleles]"]  # of a substitution, for the report; -1 of others
 
 
 def noise_of(sites: Sites, window: Window, noise: Noise) -> AlleleNoise:
-    alleles, samples = sites.deleted.size, noise.reach.size
+    alleles, samples = sites.deleted.size, noise.shape.shape[0]
     damage, (copying, variants, scattered) = np.zeros((alleles, samples, ORIENTATIONS)), np.zeros((3, alleles, samples))
-    out = AlleleNoise(damage, copying, variants, scattered, noise.reach, np.full(alleles, -1))
+    out = AlleleNoise(damage, copying, variants, scattered, noise.shape, np.full(alleles, -1))
     look_up(sites, window.bases, window.first, noise, out)
     return out
 

@@ -1,12 +1,13 @@
 """The noise of a library, of what its windows show. See the package's text."""
 
+import math
 from functools import lru_cache
 from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.noise import CLASSES, CONTEXTS, LEAST, MOST_VARIANTS, ORIENTATIONS, REACHES, SUBSTITUTIONS
+from readwarp.call.noise import CLASSES, CONTEXTS, LEAST, MOST_VARIANTS, ORIENTATIONS, SHAPES, SUBSTITUTIONS
 from readwarp.call.noise.counts import DAMAGES, ErrorCounts, numbers_of_bins
 
 NODES = np.geomspace(LEAST, 1.0, 97)  # fractions
@@ -22,21 +23,21 @@ class Noise(NamedTuple):
     copying: Annotated[ndarray, "float64 [samples, classes]"]  # pi
     variants: Annotated[ndarray, "float64 [samples, classes]"]  # rho, up to MOST_VARIANTS ...
     scattered: Annotated[ndarray, "float64 [samples, classes]"]  # ... and what it is above that
-    reach: Annotated[ndarray, "float64 [samples]"]  # r
+    shape: Annotated[ndarray, "float64 [samples, 2]"]  # a and r
 
 
 def no_noise(samples: int) -> Noise:
     damage, classes = np.zeros((samples, DAMAGES, ORIENTATIONS)), np.zeros((samples, CLASSES))
-    return Noise(damage, classes, classes, classes, np.full(samples, REACHES[0]))
+    return Noise(damage, classes, classes, classes, np.tile(SHAPES[0], (samples, 1)))
 
 
 def fit_noise(counts: ErrorCounts) -> Noise:
     excess = np.maximum(0.0, counts.shown - counts.expected)
     damage = excess / np.maximum(1.0, counts.reads)
     fits = [fit_sample(*own) for own in zip(rates_of(counts), counts.sites, strict=True)]
-    copying, spread, reach = (np.array(column) for column in zip(*fits, strict=True))
+    copying, spread, shape = (np.array(column) for column in zip(*fits, strict=True))
     variants = np.minimum(spread, MOST_VARIANTS)
-    return Noise(damage, copying, variants, spread - variants, reach)
+    return Noise(damage, copying, variants, spread - variants, shape)
 
 
 def rates_of(counts: ErrorCounts) -> ndarray:
@@ -49,13 +50,13 @@ def rates_of(counts: ErrorCounts) -> ndarray:
     return np.asarray(np.maximum(LEAST_RATE, shown / np.maximum(1.0, reads)))
 
 
-def fit_sample(rates: ndarray, sites: ndarray) -> tuple[ndarray, ndarray, float]:
-    """(pi, rho, r) of one sample. rates: float64 [classes]; sites: int64 [classes, bins, bins]."""
+def fit_sample(rates: ndarray, sites: ndarray) -> tuple[ndarray, ndarray, tuple[float, float]]:
+    """(pi, rho, (a, r)) of one sample. rates: float64 [classes]; sites: int64 [classes, bins, bins]."""
     tables = [likelihoods_of(rate, own) for rate, own in zip(rates, sites, strict=True)]
-    fits = [[fit_class(*table, density(reach)) for table in tables] for reach in REACHES]
-    best = max(range(len(REACHES)), key=lambda i: sum(fit[2] for fit in fits[i]))
+    fits = [[fit_class(*table, density(*shape)) for table in tables] for shape in SHAPES]
+    best = max(range(len(SHAPES)), key=lambda i: sum(fit[2] for fit in fits[i]))
     copying, spread, _ = np.array(fits[best]).T
-    return copying, spread, REACHES[best]
+    return copying, spread, SHAPES[best]
 
 
 def variant_density(fraction: ndarray) -> ndarray:
@@ -64,18 +65,18 @@ def variant_density(fraction: ndarray) -> ndarray:
 
 
 @lru_cache(maxsize=1024)
-def mass_between(edges: int, reach: float) -> ndarray:
+def mass_between(edges: int, power: float, reach: float) -> ndarray:
     """int g(f) df from each of so many fractions, sin^2 of even angles, to the next one (float64 [edges - 1])."""
     fine = np.geomspace(LEAST, 1.0, 4001)
-    density = fine**-2.0 * np.exp(-fine / reach)
+    density = fine**-power * np.exp(-fine / reach)
     below = np.concatenate(([0.0], np.cumsum((density[1:] + density[:-1]) / 2 * np.diff(fine))))
     at = np.sin(np.linspace(0, np.pi / 2, edges)) ** 2
     return np.asarray(np.diff(np.interp(np.log(np.maximum(at, LEAST)), np.log(fine), below / below[-1])))
 
 
-def density(reach: float) -> ndarray:
+def density(power: float, reach: float) -> ndarray:
     """Weights of g on NODES, which sum up to 1."""
-    weights = np.gradient(NODES) * NODES**-2.0 * np.exp(-NODES / reach)
+    weights = np.gradient(NODES) * NODES**-power * np.exp(-NODES / reach)
     return np.asarray(weights / weights.sum())
 
 
@@ -100,7 +101,16 @@ def fit_class(number: ndarray, likelihood: ndarray, copied: ndarray) -> tuple[fl
         (likelihood[:, 0], likelihood[:, 1:] @ copied, likelihood[:, 1:] @ of_variants / of_variants.sum())
     )
     parts = np.maximum(parts, 1e-300)
-    share = np.array([0.98, 0.01, 0.01])
+    (share, fit), (bare, least) = fit_shares(number, parts), fit_shares(number, parts[[0, 2]])
+    if fit - least < math.log(number.sum()) / 2:
+        return 0.0, float(bare[1]), least
+    return float(share[1]), float(share[2]), fit
+
+
+def fit_shares(number: ndarray, parts: ndarray) -> tuple[ndarray, float]:
+    """Shares of the greatest likelihood of so many sites each (float64 [parts, cells]), the first of which is clean."""
+    share = np.full(len(parts), 0.01)
+    share[0] = 1 - share[1:].sum()
     for _ in range(ROUNDS):
         joint = share[:, None] * parts
         fresh = (joint / joint.sum(axis=0)) @ number
@@ -109,4 +119,4 @@ def fit_class(number: ndarray, likelihood: ndarray, copied: ndarray) -> tuple[fl
         change, share = np.abs(fresh - share).max(), fresh
         if change < ENOUGH * share[1:].max():
             break
-    return float(share[1]), float(share[2]), float(np.log(share @ parts) @ number)
+    return share, float(np.log(share @ parts) @ number)
