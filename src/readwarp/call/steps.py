@@ -30,6 +30,8 @@ from readwarp.batches import (
 from readwarp.call.alleles.compare import Weighed, compare
 from readwarp.call.alleles.sites import forced_variants, variants_of
 from readwarp.call.alleles.weigh import weigh_haplotypes
+from readwarp.call.circular.circle import Circle
+from readwarp.call.circular.cut import cut_at_origin
 from readwarp.call.confidence.bands import reference_bands, split_bands, unknown_bands
 from readwarp.call.confidence.other import add_non_ref
 from readwarp.call.depth import BLOCK
@@ -134,11 +136,15 @@ class Steps:
         return self._along(window)._link(window.as_stretch(), max_bases)
 
     def _along(self, strip: Strip) -> "Steps":
+        own = (
+            self.primers.get(strip.contigs[0]) if isinstance(strip, Circle) else None
+        )  # others have windows of their own
         return replace(
             self,
-            alignments=self.alignments.along(strip),
+            alignments=self.alignments.along(strip, StripBases(self.reference, strip)),
             ploidies=self.ploidies.along(strip),
             forced=self.forced.along(strip) if self.forced else None,
+            primers={0: own.along(strip.origins)} if own else {},
             strip=strip,
         )
 
@@ -243,7 +249,9 @@ class Steps:
                 spans = regions.start[at], regions.stop[at]
                 parts.append(self._genotype_sites(regional, likelihoods, known, spans, limited, phase))
         calls = mark_overlaps(join_calls(parts, low, high, self.samples))
-        return join_substitutions(calls, p.max_mnp_distance, self._bases(around.contig).letters)
+        letters = self._bases(around.contig).letters
+        calls = join_substitutions(calls, p.max_mnp_distance, letters)
+        return cut_at_origin(calls, self.strip, letters) if isinstance(self.strip, Circle) else calls
 
     def _pileups(
         self, reads: AlignedReads, pileup: Pileup, around: Window, noted: list[np.ndarray]

@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from readwarp.call.bam_output import RealignedBam
+from readwarp.call.circular.circle import lay_round
 from readwarp.call.inputs import RegionTooDeepError
 from readwarp.call.pairhmm.given import log_likelihoods_by
 from readwarp.call.phase.haplotag import HaplotaggedBam
@@ -50,6 +51,7 @@ class Calling:
     with_sites: bool  # for --bam-output
     structural: StructuralSteps
     tagged: HaplotaggedBam | None  # collects what is phased
+    circular: frozenset[int] = frozenset()  # contigs
 
     @property
     def samples(self) -> tuple[str, ...]:
@@ -107,8 +109,9 @@ class Calling:
                 yield from map_counted(workers, partial(work_in_phase, phasing, work), windows, metrics)
         else:
             lengths = np.diff(self.steps.reference.contig_offsets).tolist()
-            windows = join_contigs(stretches, lengths, self.steps.primers, self.window)
-            yield from map_counted(workers, work, windows, metrics)
+            apart = self.steps.primers.keys() | self.circular
+            windows = join_contigs(stretches, lengths, apart, self.window)
+            yield from map_counted(workers, work, lay_round(windows, lengths, self.circular), metrics)
 
 
 def work_in_phase(phasing: Phasing, work: Callable[[Calling, Place], T], calling: Calling, window: Place) -> T:

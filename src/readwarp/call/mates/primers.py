@@ -25,6 +25,26 @@ class Primers(NamedTuple):
     is_reverse: Annotated[ndarray, "bool [primers]"]
     partner: Annotated[ndarray, "int64 [primers]"]  # the innermost one of its amplicon's other side; NONE if unknown
 
+    def along(self, origins: ndarray) -> "Primers":
+        """Those of all copies of a circular contig, whose first bases lie at the origins (int64 [copies]).
+
+        An amplicon begins with its forward primer: if that is the later one, the origin lies in between.
+        """
+        number = self.start.size
+        copy, row = np.repeat(np.arange(origins.size), number), np.tile(np.arange(number), origins.size)
+        partner = self.partner[row]
+        is_around = np.where(self.is_reverse, -1, 1)[row] * (self.start[partner] - self.start[row]) < 0
+        copy_of_partner = copy + np.where(self.is_reverse[row], -1, 1) * is_around
+        is_known = (partner != NONE) & (copy_of_partner >= 0) & (copy_of_partner < origins.size)
+        start, stop = self.start[row] + origins[copy], self.stop[row] + origins[copy]
+        return Primers(
+            start=start,
+            stop=stop,
+            reach=np.maximum.accumulate(stop),
+            is_reverse=self.is_reverse[row],
+            partner=np.where(is_known, partner + copy_of_partner * number, NONE),
+        )
+
 
 Row = tuple[int, int, bool, str]  # start, stop, is_reverse, amplicon ("" if unknown)
 
