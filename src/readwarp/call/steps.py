@@ -30,7 +30,6 @@ from readwarp.batches import (
 from readwarp.call.alleles.compare import Weighed, compare
 from readwarp.call.alleles.sites import forced_variants, variants_of
 from readwarp.call.alleles.weigh import weigh_haplotypes
-from readwarp.call.circular.circle import Circle
 from readwarp.call.circular.cut import cut_at_origin
 from readwarp.call.confidence.bands import reference_bands, split_bands, unknown_bands
 from readwarp.call.confidence.other import add_non_ref
@@ -49,7 +48,7 @@ from readwarp.call.inputs import Alignments
 from readwarp.call.limits import ALLELES, Limited, limit_of, limits_of, mark_limits
 from readwarp.call.mates.cut import cut_long
 from readwarp.call.mates.join import Removed, join_mates
-from readwarp.call.mates.primers import NO_PRIMERS, Primers
+from readwarp.call.mates.primers import NO_PRIMERS, Primers, primers_along
 from readwarp.call.pairhmm import LogLikelihoods
 from readwarp.call.phase.links import link_sites, no_links
 from readwarp.call.phase.sides import Groups, find_sides, take_sides
@@ -126,8 +125,7 @@ class Steps:
         if not isinstance(window, Strip):
             return self._call(window, max_bases)
         found = self._along(window)._call(window.as_stretch(), max_bases)
-        bands = found.bands and split_bands(found.bands[0], window)
-        return Found(move_back(found.calls, window), bands)
+        return Found(move_back(found.calls, window), found.bands and split_bands(found.bands[0], window))
 
     def link(self, window: Place, max_bases: int | None) -> Links:
         """What the window has for the phase of its contig, or strip. Raises RegionTooDeepError likewise."""
@@ -136,15 +134,12 @@ class Steps:
         return self._along(window)._link(window.as_stretch(), max_bases)
 
     def _along(self, strip: Strip) -> "Steps":
-        own = (
-            self.primers.get(strip.contigs[0]) if isinstance(strip, Circle) else None
-        )  # others have windows of their own
         return replace(
             self,
             alignments=self.alignments.along(strip, StripBases(self.reference, strip)),
             ploidies=self.ploidies.along(strip),
             forced=self.forced.along(strip) if self.forced else None,
-            primers={0: own.along(strip.origins)} if own else {},
+            primers=primers_along(self.primers, strip),
             strip=strip,
         )
 
@@ -248,10 +243,11 @@ class Steps:
                 at = np.searchsorted(regions.place, phase.region)
                 spans = regions.start[at], regions.stop[at]
                 parts.append(self._genotype_sites(regional, likelihoods, known, spans, limited, phase))
-        calls = mark_overlaps(join_calls(parts, low, high, self.samples))
         letters = self._bases(around.contig).letters
-        calls = join_substitutions(calls, p.max_mnp_distance, letters)
-        return cut_at_origin(calls, self.strip, letters) if isinstance(self.strip, Circle) else calls
+        calls = join_substitutions(
+            mark_overlaps(join_calls(parts, low, high, self.samples)), p.max_mnp_distance, letters
+        )
+        return cut_at_origin(calls, self.strip, letters)
 
     def _pileups(
         self, reads: AlignedReads, pileup: Pileup, around: Window, noted: list[np.ndarray]

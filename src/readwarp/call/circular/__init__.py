@@ -1,9 +1,9 @@
 """Circular contigs: windows near the ends see what lies on the other side of the origin (host only).
 
-    lay_round(windows, lengths, circular) -> the same windows in order, those near an end of a circular contig as a Circle
-    read_around(reader, place, circle, bases, keep) -> parts of AlignedReads on the circle's axis
+    lay_round(windows, lengths, circular) -> these in order, a Circle for each near an end of a circular contig
+    read_around(reader, number, circle, bases, place, keep) -> parts of AlignedReads on the circle's axis
     drop_doubles(reads, circle) -> AlignedReads without what two records of a read show twice
-    cut_at_origin(calls, circle, letters) -> Calls of which none crosses the origin
+    cut_at_origin(calls, strip, letters) -> Calls of which none crosses the origin
 
 The origin lies between the last base of a contig and its first one. A Circle is a strip (`call.strips`) on which the
 contig follows itself, so a window of the contig has neighbours on both sides, and positions in it are those of the
@@ -13,8 +13,8 @@ are left as they are. The contig's first base lies at a multiple of GRID, as on 
 Aligners know only lines. They clip a read where the contig ends, or give it a second, supplementary record at the other
 end. On the axis a soft clip that hangs over an end of the contig continues along the diagonal as far as its score is
 highest (scores of `Scoring`, whose end bonus a clip has that is aligned to its end); what does not pay stays clipped,
-and says what clips say: so insertions and deletions near the origin come from local haplotypes, as elsewhere. Reads that
-then lie across the origin make their own supplementary records doubles, which are dropped.
+and says what clips say: so insertions and deletions near the origin come from local haplotypes, as elsewhere. The
+supplementary record of a read that then lies across the origin is a double if it lies within that, and is dropped.
 
 VCF has no record across the end of a contig. A call that deletes or replaces bases on both sides of the origin becomes
 two records, what it changes before the origin and what after, in one phase set, both with the numbers of the call. A

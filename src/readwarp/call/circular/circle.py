@@ -57,7 +57,10 @@ class Circle(Strip):
         return lay(left, self.lengths[0]), lay(right, self.lengths[0])
 
     def places_within(self, start: int, stop: int) -> Iterator[tuple[int, int, int]]:
-        """Where reads lie that overlap [start, stop) of the axis, or whose clips may: origin, and [start, stop) of the contig."""
+        """Where reads lie that overlap [start, stop) of the axis, or whose clips may.
+
+        Of each copy: its origin, and [start, stop) of the contig.
+        """
         for origin in self.origins.tolist():
             low, high = max(0, start - SPARE - origin), min(self.lengths[0], stop + SPARE - origin)
             if low < high:
@@ -84,8 +87,10 @@ def find_circular(names: Collection[str], reference: Reference) -> frozenset[int
 def lay_round(windows: Iterable[Place], lengths: Sequence[int], circular: Collection[int]) -> Iterator[Place]:
     """The windows in order; those near an end of a circular contig on a Circle. lengths: of all contigs."""
     for window in windows:
-        is_round = isinstance(window, Stretch) and window.contig in circular
-        yield lay(window, lengths[window.contig]) if is_round else window
+        if isinstance(window, Stretch) and window.contig in circular:
+            yield lay(window, lengths[window.contig])
+        else:
+            yield window
 
 
 def lay(window: Stretch, length: int) -> Place:

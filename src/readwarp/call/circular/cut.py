@@ -10,6 +10,7 @@ from readwarp.call.circular.circle import Circle
 from readwarp.call.genotypes.calls import join_calls, name_set, take_calls
 from readwarp.call.genotypes.order import genotypes_of
 from readwarp.call.genotypes.score import genotype_phred
+from readwarp.call.strips import Strip
 
 Letters = Callable[[int, int], str]  # of [start, stop) of the axis
 
@@ -22,17 +23,19 @@ class Part(NamedTuple):
     number: tuple[int, ...]  # of each allele of the call
 
 
-def cut_at_origin(calls: Calls, circle: Circle, letters: Letters) -> Calls:
-    """Calls on the axis, in order of position."""
+def cut_at_origin(calls: Calls, strip: Strip | None, letters: Letters) -> Calls:
+    """Calls in order of position, on the axis of a strip if there is one. Only a Circle has an origin within it."""
+    if not isinstance(strip, Circle):
+        return calls
     stop = calls.position + np.array([len(alleles[0]) for alleles in calls.alleles], np.int64)
-    is_cut = circle.crosses(calls.position, stop)
+    is_cut = strip.crosses(calls.position, stop)
     if not is_cut.any():
         return calls
     pieces = [take_calls(calls, np.flatnonzero(~is_cut))]
     for row in np.flatnonzero(is_cut).tolist():
         whole = take_calls(calls, np.array([row]))
         tie(whole)
-        origin = int(circle.origins[circle.rows_of(stop[row] - 1)])
+        origin = int(strip.origins[strip.rows_of(stop[row] - 1)])
         for part in split(int(calls.position[row]), calls.alleles[row], origin, letters):
             pieces.append(take_part(whole, part))
     samples = calls.phase_set.shape[1]
@@ -42,7 +45,8 @@ def cut_at_origin(calls: Calls, circle: Circle, letters: Letters) -> Calls:
 def tie(call: Calls) -> None:
     """Give the samples of one call a phase set that have none, so that its parts stay together."""
     position = int(call.position[0])
-    is_new = [own < 0 <= min(genotype, default=-1) for own, genotype in zip(call.phase_set[0], call.genotype[0])]
+    sets = zip(call.phase_set[0].tolist(), call.genotype[0], strict=True)
+    is_new = np.array([own < 0 <= min(genotype, default=-1) for own, genotype in sets], bool)
     call.phase_set[0, is_new] = position
     name = name_set(position, call.alleles[0])
     call.phase_name[0] = tuple(name if new else own for own, new in zip(call.phase_name[0], is_new, strict=True))

@@ -26,7 +26,7 @@ def read_around(
     """
     for origin, low, high in circle.places_within(*place):
         for part in reader.parts(number, low, high, keep):
-            by = np.int64(origin)
+            by = np.array(origin)
             reads = continue_clips(place_reads(part, by, by), bases, (origin, origin + circle.lengths[0]))
             yield take(reads, "reads", (reads.position < place[1]) & (reads.reference_stop > place[0]))
 
