@@ -180,6 +180,7 @@ class Steps:
         check_qualities(reads, pileup, here, is_inside, self.metrics)
         limited = [Limited("depth", limit.blocks * BLOCK, (limit.blocks + 1) * BLOCK)]
         calls = self._genotype(reads, pileup, around, window, limited)
+        calls = cut_at_origin(calls, self.strip, self._bases(contig).letters)
         for places in (limit.start - start for limit in limited if limit.name == ALLELES):
             self.metrics.count("alleles_left_out", is_inside[places[(places >= 0) & (places < stop - start)]].sum())
         kept = keep_calls(join_calls((calls,), start, stop, self.samples), start, is_inside)
@@ -243,11 +244,8 @@ class Steps:
                 at = np.searchsorted(regions.place, phase.region)
                 spans = regions.start[at], regions.stop[at]
                 parts.append(self._genotype_sites(regional, likelihoods, known, spans, limited, phase))
-        letters = self._bases(around.contig).letters
-        calls = join_substitutions(
-            mark_overlaps(join_calls(parts, low, high, self.samples)), p.max_mnp_distance, letters
-        )
-        return cut_at_origin(calls, self.strip, letters)
+        calls = mark_overlaps(join_calls(parts, low, high, self.samples))
+        return join_substitutions(calls, p.max_mnp_distance, self._bases(around.contig).letters)
 
     def _pileups(
         self, reads: AlignedReads, pileup: Pileup, around: Window, noted: list[np.ndarray]
