@@ -19,7 +19,7 @@ from readwarp.errors import UsageError
 from readwarp.formats.common.files import check_inputs, locked
 from readwarp.formats.common.regions import Region
 from readwarp.index.build import read_reference
-from readwarp.keywords import AnyPath, as_paths
+from readwarp.keywords import AnyPath, as_paths, as_tuple
 from readwarp.metrics import Metrics
 from readwarp.stream.display import check_new
 from readwarp.stream.reporter import Reporter
@@ -71,15 +71,16 @@ class Caller:
         alleles: str | Path | None = None,
         ploidies: str | Path | None = None,
         primers: str | Path | None = None,
+        circular: str | Iterable[str] = (),
     ) -> Variants:
         """An iterator over variants in order of position, as they are found; it also makes tables and files of them.
 
         alignments: sorted and indexed BAM or CRAM files, one or several. regions: one or several, as texts of the
         command line or (contig, start, stop), 0-based and half-open; None: the whole reference. samples: those to call
         together, by default all in the headers. alleles: a VCF file of alleles that are always genotyped. ploidies,
-        primers: BED files. Raises InputError and UsageError.
+        primers: BED files. circular: contigs that are circles. Raises InputError and UsageError.
         """
-        job = self._job(alignments, regions, samples, alleles, ploidies, primers)
+        job = self._job(alignments, regions, samples, circular, alleles, ploidies, primers)
         check_inputs(job.alignments)
         with ExitStack() as stack:  # what cannot be called is refused here, not at the first variant
             calling = stack.enter_context(open_calling(job, self.reference, self.metrics, may_fork=False))
@@ -104,6 +105,7 @@ class Caller:
         alleles: str | Path | None = None,
         ploidies: str | Path | None = None,
         primers: str | Path | None = None,
+        circular: str | Iterable[str] = (),
         force: bool = False,
     ) -> None:
         """Write variants to a .vcf, .vcf.gz or .bcf file; see `call`. force: replace a file that exists.
@@ -111,7 +113,7 @@ class Caller:
         Raises OutputExistsError, InputError and UsageError.
         """
         job = replace(
-            self._job(alignments, regions, samples, alleles, ploidies, primers),
+            self._job(alignments, regions, samples, circular, alleles, ploidies, primers),
             output=Path(output),
             gvcf=gvcf,
         )
@@ -127,6 +129,7 @@ class Caller:
         alignments: AnyPath | Sequence[AnyPath],
         regions: Region | Iterable[Region] | None,
         samples: Iterable[str],
+        circular: str | Iterable[str],
         *files: str | Path | None,
     ) -> CallJob:
         for given in as_paths(alignments):
@@ -147,4 +150,5 @@ class Caller:
             alleles=alleles,
             ploidies=ploidies,
             primers=primers,
+            circular=as_tuple(circular),
         )

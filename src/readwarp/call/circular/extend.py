@@ -45,12 +45,10 @@ def continue_clips(reads: AlignedReads, bases: Bases, ends: tuple[int, int]) -> 
 def find_continued(reads: AlignedReads, bases: Bases, ends: tuple[int, int]) -> Continued:
     out = Continued(*np.zeros((2, len(reads)), np.int64))
     reach = int(np.diff(reads.read_offsets).max(initial=0))
-    first = max(0, ends[0] - reach)
-    before = bases.array(first, ends[0] + reach)
-    score_clips(reads, before, first, ends, -1, COSTS, out.before)
     first = max(0, ends[1] - reach)
-    after = bases.array(first, ends[1] + reach)
-    score_clips(reads, after, first, ends, 1, COSTS, out.after)
+    around = bases.array(first, ends[1] + reach)  # the bases around both ends are the same
+    score_clips(reads, around, first - (ends[1] - ends[0]), ends, -1, COSTS, out.before)
+    score_clips(reads, around, first, ends, 1, COSTS, out.after)
     return out
 
 
