@@ -31,8 +31,9 @@ __all__ = ["Caller", "Genotype", "Variant", "Variants"]
 class Caller:
     """Sorted alignments to variants, those of `readwarp call`. It can be pickled, for several processes.
 
-    reference: the path of a FASTA, GenBank or EMBL file, or of an index; parameters: the long options of the command,
-    such as ploidy=1, min_base_quality=15, and the fields of `readwarp.config.CallParameters`.
+    reference: the path of a FASTA, GenBank or EMBL file, or of an index; circular: its contigs that are circles;
+    parameters: the long options of the command, such as ploidy=1, min_base_quality=15, and the fields of
+    `readwarp.config.CallParameters`.
 
         caller = readwarp.Caller("ref.fa", ploidy=1)
         for variant in caller.call("sample.bam", ["chr20:1-1,000,000"]):
@@ -42,9 +43,15 @@ class Caller:
     """
 
     def __init__(
-        self, reference: str | Path, *, threads: int = 1, device: str = "cpu", **parameters: Unpack[ParameterOptions]
+        self,
+        reference: str | Path,
+        *,
+        circular: str | Iterable[str] = (),
+        threads: int = 1,
+        device: str = "cpu",
+        **parameters: Unpack[ParameterOptions],
     ):
-        self.path = Path(reference)
+        self.path, self.circular = Path(reference), as_tuple(circular)
         self.parameters = parameters_of(parameters)
         self.resources = Resources(threads, device)
         check_inputs([self.path])
@@ -56,10 +63,10 @@ class Caller:
         return f"Caller({self.path}, ploidy={self.parameters.ploidy}, threads={self.resources.threads})"
 
     def __getstate__(self) -> tuple[Any, ...]:  # the other process reads the reference
-        return self.path.resolve(), self.parameters, self.resources
+        return self.path.resolve(), self.circular, self.parameters, self.resources
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.path, self.parameters, self.resources = state
+        self.path, self.circular, self.parameters, self.resources = state
         self.reference, self.metrics = read_reference(self.path), Metrics()
 
     def call(
@@ -71,16 +78,15 @@ class Caller:
         alleles: str | Path | None = None,
         ploidies: str | Path | None = None,
         primers: str | Path | None = None,
-        circular: str | Iterable[str] = (),
     ) -> Variants:
         """An iterator over variants in order of position, as they are found; it also makes tables and files of them.
 
         alignments: sorted and indexed BAM or CRAM files, one or several. regions: one or several, as texts of the
         command line or (contig, start, stop), 0-based and half-open; None: the whole reference. samples: those to call
         together, by default all in the headers. alleles: a VCF file of alleles that are always genotyped. ploidies,
-        primers: BED files. circular: contigs that are circles. Raises InputError and UsageError.
+        primers: BED files. Raises InputError and UsageError.
         """
-        job = self._job(alignments, regions, samples, circular, alleles, ploidies, primers)
+        job = self._job(alignments, regions, samples, alleles, ploidies, primers)
         check_inputs(job.alignments)
         with ExitStack() as stack:  # what cannot be called is refused here, not at the first variant
             calling = stack.enter_context(open_calling(job, self.reference, self.metrics, may_fork=False))
@@ -105,7 +111,6 @@ class Caller:
         alleles: str | Path | None = None,
         ploidies: str | Path | None = None,
         primers: str | Path | None = None,
-        circular: str | Iterable[str] = (),
         force: bool = False,
     ) -> None:
         """Write variants to a .vcf, .vcf.gz or .bcf file; see `call`. force: replace a file that exists.
@@ -113,7 +118,7 @@ class Caller:
         Raises OutputExistsError, InputError and UsageError.
         """
         job = replace(
-            self._job(alignments, regions, samples, circular, alleles, ploidies, primers),
+            self._job(alignments, regions, samples, alleles, ploidies, primers),
             output=Path(output),
             gvcf=gvcf,
         )
@@ -129,7 +134,6 @@ class Caller:
         alignments: AnyPath | Sequence[AnyPath],
         regions: Region | Iterable[Region] | None,
         samples: Iterable[str],
-        circular: str | Iterable[str],
         *files: str | Path | None,
     ) -> CallJob:
         for given in as_paths(alignments):
@@ -150,5 +154,5 @@ class Caller:
             alleles=alleles,
             ploidies=ploidies,
             primers=primers,
-            circular=as_tuple(circular),
+            circular=self.circular,
         )
