@@ -106,6 +106,17 @@ def test_a_deletion_across_the_origin_is_two_records_in_one_phase_set(across, tm
     assert depths[0] == [depths[1][0], sum(depths[1][1:])]
 
 
+def test_the_limit_of_depth_chooses_the_same_reads_on_both_sides(across, tmp_path):
+    fasta, bam = across
+    parameters = CallParameters(max_depth=25)
+    call_variants(fasta, bam, tmp_path / "x.vcf", parameters, circular=("circle",))
+    rows = {int(row[1]): row for row in rows_of(tmp_path / "x.vcf")}
+    before, after = (dict(zip(rows[k][8].split(":"), rows[k][9].split(":"), strict=True)) for k in (LENGTH - 4, 1))
+    assert before["DP"] == after["DP"]
+    assert rows[1][5] == rows[LENGTH - 4][5]
+    assert int(before["DP"]) < 40
+
+
 def test_neither_windows_nor_threads_nor_regions_matter(across, tmp_path, monkeypatch):
     fasta, bam = across
     call_variants(fasta, bam, tmp_path / "x.vcf", circular=("circle",))

@@ -11,7 +11,7 @@ import numpy as np
 
 from readwarp.batches import AlignedReads
 from readwarp.call.circular.circle import Circle
-from readwarp.call.circular.reads import drop_doubles, read_around
+from readwarp.call.circular.reads import drop_doubles, read_around, sort_reads
 from readwarp.call.depth.limit import DepthLimit
 from readwarp.call.spelling import Bases
 from readwarp.call.strips import Strip
@@ -113,8 +113,7 @@ class Alignments:
             reason = f"more than {MAX_READS:,} reads in a window at position {start + 1:,} of contig {contig + 1}"
             raise InputError(name, f"{reason}: lower --max-depth")
         if isinstance(circle := self.sources[0].strip, Circle):
-            reads = drop_doubles(reads, circle)
-            return take(reads, "reads", np.argsort(reads.position, kind="stable"))
+            return sort_reads(drop_doubles(reads, circle))
         return take(reads, "reads", np.argsort(reads.position, kind="stable")) if len(self.sources) > 1 else reads
 
     def facts(self) -> list[dict[str, object]]:

@@ -4,10 +4,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readwarp.call.circular.circle import HOME
 from readwarp.call.circular.cut import join_likelihoods, split, split_allele
 from readwarp.call.genotypes.order import genotypes_of
 from readwarp.call.mates.primers import NONE, primers_of, repeat_primers
+
+HOME = 1000  # the origin
 
 
 @given(st.text("ACGT", min_size=2, max_size=9), st.text("ACGT", max_size=9), st.data())

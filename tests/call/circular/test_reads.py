@@ -7,15 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.making import Read, aligned_reads, codes, random_sequence
-from readwarp.call.circular.circle import HOME, Circle
+from readwarp.call.circular.circle import Circle
 from readwarp.call.circular.extend import COSTS, continue_clips
-from readwarp.call.circular.reads import drop_doubles
+from readwarp.call.circular.reads import drop_doubles, sort_reads
 from readwarp.call.targets import Target, stretch_of
 from readwarp.ragged import check
 from readwarp.rules.cigar import LETTERS
 
 LENGTH = 600
 CIRCLE = Circle((stretch_of([Target(0, 0, LENGTH)]),), (LENGTH,))
+HOME = CIRCLE.home
 
 
 class Axis:
@@ -114,3 +115,14 @@ def test_supplementary_records_within_a_read_across_the_origin_are_dropped():
     assert out.flag.tolist() == [read.flag for read in kept]
     inner = [replace(read, position=read.position - 200) for read in reads]
     assert len(drop_doubles(aligned_reads(inner), CIRCLE)) == len(inner)
+
+
+@given(st.lists(st.integers(0, 30), max_size=12))
+def test_reads_are_sorted_stably(places):
+    """Bases and names move with their reads."""
+    reads = [Read(100 + p, f"{i + 1}M", "ACGT"[p % 4] * (i + 1), (30,) * (i + 1)) for i, p in enumerate(places)]
+    out = sort_reads(aligned_reads(reads))
+    check(out)
+    expected = aligned_reads(sorted(reads, key=lambda read: read.position))
+    for name in ("position", "reference_stop", "cigar", "bases", "read_offsets", "cigar_offsets"):
+        assert getattr(out, name).tolist() == getattr(expected, name).tolist()

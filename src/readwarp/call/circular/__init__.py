@@ -3,12 +3,14 @@
     lay_round(windows, lengths, circular) -> these in order, a Circle for each near an end of a circular contig
     read_around(reader, number, circle, bases, place, keep) -> parts of AlignedReads on the circle's axis
     drop_doubles(reads, circle) -> AlignedReads without what two records of a read show twice
+    sort_reads(reads) -> AlignedReads by position
     cut_at_origin(calls, strip, letters) -> Calls of which none crosses the origin
 
 The origin lies between the last base of a contig and its first one. A Circle is a strip (`call.strips`) on which the
 contig follows itself, so a window of the contig has neighbours on both sides, and positions in it are those of the
 contig: every window calls what begins in it, so that each call is made once, and windows MARGIN and more from both ends
-are left as they are. The contig's first base lies at a multiple of GRID, as on a strip.
+are left as they are. Grids of positions begin at the origin, for the windows before it too (the last MARGIN bases have
+windows of their own): so those on both sides of it see the same reads there, and their calls agree.
 
 Aligners know only lines. They clip a read where the contig ends, or give it a second, supplementary record at the other
 end. On the axis a soft clip that hangs over an end of the contig continues along the diagonal as far as its score is

@@ -9,15 +9,12 @@ from numpy import ndarray
 
 from readwarp.call.circular import MIN_CIRCLE
 from readwarp.call.strips import GRID, Place, Strip
-from readwarp.call.targets import MARGIN, Stretch
+from readwarp.call.targets import MARGIN, Stretch, split_at
 from readwarp.errors import UsageError
 from readwarp.formats.common.contig_names import explain_absent
 from readwarp.index.reference import Reference
 
-REACH = (
-    1 << 16
-)  # bases on either side of the contig: more than reads of a window, or what they are compared with, reach
-HOME = -(-REACH // GRID) * GRID  # where the first base of the contig lies that is called
+REACH = 1 << 16  # bases on either side of the contig: more than reads, or what they are compared with, reach
 SPARE = MARGIN  # bases beside a place in which a read may begin or end whose clip reaches into it
 
 
@@ -29,12 +26,19 @@ class Circle(Strip):
     def stretch(self) -> Stretch:
         return self.stretches[0]
 
+    @property
+    def home(self) -> int:
+        """Where the first base of the copy that is called lies: the origin near the window is at a multiple of GRID."""
+        length = self.lengths[0]
+        before = length if self.stretch.start >= last_part(length) else 0
+        return -(-(REACH + before) // GRID) * GRID - before
+
     @cached_property
     def origins(self) -> ndarray:
-        """int64 [copies]: where their first bases lie. The copies cover REACH bases on either side of that at HOME."""
+        """int64 [copies]: where their first bases lie. They cover REACH bases on either side of the one at `home`."""
         length = self.lengths[0]
-        beside = -(-HOME // length)
-        return HOME + length * np.arange(-beside, beside + 1)
+        beside = -(-self.home // length)
+        return self.home + length * np.arange(-beside, beside + 1)
 
     @cached_property
     def contigs(self) -> list[int]:
@@ -42,15 +46,15 @@ class Circle(Strip):
 
     @property
     def start(self) -> int:
-        return HOME + self.stretch.start
+        return self.home + self.stretch.start
 
     @property
     def stop(self) -> int:
-        return HOME + self.stretch.stop
+        return self.home + self.stretch.stop
 
     @property
     def called(self) -> list[tuple[Stretch, int]]:
-        return [(self.stretch, HOME)]
+        return [(self.stretch, self.home)]
 
     def halves(self) -> tuple[Place, Place]:
         left, right = self.stretch.halves()
@@ -85,12 +89,23 @@ def find_circular(names: Collection[str], reference: Reference) -> frozenset[int
 
 
 def lay_round(windows: Iterable[Place], lengths: Sequence[int], circular: Collection[int]) -> Iterator[Place]:
-    """The windows in order; those near an end of a circular contig on a Circle. lengths: of all contigs."""
+    """The windows in order; those near an end of a circular contig on a Circle. lengths: of all contigs.
+
+    The last part of a contig has windows of its own, whose grids of positions begin at the origin after it. So windows
+    on both sides of the origin see the same there, whatever the contig's length is.
+    """
     for window in windows:
         if isinstance(window, Stretch) and window.contig in circular:
-            yield lay(window, lengths[window.contig])
+            length = lengths[window.contig]
+            for part in split_at(window, last_part(length)):
+                yield lay(part, length)
         else:
             yield window
+
+
+def last_part(length: int) -> int:
+    """Where the last part of a circular contig begins."""
+    return max(length - MARGIN, length // 2)
 
 
 def lay(window: Stretch, length: int) -> Place:

@@ -11,7 +11,7 @@ from readwarp.call.circular.extend import continue_clips
 from readwarp.call.spelling import Bases
 from readwarp.formats.alignments.decoded import place_reads
 from readwarp.formats.alignments.regions import AlignedReader, ReadFilter
-from readwarp.ragged import offsets_of, take
+from readwarp.ragged import concatenate, offsets_of, take
 from readwarp.rules.flags import FIRST, LAST, REVERSE, SUPPLEMENTARY
 
 SAME = FIRST | LAST | REVERSE  # flags that the records of one read share where they continue each other
@@ -43,6 +43,21 @@ def drop_doubles(reads: AlignedReads, circle: Circle) -> AlignedReads:
     is_within &= reads.reference_stop[other] <= reads.reference_stop[primary]
     doubles = other[is_same & is_within]
     return take(reads, "reads", np.isin(np.arange(len(reads)), doubles, invert=True)) if doubles.size else reads
+
+
+def sort_reads(reads: AlignedReads) -> AlignedReads:
+    """By position, stably. They are nearly in order, so that only stretches of them are moved."""
+    order = np.argsort(reads.position, kind="stable")
+    stops = np.flatnonzero(np.maximum.accumulate(order) == np.arange(order.size)) + 1  # no read moves across these
+    starts = np.append(0, stops)[:-1]
+    is_moved = stops - starts > 1
+    if not is_moved.any():
+        return reads
+    parts, done = list[AlignedReads](), 0
+    for start, stop in zip(starts[is_moved].tolist(), stops[is_moved].tolist(), strict=True):
+        parts += [take(reads, "reads", slice(done, start)), take(reads, "reads", order[start:stop])]
+        done = stop
+    return concatenate([*parts, take(reads, "reads", slice(done, None))], "reads")
 
 
 def pair_by_name(name_hash: ndarray, one: ndarray, other: ndarray) -> tuple[ndarray, ndarray]:
