@@ -1,7 +1,7 @@
 """Options of the commands as keyword arguments in Python: their names, and the equivalent command line."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
@@ -74,7 +74,7 @@ def as_texts(given: AnyPath | Sequence[AnyPath] | None) -> tuple[str, ...]:
     return tuple(map(str, as_paths(given))) if given else ()
 
 
-def as_tuple(given: str | Sequence[str] | None) -> tuple[str, ...]:
+def as_tuple(given: str | Iterable[str] | None) -> tuple[str, ...]:
     """One text, several, or none."""
     return (given,) if isinstance(given, str) else tuple(given or ())
 

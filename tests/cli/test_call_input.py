@@ -139,6 +139,29 @@ def test_duplicate_contigs_in_the_reference(plain, refused, write):
 # index and order
 
 
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("--circular", "ones"), "--circular ones: no contig 'ones' in the reference, which has 'one'"),
+        (("--circular", "one", "--ignore-soft-clips"), "--circular and --ignore-soft-clips do not go together: "),
+        (("--circular", "one", "--bam-output", "x.bam"), "--circular and --bam-output do not go together"),
+        (("--circular", "one", "--sv", "x.vcf"), "--circular and --sv do not go together"),
+        (("--circular", "one", "--sv-only"), "--circular and --sv-only do not go together"),
+        (("--circular", "one", "--platform", "hifi"), "--circular is for short reads: "),
+    ],
+)
+def test_circles_that_cannot_be(plain, refused, options, reason):
+    assert refused(plain[1], *options, code=2).startswith(reason)
+
+
+def test_a_circle_that_is_too_short(refused, tmp_path):
+    contigs = {"one": CONTIGS["one"], "tiny": CONTIGS["one"][:499]}
+    (tmp_path / "ref.fa").write_text(fasta(contigs))
+    bam = write_bam(tmp_path / "x.bam", SQ=[{"SN": name, "LN": len(text)} for name, text in contigs.items()])
+    said = refused(bam, "--circular", "tiny", ref=tmp_path / "ref.fa", code=2)
+    assert said.startswith("--circular tiny: the contig has 499 bases, and 500 are the least")
+
+
 def test_no_index(plain, refused, tmp_path):
     path = copied(plain[1], tmp_path)
     Path(f"{path}.bai").unlink()

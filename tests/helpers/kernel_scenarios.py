@@ -78,6 +78,7 @@ COMMANDS = (
     f"{CALL} {{folder}}/x.vcf --max-mnp-distance 2 --ignore-soft-clips",
     f"{CALL} {{folder}}/x.vcf --ploidy 1",
     f"{CALL} {{folder}}/x.vcf --ploidy 6",
+    f"{CALL} {{folder}}/x.vcf --circular {{contig}}",
     f"{CALL} {{folder}}/x.vcf --ploidy-bed {{folder}}/ploidy.bed --primers {{folder}}/primers.bed",
     "call {ref} {folder}/sorted.bam -f -o {folder}/x.vcf --max-depth 20 -L {folder}/targets.bed --interval-padding 50",
     "call {ref} {folder}/sorted.bam {folder}/other.bam -t 2 -f -r {contig}:1-50000 -o {folder}/x.vcf",

@@ -91,6 +91,7 @@ class CallingOptions(PlaceOptions, ParameterOptions, StructuralOptions, Fraction
     alleles: AnyPath | None  # VCF file whose alleles are always genotyped
     ploidy_bed: AnyPath | None  # intervals with a ploidy of their own, in the fourth column; of a sample: the fifth
     primers: AnyPath | None  # BED file of the primers of an amplicon panel
+    circular: str | Sequence[str]  # contigs whose end is followed by their beginning
 
 
 PRIORS = {"heterozygosity": "snv_prior", "indel_heterozygosity": "indel_prior"}
@@ -172,6 +173,7 @@ def make_job(
         alleles=path_or_none(options.get("alleles")),
         ploidies=path_or_none(options.get("ploidy_bed")),
         primers=path_or_none(options.get("primers")),
+        circular=as_tuple(options.get("circular")),
         bam_output=path_or_none(options.get("bam_output")),
         haplotag=path_or_none(options.get("haplotag")),
         structural=StructuralParameters(**pick(options, STRUCTURAL)),

@@ -19,7 +19,7 @@ from readwarp.errors import UsageError
 from readwarp.formats.common.files import check_inputs, locked
 from readwarp.formats.common.regions import Region
 from readwarp.index.build import read_reference
-from readwarp.keywords import AnyPath, as_paths
+from readwarp.keywords import AnyPath, as_paths, as_tuple
 from readwarp.metrics import Metrics
 from readwarp.stream.display import check_new
 from readwarp.stream.reporter import Reporter
@@ -31,8 +31,9 @@ __all__ = ["Caller", "Genotype", "Variant", "Variants"]
 class Caller:
     """Sorted alignments to variants, those of `readwarp call`. It can be pickled, for several processes.
 
-    reference: the path of a FASTA, GenBank or EMBL file, or of an index; parameters: the long options of the command,
-    such as ploidy=1, min_base_quality=15, and the fields of `readwarp.config.CallParameters`.
+    reference: the path of a FASTA, GenBank or EMBL file, or of an index; circular: its contigs that are circles;
+    parameters: the long options of the command, such as ploidy=1, min_base_quality=15, and the fields of
+    `readwarp.config.CallParameters`.
 
         caller = readwarp.Caller("ref.fa", ploidy=1)
         for variant in caller.call("sample.bam", ["chr20:1-1,000,000"]):
@@ -42,9 +43,15 @@ class Caller:
     """
 
     def __init__(
-        self, reference: str | Path, *, threads: int = 1, device: str = "cpu", **parameters: Unpack[ParameterOptions]
+        self,
+        reference: str | Path,
+        *,
+        circular: str | Iterable[str] = (),
+        threads: int = 1,
+        device: str = "cpu",
+        **parameters: Unpack[ParameterOptions],
     ):
-        self.path = Path(reference)
+        self.path, self.circular = Path(reference), as_tuple(circular)
         self.parameters = parameters_of(parameters)
         self.resources = Resources(threads, device)
         check_inputs([self.path])
@@ -56,10 +63,10 @@ class Caller:
         return f"Caller({self.path}, ploidy={self.parameters.ploidy}, threads={self.resources.threads})"
 
     def __getstate__(self) -> tuple[Any, ...]:  # the other process reads the reference
-        return self.path.resolve(), self.parameters, self.resources
+        return self.path.resolve(), self.circular, self.parameters, self.resources
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.path, self.parameters, self.resources = state
+        self.path, self.circular, self.parameters, self.resources = state
         self.reference, self.metrics = read_reference(self.path), Metrics()
 
     def call(
@@ -147,4 +154,5 @@ class Caller:
             alleles=alleles,
             ploidies=ploidies,
             primers=primers,
+            circular=self.circular,
         )

@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 
 from readwarp.batches import AlignedReads
+from readwarp.call.circular.circle import Circle
+from readwarp.call.circular.reads import drop_doubles, read_around, sort_reads
 from readwarp.call.depth.limit import DepthLimit
+from readwarp.call.spelling import Bases
 from readwarp.call.strips import Strip
 from readwarp.errors import InputError, TooLargeError
 from readwarp.formats.alignments.decoded import join_parts
@@ -42,7 +45,8 @@ class Source:
     contigs: dict[int, int]  # reference contig -> number in the file
     keep: ReadFilter  # its read groups by sample of this file ...
     samples: np.ndarray  # ... and the number of each of these samples among all (uint16)
-    strip: Strip | None = None  # whose axis is contig 0
+    strip: Strip | None = None  # whose axis is contig 0 ...
+    bases: Bases | None = None  # ... and the reference's bases there
 
     def parts(self, contig: int, start: int, stop: int) -> Iterator[AlignedReads]:
         """As `AlignedReader.parts`, by the numbers of contigs in the reference and of samples among all.
@@ -53,7 +57,11 @@ class Source:
             yield replace(part, sample=self.samples[part.sample])
 
     def _parts(self, contig: int, start: int, stop: int) -> Iterator[AlignedReads]:
-        if self.strip:
+        if isinstance(self.strip, Circle):
+            if (own := self.strip.stretch.contig) in self.contigs and self.bases:
+                around = self.strip, self.bases, (start, stop)
+                yield from read_around(self.reader, self.contigs[own], *around, self.keep)
+        elif self.strip:
             for run, origins in self.strip.runs(self.contigs):
                 yield from self.reader.parts_of_contigs(run, origins, self.keep)
         elif contig in self.contigs:
@@ -77,9 +85,9 @@ class Alignments:
         for source in self.sources:
             source.reader.rest()
 
-    def along(self, strip: Strip) -> "Alignments":
-        """The files with the strip's axis as contig 0."""
-        return Alignments(tuple(replace(source, strip=strip) for source in self.sources), self.samples)
+    def along(self, strip: Strip, bases: Bases) -> "Alignments":
+        """The files with the strip's axis as contig 0. bases: those of the axis."""
+        return Alignments(tuple(replace(source, strip=strip, bases=bases) for source in self.sources), self.samples)
 
     def read(self, place: tuple[int, int, int], limit: DepthLimit, max_bases: int | None = None) -> AlignedReads:
         """Usable reads that overlap a place, by position, then in order of files.
@@ -104,6 +112,8 @@ class Alignments:
             name = self.sources[0].reader.path if len(self.sources) == 1 else f"all {len(self.sources)} files"
             reason = f"more than {MAX_READS:,} reads in a window at position {start + 1:,} of contig {contig + 1}"
             raise InputError(name, f"{reason}: lower --max-depth")
+        if isinstance(circle := self.sources[0].strip, Circle):
+            return sort_reads(drop_doubles(reads, circle))
         return take(reads, "reads", np.argsort(reads.position, kind="stable")) if len(self.sources) > 1 else reads
 
     def facts(self) -> list[dict[str, object]]:

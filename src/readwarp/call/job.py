@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from readwarp.call.bam_output import RealignedBam
+from readwarp.call.circular.circle import find_circular
 from readwarp.call.forced import Forced, read_alleles
 from readwarp.call.inputs import Alignments, match_files, names_of, open_readers, warn_of_duplicates
 from readwarp.call.mates.primers import read_primers
@@ -65,6 +66,7 @@ class CallJob(VariantJob):
     alleles: Path | None = None  # VCF file whose alleles are genotyped in any case
     ploidies: Path | None = None  # BED file of parts with a ploidy of their own, of all samples or of one
     primers: Path | None = None  # BED file of the primers of an amplicon panel
+    circular: tuple[str, ...] = ()  # contigs whose end is followed by their beginning
     bam_output: Path | None = None  # reads realigned to the called haplotypes
     haplotag: Path | None = None  # all records, with the haplotypes that long reads are of
     structural: StructuralParameters = field(default_factory=StructuralParameters)
@@ -90,9 +92,27 @@ class CallJob(VariantJob):
                 "--sv-only goes with none of --sv, --gvcf, --alleles, --bam-output and --haplotag: -o is what it writes"
             )
 
+        if self.circular:
+            check_circular(self)
+
     @property
     def outputs(self) -> tuple[Path | None, ...]:
         return (self.output, *(path for path in (self.bam_output, self.haplotag, self.sv) if path))
+
+
+def check_circular(job: CallJob) -> None:
+    """Whether --circular goes with the other options. Raises UsageError."""
+    for option, given in (
+        ("--bam-output", job.bam_output),
+        ("--haplotag", job.haplotag),
+        ("--sv", job.sv),
+        ("--sv-only", job.sv_only),
+    ):
+        if given:
+            raise UsageError(f"--circular and {option} do not go together")
+    if job.parameters.ignore_soft_clips:
+        reason = "reads across the origin are clipped where the contig ends"
+        raise UsageError(f"--circular and --ignore-soft-clips do not go together: {reason}")
 
 
 def run_call(job: CallJob, reporter: Reporter) -> Result:
@@ -249,7 +269,7 @@ def open_alignments(job: CallJob, reference: Reference, metrics: Metrics) -> Ite
 def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork: bool) -> Iterator[Calling]:
     """may_fork: workers may be processes. Raises InputError, UsageError, DeviceError, MemoryBudgetError."""
     resources, parameters = job.resources, job.parameters
-    targets = job.find_targets(reference)
+    targets, circular = job.find_targets(reference), find_circular(job.circular, reference)
     with open_alignments(job, reference, metrics) as (alignments, ploidies):
         names = alignments.samples
         if job.gvcf and len(names) > 1:
@@ -268,6 +288,8 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork:
             with_bands=job.gvcf,
             platform=find_platform(parameters.platform, [source.reader for source in alignments.sources]),
         )
+        if job.circular and steps.platform.is_long:
+            raise UsageError("--circular is for short reads: long ones are not called across the origin")
         plan = plan_workers(resources, alignments, backend, targets, may_fork)
         with closing(open_memory(resources, backend, plan, metrics)) as cards:
             if cards.planned:
@@ -281,6 +303,7 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork:
                 with_sites=job.bam_output is not None,
                 structural=structural_steps(job, reference, alignments, ploidies, metrics),
                 tagged=open_haplotag(job, steps),
+                circular=circular,
             )
 
 
@@ -306,6 +329,7 @@ def check_files(job: CallJob, reference: Reference, samples: Sequence[str]) -> N
     samples: those that the alignments will have.
     """
     job.find_targets(reference)
+    find_circular(job.circular, reference)
     read_ploidies(job.ploidies, reference, job.parameters.ploidy, samples)
     read_primers(job.primers, reference)
     if job.alleles:

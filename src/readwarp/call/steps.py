@@ -24,13 +24,13 @@ from readwarp.batches import (
     Pileup,
     Regions,
     Sites,
-    Status,
     Window,
 )
 from readwarp.call.alleles.compare import Weighed, compare
 from readwarp.call.alleles.select import Copies
 from readwarp.call.alleles.sites import forced_variants, variants_of
 from readwarp.call.alleles.weigh import weigh_haplotypes
+from readwarp.call.circular.cut import cut_at_origin
 from readwarp.call.confidence.bands import reference_bands, split_bands, unknown_bands
 from readwarp.call.confidence.other import add_non_ref
 from readwarp.call.depth import BLOCK
@@ -49,8 +49,8 @@ from readwarp.call.haplotypes.build import build_haplotypes
 from readwarp.call.inputs import Alignments
 from readwarp.call.limits import ALLELES, Limited, limit_of, limits_of, mark_limits
 from readwarp.call.mates.cut import cut_long
-from readwarp.call.mates.join import Removed, join_mates
-from readwarp.call.mates.primers import NO_PRIMERS, Primers
+from readwarp.call.mates.join import join_mates
+from readwarp.call.mates.primers import NO_PRIMERS, Primers, primers_along
 from readwarp.call.noise.counts import ErrorCounts, count_errors, no_counts
 from readwarp.call.noise.fit import Noise, no_noise
 from readwarp.call.pairhmm import LogLikelihoods
@@ -70,12 +70,12 @@ from readwarp.call.sites.slips import drop_slips, split_sides
 from readwarp.call.spelling import Bases
 from readwarp.call.strips import Place, Strip, StripBases
 from readwarp.call.targets import MARGIN, Stretch
+from readwarp.call.window_counts import count_pairs, count_regions, count_removed, find_long_indels
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.ragged import replace, take
-from readwarp.rules.cigar import DELETION, INSERTION
 from readwarp.rules.shares import COPIES
 
 CALL_MARGIN = MAX_INDEL + 1  # bases around a window whose calls may overlap one in it
@@ -130,8 +130,7 @@ class Steps:
         if not isinstance(window, Strip):
             return self._call(window, max_bases)
         found = self._along(window)._call(window.as_stretch(), max_bases)
-        bands = found.bands and split_bands(found.bands[0], window)
-        return Found(move_back(found.calls, window), bands)
+        return Found(move_back(found.calls, window), found.bands and split_bands(found.bands[0], window))
 
     def link(self, window: Place, max_bases: int | None) -> Links:
         """What the window has for the phase of its contig, or strip. Raises RegionTooDeepError likewise."""
@@ -148,9 +147,10 @@ class Steps:
     def _along(self, strip: Strip) -> "Steps":
         return replace(
             self,
-            alignments=self.alignments.along(strip),
+            alignments=self.alignments.along(strip, StripBases(self.reference, strip)),
             ploidies=self.ploidies.along(strip),
             forced=self.forced.along(strip) if self.forced else None,
+            primers=primers_along(self.primers, strip),
             strip=strip,
         )
 
@@ -181,7 +181,7 @@ class Steps:
             primers = self.primers.get(contig, NO_PRIMERS)
             reads, removed = join_mates(reads, around, primers, self.parameters.ignore_soft_clips)
             reads = self._cut(reads, low, high)
-        self._count_removed(removed, window)
+        count_removed(self.metrics, removed, window)
         pileup_step = self.backend.step("readwarp.call.pileup")
         with self.metrics.time("pileup"):
             pileup = pileup_step.count_window(reads, around, self.parameters)
@@ -191,6 +191,7 @@ class Steps:
         check_qualities(reads, pileup, here, is_inside, self.metrics)
         limited = [Limited("depth", limit.blocks * BLOCK, (limit.blocks + 1) * BLOCK)]
         calls = self._genotype(reads, pileup, around, window, limited)
+        calls = cut_at_origin(calls, self.strip, self._bases(contig).letters)
         for places in (limit.start - start for limit in limited if limit.name == ALLELES):
             self.metrics.count("alleles_left_out", is_inside[places[(places >= 0) & (places < stop - start)]].sum())
         kept = keep_calls(join_calls((calls,), start, stop, self.samples), start, is_inside)
@@ -345,13 +346,13 @@ class Steps:
             haplotypes = build_haplotypes(regions, usable, sites, around, ploidy)
         with metrics.time("pairhmm"):
             weighed = compare(regions, haplotypes, usable, sites, self.platform.gaps, self._log_likelihoods)
-        self._count_regions(weighed, window)
-        self._count_pairs(weighed, window)
+        count_regions(self.metrics, weighed, window)
+        count_pairs(self.metrics, weighed, window)
 
         def compare_more(haplotypes: Haplotypes) -> Weighed:
             with metrics.time("pairhmm"):
                 more = compare(regions, haplotypes, usable, sites, self.platform.gaps, self._log_likelihoods)
-            self._count_pairs(more, window)
+            count_pairs(metrics, more, window)
             return more
 
         with metrics.time("alleles"):
@@ -369,35 +370,6 @@ class Steps:
         if not_tried:
             left_out += set(not_tried).difference(*variants_of(haplotypes))
         return *found[:3], [*limits_of(weighed), limit_of(left_out)]
-
-    def _count_removed(self, removed: Removed, window: Stretch) -> None:
-        """Count what reads that begin in the window have that is no evidence."""
-        own = (removed.position >= window.start) & (removed.position < window.stop)
-        own[own] = window.mask()[removed.position[own] - window.start]
-        self.metrics.count("reads_joined_to_mates", removed.is_joined[own].sum())
-        self.metrics.count("bases_beyond_mates", removed.beyond[own].sum())
-        self.metrics.count("bases_of_primers", removed.hidden[own].sum())
-
-    def _count_regions(self, weighed: Weighed, window: Stretch) -> None:
-        """Count the regions that begin in the window; neighbouring windows see some of them too."""
-        regions, count = weighed.regions, self.metrics.count
-        own = _begin_within(regions, window)
-        for name, chosen in (
-            ("regions", own),
-            ("regions_thinned", own & (regions.status == Status.CAPACITY)),
-            ("regions_cut", own & (regions.status == Status.TOO_LONG)),
-            ("regions_short_of_haplotypes", own & (weighed.haplotypes.status != Status.OK)),
-        ):
-            count(name, np.unique(regions.place[chosen]).size)
-
-    def _count_pairs(self, weighed: Weighed, window: Stretch) -> None:
-        """Count what was compared in these regions."""
-        own, count = _begin_within(weighed.regions, window), self.metrics.count
-        count("haplotypes", np.diff(weighed.haplotypes.haplotype_offsets)[own].sum())
-        count("pairhmm_cells", weighed.cells[own].sum())
-        count("pairhmm_pairs", np.diff(weighed.pair_offsets)[own].sum())
-        count("pairhmm_pairs_off_card", weighed.pairs_with(Status.TOO_LONG)[own].sum())
-        count("pairhmm_pairs_in_logarithms", weighed.pairs_with(Status.OVERFLOW)[own].sum())
 
     def _bands(self, reads: AlignedReads, pileup: Pileup, window: Window, calls: Calls, covered: np.ndarray) -> Bands:
         """Of what is not covered, bool [bases], by calls either; of one sample."""
@@ -421,17 +393,6 @@ class Steps:
         bases = self._bases(contig)
         first, last = max(0, low - reach), min(bases.length, high + reach)
         return Window(contig, low, high, bases.array(first, last), first)
-
-
-def find_long_indels(reads: AlignedReads) -> np.ndarray:
-    """Positions of the reads with insertions and deletions beyond MAX_INDEL, once for each of these (int64)."""
-    is_long = np.isin(reads.cigar & 15, (INSERTION, DELETION)) & (reads.cigar >> 4 > MAX_INDEL)
-    return reads.position[np.searchsorted(reads.cigar_offsets, np.flatnonzero(is_long), side="right") - 1]
-
-
-def _begin_within(regions: Regions, window: Stretch) -> np.ndarray:
-    """bool [regions]"""
-    return (regions.start >= window.start) & (regions.start < window.stop)
 
 
 def _may_reach(regions: Regions, window: Stretch) -> np.ndarray:

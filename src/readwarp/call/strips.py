@@ -71,11 +71,15 @@ class Strip:
         n, stretches, lengths = len(self.stretches) // 2, self.stretches, self.lengths
         return strip_of(stretches[:n], lengths[:n]), strip_of(stretches[n:], lengths[n:])
 
+    @property
+    def called(self) -> list[tuple[Stretch, int]]:
+        """The stretches, and where the first bases of their contigs lie."""
+        return list(zip(self.stretches, self.origins.tolist(), strict=True))
+
     def as_stretch(self) -> Stretch:
         """Of the axis, as contig 0."""
-        pairs = zip(self.stretches, self.origins.tolist(), strict=True)
-        targets = (Target(0, t.start + origin, t.stop + origin) for own, origin in pairs for t in own.targets)
-        return Stretch(0, 0, self.stop, tuple(targets))
+        targets = (Target(0, t.start + origin, t.stop + origin) for own, origin in self.called for t in own.targets)
+        return Stretch(0, self.start, self.stop, tuple(targets))
 
     def find_rows(self, offsets: ndarray) -> tuple[ndarray, ndarray]:
         """The rows of these contigs in what is sorted by contig, and the origin of each. offsets: of all contigs."""
@@ -132,12 +136,14 @@ class StripBases(Bases):
     """Those of the axis."""
 
     def __init__(self, reference: Reference, strip: Strip):
-        self._contigs = [Bases(reference, contig) for contig in strip.contigs]
-        self._origins, self.length = strip.origins.tolist(), strip.stop
+        self._contigs = {contig: Bases(reference, contig) for contig in set(strip.contigs)}
+        self._strip, self.length = strip, int(strip.origins[-1]) + self._contigs[strip.contigs[-1]].length
 
     def array(self, start: int, stop: int) -> ndarray:
         out = np.full(stop - start, OUTSIDE, np.uint8)
-        for bases, origin in zip(self._contigs, self._origins, strict=True):
+        rows = self._strip.rows_of(np.array((start, stop))).clip(0)
+        for row in range(int(rows[0]), int(rows[1]) + 1):
+            bases, origin = self._contigs[self._strip.contigs[row]], int(self._strip.origins[row])
             low, high = max(start, origin), min(stop, origin + bases.length)
             if low < high:
                 out[low - start : high - start] = bases.array(low - origin, high - origin)

@@ -104,10 +104,15 @@ class Stretch(NamedTuple):
         return out
 
     def halves(self) -> "tuple[Stretch, Stretch]":
-        middle = (self.start + self.stop) // 2
-        left = [target._replace(stop=min(target.stop, middle)) for target in self.targets if target.start < middle]
-        right = [target._replace(start=max(target.start, middle)) for target in self.targets if target.stop > middle]
-        return stretch_of(left), stretch_of(right)
+        left, right = split_at(self, (self.start + self.stop) // 2)
+        return left, right
+
+
+def split_at(stretch: Stretch, place: int) -> list[Stretch]:
+    """What is before the place, and what is not, where there is any."""
+    before = [target._replace(stop=min(target.stop, place)) for target in stretch.targets if target.start < place]
+    after = [target._replace(start=max(target.start, place)) for target in stretch.targets if target.stop > place]
+    return [stretch_of(targets) for targets in (before, after) if targets]
 
 
 def stretch_of(targets: Sequence[Target]) -> Stretch:

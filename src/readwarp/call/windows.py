@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from readwarp.call.bam_output import RealignedBam
+from readwarp.call.circular.circle import lay_round
 from readwarp.call.fractions.shortlist import Candidates, Shortlist, candidates_of, header_lines
 from readwarp.call.inputs import RegionTooDeepError
 from readwarp.call.noise import LEARNED
@@ -57,6 +58,7 @@ class Calling:
     with_sites: bool  # for --bam-output
     structural: StructuralSteps
     tagged: HaplotaggedBam | None  # collects what is phased
+    circular: frozenset[int] = frozenset()  # contigs
 
     @property
     def samples(self) -> tuple[str, ...]:
@@ -125,7 +127,8 @@ class Calling:
         """Of short reads."""
         stretches = join_targets(self.targets, self.window)
         lengths = np.diff(self.steps.reference.contig_offsets).tolist()
-        return join_contigs(stretches, lengths, self.steps.primers, self.window)
+        apart = self.steps.primers.keys() | self.circular
+        return lay_round(join_contigs(stretches, lengths, apart, self.window), lengths, self.circular)
 
     def learn_noise(self, workers: "Workers[Calling]") -> Noise:
         """From windows all over the targets, until enough of their bases are covered."""

@@ -267,6 +267,8 @@ def add_calling(parser: argparse.ArgumentParser) -> None:
     add_priors(group)
     text = "ploidies of intervals: contig, start, end, ploidy and, if only one has it, the sample"
     group.add_argument("--ploidy-bed", type=Path, metavar="BED", help=text)
+    text = "contig that is a circle: reads across its origin count on both sides of it; may be repeated"
+    group.add_argument("--circular", action="append", default=[], metavar="CONTIG", help=text)
     add_filters(parser)
 
 

@@ -79,11 +79,12 @@ def unknown_bands(window: Window, covered: ndarray, ploidy: ndarray) -> Bands:
 
 def split_bands(bands: Bands, strip: Strip) -> list[Bands]:
     """Bands on the axis of a strip -> those of each of its contigs."""
-    origins, bounds = strip.origins.tolist(), [*np.searchsorted(bands.start, strip.origins).tolist(), len(bands)]
+    called = strip.called
+    bounds = [*np.searchsorted(bands.start, [origin for _, origin in called]).tolist(), len(bands)]
     own = (take(bands, "blocks", slice(*bound)) for bound in pairwise(bounds))
     return [
-        replace(part, contig=contig, start=part.start - origin, stop=part.stop - origin)
-        for part, contig, origin in zip(own, strip.contigs, origins, strict=True)
+        replace(part, contig=stretch.contig, start=part.start - origin, stop=part.stop - origin)
+        for part, (stretch, origin) in zip(own, called, strict=True)
     ]
 
 

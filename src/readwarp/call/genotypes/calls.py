@@ -83,16 +83,16 @@ def move_back(calls: Calls, strip: Strip) -> Calls:
     """Calls on the axis of a strip -> calls on its contigs."""
     if len(calls) == 0:
         return calls
-    row = strip.rows_of(calls.position)
+    row, origin_of_set = strip.rows_of(calls.position), strip.origins[strip.rows_of(calls.phase_set)]
     origin, contigs = strip.origins[row], np.array(strip.contigs, np.int32)
     return replace(
         calls,
         contig=contigs[row],
         position=calls.position - origin,
-        phase_set=np.where(calls.phase_set >= 0, calls.phase_set - origin[:, None], calls.phase_set),
+        phase_set=np.where(calls.phase_set >= 0, calls.phase_set - origin_of_set, calls.phase_set),
         phase_name=[
-            tuple(_move_name(name, by) for name in own)
-            for own, by in zip(calls.phase_name, origin.tolist(), strict=True)
+            tuple(_move_name(name, by) for name, by in zip(own, origins, strict=True))
+            for own, origins in zip(calls.phase_name, origin_of_set.tolist(), strict=True)
         ],
     )
 

@@ -7,6 +7,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.call.strips import Strip
 from readwarp.errors import InputError
 from readwarp.formats.common.regions import Contigs, read_target_lines
 from readwarp.index.reference import Reference
@@ -62,6 +63,33 @@ def primers_of(rows: list[Row]) -> Primers:
         reach=np.maximum.accumulate(stop),
         is_reverse=np.array([row[2] for row in rows], bool),
         partner=np.array([inner.get((row[3], not row[2]), NONE) if row[3] else NONE for row in rows], np.int64),
+    )
+
+
+def primers_along(primers: dict[int, Primers], strip: Strip) -> dict[int, Primers]:
+    """Those of the strip's axis as contig 0. Only contigs without primers share a strip."""
+    own = primers.get(strip.contigs[0])
+    return {0: repeat_primers(own, strip.origins)} if own else {}
+
+
+def repeat_primers(primers: Primers, origins: ndarray) -> Primers:
+    """Those of copies of a contig, one after another, whose first bases lie at the origins (int64 [copies]).
+
+    An amplicon begins with its forward primer: if that is the later one on the contig, the partner is on the next copy.
+    """
+    number, is_reverse = primers.start.size, primers.is_reverse
+    side, partner = np.where(is_reverse, -1, 1), primers.partner
+    step = side * ((primers.start[partner] - primers.start) * side < 0)  # copies to the partner
+    copy = np.repeat(np.arange(origins.size), number)
+    row, step, partner = (np.tile(column, origins.size) for column in (np.arange(number), step, partner))
+    is_known = (partner != NONE) & (copy + step >= 0) & (copy + step < origins.size)
+    stop = primers.stop[row] + origins[copy]
+    return Primers(
+        start=primers.start[row] + origins[copy],
+        stop=stop,
+        reach=np.maximum.accumulate(stop),
+        is_reverse=is_reverse[row],
+        partner=np.where(is_known, partner + (copy + step) * number, NONE),
     )
 
 

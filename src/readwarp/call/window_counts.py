@@ -1,0 +1,54 @@
+"""What the metrics count of a window: of neighbours, which see the same reads, each counts its own."""
+
+import numpy as np
+
+from readwarp.batches import AlignedReads, Regions, Status
+from readwarp.call.alleles.compare import Weighed
+from readwarp.call.mates.join import Removed
+from readwarp.call.pileup import MAX_INDEL
+from readwarp.call.targets import Stretch
+from readwarp.metrics import Metrics
+from readwarp.rules.cigar import DELETION, INSERTION
+
+
+def count_removed(metrics: Metrics, removed: Removed, window: Stretch) -> None:
+    """Count what reads that begin in the window have that is no evidence."""
+    own = (removed.position >= window.start) & (removed.position < window.stop)
+    own[own] = window.mask()[removed.position[own] - window.start]
+    metrics.count("reads_joined_to_mates", removed.is_joined[own].sum())
+    metrics.count("bases_beyond_mates", removed.beyond[own].sum())
+    metrics.count("bases_of_primers", removed.hidden[own].sum())
+
+
+def count_regions(metrics: Metrics, weighed: Weighed, window: Stretch) -> None:
+    """Count the regions that begin in the window; neighbouring windows see some of them too."""
+    regions, count = weighed.regions, metrics.count
+    own = _begin_within(regions, window)
+    for name, chosen in (
+        ("regions", own),
+        ("regions_thinned", own & (regions.status == Status.CAPACITY)),
+        ("regions_cut", own & (regions.status == Status.TOO_LONG)),
+        ("regions_short_of_haplotypes", own & (weighed.haplotypes.status != Status.OK)),
+    ):
+        count(name, np.unique(regions.place[chosen]).size)
+
+
+def count_pairs(metrics: Metrics, weighed: Weighed, window: Stretch) -> None:
+    """Count what was compared in these regions."""
+    own, count = _begin_within(weighed.regions, window), metrics.count
+    count("haplotypes", np.diff(weighed.haplotypes.haplotype_offsets)[own].sum())
+    count("pairhmm_cells", weighed.cells[own].sum())
+    count("pairhmm_pairs", np.diff(weighed.pair_offsets)[own].sum())
+    count("pairhmm_pairs_off_card", weighed.pairs_with(Status.TOO_LONG)[own].sum())
+    count("pairhmm_pairs_in_logarithms", weighed.pairs_with(Status.OVERFLOW)[own].sum())
+
+
+def find_long_indels(reads: AlignedReads) -> np.ndarray:
+    """Positions of the reads with insertions and deletions beyond MAX_INDEL, once for each of these (int64)."""
+    is_long = np.isin(reads.cigar & 15, (INSERTION, DELETION)) & (reads.cigar >> 4 > MAX_INDEL)
+    return reads.position[np.searchsorted(reads.cigar_offsets, np.flatnonzero(is_long), side="right") - 1]
+
+
+def _begin_within(regions: Regions, window: Stretch) -> np.ndarray:
+    """bool [regions]"""
+    return (regions.start >= window.start) & (regions.start < window.stop)
