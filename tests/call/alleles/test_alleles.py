@@ -13,7 +13,7 @@ from helpers.making import Read, aligned_reads, codes, offsets, random_sequence
 from readwarp.batches import Haplotypes, Regions, Window
 from readwarp.call.alleles import INDEL_COST, MAX_BEHIND, MAX_MISFIT, SNV_COST
 from readwarp.call.alleles.compare import Weighed, compare, find_fragments
-from readwarp.call.alleles.select import Selection, bound_fragments, select_haplotypes
+from readwarp.call.alleles.select import Copies, Selection, bound_fragments, select_haplotypes
 from readwarp.call.alleles.sites import number_variants, variants_of
 from readwarp.call.alleles.weigh import place_of, weigh_haplotypes
 from readwarp.call.evidence import NOTHING
@@ -82,7 +82,7 @@ def weigh(table: list[list[float]], variants, ploidy=2, forced=frozenset(), read
     weighed = weighed_of(region_of(len(reads), **span), haplotypes_of(variants), np.array(table, np.float64))
     window = Window(0, 0, REFERENCE.size, REFERENCE, 0)
     sites, out, phase, _ = weigh_haplotypes(
-        weighed, never, batch, window, (np.array([[ploidy]], np.int8), UNKNOWN), frozenset(forced)
+        weighed, never, batch, window, Copies(np.array([[ploidy]], np.int8), UNKNOWN), frozenset(forced)
     )
     check(out)
     found = {}
@@ -187,7 +187,7 @@ def test_selection_is_the_best_of_all_combinations(data):
         weighed_of(region_of(rows), haplotypes, table.copy()),
         np.array([ploidy], np.int8),
         number_variants(haplotypes, variants_of(haplotypes)),
-        np.array(odds or UNKNOWN),
+        Copies(np.array([[ploidy]], np.int8), np.array(odds or UNKNOWN)),
         Selection(np.ones(rows, bool), stays, chosen),
     )
 
@@ -245,7 +245,7 @@ def test_mates_that_are_apart_are_one_observation():
     weighed = weighed_of(regions, haplotypes_of([[], [SNV_A]]), np.array([[0.0, -4.0]] * 3), [0, 0, 2])
     window = Window(0, 0, REFERENCE.size, REFERENCE, 0)
     forced = frozenset([SNV_A])
-    _, out, _, _ = weigh_haplotypes(weighed, never, batch, window, (np.array([[2]], np.int8), UNKNOWN), forced)
+    _, out, _, _ = weigh_haplotypes(weighed, never, batch, window, Copies(np.array([[2]], np.int8), UNKNOWN), forced)
     assert out.read.tolist() == [0, 2] and np.allclose(out.values.reshape(2, 2)[:, 1], [-4.5, -4.0])
 
 

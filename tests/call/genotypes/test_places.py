@@ -127,5 +127,8 @@ def test_haplotypes_are_those_of_the_records(data):
 def test_few_calls(rows):
     calls = made(*[(*SNV, (0, 1), -1, (9, 9))] * 1)
     if rows == 0:
-        calls = Calls(**{f: getattr(calls, f)[:0] for f in calls.__slots__ if f != "annotations"}, annotations={})
+        calls = Calls(
+            **{f: getattr(calls, f)[:0] for f in calls.__slots__ if f not in ("annotations", "of_samples")},
+            annotations={},
+        )
     assert len(join_places(calls)) == rows

@@ -95,9 +95,9 @@ def select_haplotypes(weighed: Weighed, ploidy: ndarray, numbers: ndarray, copie
     linear, other = np.empty((2, deepest, most))
     room = Room(linear, other, np.empty(deepest), np.empty((max(most, selected.best.shape[1], 3), most)))
     odds = copies.odds[rows] if copies.odds.size else copies.odds
-    pairs, own = (offsets_of(number)[rows], odds), ploidy * np.int8(not copies.are_fractions)
+    pairs = offsets_of(number)[rows], odds, copies.are_fractions
     bits = bits_of(weighed.haplotypes, numbers)
-    select(offsets, row_offsets, pairs, weighed.values, own, copies.are_fractions, bits, selected, room)
+    select(offsets, row_offsets, pairs, weighed.values, ploidy, bits, selected, room)
 
 
 def bits_of(haplotypes: Haplotypes, numbers: ndarray) -> Variants:
@@ -113,9 +113,12 @@ def bits_of(haplotypes: Haplotypes, numbers: ndarray) -> Variants:
 
 
 @kernel
-def select(haplotype_offsets, row_offsets, pairs, values, ploidy, are_fractions, variants, selected, room):
-    """pairs: of each row that says something, the first pair and the odds; row_offsets: of these in each region."""
-    best, (firsts, odds) = selected.best, pairs
+def select(haplotype_offsets, row_offsets, pairs, values, ploidy, variants, selected, room):
+    """pairs: of each row that says something, the first pair and the odds, and whether haplotypes are fractions.
+
+    row_offsets: of these rows in each region.
+    """
+    best, (firsts, odds, are_fractions) = selected.best, pairs
     for g in range(best.shape[0]):
         first, stop = haplotype_offsets[g], haplotype_offsets[g + 1]
         low, high = row_offsets[g], row_offsets[g + 1]
@@ -133,7 +136,7 @@ def select(haplotype_offsets, row_offsets, pairs, values, ploidy, are_fractions,
             best[g, copy] = first
         if are_fractions and low < high:
             mix(linear[:, : stop - first], masks, costs, stays, sums, room.scores)
-        if low == high or copies == 0:
+        if low == high or copies == 0 or are_fractions:
             continue
         combination = best[g, :copies]
         if copies == 2:
