@@ -201,6 +201,9 @@ class DuplicateRules:
     duplex: bool = False  # whose two strands are known by UMIs with their parts changed over
 
 
+BY_ENDS = DuplicateRules()
+
+
 @dataclass(frozen=True, slots=True)
 class AlignParameters:
     seed: SeedParameters = field(default_factory=SeedParameters)

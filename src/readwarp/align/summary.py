@@ -85,7 +85,7 @@ def warn_of_shares(metrics: Metrics, first: Sequence[ReadBatch], index: Index, p
         text = "only %.2f %% of the pairs whose mates are both mapped are proper: likely causes are files of different"
         text += " libraries, mates in another order or orientation (mate-pair libraries), or distant mates (Hi-C: -5SP)"
         logger.warning(text, 100 * proper / pairs)
-    if mapped >= ENOUGH and duplicates > HALF * mapped:
+    if mapped >= ENOUGH and duplicates > HALF * mapped and "molecules" not in counts:
         text = "%.2f %% of the mapped reads are marked as duplicates, which are not used for calling: if they are of "
         text += "amplicons, whose fragments begin alike, mark none (run: --primers BED or --no-mark-duplicates)"
         logger.warning(text, 100 * duplicates / mapped)

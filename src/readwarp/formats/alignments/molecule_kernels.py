@@ -42,6 +42,23 @@ def strand_of(data, at):
 
 
 @kernel
+def find_bad_umi(records, is_duplex):
+    """See `molecules.find_bad_umi`."""
+    data, offsets = records
+    for i in range(offsets.size - 1):
+        start, stop = tag_of(data, offsets[i], offsets[i + 1], R, X)
+        if start == 0 or data[start - 1] != TEXT or start == stop:
+            return i
+        dashes = 0
+        for j in range(start, stop):
+            dashes += data[j] == MINUS
+        half = (stop - start) >> 1
+        if is_duplex and (dashes != 1 or 2 * half + 1 != stop - start or data[start + half] != MINUS):
+            return i
+    return -1
+
+
+@kernel
 def find_umis(records, starts, sizes, strands):
     """Where each record that may be of a molecule has its UMI, and its letters -> starts, sizes; its strand.
 

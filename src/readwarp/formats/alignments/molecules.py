@@ -79,6 +79,11 @@ def find_molecules(records: Encoded, is_duplex: bool) -> tuple[Molecules, ndarra
     return Molecules(umis, nodes, node, seed, best, sizes), marks
 
 
+def find_bad_umi(records: Encoded, is_duplex: bool) -> int:
+    """The first record (without signature) that has no UMI in RX, or none of two equal parts for a duplex; -1."""
+    return int(kernels.find_bad_umi(records, is_duplex))
+
+
 def table_for(records: Encoded) -> ndarray:
     """An empty hash table, see `duplicate_kernels.mark_pairs`."""
     return np.full(1 << (2 * len(records)).bit_length(), -1, np.int32)

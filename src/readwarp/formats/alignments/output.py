@@ -8,14 +8,14 @@ from collections import Counter
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
 from numpy import ndarray
 
-from readwarp.config import DuplicateRules
+from readwarp.config import BY_ENDS, DuplicateRules
 from readwarp.errors import InputError, ReadwarpError, UsageError
 from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.bam_indexer import BamIndexer
@@ -49,7 +49,7 @@ class Finish:
     mark_duplicates: bool = False  # mates must be neighbours in what is written
     write_index: bool = False
     memory: int = 256 << 20  # bytes, for sorting
-    duplicates: DuplicateRules = field(default_factory=DuplicateRules)
+    duplicates: DuplicateRules = BY_ENDS
     paf: bool = False  # what has no name that says otherwise is PAF
 
     def format_of(self, path: str | Path | None) -> str:
