@@ -123,6 +123,13 @@ def align_reads(job: AlignJob, index: Index, backend: Backend, reporter: Reporte
     job = replace(job, parameters=replace(job.parameters, seed=seed))
     sort_bytes = bytes_to_sort(job.resources, map(Path, job.inputs.files)) if job.sort != "none" else 0
     alternates = open_alternates(job, index, reporter)
+    kernels = [
+        job.kernels,
+        *(["align.alt"] if alternates else []),
+        *(["align.umi"] if job.finish.duplicates.umis else []),
+    ]
+    for each in kernels[1:]:
+        reporter.prepare(each, job.resources.threads)
     planned, cards = open_memory(job, index, alternates, backend, sort_bytes, metrics)
     header = header_of(job, index, alternates)
     with closing(cards):
@@ -131,7 +138,6 @@ def align_reads(job: AlignJob, index: Index, backend: Backend, reporter: Reporte
         metrics.lap("start")
         started, kept = time.perf_counter(), open_segments(job, index, metrics) if job.resume else None
         aligning = share_work(job, cards, header, kept)
-        kernels = [job.kernels, *(["align.alt"] if alternates else [])]
         with (
             open_workers(aligning, planned.processes, planned.workers, kernels, metrics) as workers,
             reporter.progress("aligning", "reads") as meter,
@@ -182,7 +188,6 @@ def open_alternates(job: AlignJob, index: Index, reporter: Reporter) -> Alternat
     alternates = read_alternates(job.alternates, index.reference)
     logger.info("%s", describe_alternates(job.alternates, alternates))
     reporter.metrics.note(alternates={"file": str(job.alternates), **count_alternates(alternates)})
-    reporter.prepare("align.alt", job.resources.threads)
     return alternates
 
 

@@ -56,7 +56,8 @@ def run_merge(job: MergeJob, reporter: Reporter) -> Result:
     metrics, started, templates = reporter.metrics, time.perf_counter(), 0
     with locked(job.output):
         header, groups = plan_merge(job.alignments, job.sort, job.command)
-        reporter.prepare("merge", job.threads)
+        for kernels in ("merge", *(["merge.umi"] if job.duplicates.umis else [])):
+            reporter.prepare(kernels, job.threads)
         with reporter.progress("merging", "reads") as meter, open_writer(job, header) as writer:
             batches = map_ordered(merge_records(groups, job.duplicates), writer.prepare, job.threads, job.threads + 1)
             with closing(batches):

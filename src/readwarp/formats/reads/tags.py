@@ -33,16 +33,16 @@ def encode_comments(reads: ReadBatch, raw: RawBatch, records: Sequence[Records])
 
     If the comments are not asked for but UMIs are, with RX and QX alone.
     """
-    only_umis = not raw.input.comments
-    groups, sizes, places = pack_names(raw.input.groups), *(np.zeros(len(reads), np.int64) for _ in range(2))
+    wanted, (sizes, places) = (
+        (pack_names(raw.input.groups), not raw.input.comments),
+        np.zeros((2, len(reads)), np.int64),
+    )
     longest = max(int(rows.comment_length.max(initial=0)) for rows in records)
     tags, offsets = np.empty(4 * longest + 8, np.uint8), np.zeros(0, np.int64)
     for is_measured in (False, True):
         for file, (text, rows) in enumerate(zip(raw.chunk.data, records, strict=True)):
             stride = file, len(records)
-            record, reason = write_comments(
-                text, rows, stride, groups, only_umis, tags, places, sizes, reads.read_group
-            )
+            record, reason = write_comments(text, rows, stride, wanted, tags, places, sizes, reads.read_group)
             if record >= 0:
                 raise InputError(raw.input.paths[file], REASONS[reason], raw.chunk.first_record + record)
         if not is_measured:
@@ -52,13 +52,13 @@ def encode_comments(reads: ReadBatch, raw: RawBatch, records: Sequence[Records])
 
 
 @kernel
-def write_comments(text, records, stride, groups, only_umis, tags, places, sizes, read_group):
+def write_comments(text, records, stride, wanted, tags, places, sizes, read_group):
     """Tags of each read -> `tags` from its place on, their bytes -> sizes, its group among the names -> read_group.
 
-    only_umis: of the tags RX and QX alone, whatever else there is. Record r is that of read `first + step * r`;
-    `stride`: first, step. -> (record, reason) of the first error, or (-1, 0).
+    Record r is that of read `first + step * r`; `stride`: first, step. `wanted`: the names of the groups, and whether
+    of RX and QX alone. -> (record, reason) of the first error, or (-1, 0).
     """
-    (first, step), (group_letters, group_offsets) = stride, groups
+    (first, step), ((group_letters, group_offsets), only_umis) = stride, wanted
     letters, comment, length = text.letters, records.comment, records.comment_length
     for r in range(comment.size):
         read = first + step * r
