@@ -123,11 +123,8 @@ def align_reads(job: AlignJob, index: Index, backend: Backend, reporter: Reporte
     job = replace(job, parameters=replace(job.parameters, seed=seed))
     sort_bytes = bytes_to_sort(job.resources, map(Path, job.inputs.files)) if job.sort != "none" else 0
     alternates = open_alternates(job, index, reporter)
-    kernels = [
-        job.kernels,
-        *(["align.alt"] if alternates else []),
-        *(["align.umi"] if job.finish.duplicates.umis else []),
-    ]
+    more = {"align.alt": alternates is not None, "align.umi": job.finish.duplicates.umis}
+    kernels = [job.kernels, *(name for name, is_needed in more.items() if is_needed)]
     for each in kernels[1:]:
         reporter.prepare(each, job.resources.threads)
     planned, cards = open_memory(job, index, alternates, backend, sort_bytes, metrics)

@@ -45,11 +45,7 @@ def summarise(metrics: Metrics, targeted: bool = False, haploid: bool = False) -
         ("mapped", percent(count("mapped", 0), reads), ""),
         ("properly paired", percent(count("proper", 0), reads), ""),
         ("duplicates", percent(count("duplicates", 0), reads), ""),
-        (
-            "molecules",
-            f"{count('molecules', 0):,}" if "molecules" in metrics.counts else "",
-            describe_families(metrics),
-        ),
+        ("molecules", *describe_molecules(metrics)),
         (
             "trimmed",
             percent(count("bases_trimmed", 0), count("bases", 0)) if "bases_trimmed" in metrics.counts else "",

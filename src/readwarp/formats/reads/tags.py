@@ -33,10 +33,8 @@ def encode_comments(reads: ReadBatch, raw: RawBatch, records: Sequence[Records])
 
     If the comments are not asked for but UMIs are, with RX and QX alone.
     """
-    wanted, (sizes, places) = (
-        (pack_names(raw.input.groups), not raw.input.comments),
-        np.zeros((2, len(reads)), np.int64),
-    )
+    wanted = pack_names(raw.input.groups), not raw.input.comments
+    sizes, places = (np.zeros(len(reads), np.int64) for _ in range(2))
     longest = max(int(rows.comment_length.max(initial=0)) for rows in records)
     tags, offsets = np.empty(4 * longest + 8, np.uint8), np.zeros(0, np.int64)
     for is_measured in (False, True):
