@@ -1,8 +1,8 @@
 """Molecules of simulated UMIs by `readwarp merge --umi tag` and by UMI-tools: umis.py REF.fa [SET ...]
 
 Molecules begin at a set's places and are copied; each base of a copy's UMI is wrong with 1 %. The pairs are aligned
-once. Then both tools group the same records: readwarp from the unsorted file, which it sorts, UMI-tools (`umi_tools group
---paired --method directional`, by the names) from the sorted one.
+once. Then both tools group the same records: readwarp from the unsorted file, which it sorts, UMI-tools from the sorted
+one (`umi_tools group --paired --method directional`, by the names).
 
     same      pairs whose molecule has precisely the same pairs for both tools, per cent
     ties      pairs at places where UMI-tools' answer follows from the same rules with ties broken by the order of the
