@@ -171,6 +171,39 @@ class TrimParameters:
             raise UsageError(f"--trim-min-length must be 0 to {MAX_INTEGER:,}")
 
 
+UMI_SOURCES = ("name", "comment", "tag")  # besides a read structure
+
+
+@dataclass(frozen=True, slots=True)
+class ReadStructure:
+    """Segments of a read in order: what they hold, and how many bases; None: all that are left, of one segment at most.
+
+    T template, M molecular identifier, B sample barcode, C cell barcode, S skipped.
+    """
+
+    segments: tuple[tuple[str, int | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UmiParameters:
+    """Where unique molecular identifiers (UMIs) are, see `readwarp.formats.reads.umis`."""
+
+    source: str  # of UMI_SOURCES, or structure
+    structures: tuple[ReadStructure, ...] = ()  # of single reads, or of first and last reads
+    duplex: bool = False  # of two parts, which the other strand of a molecule has the other way round
+
+
+@dataclass(frozen=True, slots=True)
+class DuplicateRules:
+    """By what templates are told apart besides their ends (`readwarp.formats.alignments.molecules`)."""
+
+    umis: bool = False  # templates are duplicates of those of the same molecule alone
+    duplex: bool = False  # whose two strands are known by UMIs with their parts changed over
+
+
+BY_ENDS = DuplicateRules()
+
+
 @dataclass(frozen=True, slots=True)
 class AlignParameters:
     seed: SeedParameters = field(default_factory=SeedParameters)

@@ -28,7 +28,8 @@ MERGE = "merge {folder}/part1.bam {folder}/part2.bam -f -o"
 CALL = "call {ref} {folder}/sorted.bam -t 2 -f -r {contig}:1-50000 -o"
 RUN = "run {ref} {few} -t 2 -f --no-report -o {folder}/run"
 TRIM = "--trim --correct-overlap --trim-quality 20 --trim-bases"
-ALIGNERS = "align", "align.alt", "align.long", "call", "call.long", "run"
+ALIGNERS = "align", "align.alt", "align.long", "align.umi", "call", "call.long", "run"
+UMI = "{few} --umi 8M+T,+T"  # the reads' own bases
 MORE = {
     "pairwise": ("--device", "cpu"),
     **dict.fromkeys(ALIGNERS, ("--device", "cpu", "--memory", "2G")),
@@ -64,6 +65,13 @@ COMMANDS = (
     "align.long {ref} {folder}/long.fq --preset ont --secondary 2 -Y --eqx -t 2 -f -o {folder}/x.bam",
     "align.long {ref} {folder}/long.fq --preset hifi --sort coordinate --write-index -t 2 -f -o {folder}/long.bam"
     " --batch-bases 40000",
+    f"align.umi {{ref}} {UMI} -t 2 -f -o {{folder}}/x.sam",
+    f"align.umi {{ref}} {UMI} --mark-duplicates -t 2 -f -o {{folder}}/x.bam",
+    f"align.umi {{ref}} {UMI} -t 2 -f -o {{folder}}/umi.bam",
+    "align.umi {ref} {folder}/umi.bam --umi tag --mark-duplicates -t 2 -f -o {folder}/x.bam",
+    "align.umi {ref} {folder}/umi_names.fq -p --umi name --umi-duplex --mark-duplicates -t 2 -f -o {folder}/x.bam",
+    "align.umi {ref} {folder}/umi_names.fq -p --umi comment -t 2 -f -o {folder}/x.bam",
+    "merge.umi {folder}/umi.bam --umi tag --mark-duplicates -f -o {folder}/x.bam",
     f"{MERGE} {{folder}}/x.bam",
     f"{MERGE} {{folder}}/x.bam --sort name",
     f"{MERGE} {{folder}}/x.cram --reference {{ref}} --sort coordinate --mark-duplicates",
@@ -165,6 +173,8 @@ def make_inputs(folder: Path, real: Path) -> dict[str, str]:
         write_fastq(folder / f"plain_{k}.fq", records)
     pairs = zip(*mates, strict=True)
     write_fastq(folder / "interleaved.fq", ([f"{r[0].split()[0]} BC:Z:ACGT", *r[1:]] for pair in pairs for r in pair))
+    named = ([f"{r[0].split()[0]}:AC+GT RX:Z:AC-GT", *r[1:]] for pair in zip(*mates, strict=True) for r in pair)
+    write_fastq(folder / "umi_names.fq", named)
     raised = ([*record[:3], "".join(chr(ord(q) + 31) for q in record[3])] for record in mates[0])
     write_fastq(folder / "phred64.fq", raised)
     write_fastq(folder / "long.fq", long_records(sequence))
@@ -230,7 +240,9 @@ def call_all(folder: Path, real: Path) -> Called:
         call_records(records, folder)
     for names in called.values():
         if "align" in names:
-            names.discard("align.alt")  # which is what align and run need beyond their own
+            names -= {"align.alt", "align.umi"}  # which is what align and run need beyond their own
+        if "merge" in names:
+            names.discard("merge.umi")
         if "index" in names:
             names |= {
                 "Aligner",

@@ -193,6 +193,16 @@ def test_parts_that_are_missing_are_left_out(subjects):
     assert sum(map(len, shown.values())) == len(FIGURES)
 
 
+def test_molecules_have_a_figure(subjects, page):
+    run = {**subjects[0].run, "family_sizes": {"1": 50, "2": 30, "15": 15, "400": 5}}
+    shown = render([subjects[0]._replace(run=run)], Heading("x"))
+    figure = re.search(r'<figure id="families".*?</figure>', shown, re.DOTALL)[0]
+    assert "100 molecules, of 23.35 on average; 50.0" in figure
+    rows = re.findall(r'<th scope="row">([^<]*)</th><td>([1-9][^<]*)\s%</td>', figure)
+    assert [(name, float(share)) for name, share in rows] == [("1", 50), ("2", 30), ("11-20", 15), ("101 and up", 5)]
+    assert 'id="families"' not in page
+
+
 def test_trimmed_bases_have_a_figure(subjects, page):
     names = "mates", "adapter", "poly_g", "quality"
     counts = {f"bases_trimmed_{name}": 10 * (n + 1) for n, name in enumerate(names)}

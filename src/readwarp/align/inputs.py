@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from readwarp.align.read_groups import Naming, read_group_lines
-from readwarp.config import PRESETS
+from readwarp.config import PRESETS, UmiParameters
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.alignments.header import PART, check_ids, field, lines_of, merge_lines
 from readwarp.formats.common.files import check_inputs, check_twice, is_same
@@ -19,6 +19,7 @@ from readwarp.formats.reads import mates
 from readwarp.formats.reads.bam import read_header
 from readwarp.formats.reads.first_name import Instrument, first_instrument
 from readwarp.formats.reads.raw import ReadInput
+from readwarp.formats.reads.read_structure import check_mates, parse_umi
 from readwarp.keywords import as_tuple
 
 ALIGNED = ("bam", "cram")
@@ -75,6 +76,8 @@ class ReadOptions(TypedDict, total=False):
     comments: bool  # FASTQ comments are SAM tags: keep them
     phred64: bool  # base qualities are Phred+64: convert them
     phred33: bool  # they are Phred+33, even if they look like Phred+64
+    umi: str | None  # where the UMIs are: name, comment, tag, or a read structure (two, of mates); None: nowhere
+    umi_duplex: bool  # UMIs have two parts, which the other strand of a molecule has the other way round
 
 
 def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> Inputs:
@@ -84,6 +87,7 @@ def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> 
     phred = encoding_of(options.get("phred33", False), options.get("phred64", False))
     interleaved, alone = options.get("interleaved", False), options.get("single", False)
     groups = group_files(reads, [kinds[path] for path in reads], interleaved or alone)
+    umi = umi_of(options)
     for first, last in (paths for paths in groups if len(paths) == 2):
         if is_same(Path(first), Path(last)):
             known = f" (it is {first})" if first != last else ""
@@ -121,15 +125,38 @@ def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> 
             named_groups=known if len(known) > 1 else (),
             reference=str(reference),
             phred=phred,
+            umi=umi,
         )
         for paths, line, header, known in zip(groups, lines, headers, named, strict=True)
     )
     for given, header in zip(inputs, headers, strict=True):
+        check_umi(given, kinds[given.paths[0]])
         if not header:
             mates.check_files(given)
             mention_missing_mates(given, reads)
     remarks = (line for header in headers for line in lines_of(header, "CO") if not line.startswith(PART))
     return Inputs(inputs, tuple(merged), tuple(merge_programs(headers)), tuple(dict.fromkeys(remarks)))
+
+
+def umi_of(options: ReadOptions) -> UmiParameters | None:
+    """Raises UsageError."""
+    given, duplex = options.get("umi"), options.get("umi_duplex", False)
+    if duplex and given is None:
+        raise UsageError("--umi-duplex needs --umi")
+    return None if given is None else parse_umi(given, duplex)
+
+
+def check_umi(given: ReadInput, kind: str) -> None:
+    """Raises UsageError where an input cannot have its UMIs there."""
+    if given.umi is None:
+        return
+    is_aligned, path = kind in ALIGNED, given.paths[0]
+    if given.umi.source == "tag" and not is_aligned:
+        raise UsageError(f"--umi tag: {path} is not BAM or CRAM; for RX:Z: in the comments of FASTQ: --umi comment")
+    if given.umi.source == "comment" and is_aligned:
+        raise UsageError(f"--umi comment: {path} is {kind.upper()}, which has tags: --umi tag")
+    if given.umi.structures and not is_aligned:
+        check_mates(given.umi, 2 if len(given.paths) == 2 or given.interleaved else 1)
 
 
 def check_read_groups(path: str, lines: Sequence[str]) -> None:

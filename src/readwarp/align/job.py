@@ -16,11 +16,11 @@ from readwarp.align.alternates import Alternates, read_alternates
 from readwarp.align.alternates.table import contigs_of, count_alternates, describe_alternates
 from readwarp.align.budget import bytes_to_sort, plan_batches, plan_cards
 from readwarp.align.inputs import Inputs
-from readwarp.align.summary import summarize, warn_of_shares
+from readwarp.align.summary import note_molecules, summarize, warn_of_shares
 from readwarp.align.trainer import AlignCards, Model, Trainer
 from readwarp.align.work import Aligning, Done
 from readwarp.batches import InsertSizes
-from readwarp.config import MAX_READ_LENGTH, AlignParameters, Resources, SeedParameters
+from readwarp.config import MAX_READ_LENGTH, AlignParameters, DuplicateRules, Resources, SeedParameters
 from readwarp.device.backend import Backend
 from readwarp.device.workspaces import identity
 from readwarp.errors import UsageError
@@ -78,10 +78,14 @@ class AlignJob:
     def __post_init__(self) -> None:
         if self.part != WHOLE and (self.sort != "none" or format_of(self.output) != "bam"):
             raise UsageError("--part: parts are unsorted BAM files; readwarp merge sorts them and marks duplicates")
+        if self.finish.duplicates.duplex and not self.mark_duplicates and self.part == WHOLE:
+            raise UsageError("--umi-duplex needs --mark-duplicates: it says which pairs are copies of one molecule")
 
     @property
     def finish(self) -> Finish:
-        return Finish(self.sort, self.mark_duplicates, self.write_index, paf=self.paf)
+        umis = [given.umi for given in self.inputs.inputs if given.umi]
+        rules = DuplicateRules(bool(umis), any(umi.duplex for umi in umis))
+        return Finish(self.sort, self.mark_duplicates, self.write_index, duplicates=rules, paf=self.paf)
 
     @property
     def kernels(self) -> str:
@@ -119,6 +123,10 @@ def align_reads(job: AlignJob, index: Index, backend: Backend, reporter: Reporte
     job = replace(job, parameters=replace(job.parameters, seed=seed))
     sort_bytes = bytes_to_sort(job.resources, map(Path, job.inputs.files)) if job.sort != "none" else 0
     alternates = open_alternates(job, index, reporter)
+    more = {"align.alt": alternates is not None, "align.umi": job.finish.duplicates.umis}
+    kernels = [job.kernels, *(name for name, is_needed in more.items() if is_needed)]
+    for each in kernels[1:]:
+        reporter.prepare(each, job.resources.threads)
     planned, cards = open_memory(job, index, alternates, backend, sort_bytes, metrics)
     header = header_of(job, index, alternates)
     with closing(cards):
@@ -127,7 +135,6 @@ def align_reads(job: AlignJob, index: Index, backend: Backend, reporter: Reporte
         metrics.lap("start")
         started, kept = time.perf_counter(), open_segments(job, index, metrics) if job.resume else None
         aligning = share_work(job, cards, header, kept)
-        kernels = [job.kernels, *(["align.alt"] if alternates else [])]
         with (
             open_workers(aligning, planned.processes, planned.workers, kernels, metrics) as workers,
             reporter.progress("aligning", "reads") as meter,
@@ -148,6 +155,7 @@ def align_reads(job: AlignJob, index: Index, backend: Backend, reporter: Reporte
     metrics.lap("sort" if job.sort != "none" else "complete")
     if job.mark_duplicates:
         metrics.count("duplicates", writer.duplicates)
+        note_molecules(metrics, job.finish.duplicates, writer.families)
     metrics.note(flagstat=flagstat.flagstat(metrics))
     summarize(metrics, time.perf_counter() - started, output.earlier, job.part)
     warn_of_shares(metrics, trainer.first, index, job.parameters.pair.pairing)
@@ -177,7 +185,6 @@ def open_alternates(job: AlignJob, index: Index, reporter: Reporter) -> Alternat
     alternates = read_alternates(job.alternates, index.reference)
     logger.info("%s", describe_alternates(job.alternates, alternates))
     reporter.metrics.note(alternates={"file": str(job.alternates), **count_alternates(alternates)})
-    reporter.prepare("align.alt", job.resources.threads)
     return alternates
 
 
@@ -327,6 +334,7 @@ def common_facts(job: AlignJob, index: Index) -> dict[str, object]:
         "readwarp": __version__,
         "reference": [list(index.reference.names), list(index.reference.md5)],
         "parameters": asdict(job.parameters),
+        "umis": [asdict(given.umi) if given.umi else None for given in job.inputs.inputs],
         "alternates": hashlib.sha256(job.alternates.read_bytes()).hexdigest() if job.alternates else None,
         "read groups": list(job.inputs.read_groups),
         "insert sizes": job.insert_sizes._asdict() if job.insert_sizes else None,

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from readwarp.align.inputs import merge_programs
+from readwarp.align.summary import note_molecules
+from readwarp.config import BY_ENDS, DuplicateRules
 from readwarp.errors import InputError
 from readwarp.formats.alignments.header import (
     PART,
@@ -19,6 +21,7 @@ from readwarp.formats.alignments.header import (
     part_in,
     program_lines,
 )
+from readwarp.formats.alignments.molecules import find_bad_umi
 from readwarp.formats.alignments.output import AlignmentWriter, Finish
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.stored import read_stored, split_blocks
@@ -37,6 +40,7 @@ class MergeJob:
     output: Path  # BAM, CRAM or SAM by its ending; - is SAM on stdout
     sort: str = "none"  # coordinate | name | none
     mark_duplicates: bool = False
+    duplicates: DuplicateRules = BY_ENDS
     write_index: bool = False
     reference: Path | None = None  # for CRAM
     command: str | None = None  # for @PG; None: no @PG
@@ -52,9 +56,10 @@ def run_merge(job: MergeJob, reporter: Reporter) -> Result:
     metrics, started, templates = reporter.metrics, time.perf_counter(), 0
     with locked(job.output):
         header, groups = plan_merge(job.alignments, job.sort, job.command)
-        reporter.prepare("merge", job.threads)
+        for kernels in ("merge", *(["merge.umi"] if job.duplicates.umis else [])):
+            reporter.prepare(kernels, job.threads)
         with reporter.progress("merging", "reads") as meter, open_writer(job, header) as writer:
-            batches = map_ordered(merge_records(groups), writer.prepare, job.threads, job.threads + 1)
+            batches = map_ordered(merge_records(groups, job.duplicates), writer.prepare, job.threads, job.threads + 1)
             with closing(batches):
                 for batch in batches:
                     writer.add(batch)
@@ -64,6 +69,7 @@ def run_merge(job: MergeJob, reporter: Reporter) -> Result:
     metrics.count("records", templates)
     if job.mark_duplicates:
         metrics.count("duplicates", writer.duplicates)
+        note_molecules(metrics, job.duplicates, writer.families)
     metrics.note(merge_seconds=round(time.perf_counter() - started, 3))
     return Result.of(metrics, {"alignments": job.output, "alignments_index": writer.index})
 
@@ -72,7 +78,7 @@ def open_writer(job: MergeJob, header: str) -> AlignmentWriter:
     return AlignmentWriter(
         str(job.output),
         header,
-        Finish(job.sort, job.mark_duplicates, job.write_index, job.memory),
+        Finish(job.sort, job.mark_duplicates, job.write_index, job.memory, job.duplicates),
         threads=job.threads,
         reference=None if job.reference is None else str(job.reference),
         binary=True,
@@ -127,13 +133,13 @@ def group_parts(headers: dict[Path, str]) -> list[list[Path]]:
     return groups
 
 
-def merge_records(groups: list[list[Path]]) -> Iterator[Encoded]:
+def merge_records(groups: list[list[Path]], rules: DuplicateRules) -> Iterator[Encoded]:
     """All records in the order of the reads."""
     for paths in groups:
         if len(paths) == 1:
-            yield from read_stored(str(paths[0]))
+            yield from read_checked(paths[0], rules)
             continue
-        streams = [split_blocks(read_stored(str(path)), parts.BLOCK) for path in paths]
+        streams = [split_blocks(read_checked(path, rules), parts.BLOCK) for path in paths]
         while streams:
             for stream in list(streams):
                 block = next(stream, None)
@@ -141,3 +147,14 @@ def merge_records(groups: list[list[Path]]) -> Iterator[Encoded]:
                     streams.remove(stream)
                 else:
                     yield from block
+
+
+def read_checked(path: Path, rules: DuplicateRules) -> Iterator[Encoded]:
+    """The records of a file. Raises InputError for one without a UMI where molecules are to be found by these."""
+    seen = 0
+    for records in read_stored(str(path)):
+        if rules.umis and (bad := find_bad_umi(records, rules.duplex)) >= 0:
+            wanted = "of two parts of one length " if rules.duplex else ""
+            raise InputError(path, f"has no UMI {wanted}in RX: was it aligned with --umi?", seen + bad + 1)
+        seen += len(records)
+        yield records

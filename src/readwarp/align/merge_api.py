@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 
 from readwarp.align.merge import SORT_BYTES, MergeJob, run_merge
+from readwarp.config import DuplicateRules
 from readwarp.device.machine import usable_threads
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.output import sort_for
@@ -19,6 +20,8 @@ class MergeOptions(TypedDict, total=False):
     sort: str | None  # coordinate, name, none; None: coordinate if that is needed to mark duplicates or write an index
     mark_duplicates: bool
     write_index: bool
+    umi: str | None  # tag: duplicates are copies of one molecule, by the UMIs that align --umi wrote to RX
+    umi_duplex: bool  # UMIs have two parts, which the other strand of a molecule has the other way round
     reference: AnyPath | None  # for CRAM
     no_pg: bool  # no @PG line in the header
     threads: int | None  # None: all that this process may use
@@ -60,6 +63,7 @@ def make_job(alignments: Sequence[AnyPath], output: AnyPath | None, options: Mer
         output=Path(output),
         sort=sort_for(options.get("sort"), marks, indexes),
         mark_duplicates=marks,
+        duplicates=rules_of(options),
         write_index=indexes,
         reference=path_or_none(options.get("reference")),
         command=None if options.get("no_pg") else command,
@@ -67,3 +71,15 @@ def make_job(alignments: Sequence[AnyPath], output: AnyPath | None, options: Mer
         memory=options.get("memory") or SORT_BYTES,
         force=options.get("force", False),
     )
+
+
+def rules_of(options: MergeOptions) -> DuplicateRules:
+    """Raises UsageError."""
+    umi, duplex, marks = options.get("umi"), options.get("umi_duplex", False), options.get("mark_duplicates", False)
+    if umi not in (None, "tag"):
+        raise UsageError(f"--umi {umi}: the UMIs of files of readwarp align are in RX: --umi tag")
+    if duplex and not umi:
+        raise UsageError("--umi-duplex needs --umi tag")
+    if umi and not marks:
+        raise UsageError("--umi needs --mark-duplicates: it says which pairs are copies of one molecule")
+    return DuplicateRules(umi is not None, duplex)

@@ -1,6 +1,7 @@
 """What is said when reads are aligned: the result, and where it looks wrong, what may be the cause."""
 
 import logging
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from readwarp.align.trim import describe
 from readwarp.align.trim.known import ADAPTERS
 from readwarp.batches import ReadBatch, Segment
+from readwarp.config import DuplicateRules
 from readwarp.index import Index
 from readwarp.metrics import Metrics
 from readwarp.rules.bases import CODES
@@ -50,6 +52,20 @@ def summarize(metrics: Metrics, seconds: float, earlier: int, part: Part) -> Non
             logger.warning("%s %s", counted(counts[name], noun), text)
 
 
+def note_molecules(metrics: Metrics, rules: DuplicateRules, families: Counter[int]) -> None:
+    """Count molecules, note how many have how many templates, and log a line on them."""
+    if not rules.umis:
+        return
+    molecules, templates = families.total(), sum(size * number for size, number in families.items())
+    metrics.count("molecules", molecules)
+    metrics.note(family_sizes={str(size): families[size] for size in sorted(families)})
+    alone, mean = families[1] / max(1, molecules), templates / max(1, molecules)
+    text = "%s of %s with a UMI, %.2f of each on average, %.1f %% of one alone"
+    logger.info(text, counted(molecules, "molecule"), counted(templates, "template"), mean, 100 * alone)
+    if unknown := metrics.counts.get("umis_with_n"):
+        logger.info("%s an N in the UMI: of no molecule", counted(unknown, "template has", "templates have"))
+
+
 def warn_of_shares(metrics: Metrics, first: Sequence[ReadBatch], index: Index, pairing: bool = True) -> None:
     """Log a warning where few reads are mapped, few pairs are proper, or most reads are duplicates.
 
@@ -69,7 +85,7 @@ def warn_of_shares(metrics: Metrics, first: Sequence[ReadBatch], index: Index, p
         text = "only %.2f %% of the pairs whose mates are both mapped are proper: likely causes are files of different"
         text += " libraries, mates in another order or orientation (mate-pair libraries), or distant mates (Hi-C: -5SP)"
         logger.warning(text, 100 * proper / pairs)
-    if mapped >= ENOUGH and duplicates > HALF * mapped:
+    if mapped >= ENOUGH and duplicates > HALF * mapped and "molecules" not in counts:
         text = "%.2f %% of the mapped reads are marked as duplicates, which are not used for calling: if they are of "
         text += "amplicons, whose fragments begin alike, mark none (run: --primers BED or --no-mark-duplicates)"
         logger.warning(text, 100 * duplicates / mapped)

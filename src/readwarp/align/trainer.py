@@ -13,6 +13,7 @@ from readwarp.align.pair import DEFAULT
 from readwarp.batches import InsertSizes, ReadBatch, Segment
 from readwarp.config import AlignParameters
 from readwarp.formats.reads.stream import check_encoding
+from readwarp.formats.reads.umis import layout_of
 from readwarp.metrics import Metrics
 from readwarp.stream.cards import Cards
 from readwarp.wording import counted
@@ -26,6 +27,7 @@ class Model(NamedTuple):
 
     sizes: InsertModels
     parameters: AlignParameters  # the job's, with the adapters of this input
+    umi: str = ""  # of the first read, whose layout all have
 
 
 class Trainer:
@@ -47,13 +49,16 @@ class Trainer:
 
     def train(self, first: list[ReadBatch]) -> Model:
         self.first = self.first or first
+        umi = ""
         if first:
-            check_encoding(first, self.inputs.inputs[first[0].source])
+            given = self.inputs.inputs[first[0].source]
+            check_encoding(first, given)
+            umi = layout_of(first[0], given)
         parameters = self._learn(first)
         own, pair = self.given, parameters.pair
         if own or not (pair.pairing or pair.rescue):
-            return Model(InsertModels(own or DEFAULT), parameters)
-        return Model(self._size(first, parameters), parameters)
+            return Model(InsertModels(own or DEFAULT), parameters, umi)
+        return Model(self._size(first, parameters), parameters, umi)
 
     def add_group(self, model: Model, group: int, first: list[ReadBatch]) -> Model:
         """The model of an input with that of a read group that comes later; if it has too few pairs, as it is."""

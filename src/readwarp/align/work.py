@@ -9,6 +9,7 @@ from readwarp.formats.alignments.preparing import Prepared, Preparer
 from readwarp.formats.alignments.sam import Encoder
 from readwarp.formats.reads.raw import RawBatch
 from readwarp.formats.reads.stream import parse
+from readwarp.formats.reads.umis import check_umis, count_umis
 from readwarp.metrics import Metrics
 from readwarp.stream.parts import Part, select_reads
 
@@ -36,7 +37,7 @@ class Aligning:
 
     def align(self, item: tuple[RawBatch, Model]) -> Done:
         """The records of those reads of a batch that are in the part and not aligned yet."""
-        (raw, (sizes, parameters)), metrics = item, Metrics()
+        (raw, (sizes, parameters, umi)), metrics = item, Metrics()
         stop, prepared, number = raw.first_template + raw.templates, list[Prepared](), 0
 
         def work(part: ReadBatch, index: steps.PlacedIndex) -> tuple[ReadBatch, Alignments]:
@@ -45,8 +46,12 @@ class Aligning:
         if any(self.part.spans(max(raw.first_template, self.done), stop)):
             with metrics.time("parse"):
                 reads = parse(raw)
+                if raw.input.umi:
+                    check_umis(reads, raw, umi)
             for some in select_reads(reads, raw.first_template, self.part, self.done):
                 number += len(some)
+                if raw.input.umi:
+                    count_umis(some, metrics)
                 aligned = self.cards.work(some, work, metrics.count)
                 with metrics.time("encode"):
                     prepared += [self.preparer.prepare(self.encoder.encode(*rows)) for rows in aligned]

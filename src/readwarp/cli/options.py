@@ -169,6 +169,22 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
     text = "keep FASTQ comments: SAM tags, or Illumina's 1:N:0:ACGT, whose barcode becomes BC:Z:ACGT"
     group.add_argument("-C", "--comments", action="store_true", help=text)
     add_encoding(group)
+    add_umis(group)
+
+
+def add_umis(group: "argparse._ActionsContainer") -> None:
+    """--umi --umi-duplex."""
+    text = "UMIs go to RX, and only copies of one molecule are duplicates. They are at the end of each read's name "
+    text += "(name), in RX:Z: of FASTQ comments (comment), in RX of BAM (tag), or in the reads: a read structure such "
+    text += "as 8M12S+T (M UMI, S skipped, T template, B sample and C cell barcode), two of mates: 8M+T,+T"
+    group.add_argument("--umi", metavar="WHERE", help=text)
+    add_duplex(group)
+
+
+def add_duplex(group: "argparse._ActionsContainer") -> None:
+    """--umi-duplex."""
+    text = "UMIs have two parts, which the other strand of a molecule has the other way round: MI ends in /A or /B"
+    group.add_argument("--umi-duplex", action="store_true", help=text)
 
 
 def add_encoding(group: "argparse._ActionsContainer") -> None:

@@ -45,6 +45,7 @@ def summarise(metrics: Metrics, targeted: bool = False, haploid: bool = False) -
         ("mapped", percent(count("mapped", 0), reads), ""),
         ("properly paired", percent(count("proper", 0), reads), ""),
         ("duplicates", percent(count("duplicates", 0), reads), ""),
+        ("molecules", *describe_molecules(metrics)),
         (
             "trimmed",
             percent(count("bases_trimmed", 0), count("bases", 0)) if "bases_trimmed" in metrics.counts else "",
@@ -58,6 +59,15 @@ def summarise(metrics: Metrics, targeted: bool = False, haploid: bool = False) -
         ("heterozygous", "" if haploid else percent(count("heterozygous", 0), passed), "of the variants"),
     ]
     return [row for row in rows if row[1]]
+
+
+def describe_molecules(metrics: Metrics) -> tuple[str, str]:
+    """Their number, and what they have on average. Empty without UMIs."""
+    sizes = metrics.facts.get("family_sizes")
+    if not isinstance(sizes, dict):
+        return "", ""
+    molecules, templates = sum(sizes.values()), sum(int(size) * number for size, number in sizes.items())
+    return f"{molecules:,}", f"by UMIs, of {templates / max(1, molecules):.2f} pairs or single reads on average"
 
 
 def describe_insert_size(metrics: Metrics) -> str:

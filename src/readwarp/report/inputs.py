@@ -76,6 +76,7 @@ SHAPES: dict[str, Callable[[Any], bool]] = {  # of facts that the page computes 
     **dict.fromkeys(("counts", "phase_seconds", "stage_seconds"), _are_numbers),
     **dict.fromkeys(("reads_per_second", "wall_seconds", "peak_memory_bytes"), _is_number),
     "date": _is_date,
+    "family_sizes": lambda value: _are_numbers(value) and all(size.isdecimal() for size in value),
     "versions": lambda value: isinstance(value, dict),
     "gpu": lambda value: value is None or (isinstance(value, list) and all(isinstance(card, dict) for card in value)),
 }

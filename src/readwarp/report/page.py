@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from readwarp.formats.common.writing import write_whole
 from readwarp.report import alignment_plots as alignments
-from readwarp.report import blocks, coverage_plots, links, long_plots, multiqc, read_plots, runs
+from readwarp.report import blocks, coverage_plots, links, long_plots, molecule_plots, multiqc, read_plots, runs
 from readwarp.report import variant_plots as variants
 from readwarp.report.drawing import MAX_COLOURS, as_json
 from readwarp.report.headline import Subject, read_subject
@@ -40,6 +40,7 @@ EVIDENCE = (variants.plot_balance, variants.plot_quality, variants.plot_depth, v
 SECTIONS = (  # id, title, part of a subject, functions that plot it
     ("read-quality", "Read quality", "alignments", READS),
     ("trimming-section", "Trimming", "run", (runs.plot_trimming,)),
+    ("molecules", "Molecules", "run", (molecule_plots.plot_families,)),
     ("alignment", "Alignment", "alignments", ALIGNED),
     ("coverage", "Coverage", "alignments", COVERAGE),
     ("variants", "Variants", "variants", CALLS),

@@ -81,8 +81,10 @@ def make_job(
         raise UsageError(f"--preset {preset}: not for calling variants: align these with `readwarp align`")
     platform = PRESETS[preset].platform if preset in PRESETS else "short"
     is_long = platform != "short"  # long reads begin alike by chance, or are copies of nothing
-    is_amplicon = options.get("no_mark_duplicates", False) or options.get("primers") is not None
-    sorting = {"sort": "coordinate", "mark_duplicates": not (is_amplicon or is_long), "write_index": True}
+    tells_copies = options.get("umi") is not None  # of amplicons too, whose fragments begin alike
+    is_amplicon = options.get("no_mark_duplicates", False) or (options.get("primers") is not None and not tells_copies)
+    marks = not (is_amplicon or is_long)
+    sorting = {"sort": "coordinate", "mark_duplicates": marks, "write_index": True}
     given: Any = options  # each job takes its own
     alignment = make_align_job(reference, reads, None, given | sorting, command)
     if is_long and options.get("platform", "auto") == "auto":

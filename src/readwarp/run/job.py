@@ -28,6 +28,7 @@ FACTS = (
     "insert_sizes",
     "insert_sizes_of_read_groups",
     "adapters",
+    "family_sizes",
     "align_seconds",
     "reads_per_second",
     "reads_of_earlier_runs",

@@ -24,10 +24,11 @@ KIND, LIBRARY, SINGLE, PLACE, MATE_CONTIG, MATE_PLACE, OWN_SCORE, SCORE = range(
 WORDS = 8
 SKIP = 4 * WORDS  # bytes of a signature, which travels before its record
 EXAMINED, PAIR, STRAND, LEFTMOST, ORIENTATION = 1, 2, 4, 8, 16  # bits of KIND, ORIENTATION and above: FF RR FR RF
+COMPANION = 64  # of KIND: an unmapped read, whose signature is its mapped mate's
 FF, RR, FR, RF = 0, 1, 2, 3
 NOT_PRIMARY = 0x100 | 0x800  # secondary, supplementary
 NOT_EXAMINED = 0x4 | 0x100 | 0x200 | 0x800  # unmapped, secondary, failed quality control, supplementary
-PAIRED, MATE_UNMAPPED, REVERSE, FIRST, LAST, DUPLICATE = 0x1, 0x8, 0x10, 0x40, 0x80, 0x400
+PAIRED, UNMAPPED, MATE_UNMAPPED, REVERSE, FIRST, LAST, DUPLICATE = 0x1, 0x4, 0x8, 0x10, 0x40, 0x80, 0x400
 MIN_QUALITY = 15
 
 
@@ -81,8 +82,10 @@ def find_mates(records, mates):
 
 
 @kernel
-def sign(records, mates, order, libraries, out):
+def sign(records, mates, order, libraries, by_umi, out):
     """The records in this order, each after its signature -> out (Encoded, its offsets are set); -> the reach.
+
+    by_umi: of two mates at one place, one alone is leftmost, and unmapped reads get a signature too.
 
     The reach is the largest distance between a record's position and a place by which it is compared.
     """
@@ -106,9 +109,12 @@ def sign(records, mates, order, libraries, out):
             if flag & PAIRED and not flag & MATE_UNMAPPED and mates[order[i]] >= 0:
                 mate = offsets[mates[order[i]]]
                 words[SCORE] += quality_score(data, mate)
-                sign_pair(data, at, flag, start, end, mate, words)
+                sign_pair(data, at, flag, start, end, mate, by_umi, words)
             position = int32_at(data, at + POSITION) + 1
             reach = max(reach, abs(words[SINGLE] - position), abs(words[PLACE] - position))
+        elif by_umi and flag & (UNMAPPED | PAIRED) == UNMAPPED | PAIRED and mates[order[i]] >= 0:
+            mate = offsets[mates[order[i]]]
+            sign_companion(data, mate, offsets[mates[order[i]] + 1], libraries, words)
         for word in range(WORDS):
             put_bytes(words[word], 4, out_data, to + 4 * word)
         put_copy(data, at, stop, out_data, to + SKIP)
@@ -116,7 +122,19 @@ def sign(records, mates, order, libraries, out):
 
 
 @scalar
-def sign_pair(data, at, flag, start, end, mate, words):
+def sign_companion(data, mate, stop, libraries, words):
+    """The signature of an unmapped read: that of its mate, if this is examined."""
+    (letters, name_offsets), number = libraries
+    flag = uint16_at(data, mate + FLAG)
+    if flag & NOT_EXAMINED == 0 and int32_at(data, mate + LENGTH) <= MAX_READ_LENGTH:
+        start, end = unclipped_span(data, mate)
+        words[KIND] = COMPANION | (STRAND if flag & REVERSE else 0)
+        words[SINGLE] = words[PLACE] = end if flag & REVERSE else start
+        words[LIBRARY] = library_of(data, mate, stop, letters, name_offsets, number)
+
+
+@scalar
+def sign_pair(data, at, flag, start, end, mate, by_umi, words):
     """Which end is leftmost, how the pair is oriented, and the two places that identify its template."""
     mate_start, mate_end = unclipped_span(data, mate)
     contig, mate_contig = int32_at(data, at + CONTIG), int32_at(data, mate + CONTIG)
@@ -128,6 +146,8 @@ def sign_pair(data, at, flag, start, end, mate, words):
         own = end if reverse else start
         other = mate_end if mate_reverse else mate_start
         leftmost = own <= other
+        if by_umi and own == other:
+            leftmost = flag & FIRST != 0 if same else not reverse
     if same:
         forward_first = reverse != (flag & FIRST != 0)
         orientation = FF if forward_first == leftmost else RR

@@ -13,6 +13,7 @@ marks of a window of sorted records depend on these, and on the records before a
 same: their positions are at most twice the reach away, the largest distance between a position and a 5' end.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Annotated, NamedTuple
@@ -20,8 +21,10 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.config import DuplicateRules
 from readwarp.formats.alignments import duplicate_kernels as kernels
 from readwarp.formats.alignments.header import field
+from readwarp.formats.alignments.molecules import count_families, find_molecules, with_molecules
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.sort import gather
 from readwarp.formats.alignments.sort_kernels import UNPLACED_KEY, find_key, key_of
@@ -53,13 +56,13 @@ class Signed(NamedTuple):
     reach: int  # bases
 
 
-def sign(records: Encoded, order: ndarray, libraries: Libraries) -> Signed:
+def sign(records: Encoded, order: ndarray, libraries: Libraries, by_umi: bool = False) -> Signed:
     """A batch in which mates are neighbours -> its records in this order, each after its signature."""
     mates = np.empty(len(records), np.int64)
     kernels.find_mates(records, mates)
     offsets = offsets_of(np.diff(records.offsets)[order] + SKIP)
     signed = empty(Encoded, {}, offsets=offsets)
-    return Signed(signed, kernels.sign(records, mates, order, libraries, signed))
+    return Signed(signed, kernels.sign(records, mates, order, libraries, by_umi, signed))
 
 
 class Window(NamedTuple):
@@ -109,17 +112,23 @@ class Marked(NamedTuple):
 
     records: Encoded
     duplicates: int
+    families: Counter[int]  # molecules by the number of their templates; none without UMIs
 
 
-def mark(window: Window) -> Marked:
+def mark(window: Window, rules: DuplicateRules) -> Marked:
     """The marks of a window. Any thread may call this."""
     records = concatenate([*window.before, *window.records, *window.after], "records")
+    start = sum(map(len, window.before))
+    rows = slice(start, start + sum(map(len, window.records)))
+    own = take(records, "records", rows)
+    if rules.umis:
+        molecules, marks = find_molecules(records, rules.duplex)
+        duplicates = kernels.set_flags(own, marks[rows])
+        written = with_molecules(records, rows, molecules, rules.duplex)
+        return Marked(written, duplicates, count_families(records, rows, molecules))
     marks = np.zeros(len(records), np.uint8)
     size = 1 << (2 * len(records)).bit_length()
     kernels.mark_pairs(records, marks, np.full(size, -1, np.int32))
     kernels.mark_singles(records, marks, np.full(size, -1, np.int32))
-    start = sum(map(len, window.before))
-    rows = slice(start, start + sum(map(len, window.records)))
-    own = take(records, "records", rows)
     duplicates = kernels.set_flags(own, marks[rows])
-    return Marked(gather(own, np.arange(len(own)), SKIP), duplicates)
+    return Marked(gather(own, np.arange(len(own)), SKIP), duplicates, Counter())

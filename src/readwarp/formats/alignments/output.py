@@ -4,15 +4,18 @@ A file appears under its name when it is complete: until `close` renames it or `
 """
 
 import subprocess
+from collections import Counter
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
 from numpy import ndarray
 
+from readwarp.config import BY_ENDS, DuplicateRules
 from readwarp.errors import InputError, ReadwarpError, UsageError
 from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.bam_indexer import BamIndexer
@@ -46,6 +49,7 @@ class Finish:
     mark_duplicates: bool = False  # mates must be neighbours in what is written
     write_index: bool = False
     memory: int = 256 << 20  # bytes, for sorting
+    duplicates: DuplicateRules = BY_ENDS
     paf: bool = False  # what has no name that says otherwise is PAF
 
     def format_of(self, path: str | Path | None) -> str:
@@ -69,7 +73,8 @@ class Finish:
 
     def preparer(self, header: str) -> Preparer:
         """header: text."""
-        return Preparer(self.sort, Libraries.of(lines_of(header, "RG")) if self.mark_duplicates else None)
+        libraries = Libraries.of(lines_of(header, "RG")) if self.mark_duplicates else None
+        return Preparer(self.sort, libraries, self.duplicates.umis)
 
 
 def sort_for(given: str | None, mark_duplicates: bool, write_index: bool) -> str:
@@ -95,7 +100,9 @@ class AlignmentWriter(Writer):
             raise UsageError(f"{path}: PAF is written by readwarp align alone")
         self.text = self.format in ("sam", "paf") and finish.sort == "none" and not binary  # for Encoder
         finish.check(self.format)
-        self.duplicates = 0  # marked; known after `close`, as `index` is
+        self.duplicates = 0  # marked; known after `close`, as `families` (see `duplicates.Marked`) and `index` are
+        self.families: Counter[int] = Counter()
+        self._rules = finish.duplicates
         self.index: Path | None = None
         self._header, self._write_index, self._threads = header, finish.write_index, threads
         self._preparer = finish.preparer(header)
@@ -159,8 +166,10 @@ class AlignmentWriter(Writer):
                 yield from pieces
                 return
             with ThreadPoolExecutor(self._threads, "mark") as pool:
-                for marked in map_ahead(pool, mark, windows_of(pieces, self._reach), self._threads + 1):
+                mark_window = partial(mark, rules=self._rules)
+                for marked in map_ahead(pool, mark_window, windows_of(pieces, self._reach), self._threads + 1):
                     self.duplicates += marked.duplicates
+                    self.families += marked.families
                     yield marked.records
 
     def abort(self) -> None:

@@ -21,6 +21,7 @@ class Prepared(NamedTuple):
 class Preparer:
     sort: str = "none"  # coordinate | name | none
     libraries: Libraries | None = None  # records get signatures, for duplicates to be marked by; they must be sorted
+    by_umi: bool = False  # duplicates are those of one molecule
 
     @property
     def skip(self) -> int:
@@ -34,5 +35,5 @@ class Preparer:
         if self.libraries is None:
             records = gather(records, order, 0)
         else:
-            records, reach = sign(records, order, self.libraries)
+            records, reach = sign(records, order, self.libraries, self.by_umi)
         return Prepared(records, MemoryRun.of(records, self.skip), reach)

@@ -12,6 +12,7 @@ just been aligned.
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -126,6 +127,7 @@ class ResumableWriter(Writer):
     def __init__(self, segments: Segments, writer: Callable[[], AlignmentWriter], text: bool, threads: int) -> None:
         """writer: opens the output. text: the records are SAM text, which is copied as it is."""
         self.text, self.duplicates, self.done, self.counts = text, 0, segments.done, segments.counts
+        self.families: Counter[int] = Counter()
         self.index: Path | None = None
         self._segments, self._writer, self._threads = segments, writer, threads
         self._waiting: list[Encoded] = []
@@ -163,7 +165,7 @@ class ResumableWriter(Writer):
             batches = (records for path in self._segments.paths for records in read(path))
             for batch in map_ahead(pool, writer.prepare, batches, self._threads + 1):
                 writer.add(batch)
-        self.duplicates, self.index = writer.duplicates, writer.index
+        self.duplicates, self.families, self.index = writer.duplicates, writer.families, writer.index
         remove(self._segments.output)
 
     def abort(self) -> None:

@@ -223,7 +223,8 @@ def parse(raw: RawBatch) -> ReadBatch:
     if len(texts) == 2 or read_input.interleaved:
         reads.segment[0::2], reads.segment[1::2] = Segment.FIRST, Segment.LAST
         _check_names(raw, reads)
-    return encode_comments(reads, raw, records) if read_input.comments else reads
+    has_umis = read_input.umi is not None and read_input.umi.source == "comment"
+    return encode_comments(reads, raw, records) if read_input.comments or has_umis else reads
 
 
 def _measure(raw: RawBatch, file: int) -> Records:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from readwarp.config import UmiParameters
 from readwarp.errors import UsageError
 
 
@@ -19,6 +20,7 @@ class ReadInput:
     named_groups: tuple[int, ...] = ()  # those of them that this input's own header or comments may name, if several
     reference: str | None = None  # FASTA that CRAM was written against
     phred: int | None = None  # 33 or 64, of the qualities; None: 33, unless they look like 64, which is an error
+    umi: UmiParameters | None = None  # where the UMIs are; None: nobody asked
 
     def __post_init__(self) -> None:
         if len(self.paths) not in (1, 2) or (self.interleaved and len(self.paths) == 2):
@@ -49,3 +51,9 @@ class RawBatch:
     def templates(self) -> int:
         """Pairs and single reads."""
         return self.chunk.templates
+
+    def place_of(self, read: int, name: str) -> tuple[str, int | str]:
+        """File and number of the record of this read of the batch; of BAM, whose order may be another, the name."""
+        files = len(self.input.paths)
+        record = name if self.chunk.kind == "bam" else self.chunk.first_record + read // files
+        return self.input.paths[read % files], record

@@ -19,6 +19,7 @@ from readwarp.formats.common.source import Source
 from readwarp.formats.reads import bam, fastx
 from readwarp.formats.reads.mates import check_mates, names_of_chunk
 from readwarp.formats.reads.raw import RawBatch, ReadInput
+from readwarp.formats.reads.umis import extract_umis
 from readwarp.ragged import replace
 
 THREADS_FED = 8  # by one that decompresses, and half as many again would do
@@ -48,9 +49,9 @@ def open_reads(inputs: Sequence[ReadInput], batch_bases: int, threads: int = 1) 
 
 
 def parse(raw: RawBatch) -> ReadBatch:
-    """Decode a raw batch. Raises InputError with the file, the record and the reason."""
+    """Decode a raw batch, with its UMIs. Raises InputError with the file, the record and the reason."""
     reads = bam.parse(raw) if raw.chunk.kind == "bam" else fastx.parse(raw)
-    return _from_phred64(reads, raw) if raw.input.phred == PHRED64 else reads
+    return extract_umis(_from_phred64(reads, raw) if raw.input.phred == PHRED64 else reads, raw)
 
 
 def _from_phred64(reads: ReadBatch, raw: RawBatch) -> ReadBatch:

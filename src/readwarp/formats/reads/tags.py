@@ -29,14 +29,18 @@ POWERS = np.array([float(f"1e{exponent}") for exponent in range(310)])  # the la
 
 
 def encode_comments(reads: ReadBatch, raw: RawBatch, records: Sequence[Records]) -> ReadBatch:
-    """The reads with the tags and read groups in the comments of their records. Raises InputError."""
-    groups, sizes, places = pack_names(raw.input.groups), *(np.zeros(len(reads), np.int64) for _ in range(2))
+    """The reads with the tags and read groups in the comments of their records. Raises InputError.
+
+    If the comments are not asked for but UMIs are, with RX and QX alone.
+    """
+    wanted = pack_names(raw.input.groups), not raw.input.comments
+    sizes, places = (np.zeros(len(reads), np.int64) for _ in range(2))
     longest = max(int(rows.comment_length.max(initial=0)) for rows in records)
     tags, offsets = np.empty(4 * longest + 8, np.uint8), np.zeros(0, np.int64)
     for is_measured in (False, True):
         for file, (text, rows) in enumerate(zip(raw.chunk.data, records, strict=True)):
             stride = file, len(records)
-            record, reason = write_comments(text, rows, stride, groups, tags, places, sizes, reads.read_group)
+            record, reason = write_comments(text, rows, stride, wanted, tags, places, sizes, reads.read_group)
             if record >= 0:
                 raise InputError(raw.input.paths[file], REASONS[reason], raw.chunk.first_record + record)
         if not is_measured:
@@ -46,18 +50,22 @@ def encode_comments(reads: ReadBatch, raw: RawBatch, records: Sequence[Records])
 
 
 @kernel
-def write_comments(text, records, stride, groups, tags, places, sizes, read_group):
+def write_comments(text, records, stride, wanted, tags, places, sizes, read_group):
     """Tags of each read -> `tags` from its place on, their bytes -> sizes, its group among the names -> read_group.
 
-    Record r is that of read `first + step * r`; `stride`: first, step. -> (record, reason) of the first error, or
-    (-1, 0).
+    Record r is that of read `first + step * r`; `stride`: first, step. `wanted`: the names of the groups, and whether
+    of RX and QX alone. -> (record, reason) of the first error, or (-1, 0).
     """
-    (first, step), (group_letters, group_offsets) = stride, groups
+    (first, step), ((group_letters, group_offsets), only_umis) = stride, wanted
     letters, comment, length = text.letters, records.comment, records.comment_length
     for r in range(comment.size):
         read = first + step * r
         out = tags[places[read] :]
-        size, group_start, group_stop = encode(letters, comment[r], comment[r] + length[r], out)
+        span = comment[r], comment[r] + length[r]
+        if only_umis:
+            size, group_start, group_stop = encode_umi(letters, *span, out), 0, 0
+        else:
+            size, group_start, group_stop = encode(letters, *span, out)
         if size < 0:
             return r, size
         sizes[read] = size
@@ -134,11 +142,7 @@ def encode(text, start, stop, out):
             continue
         if not is_field(text, start, stop):
             return NO_TAG, 0, 0
-        end = start + 5
-        while end < stop and text[end] != TAB:
-            if text[end] == SPACE and is_field(text, end + 1, stop):
-                break
-            end += 1
+        end = value_stop(text, start + 5, stop)
         if text[start] == 82 and text[start + 1] == 71:  # RG
             group_start, group_stop = start + 5, end
         else:
@@ -148,6 +152,35 @@ def encode(text, start, stop, out):
                 return NO_TAG, 0, 0
         start = end
     return size, group_start, group_stop
+
+
+@scalar
+def value_stop(text, start, stop):
+    """Where the value of a field ends: before a tab, or a space before another field."""
+    while start < stop and text[start] != TAB:
+        if text[start] == SPACE and is_field(text, start + 1, stop):
+            break
+        start += 1
+    return start
+
+
+@scalar
+def encode_umi(text, start, stop, out):
+    """The fields RX and QX of text[start:stop], wherever they are -> out; bytes or NO_TAG."""
+    size = 0
+    while start < stop:
+        if not is_field(text, start, stop):
+            start = word_stop(text, start, stop) + 1
+            continue
+        end = value_stop(text, start + 5, stop)
+        if text[start + 1] == 88 and (text[start] == 81 or text[start] == 82):
+            end = word_stop(text, start + 5, end) if text[start] == 82 else end
+            out[size], out[size + 1] = text[start], text[start + 1]
+            size = encode_value(text, start + 5, end, text[start + 3], out, size + 2)
+            if size < 0:
+                return size
+        start = end + 1
+    return size
 
 
 @scalar

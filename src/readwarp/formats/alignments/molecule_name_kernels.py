@@ -1,0 +1,103 @@
+"""Compiled loops that name molecules, and write the names into the records of their templates."""
+
+import numpy as np
+
+from readwarp.device.jit import kernel, scalar
+from readwarp.formats.alignments.duplicate_kernels import (
+    KIND,
+    LEFTMOST,
+    LIBRARY,
+    MATE_CONTIG,
+    MATE_PLACE,
+    ORIENTATION,
+    PAIR,
+    PLACE,
+    SKIP,
+    STRAND,
+    word_at,
+)
+from readwarp.formats.alignments.layout import CONTIG, TEXT, field_stop, int32_at, qualities_of
+from readwarp.formats.common.text import put_bytes, put_copy, put_next, put_number
+
+LONGEST = 80  # bytes of the field MI besides its UMI: five numbers of 11 letters at most, and 15 others
+M, SECOND, COLON, SLASH, A, ONE, F, R = b"MI:/A1FR"  # MI: the field
+ORIENTATIONS = np.frombuffer(b"FFRRFRRF", np.uint8)
+
+
+@scalar
+def put_place(contig, place, out, at):
+    """`:contig:place` -> out[at:]; where it ends."""
+    return put_next(COLON, place, out, put_next(COLON, contig, out, at))
+
+
+@scalar
+def put_ends(data, at, out, to):
+    """Library, places and orientation of a template, as the signature at `at` has them -> out[to:]; where they end.
+
+    The signatures of both mates give the same.
+    """
+    kind, contig, place = word_at(data, at, KIND), int32_at(data, at + SKIP + CONTIG), word_at(data, at, PLACE)
+    mate_contig, mate_place = word_at(data, at, MATE_CONTIG), word_at(data, at, MATE_PLACE)
+    to = put_number(word_at(data, at, LIBRARY), out, to)
+    if kind & PAIR == 0:
+        to = put_place(contig, place, out, to)
+        out[to], out[to + 1] = COLON, R if kind & STRAND else F
+        return to + 2
+    if kind & LEFTMOST:
+        to = put_place(mate_contig, mate_place, out, put_place(contig, place, out, to))
+    else:
+        to = put_place(contig, place, out, put_place(mate_contig, mate_place, out, to))
+    letters = 2 * (kind // ORIENTATION & 3)
+    out[to], out[to + 1], out[to + 2] = COLON, ORIENTATIONS[letters], ORIENTATIONS[letters + 1]
+    return to + 3
+
+
+@scalar
+def put_molecule(data, at, umis, row, strand, is_duplex, out, to):
+    """MI -> out[to:]; where it ends. row: a record with the UMI of the molecule's seed; strand: of this template."""
+    out[to], out[to + 1], out[to + 2] = M, SECOND, TEXT
+    to = put_ends(data, at, out, to + 3)
+    if not is_duplex:
+        out[to] = ONE + strand
+        to += 1
+    out[to] = COLON
+    to = put_copy(umis.letters, umis.offsets[row], umis.offsets[row + 1], out, to + 1)
+    if is_duplex:
+        out[to], out[to + 1] = SLASH, A + strand
+        to += 2
+    out[to] = 0
+    return to + 1
+
+
+@scalar
+def find_molecule(data, at, stop):
+    """Where the field MI of the record [at, stop) starts and stops; (stop, stop) without one."""
+    field = qualities_of(data, at)[1]
+    while field + 4 <= stop:
+        end = min(stop, field_stop(data, field, stop))
+        if data[field] == M and data[field + 1] == SECOND:
+            return field, end
+        field = end
+    return stop, stop
+
+
+@kernel
+def write_molecules(records, start, umis, node, seed, seen, is_duplex, out):
+    """The records from row `start` on without signatures -> out (Encoded, its data large enough), MI the molecule's.
+
+    An MI that they had is left out. seen: a record with the UMI of each node. -> bytes written
+    """
+    data, offsets, strands, (out_data, out_offsets) = records.data, records.offsets, umis.strands, out
+    to = np.int64(0)
+    out_offsets[0] = 0
+    for i in range(out_offsets.size - 1):
+        row = start + i
+        at, stop, begin = offsets[row], offsets[row + 1], to
+        old, rest = find_molecule(data, at + SKIP, stop)
+        to = put_copy(data, at + SKIP, old, out_data, to)
+        to = put_copy(data, rest, stop, out_data, to)
+        if node[row] >= 0:
+            to = put_molecule(data, at, umis, seen[seed[node[row]]], strands[row], is_duplex, out_data, to)
+        put_bytes(to - begin - 4, 4, out_data, begin)
+        out_offsets[i + 1] = to
+    return to

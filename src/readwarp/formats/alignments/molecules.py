@@ -1,0 +1,134 @@
+"""Molecules: templates that are copies of one original, by their ends and their unique molecular identifiers (UMIs).
+
+Templates with the same ends (library, contigs, places and orientation, see `duplicates`, and which mate is where) are a
+group; so are reads without a mapped mate with the same library, contig, 5' place and strand. The UMIs of a group are
+clustered as UMI-tools' directional method does (Smith, Heger, Sudbery 2017, doi:10.1101/gr.209601.116): a UMI joins
+another one that differs in a letter if that is at least 2n - 1 templates', its own n; clusters grow from the most
+frequent UMI, of equally frequent ones from the first by alphabet, breadth first. Each cluster is a molecule.
+
+Of each molecule's templates the one stays unmarked that would of duplicates without UMIs. A read without a mapped mate
+is also a duplicate of any end of a pair with the same place and exactly its UMI. With `duplex`, the strands of a
+molecule, whose UMIs have their two parts changed over, are one group; duplicates are marked within a strand.
+
+A UMI with an N is of no molecule: nothing is marked as its duplicate, nor its template. What is not compared has no
+molecule either: secondary and supplementary records, pairs that are not mapped, reads of more than MAX_READ_LENGTH.
+
+MI names a molecule by what makes it one: library, places, orientation, which mate is at the leftmost end, and the UMI
+from which the cluster grew. So it is unique in the file, the same on both mates, and depends on no other molecule:
+
+    0:4:10468:4:10702:FR1:ACGTTGCA      library 0, contig 4 at 10,468 to contig 4 at 10,702, first mate leftmost
+    0:4:10468:4:10702:FR:ACG-TGA/B      of a duplex: strand A has the first mate leftmost, B the last
+    0:4:10468:F1:ACGTTGCA               a read without a mapped mate
+"""
+
+from collections import Counter
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.formats.alignments import molecule_kernels as kernels
+from readwarp.formats.alignments import umi_cluster_kernels as clusters
+from readwarp.formats.alignments.duplicate_kernels import SKIP
+from readwarp.formats.alignments.molecule_name_kernels import LONGEST, write_molecules
+from readwarp.formats.alignments.sam import Encoded
+from readwarp.ragged import empty, offsets_of, ranges, replace, take
+
+
+class Umis(NamedTuple):
+    """UMI of each record; no letters where none is of use."""
+
+    letters: Annotated[ndarray, "uint8 [letters]"]  # of the strand 0, with - between parts
+    offsets: Annotated[ndarray, "int64 [records + 1] of letters"]
+    strands: Annotated[ndarray, "uint8 [records]"]  # 0: the first mate is leftmost, or reads forward
+
+
+class Nodes(NamedTuple):
+    """UMIs of the groups."""
+
+    record: Annotated[ndarray, "int64 [nodes]"]  # the first that has it
+    group: Annotated[ndarray, "int64 [nodes]"]
+    number: Annotated[ndarray, "int64 [nodes]"]  # of its templates
+    code: Annotated[ndarray, "uint64 [nodes]"]
+
+
+class Molecules(NamedTuple):
+    """The molecules of sorted records with signatures."""
+
+    umis: Umis
+    nodes: Nodes
+    node: Annotated[ndarray, "int64 [records]"]  # -1 without a molecule
+    seed: Annotated[ndarray, "int64 [nodes]"]  # the node that the molecule grew from, by which it is known
+    best: Annotated[ndarray, "int64 [nodes, 2]"]  # of each seed and strand, the record that stays unmarked; -1 none
+    sizes: Annotated[ndarray, "int64 [nodes]"]  # of each seed: templates of the molecule
+
+
+def find_molecules(records: Encoded, is_duplex: bool) -> tuple[Molecules, ndarray]:
+    """The molecules, and which records are duplicates (uint8 [records])."""
+    umis, marks = read_umis(records, is_duplex), np.zeros(len(records), np.uint8)
+    group, first = np.empty((2, len(records)), np.int64)
+    kernels.group_by_ends(records, umis, is_duplex, table_for(records), first, group)
+    node, table = np.empty(len(records), np.int64), table_for(records)
+    nodes = empty(Nodes, {"nodes": len(records)})
+    known = clusters.number_umis(records, umis, group, table, node, nodes)
+    nodes = take(nodes, "nodes", slice(0, known))
+    seed = cluster(umis, nodes, table)
+    best, sizes = np.full((known, 2), -1, np.int64), np.zeros(known, np.int64)
+    kernels.mark_molecules(records, umis, node, seed, best, sizes, marks)
+    kernels.mark_singles(records, umis, table_for(records), marks)
+    return Molecules(umis, nodes, node, seed, best, sizes), marks
+
+
+def find_bad_umi(records: Encoded, is_duplex: bool) -> int:
+    """The first record (without signature) that has no UMI in RX, or none of two equal parts for a duplex; -1."""
+    return int(kernels.find_bad_umi(records, is_duplex))
+
+
+def table_for(records: Encoded) -> ndarray:
+    """An empty hash table, see `duplicate_kernels.mark_pairs`."""
+    return np.full(1 << (2 * len(records)).bit_length(), -1, np.int32)
+
+
+def read_umis(records: Encoded, is_duplex: bool) -> Umis:
+    (starts, sizes), strands = np.zeros((2, len(records)), np.int64), np.zeros(len(records), np.uint8)
+    kernels.find_umis(records, starts, sizes, strands)
+    umis = empty(Umis, {}, offsets=offsets_of(sizes), strands=strands)
+    kernels.copy_umis(records, starts, strands, is_duplex, umis.letters, umis.offsets)
+    return umis
+
+
+def cluster(umis: Umis, nodes: Nodes, table: ndarray) -> ndarray:
+    """The seed of each node (int64 [nodes])."""
+    seed = np.arange(nodes.group.size)
+    rows = np.flatnonzero(np.bincount(nodes.group)[nodes.group] > 1) if nodes.group.size else seed
+    seed[rows] = -1
+    order = rows[np.lexsort((as_texts(umis, nodes.record[rows]), -nodes.number[rows], nodes.group[rows]))]
+    clusters.join_neighbours(umis, nodes, order, table, seed)
+    return seed
+
+
+def as_texts(umis: Umis, records: ndarray) -> ndarray:
+    """The UMIs of these records as strings of NumPy."""
+    lengths = np.diff(umis.offsets)[records]
+    longest = max(1, int(lengths.max(initial=0)))
+    letters = np.zeros((records.size, longest), np.uint8)
+    letters[np.arange(longest) < lengths[:, None]] = umis.letters[ranges(umis.offsets, records)]
+    return letters.view(f"S{longest}").ravel()
+
+
+def with_molecules(records: Encoded, rows: slice, molecules: Molecules, is_duplex: bool) -> Encoded:
+    """These rows of the records without signatures, with the tag MI of their molecules."""
+    umis, number = molecules.umis, rows.stop - rows.start
+    size = int(records.offsets[rows.stop] - records.offsets[rows.start]) - SKIP * number
+    longest = LONGEST + int(np.diff(umis.offsets).max(initial=0))
+    out = empty(Encoded, {"records": number, "bytes": size + longest * number})
+    named = umis, molecules.node, molecules.seed, molecules.nodes.record
+    written = write_molecules(records, rows.start, *named, is_duplex, out)
+    return replace(out, data=out.data[:written])
+
+
+def count_families(records: Encoded, rows: slice, molecules: Molecules) -> Counter[int]:
+    """Molecules by the number of their templates; each is counted at one of its records."""
+    counts = np.zeros(int(molecules.sizes.max(initial=0)) + 1, np.int64)
+    kernels.count_families(records, molecules.best, molecules.sizes, rows.start, rows.stop, counts)
+    return Counter({size: int(counts[size]) for size in np.flatnonzero(counts).tolist()})

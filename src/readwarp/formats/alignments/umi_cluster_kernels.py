@@ -1,0 +1,118 @@
+"""Compiled loops that cluster the UMIs of each group: the directional method of UMI-tools (Smith, Heger, Sudbery 2017).
+
+A node is a UMI of a group. The code of a node is an XOR of hashes, so those of its neighbours, the UMIs that differ in
+a letter, follow from it: they are looked up, and the work grows with the number of nodes, not with its square.
+"""
+
+import numpy as np
+
+from readwarp.device.jit import kernel, scalar
+from readwarp.formats.alignments.duplicate_kernels import COMPANION, KIND, word_at
+
+MINUS = 45
+ACGT = np.frombuffer(b"ACGT", np.uint8)
+
+
+@scalar
+def mix(value):
+    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return value ^ (value >> np.uint64(31))
+
+
+@scalar
+def code_of(place, letter):
+    """A letter's part of the code of a UMI, which is all of them XORed: so that of a neighbour follows from it."""
+    return mix(np.uint64(place) << np.uint64(8) | np.uint64(letter))
+
+
+@scalar
+def same_letters(umis, a, b):
+    """Whether two records have the same UMI."""
+    letters, offsets = umis.letters, umis.offsets
+    same = offsets[a + 1] - offsets[a] == offsets[b + 1] - offsets[b]
+    for i in range(offsets[a + 1] - offsets[a] if same else 0):
+        same &= letters[offsets[a] + i] == letters[offsets[b] + i]
+    return same
+
+
+@kernel
+def number_umis(records, umis, group, table, node, nodes):
+    """Node of each record, a UMI of a group -> node, -1 none; the nodes -> nodes (Nodes). -> how many there are
+
+    `table` as in `group_by_ends`; afterwards it finds nodes by their codes.
+    """
+    data, starts, mask = records.data, records.offsets, table.size - 1
+    letters, offsets = umis.letters, umis.offsets
+    record, of_group, number, code = nodes
+    known = 0
+    for i in range(group.size):
+        node[i] = -1
+        if group[i] < 0:
+            continue
+        value = mix(np.uint64(group[i]) + np.uint64(0x9E3779B97F4A7C15))
+        for j in range(offsets[i], offsets[i + 1]):
+            value ^= code_of(j - offsets[i], letters[j])
+        slot = np.int64(value & np.uint64(mask))
+        while table[slot] >= 0:
+            other = table[slot]
+            if code[other] == value and of_group[other] == group[i] and same_letters(umis, i, record[other]):
+                break
+            slot = (slot + 1) & mask
+        if table[slot] < 0:
+            table[slot] = known
+            record[known], of_group[known], number[known], code[known] = i, group[i], 0, value
+            known += 1
+        node[i] = table[slot]
+        number[node[i]] += word_at(data, starts[i], KIND) & COMPANION == 0
+    return known
+
+
+@scalar
+def find_neighbour(umis, nodes, table, at, place, letter):
+    """The node whose UMI is that of node `at` with another letter at one place; -1 if there is none."""
+    record, group, _, code = nodes
+    letters, offsets, mask = umis.letters, umis.offsets, np.uint64(table.size - 1)
+    start, size = offsets[record[at]], offsets[record[at] + 1] - offsets[record[at]]
+    value = code[at] ^ code_of(place, letters[start + place]) ^ code_of(place, letter)
+    slot = np.int64(value & mask)
+    while table[slot] >= 0:
+        other = table[slot]
+        if code[other] == value and group[other] == group[at]:
+            begin = offsets[record[other]]
+            same = offsets[record[other] + 1] - begin == size and letters[begin + place] == letter
+            for i in range(size if same else 0):
+                same &= i == place or letters[begin + i] == letters[start + i]
+            if same:
+                return np.int64(other)
+        slot = (slot + 1) & np.int64(mask)
+    return np.int64(-1)
+
+
+@kernel
+def join_neighbours(umis, nodes, order, table, seed):
+    """The node from which each node's molecule grew -> seed (int64, at first the node itself, or -1 of those in order).
+
+    order: nodes of groups with several, groups one after another, and in each in the order in which they are seeds.
+    """
+    letters, offsets, record, number = umis.letters, umis.offsets, nodes.record, nodes.number
+    queue = np.empty(order.size, np.int64)
+    for i in range(order.size):
+        s = order[i]
+        if seed[s] >= 0:
+            continue
+        seed[s], queue[0], done, waiting = s, s, 0, 1
+        while done < waiting:
+            at = queue[done]
+            done += 1
+            start = offsets[record[at]]
+            for change in range(4 * (offsets[record[at] + 1] - start)):
+                place, letter = change >> 2, ACGT[change & 3]
+                own = letters[start + place]
+                if own == letter or own == MINUS:
+                    continue
+                other = find_neighbour(umis, nodes, table, at, place, letter)
+                if other >= 0 and seed[other] < 0 and number[at] >= 2 * number[other] - 1:
+                    seed[other] = s
+                    queue[waiting] = other
+                    waiting += 1
