@@ -1,13 +1,13 @@
 """Compare callers on alleles of few molecules: mixture.py FOLDER made REF.fa:CONTIG:FROM-TO [--seed N] [--depth 1500]
                                               mixture.py FOLDER spiked ALIGNMENTS.bam REF.fa [--seed N]
 
-made: the case mixture of tools/awkward_reads.py, variants on 1, 2, 5, 10 and 20 % of the molecules at 1,500x; a lower
---depth leaves some of the reads out. spiked: real reads with variants put into such shares of them (tools/spike_reads.py),
-aligned anew by readwarp; what the sample has itself is called from the reads as they are, at --ploidy 100, and counts
-neither as found nor as false where two callers see it on 30 % of the reads or more.
+made: the case mixture of tools/awkward_reads.py, with variants on 1, 2, 5, 10 and 20 % of the molecules at 1,500x; a
+lower --depth leaves some of the reads out. spiked: real reads with variants put into such shares of them
+(tools/spike_reads.py), aligned anew by readwarp. What the sample has itself on 30 % of the reads or more, by readwarp or
+freebayes, counts neither as found nor as false.
 
-An allele is found where a record lists it. Calls of readwarp count if they pass its filters; those of the peers from the
-QUAL on that makes their F1 best. Rows go to results/mixture.csv. readwarp runs once before it is timed.
+An allele is found where a record lists it. Calls of readwarp count if they pass its filters, those of the peers from
+the QUAL on that makes their F1 best. Rows go to results/mixture.csv. readwarp runs once before it is timed.
 """
 
 import argparse
