@@ -50,6 +50,7 @@ WARNINGS = {  # counter -> noun and the rest of a warning
     "alleles_left_out": ("allele", "left out of sites that have too many"),
     "reads_without_qualities": ("read", "without base qualities: these are taken as 20"),
 }
+FRACTION_KERNELS = "call.fractions"  # in the manifest
 PANEL_WINDOW = 4096  # bases; what lies around a window is read for it too
 logger = logging.getLogger("readwarp")
 
@@ -200,8 +201,9 @@ def call_fractions(job: CallJob, reference: Reference, reporter: Reporter) -> Re
     metrics = reporter.metrics
     with metrics.time("call"), open_calling(job, reference, metrics, may_fork()) as calling:
         check_fractions(job, calling)
+        reporter.prepare(FRACTION_KERNELS, job.resources.threads)
         with (
-            open_workers(calling, calling.plan, calling.steps.alignments, "call.fractions", metrics) as workers,
+            open_workers(calling, calling.plan, calling.steps.alignments, FRACTION_KERNELS, metrics) as workers,
             reporter.progress("calling", "bases") as meter,
         ):
             index = write_fractions(calling, workers, partial(open_fractions, job, reference, calling.samples), meter)
