@@ -279,6 +279,21 @@ class FractionParameters:
 
 
 @dataclass(frozen=True, slots=True)
+class GenomeParameters:
+    """What a consensus genome shows (`readwarp.call.genome`)."""
+
+    consensus_min_depth: int = 10  # reads, below which a base is N
+    consensus_share: float = 0.0  # fraction that the bases named at a position must reach together; 0: the first one
+
+    def __post_init__(self) -> None:
+        check_integers(self)
+        if self.consensus_min_depth < 1:
+            raise UsageError("--consensus-min-depth must be at least 1")
+        if not 0 <= self.consensus_share <= 1:
+            raise UsageError("--consensus-share must be 0 to 1")
+
+
+@dataclass(frozen=True, slots=True)
 class CallParameters:
     platform: str = "auto"  # kind of reads; auto: as the read groups say
     ploidy: int = 2

@@ -6,7 +6,7 @@ from typing import TypedDict, Unpack
 
 from readwarp.call.job import CallJob, run_call
 from readwarp.call.targets import Places, as_regions, spell_region
-from readwarp.config import MAX_PLOIDY, CallParameters, FractionParameters, StructuralParameters
+from readwarp.config import MAX_PLOIDY, CallParameters, FractionParameters, GenomeParameters, StructuralParameters
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import named_files
 from readwarp.formats.common.qualities import encoding_of
@@ -57,6 +57,9 @@ class FractionOptions(TypedDict, total=False):
     min_probability: float  # that a call is real, to pass
     min_fraction: float  # share of molecules below which a call is filtered
     max_events: int  # mutations of a tumour near each other
+    consensus: AnyPath | None  # FASTA file of what most molecules of a mixture have
+    consensus_min_depth: int  # reads, below which its bases are N
+    consensus_share: float  # fraction that the bases named at a position must reach together
 
 
 class ParameterOptions(FilterOptions, PriorOptions, total=False):
@@ -102,6 +105,7 @@ SAME += ("max_mnp_distance", "platform")
 STRUCTURAL = {name: name for name in ("min_sv_length", "max_sv_length", "min_sv_support")}
 PARAMETERS = LIMITS | PRIORS | {name: name for name in SAME}
 FRACTIONS = {name: name for name in ("mutation_prior", "min_probability", "min_fraction", "max_events")}
+GENOME = {name: name for name in ("consensus_min_depth", "consensus_share")}
 OF_FRACTIONS = {  # fields of `CallParameters` where alleles have fractions
     "ploidy": MAX_PLOIDY,
     "max_depth": 100_000,
@@ -177,6 +181,8 @@ def make_job(
         bam_output=path_or_none(options.get("bam_output")),
         haplotag=path_or_none(options.get("haplotag")),
         structural=StructuralParameters(**pick(options, STRUCTURAL)),
+        consensus=path_or_none(options.get("consensus")),
+        genome=GenomeParameters(**pick(options, GENOME)),
         sv=path_or_none(options.get("sv")),
         sv_only=options.get("sv_only", False),
         phred=encoding_of(options.get("phred33", False), options.get("phred64", False)),

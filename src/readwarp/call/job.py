@@ -10,6 +10,7 @@ from pathlib import Path
 from readwarp.call.bam_output import RealignedBam
 from readwarp.call.circular.circle import find_circular
 from readwarp.call.forced import Forced, read_alleles
+from readwarp.call.genome.write import ConsensusGenome
 from readwarp.call.inputs import Alignments, match_files, names_of, open_readers, warn_of_duplicates
 from readwarp.call.mates.primers import read_primers
 from readwarp.call.phase.haplotag import HaplotaggedBam
@@ -24,7 +25,7 @@ from readwarp.call.targets import bases_of
 from readwarp.call.variant_job import FIELDS, FRACTION_FIELDS, GENOMIC_FIELDS, VariantJob
 from readwarp.call.warm import warm_up
 from readwarp.call.windows import Calling, write_fractions, write_windows
-from readwarp.config import CallParameters, StructuralParameters
+from readwarp.config import CallParameters, GenomeParameters, StructuralParameters
 from readwarp.device.backend import Backend
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.regions import Form, ReadFilter
@@ -72,6 +73,8 @@ class CallJob(VariantJob):
     haplotag: Path | None = None  # all records, with the haplotypes that long reads are of
     structural: StructuralParameters = field(default_factory=StructuralParameters)
     sv: Path | None = None  # structural variants of long reads: .vcf, .vcf.gz or .bcf
+    consensus: Path | None = None  # FASTA of what most molecules of a mixture have
+    genome: GenomeParameters = field(default_factory=GenomeParameters)
     sv_only: bool = False  # `output` is of structural variants, and nothing else is called
     phred: int | None = None  # 33 or 64, of the base qualities; None: 33, unless they look like 64
     command: str = "readwarp call"
@@ -88,6 +91,8 @@ class CallJob(VariantJob):
         for option, path in (("--bam-output", self.bam_output), ("--haplotag", self.haplotag)):
             if path and path.suffix != ".bam":
                 raise UsageError(f"{option} {path}: only BAM is written, so the name must end in .bam")
+        if self.consensus and (self.parameters.fractions is None or self.parameters.fractions.is_somatic):
+            raise UsageError("--consensus goes with --mixture only")
         if self.sv_only and (self.sv or self.gvcf or self.alleles or self.bam_output or self.haplotag):
             raise UsageError(
                 "--sv-only goes with none of --sv, --gvcf, --alleles, --bam-output and --haplotag: -o is what it writes"
@@ -98,7 +103,7 @@ class CallJob(VariantJob):
 
     @property
     def outputs(self) -> tuple[Path | None, ...]:
-        return (self.output, *(path for path in (self.bam_output, self.haplotag, self.sv) if path))
+        return (self.output, *(path for path in (self.bam_output, self.haplotag, self.sv, self.consensus) if path))
 
 
 def check_circular(job: CallJob) -> None:
@@ -123,7 +128,8 @@ def run_call(job: CallJob, reporter: Reporter) -> Result:
     inputs = [job.reference, *job.alignments, *job.places.files, *extra]
     for path in (job.bam_output, job.haplotag):
         check_output(path, job.force, job.alignments)
-    check_output(job.sv, job.force, inputs)
+    for path in (job.sv, job.consensus):
+        check_output(path, job.force, inputs)
     check_beside(job)
     result = job.run(inputs, lambda reference: call_variants(job, reference, reporter), reporter)
     if lost := reporter.metrics.counts.get("reads_without_sample", 0):
@@ -206,15 +212,25 @@ def call_fractions(job: CallJob, reference: Reference, reporter: Reporter) -> Re
             open_workers(calling, calling.plan, calling.steps.alignments, FRACTION_KERNELS, metrics) as workers,
             reporter.progress("calling", "bases") as meter,
         ):
-            index = write_fractions(calling, workers, partial(open_fractions, job, reference, calling.samples), meter)
+            genome, open_output = open_genome(job, calling), partial(open_fractions, job, reference, calling.samples)
+            index = write_fractions(calling, workers, open_output, meter, genome)
     warn_of_limits(metrics)
-    return Result.of(metrics, {"variants": job.output, "variants_index": index})
+    return Result.of(metrics, {"variants": job.output, "variants_index": index, "consensus": job.consensus})
 
 
 def open_fractions(
     job: CallJob, reference: Reference, samples: Sequence[str], extra: Sequence[str]
 ) -> AbstractContextManager[VariantWriter]:
     return job.open_output(reference, samples, FRACTION_FIELDS._replace(extra=extra))
+
+
+def open_genome(job: CallJob, calling: Calling) -> ConsensusGenome | None:
+    """Raises UsageError for several samples."""
+    if job.consensus is None:
+        return None
+    if len(calling.samples) > 1:
+        raise UsageError(f"--consensus takes one sample; choose it with --sample: {', '.join(calling.samples)}")
+    return ConsensusGenome(job.consensus, calling.steps.reference, calling.targets, job.genome.consensus_share)
 
 
 def check_fractions(job: CallJob, calling: Calling) -> None:
@@ -288,6 +304,7 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork:
             forced=read_forced(job.alleles, reference, metrics) if job.alleles else None,
             primers=read_primers(job.primers, reference),
             with_bands=job.gvcf,
+            least_depth=job.genome.consensus_min_depth if job.consensus else 0,
             platform=find_platform(parameters.platform, [source.reader for source in alignments.sources]),
         )
         if job.circular and steps.platform.is_long:

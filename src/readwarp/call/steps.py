@@ -37,8 +37,10 @@ from readwarp.call.depth import BLOCK
 from readwarp.call.depth.limit import DepthLimit
 from readwarp.call.evidence.substitutions import weigh_substitutions
 from readwarp.call.forced import Forced
+from readwarp.call.found import Found
 from readwarp.call.fractions.calls import Setting, call_alleles, count_events
 from readwarp.call.fractions.tally import orientations_of
+from readwarp.call.genome.depths import find_shallow, on_contig, split_runs
 from readwarp.call.genotypes.calls import join_calls, keep_calls, mark_overlaps, move_back, no_calls
 from readwarp.call.genotypes.genotype import genotype_sites
 from readwarp.call.genotypes.mnps import join_substitutions
@@ -82,14 +84,6 @@ CALL_MARGIN = MAX_INDEL + 1  # bases around a window whose calls may overlap one
 BYTES_PER_BASE = 12  # of peak memory, for each base of the reads in a window
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The results of a window."""
-
-    calls: Calls  # those with positions in the window
-    bands: list[Bands] | None  # positions without a call, of each contig, for a gVCF
-
-
 class Around(NamedTuple):
     """What lies around the sites of a window."""
 
@@ -115,6 +109,7 @@ class Steps:
     phasing: Phasing | None = None  # of the contig
     shared: LogLikelihoods | None = None  # of a card that another process has; None: the backend's
     noise: Noise | None = None  # of the samples, once it is learned
+    least_depth: int = 0  # of a base of the consensus genome
     strip: Strip | None = None  # whose axis is contig 0; None: contigs are the reference's
 
     @property
@@ -130,7 +125,8 @@ class Steps:
         if not isinstance(window, Strip):
             return self._call(window, max_bases)
         found = self._along(window)._call(window.as_stretch(), max_bases)
-        return Found(move_back(found.calls, window), found.bands and split_bands(found.bands[0], window))
+        bands, shallow = found.bands and split_bands(found.bands[0], window), split_runs(found.shallow[:, 1:], window)
+        return Found(move_back(found.calls, window), bands, shallow)
 
     def link(self, window: Place, max_bases: int | None) -> Links:
         """What the window has for the phase of its contig, or strip. Raises RegionTooDeepError likewise."""
@@ -175,7 +171,8 @@ class Steps:
             self.metrics.count(name, is_inside[own - start].sum())
         self.metrics.count("bases_counted", 0)
         if len(reads) == 0 and not self.forced:
-            return Found(no_calls(self.samples), [self._unknown(window)] if self.with_bands else None)
+            shallow = self._find_shallow(np.zeros((stop - start, 1, 1), np.int32), window)
+            return Found(no_calls(self.samples), [self._unknown(window)] if self.with_bands else None, shallow)
         around = self._around(contig, low, high, reads)
         with self.metrics.time("mates"):
             primers = self.primers.get(contig, NO_PRIMERS)
@@ -196,8 +193,11 @@ class Steps:
             self.metrics.count("alleles_left_out", is_inside[places[(places >= 0) & (places < stop - start)]].sum())
         kept = keep_calls(join_calls((calls,), start, stop, self.samples), start, is_inside)
         if not self.with_bands:
-            return Found(mark_limits(kept, limited), None)
+            return Found(mark_limits(kept, limited), None, self._find_shallow(counts, window))
         return Found(mark_limits(join_places(kept), limited), [self._bands(reads, pileup, here, calls, ~is_inside)])
+
+    def _find_shallow(self, counts: np.ndarray, window: Stretch) -> np.ndarray:
+        return on_contig(find_shallow(counts, window.mask(), window.start, self.least_depth), window.contig)
 
     def _link(self, window: Stretch, max_bases: int | None) -> Links:
         contig, start, stop, _ = window

@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import numpy as np
+from numpy import ndarray
 
 from readwarp.call.bam_output import RealignedBam
 from readwarp.call.circular.circle import lay_round
+from readwarp.call.found import Found
 from readwarp.call.fractions.shortlist import Candidates, Shortlist, candidates_of, header_lines
+from readwarp.call.genome.write import ConsensusGenome
 from readwarp.call.inputs import RegionTooDeepError
 from readwarp.call.noise import LEARNED
 from readwarp.call.noise.counts import ErrorCounts, add_counts, covered_bases, no_counts
@@ -25,7 +28,7 @@ from readwarp.call.phase.links import join_links, no_links
 from readwarp.call.phase.types import Links, Phasing
 from readwarp.call.realigned import CalledSite, sites_of
 from readwarp.call.resources import WorkerPlan, halve, no_cards
-from readwarp.call.steps import Found, Steps
+from readwarp.call.steps import Steps
 from readwarp.call.strips import Place, join_contigs
 from readwarp.call.structural.evidence import Evidence
 from readwarp.call.structural.steps import Part, StructuralSteps
@@ -159,6 +162,7 @@ class Listed(NamedTuple):
     """The candidates of a window, in parts where it was too deep."""
 
     parts: list[Candidates]
+    shallow: list[ndarray]  # of `genome.depths`
     bases: int  # that were called
 
 
@@ -203,11 +207,14 @@ def write_windows(
 def write_candidates(calling: Calling, window: Place) -> Done[Listed]:
     """As `write_window`, of alleles by fractions."""
     contigs, (parts, metrics) = calling.steps.reference.names, calling.call(window)
-    return Done(Listed([candidates_of(found.calls, contigs) for found in parts], bases_of(window.targets)), metrics)
+    lines, shallow = [candidates_of(found.calls, contigs) for found in parts], [found.shallow for found in parts]
+    return Done(Listed(lines, shallow, bases_of(window.targets)), metrics)
 
 
-def write_fractions(calling: Calling, workers: Workers[Calling], open_output: OpenOutput, meter: Meter) -> Path | None:
-    """Call alleles by fractions, and write them once all are known -> the index.
+def write_fractions(
+    calling: Calling, workers: Workers[Calling], open_output: OpenOutput, meter: Meter, genome: ConsensusGenome | None
+) -> Path | None:
+    """Call alleles by fractions, and write them, and the genome that they make, once all are known -> the index.
 
     open_output: gives the writer for a header with these lines.
     """
@@ -215,12 +222,18 @@ def write_fractions(calling: Calling, workers: Workers[Calling], open_output: Op
     assert known is not None
     noise, whole, shortlist = calling.learn_noise(workers), bases_of(calling.targets), Shortlist()
     with closing(calling.run(workers, partial(work_in_noise, noise, write_candidates))) as results:
-        for parts, bases in results:
-            for part in parts:
+        for parts, shallow, bases in results:
+            for part, runs in zip(parts, shallow, strict=True):
                 shortlist.add(part)
+                if genome:
+                    genome.add_shallow(runs)
             meter.reach(meter.done + bases, whole)
     threshold = shortlist.choose_threshold(known.min_probability)
     with open_output(header_lines(threshold, noise, calling.samples)) as writer:
         for line in shortlist.lines(threshold, calling.steps.metrics):
             writer.write(line)
+            if genome:
+                genome.add(line)
+        if genome:
+            writer.beside.append(genome.write())
     return writer.index

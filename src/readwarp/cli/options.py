@@ -301,6 +301,12 @@ def add_fractions(parser: argparse.ArgumentParser) -> None:
         value = getattr(FractionParameters(), field)
         kind = natural if isinstance(value, int) else number
         group.add_argument(f"--{field.replace('_', '-')}", type=kind, metavar="N", help=f"{text} [{value:g}]")
+    text = "also write what most molecules of a mixture have, as FASTA"
+    group.add_argument("--consensus", type=Path, metavar="FASTA", help=text)
+    text = "bases with fewer reads are N there [10]"
+    group.add_argument("--consensus-min-depth", type=natural, metavar="N", help=text)
+    text = "name the most frequent bases there until they make up this fraction; several give an IUPAC code [0: one]"
+    group.add_argument("--consensus-share", type=number, metavar="N", help=text)
 
 
 def add_priors(group: "argparse._ArgumentGroup") -> None:

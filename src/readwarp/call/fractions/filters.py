@@ -35,6 +35,12 @@ def _is_strand_biased(facts: Facts) -> ndarray:
     return np.asarray(is_biased & ~(facts.info["SOR"] <= SMALL_ODDS))
 
 
+def _is_placed_worse(facts: Facts) -> ndarray:
+    """Where all reads are placed unsurely, or none has REF, this says nothing against the allele."""
+    reference, other = facts.info["MMQ"].T
+    return np.asarray((other < facts.parameters.min_median_mapping_quality) & (other < reference))
+
+
 CLUSTERED = "clustered_events"
 SMALL_ODDS = 1.0  # SOR where it is not the other allele's reads that lie on one strand
 NAMED = "the probability that passing calls must reach is in the header: fraction_threshold"
@@ -54,8 +60,8 @@ FILTERS = (
     ),
     Filter(
         "map_qual",
-        "Median mapping quality of the other allele (MMQ) below the limit",
-        lambda facts: facts.info["MMQ"][:, 1] < facts.parameters.min_median_mapping_quality,
+        "Median mapping quality of the other allele (MMQ) below the limit, and below that of REF",
+        _is_placed_worse,
     ),
     Filter(
         "position",
