@@ -92,7 +92,7 @@ COMMANDS = (
     "call {ref} {folder}/sorted.bam {folder}/other.bam -t 2 -f -r {contig}:1-50000 -o {folder}/x.vcf",
     "call {ref} {folder}/sorted.cram -f -o {folder}/x.vcf -r {contig}:1-20000",
     "call.fractions {ref} {folder}/sorted.bam --mixture -t 2 -f -o {folder}/x.vcf",
-    "call.fractions {ref} {folder}/sorted.bam {folder}/other.bam -t 2 -f -r {contig}:1-50000 -o {folder}/x.vcf --mixture",
+    "call.fractions {ref} {folder}/sorted.bam {folder}/other.bam --mixture -f -r {contig}:1-50000 -o {folder}/x.vcf",
     "call.long {ref} {folder}/long.bam --haplotag {folder}/tagged.bam -t 2 -f -o {folder}/x.vcf",
     "call.long {ref} {folder}/long.bam --gvcf -t 2 -f -o {folder}/long.g.vcf.gz",
     "genotype {ref} {folder}/1.g.vcf.gz {folder}/other.g.vcf.gz -t 2 -f -o {folder}/x.vcf.gz",

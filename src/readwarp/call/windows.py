@@ -220,20 +220,21 @@ def write_fractions(
     """
     known = calling.steps.parameters.fractions
     assert known is not None
-    noise, whole, shortlist = calling.learn_noise(workers), bases_of(calling.targets), Shortlist()
-    with closing(calling.run(workers, partial(work_in_noise, noise, write_candidates))) as results:
+    noise, whole = calling.learn_noise(workers), bases_of(calling.targets)
+    work = partial(work_in_noise, noise, write_candidates)
+    with closing(Shortlist()) as shortlist, closing(calling.run(workers, work)) as results:
         for parts, shallow, bases in results:
             for part, runs in zip(parts, shallow, strict=True):
                 shortlist.add(part)
                 if genome:
                     genome.add_shallow(runs)
             meter.reach(meter.done + bases, whole)
-    threshold = shortlist.choose_threshold(known.min_probability)
-    with open_output(header_lines(threshold, noise, calling.samples)) as writer:
-        for line in shortlist.lines(threshold, calling.steps.metrics):
-            writer.write(line)
+        threshold = shortlist.choose_threshold(known.min_probability)
+        with open_output(header_lines(threshold, noise, calling.samples)) as writer:
+            for line in shortlist.lines(threshold, calling.steps.metrics):
+                writer.write(line)
+                if genome:
+                    genome.add(line)
             if genome:
-                genome.add(line)
-        if genome:
-            writer.beside.append(genome.write())
+                writer.beside.append(genome.write())
     return writer.index

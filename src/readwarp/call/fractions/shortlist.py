@@ -58,7 +58,7 @@ class Shortlist:
         """The records with their filters; they are counted."""
         doubts, _ = self._columns()
         real = np.prod(1 - doubts, axis=1)
-        fails = doubts > 1 - threshold
+        fails = 1 - doubts < threshold
         rows = np.flatnonzero(real < threshold)
         fails[rows, np.argmax(doubts[rows], axis=1)] = True
         self._lines.seek(0)
@@ -69,6 +69,8 @@ class Shortlist:
             fields[FILTER] = b";".join(name for name in NAMES if name in names + others) or PASS
             count(fields, metrics)
             yield b"\t".join(fields)
+
+    def close(self) -> None:
         self._lines.close()
 
     def _columns(self) -> tuple[ndarray, ndarray]:

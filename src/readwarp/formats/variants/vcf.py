@@ -181,6 +181,8 @@ def raw_text(squares: int, depth: int) -> str:
 
 def fraction_texts(calls: Calls) -> list[str]:
     """FORMAT and the samples' columns of each call that has fields of its own (`Calls.of_samples`)."""
+    if len(calls) == 0:
+        return []
     names = ":".join(("GT:AD", *calls.of_samples, "DP:SB"))
     own = [column.reshape(*column.shape[:2], -1).tolist() for column in calls.of_samples.values()]
     rows = zip(calls.genotype, calls.allele_depth, *own, calls.depth.tolist(), calls.strands.tolist(), strict=True)
@@ -241,7 +243,7 @@ def shares_text(depths: tuple[int, ...]) -> str:
 
 
 def reals_text(values: Sequence[float]) -> str:
-    return ",".join(f"{value:g}" for value in values)
+    return ",".join("." if value != value else f"{value:g}" for value in values)  # NaN differs from itself
 
 
 def depths_text(depths: Sequence[int]) -> str:
