@@ -32,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_scoring(parser, short=False)
     shared.add_trimming(parser)
     shared.add_calling(parser)
+    shared.add_fractions(parser)
     shared.add_structural(parser)
     shared.add_resources(parser)
     shared.add_reporting(parser)
