@@ -270,12 +270,10 @@ class FractionParameters:
 
     def __post_init__(self) -> None:
         check_integers(self)
-        if not 0 < self.mutation_prior < 1:
-            raise UsageError("--mutation-prior must lie between 0 and 1")
+        if not 0 < self.mutation_prior < 1 or self.max_events < 1:
+            raise UsageError("--mutation-prior must lie between 0 and 1, --max-events be at least 1")
         if not (0 <= self.min_fraction <= 1 and 0 <= self.min_probability <= 1):
             raise UsageError("--min-fraction and --min-probability must be 0 to 1")
-        if self.max_events < 1:
-            raise UsageError("--max-events must be at least 1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,10 +285,8 @@ class GenomeParameters:
 
     def __post_init__(self) -> None:
         check_integers(self)
-        if self.consensus_min_depth < 1:
-            raise UsageError("--consensus-min-depth must be at least 1")
-        if not 0 <= self.consensus_share <= 1:
-            raise UsageError("--consensus-share must be 0 to 1")
+        if self.consensus_min_depth < 1 or not 0 <= self.consensus_share <= 1:
+            raise UsageError("--consensus-min-depth must be at least 1, --consensus-share 0 to 1")
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ def test_a_part_that_fails_leaves_no_page(tmp_path, capsys):
     (folder / "x.vcf").write_text("no VCF\n")
     before = sorted(folder.iterdir())
     assert run_main("report", folder, "-q", "-t", "1") == 3
-    assert f"{folder / 'x.vcf'}: bcftools query: " in capsys.readouterr().err
+    assert f"{folder / 'x.vcf'}: bcftools view: " in capsys.readouterr().err
     assert sorted(folder.iterdir()) == before
 
 

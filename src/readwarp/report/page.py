@@ -11,7 +11,17 @@ from typing import Any, NamedTuple
 
 from readwarp.formats.common.writing import write_whole
 from readwarp.report import alignment_plots as alignments
-from readwarp.report import blocks, coverage_plots, links, long_plots, molecule_plots, multiqc, read_plots, runs
+from readwarp.report import (
+    blocks,
+    coverage_plots,
+    fraction_plots,
+    links,
+    long_plots,
+    molecule_plots,
+    multiqc,
+    read_plots,
+    runs,
+)
 from readwarp.report import variant_plots as variants
 from readwarp.report.drawing import MAX_COLOURS, as_json
 from readwarp.report.headline import Subject, read_subject
@@ -36,7 +46,14 @@ COVERAGE = (
     *(coverage_plots.plot_cumulative_depth, coverage_plots.plot_contigs),
 )
 CALLS = (variants.plot_types, variants.plot_substitutions, variants.plot_indel_lengths, long_plots.plot_blocks)
-EVIDENCE = (variants.plot_balance, variants.plot_quality, variants.plot_depth, variants.plot_filters)
+EVIDENCE = (
+    fraction_plots.plot_fractions,
+    fraction_plots.plot_damage,
+    variants.plot_balance,
+    variants.plot_quality,
+    variants.plot_depth,
+    variants.plot_filters,
+)
 SECTIONS = (  # id, title, part of a subject, functions that plot it
     ("read-quality", "Read quality", "alignments", READS),
     ("trimming-section", "Trimming", "run", (runs.plot_trimming,)),

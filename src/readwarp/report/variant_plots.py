@@ -64,6 +64,7 @@ def plot_indel_lengths(plotter: Plotter, samples: Samples) -> Plot | None:
 
 def plot_balance(plotter: Plotter, samples: Samples) -> Plot | None:
     is_alone, lines = plotter.is_alone, []
+    samples = {number: v for number, v in samples.items() if v.library is None}  # any balance is usual in a mixture
     for number, v in samples.items():
         snvs, indels = (shares(balance_points(c)) for c in (v.genotypes.balance_snvs, v.genotypes.balance_indels))
         lines.append(Line(number, snvs, "SNVs" if is_alone else ""))

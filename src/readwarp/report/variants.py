@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from readwarp.errors import InputError
+from readwarp.report.libraries import Library, read_library
 from readwarp.report.phasing import PhaseBlocks
 from readwarp.report.points import Points, mean
 from readwarp.report.tools import Tools, argument, read_sections
 
-QUERY = "%CHROM\\t%POS\\t%REF\\t%ALT\\t%QUAL\\t%FILTER\\t%TYPE[\\t%GT:%DP:%AD:%PS]\\n"
+QUERY = "%CHROM\\t%POS\\t%REF\\t%ALT\\t%QUAL\\t%FILTER\\t%TYPE[\\t%GT:%DP:%AD:%PS:%AF]\\n"
 TYPES = {"SNP": "SNV", "INDEL": "indel", "MNP": "MNV", "SNP,INDEL": "mixed", "INDEL,SNP": "mixed"}
 UNCALLED = frozenset("0.")  # alleles
 MAX_LETTERS = 24  # of an allele in a row
@@ -31,6 +32,7 @@ class Genotypes:
     depth: Counter[int] = field(default_factory=Counter)
     balance_snvs: Counter[int] = field(default_factory=Counter)
     balance_indels: Counter[int] = field(default_factory=Counter)
+    fractions: Counter[int] = field(default_factory=Counter)  # AF in bins of log10, where alleles have fractions
     heterozygous: int = 0
     homozygous: int = 0
     passed: int = 0
@@ -69,6 +71,7 @@ class VariantStatistics:
     genotypes: Genotypes
     blocks: PhaseBlocks = field(default_factory=PhaseBlocks)
     rows: Sequence[Row] = ()  # the first calls, with those that failed
+    library: Library | None = None  # where alleles have fractions
 
     @property
     def snvs(self) -> int:
@@ -91,20 +94,28 @@ class Calls(NamedTuple):
     blocks: PhaseBlocks
     rows: list[Row]  # the first ones
     samples: int
+    library: Library | None
 
 
 def read_calls(tools: Tools, path: Path, most: int) -> Calls:
     """One pass over a VCF or BCF; lines without ALT do not count. most: of the rows to keep."""
     out, blocks, rows, width = Genotypes(), PhaseBlocks(), list[Row](), 0
+    header = tools.lines("bcftools", "view", "-h", argument(path), folder=path.parent)
+    try:
+        library = read_library(line.decode(errors="replace") for line in header)
+    except ValueError as error:
+        raise InputError(path, "the header's fraction_threshold or damage cannot be read") from error
     for line in tools.lines(
         "bcftools", "query", "-u", "-e", 'ALT="."', "-f", QUERY, argument(path), folder=path.parent
     ):
         fields = line.decode(errors="replace").rstrip("\n").split("\t")
         try:
             width = max(width, _count(fields, (out, blocks), rows, most))
+            if library and fields[5] == "PASS":
+                _add_fractions(out, fields[7:])
         except (ValueError, OverflowError) as error:
             raise InputError(path, "its QUAL, GT, DP or AD cannot be read", ":".join(fields[:2])) from error
-    return Calls(out, blocks, rows, width)
+    return Calls(out, blocks, rows, width, library)
 
 
 def _count(fields: Sequence[str], to: tuple[Genotypes, PhaseBlocks], rows: list[Row], most: int) -> int:
@@ -122,7 +133,7 @@ def _count(fields: Sequence[str], to: tuple[Genotypes, PhaseBlocks], rows: list[
     if has_passed:
         balance = out.balance_indels if kind.startswith("INDEL") else out.balance_snvs
         for number, text in enumerate(samples):
-            genotype, depth, reads, phase_set = text.split(":")
+            genotype, depth, reads, phase_set, _ = text.split(":")
             alleles = alleles_of(genotype)
             add_genotype(out, alleles, depth, reads, balance)
             if len(alleles) > 1:
@@ -130,10 +141,19 @@ def _count(fields: Sequence[str], to: tuple[Genotypes, PhaseBlocks], rows: list[
     return len(samples)
 
 
+def _add_fractions(out: Genotypes, samples: Sequence[str]) -> None:
+    """Of the samples that have the allele. Raises ValueError."""
+    for text in samples:
+        genotype, *_, fractions = text.split(":")
+        if not alleles_of(genotype) <= UNCALLED:
+            for fraction in fractions.split(","):
+                out.fractions[math.floor(QUALITY_BINS * math.log10(float(fraction)))] += 1
+
+
 def make_row(fields: Sequence[str]) -> Row:
     """fields: of a line of QUERY."""
     contig, position, reference, alternative, quality, filters, kind, *samples = fields
-    genotype, depth, reads, _ = samples[0].split(":") if samples else ("", "", "", "")
+    genotype, depth, reads, *_ = samples[0].split(":") if samples else ("", "", "")
     reference, alternative = (",".join(map(shorten, text.split(","))) for text in (reference, alternative))
     value = None if quality == "." else round(float(quality), 1)
     return Row(
@@ -202,4 +222,5 @@ def read_variant_statistics(stats: Path, calls: Calls) -> VariantStatistics:
         calls.genotypes,
         calls.blocks,
         calls.rows,
+        calls.library,
     )

@@ -1,0 +1,80 @@
+"""Calls by fractions in the report: what the header says of the library, and the fractions of the alleles."""
+
+import pytest
+
+from readwarp.call.noise.counts import context_of
+from readwarp.errors import InputError
+from readwarp.report.fraction_plots import plot_damage, plot_fractions
+from readwarp.report.libraries import CONTEXTS, read_library
+from readwarp.report.numbers import number_text
+from readwarp.report.plot import Plotter
+from readwarp.report.tools import Tools
+from readwarp.report.variant_plots import plot_balance
+from readwarp.report.variants import VariantStatistics, read_calls
+
+RATES = ",".join(f"{k / 1e6:g}" for k in range(192))
+HEADER = f"""##fileformat=VCFv4.2
+##contig=<ID=c,length=1000>
+##FILTER=<ID=weak_evidence,Description="weak">
+##FORMAT=<ID=GT,Number=1,Type=String,Description="Genotype">
+##FORMAT=<ID=AD,Number=R,Type=Integer,Description="Reads">
+##FORMAT=<ID=AF,Number=A,Type=Float,Description="Fraction">
+##FORMAT=<ID=DP,Number=1,Type=Integer,Description="Depth">
+##fraction_threshold=0.97
+##damage=<ID=s,Power=2,Reach=0.02,Rates="{RATES}">
+#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\ts
+"""
+CALLS = """c\t10\t.\tA\tC\t60\tPASS\t.\tGT:AD:AF:DP\t0/1:98,2:0.02:100
+c\t20\t.\tA\tC\t60\tPASS\t.\tGT:AD:AF:DP\t1/1:0,100:1:100
+c\t30\t.\tA\tG\t5\tweak_evidence\t.\tGT:AD:AF:DP\t0/1:99,1:0.01:100
+"""
+
+
+def test_contexts_are_those_of_the_noise():
+    """The header's rates are in the order in which calling counts them."""
+    names = {}
+    for before in range(4):
+        for base in (1, 3):
+            for after in range(4):
+                for other in set(range(4)) - {base}:
+                    number, is_reverse = context_of.py_func(before, base, after, other)
+                    assert not is_reverse
+                    names[number] = f"{'ACGT'[before]}[{'ACGT'[base]}>{'ACGT'[other]}]{'ACGT'[after]}"
+    assert [names[number] for number in range(96)] == list(CONTEXTS)
+
+
+def test_a_header():
+    library = read_library(HEADER.splitlines())
+    assert library is not None and library.threshold == 0.97
+    assert library.damage[0] == (0.0, 1e-6) and library.damage[95] == (190e-6, 191e-6)
+    assert read_library(line for line in HEADER.splitlines() if "threshold" not in line) is None
+
+
+def found_in(folder, header=HEADER) -> VariantStatistics:
+    path = folder / "x.vcf"
+    path.write_text(header + CALLS)
+    calls = read_calls(Tools(str(folder)), path, 10)
+    return VariantStatistics({}, 0, 0, {}, {}, calls.genotypes, library=calls.library)
+
+
+def test_plots(tmp_path):
+    plotter, samples = Plotter(["s"]), {0: found_in(tmp_path)}
+    fractions, damage = plot_fractions(plotter, samples), plot_damage(plotter, samples)
+    assert fractions.summary == f"2 alleles of calls that are real with {number_text(0.97, True)} or more"
+    shown = {row[0]: row[1] for row in fractions.rows}
+    assert sum(float(number) for number in shown.values()) == 2
+    assert damage.summary == "at most 191 in a million bases, of T[T>G]T"
+    assert next(row[0] for row in damage.rows) == "A[C>A]A"
+    assert plot_balance(plotter, samples) is None
+
+
+def test_genotypes_have_none_of_these(tmp_path):
+    plain = "\n".join(line for line in HEADER.splitlines() if "threshold" not in line) + "\n"
+    plotter, samples = Plotter(["s"]), {0: found_in(tmp_path, plain)}
+    assert plot_fractions(plotter, samples) is None and plot_damage(plotter, samples) is None
+    assert plot_balance(plotter, samples) is not None
+
+
+def test_a_broken_header(tmp_path):
+    with pytest.raises(InputError, match=r"fraction_threshold or damage cannot be read"):
+        found_in(tmp_path, HEADER.replace("=0.97", "=much"))
