@@ -57,8 +57,9 @@ class Shortlist:
     def lines(self, threshold: float, metrics: Metrics) -> Iterator[bytes]:
         """The records with their filters; they are counted."""
         doubts, _ = self._columns()
+        metrics.count("variants", 0)
         real = np.prod(1 - doubts, axis=1)
-        fails = doubts > 1 - threshold
+        fails = (doubts > 1 - threshold) & (real < threshold)[:, None]
         rows = np.flatnonzero(real < threshold)
         fails[rows, np.argmax(doubts[rows], axis=1)] = True
         self._lines.seek(0)
