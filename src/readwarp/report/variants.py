@@ -147,7 +147,7 @@ def _add_fractions(out: Genotypes, samples: Sequence[str]) -> None:
         genotype, *_, fractions = text.split(":")
         if not alleles_of(genotype) <= UNCALLED:
             for fraction in fractions.split(","):
-                out.fractions[math.floor(QUALITY_BINS * math.log10(float(fraction)))] += 1
+                out.fractions[min(-1, math.floor(QUALITY_BINS * math.log10(float(fraction))))] += 1  # 1 in the last one
 
 
 def make_row(fields: Sequence[str]) -> Row:

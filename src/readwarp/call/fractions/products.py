@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -69,12 +70,7 @@ def weigh_products(contrasts: Contrasts, products: Products, noise: Sequence[nda
     )
     copies, _ = integrate(likelihood, copied, offsets)
     uneven, _ = integrate(likelihood, weight * is_uneven, offsets)
-    below = np.cumsum(mass)
-    below -= np.repeat(below[first] - mass[first], stop - first)
-    bounds = []
-    for share in ((1 - CREDIBLE) / 2, (1 + CREDIBLE) / 2):
-        before = np.add.reduceat((below < share) & (weight > 0), first, dtype=np.int64)
-        bounds.append(contrasts.fraction[first + 1 + np.minimum(before, stop - first - 4)])
+    bounds = find_interval(mass, offsets)
     width = math.log10(1 - 2 * UNEVEN)
     none, half, whole = (likelihood[at] for at in (first + NONE, stop + HALF, stop + WHOLE))
     with np.errstate(divide="ignore"):
@@ -92,6 +88,16 @@ def integrate(likelihood: ndarray, weight: ndarray, offsets: ndarray) -> tuple[n
     linear = 10.0 ** (mass - np.repeat(highest, number))
     total = np.add.reduceat(linear, first)
     return np.asarray(highest + np.log10(total)), linear / np.repeat(total, number)
+
+
+def find_interval(mass: ndarray, offsets: ndarray) -> tuple[ndarray, ndarray]:
+    """The fractions between which CREDIBLE of each item's mass lies. mass: of each node's surroundings, even in t."""
+    bounds = np.empty((2, offsets.size - 1))
+    for item, (first, stop) in enumerate(pairwise(offsets.tolist())):
+        below = np.concatenate(([0.0], np.cumsum(mass[first + 1 : stop + HALF])))
+        t = np.interp(((1 - CREDIBLE) / 2, (1 + CREDIBLE) / 2), below, np.linspace(0, math.pi / 2, below.size))
+        bounds[:, item] = np.sin(t) ** 2
+    return bounds[0], bounds[1]
 
 
 def log_likelihoods(products: Products) -> ndarray:

@@ -57,6 +57,7 @@ class Shortlist:
     def lines(self, threshold: float, metrics: Metrics) -> Iterator[bytes]:
         """The records with their filters; they are counted."""
         doubts, _ = self._columns()
+        metrics.count("variants", 0)
         real = np.prod(1 - doubts, axis=1)
         fails = 1 - doubts < threshold
         rows = np.flatnonzero(real < threshold)

@@ -7,7 +7,16 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.noise import CLASSES, CONTEXTS, LEAST, MOST_VARIANTS, ORIENTATIONS, SHAPES, SUBSTITUTIONS
+from readwarp.call.noise import (
+    CLASSES,
+    CONTEXTS,
+    LEAST,
+    MAX_SHARE,
+    MOST_VARIANTS,
+    ORIENTATIONS,
+    SHAPES,
+    SUBSTITUTIONS,
+)
 from readwarp.call.noise.counts import DAMAGES, ErrorCounts, numbers_of_bins
 
 NODES = np.geomspace(LEAST, 1.0, 97)  # fractions
@@ -96,7 +105,7 @@ def fit_class(number: ndarray, likelihood: ndarray, copied: ndarray) -> tuple[fl
     """(pi, rho, log likelihood)"""
     if number.size == 0:
         return 0.0, 0.0, 0.0
-    of_variants = np.gradient(NODES) * variant_density(NODES)
+    of_variants = np.gradient(NODES) * variant_density(NODES) * (NODES <= MAX_SHARE)  # the tables have no others
     parts = np.stack(
         (likelihood[:, 0], likelihood[:, 1:] @ copied, likelihood[:, 1:] @ of_variants / of_variants.sum())
     )
