@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.making import window_of
 from helpers.making_sites import made_likelihoods, made_sites
 from readwarp.call.fractions import LEAST
 from readwarp.call.fractions.contrasts import (

@@ -1,4 +1,4 @@
-"""Evidence from products: against the Beta function where reads are certain, and against fine sums where they are not."""
+"""Evidence from products: against the Beta function where reads are certain, else against fine sums."""
 
 import math
 from collections import Counter

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.making import LETTERS, Read, aligned_reads, random_sequence, reads_of, window_of
 from helpers.command_samples import reverse_complement
+from helpers.making import LETTERS, Read, aligned_reads, random_sequence, reads_of, window_of
 from readwarp.call.fractions.tally import orientations_of
 from readwarp.call.noise import CLASSES, CONTEXTS, FEW, MAX_FEW, MAX_SHARE, RUNS, SUBSTITUTIONS
 from readwarp.call.noise.counts import (

@@ -59,7 +59,7 @@ class Shortlist:
         doubts, _ = self._columns()
         metrics.count("variants", 0)
         real = np.prod(1 - doubts, axis=1)
-        fails = 1 - doubts < threshold
+        fails = (doubts > 1 - threshold) & (real < threshold)[:, None]
         rows = np.flatnonzero(real < threshold)
         fails[rows, np.argmax(doubts[rows], axis=1)] = True
         self._lines.seek(0)
@@ -70,6 +70,7 @@ class Shortlist:
             fields[FILTER] = b";".join(name for name in NAMES if name in names + others) or PASS
             count(fields, metrics)
             yield b"\t".join(fields)
+        self.close()
 
     def close(self) -> None:
         self._lines.close()

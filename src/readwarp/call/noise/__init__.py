@@ -29,10 +29,10 @@ Sites are tables of class, depth n and reads k that show the allele, with
 
     P(k) = (1 - pi - rho) Bin(k; n, e) + pi int Bin(k; n, e + f) g(f) df + rho int Bin(k; n, e + f) h(f) df
 
-e the class's mean rate of errors, and h up to MAX_SHARE, as the tables; pi and rho are fitted by expectation and
-maximisation for each of SHAPES, of which the likeliest is taken. pi is 0 where it does not earn its place (Schwarz 1978:
-log(sites) / 2). Variants and copying errors of one fraction look alike; it is the many errors of small fractions, of
-which g asks for more than of large ones, that tell how many large ones there may be.
+e the class's mean rate of errors, and h up to MAX_SHARE, as the tables. pi and rho are fitted by expectation and
+maximisation for each of SHAPES, of which the likeliest is taken; pi is 0 where it does not earn its place (Schwarz
+1978: log(sites) / 2). Variants and copying errors of one fraction look alike; it is the many errors of small fractions,
+of which g asks for more than of large ones, that tell how many large ones there may be.
 
 There are no more variants than MOST_VARIANTS: what rho is above that are errors too, whatever makes them. Nothing is
 learned of fractions above MAX_SHARE, and such alleles are no noise.
