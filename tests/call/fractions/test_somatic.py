@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from readwarp.call.fractions import INDEL_PRIOR, RARE
 from readwarp.call.fractions.products import Evidence
-from readwarp.call.fractions.somatic import MAX_PHRED, Odds, phred_of, weigh_alleles
+from readwarp.call.fractions.somatic import MAX_PHRED, Expected, Odds, phred_of, weigh_alleles
 from readwarp.config import FractionParameters
 
 PARAMETERS = FractionParameters(is_somatic=True, mutation_prior=1e-5)
@@ -30,9 +30,7 @@ def weigh(values, normals, *, at_tumour=None, variants=0.0, is_indel=False, freq
     return weigh_alleles(
         evidence_of([values]),
         np.zeros(shape) if at_tumour is None else np.array([at_tumour]),
-        np.full(shape, variants),
-        np.array([is_indel]),
-        np.array([frequency]),
+        Expected(np.full(shape, variants), np.array([is_indel]), np.array([frequency])),
         np.array(normals),
         parameters,
     )
@@ -86,7 +84,9 @@ def test_nothing_is_inherited_in_a_mixture():
 
 def test_no_alleles():
     none = np.zeros((0, 1))
-    found = weigh_alleles(evidence_of([]), none, none, np.zeros(0, bool), np.zeros(0), np.array([False]), PARAMETERS)
+    found = weigh_alleles(
+        evidence_of([]), none, Expected(none, np.zeros(0, bool), np.zeros(0)), np.array([False]), PARAMETERS
+    )
     assert all(column.size == 0 for column in found) and len(found) == len(Odds._fields)
 
 

@@ -11,10 +11,10 @@ from readwarp.call.fractions.annotations import describe, describe_samples
 from readwarp.call.fractions.contrasts import contrast
 from readwarp.call.fractions.filters import CLUSTERED, Facts, find_failed
 from readwarp.call.fractions.products import Evidence, likelihoods_at, log_likelihoods, weigh_products
-from readwarp.call.fractions.somatic import Odds, weigh_alleles
+from readwarp.call.fractions.somatic import Expected, Odds, weigh_alleles
 from readwarp.call.fractions.tally import Records, Tally, orientations_of, tally
 from readwarp.call.genotypes.emitted import MISSING_BASE
-from readwarp.call.genotypes.spell import spell_alleles
+from readwarp.call.genotypes.spell import Spelled, spell_alleles
 from readwarp.call.noise.alleles import AlleleNoise, noise_of
 from readwarp.call.noise.fit import Noise
 from readwarp.config import CallParameters, FractionParameters
@@ -77,7 +77,8 @@ def call_alleles(
         setting.fractions,
     )
     evidence = Evidence(*(column[rows] for column in weighed.evidence)), weighed.share[rows]
-    return build(sites, records, counts, evidence, window, setting, information, find_failed(facts))
+    spelled = spell_alleles(sites, list_records(sites, records), window)
+    return build(spelled, counts, evidence, setting.is_normal, information, find_failed(facts))
 
 
 def weigh(
@@ -88,7 +89,7 @@ def weigh(
     frequency: ndarray,
     setting: Setting,
 ) -> Weighed:
-    """orientation: as for `contrast`. frequency: as for `weigh_alleles`."""
+    """orientation: as for `contrast`. frequency: as for `Expected`."""
     shape = sites.deleted.size, setting.is_normal.size
     items, contrasts = contrast(sites, likelihoods, orientation, noise.damage, shape[1])
     products = setting.backend.step("readwarp.call.fractions").multiply(contrasts)
@@ -100,8 +101,9 @@ def weigh(
         at_tumour = likelihoods_at(np.repeat(tumour_share, shape[1]), contrasts, log_likelihoods(products))
     evidence = Evidence(*(column.reshape(shape) for column in flat))
     is_indel = np.repeat(sites.is_indel, np.diff(sites.allele_offsets))
-    known = at_tumour.reshape(shape), noise.variants, is_indel, frequency, setting.is_normal
-    return Weighed(share, evidence, tumour_share, weigh_alleles(evidence, *known, setting.fractions))
+    expected = Expected(noise.variants, is_indel, frequency)
+    odds = weigh_alleles(evidence, at_tumour.reshape(shape), expected, setting.is_normal, setting.fractions)
+    return Weighed(share, evidence, tumour_share, odds)
 
 
 def choose_records(sites: Sites, shown: ndarray) -> Records:
@@ -114,22 +116,23 @@ def choose_records(sites: Sites, shown: ndarray) -> Records:
     return Records(np.searchsorted(sites.allele_offsets, rows, side="right") - 1, rows)
 
 
+def list_records(sites: Sites, records: Records) -> Listed:
+    number = records.site.size
+    both = np.stack((sites.allele_offsets[records.site], records.allele), axis=1).ravel()
+    return Listed(records.site, both, np.arange(0, 2 * number + 1, 2), sites.is_indel[records.site])
+
+
 def build(
-    sites: Sites,
-    records: Records,
+    spelled: Spelled,
     counts: Tally,
     shown: tuple[Evidence, ndarray],
-    window: Window,
-    setting: Setting,
+    is_normal: ndarray,
     information: dict[str, ndarray],
     filters: list[tuple[str, ...]],
 ) -> Calls:
     """shown: of the records, with the shares."""
-    (evidence, share), number, samples = shown, records.site.size, setting.is_normal.size
-    both = np.stack((sites.allele_offsets[records.site], records.allele), axis=1).ravel()
-    listed = Listed(records.site, both, np.arange(0, 2 * number + 1, 2), sites.is_indel[records.site])
-    spelled = spell_alleles(sites, listed, window)
-    has_it = (evidence.shown >= EMIT) & ~setting.is_normal
+    (evidence, share), (number, samples) = shown, counts.depth.shape
+    has_it = (evidence.shown >= EMIT) & ~is_normal
     genotype = np.where(has_it, np.where(evidence.others >= EMIT, 1, 2), 0)
     genotype[counts.depth == 0] = -1
     return Calls(

@@ -22,23 +22,23 @@ class Odds(NamedTuple):
     germline: Annotated[ndarray, "float64 [alleles]"]  # it is inherited, against a mutation; NaN in a mixture
 
 
-def weigh_alleles(
-    evidence: Evidence,
-    at_tumour: ndarray,
-    variants: ndarray,
-    is_indel: ndarray,
-    frequency: ndarray,
-    is_normal: ndarray,
-    parameters: FractionParameters,
-) -> Odds:
-    """evidence: of each allele in each sample ([alleles, samples]). at_tumour: L at the tumour's fraction.
+class Expected(NamedTuple):
+    """What is expected of alleles before their reads are seen."""
 
-    variants: rho, likewise. frequency: in the population, NaN: not known (float64 [alleles]). is_normal: bool.
-    """
+    variants: Annotated[ndarray, "float64 [alleles, samples]"]  # rho of `readwarp.call.noise`
+    is_indel: Annotated[ndarray, "bool [alleles]"]
+    frequency: Annotated[ndarray, "float64 [alleles]"]  # in the population; NaN: not known
+
+
+def weigh_alleles(
+    evidence: Evidence, at_tumour: ndarray, expected: Expected, is_normal: ndarray, parameters: FractionParameters
+) -> Odds:
+    """evidence, and log10 L at the tumour's fraction: [alleles, samples] each. is_normal: [samples]."""
+    is_indel, frequency = expected.is_indel, expected.frequency
     tumours, normals = ~is_normal, is_normal
     tumour = np.maximum(0.0, evidence.present[:, tumours]).sum(axis=1)
-    expected = parameters.mutation_prior * np.where(is_indel, INDEL_PRIOR, 1.0)
-    prior = np.log10(np.maximum(expected, np.max(variants, axis=1, where=tumours, initial=0.0)))
+    usual = parameters.mutation_prior * np.where(is_indel, INDEL_PRIOR, 1.0)
+    prior = np.log10(np.maximum(usual, np.max(expected.variants, axis=1, where=tumours, initial=0.0)))
     unknown = np.full(is_indel.size, np.nan)
     normal, artefact = unknown, unknown
     if normals.any():
