@@ -53,6 +53,8 @@ class FractionOptions(TypedDict, total=False):
     mixture: bool  # of one population of molecules: a mitochondrion, a virus, cell-free DNA, a pool
     somatic: bool  # mutations of a tumour, with or without its normal
     normal: str | Sequence[str]  # samples of the tumour's normal tissue
+    population: AnyPath | None  # VCF file with the frequencies of alleles (INFO AF), with an index
+    panel_of_normals: AnyPath | None  # VCF file of alleles that normal tissues show, with an index
     mutation_prior: float  # chance that a base is mutated
     min_probability: float  # that a call is real, to pass
     min_fraction: float  # share of molecules below which a call is filtered
@@ -182,6 +184,8 @@ def make_job(
         haplotag=path_or_none(options.get("haplotag")),
         structural=StructuralParameters(**pick(options, STRUCTURAL)),
         consensus=path_or_none(options.get("consensus")),
+        population=path_or_none(options.get("population")),
+        panel_of_normals=path_or_none(options.get("panel_of_normals")),
         genome=GenomeParameters(**pick(options, GENOME)),
         sv=path_or_none(options.get("sv")),
         sv_only=options.get("sv_only", False),
@@ -196,6 +200,9 @@ def call_parameters(options: CallingOptions) -> CallParameters:
     given, fractions = pick(options, PARAMETERS), pick(options, FRACTIONS)
     is_mixture, is_somatic = options.get("mixture", False), options.get("somatic", False)
     normals = as_tuple(options.get("normal"))
+    for name in ("population", "panel_of_normals"):
+        if options.get(name) and not is_somatic:
+            raise UsageError(f"--{name.replace('_', '-')} goes with --somatic only")
     if not (is_mixture or is_somatic):
         if normals or fractions:
             name = "--normal" if normals else f"--{next(iter(fractions)).replace('_', '-')}"

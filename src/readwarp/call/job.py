@@ -10,8 +10,10 @@ from pathlib import Path
 from readwarp.call.bam_output import RealignedBam
 from readwarp.call.circular.circle import find_circular
 from readwarp.call.forced import Forced, read_alleles
+from readwarp.call.fractions.given import GivenFractions
 from readwarp.call.genome.write import ConsensusGenome
 from readwarp.call.inputs import Alignments, match_files, names_of, open_readers, warn_of_duplicates
+from readwarp.call.known import open_known
 from readwarp.call.mates.primers import read_primers
 from readwarp.call.phase.haplotag import HaplotaggedBam
 from readwarp.call.platforms import find_platform
@@ -74,6 +76,8 @@ class CallJob(VariantJob):
     structural: StructuralParameters = field(default_factory=StructuralParameters)
     sv: Path | None = None  # structural variants of long reads: .vcf, .vcf.gz or .bcf
     consensus: Path | None = None  # FASTA of what most molecules of a mixture have
+    population: Path | None = None  # VCF file with the frequencies of alleles, by its index
+    panel_of_normals: Path | None = None  # VCF file of alleles that normal tissues show, likewise
     genome: GenomeParameters = field(default_factory=GenomeParameters)
     sv_only: bool = False  # `output` is of structural variants, and nothing else is called
     phred: int | None = None  # 33 or 64, of the base qualities; None: 33, unless they look like 64
@@ -123,9 +127,9 @@ def check_circular(job: CallJob) -> None:
 
 def run_call(job: CallJob, reporter: Reporter) -> Result:
     """Run the job. Raises ReadwarpError."""
-    extra = [path for path in (job.alleles, job.ploidies, job.primers) if path]
+    extra = [job.alleles, job.ploidies, job.primers, job.population, job.panel_of_normals]
     check_twice(job.alignments)
-    inputs = [job.reference, *job.alignments, *job.places.files, *extra]
+    inputs = [job.reference, *job.alignments, *job.places.files, *(path for path in extra if path)]
     for path in (job.bam_output, job.haplotag):
         check_output(path, job.force, job.alignments)
     for path in (job.sv, job.consensus):
@@ -304,6 +308,7 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork:
             forced=read_forced(job.alleles, reference, metrics) if job.alleles else None,
             primers=read_primers(job.primers, reference),
             with_bands=job.gvcf,
+            given=open_given(job, reference, names) if parameters.fractions else None,
             least_depth=job.genome.consensus_min_depth if job.consensus else 0,
             platform=find_platform(parameters.platform, [source.reader for source in alignments.sources]),
         )
@@ -324,6 +329,15 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork:
                 tagged=open_haplotag(job, steps),
                 circular=circular,
             )
+
+
+def open_given(job: CallJob, reference: Reference, samples: tuple[str, ...]) -> GivenFractions:
+    """Raises InputError."""
+    population, panel = (
+        open_known(path, reference, with_frequencies) if path else None
+        for path, with_frequencies in ((job.population, True), (job.panel_of_normals, False))
+    )
+    return GivenFractions(samples, population, panel)
 
 
 def window_of(plan: WorkerPlan, targets: Sequence[Target], parameters: CallParameters) -> int:

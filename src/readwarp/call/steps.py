@@ -38,7 +38,8 @@ from readwarp.call.depth.limit import DepthLimit
 from readwarp.call.evidence.substitutions import weigh_substitutions
 from readwarp.call.forced import Forced
 from readwarp.call.found import Found
-from readwarp.call.fractions.calls import Setting, call_alleles, count_events
+from readwarp.call.fractions.calls import call_alleles, count_events
+from readwarp.call.fractions.given import GivenFractions
 from readwarp.call.fractions.tally import orientations_of
 from readwarp.call.genome.depths import find_shallow, on_contig, split_runs
 from readwarp.call.genotypes.calls import join_calls, keep_calls, mark_overlaps, move_back, no_calls
@@ -54,7 +55,6 @@ from readwarp.call.mates.cut import cut_long
 from readwarp.call.mates.join import join_mates
 from readwarp.call.mates.primers import NO_PRIMERS, Primers, primers_along
 from readwarp.call.noise.counts import ErrorCounts, count_errors, no_counts
-from readwarp.call.noise.fit import Noise, no_noise
 from readwarp.call.pairhmm import LogLikelihoods
 from readwarp.call.phase.links import link_sites, no_links
 from readwarp.call.phase.sides import Groups, find_sides, take_sides
@@ -108,7 +108,7 @@ class Steps:
     platform: Platform
     phasing: Phasing | None = None  # of the contig
     shared: LogLikelihoods | None = None  # of a card that another process has; None: the backend's
-    noise: Noise | None = None  # of the samples, once it is learned
+    given: GivenFractions | None = None  # if alleles have fractions
     least_depth: int = 0  # of a base of the consensus genome
     strip: Strip | None = None  # whose axis is contig 0; None: contigs are the reference's
 
@@ -326,10 +326,10 @@ class Steps:
         return genotype_sites(sites, likelihoods, around.window, expected, self.parameters, phase)
 
     def _call_alleles(self, sites: Sites, likelihoods: Likelihoods, reads: AlignedReads, around: Window) -> Calls:
-        assert self.parameters.fractions is not None
-        is_normal = np.isin(self.alignments.samples, self.parameters.fractions.normals)
-        noise = self.noise or no_noise(self.samples)
-        return call_alleles(sites, likelihoods, reads, around, Setting(self.parameters, is_normal, noise, self.backend))
+        assert self.given is not None
+        known = self.given.known(sites, self.reference, self.strip)
+        setting = self.given.setting(self.parameters, self.backend)
+        return call_alleles(sites, likelihoods, reads, around, known, setting)
 
     def _weigh(
         self, reads: AlignedReads, regions: Regions, sites: Sites, around: Window, within: tuple[Stretch, Sides | None]

@@ -1,5 +1,6 @@
 """Windows of the reference through workers: called or linked in parallel, and written in order."""
 
+import logging
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from readwarp.call.inputs import RegionTooDeepError
 from readwarp.call.noise import LEARNED
 from readwarp.call.noise.counts import ErrorCounts, add_counts, covered_bases, no_counts
 from readwarp.call.noise.fit import Noise, fit_noise
+from readwarp.call.noise.kinship import CARRIED, are_two_people, have_same_reads
 from readwarp.call.pairhmm.given import log_likelihoods_by
 from readwarp.call.phase.haplotag import HaplotaggedBam
 from readwarp.call.phase.join import phase_sites
@@ -35,6 +37,7 @@ from readwarp.call.structural.steps import Part, StructuralSteps
 from readwarp.call.targets import bases_of, join_targets
 from readwarp.call.variant_job import count_calls
 from readwarp.device.backend import Backend
+from readwarp.errors import UsageError
 from readwarp.formats.common.regions import Target
 from readwarp.formats.variants.gvcf import BlockJoiner, Piece, piece_of
 from readwarp.formats.variants.vcf import VariantWriter, format_calls, lines_of
@@ -45,6 +48,7 @@ from readwarp.stream.worker import ask
 from readwarp.stream.workers import Done, Workers, map_counted
 
 T = TypeVar("T")
+logger = logging.getLogger("readwarp")
 OpenOutput = Callable[[Sequence[str]], AbstractContextManager[VariantWriter]]
 GOLDEN = (5**0.5 - 1) / 2  # whose multiples, less whole numbers, are spread evenly
 
@@ -133,15 +137,15 @@ class Calling:
         apart = self.steps.primers.keys() | self.circular
         return lay_round(join_contigs(stretches, lengths, apart, self.window), lengths, self.circular)
 
-    def learn_noise(self, workers: "Workers[Calling]") -> Noise:
-        """From windows all over the targets, until enough of their bases are covered."""
+    def learn_errors(self, workers: "Workers[Calling]") -> ErrorCounts:
+        """Of windows all over the targets, until enough of their bases are covered."""
         total, windows, metrics = no_counts(len(self.samples)), spread_out(list(self.windows())), self.steps.metrics
         with metrics.time("noise"), closing(map_counted(workers, Calling.learn, windows, metrics)) as results:
             for counts in results:
                 total = add_counts((total, counts), len(self.samples))
                 if covered_bases(total) >= LEARNED * len(self.samples):
                     break
-        return fit_noise(total)
+        return total
 
 
 def work_in_phase(phasing: Phasing, work: Callable[[Calling, Place], T], calling: Calling, window: Place) -> T:
@@ -149,7 +153,9 @@ def work_in_phase(phasing: Phasing, work: Callable[[Calling, Place], T], calling
 
 
 def work_in_noise(noise: Noise, work: Callable[[Calling, Place], T], calling: Calling, window: Place) -> T:
-    return work(replace(calling, steps=replace(calling.steps, noise=noise)), window)
+    assert calling.steps.given is not None
+    given = replace(calling.steps.given, noise=noise)
+    return work(replace(calling, steps=replace(calling.steps, given=given)), window)
 
 
 def spread_out(windows: Sequence[T]) -> list[T]:
@@ -204,6 +210,19 @@ def write_windows(
     writer.write(joiner.finish())
 
 
+def check_samples(samples: Sequence[str], normals: Sequence[str], kinship: ndarray) -> None:
+    """Whether tumours and normals may be those of one person. Raises UsageError where they have the same reads."""
+    for normal in normals:
+        for name in (name for name in samples if name not in normals):
+            pair = samples.index(name), samples.index(normal)
+            if have_same_reads(kinship, *pair):
+                raise UsageError(f"--normal {normal}: has the same reads as {name}, the tumour")
+            if are_two_people(kinship, *pair):
+                carried, lacked = kinship[pair][CARRIED:].tolist()
+                text = "%s lacks %s of %s alleles that %s has: are samples swapped, or of two people?"
+                logger.warning(text, normal, f"{lacked:,}", f"{carried:,}", name)
+
+
 def write_candidates(calling: Calling, window: Place) -> Done[Listed]:
     """As `write_window`, of alleles by fractions."""
     contigs, (parts, metrics) = calling.steps.reference.names, calling.call(window)
@@ -220,7 +239,9 @@ def write_fractions(
     """
     known = calling.steps.parameters.fractions
     assert known is not None
-    noise, whole = calling.learn_noise(workers), bases_of(calling.targets)
+    errors, whole = calling.learn_errors(workers), bases_of(calling.targets)
+    check_samples(calling.samples, known.normals, errors.kinship)
+    noise = fit_noise(errors)
     work = partial(work_in_noise, noise, write_candidates)
     with closing(Shortlist()) as shortlist, closing(calling.run(workers, work)) as results:
         for parts, shallow, bases in results:

@@ -297,6 +297,10 @@ def add_fractions(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--somatic", action="store_true", help=text)
     text = "sample of the tumour's normal tissue; may be repeated"
     group.add_argument("--normal", action="append", default=[], metavar="NAME", help=text)
+    text = "frequencies of alleles in the population (INFO AF), as of gnomAD: VCF.gz or BCF with its index"
+    group.add_argument("--population", type=Path, metavar="VCF", help=text)
+    text = "alleles that normal tissues show: VCF.gz or BCF with its index"
+    group.add_argument("--panel-of-normals", type=Path, metavar="VCF", help=text)
     for field, text in FRACTIONS:
         value = getattr(FractionParameters(), field)
         kind = natural if isinstance(value, int) else number

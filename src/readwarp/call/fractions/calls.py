@@ -22,6 +22,13 @@ from readwarp.device.backend import Backend
 from readwarp.ragged import replace
 
 
+class Known(NamedTuple):
+    """What other people have of the alleles of sites."""
+
+    frequency: Annotated[ndarray, "float64 [alleles]"]  # in the population; NaN: not known
+    in_panel: Annotated[ndarray, "bool [alleles]"]  # of normals
+
+
 class Setting(NamedTuple):
     """What all sites share."""
 
@@ -55,12 +62,11 @@ class Listed(NamedTuple):
 
 
 def call_alleles(
-    sites: Sites, likelihoods: Likelihoods, reads: AlignedReads, window: Window, setting: Setting
+    sites: Sites, likelihoods: Likelihoods, reads: AlignedReads, window: Window, known: Known, setting: Setting
 ) -> Calls:
     """`window`: the reference around the sites."""
-    orientation = orientations_of(reads)
-    noise, frequency = noise_of(sites, window, setting.noise), np.full(sites.deleted.size, np.nan)
-    weighed = weigh(sites, likelihoods, orientation, noise, frequency, setting)
+    orientation, frequency = orientations_of(reads), known.frequency
+    weighed = weigh(sites, likelihoods, orientation, noise_of(sites, window, setting.noise), frequency, setting)
     shown = np.max(weighed.evidence.shown, axis=1, where=~setting.is_normal, initial=0.0)
     records = choose_records(sites, shown)
     counts = tally(sites, likelihoods, orientation, records, ~setting.is_normal)
@@ -73,6 +79,7 @@ def call_alleles(
         sites.is_indel[records.site],
         weighed.tumour_share[rows],
         siblings,
+        known.in_panel[rows],
         setting.parameters,
         setting.fractions,
     )

@@ -16,6 +16,7 @@ class Facts(NamedTuple):
     is_indel: ndarray
     fraction: ndarray  # AF of the sample, but the normal, that has most
     siblings: ndarray  # other alleles of the site that are records
+    in_panel: ndarray  # of normals
     limits: CallParameters
     parameters: FractionParameters
 
@@ -48,6 +49,7 @@ FILTERS = (
     Filter("weak_evidence", f"The reads' errors may have made it (SEQQ); {NAMED}", None, "SEQQ"),
     Filter("germline", "It may be inherited (GERMQ), likewise", None, "GERMQ"),
     Filter("normal_artifact", "The normal shows it as the tumour does (NARTQ), likewise", None, "NARTQ"),
+    Filter("panel_of_normals", "The panel of normals has it (--panel-of-normals)", lambda facts: facts.in_panel),
     Filter(
         "strand_bias",
         f"The other allele's reads lie on one strand, REF's do not (FS above the limit, SOR above {SMALL_ODDS:g})",

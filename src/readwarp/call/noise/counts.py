@@ -10,6 +10,7 @@ from numpy import ndarray
 from readwarp.batches import AlignedReads, Pileup, Window
 from readwarp.call.evidence.substitutions import log_mismatch
 from readwarp.call.noise import CLASSES, CONTEXTS, FEW, MAX_FEW, MAX_SHARE, ORIENTATIONS, RUNS, SUBSTITUTIONS
+from readwarp.call.noise.kinship import count_kinship
 from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import empty, take
 from readwarp.rules.cigar import is_match, run_of
@@ -26,6 +27,7 @@ class ErrorCounts(NamedTuple):
     expected: Annotated[ndarray, "float64 [samples, classes of damage, orientations]"]  # to show one, by quality
     shown: Annotated[ndarray, "float64 [samples, classes of damage, orientations]"]
     sites: Annotated[ndarray, "int64 [samples, classes, bins, bins]"]  # by depth and by reads that show the allele
+    kinship: Annotated[ndarray, "int64 [samples, samples, 4]"]  # see `kinship`
 
 
 class Piles(NamedTuple):
@@ -41,7 +43,8 @@ DAMAGES = CONTEXTS + CLASSES - SUBSTITUTIONS  # contexts, then classes of insert
 
 def no_counts(samples: int) -> ErrorCounts:
     reads, expected, shown = np.zeros((3, samples, DAMAGES, ORIENTATIONS))
-    return ErrorCounts(reads, expected, shown, np.zeros((samples, CLASSES, BINS, BINS), np.int64))
+    sites, kinship = np.zeros((samples, CLASSES, BINS, BINS), np.int64), np.zeros((samples, samples, 4), np.int64)
+    return ErrorCounts(reads, expected, shown, sites, kinship)
 
 
 def add_counts(parts: Iterable[ErrorCounts], samples: int) -> ErrorCounts:
@@ -66,6 +69,7 @@ def count_errors(
     measure_runs(window.bases, runs)
     order = np.argsort(reads.sample, kind="stable")
     bounds = np.searchsorted(reads.sample[order], np.arange(len(pileups) + 1))
+    found = list[ndarray]()
     for sample, pileup in enumerate(pileups):
         own = slice(None) if len(pileups) == 1 else order[bounds[sample] : bounds[sample + 1]]
         piles = empty(Piles, {"positions": window.bases.size})
@@ -73,12 +77,13 @@ def count_errors(
             column[:] = 0
         chosen = reads if len(pileups) == 1 else take(reads, "reads", own)
         pile_up(chosen, orientation[own], (window.start, window.stop, min_quality), piles)
+        found.append(piles.bases.sum(axis=2))
         damage = out.reads[sample], out.expected[sample], out.shown[sample]
         count_substitutions(window.bases, piles, damage, out.sites[sample])
         is_deletion = np.diff(pileup.allele_offsets) == 0
         gaps = pileup.allele_position - pileup.start, is_deletion, pileup.allele_counts.sum(axis=1)
         count_gaps(runs, pileup.counts, gaps, np.zeros((runs.size, 2), np.int64), damage, out.sites[sample])
-    return out
+    return out._replace(kinship=count_kinship(window.bases, found))
 
 
 @scalar

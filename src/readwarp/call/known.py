@@ -1,0 +1,95 @@
+"""Alleles that are known of other people: a population's, with frequencies, and those of a panel of normals.
+
+Such files may have hundreds of millions of records, so a window asks for its own by the file's index. Alleles are
+spelled as calls are (`readwarp.call.spelling`); those that are not of A, C, G and T are passed over.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.batches import Sites
+from readwarp.call.sites.find import list_alleles
+from readwarp.call.spelling import Allele, Bases, encode, spell_alleles
+from readwarp.call.strips import Strip
+from readwarp.errors import InputError
+from readwarp.formats.variants.vcf import quiet_htslib
+from readwarp.index.reference import Reference
+
+SPARE = 1024  # bases before a place at which a record may begin whose allele is there once it has moved left
+
+
+@dataclass(frozen=True, slots=True)
+class KnownAlleles:
+    """A VCF.gz or BCF file with an index."""
+
+    path: Path
+    contigs: frozenset[str]  # with records
+    has_frequencies: bool  # INFO AF
+
+    def among(self, sites: Sites, reference: Reference, strip: Strip | None) -> ndarray:
+        """AF of each allele of the sites (float64 [alleles]), or 1; NaN where the file does not have it.
+
+        strip: whose axis the sites are on. Raises InputError.
+        """
+        out = np.full(sites.deleted.size, np.nan)
+        if len(sites) == 0:
+            return out
+        low, high = int(sites.begin.min()), int(sites.begin.max()) + 1
+        known = dict[Allele, float]()
+        for contig, origin in zip(strip.contigs, strip.origins.tolist(), strict=True) if strip else [(sites.contig, 0)]:
+            bases = Bases(reference, contig)
+            start, stop = max(0, low - origin), min(bases.length, high + SPARE - origin)
+            if start < stop and reference.names[contig] in self.contigs:
+                found = self._read(reference.names[contig], start, stop, bases)
+                known |= {(begin + origin, deleted, inserted): value for (begin, deleted, inserted), value in found}
+        for row, allele in enumerate(list_alleles(sites)):
+            out[row] = known.get(allele, np.nan)
+        return out
+
+    def _read(self, name: str, start: int, stop: int, bases: Bases) -> Iterator[tuple[Allele, float]]:
+        import pysam
+
+        try:
+            with quiet_htslib(), pysam.VariantFile(str(self.path), drop_samples=True) as file:
+                for record in file.fetch(name, start, stop):
+                    yield from self._alleles_of(record, bases)
+        except (OSError, ValueError) as error:
+            raise InputError(self.path, f"cannot be read ({error})", f"{name}:{start + 1}-{stop}") from error
+
+    def _alleles_of(self, record: Any, bases: Bases) -> Iterator[tuple[Allele, float]]:
+        start, old = record.start, record.ref or ""
+        if start + len(old) > bases.length or bases.between(start, start + len(old)) != encode(old):
+            raise InputError(self.path, f"REF is {old}, which the reference is not", f"{record.chrom}:{start + 1}")
+        frequencies = record.info.get("AF") if self.has_frequencies else None
+        values: Iterable[Any] = (1.0,) * len(record.alts or ()) if frequencies is None else np.atleast_1d(frequencies)
+        for other, value in zip(record.alts or (), values, strict=False):
+            if set(other) <= set("ACGTacgt"):
+                alleles = list(spell_alleles(bases, start, encode(other), len(old)))
+                if len(alleles) == 1:
+                    yield alleles[0], float(value)
+
+
+def open_known(path: Path, reference: Reference, with_frequencies: bool) -> KnownAlleles:
+    """Raises InputError for a file without an index, of another reference, or, if these are wanted, without AF."""
+    import pysam
+
+    try:
+        with quiet_htslib(), pysam.VariantFile(str(path), drop_samples=True) as file:
+            if file.index is None:
+                raise InputError(
+                    path, "has no index, by which windows are looked up: `bcftools index -t FILE` makes it"
+                )
+            contigs, fields = frozenset(map(str, file.index)), set(file.header.info)
+    except (OSError, ValueError) as error:
+        raise InputError(path, f"not a VCF.gz or BCF file, or damaged ({error})") from error
+    if with_frequencies and "AF" not in fields:
+        raise InputError(path, "has no INFO field AF, the frequency of alleles in the population")
+    if contigs.isdisjoint(reference.names):
+        shown = ", ".join(sorted(contigs)[:3]) or "none"
+        raise InputError(path, f"none of its contigs ({shown}) is in the reference, which has {reference.names[0]}")
+    return KnownAlleles(path, contigs, with_frequencies)

@@ -1,0 +1,161 @@
+"""Alleles of a population and of a panel of normals: looked up by a file's index, and what they do to calls."""
+
+import random
+
+import numpy as np
+import pysam
+import pytest
+
+from helpers.command_samples import run_main
+from helpers.making import Read, random_sequence, write_bam, write_fasta
+from readwarp.batches import Sites, Window
+from readwarp.call.known import open_known
+from readwarp.call.sites.find import sites_of
+from readwarp.call.strips import strip_of
+from readwarp.call.targets import stretch_of
+from readwarp.errors import InputError
+from readwarp.formats.common.regions import Target
+from readwarp.index.build import read_reference
+from readwarp.ragged import replace
+
+SIZE, LENGTH = 100, 700
+SEQUENCE = random_sequence(340, seed=31) + "ACACACACAC" + random_sequence(LENGTH - 350, seed=32)
+OTHER = dict(zip("ACGT", "CGTA", strict=True))
+INHERITED, MUTATED, SHARED = 200, 450, 520  # substitutions
+HEADER = """##fileformat=VCFv4.2
+##contig=<ID={name},length={length}>
+##INFO=<ID=AF,Number=A,Type=Float,Description="Frequency">
+#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO
+"""
+
+
+def write_vcf(path, rows, name="c", header=HEADER):
+    """rows: 1-based position, REF, ALT, INFO -> the path of the compressed file, with its index."""
+    text = header.format(name=name, length=LENGTH)
+    path.write_text(text + "".join(f"{name}\t{at}\t.\t{ref}\t{alt}\t.\t.\t{info}\n" for at, ref, alt, info in rows))
+    return pysam.tabix_index(str(path), preset="vcf", force=True)
+
+
+def substitution(place: int, info: str) -> tuple[int, str, str, str]:
+    return place + 1, SEQUENCE[place], OTHER[SEQUENCE[place]], info
+
+
+def made_sites(rows) -> Sites:
+    """rows: begin, is_indel, alleles beside the reference's."""
+    codes = np.array(["ACGT".index(base) for base in SEQUENCE], np.uint8)
+    window = Window(0, 0, LENGTH, codes, 0)
+    listed = [(at, gap, [(0, b"") if gap else (1, bytes([codes[at]])), *alleles]) for at, gap, alleles in rows]
+    return sites_of(listed, window)
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("known")
+    return read_reference(write_fasta(folder / "ref.fa", {"other": SEQUENCE[::-1], "c": SEQUENCE}))
+
+
+def test_alleles_are_found_as_calls_spell_them(tmp_path, reference):
+    """An insertion that the file has on the right of its repeat, one of two ALT, and what the file does not have."""
+    place = next(i for i in range(300, 400) if SEQUENCE[i] not in "AC")
+    rows = [
+        (place + 1, SEQUENCE[place], f"{OTHER[SEQUENCE[place]]},<DEL>", "AF=0.25,0.5"),
+        (350, "C", "CAC", "AF=0.01"),
+    ]
+    rows.sort()
+    path = write_vcf(tmp_path / "known.vcf", rows)
+    known = open_known(path, reference, with_frequencies=True)
+    base = bytes(["ACGT".index(OTHER[SEQUENCE[place]])])
+    sites = made_sites([(340, True, [(0, b"\x00\x01")]), (place, False, [(1, base)]), (500, False, [(1, b"\x00")])])
+    sites = replace(sites, contig=1)
+    found = known.among(sites, reference, None)
+    start = {at: row for row, at in zip(sites.allele_offsets[:-1].tolist(), sites.begin.tolist(), strict=True)}
+    assert found[start[place] + 1] == pytest.approx(0.25)
+    assert np.isnan(found[start[500] + 1]) and np.isnan(found[list(start.values())]).all()
+    leftmost = found[start[340] + 1]
+    assert leftmost == pytest.approx(0.01) or SEQUENCE[339] in "AC"
+
+
+def test_along_a_strip(tmp_path, reference):
+    path = write_vcf(tmp_path / "known.vcf", [substitution(200, "AF=0.5")])
+    strip = strip_of([stretch_of([Target(c, 0, LENGTH)]) for c in (0, 1)], (LENGTH, LENGTH))
+    origin = int(strip.origins[1])
+    base = bytes(["ACGT".index(OTHER[SEQUENCE[200]])])
+    sites = made_sites([(200, False, [(1, base)])])
+    sites = replace(sites, begin=sites.begin + origin)
+    found = open_known(path, reference, with_frequencies=True).among(sites, reference, strip)
+    assert found[1] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("plain", "has no index"),
+        ("no AF", "no INFO field AF"),
+        ("elsewhere", "none of its contigs"),
+        ("broken", "not a VCF.gz or BCF file, or damaged"),
+    ],
+)
+def test_files_that_do_not_fit(tmp_path, reference, text, said):
+    rows = [substitution(200, "AF=0.5")]
+    if text == "elsewhere":
+        path = write_vcf(tmp_path / "known.vcf", rows, "chrUn")
+    elif text == "no AF":
+        header = "\n".join(line for line in HEADER.split("\n") if "INFO=" not in line)
+        path = write_vcf(tmp_path / "known.vcf", [substitution(200, ".")], header=header)
+    elif text == "plain":
+        path = tmp_path / "known.vcf"
+        path.write_text(HEADER.format(name="c", length=LENGTH))
+    else:
+        path = tmp_path / "known.vcf.gz"
+        path.write_bytes(b"nothing\n")
+    with pytest.raises(InputError, match=said):
+        open_known(path, reference, with_frequencies=True)
+
+
+def test_another_reference(tmp_path, reference):
+    wrong = (201, OTHER[SEQUENCE[200]], SEQUENCE[200], "AF=0.5")
+    known = open_known(write_vcf(tmp_path / "known.vcf", [wrong]), reference, with_frequencies=True)
+    sites = replace(made_sites([(200, False, [(1, b"\x00")])]), contig=1)
+    with pytest.raises(InputError, match="which the reference is not"):
+        known.among(sites, reference, None)
+
+
+@pytest.fixture(scope="module")
+def tumour(tmp_path_factory):
+    """60x of a tumour without its normal: alleles on half, on a fifth, and on a quarter of the molecules."""
+    folder, chance, reads = tmp_path_factory.mktemp("tumour"), random.Random(1), []
+    for i in range(60 * (LENGTH - SIZE) // SIZE):
+        start = i * (LENGTH - SIZE) * SIZE // (60 * (LENGTH - SIZE))
+        bases = list(SEQUENCE[start : start + SIZE])
+        for place, share in ((INHERITED, 0.5), (MUTATED, 0.2), (SHARED, 0.25)):
+            if start <= place < start + SIZE and chance.random() < share:
+                bases[place - start] = OTHER[SEQUENCE[place]]
+        reads.append(Read(start, f"{SIZE}M", "".join(bases), (37,) * SIZE, 16 * (i % 2), 60, f"r{i}"))
+    write_bam(folder / "a.bam", {"c": LENGTH}, [("c", read) for read in reads])
+    return write_fasta(folder / "ref.fa", {"c": SEQUENCE}), folder / "a.bam"
+
+
+def filters_of(tumour, folder, *options) -> dict[int, tuple[str, ...]]:
+    output = folder / "out.vcf"
+    assert run_main(("call", *tumour, "--somatic", "-o", output, "-q", "-f", *options)) == 0
+    with pysam.VariantFile(str(output)) as file:
+        return {record.start: tuple(record.filter) for record in file}
+
+
+def test_what_is_common_is_inherited(tumour, tmp_path):
+    known = write_vcf(tmp_path / "gnomad.vcf", [substitution(INHERITED, "AF=0.3")])
+    assert filters_of(tumour, tmp_path)[INHERITED] == ("PASS",)
+    found = filters_of(tumour, tmp_path, "--population", known)
+    assert found == {INHERITED: ("germline",), MUTATED: ("PASS",), SHARED: ("PASS",)}
+
+
+def test_what_normals_show(tumour, tmp_path):
+    known = write_vcf(tmp_path / "pon.vcf", [substitution(SHARED, ".")])
+    found = filters_of(tumour, tmp_path, "--panel-of-normals", known)
+    assert found == {INHERITED: ("PASS",), MUTATED: ("PASS",), SHARED: ("panel_of_normals",)}
+
+
+def test_only_of_tumours(tumour, tmp_path, capsys):
+    for option in ("--population", "--panel-of-normals"):
+        assert run_main(("call", *tumour, "--mixture", option, tmp_path / "x.vcf.gz", "-o", tmp_path / "x.vcf")) == 2
+        assert f"{option} goes with --somatic only" in capsys.readouterr().err
