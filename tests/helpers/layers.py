@@ -44,7 +44,7 @@ def module_of(path: Path) -> str:
 
 
 def room_of_file(path: Path) -> str:
-    """src/readwarp/align/seed/cpu.py -> align, src/readwarp/config.py -> config."""
+    """src/readwarp/align/seed/cpu.py -> align, src/readwarp/config/align.py -> config."""
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 

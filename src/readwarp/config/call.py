@@ -1,0 +1,137 @@
+"""Parameters of call and genotype."""
+
+from dataclasses import dataclass
+
+from readwarp.config.limits import MAX_MNP_DISTANCE, MAX_PLOIDY, MAX_SV_LENGTH, check_integers
+from readwarp.errors import UsageError
+
+MAX_DEPTH = 10_000_000  # of a sample: sums of base qualities and PL stay within 31 bits
+
+
+CALL_PLATFORMS = ("auto", "short", "hifi", "ont")
+
+
+@dataclass(frozen=True, slots=True)
+class FractionParameters:
+    """Alleles on any fraction of the molecules (`readwarp.call.fractions`), instead of on whole copies."""
+
+    is_somatic: bool = False  # mutations of a tumour; else all alleles of a mixture
+    normals: tuple[str, ...] = ()  # samples of the tumour's normal tissue
+    mutation_prior: float = 1e-6  # of a substitution at a base
+    min_probability: float = 0.95  # that a call is real, to pass
+    min_fraction: float = 0.0  # AF of the sample that has most
+    min_median_quality: float = 20.0  # MBQ of the other allele's reads
+    min_median_mapping_quality: float = 30.0  # MMQ, likewise
+    min_median_distance: float = 1.0  # MPOS
+    max_events: int = 2  # ECNT of a tumour
+
+    def __post_init__(self) -> None:
+        check_integers(self)
+        if not 0 < self.mutation_prior < 1 or self.max_events < 1:
+            raise UsageError("--mutation-prior must lie between 0 and 1, --max-events be at least 1")
+        if not (0 <= self.min_fraction <= 1 and 0 <= self.min_probability <= 1):
+            raise UsageError("--min-fraction and --min-probability must be 0 to 1")
+
+
+@dataclass(frozen=True, slots=True)
+class GenomeParameters:
+    """What a consensus genome shows (`readwarp.call.genome`)."""
+
+    consensus_min_depth: int = 10  # reads, below which a base is N
+    consensus_share: float = 0.0  # fraction that the bases named at a position must reach together; 0: the first one
+
+    def __post_init__(self) -> None:
+        check_integers(self)
+        if self.consensus_min_depth < 1 or not 0 <= self.consensus_share <= 1:
+            raise UsageError("--consensus-min-depth must be at least 1, --consensus-share 0 to 1")
+
+
+@dataclass(frozen=True, slots=True)
+class CallParameters:
+    platform: str = "auto"  # kind of reads; auto: as the read groups say
+    ploidy: int = 2
+    fractions: FractionParameters | None = None  # None: genotypes; else candidates are as for `ploidy` copies
+    min_base_quality: int = 10
+    min_mapping_quality: int = 10
+    ignore_soft_clips: bool = False
+    max_depth: int = 8000
+    max_mnp_distance: int = 0  # phased substitutions that are as near are one record; 0: never
+    max_region_reads: int = 1000  # of a sample of 1 or 2 copies, compared in one region; in proportion of more copies
+    min_alternate_count: int = 2  # reads that make an allele a candidate ...
+    min_alternate_fraction: float = 0.1  # ... and their share of the reads counted at the site
+    min_alternate_quality: int = 30  # sum of their base qualities, below which no call could pass min_quality
+    min_indel_fraction: float = 0.06
+    snv_prior: float = 1e-3  # heterozygosity
+    indel_prior: float = 1.25e-4
+    # Limits of filters: see `readwarp.call.genotypes.filters`.
+    min_quality: float = 2.0  # QUAL
+    max_strand_bias: float = 40.0  # FS of substitutions ...
+    max_indel_strand_bias: float = 200.0  # ... and of insertions and deletions
+    min_end_distance: float = 5.0  # ED
+    min_allele_fraction: float = 0.3  # share of the ALT alleles' reads, times the ploidy ...
+    min_haploid_fraction: float = 0.6  # ... and where that is 1, ...
+    max_fraction_misfit: float = 35.0  # ... if this is exceeded: Phred of the share seen against the genotype's
+    min_alt_mapping_quality: float = 40.0  # AMQ, if the reads without ALT alleles are more than ...
+    min_expected_fraction: float = 0.5  # ... 1 - this x the genotype's share of ALT alleles, of the depth around
+
+    def __post_init__(self) -> None:
+        check_integers(self)
+        if self.platform not in CALL_PLATFORMS:
+            raise UsageError(f"--platform {self.platform}: not one of {', '.join(CALL_PLATFORMS)}")
+        if not 1 <= self.ploidy <= MAX_PLOIDY:
+            raise UsageError(f"--ploidy must be 1 to {MAX_PLOIDY}")
+        if not 0 <= self.max_mnp_distance <= MAX_MNP_DISTANCE:
+            raise UsageError(f"--max-mnp-distance must be 0 to {MAX_MNP_DISTANCE}")
+        if min(self.min_base_quality, self.min_mapping_quality) < 0 or not 1 <= self.max_depth <= MAX_DEPTH:
+            raise UsageError(f"qualities must be at least 0, --max-depth 1 to {MAX_DEPTH:,}")
+        if self.min_alternate_count < 1 or self.min_alternate_quality < 0:
+            raise UsageError("--min-alternate-count must be at least 1, --min-alternate-quality at least 0")
+        if not (0 <= self.min_alternate_fraction <= 1 and 0 <= self.min_indel_fraction <= 1):
+            raise UsageError("--min-alternate-fraction and --min-indel-fraction must be 0 to 1")
+        if not (0 < self.snv_prior < 1 and 0 < self.indel_prior < 1):
+            raise UsageError("--heterozygosity and --indel-heterozygosity must lie between 0 and 1")
+
+
+@dataclass(frozen=True, slots=True)
+class StructuralParameters:
+    """Structural variants from long reads (`readwarp.call.structural`). Sizes in bases."""
+
+    min_sv_length: int = 50  # of an event
+    max_sv_length: int = 100_000
+    min_sv_support: int = 2  # reads of a sample that show it or, but for one, are clipped at both its ends
+    long: int = 1000  # an event that reads may be too short for
+    min_span: int = 500  # aligned reference bases, below which an alignment says nothing
+    min_part: int = 10  # shorter gaps of a CIGAR are no part of an event
+    max_join: int = 100  # between gaps of one read that are one event
+    max_apart: int = 500  # between neighbouring reads' places of one event
+    max_excess: float = 0.25  # of the longer one over the shorter, ...
+    max_difference: int = 10  # ... or so many bases
+    flank: int = 50  # that a read covers on either side of a breakpoint to say that it is not there
+    error: float = 0.03  # share of reads that say the wrong thing: a variant needs a fifth of the reads
+
+    def __post_init__(self) -> None:
+        check_integers(self)
+        if not 20 <= self.min_sv_length <= self.max_sv_length <= MAX_SV_LENGTH:
+            raise UsageError(f"--min-sv-length and --max-sv-length must be 20 to {MAX_SV_LENGTH:,}, in this order")
+        if self.min_sv_support < 1:
+            raise UsageError("--min-sv-support must be at least 1")
+
+    @property
+    def least_length(self) -> int:
+        """Of an event in one read, whose errors may shorten it."""
+        return self.min_sv_length * 4 // 5
+
+
+MAX_ALTS = 100  # a byte numbers the alleles of a cohort's site
+
+
+@dataclass(frozen=True, slots=True)
+class JointParameters:
+    max_alts: int = 8  # ALT alleles of a site; those in the fewest files are left out
+    max_ploidy: int = 2  # of the samples; alleles are left out until a site has at most 1,000 genotypes
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.max_alts <= MAX_ALTS:
+            raise UsageError(f"--max-alleles must be 1 to {MAX_ALTS}")
+        if not 1 <= self.max_ploidy <= MAX_PLOIDY:
+            raise UsageError(f"--ploidy must be 1 to {MAX_PLOIDY}")

@@ -1,0 +1,23 @@
+"""Limits that several steps share, and the check of whole numbers."""
+
+from dataclasses import fields
+from typing import Any
+
+from readwarp.errors import UsageError
+
+MAX_MNP_DISTANCE = 10  # bases
+MAX_SV_LENGTH = 1_000_000  # bases
+MAX_PLOIDY = 100
+MAX_PLACES = 72  # of a read: chains, and windows in which its mate was looked for
+MAX_READ_LENGTH = 4096  # of mates; longer ones come out unmapped, counted as too_long
+MAX_LONG_READ_LENGTH = 1 << 24  # of single reads: anchors have 24 bits for the place on the read
+MAX_SCORE = 10_000  # of a match, a mismatch, a gap: then scores of whole reads, times a fixed point, have 31 bits
+MAX_INTEGER = (1 << 31) - 1  # kernels compare with numbers of 32 bits
+
+
+def check_integers(parameters: Any) -> None:
+    """Raises UsageError for a field with a whole number beyond 32 bits."""
+    for each in fields(parameters):
+        value = getattr(parameters, each.name)
+        if isinstance(value, int) and abs(value) > MAX_INTEGER:
+            raise UsageError(f"--{each.name.replace('_', '-')} {value}: {MAX_INTEGER:,} at most")
