@@ -53,7 +53,7 @@ from readwarp.call.limits import ALLELES, Limited, limit_of, limits_of, mark_lim
 from readwarp.call.mates.cut import cut_long
 from readwarp.call.mates.join import join_mates
 from readwarp.call.mates.primers import NO_PRIMERS, Primers, primers_along
-from readwarp.call.noise.counts import ErrorCounts, count_errors, no_counts
+from readwarp.call.noise.counts import ErrorCounts, Limits, count_errors, no_counts
 from readwarp.call.noise.fit import Noise, no_noise
 from readwarp.call.pairhmm import LogLikelihoods
 from readwarp.call.phase.links import link_sites, no_links
@@ -222,14 +222,16 @@ class Steps:
 
     def _learn(self, window: Stretch, max_bases: int | None) -> ErrorCounts:
         contig, start, stop, _ = window
-        reads = self.alignments.read((contig, start, stop), DepthLimit(self.parameters.max_depth), max_bases)
+        low, high = max(0, start - MARGIN), min(self._bases(contig).length, stop + MARGIN)
+        reads = self.alignments.read((contig, low, high), DepthLimit(self.parameters.max_depth), max_bases)
         if len(reads) == 0:
             return no_counts(self.samples)
-        around = self._around(contig, start, stop, reads)
+        around = self._around(contig, low, high, reads)
         reads, _ = join_mates(reads, around, self.primers.get(contig, NO_PRIMERS), self.parameters.ignore_soft_clips)
         pileup = self.backend.step("readwarp.call.pileup").count_window(reads, around, self.parameters)
         pileups = self._pileups(reads, pileup, around, [])
-        return count_errors(reads, orientations_of(reads), around, pileups, self.parameters.min_base_quality)
+        limits = Limits(start, stop, self.parameters.min_base_quality)
+        return count_errors(reads, orientations_of(reads), around, pileups, limits)
 
     def _cut(self, reads: AlignedReads, low: int, high: int) -> AlignedReads:
         """Long reads as far as a window and its margin see them, and MARGIN more, which is beyond FAR."""
