@@ -50,7 +50,9 @@ def test_files_and_names_exist(page):
 
 
 def test_what_is_stale_is_found():
-    assert stale("`src/readwarp/config/align.py: Scoring, Nothing` and `src/no.py: a`, `no.md`, `README.md`, `--option`") == [
+    assert stale(
+        "`src/readwarp/config/align.py: Scoring, Nothing` and `src/no.py: a`, `no.md`, `README.md`, `--option`"
+    ) == [
         "src/readwarp/config/align.py: no Nothing at its top level",
         "src/no.py: no such file",
         "no.md: no such file",

@@ -54,7 +54,7 @@ from readwarp.call.limits import ALLELES, Limited, limit_of, limits_of, mark_lim
 from readwarp.call.mates.cut import cut_long
 from readwarp.call.mates.join import join_mates
 from readwarp.call.mates.primers import NO_PRIMERS, Primers, primers_along
-from readwarp.call.noise.counts import ErrorCounts, count_errors, no_counts
+from readwarp.call.noise.counts import ErrorCounts, Limits, count_errors, no_counts
 from readwarp.call.pairhmm import LogLikelihoods
 from readwarp.call.phase.links import link_sites, no_links
 from readwarp.call.phase.sides import Groups, find_sides, take_sides
@@ -199,37 +199,40 @@ class Steps:
     def _find_shallow(self, counts: np.ndarray, window: Stretch) -> np.ndarray:
         return on_contig(find_shallow(counts, window.mask(), window.start, self.least_depth), window.contig)
 
-    def _link(self, window: Stretch, max_bases: int | None) -> Links:
+    def _pile_up(self, window: Stretch, max_bases: int | None) -> tuple[AlignedReads, Window, Pileup] | None:
+        """The reads of a window and its margin, and their pileup; None without reads."""
         contig, start, stop, _ = window
         low, high = max(0, start - MARGIN), min(self._bases(contig).length, stop + MARGIN)
         reads = self.alignments.read((contig, low, high), DepthLimit(self.parameters.max_depth), max_bases)
         if len(reads) == 0:
-            return no_links()
+            return None
         around = self._around(contig, low, high, reads)
-        primers = self.primers.get(contig, NO_PRIMERS)
-        reads, _ = join_mates(reads, around, primers, self.parameters.ignore_soft_clips)
+        reads, _ = join_mates(reads, around, self.primers.get(contig, NO_PRIMERS), self.parameters.ignore_soft_clips)
         reads = self._cut(reads, low, high)
-        pileup = self.backend.step("readwarp.call.pileup").count_window(reads, around, self.parameters)
-        copies, noted = self.ploidies.at(contig, np.arange(low, high)), list[np.ndarray]()
+        return reads, around, self.backend.step("readwarp.call.pileup").count_window(reads, around, self.parameters)
+
+    def _link(self, window: Stretch, max_bases: int | None) -> Links:
+        if (piled := self._pile_up(window, max_bases)) is None:
+            return no_links()
+        reads, around, pileup = piled
+        copies = self.ploidies.at(around.contig, np.arange(around.start, around.stop))
+        noted = list[np.ndarray]()
         sites = find_sites(pileup, around, self.parameters, None, self._pileups(reads, pileup, around, noted), copies)
         is_simple = ~sites.is_indel & (np.diff(sites.allele_offsets) == 2)
-        sites = take(sites, "sites", is_simple & (sites.begin >= start) & (sites.begin < stop))
+        sites = take(sites, "sites", is_simple & (sites.begin >= window.start) & (sites.begin < window.stop))
         evidence = weigh_substitutions(reads, sites, self.parameters)
         copies = self.ploidies.at(sites.contig, sites.position)
-        expected = Expected(copies, Depths(first_place(low), np.stack(noted)))
+        expected = Expected(copies, Depths(first_place(around.start), np.stack(noted)))
         calls = genotype_sites(sites, silence_absent(evidence, copies), around, expected, self.parameters)
         return link_sites(reads, sites, calls, evidence)
 
     def _learn(self, window: Stretch, max_bases: int | None) -> ErrorCounts:
-        contig, start, stop, _ = window
-        reads = self.alignments.read((contig, start, stop), DepthLimit(self.parameters.max_depth), max_bases)
-        if len(reads) == 0:
+        if (piled := self._pile_up(window, max_bases)) is None:
             return no_counts(self.samples)
-        around = self._around(contig, start, stop, reads)
-        reads, _ = join_mates(reads, around, self.primers.get(contig, NO_PRIMERS), self.parameters.ignore_soft_clips)
-        pileup = self.backend.step("readwarp.call.pileup").count_window(reads, around, self.parameters)
+        reads, around, pileup = piled
+        limits = Limits(window.start, window.stop, self.parameters.min_base_quality)
         pileups = self._pileups(reads, pileup, around, [])
-        return count_errors(reads, orientations_of(reads), around, pileups, self.parameters.min_base_quality)
+        return count_errors(reads, orientations_of(reads), around, pileups, limits)
 
     def _cut(self, reads: AlignedReads, low: int, high: int) -> AlignedReads:
         """Long reads as far as a window and its margin see them, and MARGIN more, which is beyond FAR."""

@@ -19,7 +19,7 @@ from readwarp.call.found import Found
 from readwarp.call.fractions.shortlist import Candidates, Shortlist, candidates_of, header_lines
 from readwarp.call.genome.write import ConsensusGenome
 from readwarp.call.inputs import RegionTooDeepError
-from readwarp.call.noise import LEARNED
+from readwarp.call.noise import LEARNED, LEARNING_WINDOW
 from readwarp.call.noise.counts import ErrorCounts, add_counts, covered_bases, no_counts
 from readwarp.call.noise.fit import Noise, fit_noise
 from readwarp.call.noise.kinship import CARRIED, are_two_people, have_same_reads
@@ -128,18 +128,19 @@ class Calling:
                     self.tagged.add(contig, phasing)
                 yield from map_counted(workers, partial(work_in_phase, phasing, work), windows, metrics)
         else:
-            yield from map_counted(workers, work, self.windows(), metrics)
+            yield from map_counted(workers, work, self.windows(self.window), metrics)
 
-    def windows(self) -> Iterator[Place]:
-        """Of short reads."""
-        stretches = join_targets(self.targets, self.window)
+    def windows(self, size: int) -> Iterator[Place]:
+        """Of short reads, of so many bases."""
+        stretches = join_targets(self.targets, size)
         lengths = np.diff(self.steps.reference.contig_offsets).tolist()
         apart = self.steps.primers.keys() | self.circular
-        return lay_round(join_contigs(stretches, lengths, apart, self.window), lengths, self.circular)
+        return lay_round(join_contigs(stretches, lengths, apart, size), lengths, self.circular)
 
     def learn_errors(self, workers: "Workers[Calling]") -> ErrorCounts:
         """Of windows all over the targets, until enough of their bases are covered."""
-        total, windows, metrics = no_counts(len(self.samples)), spread_out(list(self.windows())), self.steps.metrics
+        windows = spread_out(list(self.windows(LEARNING_WINDOW)))
+        total, metrics = no_counts(len(self.samples)), self.steps.metrics
         with metrics.time("noise"), closing(map_counted(workers, Calling.learn, windows, metrics)) as results:
             for counts in results:
                 total = add_counts((total, counts), len(self.samples))

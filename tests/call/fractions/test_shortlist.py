@@ -25,14 +25,15 @@ def expected_score(real: np.ndarray, threshold: float) -> float:
 @example([])
 @example([0.0])
 @example([0.97, 0.97])
+@example([1.0, 1.0, 1e-300])
 def test_best_threshold_by_brute_force(real):
     real = np.array(real)
     found = best_threshold(real)
-    if real.size == 0:
-        assert found == 0.0
-        return
-    assert found in real
-    assert expected_score(real, found) == pytest.approx(max(expected_score(real, t) for t in real))
+    assert 0 <= found <= 0.5
+    best = max((expected_score(real, t) for t in real), default=0.0)
+    assert found == pytest.approx(best / 2)
+    if best:
+        assert expected_score(real, found * (1 - 1e-12)) == pytest.approx(best)
 
 
 def line(number: int, filters: tuple[str, ...], alleles: str = "A\tC", genotype: str = "0/1") -> bytes:
@@ -51,7 +52,8 @@ def candidates(rows) -> Candidates:
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(ROWS, max_size=4), st.sampled_from([0.0, 0.5, 0.95, 1.0]))
-@example([[(0.001, 0.0, 0.0, True), (0.0123, 0.0, 0.0, True)]], 0.95)  # which is more than 1 - (1 - 0.0123)
+@example([[(1e-90, 0.0, 0.0, True), (1e-90, 1.0, 0.0, True)]], 0.95)  # of which the second fails germline alone
+@example([[(0.0123, 0.0, 0.0, True)]], 1 - 0.0123)  # which is less than 1 - this
 def test_filters_by_quality(windows, least):
     waiting, metrics = Shortlist(), Metrics()
     for rows in windows:

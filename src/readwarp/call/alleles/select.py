@@ -151,8 +151,8 @@ def select(haplotype_offsets, row_offsets, pairs, values, ploidy, variants, sele
 def mix(linear, masks, costs, stays, sums, room):
     """Find the haplotypes that stay where each may have any fraction. sums, room: room for them.
 
-    From all of them, the one of the least fraction is tried first; it goes if the rest explain the reads as well, less
-    its own variants' costs. The reference's stays.
+    From all of them, the one of the least fraction is tried first, of equal ones the dearest; it goes if the rest
+    explain the reads as well, less its own variants' costs. The reference's stays.
     """
     number, share, order = masks.size, room[0], room[1]
     is_in = np.ones(number, np.bool_)
@@ -163,7 +163,8 @@ def mix(linear, masks, costs, stays, sums, room):
         least = -1
         for h in range(1, number):
             if order[h] >= 0.0 and (least < 0 or order[h] <= order[least]):
-                least = h
+                if least < 0 or order[h] < order[least] or cost_of(masks[h], costs) >= cost_of(masks[least], costs):
+                    least = h
         order[least] = -1.0
         is_in[least] = False
         before = share[:number].copy()

@@ -159,7 +159,7 @@ def build(
         independent=counts.independent.reshape(number, samples, 4),
         squares=counts.squares,
         phase_name=[("",) * samples] * number,
-        of_samples=describe_samples(share, evidence, counts),
+        of_samples=describe_samples(np.where(counts.depth > 0, share, np.nan), evidence, counts),
     )
 
 

@@ -24,7 +24,7 @@ class Items(NamedTuple):
 
     allele: Annotated[ndarray, "int64 [items]"]  # row of Sites.deleted
     sample: Annotated[ndarray, "int64 [items]"]
-    share: Annotated[ndarray, "float64 [items]"]  # f of the greatest likelihood
+    share: Annotated[ndarray, "float64 [items]"]  # f of the greatest likelihood; 0 without reads
     depth: Annotated[ndarray, "int64 [items]"]  # reads that say something
 
 
@@ -106,7 +106,7 @@ def oppose(sites, likelihoods, orientation, damage, depth, room, items, out):
             fit_shares(linear, share, room.fresh)
             for a in range(alleles):
                 item = (first + a) * samples + s
-                items.share[item], start = share[a], out.read_offsets[item]
+                items.share[item], start = share[a] if linear.shape[0] else 0.0, out.read_offsets[item]
                 rest = 1.0 - share[a]
                 trace = TRACE if a else 0.0
                 for r in range(linear.shape[0]):

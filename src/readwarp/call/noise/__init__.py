@@ -1,7 +1,7 @@
 """Noise: how often molecules of a library show alleles that their sample does not have, learned from its own reads.
 
-    count_errors(reads: AlignedReads, window: Window, pileups: Iterable[Pileup]) -> ErrorCounts     of one window
-    fit_noise(counts: ErrorCounts) -> Noise                                                         of all of them
+    count_errors(reads: AlignedReads, window: Window, pileups: Iterable[Pileup], limits: Limits) -> ErrorCounts
+    fit_noise(counts: ErrorCounts) -> Noise                                                      of all windows
 
 Base qualities know the sequencer's errors, but neither damage of the molecules (oxidation, deamination in fixed
 tissue), nor errors of copying (reverse transcription, amplification), which many reads of good quality share. Both are
@@ -37,7 +37,8 @@ of which g asks for more than of large ones, that tell how many large ones there
 There are no more variants than MOST_VARIANTS: what rho is above that are errors too, whatever makes them. Nothing is
 learned of fractions above MAX_SHARE, and such alleles are no noise.
 
-Windows are looked at in an order that spreads them over the targets, until LEARNED bases are covered. (Host only.)
+Windows of LEARNING_WINDOW bases are looked at in an order that spreads them over the targets, until LEARNED bases are
+covered: the same windows for any number of threads, and any memory. (Host only.)
 """
 
 CONTEXTS, ORIENTATIONS = 96, 2
@@ -52,3 +53,4 @@ SHAPES = tuple((2.0, r) for r in (0.003, 0.005, 0.008, 0.012, 0.02, 0.03, 0.05, 
 )  # a and r
 MOST_VARIANTS = 4e-3
 LEARNED = 4_000_000  # covered bases
+LEARNING_WINDOW = 8192  # bases

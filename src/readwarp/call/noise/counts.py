@@ -17,6 +17,7 @@ from readwarp.rules.cigar import is_match, run_of
 
 EXACT, RATIO = 32, 1.1  # numbers of reads up to EXACT have bins of their own, further bins are so much wider each
 BINS = 160
+GRAIN = 2.0**-26  # of expected errors of a site: sums of its multiples are exact, so their order does not matter
 ERRORS = np.array([10.0 ** log_mismatch.py_func(quality) for quality in range(256)])
 
 
@@ -28,6 +29,14 @@ class ErrorCounts(NamedTuple):
     shown: Annotated[ndarray, "float64 [samples, classes of damage, orientations]"]
     sites: Annotated[ndarray, "int64 [samples, classes, bins, bins]"]  # by depth and by reads that show the allele
     kinship: Annotated[ndarray, "int64 [samples, samples, 4]"]  # see `kinship`
+
+
+class Limits(NamedTuple):
+    """What is counted: positions in [start, stop), and bases."""
+
+    start: int
+    stop: int
+    min_quality: int
 
 
 class Piles(NamedTuple):
@@ -61,10 +70,14 @@ def covered_bases(counts: ErrorCounts) -> int:
 
 
 def count_errors(
-    reads: AlignedReads, orientation: ndarray, window: Window, pileups: Iterable[Pileup], min_quality: int
+    reads: AlignedReads, orientation: ndarray, window: Window, pileups: Iterable[Pileup], limits: Limits
 ) -> ErrorCounts:
-    """orientation: uint8 [reads], of their pairs. pileups: of the window, of each sample. min_quality: of bases."""
+    """orientation: uint8 [reads], of their pairs. pileups: of the window, of each sample.
+
+    Counts of neighbouring limits add up to those of both, to the last bit, if the window has a margin around them.
+    """
     pileups, window = list(pileups), window.trim()
+    within = limits.start - window.start, limits.stop - window.start
     out, runs = no_counts(len(pileups)), np.empty(window.bases.size, np.int64)
     measure_runs(window.bases, runs)
     order = np.argsort(reads.sample, kind="stable")
@@ -76,14 +89,15 @@ def count_errors(
         for column in piles:
             column[:] = 0
         chosen = reads if len(pileups) == 1 else take(reads, "reads", own)
-        pile_up(chosen, orientation[own], (window.start, window.stop, min_quality), piles)
-        found.append(piles.bases.sum(axis=2))
+        pile_up(chosen, orientation[own], (window.start, window.stop, limits.min_quality), piles)
+        found.append(piles.bases[slice(*within)].sum(axis=2))
         damage = out.reads[sample], out.expected[sample], out.shown[sample]
-        count_substitutions(window.bases, piles, damage, out.sites[sample])
+        count_substitutions(window.bases, within, piles, damage, out.sites[sample])
         is_deletion = np.diff(pileup.allele_offsets) == 0
         gaps = pileup.allele_position - pileup.start, is_deletion, pileup.allele_counts.sum(axis=1)
-        count_gaps(runs, pileup.counts, gaps, np.zeros((runs.size, 2), np.int64), damage, out.sites[sample])
-    return out._replace(kinship=count_kinship(window.bases, found))
+        number = np.zeros((runs.size, 2), np.int64)
+        count_gaps(runs, within, pileup.counts, gaps, number, damage, out.sites[sample])
+    return out._replace(kinship=count_kinship(window.bases[slice(*within)], found))
 
 
 @scalar
@@ -138,9 +152,9 @@ def pile_up(reads, orientation, limits, piles):
 
 
 @kernel
-def count_substitutions(reference, piles, damage, sites):
+def count_substitutions(reference, within, piles, damage, sites):
     reads, expected, shown = damage
-    for w in range(1, reference.size - 1):
+    for w in range(max(1, within[0]), min(reference.size - 1, within[1])):
         before, base, after = reference[w - 1], reference[w], reference[w + 1]
         depth = piles.reads[w, 0] + piles.reads[w, 1]
         if max(before, base, after) > 3 or depth == 0:
@@ -155,7 +169,7 @@ def count_substitutions(reference, piles, damage, sites):
                 for side in range(2):
                     own = 1 - side if is_reverse else side
                     reads[context, own] += piles.reads[w, side]
-                    expected[context, own] += piles.errors[w, side]
+                    expected[context, own] += math.floor(piles.errors[w, side] / GRAIN + 0.5) * GRAIN
                     shown[context, own] += piles.bases[w, other, side]
 
 
@@ -170,12 +184,12 @@ def class_of_gap(run, is_deletion):
 
 
 @kernel
-def count_gaps(runs, counts, gaps, number, damage, sites):
+def count_gaps(runs, within, counts, gaps, number, damage, sites):
     """gaps: of each allele its anchor, whether it is a deletion, and its reads. number: room, zeros."""
     (reads, _, shown), (anchor, is_deletion, alleles) = damage, gaps
     for allele in range(anchor.size):
         number[anchor[allele], np.int64(is_deletion[allele])] += alleles[allele]
-    for w in range(1, runs.size):
+    for w in range(max(1, within[0]), min(runs.size, within[1])):
         depth = counts[w].sum()
         if depth == 0 or (runs[w - 1] == runs[w] + 1):  # within a run
             continue

@@ -1,0 +1,135 @@
+"""Which alleles become records, and what is written of them."""
+
+import numpy as np
+import pytest
+
+from helpers.making import Read, aligned_reads, window_of
+from helpers.making_sites import from_bases, made_calls, made_sites, substitutions
+from readwarp.call.fractions import EMIT, REACH
+from readwarp.call.fractions.calls import Setting, call_alleles, choose_records, count_events
+from readwarp.call.fractions.filters import CLUSTERED, FILTERS, Facts, find_failed
+from readwarp.call.noise.fit import no_noise
+from readwarp.config import CallParameters, FractionParameters
+from readwarp.device.backend import Backend
+from readwarp.formats.variants.vcf import format_calls
+
+MIXTURE, TUMOUR = FractionParameters(), FractionParameters(is_somatic=True)
+REFERENCE = "A" * 60
+
+
+def call(sites, likelihoods, *, normals=(False,), fractions=MIXTURE):
+    """Reads in pairs, of which every other one is F2R1."""
+    number = int(likelihoods.read.max(initial=-1)) + 1
+    reads = aligned_reads([Read(0, "1M", "A", (30,), 0x41 + 16 * (i % 2)) for i in range(number)])
+    setting = Setting(CallParameters(fractions=fractions), np.array(normals), no_noise(len(normals)), Backend("cpu"))
+    return call_alleles(sites, likelihoods, reads, window_of(REFERENCE), setting)
+
+
+def test_a_record_for_each_allele_that_reads_speak_for():
+    """A site of three alleles, one where none is, one with an error, and one whose other allele is all there is."""
+    bases = ["A" * 80 + "C" * 15 + "G" * 5, "A" * 50, "A" * 60 + "T", "T" * 40]
+    sites = substitutions((5, "ACG"), (12, "AC"), (20, "AT"), (30, "AT"))
+    found = call(sites, from_bases(bases, ["ACG", "AC", "AT", "AT"]))
+    assert found.position.tolist() == [5, 5, 30]
+    assert found.alleles == [("A", "C"), ("A", "G"), ("A", "T")]
+    assert found.genotype == [((0, 1),), ((0, 1),), ((1, 1),)]
+    assert found.allele_depth == [((80, 15),), ((80, 5),), ((0, 40),)]
+    assert found.depth[:, 0].tolist() == [100, 100, 40]
+    assert found.of_samples["AF"][:, 0] == pytest.approx([0.15, 0.05, 1.0], abs=2e-3)
+    low, high = found.of_samples["AFCI"][:, 0].T
+    assert (low < found.of_samples["AF"][:, 0]).all() and (high[:2] > found.of_samples["AF"][:2, 0]).all()
+    assert high[2] == pytest.approx(0.975 ** (1 / 41), abs=2e-3)  # of Beta(41, 1)
+    assert found.of_samples["F1R2"][0, 0].tolist() == [40, 8] and found.of_samples["F2R1"][0, 0].tolist() == [40, 7]
+    assert found.filters == [(), (), ()]
+
+
+def test_a_mutation_makes_one_other_allele_of_a_site():
+    found = call(substitutions((5, "ACG")), from_bases(["A" * 80 + "C" * 15 + "G" * 15], ["ACG"]), fractions=TUMOUR)
+    assert found.filters == [("multiallelic",)] * 2
+
+
+def test_samples_without_reads_have_no_genotype_and_no_fraction():
+    found = call(
+        substitutions((5, "AC")), from_bases(["A" * 30 + "C" * 9], ["AC"], sample=[[0] * 39]), normals=(False, False)
+    )
+    assert found.genotype == [((0, 1), (-1, -1))]
+    (line,) = (text.decode().rstrip().split("\t") for _, text in format_calls(found, ("c",)))
+    names = line[8].split(":")
+    own = dict(zip(names, line[10].split(":"), strict=True))
+    assert own["GT"] == "./." and own["AF"] == "." and own["DP"] == "0" and own["AD"] == "0,0"
+
+
+def test_the_fraction_of_a_tumour_is_of_samples_that_have_reads():
+    """low_allele_frac looks at the greatest AF, and not at what a sample without reads could have."""
+    bases = from_bases(["A" * 90 + "C" * 10], ["AC"], sample=[[0] * 100])
+    rare = FractionParameters(min_fraction=0.2)
+    assert call(substitutions((5, "AC")), bases, normals=(False, False), fractions=rare).filters == [
+        ("low_allele_frac",)
+    ]
+
+
+def test_no_median_of_no_reads():
+    found = call(substitutions((5, "AC")), from_bases(["C" * 30], ["AC"]))
+    (line,) = (text.decode() for _, text in format_calls(found, ("c",)))
+    assert "MBQ=.,30;MMQ=.,60;" in line and "nan" not in line
+
+
+def test_alleles_of_the_normal_alone_are_no_records():
+    bases, samples = from_bases(["A" * 60 + "C" * 30], ["AC"], sample=[[0] * 30 + [1] * 60]), (False, True)
+    assert call(substitutions((5, "AC")), bases, normals=samples, fractions=TUMOUR).position.tolist() == []
+
+
+def test_forced_and_missing_alleles():
+    sites = made_sites([(5, [(1, "A"), (1, "C"), (1, "*")]), (9, [(1, "A"), (1, "G"), (1, "T")])], forced=[(1, 1)])
+    shown = np.array([9.0, EMIT, 50.0, 9.0, 0.0, EMIT - 0.1])
+    found = choose_records(sites, shown)
+    assert found.site.tolist() == [0, 1] and found.allele.tolist() == [1, 4]
+
+
+def test_no_sites():
+    found = call(made_sites([]), from_bases([], []))
+    assert len(found) == 0 and format_calls(found, ("c",)) == []
+    assert len(count_events(found, TUMOUR)) == 0
+
+
+@pytest.mark.parametrize("fractions", [MIXTURE, TUMOUR])
+def test_events_near_each_other(fractions):
+    """More than `max_events` within the reach of a read; of a mixture they are counted alone."""
+    positions = [10, 20, 20, 20 + REACH, 21 + REACH, 500]
+    filters = [("position",), (), (), (), (), ()]
+    calls = made_calls(positions, [("A", "C")] * 6, [(0, 1)] * 6, filters=filters)
+    found = count_events(calls, fractions)
+    expected = [sum(abs(p - q) <= REACH for q in positions) for p in positions]
+    assert found.annotations["ECNT"].tolist() == expected == [3, 4, 4, 4, 2, 1]
+    if fractions.is_somatic:
+        clustered = (CLUSTERED,)
+        assert found.filters == [("position", CLUSTERED), clustered, clustered, clustered, (), ()]
+    else:
+        assert found.filters == filters
+
+
+def facts_of(**columns) -> Facts:
+    """Of one record that passes."""
+    own = {"FS": 0.0, "SOR": 0.5, "MBQ": [35.0, 35.0], "MMQ": [60.0, 60.0], "MPOS": 20.0, **columns}
+    info = {name: np.array([value]) for name, value in own.items()}
+    one = np.array([False]), np.array([0.2]), np.array([0])
+    return Facts(info, *one, CallParameters(), TUMOUR)
+
+
+@pytest.mark.parametrize(
+    "columns, failed",
+    [
+        ({}, ()),
+        ({"FS": 100.0, "SOR": 4.0}, ("strand_bias",)),
+        ({"FS": 100.0, "SOR": 0.9}, ()),
+        ({"MBQ": [35.0, 19.0]}, ("base_qual",)),
+        ({"MBQ": [np.nan, 20.0]}, ()),
+        ({"MBQ": [35.0, np.nan], "MPOS": np.nan}, ()),
+        ({"MMQ": [60.0, 29.0]}, ("map_qual",)),
+        ({"MPOS": 0.0}, ("position",)),
+        ({"MBQ": [35.0, 2.0], "MMQ": [60.0, 2.0], "MPOS": 0.0}, ("base_qual", "map_qual", "position")),
+    ],
+)
+def test_filters_of_one_record(columns, failed):
+    assert find_failed(facts_of(**columns)) == [failed]
+    assert [row.name for row in FILTERS if row.name in failed] == list(failed)
