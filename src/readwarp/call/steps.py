@@ -54,12 +54,13 @@ from readwarp.call.limits import ALLELES, Limited, limit_of, limits_of, mark_lim
 from readwarp.call.mates.cut import cut_long
 from readwarp.call.mates.join import join_mates
 from readwarp.call.mates.primers import NO_PRIMERS, Primers, primers_along
-from readwarp.call.noise.counts import ErrorCounts, Limits, count_errors, no_counts
+from readwarp.call.noise.counts import ErrorCounts, count_errors, no_counts
 from readwarp.call.pairhmm import LogLikelihoods
 from readwarp.call.phase.links import link_sites, no_links
 from readwarp.call.phase.sides import Groups, find_sides, take_sides
 from readwarp.call.phase.types import Links, Phasing, Sides
 from readwarp.call.pileup import MAX_INDEL
+from readwarp.call.pileup.events import Limits
 from readwarp.call.platforms import Platform
 from readwarp.call.ploidy import Ploidies, silence_absent
 from readwarp.call.qualities import check_qualities, count_missing
@@ -215,8 +216,7 @@ class Steps:
         if (piled := self._pile_up(window, max_bases)) is None:
             return no_links()
         reads, around, pileup = piled
-        copies = self.ploidies.at(around.contig, np.arange(around.start, around.stop))
-        noted = list[np.ndarray]()
+        copies, noted = self.ploidies.at(around.contig, np.arange(around.start, around.stop)), list[np.ndarray]()
         sites = find_sites(pileup, around, self.parameters, None, self._pileups(reads, pileup, around, noted), copies)
         is_simple = ~sites.is_indel & (np.diff(sites.allele_offsets) == 2)
         sites = take(sites, "sites", is_simple & (sites.begin >= window.start) & (sites.begin < window.stop))
@@ -231,8 +231,7 @@ class Steps:
             return no_counts(self.samples)
         reads, around, pileup = piled
         limits = Limits(window.start, window.stop, self.parameters.min_base_quality)
-        pileups = self._pileups(reads, pileup, around, [])
-        return count_errors(reads, orientations_of(reads), around, pileups, limits)
+        return count_errors(reads, orientations_of(reads), around, self._pileups(reads, pileup, around, []), limits)
 
     def _cut(self, reads: AlignedReads, low: int, high: int) -> AlignedReads:
         """Long reads as far as a window and its margin see them, and MARGIN more, which is beyond FAR."""
@@ -298,12 +297,9 @@ class Steps:
     def _sided(self, reads: AlignedReads, sides: Sides, around: Window) -> list[list[Pileup]]:
         """The pileups of each sample's reads by side."""
         count_window = self.backend.step("readwarp.call.pileup").count_window
-        out = []
-        for sample in range(self.samples):
-            own = np.flatnonzero(reads.sample == sample)
-            rows = (own[side] for side in split_sides(sides.odds[own]))
-            out.append([count_window(take(reads, "reads", chosen), around, self.parameters) for chosen in rows])
-        return out
+        samples = (np.flatnonzero(reads.sample == sample) for sample in range(self.samples))
+        rows = ([own[side] for side in split_sides(sides.odds[own])] for own in samples)
+        return [[count_window(take(reads, "reads", own), around, self.parameters) for own in each] for each in rows]
 
     def _genotype_sites(
         self,
@@ -330,9 +326,8 @@ class Steps:
 
     def _call_alleles(self, sites: Sites, likelihoods: Likelihoods, reads: AlignedReads, around: Window) -> Calls:
         assert self.given is not None
-        known = self.given.known(sites, self.reference, self.strip)
-        setting = self.given.setting(self.parameters, self.backend)
-        return call_alleles(sites, likelihoods, reads, around, known, setting)
+        known, given = self.given.known(sites, self.reference, self.strip), self.given
+        return call_alleles(sites, likelihoods, reads, around, known, given.setting(self.parameters, self.backend))
 
     def _weigh(
         self, reads: AlignedReads, regions: Regions, sites: Sites, around: Window, within: tuple[Stretch, Sides | None]

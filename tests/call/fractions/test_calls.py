@@ -6,7 +6,7 @@ import pytest
 from helpers.making import Read, aligned_reads, window_of
 from helpers.making_sites import from_bases, made_calls, made_sites, substitutions
 from readwarp.call.fractions import EMIT, REACH
-from readwarp.call.fractions.calls import Setting, call_alleles, choose_records, count_events
+from readwarp.call.fractions.calls import Known, Setting, call_alleles, choose_records, count_events
 from readwarp.call.fractions.filters import CLUSTERED, FILTERS, Facts, find_failed
 from readwarp.call.noise.fit import no_noise
 from readwarp.config import CallParameters, FractionParameters
@@ -22,7 +22,8 @@ def call(sites, likelihoods, *, normals=(False,), fractions=MIXTURE):
     number = int(likelihoods.read.max(initial=-1)) + 1
     reads = aligned_reads([Read(0, "1M", "A", (30,), 0x41 + 16 * (i % 2)) for i in range(number)])
     setting = Setting(CallParameters(fractions=fractions), np.array(normals), no_noise(len(normals)), Backend("cpu"))
-    return call_alleles(sites, likelihoods, reads, window_of(REFERENCE), setting)
+    known = Known(np.full(sites.deleted.size, np.nan), np.zeros(sites.deleted.size, bool))
+    return call_alleles(sites, likelihoods, reads, window_of(REFERENCE), known, setting)
 
 
 def test_a_record_for_each_allele_that_reads_speak_for():
@@ -113,7 +114,7 @@ def facts_of(**columns) -> Facts:
     own = {"FS": 0.0, "SOR": 0.5, "MBQ": [35.0, 35.0], "MMQ": [60.0, 60.0], "MPOS": 20.0, **columns}
     info = {name: np.array([value]) for name, value in own.items()}
     one = np.array([False]), np.array([0.2]), np.array([0])
-    return Facts(info, *one, CallParameters(), TUMOUR)
+    return Facts(info, *one, np.zeros(1, bool), CallParameters(), TUMOUR)
 
 
 @pytest.mark.parametrize(

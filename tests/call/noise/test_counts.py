@@ -16,7 +16,6 @@ from readwarp.call.noise.counts import (
     BINS,
     EXACT,
     GRAIN,
-    Limits,
     add_counts,
     bin_of,
     class_of_gap,
@@ -28,6 +27,7 @@ from readwarp.call.noise.counts import (
     numbers_of_bins,
 )
 from readwarp.call.pileup.cpu import count_window
+from readwarp.call.pileup.events import Limits
 from readwarp.config import CallParameters
 from readwarp.ragged import replace, take
 

@@ -11,6 +11,7 @@ from readwarp.batches import AlignedReads, Pileup, Window
 from readwarp.call.evidence.substitutions import log_mismatch
 from readwarp.call.noise import CLASSES, CONTEXTS, FEW, MAX_FEW, MAX_SHARE, ORIENTATIONS, RUNS, SUBSTITUTIONS
 from readwarp.call.noise.kinship import count_kinship
+from readwarp.call.pileup.events import Limits
 from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import empty, take
 from readwarp.rules.cigar import is_match, run_of
@@ -29,14 +30,6 @@ class ErrorCounts(NamedTuple):
     shown: Annotated[ndarray, "float64 [samples, classes of damage, orientations]"]
     sites: Annotated[ndarray, "int64 [samples, classes, bins, bins]"]  # by depth and by reads that show the allele
     kinship: Annotated[ndarray, "int64 [samples, samples, 4]"]  # see `kinship`
-
-
-class Limits(NamedTuple):
-    """What is counted: positions in [start, stop), and bases."""
-
-    start: int
-    stop: int
-    min_quality: int
 
 
 class Piles(NamedTuple):
@@ -89,7 +82,7 @@ def count_errors(
         for column in piles:
             column[:] = 0
         chosen = reads if len(pileups) == 1 else take(reads, "reads", own)
-        pile_up(chosen, orientation[own], (window.start, window.stop, limits.min_quality), piles)
+        pile_up(chosen, orientation[own], (window.start, window.stop, limits.min_base_quality), piles)
         found.append(piles.bases[slice(*within)].sum(axis=2))
         damage = out.reads[sample], out.expected[sample], out.shown[sample]
         count_substitutions(window.bases, within, piles, damage, out.sites[sample])
