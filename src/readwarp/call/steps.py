@@ -54,7 +54,7 @@ from readwarp.call.limits import ALLELES, Limited, limit_of, limits_of, mark_lim
 from readwarp.call.mates.cut import cut_long
 from readwarp.call.mates.join import join_mates
 from readwarp.call.mates.primers import NO_PRIMERS, Primers, primers_along
-from readwarp.call.noise.counts import ErrorCounts, count_errors, no_counts
+from readwarp.call.noise.counts import ErrorCounts, count_errors
 from readwarp.call.pairhmm import LogLikelihoods
 from readwarp.call.phase.links import link_sites, no_links
 from readwarp.call.phase.sides import Groups, find_sides, take_sides
@@ -135,8 +135,8 @@ class Steps:
             return self._link(window, max_bases)
         return self._along(window)._link(window.as_stretch(), max_bases)
 
-    def learn(self, window: Place, max_bases: int | None) -> ErrorCounts:
-        """What the window shows of errors. Raises RegionTooDeepError likewise."""
+    def learn(self, window: Place, max_bases: int | None) -> ErrorCounts | None:
+        """What the window shows of errors; None without reads. Raises RegionTooDeepError likewise."""
         if not isinstance(window, Strip):
             return self._learn(window, max_bases)
         return self._along(window)._learn(window.as_stretch(), max_bases)
@@ -226,9 +226,9 @@ class Steps:
         calls = genotype_sites(sites, silence_absent(evidence, copies), around, expected, self.parameters)
         return link_sites(reads, sites, calls, evidence)
 
-    def _learn(self, window: Stretch, max_bases: int | None) -> ErrorCounts:
+    def _learn(self, window: Stretch, max_bases: int | None) -> ErrorCounts | None:
         if (piled := self._pile_up(window, max_bases)) is None:
-            return no_counts(self.samples)
+            return None
         reads, around, pileup = piled
         limits = Limits(window.start, window.stop, self.parameters.min_base_quality)
         return count_errors(reads, orientations_of(reads), around, self._pileups(reads, pileup, around, []), limits)

@@ -85,10 +85,10 @@ class Calling:
         parts, metrics = self._work(window, Steps.link)
         return Done(join_links(parts), metrics)
 
-    def learn(self, window: Place) -> Done[ErrorCounts]:
-        """What the window shows of errors."""
+    def learn(self, window: Place) -> Done[list[ErrorCounts]]:
+        """What the window shows of errors, in parts where it was too deep; nothing without reads."""
         parts, metrics = self._work(window, Steps.learn)
-        return Done(add_counts(parts, len(self.samples)), metrics)
+        return Done([part for part in parts if part is not None], metrics)
 
     def gather(self, part: Part) -> Done[Evidence]:
         """What a window has of structural variants."""
@@ -142,8 +142,8 @@ class Calling:
         windows = spread_out(list(self.windows(LEARNING_WINDOW)))
         total, metrics = no_counts(len(self.samples)), self.steps.metrics
         with metrics.time("noise"), closing(map_counted(workers, Calling.learn, windows, metrics)) as results:
-            for counts in results:
-                total = add_counts((total, counts), len(self.samples))
+            for parts in results:
+                add_counts(parts, total)
                 if covered_bases(total) >= LEARNED * len(self.samples):
                     break
         return total

@@ -53,4 +53,4 @@ SHAPES = tuple((2.0, r) for r in (0.003, 0.005, 0.008, 0.012, 0.02, 0.03, 0.05, 
 )  # a and r
 MOST_VARIANTS = 4e-3
 LEARNED = 4_000_000  # covered bases
-LEARNING_WINDOW = 8192  # bases
+LEARNING_WINDOW = 1 << 16  # bases

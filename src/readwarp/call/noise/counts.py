@@ -49,8 +49,8 @@ def no_counts(samples: int) -> ErrorCounts:
     return ErrorCounts(reads, expected, shown, sites, kinship)
 
 
-def add_counts(parts: Iterable[ErrorCounts], samples: int) -> ErrorCounts:
-    total = no_counts(samples)
+def add_counts(parts: Iterable[ErrorCounts], total: ErrorCounts) -> ErrorCounts:
+    """The total, to which the parts are added in place."""
     for part in parts:
         for sum_, own in zip(total, part, strict=True):
             sum_ += own
