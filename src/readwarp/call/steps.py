@@ -201,37 +201,35 @@ class Steps:
 
     def _link(self, window: Stretch, max_bases: int | None) -> Links:
         contig, start, stop, _ = window
-        low, high = max(0, start - MARGIN), min(self._bases(contig).length, stop + MARGIN)
-        reads = self.alignments.read((contig, low, high), DepthLimit(self.parameters.max_depth), max_bases)
+        reads, around = self._read(window, max_bases)
         if len(reads) == 0:
             return no_links()
-        around = self._around(contig, low, high, reads)
-        primers = self.primers.get(contig, NO_PRIMERS)
-        reads, _ = join_mates(reads, around, primers, self.parameters.ignore_soft_clips)
-        reads = self._cut(reads, low, high)
         pileup = self.backend.step("readwarp.call.pileup").count_window(reads, around, self.parameters)
-        copies, noted = self.ploidies.at(contig, np.arange(low, high)), list[np.ndarray]()
+        copies, noted = self.ploidies.at(contig, np.arange(around.start, around.stop)), list[np.ndarray]()
         sites = find_sites(pileup, around, self.parameters, None, self._pileups(reads, pileup, around, noted), copies)
         is_simple = ~sites.is_indel & (np.diff(sites.allele_offsets) == 2)
         sites = take(sites, "sites", is_simple & (sites.begin >= start) & (sites.begin < stop))
         evidence = weigh_substitutions(reads, sites, self.parameters)
         copies = self.ploidies.at(sites.contig, sites.position)
-        expected = Expected(copies, Depths(first_place(low), np.stack(noted)))
+        expected = Expected(copies, Depths(first_place(around.start), np.stack(noted)))
         calls = genotype_sites(sites, silence_absent(evidence, copies), around, expected, self.parameters)
         return link_sites(reads, sites, calls, evidence)
 
     def _learn(self, window: Stretch, max_bases: int | None) -> ErrorCounts:
-        contig, start, stop, _ = window
-        low, high = max(0, start - MARGIN), min(self._bases(contig).length, stop + MARGIN)
-        reads = self.alignments.read((contig, low, high), DepthLimit(self.parameters.max_depth), max_bases)
+        reads, around = self._read(window, max_bases)
         if len(reads) == 0:
             return no_counts(self.samples)
-        around = self._around(contig, low, high, reads)
-        reads, _ = join_mates(reads, around, self.primers.get(contig, NO_PRIMERS), self.parameters.ignore_soft_clips)
         pileup = self.backend.step("readwarp.call.pileup").count_window(reads, around, self.parameters)
-        pileups = self._pileups(reads, pileup, around, [])
-        limits = Limits(start, stop, self.parameters.min_base_quality)
-        return count_errors(reads, orientations_of(reads), around, pileups, limits)
+        limits = Limits(window.start, window.stop, self.parameters.min_base_quality)
+        return count_errors(reads, orientations_of(reads), around, self._pileups(reads, pileup, around, []), limits)
+
+    def _read(self, window: Stretch, max_bases: int | None) -> tuple[AlignedReads, Window]:
+        """The reads of a window and its margin, joined to their mates, and what lies around them."""
+        low, high = max(0, window.start - MARGIN), min(self._bases(window.contig).length, window.stop + MARGIN)
+        reads = self.alignments.read((window.contig, low, high), DepthLimit(self.parameters.max_depth), max_bases)
+        around, primers = self._around(window.contig, low, high, reads), self.primers.get(window.contig, NO_PRIMERS)
+        reads, _ = join_mates(reads, around, primers, self.parameters.ignore_soft_clips)
+        return self._cut(reads, low, high), around
 
     def _cut(self, reads: AlignedReads, low: int, high: int) -> AlignedReads:
         """Long reads as far as a window and its margin see them, and MARGIN more, which is beyond FAR."""

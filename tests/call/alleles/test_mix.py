@@ -19,8 +19,12 @@ def slow_fit(linear, is_in, share) -> tuple[float, list[float]]:
     last = -math.inf
     for _ in range(ROUNDS):
         sums = [TINY + sum(f * p for f, p in zip(share, row, strict=True)) for row in linear]
-        parts = [[f * p / total for f, p in zip(share, row, strict=True)] for row, total in zip(linear, sums, strict=True)]
-        share = [sum(own) / len(linear) if keep else 0.0 for own, keep in zip(zip(*parts, strict=True), is_in, strict=True)]
+        parts = [
+            [f * p / total for f, p in zip(share, row, strict=True)] for row, total in zip(linear, sums, strict=True)
+        ]
+        share = [
+            sum(own) / len(linear) if keep else 0.0 for own, keep in zip(zip(*parts, strict=True), is_in, strict=True)
+        ]
         score = math.fsum(map(math.log10, sums))
         if score - last < ENOUGH:
             break
@@ -76,7 +80,11 @@ def test_equals_plain_python(data):
     names = st.sets(st.sampled_from("abc"))
     variants = [{}, *({name: cost[name] for name in data.draw(names)} for _ in range(number - 1))]
     rng = np.random.default_rng(data.draw(st.integers(0, 10_000)))
-    linear = 10.0 ** rng.uniform(-4.5, 0, (reads, number)) if rng.uniform() < 0.5 else 10.0 ** -rng.integers(0, 5, (reads, number))
+    linear = (
+        10.0 ** rng.uniform(-4.5, 0, (reads, number))
+        if rng.uniform() < 0.5
+        else 10.0 ** -rng.integers(0, 5, (reads, number))
+    )
     linear = linear / linear.max(axis=1, keepdims=True)
     expected, margin = slow_mix(linear.tolist(), variants)
     assume(margin > 1e-6)

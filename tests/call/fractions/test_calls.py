@@ -21,9 +21,7 @@ def call(sites, likelihoods, *, normals=(False,), fractions=MIXTURE):
     """Reads in pairs, of which every other one is F2R1."""
     number = int(likelihoods.read.max(initial=-1)) + 1
     reads = aligned_reads([Read(0, "1M", "A", (30,), 0x41 + 16 * (i % 2)) for i in range(number)])
-    setting = Setting(
-        CallParameters(fractions=fractions), np.array(normals), no_noise(len(normals)), Backend("cpu")
-    )
+    setting = Setting(CallParameters(fractions=fractions), np.array(normals), no_noise(len(normals)), Backend("cpu"))
     return call_alleles(sites, likelihoods, reads, window_of(REFERENCE), setting)
 
 
@@ -46,9 +44,7 @@ def test_a_record_for_each_allele_that_reads_speak_for():
 
 
 def test_a_mutation_makes_one_other_allele_of_a_site():
-    found = call(
-        substitutions((5, "ACG")), from_bases(["A" * 80 + "C" * 15 + "G" * 15], ["ACG"]), fractions=TUMOUR
-    )
+    found = call(substitutions((5, "ACG")), from_bases(["A" * 80 + "C" * 15 + "G" * 15], ["ACG"]), fractions=TUMOUR)
     assert found.filters == [("multiallelic",)] * 2
 
 
