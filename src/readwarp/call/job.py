@@ -36,7 +36,7 @@ from readwarp.formats.variants.vcf import VariantWriter, kind_of
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.stream.choice import CALL, choose_backend
-from readwarp.stream.processes import may_fork
+from readwarp.stream.processes import Reply, may_fork
 from readwarp.stream.reporter import Reporter, Result
 from readwarp.wording import counted
 
@@ -162,7 +162,7 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
             kernels = "call.long"
             reporter.prepare(kernels, job.resources.threads)
         with (
-            open_workers(state, plan, steps.alignments, kernels, metrics, shared and shared.answer) as workers,
+            open_workers(state, plan, steps.alignments, kernels, metrics, reply_of(shared)) as workers,
             reporter.progress("calling", "bases") as meter,
             job.open_output(reference, calling.samples, GENOMIC_FIELDS if job.gvcf else FIELDS) as writer,
         ):
@@ -196,6 +196,10 @@ def share_calling(calling: Calling) -> tuple[Calling, SharedCard | None]:
     return calling, None
 
 
+def reply_of(shared: SharedCard | None) -> Reply | None:
+    return shared.answer if shared else None
+
+
 def note_cards(calling: Calling, shared: SharedCard | None, metrics: Metrics) -> None:
     if shared:
         metrics.note(pairhmm_questions=shared.questions, pairhmm_batches=shared.batches)
@@ -218,9 +222,8 @@ def call_fractions(job: CallJob, reference: Reference, reporter: Reporter) -> Re
         check_fractions(job, calling)
         reporter.prepare(FRACTION_KERNELS, job.resources.threads)
         (state, shared), alignments = share_calling(calling), calling.steps.alignments
-        reply = shared and shared.answer
         with (
-            open_workers(state, calling.plan, alignments, FRACTION_KERNELS, metrics, reply) as workers,
+            open_workers(state, calling.plan, alignments, FRACTION_KERNELS, metrics, reply_of(shared)) as workers,
             reporter.progress("calling", "bases") as meter,
         ):
             genome, open_output = open_genome(job, calling), partial(open_fractions, job, reference, calling.samples)

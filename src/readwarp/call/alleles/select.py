@@ -162,9 +162,10 @@ def mix(linear, masks, costs, stays, sums, room):
     for _ in range(number - 1):
         least = -1
         for h in range(1, number):
-            if order[h] >= 0.0 and (least < 0 or order[h] <= order[least]):
-                if least < 0 or order[h] < order[least] or cost_of(masks[h], costs) >= cost_of(masks[least], costs):
-                    least = h
+            if order[h] < 0.0 or (least >= 0 and order[h] > order[least]):
+                continue
+            if least < 0 or order[h] < order[least] or cost_of(masks[h], costs) >= cost_of(masks[least], costs):
+                least = h
         order[least] = -1.0
         is_in[least] = False
         before = share[:number].copy()
