@@ -98,7 +98,7 @@ def test_a_mixture(mixture, called):
         (fraction,), (low, high) = own["AF"], own["AFCI"]
         assert fraction == pytest.approx(number / across, rel=0.3)
         assert low < fraction and (fraction < high or fraction > 0.99)
-        assert low < change.share < high or change.share == 1.0 or "I" in change.new
+        assert low < number / across < high or change.share == 1.0
         assert high - low < 5 * (change.share / across) ** 0.5 + 0.02
         assert own["GT"] == ((1, 1) if change.share == 1.0 else (0, 1))
         assert sum(own["SB"]) == sum(own["AD"]) <= own["DP"] == record.info["DP"]
@@ -129,22 +129,14 @@ def test_a_tumour_without_its_normal(pair, called):
     assert "NLOD" not in found[ARTEFACT.record][0].info
 
 
-WAYS = {
-    "three threads": ("-t", 3),
-    "windows of 501 bases": ("--batch-bases", 64 * 500),
-    "windows of 212 bases in three threads": ("--batch-bases", 64 * 211, "-t", 3),
-}
-
-
 @pytest.mark.parametrize("mode", ["mixture", "somatic"])
 def test_threads_and_windows_do_not_matter(mode, mixture, pair, called, tmp_path):
     files, options = (mixture, ["--mixture"]) if mode == "mixture" else (pair, ["--somatic", "--normal", "NORMAL"])
     called(files, *options)
     expected = lines_of(tmp_path / "o.vcf")
     assert sum(not line.startswith("#") for line in expected) >= 7
-    for name, way in WAYS.items():
-        called(files, *options, *way)
-        assert lines_of(tmp_path / "o.vcf") == expected, name
+    called(files, *options, "--batch-bases", 64 * 700, "-t", 3)  # windows of 701 bases
+    assert lines_of(tmp_path / "o.vcf") == expected
 
 
 def test_worker_processes_do_not_matter(mixture, called, tmp_path):
@@ -157,6 +149,14 @@ def test_worker_processes_do_not_matter(mixture, called, tmp_path):
     assert lines_of(tmp_path / "p.vcf") == lines_of(tmp_path / "o.vcf")
 
 
+def test_a_card_gives_the_same_bytes(pair, called, tmp_path):
+    options = "--somatic", "--normal", "NORMAL", "-r", "chrM:651-950"
+    assert len(called(pair, *options)) == 2
+    expected = lines_of(tmp_path / "o.vcf")
+    called(pair, *options, "--device", "cuda")
+    assert lines_of(tmp_path / "o.vcf") == expected
+
+
 def test_cram_regions_and_other_outputs(mixture, called, tmp_path):
     """The same records, of a region those within it."""
     fasta, bam = mixture
@@ -167,9 +167,8 @@ def test_cram_regions_and_other_outputs(mixture, called, tmp_path):
     text = lines_of(tmp_path / "o.vcf")
     called((fasta, cram), "--mixture")
     assert lines_of(tmp_path / "o.vcf") == text
-    for name in ("o.bcf", "o.vcf.gz"):
-        found = called(mixture, "--mixture", name=name)
-        assert [str(record) for record, _ in found.values()] == [str(record) for record, _ in expected.values()]
+    found = called(mixture, "--mixture", name="o.bcf")
+    assert [str(record) for record, _ in found.values()] == [str(record) for record, _ in expected.values()]
     part = called(mixture, "--mixture", "-r", "chrM:1001-2000")
     assert part.keys() == {key for key in expected if 1000 <= key[0] < 2000}
 
@@ -196,14 +195,11 @@ def test_no_reads(mixture, called, tmp_path):
     assert "weak_evidence" in record.filter
 
 
-def test_limits_of_filters(mixture, pair, called):
+def test_limit_of_fractions(mixture, called):
     found = called(mixture, "--mixture", "--min-fraction", 0.1)
     for change in MIXED:
         record, _ = found[change.record]
         assert ("low_allele_frac" in record.filter) == (change.share == RARE)
-    near = called(pair, "--somatic", "--normal", "NORMAL", "--mutation-prior", "1e-60")
-    filters = {key: set(record.filter) for key, (record, _) in near.items()}
-    assert filters[MUTATIONS[1].record] >= {"germline"}  # rather than a mutation that hardly ever happens
 
 
 BESIDE = "--mixture and {} do not go together"
