@@ -194,4 +194,11 @@ CEILINGS = {  # of benchmarks/gpu.py: a loop full of one kind of instruction, an
     )
 }  # fmt: skip
 
-KERNELS = (*SCAN, *SEED, *CHAIN, *LONG_CHAIN, *EXTEND, *ENDS, *PAIRWISE, *TILES, *TRACE, *PILEUP, *PAIR_HMM)
+FRACTIONS = [
+    Kernel(
+        "fractions multiply_block", "call.fractions.cuda", "multiply_block",
+        "call.fractions.contrasts.Contrasts i8[] f8[] f8[]", 64, loop=Loop("DFMA", "DFMA", 2, 1),
+    )
+]  # fmt: skip
+
+KERNELS = (*SCAN, *SEED, *CHAIN, *LONG_CHAIN, *EXTEND, *ENDS, *PAIRWISE, *TILES, *TRACE, *PILEUP, *PAIR_HMM, *FRACTIONS)

@@ -8,20 +8,23 @@ from numba.cuda.cudadrv.driver import Context
 
 from helpers.cards import two_cards
 from helpers.command_samples import letters
+from helpers.fraction_oracle import certain, contrasts_of
 from helpers.jobs import call_variants
 from readwarp.call import job, resources, warm
+from readwarp.call.fractions import cuda as fractions
 from readwarp.call.pairhmm import cuda as pairhmm
 from readwarp.call.pairhmm.cuda import shape_table
 from readwarp.call.pairhmm.scalar import FLOAT32, FLOAT64
 from readwarp.call.pileup import cuda as pileup
 from readwarp.call.windows import Calling
-from readwarp.config import CallParameters, Resources
+from readwarp.config import CallParameters, FractionParameters, Resources
 from readwarp.device.backend import Backend
 from readwarp.device.jit import cuda
 from readwarp.metrics import Metrics
 
 pytestmark = two_cards
 
+FRACTIONS = CallParameters(fractions=FractionParameters())
 THREADS = resources.WorkerPlan(0, 6, 1 << 20, 1 << 17)
 BOTH, PARAMETERS = Backend("cuda", (0, 1)), CallParameters()
 
@@ -29,7 +32,7 @@ BOTH, PARAMETERS = Backend("cuda", (0, 1)), CallParameters()
 def test_nothing_is_left_to_be_loaded(monkeypatch):
     """This holds for reads of any length, and with or without events that are moved."""
     with closing(resources.open_memory(Resources(vram=64 << 20), BOTH, THREADS, Metrics())) as cards:
-        cards.warm_up(lambda backend: warm.warm_up(backend, PARAMETERS))
+        cards.warm_up(lambda backend: warm.warm_up(backend, FRACTIONS))
     loads, load = [], Context.create_module_image
     monkeypatch.setattr(Context, "create_module_image", lambda *given: loads.append(given) or load(*given))
     rows, reads = warm.rows_of_all_lengths(), warm.read_with_insertion()
@@ -37,6 +40,7 @@ def test_nothing_is_left_to_be_loaded(monkeypatch):
     for device in BOTH.devices:
         with BOTH.on(device):
             pileup.count_window(reads, warm.WINDOW, PARAMETERS)
+            fractions.multiply(contrasts_of([certain(50, 3), certain(2000, 9)]))
             for read in range(lengths.size):
                 haplotype = np.array([0, 700], np.int64)
                 one, none = np.array([read]), np.zeros(1, np.int64)

@@ -6,6 +6,7 @@ import random
 import pysam
 import pytest
 
+from helpers.made_mixtures import deletion, snv, write_mixture
 from helpers.random_reads import changed
 from helpers.seeding import reverse_complement
 
@@ -155,3 +156,20 @@ def readwarp_lines(vcf):
     import gzip
 
     return without_command(gzip.decompress(vcf.read_bytes()))
+
+
+def test_call_of_fractions(readwarp, tmp_path):
+    """In threads, and in processes, which share the card for PairHMM and multiply on the CPU."""
+    made = write_mixture(tmp_path, [snv(300, 0.05), deletion(500, 3, 0.2), snv(900, 1.0)], depth=100)
+    given = "call", *made, "--mixture", "-r", "chrM:201-1000", "-q", "-f"
+    ways = {"threads": ("-t", "1"), "processes": ("-t", "4", "--batch-bases", "12800")}  # windows of 201 bases
+    readwarp(*given, "-o", tmp_path / "cpu.vcf", "--device", "cpu", "-t", "1")
+    expected = without_command((tmp_path / "cpu.vcf").read_bytes())
+    assert sum(not line.startswith(b"#") for line in expected) == 3
+    for name, way in ways.items():
+        out, metrics = tmp_path / f"{name}.vcf", tmp_path / f"{name}.json"
+        readwarp(*given, "-o", out, "--device", "cuda", *way, "--metrics", metrics)
+        assert without_command(out.read_bytes()) == expected
+        found = json.loads(metrics.read_text())
+        assert found.get("worker_processes", 0) == (4 if name == "processes" else 0)
+        assert found["gpu"][0]["workspaces"] == 1 and found["gpu"][0]["batches"] > 0

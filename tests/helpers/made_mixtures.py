@@ -7,7 +7,7 @@ from pathlib import Path
 
 from helpers.making import Read, other, random_sequence, write_bam, write_fasta, write_samples
 
-LENGTH, SIZE, DEPTH = 3000, 120, 400
+LENGTH, SIZE, DEPTH = 3000, 120, 300
 SEQUENCE = random_sequence(LENGTH, seed=11)
 ERROR = 3e-4  # of a base of Q35
 
@@ -89,11 +89,11 @@ def write_mixture(folder: Path, changes: Sequence[Change], **options) -> tuple[P
     return fasta, write_bam(folder / "reads.bam", {"chrM": LENGTH}, reads, {"RG": [{"ID": "m", "SM": "m"}]})
 
 
-def write_pair(folder: Path, tumour: Sequence[Change], normal: Sequence[Change]) -> tuple[Path, Path]:
+def write_pair(folder: Path, tumour: Sequence[Change], normal: Sequence[Change], depth: int = 120) -> tuple[Path, Path]:
     """(reference, alignments of TUMOUR and NORMAL)"""
     fasta = write_fasta(folder / "ref.fa", {"chrM": SEQUENCE})
     own = {
-        name: [("chrM", read) for read in reads_of(changes, depth=150, seed=seed, name=name)]
+        name: [("chrM", read) for read in reads_of(changes, depth=depth, seed=seed, name=name)]
         for seed, (name, changes) in enumerate((("TUMOUR", tumour), ("NORMAL", normal)))
     }
     return fasta, write_samples(folder / "pair.bam", {"chrM": LENGTH}, own)

@@ -15,6 +15,7 @@ from readwarp.call.genome.write import ConsensusGenome
 from readwarp.call.inputs import Alignments, match_files, names_of, open_readers, warn_of_duplicates
 from readwarp.call.known import open_known
 from readwarp.call.mates.primers import read_primers
+from readwarp.call.pairhmm.shared import SharedCard
 from readwarp.call.phase.haplotag import HaplotaggedBam
 from readwarp.call.platforms import find_platform
 from readwarp.call.ploidy import Ploidies, read_ploidies
@@ -37,7 +38,7 @@ from readwarp.formats.variants.vcf import VariantWriter, kind_of
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.stream.choice import CALL, choose_backend
-from readwarp.stream.processes import may_fork
+from readwarp.stream.processes import Reply, may_fork
 from readwarp.stream.reporter import Reporter, Result
 from readwarp.wording import counted
 
@@ -160,15 +161,12 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
     metrics, structural = reporter.metrics, None
     with metrics.time("call"), open_calling(job, reference, metrics, may_fork()) as calling:
         steps, kernels, plan = calling.steps, "call", calling.plan
-        state, shared, reply = calling, None, None
-        if plan.processes and calling.cards.planned:
-            state, shared = calling.in_process(), share_cards(calling.cards)
-            reply = shared.answer
+        state, shared = share_calling(calling)
         if steps.platform.is_long:
             kernels = "call.long"
             reporter.prepare(kernels, job.resources.threads)
         with (
-            open_workers(state, plan, steps.alignments, kernels, metrics, reply) as workers,
+            open_workers(state, plan, steps.alignments, kernels, metrics, reply_of(shared)) as workers,
             reporter.progress("calling", "bases") as meter,
             job.open_output(reference, calling.samples, GENOMIC_FIELDS if job.gvcf else FIELDS) as writer,
         ):
@@ -186,16 +184,31 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
                 given = workers, Calling.gather
                 structural = write_structural_file(job, job.sv, calling.structural, calling.targets, given, reporter)
                 writer.beside.append(structural.file)
-        if shared:
-            metrics.note(pairhmm_questions=shared.questions, pairhmm_batches=shared.batches)
-            metrics.count("comparisons_on_host", shared.left)
-        metrics.append("gpu", [{"command": "call", **facts} for facts in calling.cards.facts()])
+        note_cards(calling, shared, metrics)
     warn_of_limits(metrics)
     files = {"variants": job.output, "variants_index": writer.index, "realigned": job.bam_output}
     files["haplotagged"] = job.haplotag
     if structural:
         files |= {"structural": job.sv, "structural_index": structural.index_path}
     return Result.of(metrics, files)
+
+
+def share_calling(calling: Calling) -> tuple[Calling, SharedCard | None]:
+    """What the workers have, and what answers them if they are processes, which have no card."""
+    if calling.plan.processes and calling.cards.planned:
+        return calling.in_process(), share_cards(calling.cards)
+    return calling, None
+
+
+def reply_of(shared: SharedCard | None) -> Reply | None:
+    return shared.answer if shared else None
+
+
+def note_cards(calling: Calling, shared: SharedCard | None, metrics: Metrics) -> None:
+    if shared:
+        metrics.note(pairhmm_questions=shared.questions, pairhmm_batches=shared.batches)
+        metrics.count("comparisons_on_host", shared.left)
+    metrics.append("gpu", [{"command": "call", **facts} for facts in calling.cards.facts()])
 
 
 def warn_of_limits(metrics: Metrics) -> None:
@@ -212,12 +225,14 @@ def call_fractions(job: CallJob, reference: Reference, reporter: Reporter) -> Re
     with metrics.time("call"), open_calling(job, reference, metrics, may_fork()) as calling:
         check_fractions(job, calling)
         reporter.prepare(FRACTION_KERNELS, job.resources.threads)
+        (state, shared), alignments = share_calling(calling), calling.steps.alignments
         with (
-            open_workers(calling, calling.plan, calling.steps.alignments, FRACTION_KERNELS, metrics) as workers,
+            open_workers(state, calling.plan, alignments, FRACTION_KERNELS, metrics, reply_of(shared)) as workers,
             reporter.progress("calling", "bases") as meter,
         ):
             genome, open_output = open_genome(job, calling), partial(open_fractions, job, reference, calling.samples)
             index = write_fractions(calling, workers, open_output, meter, genome)
+        note_cards(calling, shared, metrics)
     warn_of_limits(metrics)
     return Result.of(metrics, {"variants": job.output, "variants_index": index, "consensus": job.consensus})
 
