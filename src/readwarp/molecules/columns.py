@@ -74,12 +74,12 @@ def call_columns(reads, stacks, model, needed, lowest, out):
             depth = counts[i, 0] + counts[i, 1] + counts[i, 2] + counts[i, 3]
             if members.size == 1:
                 read = reads.read_offsets[members[0]] + i
-                base, quality = int(reads.bases[read]), int(model.single[reads.qualities[read]])
+                base, quality = np.int64(reads.bases[read]), np.int64(model.single[reads.qualities[read]])
             else:
                 base, quality = call_base(model, scores[i, 0], scores[i, 1], scores[i, 2], scores[i, 3])
             out.errors[column + i] = depth if base == NO_CALL else depth - counts[i, base]
             if members.size > 1 and depth < needed:
-                base, quality = NO_CALL, 0
+                base, quality = np.int64(NO_CALL), np.int64(0)
             elif base == NO_CALL or quality < lowest:
-                base, quality = NO_CALL, LOWEST
+                base, quality = np.int64(NO_CALL), np.int64(LOWEST)
             out.bases[column + i], out.qualities[column + i] = base, quality

@@ -1,5 +1,7 @@
 """Compiled loops from the consensus of strands to consensus reads."""
 
+import numpy as np
+
 from readwarp.config import MAX_QUALITY
 from readwarp.device.jit import kernel, scalar
 from readwarp.molecules.read_kernels import LOWEST, NO_CALL
@@ -62,7 +64,7 @@ def combine(columns, max_error, must_agree, lowest, out):
         most, fewest, total, wrong, no_calls = 0, 1 << 30 if length else 0, 0, 0, 0
         for i in range(length):
             column = columns.offsets[one] + i
-            raw = base = int(columns.bases[column])
+            raw = base = np.int64(columns.bases[column])
             quality, depth, errors = (
                 int(columns.qualities[column]),
                 depth_of(columns.counts, column),
@@ -71,18 +73,18 @@ def combine(columns, max_error, must_agree, lowest, out):
             differ = False
             if other >= 0:
                 its = columns.offsets[other] + i
-                raw, base, quality = join(base, quality, int(columns.bases[its]), int(columns.qualities[its]))
+                raw, base, quality = join(base, quality, np.int64(columns.bases[its]), np.int64(columns.qualities[its]))
                 own, errors = depth, 0
                 depth += depth_of(columns.counts, its)
                 if raw != NO_CALL:
                     errors = depth - columns.counts[column, raw] - columns.counts[its, raw]
                 both = own > 0 and depth > own
                 differ = both and columns.bases[column] != columns.bases[its]
-            if quality < lowest or (must_agree and differ) or errors > max_error * depth:
-                base, quality = NO_CALL, min(quality, LOWEST)
-            out.bases[start + i], out.qualities[start + i] = base, quality
+            is_masked = quality < lowest or (must_agree and differ) or errors > max_error * depth
+            out.bases[start + i] = NO_CALL if is_masked else base
+            out.qualities[start + i] = min(quality, LOWEST) if is_masked else quality
             most, fewest, total, wrong = max(most, depth), min(fewest, depth), total + depth, wrong + errors
-            no_calls += base == NO_CALL
+            no_calls += is_masked or base == NO_CALL
         out.most[p], out.fewest[p], out.no_calls[p] = most, fewest, no_calls
         out.error[p] = wrong / total if total else 0.0
 

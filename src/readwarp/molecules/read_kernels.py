@@ -55,7 +55,7 @@ def decode(data, starts, out):
             return i
         for j in range(length):
             byte = data[np.uint64(source + (j >> 1))]
-            out.bases[np.uint64(first + j)] = BASES[byte & 15 if j & 1 else byte >> 4]
+            out.bases[np.uint64(first + j)] = BASES[np.int64(byte) & 15 if j & 1 else np.int64(byte) >> 4]
             out.qualities[np.uint64(first + j)] = min(data[np.uint64(qualities + j)], np.uint8(MAX_QUALITY))
     return -1
 

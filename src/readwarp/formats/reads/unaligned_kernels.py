@@ -25,6 +25,7 @@ FLAGS = np.array([UNMAPPED, *(UNMAPPED | PAIRED | MATE_UNMAPPED | segment for se
 NIBBLES = np.array([1, 2, 4, 8, 15], np.uint8)  # 0-4 -> ACGTN
 PHRED33 = 33
 AT, PLUS, NEWLINE, TAB, COLON, SLASH, ONE = b"@+\n\t:/1"
+G, R = b"GR"
 DIGITS = 20  # of a number
 SHOWN = tuple(b"ZcCsSiI")  # types of tags that comments have: text and whole numbers
 
@@ -65,9 +66,9 @@ def fill_bam(reads, offsets, out):
 
 
 @scalar
-def is_shown(kind):
-    """Whether a comment has tags of this type."""
-    return kind in SHOWN
+def is_shown(tags, at, kind):
+    """Whether a comment has the tag at `at`; not its read group, since FASTQ has no header."""
+    return kind in SHOWN and not (tags[at] == R and tags[at + 1] == G)
 
 
 @kernel
@@ -80,7 +81,7 @@ def measure_fastq(reads, sizes):
         at, stop = reads.tag_offsets[i], reads.tag_offsets[i + 1]
         while at < stop:
             end, kind = field_stop(reads.tags, at, stop), reads.tags[at + 2]
-            if is_shown(kind):
+            if is_shown(reads.tags, at, kind):
                 size += 6 + (
                     end - at - 4 if kind == TEXT else put_number(get_number(reads.tags, at + 3, kind), numbers, 0)
                 )
@@ -101,7 +102,7 @@ def fill_fastq(reads, offsets, out):
         field, stop = reads.tag_offsets[i], reads.tag_offsets[i + 1]
         while field < stop:
             end, kind = field_stop(reads.tags, field, stop), reads.tags[field + 2]
-            if is_shown(kind):
+            if is_shown(reads.tags, field, kind):
                 out[at], out[at + 1], out[at + 2], out[at + 3] = TAB, reads.tags[field], reads.tags[field + 1], COLON
                 out[at + 4], out[at + 5] = kind if kind == TEXT else INTEGER, COLON
                 if kind == TEXT:
