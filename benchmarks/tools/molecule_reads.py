@@ -57,6 +57,8 @@ def main() -> None:
     molecules = draw_molecules(rng, region, variants, options)
     templates = copy(rng, molecules, options)
     write_truth(options.prefix, contigs, contig, start, region, variants)
+    if options.truth_fasta:
+        write_molecules(options.prefix, molecules)
     write_reads(rng, options, contigs, contig, start, molecules, templates)
     print(f"{options.molecules:,} molecules, {templates.molecule.size:,} pairs, {len(variants[0])} variants")
 
@@ -77,6 +79,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--damage", type=float, default=1e-4, help="of each kind, by base of a strand that it can hit")
     parser.add_argument("--pcr-error", type=float, default=1e-5, help="by base and early cycle")
     parser.add_argument("--inline", action="store_true", help="UMIs begin the reads of the FASTQ files, too")
+    parser.add_argument("--truth-fasta", action="store_true", help="write the molecules, too: PREFIX.molecules.fa")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
 
@@ -176,6 +179,13 @@ def write_truth(prefix: str, contigs: list, contig: str, start: int, region: nda
         ref, alt = chr(LETTERS[region[place]]), chr(LETTERS[base])
         lines.append(f"{contig}\t{start + place + 1}\t.\t{ref}\t{alt}\t.\tPASS\tSHARE={share}")
     Path(f"{prefix}.truth.vcf").write_text("\n".join(lines) + "\n")
+
+
+def write_molecules(prefix: str, molecules: Molecules) -> None:
+    """By MI, on the forward strand."""
+    with Path(f"{prefix}.molecules.fa").open("w") as file:
+        for number, (bases, length) in enumerate(zip(molecules.true, molecules.length, strict=True)):
+            file.write(f">{number}\n{LETTERS[bases[:length]].tobytes().decode()}\n")
 
 
 def write_reads(

@@ -37,7 +37,7 @@ def call(column: list[tuple[str, int]], pre: int, post: int) -> tuple[str, float
     if len(leaders) > 1:
         return "N", 2
     others = math.fsum(math.exp(value - best) for base, value in logs.items() if base != leaders[0])
-    return leaders[0], -10 * math.log10(either(error_of(pre), others / (1 + others)))
+    return leaders[0], max(2.0, -10 * math.log10(either(error_of(pre), others / (1 + others))))
 
 
 def aligned_pairs(read: dict[str, Any]) -> dict[int, int]:

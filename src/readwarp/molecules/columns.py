@@ -8,8 +8,8 @@ from numpy import ndarray
 from readwarp.config import ConsensusParameters
 from readwarp.device.jit import kernel
 from readwarp.molecules.agree import Stacks
-from readwarp.molecules.model import Model, call_base
-from readwarp.molecules.read_kernels import LOWEST, NO_CALL
+from readwarp.molecules.model import LOWEST, Model, call_base
+from readwarp.molecules.read_kernels import NO_CALL
 from readwarp.molecules.reads import Reads
 from readwarp.ragged import empty, offsets_of
 

@@ -4,7 +4,8 @@ import numpy as np
 
 from readwarp.config import MAX_QUALITY
 from readwarp.device.jit import kernel, scalar
-from readwarp.molecules.read_kernels import LOWEST, NO_CALL
+from readwarp.molecules.model import LOWEST
+from readwarp.molecules.read_kernels import NO_CALL
 
 
 @scalar

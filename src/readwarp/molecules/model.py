@@ -19,6 +19,7 @@ DIGITS = 8  # bits that a table of exponentials is looked up with
 DOMINANT = exp(6)  # an error so many times as likely as another hides it
 PRECISION = 0.001  # Phred; added before a quality is rounded down
 HIGHEST = 745  # exp(-x) is 0 beyond it
+LOWEST = 2  # quality of a base, and that of one that is not called
 LARGEST = 0.999  # error of a base: one that is surely wrong would have a likelihood of 0
 
 
@@ -84,7 +85,7 @@ def quality_of(model, error):
 
 @scalar
 def call_base(model, a, c, g, t):
-    """The most likely base by the log likelihoods of the four -> (0-3, quality); (4, 2) where two are as likely."""
+    """The most likely base by log likelihoods of the four -> (0-3, quality); (4, LOWEST) where two are as likely."""
     base, best = 0, a
     if c > best:
         base, best = 1, c
@@ -93,7 +94,7 @@ def call_base(model, a, c, g, t):
     if t > best:
         base, best = 3, t
     if (a == best) + (c == best) + (g == best) + (t == best) > 1:
-        return 4, 2
+        return 4, LOWEST
     others = exponential(model, best - a) + exponential(model, best - c)
     others = others + exponential(model, best - g) + exponential(model, best - t) - 1
-    return base, quality_of(model, either_error(model.pre, max(0.0, others) / (1 + max(0.0, others))))
+    return base, max(LOWEST, quality_of(model, either_error(model.pre, max(0.0, others) / (1 + max(0.0, others)))))

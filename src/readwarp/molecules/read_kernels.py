@@ -19,12 +19,13 @@ from readwarp.formats.alignments.layout import (
     uint16_at,
     uint32_at,
 )
+from readwarp.molecules.model import LOWEST
 from readwarp.rules.bases import complement
 from readwarp.rules.cigar import DELETION, SKIP, find_base, is_match, run_of, soft_clips
 from readwarp.rules.flags import FIRST, PAIRED, REVERSE, UNMAPPED
 from readwarp.rules.hashes import hash_of
 
-NO_CALL, LOWEST = 4, 2  # base, and the quality of what is not called
+NO_CALL = 4  # base
 NO_QUALITY = 255
 
 
