@@ -58,7 +58,9 @@ def test_lines(panel, capfdbinary):
         "bM:i": "3",
         "aE:f": "0",
     }
-    assert float(tags["cE:f"]) == pytest.approx(1 / 600) and float(tags["bE:f"]) == pytest.approx(1 / 300)
+    assert float(tags["cE:f"]) == pytest.approx(1 / 600, rel=1e-5) and float(tags["bE:f"]) == pytest.approx(
+        1 / 300, rel=1e-5
+    )
 
 
 def test_cram_gives_the_same(panel, tmp_path):
@@ -66,7 +68,11 @@ def test_cram_gives_the_same(panel, tmp_path):
     for kind in ("bam", "cram"):
         given = ["--reference", folder / "ref.fa", "--no-pg", "-q"]
         assert run_main(["consensus", folder / f"in.{kind}", "-o", tmp_path / f"{kind}.bam", *given]) == 0
-    assert (tmp_path / "bam.bam").read_bytes() == (tmp_path / "cram.bam").read_bytes()
+    told = []
+    for kind in ("bam", "cram"):  # whose headers differ in the @PG of what has written the CRAM file
+        with pysam.AlignmentFile(str(tmp_path / f"{kind}.bam"), check_sq=False) as file:
+            told.append([record.to_string() for record in file])
+    assert told[0] == told[1] and len(told[0]) == 4
 
 
 @pytest.mark.parametrize(("name", "options"), [("c.bam", ()), ("c.fq.gz", ("-p", "-C")), ("c.fq", ("-p", "-C"))])

@@ -28,31 +28,34 @@ def call_umis(records: Records, stacks: Stacks, consensus: Consensus) -> Umis:
     Reads of strand B have the UMIs of both ends the other way round. UMIs that are not as long as the first one are
     left out.
     """
-    sizes = np.empty(len(consensus), np.int64)
-    measure(records, stacks, sizes)
+    places, sizes = np.empty((2, stacks.reads.size), np.int64), np.empty(len(consensus), np.int64)
+    find(records, stacks, places)
+    measure(stacks, places, sizes)
     offsets = offsets_of(sizes)
     letters = np.empty(offsets[-1], np.uint8)
-    fill(records, stacks, offsets, letters)
+    fill(records.data, stacks, places, offsets, letters)
     return Umis(letters, offsets)
 
 
-@scalar
-def umi_of(records, row):
-    """Where the value of RX:Z starts and stops; 0, 0 without one."""
-    start, stop = tag_of(records.data, records.offsets[row], records.offsets[row + 1], R, X)
-    return (start, stop) if stop > start and records.data[start - 1] == TEXT else (np.int64(0), np.int64(0))
+@kernel
+def find(records, stacks, places):
+    """Where the value of RX:Z of each member starts and stops -> places (int64 [2, members]); 0, 0 without one."""
+    for k in range(stacks.reads.size):
+        row = stacks.reads[k]
+        start, stop = tag_of(records.data, records.offsets[row], records.offsets[row + 1], R, X)
+        if stop == start or records.data[start - 1] != TEXT:
+            start = stop = np.int64(0)
+        places[0, k], places[1, k] = start, stop
 
 
 @kernel
-def measure(records, stacks, sizes):
+def measure(stacks, places, sizes):
     """Letters of the first UMI of each pile -> sizes (int64 [piles])."""
     for p in range(sizes.size):
         sizes[p] = 0
         for k in range(stacks.offsets[2 * p], stacks.offsets[2 * p + 2]):
-            start, stop = umi_of(records, stacks.reads[k])
-            if stop > start:
-                sizes[p] = stop - start
-                break
+            if sizes[p] == 0:
+                sizes[p] = places[1, k] - places[0, k]
 
 
 @scalar
@@ -70,7 +73,7 @@ def swapped(data, start, stop, i):
 
 
 @kernel
-def fill(records, stacks, offsets, letters):
+def fill(data, stacks, places, offsets, letters):
     """The consensus of each pile -> letters (uint8)."""
     counts = np.empty(5, np.int64)
     for p in range(offsets.size - 1):
@@ -80,11 +83,10 @@ def fill(records, stacks, offsets, letters):
             other, others, number = np.uint8(0), 0, 0
             for s in (2 * p, 2 * p + 1):
                 for k in range(stacks.offsets[s], stacks.offsets[s + 1]):
-                    start, stop = umi_of(records, stacks.reads[k])
+                    start, stop = places[0, k], places[1, k]
                     if stop - start != length:
                         continue
-                    plain = records.data[start + i]
-                    letter = plain if s == 2 * p else swapped(records.data, start, stop, i)
+                    letter = data[start + i] if s == 2 * p else swapped(data, start, stop, i)
                     code, number = CODES[letter], number + 1
                     counts[code] += 1
                     if code == 4 and letter != N:
