@@ -23,7 +23,7 @@ from readwarp.molecules.group_kernels import FATES, NO_STRAND, TAKEN, UNSORTED
 from readwarp.ragged import concatenate, empty, offsets_of, take
 
 GAP = 1000  # bases between the starts of two reads of one molecule's end, at most
-BATCH = 1 << 25  # bytes of records that are looked at together; more where as many wait for others
+BATCH = 1 << 23  # bytes of records that are looked at together; more where as many wait for others
 
 
 class Records(NamedTuple):
@@ -82,7 +82,7 @@ class Gathering:
         if row >= 0:
             raise InputError(self.path, REASONS[fate[row]], _name_in(batch, row))
         counts = np.bincount(fate, minlength=len(FATES))
-        self.fates.update(dict(zip(FATES, counts.tolist(), strict=True)))
+        self.fates.update(dict(zip(FATES[:NO_STRAND], counts.tolist(), strict=False)))  # the rest are errors
         self._seen += number
         records = Records(batch.data, batch.offsets, molecule, strand, places[0], places[1])
         return take(records, "records", fate == TAKEN)
