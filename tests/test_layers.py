@@ -136,6 +136,7 @@ COMMANDS = [
     "index",
     "align",
     "merge",
+    "consensus",
     "call",
     "genotype",
     "report",

@@ -5,6 +5,7 @@
     readwarp.run(reference, *reads, output=...)
     readwarp.genotype(reference, *gvcfs, output=...)
     readwarp.index(reference), merge(*alignments, output=...), report(*folders)
+    readwarp.consensus(alignments, output=...)
     readwarp.Aligner, Caller, pairwise, pair_hmm            the same on objects and arrays
     readwarp.errors, config                                 exceptions and parameters
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:  # for checkers and editors
     from readwarp.config import Scoring as Scoring
     from readwarp.index import Index as Index
     from readwarp.index.api import index as index
+    from readwarp.molecules.api import consensus as consensus
     from readwarp.pairwise.api import MatrixScoring as MatrixScoring
     from readwarp.pairwise.api import pairwise as pairwise
     from readwarp.ragged import Ragged as Ragged
@@ -58,6 +60,7 @@ _PUBLIC = {
     "Scoring": "readwarp.config",
     "Variant": "readwarp.call.results",
     "Variants": "readwarp.call.results",
+    "consensus": "readwarp.molecules.api",
     "genotype": "readwarp.call.joint.api",
     "merge": "readwarp.align.merge_api",
     "pair_hmm": "readwarp.call.pairhmm.api",

@@ -19,6 +19,7 @@ ROOMS = {
     "run": "a whole sample",
     "align": "reads to alignments",
     "call": "alignments to variants",
+    "molecules": "reads to consensus reads",
     "report": "results to a page",
     "pairwise": "Smith-Waterman",
     "index": "seeds of a reference",

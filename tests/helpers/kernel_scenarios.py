@@ -76,6 +76,9 @@ COMMANDS = (
     f"{MERGE} {{folder}}/x.bam --sort name",
     f"{MERGE} {{folder}}/x.cram --reference {{ref}} --sort coordinate --mark-duplicates",
     f"{MERGE} {{folder}}/x.bam --sort coordinate --mark-duplicates --write-index",
+    "consensus {folder}/molecules.bam -t 2 -f -o {folder}/x.bam",
+    "consensus {folder}/grouped.bam --duplex -t 2 -f -o {folder}/x.bam",
+    "consensus {folder}/molecules.bam --duplex -t 2 -f -o {folder}/x.fq",
     f"{CALL} {{folder}}/x.vcf",
     f"{CALL} {{folder}}/x.vcf.gz",
     "call {ref} {folder}/sorted.bam -t 2 -f -o {folder}/x.bcf",
@@ -186,6 +189,8 @@ def make_inputs(folder: Path, real: Path) -> dict[str, str]:
         "".join(f"{contig}\t{at}\t{at + 30}\tp\t1\t{strand}\n" for at, strand in ((100, "+"), (400, "-")))
     )
     (folder / "targets.bed").write_text(f"{contig}\t5000\t9000\n{contig}\t12000\t30000\n")
+    for name, order in (("molecules", {"SO": "coordinate"}), ("grouped", {"SO": "unsorted", "GO": "query"})):
+        write_molecules(folder / f"{name}.bam", contig, sequence, order)
     pysam.tabix_compress(str(real / "truth.vcf"), str(folder / "truth.vcf.gz"), force=True)
     pysam.tabix_index(str(folder / "truth.vcf.gz"), preset="vcf", force=True)
     few, whole = ("{0}_1.{1} {0}_2.{1}".format(*of) for of in ((folder / "plain", "fq"), (real / "reads", "fq.gz")))
@@ -209,6 +214,23 @@ def long_records(sequence: str) -> Iterator[list[str]]:
         read = read if number % 2 else read.translate(turn)[::-1]
         yield [f"@long{number}", read, "+", "I" * len(read)]
         yield [f"@short{number}", read[-150:], "+", "I" * 150]
+
+
+def write_molecules(path: Path, contig: str, sequence: str, order: dict[str, str]) -> None:
+    """Pairs of both strands of two molecules."""
+    header = {"HD": {"VN": "1.6", **order}, "SQ": [{"SN": contig, "LN": len(sequence)}]}
+    with pysam.AlignmentFile(str(path), "wb", header=header) as file:
+        for molecule, is_right in ((0, 0), (0, 1), (1, 0), (1, 1)):
+            for number, strand in enumerate("AABB"):
+                record = pysam.AlignedSegment(file.header)
+                record.query_name, record.reference_id = f"m{molecule}{number}", 0
+                record.reference_start = at = 1000 + 1000 * molecule + 50 * is_right
+                record.flag = (16 if is_right else 32) | 1 | (64 if is_right == (strand == "B") else 128)
+                record.next_reference_id, record.next_reference_start = 0, at + (-50 if is_right else 50)
+                record.cigarstring, record.query_sequence = "100M", sequence[at : at + 100]
+                record.query_qualities = [30] * 100
+                record.set_tags([("MI", f"{molecule}/{strand}", "Z"), ("RX", "ACGT-TTTT", "Z"), ("MC", "100M", "Z")])
+                file.write(record)
 
 
 def write_fastq(path: Path, records: Iterable[list[str]]) -> None:

@@ -8,11 +8,11 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "readwarp"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
-# cli -> run -> align | call | report -> pairwise | index | stream -> device | formats | rules -> batches, config, ...
+# cli -> run -> align | call | molecules | report -> pairwise | index | stream -> device | formats | rules -> the rest
 LAYERS = [
     {"cli"},
     {"run"},
-    {"align", "call", "report"},
+    {"align", "call", "molecules", "report"},
     {"pairwise", "index", "stream"},
     {"device", "formats", "rules"},
     {

@@ -26,6 +26,7 @@ COMMANDS = {
     "index": "build the index of a reference",
     "align": "align reads: FASTQ, BAM or CRAM to SAM, BAM or CRAM",
     "merge": "join parts and lanes: sort, mark duplicates, index",
+    "consensus": "make one read of all reads of a molecule (UMI)",
     "call": "call variants from sorted alignments",
     "genotype": "genotype a cohort from the gVCF of each sample",
     "report": "show one or several samples on one HTML page",

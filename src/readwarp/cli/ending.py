@@ -33,6 +33,8 @@ def next_step(options: argparse.Namespace, paths: Mapping[str, Path]) -> str:
         return f"open {shlex.quote(str(paths['report']))} in a browser"
     if command == "report":
         return "open it in a browser"
+    if command == "consensus" and paths["reads"].suffix == ".bam":
+        return _spell("readwarp", "align", "REF", paths["reads"], "-o", Path("consensus.aligned.bam"), "--write-index")
     if command in ("align", "merge") and alignments is not None:
         return _after_alignment(options, alignments, reference)
     if variants is not None and getattr(options, "gvcf", False):

@@ -5,7 +5,6 @@ from readwarp.config.align import (
     CALLED_PRESETS,
     CS_FORMS,
     LONG,
-    MAX_QUALITY,
     NANOPORE,
     POLY_G,
     PRESETS,
@@ -42,11 +41,13 @@ from readwarp.config.limits import (
     MAX_MNP_DISTANCE,
     MAX_PLACES,
     MAX_PLOIDY,
+    MAX_QUALITY,
     MAX_READ_LENGTH,
     MAX_SCORE,
     MAX_SV_LENGTH,
     check_integers,
 )
+from readwarp.config.molecules import ConsensusParameters
 from readwarp.config.resources import (
     MAX_BATCH,
     Resources,
@@ -77,6 +78,7 @@ __all__ = [
     "AlignParameters",
     "CallParameters",
     "ChainParameters",
+    "ConsensusParameters",
     "DuplicateRules",
     "FractionParameters",
     "GenomeParameters",

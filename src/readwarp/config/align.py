@@ -2,7 +2,14 @@
 
 from dataclasses import dataclass, field
 
-from readwarp.config.limits import MAX_INTEGER, MAX_LONG_READ_LENGTH, MAX_READ_LENGTH, MAX_SCORE, check_integers
+from readwarp.config.limits import (
+    MAX_INTEGER,
+    MAX_LONG_READ_LENGTH,
+    MAX_QUALITY,
+    MAX_READ_LENGTH,
+    MAX_SCORE,
+    check_integers,
+)
 from readwarp.errors import UsageError
 
 
@@ -130,7 +137,6 @@ class RecordParameters:
 
 
 POLY_G = ("auto", "always", "never")
-MAX_QUALITY = 93  # Phred, as SAM writes it
 
 
 @dataclass(frozen=True, slots=True)

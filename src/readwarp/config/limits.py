@@ -12,6 +12,7 @@ MAX_PLACES = 72  # of a read: chains, and windows in which its mate was looked f
 MAX_READ_LENGTH = 4096  # of mates; longer ones come out unmapped, counted as too_long
 MAX_LONG_READ_LENGTH = 1 << 24  # of single reads: anchors have 24 bits for the place on the read
 MAX_SCORE = 10_000  # of a match, a mismatch, a gap: then scores of whole reads, times a fixed point, have 31 bits
+MAX_QUALITY = 93  # Phred, as SAM writes it
 MAX_INTEGER = (1 << 31) - 1  # kernels compare with numbers of 32 bits
 
 

@@ -64,16 +64,28 @@ def _open_records(source: Source, read_input: ReadInput, collate: bool) -> Itera
     """A function that fills a buffer with BAM records; with `collate`, samtools brings mates together first."""
     with ExitStack() as stack:
         is_bam = source.kind == "bam" and not collate
-        read_into = source.read_into if is_bam else _start_samtools(stack, source, read_input, collate)
+        read_into = source.read_into if is_bam else _start_samtools(stack, source, read_input.reference, collate)
         read_binary_header(read_into, source.path)
         yield read_into
 
 
-def _start_samtools(stack: ExitStack, source: Source, read_input: ReadInput, collate: bool) -> Callable[[ndarray], int]:
+@contextmanager
+def open_records(path: str, reference: str | None, threads: int) -> Iterator[Callable[[ndarray], int]]:
+    """A function that fills a buffer with the records of a BAM or CRAM file, in their order. Raises InputError."""
+    with closing(Source(path, threads=threads)) as source, ExitStack() as stack:
+        if source.kind not in ("bam", "cram"):
+            raise InputError(path, "is neither BAM nor CRAM")
+        is_bam = source.kind == "bam"
+        read_into = source.read_into if is_bam else _start_samtools(stack, source, reference, collate=False)
+        read_binary_header(read_into, path)
+        yield read_into
+
+
+def _start_samtools(stack: ExitStack, source: Source, reference: str | None, collate: bool) -> Callable[[ndarray], int]:
     folder = stack.enter_context(ScratchFolder()).path
     command = ["collate", "-u", "-O", "--no-PG"] if collate else ["view", "-u", "--no-PG"]
-    if source.kind == "cram" and read_input.reference:
-        command += ["--reference", samtools.reference_in(read_input.reference, folder)]
+    if source.kind == "cram" and reference:
+        command += ["--reference", samtools.reference_in(reference, folder)]
     path = str(Path(source.path).absolute())  # neither an option nor an address, whatever its name
     command += [path, f"{folder}/collate"] if collate else [path]
     child = samtools.Child(*command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)

@@ -1,0 +1,92 @@
+"""consensus: the reads of each molecule to one read."""
+
+import argparse
+from pathlib import Path
+
+from readwarp.cli import options as shared
+from readwarp.config import ConsensusParameters
+
+EPILOG = """\
+examples:
+  readwarp consensus sample.bam -o consensus.bam --min-reads 2
+  readwarp consensus sample.bam -o duplex.bam --duplex --min-reads 3,2,1
+  readwarp align ref.fa consensus.bam -o consensus.aligned.bam --sort coordinate
+
+The input has the molecule of each read in the tag MI, as `readwarp align --umi ... --mark-duplicates` and fgbio
+GroupReadsByUmi write it. Options are those of fgbio CallMolecularConsensusReads, CallDuplexConsensusReads and
+FilterConsensusReads.
+"""
+QUALITIES = (  # fields of `ConsensusParameters`
+    ("min_input_base_quality", "bases of the input of lower quality say nothing"),
+    ("error_rate_pre_umi", "Phred-scaled rate of errors of a molecule before it had its UMI"),
+    ("error_rate_post_umi", "likewise of its copies, until they were sequenced"),
+)
+RATES = (
+    ("max_read_error_rate", "leave out reads with a larger share of bases that differ from the consensus"),
+    ("max_base_error_rate", "bases of which a larger share of the reads differs become N"),
+    ("max_no_calls", "leave out reads with a larger share of N"),
+)
+
+
+def whole_numbers(text: str) -> list[int]:
+    """`3,2,1` or `3 2 1`."""
+    return [shared.natural(number) for number in text.replace(",", " ").split()]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    text = "BAM or CRAM with molecules (MI), sorted by coordinate or grouped by molecule"
+    parser.add_argument("alignments", type=Path, metavar="BAM", help=text)
+    shared.add_output(parser, "unaligned reads: .bam, .sam, .fq.gz or .fq, mates side by side; - is SAM on stdout")
+    add_molecules(parser.add_argument_group("molecules"))
+    add_filters(parser.add_argument_group("filters"))
+    group = parser.add_argument_group("output")
+    text = "tags with a number for each base [yes]"
+    group.add_argument("--output-per-base-tags", action=argparse.BooleanOptionalAction, default=True, help=text)
+    group.add_argument("--read-group-id", metavar="ID", help="of the only read group [A]")
+    text = "names are NAME:MI [the libraries of the input]"
+    group.add_argument("--read-name-prefix", metavar="NAME", help=text)
+    group.add_argument("--reference", type=Path, metavar="REF", help="for CRAM input; FASTA or its index (.rwx)")
+    group.add_argument("--no-pg", action="store_true", help="no @PG line of this command in the header")
+    shared.add_threads(parser.add_argument_group("resources (none of them changes the output)"))
+    shared.add_reporting(parser)
+
+
+def add_molecules(group: "argparse._ArgumentGroup") -> None:
+    default = ConsensusParameters()
+    text = "join both strands of a molecule, whose MI ends in /A and /B"
+    group.add_argument("--duplex", action="store_true", help=text)
+    text = "fewest reads of a molecule; with --duplex TOTAL,LARGER,SMALLER: of both strands, and of each [1]"
+    group.add_argument("--min-reads", type=whole_numbers, metavar="N", help=text)
+    text = "use at most N reads of a strand; which ones is decided by hashes of names [all]"
+    group.add_argument("--max-reads", "--max-reads-per-strand", type=shared.count, metavar="N", help=text)
+    for field, text in QUALITIES:
+        value = getattr(default, field)
+        group.add_argument(f"--{field.replace('_', '-')}", type=shared.natural, metavar="Q", help=f"{text} [{value}]")
+    text = "mates that overlap agree on the bases that both have read, before anything else [yes]"
+    group.add_argument(
+        "--consensus-call-overlapping-bases", action=argparse.BooleanOptionalAction, default=True, help=text
+    )
+
+
+def add_filters(group: "argparse._ArgumentGroup") -> None:
+    default = ConsensusParameters()
+    text = f"bases of lower quality become N [{default.min_consensus_base_quality}]"
+    group.add_argument("--min-consensus-base-quality", type=shared.natural, metavar="Q", help=text)
+    for field, text in RATES:
+        value = getattr(default, field)
+        group.add_argument(f"--{field.replace('_', '-')}", type=shared.number, metavar="X", help=f"{text} [{value:g}]")
+    text = "with --duplex: bases on which the strands differ become N"
+    group.add_argument("--require-single-strand-agreement", action="store_true", help=text)
+
+
+def run(options: argparse.Namespace) -> None:
+    from readwarp.cli.ending import conclude
+    from readwarp.cli.options import pick_keywords
+    from readwarp.cli.reporting import CommandReporter
+    from readwarp.molecules.api import ConsensusOptions, make_job
+    from readwarp.molecules.job import run_consensus
+
+    given = pick_keywords(options, ConsensusOptions)
+    job = make_job(options.alignments, options.output, given, options.command_line)
+    with CommandReporter(options) as reporter:
+        conclude(options, run_consensus(job, reporter).paths)

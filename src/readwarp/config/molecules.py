@@ -1,0 +1,50 @@
+"""Parameters of consensus."""
+
+from dataclasses import dataclass
+
+from readwarp.config.limits import MAX_QUALITY, check_integers
+from readwarp.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class ConsensusParameters:
+    """Of the consensus reads of molecules, under the names of fgbio's options where it has them."""
+
+    min_reads: tuple[int, ...] = (1,)  # of a family; of duplexes: in all, of the larger strand, of the smaller strand
+    max_reads: int | None = None  # of a strand's family; which ones is decided by hashes of names
+    min_input_base_quality: int = 10  # bases of lower quality say nothing
+    error_rate_pre_umi: int = 45  # Phred, of a molecule's base before it had its UMI
+    error_rate_post_umi: int = 40  # Phred, of a copy's base after that and before it was sequenced
+    min_consensus_base_quality: int = 2  # bases of lower quality become N
+    overlapping: bool = True  # mates agree on the bases that both have read, before anything else
+    duplex: bool = False  # both strands of a molecule to one read
+    strand_agreement: bool = False  # of duplexes: bases on which the strands differ become N
+    max_read_error_rate: float = 1.0  # share of the bases that differ from the consensus; reads with more are left out
+    max_base_error_rate: float = 1.0  # likewise of a base; bases with more become N
+    max_no_calls: float = 1.0  # share of N; reads with more are left out
+
+    def __post_init__(self) -> None:
+        check_integers(self)
+        if not 1 <= len(self.min_reads) <= (3 if self.duplex else 1):
+            raise UsageError("--min-reads takes one number, or up to three with --duplex: TOTAL,LARGER,SMALLER")
+        if list(self.min_reads) != sorted(self.min_reads, reverse=True) or self.min_reads[0] < 1 or self.limits[2] < 0:
+            raise UsageError("--min-reads must be 1 or more, and its further numbers no larger than those before them")
+        if self.max_reads is not None and self.max_reads < self.limits[0 if not self.duplex else 1]:
+            raise UsageError("--max-reads must be at least --min-reads")
+        for name in ("error_rate_pre_umi", "error_rate_post_umi"):
+            if not 1 <= getattr(self, name) <= MAX_QUALITY:
+                raise UsageError(f"--{name.replace('_', '-')} must be 1 to {MAX_QUALITY}")
+        for name in ("min_input_base_quality", "min_consensus_base_quality"):
+            if not 0 <= getattr(self, name) <= MAX_QUALITY:
+                raise UsageError(f"--{name.replace('_', '-')} must be 0 to {MAX_QUALITY}")
+        for name in ("max_read_error_rate", "max_base_error_rate", "max_no_calls"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise UsageError(f"--{name.replace('_', '-')} must be 0 to 1")
+        if self.strand_agreement and not self.duplex:
+            raise UsageError("--require-single-strand-agreement needs --duplex")
+
+    @property
+    def limits(self) -> tuple[int, int, int]:
+        """Fewest reads of a molecule, of its larger and of its smaller strand."""
+        total, larger, smaller = (*self.min_reads, *[self.min_reads[-1]] * 2)[:3]
+        return (total, larger, smaller) if self.duplex else (total, total, 0)

@@ -1,0 +1,85 @@
+"""Unaligned reads out: BAM or SAM, or FASTQ with mates side by side and tags in the comment, by the name's ending."""
+
+from contextlib import suppress
+
+import numpy as np
+
+from readwarp.batches import ReadBatch
+from readwarp.formats.alignments.output import AlignmentWriter
+from readwarp.formats.alignments.sam import Encoded
+from readwarp.formats.common.files import ending_of
+from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
+from readwarp.formats.reads import unaligned_kernels as kernels
+from readwarp.ragged import offsets_of
+
+FASTQ = ("fq", "fastq", "fq.gz", "fastq.gz")
+
+
+def open_writer(path: str, header: str, threads: int) -> "FastqWriter | UnalignedWriter":
+    """By the ending of the path; stdout and what has none of them is SAM. Raises UsageError."""
+    ending = ending_of(path, "sam", "bam", *FASTQ)
+    return (
+        FastqWriter(path, threads if ending.endswith("gz") else 0)
+        if ending in FASTQ
+        else UnalignedWriter(path, header, threads)
+    )
+
+
+class FastqWriter(Writer):
+    """`threads`: to compress; 0: plain text."""
+
+    def __init__(self, path: str, threads: int) -> None:
+        self._file = OutputFile(path)
+        try:
+            self._sink = ByteWriter(self._file.open(), threads, self._file.name)
+        except BaseException:
+            self._file.remove()
+            raise
+
+    def write(self, reads: ReadBatch) -> None:
+        self._sink.write(encode_fastq(reads).data)
+
+    def complete(self) -> None:
+        self._sink.close()
+        self._file.finish()
+
+    def abort(self) -> None:
+        with suppress(OSError):  # what failed before fails again
+            self._sink.abort()
+        self._file.remove()
+
+
+class UnalignedWriter(Writer):
+    """BAM or SAM."""
+
+    def __init__(self, path: str, header: str, threads: int) -> None:
+        self._writer = AlignmentWriter(path, header, threads=threads, binary=True)
+
+    def write(self, reads: ReadBatch) -> None:
+        self._writer.write(encode_bam(reads))
+
+    def complete(self) -> None:
+        self._writer.complete()
+
+    def abort(self) -> None:
+        self._writer.abort()
+
+
+def encode_bam(reads: ReadBatch) -> Encoded:
+    """Records without an alignment. The tags have the read group."""
+    sizes = np.empty(len(reads), np.int64)
+    kernels.measure_bam(reads, sizes)
+    offsets = offsets_of(sizes)
+    data = np.empty(offsets[-1], np.uint8)
+    kernels.fill_bam(reads, offsets, data)
+    return Encoded(data, offsets)
+
+
+def encode_fastq(reads: ReadBatch) -> Encoded:
+    """Records whose comments hold the tags with text and with whole numbers, as `samtools fastq -T` writes them."""
+    sizes = np.empty(len(reads), np.int64)
+    kernels.measure_fastq(reads, sizes)
+    offsets = offsets_of(sizes)
+    data = np.empty(offsets[-1], np.uint8)
+    kernels.fill_fastq(reads, offsets, data)
+    return Encoded(data, offsets)

@@ -1,0 +1,122 @@
+"""Compiled encoders of reads without an alignment."""
+
+import numpy as np
+
+from readwarp.device.jit import kernel, scalar
+from readwarp.formats.alignments.layout import (
+    CONTIG,
+    FLAG,
+    INTEGER,
+    LENGTH,
+    MATE_CONTIG,
+    MATE_POSITION,
+    NAME,
+    NAME_LENGTH,
+    POSITION,
+    TEXT,
+    field_stop,
+    get_number,
+)
+from readwarp.formats.common.text import letter_of, put_bytes, put_copy, put_number
+from readwarp.rules.flags import FIRST, LAST, MATE_UNMAPPED, PAIRED, UNMAPPED
+
+BIN, UNPLACED = 14, 4680  # where a record has its bin; that of records without a place
+FLAGS = np.array([UNMAPPED, *(UNMAPPED | PAIRED | MATE_UNMAPPED | segment for segment in (FIRST, LAST))], np.uint16)
+NIBBLES = np.array([1, 2, 4, 8, 15], np.uint8)  # 0-4 -> ACGTN
+PHRED33 = 33
+AT, PLUS, NEWLINE, TAB, COLON, SLASH, ONE = b"@+\n\t:/1"
+G, R = b"GR"
+DIGITS = 20  # of a number
+SHOWN = tuple(b"ZcCsSiI")  # types of tags that comments have: text and whole numbers
+
+
+@kernel
+def measure_bam(reads, sizes):
+    """Bytes of each record (int64 [reads])."""
+    for i in range(sizes.size):
+        length = reads.read_offsets[i + 1] - reads.read_offsets[i]
+        name = reads.name_offsets[i + 1] - reads.name_offsets[i]
+        tags = reads.tag_offsets[i + 1] - reads.tag_offsets[i]
+        sizes[i] = NAME + name + 1 + (length + 1) // 2 + length + tags
+
+
+@kernel
+def fill_bam(reads, offsets, out):
+    """The records -> out (uint8)."""
+    for i in range(offsets.size - 1):
+        at, first, stop = offsets[i], reads.read_offsets[i], reads.read_offsets[i + 1]
+        out[at : at + NAME] = 0
+        put_bytes(offsets[i + 1] - at - 4, 4, out, at)
+        for where in (CONTIG, POSITION, MATE_CONTIG, MATE_POSITION):
+            put_bytes(-1, 4, out, at + where)
+        name = reads.name_offsets[i + 1] - reads.name_offsets[i]
+        out[at + NAME_LENGTH] = name + 1
+        put_bytes(UNPLACED, 2, out, at + BIN)
+        put_bytes(FLAGS[reads.segment[i]], 2, out, at + FLAG)
+        put_bytes(stop - first, 4, out, at + LENGTH)
+        at = put_copy(reads.names, reads.name_offsets[i], reads.name_offsets[i + 1], out, at + NAME)
+        out[at] = 0
+        at += 1
+        for j in range(first, stop, 2):
+            low = NIBBLES[reads.bases[j + 1]] if j + 1 < stop else 0
+            out[at] = NIBBLES[reads.bases[j]] << 4 | low
+            at += 1
+        at = put_copy(reads.qualities, first, stop, out, at)
+        put_copy(reads.tags, reads.tag_offsets[i], reads.tag_offsets[i + 1], out, at)
+
+
+@scalar
+def is_shown(tags, at, kind):
+    """Whether a comment has the tag at `at`; not its read group, since FASTQ has no header."""
+    return kind in SHOWN and not (tags[at] == R and tags[at + 1] == G)
+
+
+@kernel
+def measure_fastq(reads, sizes):
+    """Bytes of each record (int64 [reads])."""
+    numbers = np.empty(DIGITS, np.uint8)
+    for i in range(sizes.size):
+        length = reads.read_offsets[i + 1] - reads.read_offsets[i]
+        size = reads.name_offsets[i + 1] - reads.name_offsets[i] + 2 * length + 6 + (2 if reads.segment[i] else 0)
+        at, stop = reads.tag_offsets[i], reads.tag_offsets[i + 1]
+        while at < stop:
+            end, kind = field_stop(reads.tags, at, stop), reads.tags[at + 2]
+            if is_shown(reads.tags, at, kind):
+                size += 6 + (
+                    end - at - 4 if kind == TEXT else put_number(get_number(reads.tags, at + 3, kind), numbers, 0)
+                )
+            at = end
+        sizes[i] = size
+
+
+@kernel
+def fill_fastq(reads, offsets, out):
+    """The records -> out (uint8)."""
+    for i in range(offsets.size - 1):
+        first, last = reads.read_offsets[i], reads.read_offsets[i + 1]
+        out[offsets[i]] = AT
+        at = put_copy(reads.names, reads.name_offsets[i], reads.name_offsets[i + 1], out, offsets[i] + 1)
+        if reads.segment[i]:
+            out[at], out[at + 1] = SLASH, ONE + reads.segment[i] - 1
+            at += 2
+        field, stop = reads.tag_offsets[i], reads.tag_offsets[i + 1]
+        while field < stop:
+            end, kind = field_stop(reads.tags, field, stop), reads.tags[field + 2]
+            if is_shown(reads.tags, field, kind):
+                out[at], out[at + 1], out[at + 2], out[at + 3] = TAB, reads.tags[field], reads.tags[field + 1], COLON
+                out[at + 4], out[at + 5] = kind if kind == TEXT else INTEGER, COLON
+                if kind == TEXT:
+                    at = put_copy(reads.tags, field + 3, end - 1, out, at + 6)
+                else:
+                    at = put_number(get_number(reads.tags, field + 3, kind), out, at + 6)
+            field = end
+        out[at] = NEWLINE
+        at += 1
+        for j in range(first, last):
+            out[at + j - first] = letter_of(reads.bases[j])
+        at += last - first
+        out[at], out[at + 1], out[at + 2] = NEWLINE, PLUS, NEWLINE
+        at += 3
+        for j in range(first, last):
+            out[at + j - first] = reads.qualities[j] + PHRED33
+        out[at + last - first] = NEWLINE

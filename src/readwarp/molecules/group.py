@@ -1,0 +1,139 @@
+"""Records of molecules, gathered until no more of a molecule can follow.
+
+Records sorted by coordinate: a record belongs to the molecule of its MI that lies near it. Where a molecule reaches is
+the last place that one of its records, or a mate that it names, begins at. It is complete, and leaves in the order of
+these places, when the file has passed that by GAP bases: a mate on another contig is waited for. A record of the same
+MI beyond that is of another molecule. None of this depends on where the file is cut into batches.
+
+Records in another order: those of a molecule must follow one another, as after fgbio GroupReadsByUmi.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.errors import InputError
+from readwarp.formats.alignments.layout import NAME
+from readwarp.formats.alignments.sam import Encoded
+from readwarp.molecules import group_kernels as kernels
+from readwarp.molecules.group_kernels import FATES, NO_STRAND, TAKEN, UNSORTED
+from readwarp.ragged import concatenate, empty, offsets_of, take
+
+GAP = 1000  # bases between the starts of two reads of one molecule's end, at most
+BATCH = 1 << 23  # bytes of records that are looked at together; more where as many wait for others
+
+
+class Records(NamedTuple):
+    """Primary records with a molecule, in the order of the file."""
+
+    data: Annotated[ndarray, "uint8 [bytes]"]  # BAM records
+    offsets: Annotated[ndarray, "int64 [records + 1] of bytes"]
+    molecule: Annotated[ndarray, "uint64 [records]"]  # hash of MI, for duplexes without its strand
+    strand: Annotated[ndarray, "uint8 [records]"]  # of duplexes: 0 A, 1 B
+    place: Annotated[ndarray, "int64 [records]"]  # contig << 32 | position
+    reach: Annotated[ndarray, "int64 [records]"]  # the larger place of the record and its mate
+
+    def __len__(self) -> int:
+        return self.offsets.size - 1
+
+
+class Families(NamedTuple):
+    """All records of some molecules, one molecule after the other."""
+
+    records: Records
+    offsets: Annotated[ndarray, "int64 [molecules + 1]"]  # into the records
+
+
+class Gathering:
+    """Reads a file's records once, and counts what becomes of them."""
+
+    def __init__(self, path: object, by_place: bool, duplex: bool) -> None:
+        self.path, self.by_place, self.duplex = path, by_place, duplex
+        self.fates = Counter[str]()  # records, by FATES
+        self._seen, self._last = 0, -1
+
+    def families(self, batches: Iterator[Encoded]) -> Iterator[Families]:
+        """Raises InputError for records that are out of order or of an unknown strand, and if no record has MI."""
+        pool, found = empty(Records, {}, offsets=np.zeros(1, np.int64)), list[Records]()
+        for batch in batches:
+            found.append(self._find(batch))
+            if sum(part.data.size for part in found) < max(BATCH, pool.data.size):
+                continue
+            complete, pool = self._split(concatenate([pool, *found], "records"))
+            found = []
+            if len(complete.records):
+                yield complete
+        pool = concatenate([pool, *found], "records")
+        if not self.fates["taken"]:
+            raise InputError(self.path, "no aligned read has the tag MI: give it to `readwarp align --umi` first")
+        self._last = kernels.LAST_PLACE + GAP + 1
+        complete, _ = self._split(pool, ended=True)
+        if len(complete.records):
+            yield complete
+
+    def _find(self, batch: Encoded) -> Records:
+        number = len(batch)
+        molecule, strand = np.empty(number, np.uint64), np.empty(number, np.uint8)
+        places, fate = np.empty((2, number), np.int64), np.empty(number, np.uint8)
+        row, self._last = kernels.find(batch, self.by_place, self.duplex, self._last, molecule, strand, places, fate)
+        if row >= 0:
+            raise InputError(self.path, REASONS[fate[row]], _name_in(batch, row))
+        counts = np.bincount(fate, minlength=len(FATES))
+        self.fates.update(dict(zip(FATES[:NO_STRAND], counts.tolist(), strict=False)))  # the rest are errors
+        self._seen += number
+        records = Records(batch.data, batch.offsets, molecule, strand, places[0], places[1])
+        return take(records, "records", fate == TAKEN)
+
+    def _split(self, pool: Records, ended: bool = False) -> tuple[Families, Records]:
+        """The molecules that are complete, and the records of the others."""
+        number = np.empty(len(pool), np.int64)
+        if self.by_place:
+            order = np.argsort(pool.molecule, kind="stable")
+            reach = np.empty(len(pool), np.int64)
+            molecules = kernels.split_by_place(pool, order, GAP, number, reach)
+            is_complete = reach[:molecules] + GAP < self._last
+            rank = np.lexsort((_first_of(number, molecules), reach[:molecules]))
+        else:
+            molecules = kernels.split_by_run(pool.molecule, number)
+            self._check_runs(pool, number, molecules)
+            is_complete = np.ones(molecules, bool)
+            if molecules and not ended:
+                is_complete[-1] = False
+            rank = np.arange(molecules)
+        rank = rank[is_complete[rank]]
+        place = np.full(molecules, -1, np.int64)
+        place[rank] = np.arange(rank.size)
+        own = place[number]
+        rows = np.flatnonzero(own >= 0)
+        rows = rows[np.argsort(own[rows], kind="stable")]
+        sizes = np.bincount(own[rows], minlength=rank.size)
+        return Families(take(pool, "records", rows), offsets_of(sizes)), take(pool, "records", own < 0)
+
+    def _check_runs(self, pool: Records, number: ndarray, molecules: int) -> None:
+        first = _first_of(number, molecules)
+        keys, counts = np.unique(pool.molecule[first], return_counts=True)
+        if (counts > 1).any():
+            row = np.flatnonzero(pool.molecule == keys[counts > 1][0])[-1]
+            reason = "its molecule (MI) has other reads elsewhere in the file: sort it by coordinate"
+            raise InputError(self.path, reason, _name_in(Encoded(pool.data, pool.offsets), int(row)))
+
+
+REASONS = {
+    UNSORTED: "is out of order, though the header says that the file is sorted by coordinate",
+    NO_STRAND: "its MI does not end in /A or /B, the strands that --duplex joins",
+}
+
+
+def _first_of(number: ndarray, molecules: int) -> ndarray:
+    """The first record of each molecule."""
+    first = np.empty(molecules, np.int64)
+    first[number[::-1]] = np.arange(number.size)[::-1]  # the last one that is written stays
+    return first
+
+
+def _name_in(records: Encoded, row: int) -> str:
+    data = records.data[records.offsets[row] + NAME :][:255].tobytes()
+    return ascii(data.partition(b"\0")[0].decode("latin-1"))[1:-1]

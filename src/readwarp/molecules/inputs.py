@@ -1,0 +1,56 @@
+"""What the header of the input says, and its records; the header of the output."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from readwarp.errors import InputError
+from readwarp.formats.alignments.checks import Header
+from readwarp.formats.alignments.header import check_ids, contig_in, field, header_text, lines_of, program_lines
+from readwarp.formats.alignments.sam import Encoded
+from readwarp.formats.alignments.stored import read_templates
+from readwarp.formats.reads.bam import open_records, read_header
+
+LONGEST_PREFIX = 200  # letters of a name; 254 with the molecule's
+FIELDS = ("DS", "LB", "SM", "PL", "PU", "CN")  # of a read group that the output keeps
+
+
+class Input(NamedTuple):
+    path: Path
+    header: str
+    by_place: bool  # sorted by coordinate
+    prefix: str  # of the names of consensus reads
+
+    @classmethod
+    def open(cls, path: Path) -> "Input":
+        """Raises InputError for a file that is sorted by name, or has several samples."""
+        header = read_header(str(path))
+        order = next(iter(lines_of(header, "HD")), "")
+        if field(order, "SO") == "queryname":
+            raise InputError(path, "is sorted by name: sort it by coordinate")
+        groups = lines_of(header, "RG")
+        check_ids(path, groups)
+        samples = sorted({field(line, "SM") or "" for line in groups})
+        if len(samples) > 1:
+            raise InputError(path, f"has reads of several samples ({', '.join(samples)}): split it (`samtools split`)")
+        names = sorted({field(line, "LB") or field(line, "ID") or "" for line in groups}) or ["consensus"]
+        prefix = "|".join(names)
+        return cls(path, header, field(order, "SO") == "coordinate", prefix[:LONGEST_PREFIX].replace(" ", "_"))
+
+    @contextmanager
+    def records(self, reference: str | None, threads: int) -> Iterator[Iterator[Encoded]]:
+        """All records in the order of the file. reference: FASTA, for CRAM."""
+        lengths = [contig_in(line).length for line in lines_of(self.header, "SQ")]
+        with open_records(str(self.path), reference, threads) as read_into:
+            yield read_templates(str(self.path), read_into, Header.of(self.header, lengths))
+
+    def output_header(self, group: str, command: str | None) -> str:
+        """Of unaligned reads of one read group."""
+        groups, programs = lines_of(self.header, "RG"), lines_of(self.header, "PG")
+        line = f"@RG\tID:{group}"
+        for name in FIELDS:
+            values = dict.fromkeys(value for each in groups if (value := field(each, name)))
+            if values:
+                line += f"\t{name}:{','.join(values)}"
+        return header_text([], "none", [line], program_lines(programs, command) if command else programs)

@@ -1,0 +1,84 @@
+"""The consensus job: from a file of aligned reads with molecules to a file of consensus reads."""
+
+import time
+from collections import Counter
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from readwarp.config import ConsensusParameters
+from readwarp.formats.common.files import check_inputs, check_output, locked
+from readwarp.formats.reads.unaligned import open_writer
+from readwarp.metrics import Metrics
+from readwarp.molecules.group import Gathering
+from readwarp.molecules.inputs import Input
+from readwarp.molecules.model import make_model
+from readwarp.molecules.steps import Made, Steps
+from readwarp.molecules.tags import Naming
+from readwarp.stream.reporter import Reporter, Result
+from readwarp.stream.runner import map_ordered
+
+GROUP = "A"  # ID of the read group, as fgbio names it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsensusJob:
+    alignments: Path  # BAM or CRAM with MI, sorted by coordinate or grouped by molecule
+    output: Path  # BAM, SAM or FASTQ by its ending
+    parameters: ConsensusParameters
+    reference: Path | None = None  # FASTA, for CRAM
+    read_group_id: str = GROUP
+    read_name_prefix: str | None = None  # None: the libraries
+    per_base_tags: bool = True
+    command: str | None = None  # for @PG; None: no @PG
+    threads: int = 1
+    force: bool = False  # replace an output that exists
+
+
+def run_consensus(job: ConsensusJob, reporter: Reporter) -> Result:
+    """Run the job. Raises ReadwarpError."""
+    check_inputs([job.alignments])
+    check_output(job.output, job.force, [job.alignments])
+    metrics, started, sizes = reporter.metrics, time.perf_counter(), Counter[int]()
+    with locked(job.output):
+        source = Input.open(job.alignments)
+        steps = make_steps(job, source)
+        gathering = Gathering(job.alignments, source.by_place, job.parameters.duplex)
+        header = source.output_header(job.read_group_id, job.command)
+        reporter.prepare("consensus", job.threads)
+        reference = None if job.reference is None else str(job.reference)
+        with (
+            reporter.progress("consensus", "reads") as meter,
+            open_writer(str(job.output), header, job.threads) as writer,
+            source.records(reference, job.threads) as records,
+            closing(map_ordered(gathering.families(records), steps.run, job.threads, job.threads + 1)) as results,
+        ):
+            for made in results:
+                writer.write(made.reads)
+                count(metrics, made)
+                sizes.update(made.sizes)
+                meter.advance(made.counts["reads"])
+    for fate, number in gathering.fates.items():
+        if fate != "taken":
+            metrics.count(f"records_{fate}", number)
+    metrics.note(family_sizes={str(size): sizes[size] for size in sorted(sizes)})
+    metrics.note(consensus_seconds=round(time.perf_counter() - started, 3))
+    return Result.of(metrics, {"reads": job.output})
+
+
+def make_steps(job: ConsensusJob, source: Input) -> Steps:
+    prefix = f"{source.prefix if job.read_name_prefix is None else job.read_name_prefix}:"
+    naming = Naming(
+        np.frombuffer(prefix.encode(), np.uint8),
+        np.frombuffer(job.read_group_id.encode(), np.uint8),
+        job.parameters.duplex,
+        job.per_base_tags,
+    )
+    return Steps(job.alignments, job.parameters, make_model(job.parameters), naming)
+
+
+def count(metrics: Metrics, made: Made) -> None:
+    for name, number in made.counts.items():
+        metrics.count(name, number)

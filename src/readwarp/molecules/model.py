@@ -1,0 +1,100 @@
+"""The error model of fgbio's consensus callers, as tables that kernels look up.
+
+A base has errors of three kinds: before the molecule had its UMI (pre), after that and before it was sequenced (post),
+and of the sequencer. Log likelihoods are integers in units of 2^-24 nats. Exponentials come from tables and qualities
+from thresholds, so that every processor gets the same quality: there is no exp or log in the kernels.
+"""
+
+from math import exp, log
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.config import MAX_QUALITY, ConsensusParameters
+from readwarp.device.jit import scalar
+
+FRACTION = 24  # bits of a log likelihood below the point
+DIGITS = 8  # bits that a table of exponentials is looked up with
+DOMINANT = exp(6)  # an error so many times as likely as another hides it
+PRECISION = 0.001  # Phred; added before a quality is rounded down
+HIGHEST = 745  # exp(-x) is 0 beyond it
+LOWEST = 2  # quality of a base, and that of one that is not called
+LARGEST = 0.999  # error of a base: one that is surely wrong would have a likelihood of 0
+
+
+class Model(NamedTuple):
+    """Tables of one set of parameters."""
+
+    weights: Annotated[ndarray, "int64 [94]"]  # by quality: what a base adds to its log likelihood over the others'
+    single: Annotated[ndarray, "uint8 [94]"]  # by quality: that of the consensus of a single read
+    powers: Annotated[ndarray, "float64 [746]"]  # exp(-n)
+    digits: Annotated[ndarray, "float64 [3, 256]"]  # exp(-n / 256^k)
+    limits: Annotated[ndarray, "float64 [94]"]  # by quality: largest error that has it
+    pre: float
+
+
+def make_model(parameters: ConsensusParameters) -> Model:
+    pre, post = error_of(parameters.error_rate_pre_umi), error_of(parameters.error_rate_post_umi)
+    limits = np.array([10 ** (-(quality - PRECISION) / 10) for quality in range(MAX_QUALITY + 1)])
+    adjusted = [min(LARGEST, either_error(post, error_of(quality))) for quality in range(MAX_QUALITY + 1)]
+    single = [either_error(error_of(quality), max(pre, post)) for quality in range(MAX_QUALITY + 1)]
+    return Model(
+        np.array([round(2**FRACTION * log(3 * (1 - error) / error)) for error in adjusted], np.int64),
+        np.array([np.count_nonzero(limits[1:] >= error) for error in single], np.uint8),
+        np.array([exp(-n) for n in range(HIGHEST + 1)]),
+        np.array([[exp(-n / 2 ** (DIGITS * k)) for n in range(1 << DIGITS)] for k in (1, 2, 3)]),
+        limits,
+        pre,
+    )
+
+
+def error_of(quality: int) -> float:
+    return float(10 ** (-quality / 10))
+
+
+@scalar
+def either_error(one, other):
+    """The chance that two trials end in an error: of either, and of both where they do not undo each other."""
+    larger, smaller = max(one, other), min(one, other)
+    if larger >= DOMINANT * smaller:
+        return larger
+    return larger + smaller - 4 / 3 * larger * smaller
+
+
+@scalar
+def exponential(model, distance):
+    """exp(-distance), of a log likelihood of 0 or more."""
+    whole = distance >> FRACTION
+    if whole > HIGHEST:
+        return 0.0
+    value = model.powers[whole] * model.digits[0, (distance >> 16) & 255]
+    return value * model.digits[1, (distance >> 8) & 255] * model.digits[2, distance & 255]
+
+
+@scalar
+def quality_of(model, error):
+    """Phred, rounded down, 93 at most."""
+    quality, step = 0, 64
+    while step:
+        if quality + step <= MAX_QUALITY and error <= model.limits[quality + step]:
+            quality += step
+        step >>= 1
+    return quality
+
+
+@scalar
+def call_base(model, a, c, g, t):
+    """The most likely base by log likelihoods of the four -> (0-3, quality); (4, LOWEST) where two are as likely."""
+    base, best = 0, a
+    if c > best:
+        base, best = 1, c
+    if g > best:
+        base, best = 2, g
+    if t > best:
+        base, best = 3, t
+    if (a == best) + (c == best) + (g == best) + (t == best) > 1:
+        return 4, LOWEST
+    others = exponential(model, best - a) + exponential(model, best - c)
+    others = others + exponential(model, best - g) + exponential(model, best - t) - 1
+    return base, max(LOWEST, quality_of(model, either_error(model.pre, max(0.0, others) / (1 + max(0.0, others)))))

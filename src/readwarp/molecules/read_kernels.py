@@ -1,0 +1,160 @@
+"""Compiled loops over the reads of molecules, each on its own or with its mate."""
+
+import numpy as np
+
+from readwarp.config import MAX_QUALITY
+from readwarp.device.jit import kernel, scalar
+from readwarp.formats.alignments.decode_kernels import fragment_end_of
+from readwarp.formats.alignments.layout import (
+    BASES,
+    CONTIG,
+    FLAG,
+    NAME,
+    POSITION,
+    bases_of,
+    cigar_of,
+    int32_at,
+    qualities_of,
+    stored_cigar_of,
+    uint16_at,
+    uint32_at,
+)
+from readwarp.molecules.model import LOWEST
+from readwarp.rules.bases import complement
+from readwarp.rules.cigar import DELETION, SKIP, find_base, is_match, run_of, soft_clips
+from readwarp.rules.flags import FIRST, PAIRED, REVERSE, UNMAPPED
+from readwarp.rules.hashes import hash_of
+
+NO_CALL = 4  # base
+NO_QUALITY = 255
+
+
+@kernel
+def measure(data, starts, lengths, operations):
+    """Bases and CIGAR operations of the records at `starts` -> lengths, operations (int64 [records])."""
+    for i in range(starts.size):
+        lengths[i] = bases_of(data, starts[i])[1]
+        operations[i] = max(np.int64(0), cigar_of(data, starts[i])[1])
+
+
+@kernel
+def decode(data, starts, out):
+    """The records at `starts` -> out (Reads), as they are aligned. -> a record without qualities, or -1"""
+    for i in range(starts.size):
+        at = starts[i]
+        flag = uint16_at(data, at + FLAG)
+        out.flag[i], out.contig[i], out.position[i] = flag, int32_at(data, at + CONTIG), int32_at(data, at + POSITION)
+        out.segment[i] = 0 if flag & PAIRED == 0 else 1 if flag & FIRST else 2
+        out.name_hash[i] = hash_of(data, at + NAME, stored_cigar_of(data, at)[0] - 1)
+        out.fragment_end[i] = fragment_end_of(data, at)
+        source, operations = cigar_of(data, at)
+        for j in range(operations):
+            out.cigar[out.cigar_offsets[i] + j] = uint32_at(data, source + 4 * j)
+        source, length = bases_of(data, at)
+        first, qualities = out.read_offsets[i], qualities_of(data, at)[0]
+        if length and data[qualities] == NO_QUALITY:
+            return i
+        for j in range(length):
+            byte = data[np.uint64(source + (j >> 1))]
+            out.bases[np.uint64(first + j)] = BASES[np.int64(byte) & 15 if j & 1 else np.int64(byte) >> 4]
+            out.qualities[np.uint64(first + j)] = min(data[np.uint64(qualities + j)], np.uint8(MAX_QUALITY))
+    return -1
+
+
+@scalar
+def agree(reads, one, other):
+    """Two mates' bases at one place become the same: the better one, or none where both are as good."""
+    base, mate = reads.bases[one], reads.bases[other]
+    if base == NO_CALL or mate == NO_CALL:
+        return
+    own, its = np.int64(reads.qualities[one]), np.int64(reads.qualities[other])
+    quality = own + its if base == mate else abs(own - its)
+    if base != mate and own <= its:
+        base = mate if own < its else np.uint8(NO_CALL)
+    reads.bases[one] = reads.bases[other] = base
+    reads.qualities[one] = reads.qualities[other] = max(LOWEST, min(MAX_QUALITY, quality))
+
+
+@scalar
+def next_match(reads, at, stop, position, base):
+    """The run of aligned bases at or after the operation `at` -> (operation, position, base, length; 0 at the end)."""
+    while at < stop:
+        operation, length, on_reference, on_read = run_of(reads.cigar[at])
+        if is_match(operation) and length:
+            return at, position, base, length
+        at, position, base = at + 1, position + on_reference, base + on_read
+    return at, position, base, np.int64(0)
+
+
+@kernel
+def merge_mates(reads, order):
+    """Where both mates of a template have a base at a position, they agree on it. `order` makes mates neighbours."""
+    for k in range(order.size - 1):
+        i, j = order[k], order[k + 1]
+        same = reads.molecule[i] == reads.molecule[j] and reads.name_hash[i] == reads.name_hash[j]
+        is_pair = same and reads.strand[i] == reads.strand[j] and reads.segment[i] == 1 and reads.segment[j] == 2
+        if not is_pair or (reads.flag[i] | reads.flag[j]) & UNMAPPED or reads.contig[i] != reads.contig[j]:
+            continue
+        stop, its_stop = reads.cigar_offsets[i + 1], reads.cigar_offsets[j + 1]
+        at, p, b, n = next_match(reads, reads.cigar_offsets[i], stop, reads.position[i], reads.read_offsets[i])
+        it, q, c, m = next_match(reads, reads.cigar_offsets[j], its_stop, reads.position[j], reads.read_offsets[j])
+        while n > 0 and m > 0:
+            if p < q:
+                step, its_step = min(n, q - p), np.int64(0)
+            elif q < p:
+                step, its_step = np.int64(0), min(m, p - q)
+            else:
+                step = its_step = min(n, m)
+                for s in range(step):
+                    agree(reads, b + s, c + s)
+            p, b, n = p + step, b + step, n - step
+            q, c, m = q + its_step, c + its_step, m - its_step
+            if n == 0:
+                at, p, b, n = next_match(reads, at + 1, stop, p, b)
+            if m == 0:
+                it, q, c, m = next_match(reads, it + 1, its_stop, q, c)
+
+
+@scalar
+def bases_beyond_mate(reads, i):
+    """How many bases at the 3' end of a read lie beyond the 5' end of its mate, clipped ones included."""
+    start, stop = reads.cigar_offsets[i], reads.cigar_offsets[i + 1]
+    position, end, bound = reads.position[i], reads.position[i], reads.fragment_end[i]
+    if bound < 0 or reads.flag[i] & UNMAPPED:
+        return np.int64(0)
+    for j in range(start, stop):
+        end += run_of(reads.cigar[j])[2]
+    leading, trailing = soft_clips(reads.cigar, start, stop)
+    if reads.flag[i] & REVERSE:
+        if bound >= end:  # the mates point away from each other
+            return np.int64(0)
+        if position > bound:
+            return max(np.int64(0), leading - (position - bound))
+        base, operation = find_base(reads.cigar, start, stop, position, np.int64(0), bound)
+        return base + 1 if operation == DELETION or operation == SKIP else base
+    if bound <= position:
+        return np.int64(0)
+    if bound > end:
+        return max(np.int64(0), trailing - (bound - end))
+    length = reads.read_offsets[i + 1] - reads.read_offsets[i]
+    return length - 1 - find_base(reads.cigar, start, stop, position, np.int64(0), bound - 1)[0]
+
+
+@kernel
+def orient(reads, min_quality):
+    """Reads as they were sequenced, bases of low quality as N -> also `usable`, the bases up to the last called one."""
+    bases, qualities = reads.bases, reads.qualities
+    for i in range(reads.flag.size):
+        first, stop = reads.read_offsets[i], reads.read_offsets[i + 1]
+        usable = stop - first - bases_beyond_mate(reads, i)
+        if reads.flag[i] & REVERSE:
+            for j in range((stop - first + 1) // 2):
+                one, other = first + j, stop - 1 - j
+                bases[one], bases[other] = complement(bases[other]), complement(bases[one])
+                qualities[one], qualities[other] = qualities[other], qualities[one]
+        for j in range(first, stop):
+            if qualities[j] < min_quality:
+                bases[j], qualities[j] = NO_CALL, LOWEST
+        while usable > 0 and bases[first + usable - 1] == NO_CALL:
+            usable -= 1
+        reads.usable[i] = max(np.int64(0), usable)

@@ -1,0 +1,138 @@
+"""Compiled loops that write names and tags of consensus reads."""
+
+import numpy as np
+
+from readwarp.device.jit import kernel, scalar
+from readwarp.formats.alignments.layout import ARRAY, FLOAT, INTEGER, TEXT
+from readwarp.formats.common.text import letter_of, put_bytes, put_copy
+from readwarp.molecules.combine_kernels import depth_of
+from readwarp.molecules.group_kernels import molecule_of
+
+PHRED33 = 33
+LARGEST = 32_767  # count of a base
+SHORT = ord("s")
+SMALL_A, SMALL_B, SMALL_C, SMALL_D, SMALL_E, SMALL_Q = b"abcdeq"
+D, E, G, I, M, R, X = b"DEGIMRX"  # noqa: E741
+NUMBER, FIELD, ARRAY_FIELD = 7, 4, 8  # bytes of a tag with a number; of one with text, or shorts, besides these
+
+
+@scalar
+def name_of(records, row, duplex):
+    """Where the molecule's name, MI without the strand, starts and stops."""
+    start, stop = molecule_of(records.data, records.offsets[row], records.offsets[row + 1])
+    return start, stop - 2 if duplex else stop
+
+
+@kernel
+def measure(records, firsts, rows, consensus, umis, naming, sizes):
+    """Bases, letters of the name and bytes of the tags of the reads of piles `rows` -> sizes (int64 [3, rows])."""
+    for k in range(rows.size):
+        p = rows[k]
+        start, stop = name_of(records, firsts[k], naming.duplex)
+        length, umi = consensus.offsets[p + 1] - consensus.offsets[p], umis.offsets[p + 1] - umis.offsets[p]
+        sizes[0, k], sizes[1, k] = length, naming.prefix.size + stop - start
+        size = FIELD + naming.group.size + FIELD + stop - start + 3 * NUMBER + (FIELD + umi if umi else 0)
+        if naming.duplex:
+            size += 6 * NUMBER
+        if naming.per_base:
+            strands = 0 if not naming.duplex else 2 if consensus.strands[1].stack[p] >= 0 else 1
+            size += 2 * (ARRAY_FIELD + 2 * length) * max(1, strands) + 2 * (FIELD + length) * strands
+        sizes[2, k] = size
+
+
+@scalar
+def put_tag(first, second, kind, out, at):
+    out[at], out[at + 1], out[at + 2] = first, second, kind
+    return at + 3
+
+
+@scalar
+def put_text(first, second, values, start, stop, out, at):
+    at = put_copy(values, start, stop, out, put_tag(first, second, TEXT, out, at))
+    out[at] = 0
+    return at + 1
+
+
+@scalar
+def put_count(first, second, number, out, at):
+    return put_bytes(number, 4, out, put_tag(first, second, INTEGER, out, at))
+
+
+@scalar
+def put_share(first, second, value, out, at):
+    bits = np.array([value]).astype(np.float32).view(np.int32)[0]
+    return put_bytes(bits, 4, out, put_tag(first, second, FLOAT, out, at))
+
+
+@scalar
+def put_shorts(first, second, number, out, at):
+    """The beginning of a tag of so many shorts, which follow."""
+    at = put_tag(first, second, ARRAY, out, at)
+    out[at] = SHORT
+    return put_bytes(number, 4, out, at + 1)
+
+
+@scalar
+def put_depths(letter, columns, first, length, out, at):
+    """Reads, and those that differ, of each column."""
+    at = put_shorts(letter, SMALL_D, length, out, at)
+    for i in range(first, first + length):
+        at = put_bytes(min(LARGEST, depth_of(columns.counts, i)), 2, out, at)
+    at = put_shorts(letter, SMALL_E, length, out, at)
+    for i in range(first, first + length):
+        at = put_bytes(min(LARGEST, columns.errors[i]), 2, out, at)
+    return at
+
+
+@scalar
+def put_sequence(letter, columns, first, length, out, at):
+    """Bases and qualities of a strand's consensus."""
+    at = put_tag(letter, SMALL_C, TEXT, out, at)
+    for i in range(length):
+        out[at + i] = letter_of(columns.bases[first + i])
+    out[at + length] = 0
+    at = put_tag(letter, SMALL_Q, TEXT, out, at + length + 1)
+    for i in range(length):
+        out[at + i] = columns.qualities[first + i] + PHRED33
+    out[at + length] = 0
+    return at + length + 1
+
+
+@scalar
+def put_strand(letter, strand, p, out, at):
+    at = put_count(letter, D, strand.most[p], out, at)
+    at = put_count(letter, M, strand.fewest[p], out, at)
+    return put_share(letter, E, strand.error[p], out, at)
+
+
+@kernel
+def fill(records, firsts, rows, columns, consensus, umis, naming, out):
+    """The reads of piles `rows` -> out (ReadBatch)."""
+    one, other = consensus.strands
+    for k in range(rows.size):
+        p = rows[k]
+        start, length = consensus.offsets[p], consensus.offsets[p + 1] - consensus.offsets[p]
+        put_copy(consensus.bases, start, start + length, out.bases, out.read_offsets[k])
+        put_copy(consensus.qualities, start, start + length, out.qualities, out.read_offsets[k])
+        begin, end = name_of(records, firsts[k], naming.duplex)
+        at = put_copy(naming.prefix, 0, naming.prefix.size, out.names, out.name_offsets[k])
+        put_copy(records.data, begin, end, out.names, at)
+        tags = out.tags
+        at = put_text(R, G, naming.group, 0, naming.group.size, tags, out.tag_offsets[k])
+        at = put_text(M, I, records.data, begin, end, tags, at)
+        if umis.offsets[p + 1] > umis.offsets[p]:
+            at = put_text(R, X, umis.letters, umis.offsets[p], umis.offsets[p + 1], tags, at)
+        at = put_strand(SMALL_C, consensus, p, tags, at)
+        if naming.duplex:
+            at = put_strand(SMALL_B, other, p, tags, put_strand(SMALL_A, one, p, tags, at))
+        if not naming.per_base:
+            continue
+        first = columns.offsets[one.stack[p]]
+        if not naming.duplex:
+            put_depths(SMALL_C, columns, first, length, tags, at)
+            continue
+        at = put_sequence(SMALL_A, columns, first, length, tags, put_depths(SMALL_A, columns, first, length, tags, at))
+        if other.stack[p] >= 0:
+            first = columns.offsets[other.stack[p]]
+            at = put_depths(SMALL_B, columns, first, length, tags, at)
+            put_sequence(SMALL_B, columns, first, length, tags, at)

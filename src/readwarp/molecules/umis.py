@@ -1,0 +1,101 @@
+"""The consensus of the UMIs (RX) of a pile's reads."""
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.device.jit import kernel, scalar
+from readwarp.formats.alignments.layout import TEXT, tag_of
+from readwarp.molecules.agree import Stacks
+from readwarp.molecules.combine import Consensus
+from readwarp.molecules.group import Records
+from readwarp.ragged import offsets_of
+from readwarp.rules.bases import CODES, LETTERS
+
+R, X = ord("R"), ord("X")
+DASH, N = ord("-"), ord("N")
+
+
+class Umis(NamedTuple):
+    letters: Annotated[ndarray, "uint8 [letters]"]
+    offsets: Annotated[ndarray, "int64 [piles + 1] of letters"]  # none where no read has RX
+
+
+def call_umis(records: Records, stacks: Stacks, consensus: Consensus) -> Umis:
+    """At each place the letter that most reads have, N where two are as frequent.
+
+    Reads of strand B have the UMIs of both ends the other way round. UMIs that are not as long as the first one are
+    left out.
+    """
+    places, sizes = np.empty((2, stacks.reads.size), np.int64), np.empty(len(consensus), np.int64)
+    find(records, stacks, places)
+    measure(stacks, places, sizes)
+    offsets = offsets_of(sizes)
+    letters = np.empty(offsets[-1], np.uint8)
+    fill(records.data, stacks, places, offsets, letters)
+    return Umis(letters, offsets)
+
+
+@kernel
+def find(records, stacks, places):
+    """Where the value of RX:Z of each member starts and stops -> places (int64 [2, members]); 0, 0 without one."""
+    for k in range(stacks.reads.size):
+        row = stacks.reads[k]
+        start, stop = tag_of(records.data, records.offsets[row], records.offsets[row + 1], R, X)
+        if stop == start or records.data[start - 1] != TEXT:
+            start = stop = np.int64(0)
+        places[0, k], places[1, k] = start, stop
+
+
+@kernel
+def measure(stacks, places, sizes):
+    """Letters of the first UMI of each pile -> sizes (int64 [piles])."""
+    for p in range(sizes.size):
+        sizes[p] = 0
+        for k in range(stacks.offsets[2 * p], stacks.offsets[2 * p + 2]):
+            if sizes[p] == 0:
+                sizes[p] = places[1, k] - places[0, k]
+
+
+@scalar
+def swapped(data, start, stop, i):
+    """Letter i of the UMI data[start:stop] with its two halves, which a dash divides, the other way round."""
+    dash = start
+    while dash < stop and data[dash] != DASH:
+        dash += 1
+    if dash == stop:
+        return data[start + i]
+    second = stop - dash - 1
+    if i < second:
+        return data[dash + 1 + i]
+    return data[dash] if i == second else data[start + i - second - 1]
+
+
+@kernel
+def fill(data, stacks, places, offsets, letters):
+    """The consensus of each pile -> letters (uint8)."""
+    counts = np.empty(5, np.int64)
+    for p in range(offsets.size - 1):
+        length = offsets[p + 1] - offsets[p]
+        for i in range(length):
+            counts[:] = 0
+            other, others, number = np.uint8(0), 0, 0
+            for s in (2 * p, 2 * p + 1):
+                for k in range(stacks.offsets[s], stacks.offsets[s + 1]):
+                    start, stop = places[0, k], places[1, k]
+                    if stop - start != length:
+                        continue
+                    letter = data[start + i] if s == 2 * p else swapped(data, start, stop, i)
+                    code, number = CODES[letter], number + 1
+                    counts[code] += 1
+                    if code == 4 and letter != N:
+                        other, others = letter, others + 1
+            best = counts[:4].max()
+            leaders = np.count_nonzero(counts[:4] == best)
+            if others == number or number == 1:
+                letters[offsets[p] + i] = other if others else LETTERS[np.argmax(counts)]
+            elif best == 0 or leaders > 1 or others:
+                letters[offsets[p] + i] = N
+            else:
+                letters[offsets[p] + i] = LETTERS[np.argmax(counts[:4])]
