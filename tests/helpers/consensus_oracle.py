@@ -266,24 +266,27 @@ def molecule_of(reads: list[dict[str, Any]], is_duplex: bool, limits: tuple, low
     for read in reads:
         is_last = (read["segment"] == 2) ^ (read["strand"] == "B")
         piles[0 if read["segment"] == 0 else 1 + is_last].append(read)
-    found = {}
+    found, votes = {}, {0: [], 1: []}
     for segment, pile in piles.items():
         kept = most_common([read for read in pile if read["bases"]])
         strands = [[read for read in kept if read["strand"] == strand] for strand in "AB"]
         needed = 1 if is_duplex else limits[0]
         called = [single_strand(strand, needed, 2, 45, 40) for strand in strands]
         joined = duplex(*called)
-        if joined is None:
-            continue
-        most = [max((column["depth"] for column in strand or []), default=0) for strand in joined[1:]]
-        if is_duplex and (sum(most) < limits[0] or max(most) < limits[1] or min(most) < limits[2]):
-            continue
         swap = [
             read["umi"] if read["strand"] == "A" else "-".join(read["umi"].split("-")[::-1])
             for s in strands
             for read in s
         ]
-        found[segment] = {"columns": joined[0], "strands": joined[1:], "umi": umi_of(swap)}
+        votes[min(segment, 1)] += swap
+        if joined is None:
+            continue
+        most = [max((column["depth"] for column in strand or []), default=0) for strand in joined[1:]]
+        if is_duplex and (sum(most) < limits[0] or max(most) < limits[1] or min(most) < limits[2]):
+            continue
+        found[segment] = {"columns": joined[0], "strands": joined[1:]}
+    for segment, own in found.items():
+        own["umi"] = umi_of(votes[min(segment, 1)])
     if not {1, 2} <= found.keys():
         found = {0: found[0]} if 0 in found else {}
     return found

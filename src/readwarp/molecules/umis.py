@@ -7,7 +7,7 @@ from numpy import ndarray
 
 from readwarp.device.jit import kernel, scalar
 from readwarp.formats.alignments.layout import TEXT, tag_of
-from readwarp.molecules.agree import Stacks
+from readwarp.molecules.agree import PILES, Stacks
 from readwarp.molecules.combine import Consensus
 from readwarp.molecules.group import Records
 from readwarp.ragged import offsets_of
@@ -23,7 +23,7 @@ class Umis(NamedTuple):
 
 
 def call_umis(records: Records, stacks: Stacks, consensus: Consensus) -> Umis:
-    """At each place the letter that most reads have, N where two are as frequent.
+    """At each place the letter that most reads have, N where two are as frequent; the same for both mates.
 
     Reads of strand B have the UMIs of both ends the other way round. UMIs that are not as long as the first one are
     left out.
@@ -53,9 +53,17 @@ def measure(stacks, places, sizes):
     """Letters of the first UMI of each pile -> sizes (int64 [piles])."""
     for p in range(sizes.size):
         sizes[p] = 0
-        for k in range(stacks.offsets[2 * p], stacks.offsets[2 * p + 2]):
+        first, stop = voters(p)
+        for k in range(stacks.offsets[2 * first], stacks.offsets[2 * stop]):
             if sizes[p] == 0:
                 sizes[p] = places[1, k] - places[0, k]
+
+
+@scalar
+def voters(pile):
+    """[first, stop) of the piles whose reads choose a pile's UMI: both of pairs, or that of single reads alone."""
+    of_molecule = pile - pile % PILES
+    return (pile, pile + 1) if pile == of_molecule else (of_molecule + 1, of_molecule + PILES)
 
 
 @scalar
@@ -81,12 +89,13 @@ def fill(data, stacks, places, offsets, letters):
         for i in range(length):
             counts[:] = 0
             other, others, number = np.uint8(0), 0, 0
-            for s in (2 * p, 2 * p + 1):
+            first, last = voters(p)
+            for s in range(2 * first, 2 * last):
                 for k in range(stacks.offsets[s], stacks.offsets[s + 1]):
                     start, stop = places[0, k], places[1, k]
                     if stop - start != length:
                         continue
-                    letter = data[start + i] if s == 2 * p else swapped(data, start, stop, i)
+                    letter = data[start + i] if s % 2 == 0 else swapped(data, start, stop, i)
                     code, number = CODES[letter], number + 1
                     counts[code] += 1
                     if code == 4 and letter != N:

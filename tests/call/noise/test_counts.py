@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from helpers.command_samples import reverse_complement
 from helpers.making import LETTERS, Read, aligned_reads, random_sequence, reads_of, window_of
 from readwarp.call.fractions.tally import orientations_of
-from readwarp.call.noise import CLASSES, CONTEXTS, FEW, MAX_FEW, MAX_SHARE, RUNS, SUBSTITUTIONS
+from readwarp.call.noise import CLASSES, CONTEXTS, EXCESS, FEW, MAX_FEW, MAX_SHARE, RUNS, SUBSTITUTIONS
 from readwarp.call.noise.counts import (
     BINS,
     EXACT,
@@ -79,7 +79,7 @@ def slow_counts(reads: list[Read], reference: str, pileup):
                 continue
             context, is_reverse = slow_context(before, base, after, other)
             sites[context // 16, depth, len(shown)] += 1
-            if len(shown) <= max(MAX_FEW, FEW * depth):
+            if len(shown) <= max(MAX_FEW, EXCESS * depth + 2 * sum(own[1] for own in bases[at])):
                 for side in range(2):
                     row = context, 1 - side if is_reverse else side
                     counts[0][row] += sum(own[2] == side for own in bases[at])

@@ -16,7 +16,7 @@ from readwarp.call.noise import (
 )
 from readwarp.call.noise.alleles import noise_of
 from readwarp.call.noise.counts import DAMAGES, bin_of, no_counts
-from readwarp.call.noise.fit import Noise, fit_noise, mass_between, no_noise, variant_density
+from readwarp.call.noise.fit import SHRINKAGE, Noise, fit_noise, mass_between, no_noise, variant_density
 
 CT = 2  # a class
 GRID = np.geomspace(LEAST, 1, 20_001)
@@ -125,8 +125,11 @@ def test_damage_is_what_qualities_do_not_expect():
     counts.reads[:], counts.expected[:], counts.shown[:] = 1000, 3, 2
     counts.shown[0, 7, 1], counts.shown[0, CONTEXTS + 3, 0] = 13, 5
     found = fit_noise(counts).damage
-    assert found[0, 7, 1] == 0.01 and found[0, CONTEXTS + 3, 0] == 0.002
-    found[0, 7, 1] = found[0, CONTEXTS + 3, 0] = 0
+    mean = 10 / 16_000
+    assert found[0, 7, 1] == pytest.approx((10 + SHRINKAGE) / (1000 + SHRINKAGE / mean))
+    assert found[0, :16, 1][8] == pytest.approx(SHRINKAGE / (1000 + SHRINKAGE / mean))
+    assert found[0, CONTEXTS + 3, 0] == 0.002
+    found[0, :16, 1] = found[0, CONTEXTS + 3, 0] = 0
     assert (found == 0).all()
 
 

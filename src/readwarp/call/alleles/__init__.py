@@ -35,7 +35,7 @@ A region is of one sample. Those of one place have the same sites.
 5. *Phase.* The best combination of each sample says which alleles of its sites are on one haplotype.
 """
 
-MAX_WEIGHT = 45  # Phred
+MAX_WEIGHT, SURE_WEIGHT = 45, 60  # Phred; the latter where few reads may show an allele (`readwarp.call.fractions`)
 MAX_MISFIT = 10.0  # log10
 MAX_BEHIND = 3.0  # log10
 SNV_COST, INDEL_COST = 3.0, 3.5  # log10

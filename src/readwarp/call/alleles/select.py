@@ -28,10 +28,10 @@ class Selection(NamedTuple):
     best: Annotated[ndarray, "int32 [regions, copies]"]  # the best combination of haplotypes
 
 
-def bound_fragments(weighed: Weighed, reads: AlignedReads) -> ndarray:
+def bound_fragments(weighed: Weighed, reads: AlignedReads, weight: int = MAX_WEIGHT) -> ndarray:
     """Make the values of each row those of its fragment less its best, and bound them -> which rows say something.
 
-    Values change in place. Returns bool [rows].
+    weight: the most that a read may say, in Phred. Values change in place. Returns bool [rows].
     """
     regions, values, fragment = weighed.regions, weighed.values, weighed.fragment
     number = np.repeat(np.diff(weighed.haplotypes.haplotype_offsets), np.diff(regions.read_offsets))  # of each row
@@ -41,7 +41,7 @@ def bound_fragments(weighed: Weighed, reads: AlignedReads) -> ndarray:
     best = np.maximum.reduceat(sums, first) if first.size else first
     mapping_quality = np.zeros(first.size)
     np.maximum.at(mapping_quality, fragment, reads.mapping_quality[regions.read])
-    floor = -0.1 * np.minimum(mapping_quality, MAX_WEIGHT)
+    floor = -0.1 * np.minimum(mapping_quality, weight)
     values[:] = np.maximum(sums - np.repeat(best, number), np.repeat(floor, number))[of_fragment]
     perfect = find_perfect(weighed.rows, fragment, best <= -MAX_MISFIT)
     return np.asarray((best - perfect > -MAX_MISFIT)[fragment])

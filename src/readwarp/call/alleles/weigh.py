@@ -6,7 +6,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Haplotypes, Likelihoods, Phase, Sites, Window
-from readwarp.call.alleles import INFORMED
+from readwarp.call.alleles import INFORMED, MAX_WEIGHT, SURE_WEIGHT
 from readwarp.call.alleles.carriers import (
     alleles_by_place,
     find_carriers,
@@ -42,9 +42,10 @@ def weigh_haplotypes(
     compare_more: as `weighed` was made, for other haplotypes. `weighed.values` are bounded in place.
     """
     regions, variants, ploidy = weighed.regions, variants_of(weighed.haplotypes), copies.ploidy
+    weight = SURE_WEIGHT if copies.are_fractions else MAX_WEIGHT
     raw = weighed.values.copy() if len(regions.places) <= len(regions) else weighed.values
     selected = Selection(
-        informs=bound_fragments(weighed, reads),
+        informs=bound_fragments(weighed, reads, weight),
         stays=np.zeros(len(weighed.haplotypes), bool),
         best=np.zeros((len(regions), int(ploidy.max(initial=1))), np.int32),
     )
@@ -58,7 +59,7 @@ def weigh_haplotypes(
         more = compare_more(take_carriers(weighed.haplotypes, carriers))
         weighed, number = join_tables(replace(weighed, values=raw), more)
         selected = join_selections(selected, number, len(weighed.haplotypes))
-        selected = replace(selected, informs=bound_fragments(weighed, reads))
+        selected = replace(selected, informs=bound_fragments(weighed, reads, weight))
     phase = Phase(place, np.zeros((len(sites), ploidy.shape[1], selected.best.shape[1]), np.int8))
     number, rows = find_rows(sites, place, weighed, reads)
     out = new_likelihoods(reads, sites, number, regions.read[rows])

@@ -9,9 +9,14 @@ seen at sites without variants, which most sites are.
 
 *Damage* is frequent and everywhere: a rate d for each substitution between its two neighbours (96 contexts, from the
 strand on which the base is C or T) and each orientation of the pair (F1R2, F2R1), since damage of one strand is read in
-one orientation. With n reads of the context at sites of few other bases (at most MAX_FEW reads or FEW of them), of
-which k show that base, and q expected by their qualities, d = max(0, k - q) / n. Of insertions and deletions, d is the
-rate of their class: insertion or deletion, by the length of the run of one base that follows.
+one orientation. With n reads of the context, of which k show that base and q are expected to by their qualities,
+
+    d = (max(0, k - q) + s) / (n + s / m)
+
+drawn with SHRINKAGE s to the mean m of the substitution's 16 contexts, since few reads may be one rare variant. Sites
+count of which at most MAX_FEW reads show the base, or EXCESS of them more than twice what is expected. Of insertions
+and deletions, d is the rate of their class: insertion or deletion, by the length of the run of one base that follows,
+at sites where at most MAX_FEW or FEW of the reads show one.
 
 *Copying errors* are rare, but a site that has one has it on many molecules. Their fraction f has the density
 
@@ -19,9 +24,9 @@ rate of their class: insertion or deletion, by the length of the run of one base
 
 The power a is 2 for errors in exponential growth (Luria & Delbrueck 1943), where each doubling has twice the errors at
 half the fraction, and 1 where few molecules began and later errors are lost among them. r is the reach: no error is
-older than the first copy. A site of a class (six substitutions by
-strand, or those of insertions and deletions) has such an error with probability pi. With probability rho it has a
-variant, of a fraction with the density of neutral alleles,
+older than the first copy. A site of a class (six substitutions by strand, or those of insertions and deletions) has
+such an error with probability pi. With probability rho it has a variant, of a fraction with the density of neutral
+alleles,
 
     h(f) ~ 1 / (f + LEAST)        (Wright 1931; the site frequency spectrum)
 
@@ -45,7 +50,7 @@ CONTEXTS, ORIENTATIONS = 96, 2
 SUBSTITUTIONS = 6  # C>A C>G C>T T>A T>C T>G
 RUNS = (1, 4, 6, 8, 10)  # shortest runs of one base of each class of insertions and deletions
 CLASSES = SUBSTITUTIONS + 2 * len(RUNS)  # substitutions, insertions, deletions
-MAX_FEW, FEW = 2, 0.02
+MAX_FEW, FEW, EXCESS = 2, 0.02, 0.003
 MAX_SHARE = 0.3  # of reads; sites that show more are variants
 LEAST = 1e-4
 SHAPES = tuple((2.0, r) for r in (0.003, 0.005, 0.008, 0.012, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2)) + tuple(

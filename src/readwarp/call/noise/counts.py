@@ -9,7 +9,7 @@ from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Pileup, Window
 from readwarp.call.evidence.substitutions import log_mismatch
-from readwarp.call.noise import CLASSES, CONTEXTS, FEW, MAX_FEW, MAX_SHARE, ORIENTATIONS, RUNS, SUBSTITUTIONS
+from readwarp.call.noise import CLASSES, CONTEXTS, EXCESS, FEW, MAX_FEW, MAX_SHARE, ORIENTATIONS, RUNS, SUBSTITUTIONS
 from readwarp.call.noise.kinship import count_kinship
 from readwarp.call.pileup.events import Limits
 from readwarp.device.jit import kernel, scalar
@@ -158,7 +158,7 @@ def count_substitutions(reference, within, piles, damage, sites):
                 continue
             context, is_reverse = context_of(before, base, after, other)
             sites[context // 16, bin_of(depth), bin_of(number)] += 1
-            if number <= max(MAX_FEW, FEW * depth):
+            if number <= max(MAX_FEW, EXCESS * depth + 2.0 * (piles.errors[w, 0] + piles.errors[w, 1])):
                 for side in range(2):
                     own = 1 - side if is_reverse else side
                     reads[context, own] += piles.reads[w, side]

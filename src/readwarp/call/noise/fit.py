@@ -22,6 +22,7 @@ from readwarp.call.noise.counts import DAMAGES, ErrorCounts, numbers_of_bins
 NODES = np.geomspace(LEAST, 1.0, 97)  # fractions
 ROUNDS, ENOUGH = 200, 1e-6
 LEAST_RATE = 1e-9  # of errors
+SHRINKAGE = 5.0  # reads that show a change, by which a context is taken to be like the others of its substitution
 CLEAN = 1000.0  # sites without errors that each class is taken to have besides, so that few sites say little
 
 
@@ -41,12 +42,22 @@ def no_noise(samples: int) -> Noise:
 
 
 def fit_noise(counts: ErrorCounts) -> Noise:
-    excess = np.maximum(0.0, counts.shown - counts.expected)
-    damage = excess / np.maximum(1.0, counts.reads)
+    damage = rates_of_damage(counts)
     fits = [fit_sample(*own) for own in zip(rates_of(counts), counts.sites, strict=True)]
     copying, spread, shape = (np.array(column) for column in zip(*fits, strict=True))
     variants = np.minimum(spread, MOST_VARIANTS)
     return Noise(damage, copying, variants, spread - variants, shape)
+
+
+def rates_of_damage(counts: ErrorCounts) -> ndarray:
+    """float64 [samples, classes of damage, orientations]: of contexts, drawn to the mean of their substitution."""
+    excess, reads = np.maximum(0.0, counts.shown - counts.expected), np.maximum(1.0, counts.reads)
+    shape = len(excess), SUBSTITUTIONS, CONTEXTS // SUBSTITUTIONS, ORIENTATIONS
+    own, covered = (column[:, :CONTEXTS].reshape(shape) for column in (excess, reads))
+    mean = np.maximum(LEAST_RATE, own.sum(axis=2, keepdims=True) / covered.sum(axis=2, keepdims=True))
+    drawn = (own + SHRINKAGE) / (covered + SHRINKAGE / mean) * (own.sum(axis=2, keepdims=True) > 0)
+    gaps = excess[:, CONTEXTS:] / reads[:, CONTEXTS:]
+    return np.concatenate((drawn.reshape(len(excess), CONTEXTS, ORIENTATIONS), gaps), axis=1)
 
 
 def rates_of(counts: ErrorCounts) -> ndarray:
