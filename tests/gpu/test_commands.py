@@ -160,7 +160,7 @@ def readwarp_lines(vcf):
 
 def test_call_of_fractions(readwarp, tmp_path):
     """In threads, and in processes, which share the card for PairHMM and multiply on the CPU."""
-    made = write_mixture(tmp_path, [snv(300, 0.05), deletion(500, 3, 0.2), snv(900, 1.0)], depth=100)
+    made = write_mixture(tmp_path, [snv(300, 0.15), deletion(500, 3, 0.2), snv(900, 1.0)], depth=100)
     given = "call", *made, "--mixture", "-r", "chrM:201-1000", "-q", "-f"
     ways = {"threads": ("-t", "1"), "processes": ("-t", "4", "--batch-bases", "12800")}  # windows of 201 bases
     readwarp(*given, "-o", tmp_path / "cpu.vcf", "--device", "cpu", "-t", "1")
@@ -172,4 +172,5 @@ def test_call_of_fractions(readwarp, tmp_path):
         assert without_command(out.read_bytes()) == expected
         found = json.loads(metrics.read_text())
         assert found.get("worker_processes", 0) == (4 if name == "processes" else 0)
-        assert found["gpu"][0]["workspaces"] == 1 and found["gpu"][0]["batches"] > 0
+        assert found["gpu"][0]["batches"] > 0
+    assert found["gpu"][0]["workspaces"] == 1 and found["gpu"][0]["batches"] == found["pairhmm_batches"]

@@ -13,17 +13,21 @@ pytestmark = pytest.mark.gpu
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 SCRIPT = """
-import json, sys
+import json, pathlib, sys
 sys.path.append(sys.argv[1])
 import numpy as np
 import readwarp
 from compiled.compile import types_of
 from compiled.kernels import KERNELS
+from readwarp.call.fractions import cuda as fractions
 from readwarp.cli import main
 reference, *reads = sys.argv[3:]
 assert main(["run", reference, *reads, "-o", sys.argv[2], "-q", "--device", "cuda"]) == 0
+bam = next(pathlib.Path(sys.argv[2]).glob("*.bam"))
+assert main(["call", reference, str(bam), "--mixture", "-o", sys.argv[2] + "/m.vcf", "-q", "--device", "cuda"]) == 0
 codes = np.arange(150, dtype=np.uint8) % 4
 readwarp.pairwise([codes] * 9, [codes] * 9, traceback=True, device="cuda")
+assert fractions.multiply_block.dispatcher.overloads
 strange = {}
 for kernel in KERNELS:
     listed = types_of(kernel.arguments)
