@@ -157,10 +157,25 @@ def call_pair_hmm(folder: Path, contig: str) -> None:
         readwarp.pair_hmm([contig[:n][:: -1 if quality > 2 else 1] for n in lengths], quality, [contig[:800]])
 
 
+def call_two_samples(folder: Path, contig: str, *options: str) -> None:
+    """In one file, whose reads have read groups."""
+    both = folder / "both.bam"
+    pysam.samtools.merge("-f", str(both), str(folder / "sorted.bam"), str(folder / "other.bam"))
+    pysam.index(str(both))
+    given = ("-t", "2", "-f", "-o", folder / "x.vcf", *MORE["call"], *options)
+    assert run_main(["call", folder / "ref.fa", both, *given]) == 0
+
+
+def call_tumour(folder: Path, contig: str) -> None:
+    call_two_samples(folder, contig, "--somatic")
+
+
 FUNCTIONS: dict[str, Callable[[Path, str], object]] = {
     "Aligner": call_aligner,
     "Aligner.long": call_long_aligner,
     "Aligner.trim": call_trimming_aligner,
+    "call": call_two_samples,
+    "call.fractions": call_tumour,
     "pair_hmm": call_pair_hmm,
 }
 
