@@ -12,7 +12,7 @@ from readwarp.call.fractions.contrasts import contrast
 from readwarp.call.fractions.filters import CLUSTERED, Facts, find_failed
 from readwarp.call.fractions.products import Evidence, likelihoods_at, log_likelihoods, weigh_products
 from readwarp.call.fractions.somatic import Expected, Odds, weigh_alleles
-from readwarp.call.fractions.tally import Records, Tally, orientations_of, tally
+from readwarp.call.fractions.tally import OTHER, Records, Tally, orientations_of, tally
 from readwarp.call.genotypes.emitted import MISSING_BASE
 from readwarp.call.genotypes.spell import Spelled, spell_alleles
 from readwarp.call.noise.alleles import AlleleNoise, noise_of
@@ -66,7 +66,8 @@ def call_alleles(
 ) -> Calls:
     """`window`: the reference around the sites."""
     orientation, frequency = orientations_of(reads), known.frequency
-    weighed = weigh(sites, likelihoods, orientation, noise_of(sites, window, setting.noise), frequency, setting)
+    noise = noise_of(sites, window, setting.noise)
+    weighed = weigh(sites, likelihoods, orientation, noise, frequency, setting)
     shown = np.max(weighed.evidence.shown, axis=1, where=~setting.is_normal, initial=0.0)
     records = choose_records(sites, shown)
     counts = tally(sites, likelihoods, orientation, records, ~setting.is_normal)
@@ -80,6 +81,7 @@ def call_alleles(
         weighed.tumour_share[rows],
         siblings,
         known.in_panel[rows],
+        share_of_damage(noise.damage[rows], counts, ~setting.is_normal),
         setting.parameters,
         setting.fractions,
     )
@@ -111,6 +113,16 @@ def weigh(
     expected = Expected(noise.variants, is_indel, frequency)
     odds = weigh_alleles(evidence, at_tumour.reshape(shape), expected, setting.is_normal, setting.fractions)
     return Weighed(share, evidence, tumour_share, odds)
+
+
+def share_of_damage(damage: ndarray, counts: Tally, is_tumour: ndarray) -> ndarray:
+    """Reads of the other allele that damage is expected to make, by those seen: float64 [records].
+
+    damage: float64 [records, samples, orientations].
+    """
+    reads = counts.orientations.sum(axis=2)  # [records, samples, orientations]
+    expected = (damage * reads)[:, is_tumour].sum(axis=(1, 2))
+    return np.asarray(expected / np.maximum(1, counts.reads[:, is_tumour, OTHER].sum(axis=1)))
 
 
 def choose_records(sites: Sites, shown: ndarray) -> Records:
