@@ -4,7 +4,7 @@ Such files may have hundreds of millions of records, so a window asks for its ow
 spelled as calls are (`readwarp.call.spelling`); those that are not of A, C, G and T are passed over.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,10 +65,10 @@ class KnownAlleles:
         start, old = record.start, record.ref or ""
         if start + len(old) > bases.length or bases.between(start, start + len(old)) != encode(old):
             raise InputError(self.path, f"REF is {old}, which the reference is not", f"{record.chrom}:{start + 1}")
-        frequencies = record.info.get("AF") if self.has_frequencies else None
-        values: Iterable[Any] = (1.0,) * len(record.alts or ()) if frequencies is None else np.atleast_1d(frequencies)
+        frequencies: Any = record.info.get("AF") if self.has_frequencies else None
+        values = np.atleast_1d(frequencies).tolist() if self.has_frequencies else (1.0,) * len(record.alts or ())
         for other, value in zip(record.alts or (), values, strict=False):
-            if set(other) <= set("ACGTacgt"):
+            if set(other) <= set("ACGTacgt") and value is not None:
                 alleles = list(spell_alleles(bases, start, encode(other), len(old)))
                 if len(alleles) == 1:
                     yield alleles[0], float(value)

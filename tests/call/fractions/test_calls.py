@@ -6,8 +6,9 @@ import pytest
 from helpers.making import Read, aligned_reads, window_of
 from helpers.making_sites import from_bases, made_calls, made_sites, substitutions
 from readwarp.call.fractions import EMIT, REACH
-from readwarp.call.fractions.calls import Known, Setting, call_alleles, choose_records, count_events
+from readwarp.call.fractions.calls import Setting, call_alleles, choose_records, count_events
 from readwarp.call.fractions.filters import CLUSTERED, FILTERS, Facts, find_failed
+from readwarp.call.fractions.somatic import Known
 from readwarp.call.noise.fit import no_noise
 from readwarp.config import CallParameters, FractionParameters
 from readwarp.device.backend import Backend

@@ -149,6 +149,48 @@ def test_what_is_common_is_inherited(tumour, tmp_path):
     assert found == {INHERITED: ("germline",), MUTATED: ("PASS",), SHARED: ("PASS",)}
 
 
+@pytest.mark.parametrize("info", ["AF=.", "."])
+def test_frequencies_that_are_missing_are_not_known(tumour, tmp_path, info):
+    """gnomAD has records without AF where nobody could be genotyped."""
+    known = write_vcf(tmp_path / "gnomad.vcf", [substitution(INHERITED, info)])
+    assert filters_of(tumour, tmp_path, "--population", known)[INHERITED] == ("PASS",)
+
+
+def test_popaf_and_pon(tumour, tmp_path):
+    """A frequency of 0 is shown as the least one; PON is a flag."""
+    known = write_vcf(tmp_path / "gnomad.vcf", [substitution(MUTATED, "AF=0"), substitution(SHARED, "AF=0.01")])
+    panel = write_vcf(tmp_path / "pon.vcf", [substitution(SHARED, ".")])
+    filters_of(tumour, tmp_path, "--population", known, "--panel-of-normals", panel)
+    with pysam.VariantFile(str(tmp_path / "out.vcf")) as file:
+        info = {record.start: dict(record.info) for record in file}
+    assert "POPAF" not in info[INHERITED] and "PON" not in info[INHERITED]
+    assert info[MUTATED]["POPAF"] == 6 and "PON" not in info[MUTATED]
+    assert info[SHARED]["POPAF"] == 2 and info[SHARED]["PON"] is True
+
+
+def test_a_panel_of_normals_from_their_reads_to_a_filter(tumour, tmp_path):
+    """Normals are called like tumours, the panel is made of their calls, and the tumour is held against it."""
+    called = []
+    for name, seed in (("n1", 5), ("n2", 6), ("n3", 7)):
+        chance, reads = random.Random(seed), []
+        for i in range(60 * (LENGTH - SIZE) // SIZE):
+            start = chance.randrange(LENGTH - SIZE)
+            bases = list(SEQUENCE[start : start + SIZE])
+            if start <= SHARED < start + SIZE and chance.random() < 0.2:
+                bases[SHARED - start] = OTHER[SEQUENCE[SHARED]]
+            reads.append(("c", Read(start, f"{SIZE}M", "".join(bases), (37,) * SIZE, 16 * (i % 2), 60, f"r{i}")))
+        bam = write_bam(tmp_path / f"{name}.bam", {"c": LENGTH}, reads)
+        called.append(tmp_path / f"{name}.vcf.gz")
+        assert run_main(("call", tumour[0], bam, "--somatic", "-o", called[-1], "-q")) == 0
+    panel = tmp_path / "pon.vcf.gz"
+    assert run_main(("panel", *called, "-o", panel, "-q")) == 0
+    with pysam.VariantFile(str(panel)) as file:
+        ((place, number, share),) = [(r.start, r.info["NORMALS"], r.info["MEANAF"]) for r in file]
+    assert (place, number) == (SHARED, 3) and share == pytest.approx(0.2, abs=0.06)
+    found = filters_of(tumour, tmp_path, "--panel-of-normals", panel)
+    assert found == {INHERITED: ("PASS",), MUTATED: ("PASS",), SHARED: ("panel_of_normals",)}
+
+
 def test_what_normals_show(tumour, tmp_path):
     known = write_vcf(tmp_path / "pon.vcf", [substitution(SHARED, ".")])
     found = filters_of(tumour, tmp_path, "--panel-of-normals", known)

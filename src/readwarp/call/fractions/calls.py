@@ -11,7 +11,7 @@ from readwarp.call.fractions.annotations import describe, describe_samples
 from readwarp.call.fractions.contrasts import contrast
 from readwarp.call.fractions.filters import CLUSTERED, Facts, find_failed
 from readwarp.call.fractions.products import Evidence, likelihoods_at, log_likelihoods, weigh_products
-from readwarp.call.fractions.somatic import Expected, Odds, weigh_alleles
+from readwarp.call.fractions.somatic import Expected, Known, Odds, weigh_alleles
 from readwarp.call.fractions.tally import Records, Tally, orientations_of, tally
 from readwarp.call.genotypes.emitted import MISSING_BASE
 from readwarp.call.genotypes.spell import Spelled, spell_alleles
@@ -20,13 +20,6 @@ from readwarp.call.noise.fit import Noise
 from readwarp.config import CallParameters, FractionParameters
 from readwarp.device.backend import Backend
 from readwarp.ragged import replace
-
-
-class Known(NamedTuple):
-    """What other people have of the alleles of sites."""
-
-    frequency: Annotated[ndarray, "float64 [alleles]"]  # in the population; NaN: not known
-    in_panel: Annotated[ndarray, "bool [alleles]"]  # of normals
 
 
 class Setting(NamedTuple):
@@ -72,14 +65,15 @@ def call_alleles(
     counts = tally(sites, likelihoods, orientation, records, ~setting.is_normal)
     rows = records.allele
     odds = Odds(*(column[rows] for column in weighed.odds))
-    information = describe(odds, frequency[rows], counts, ~setting.is_normal)
+    own = Known(frequency[rows], known.in_panel[rows])
+    information = describe(odds, own, counts, ~setting.is_normal)
     siblings = (np.bincount(records.site, minlength=len(sites)) - 1)[records.site]
     facts = Facts(
         information,
         sites.is_indel[records.site],
         weighed.tumour_share[rows],
         siblings,
-        known.in_panel[rows],
+        own.in_panel,
         setting.parameters,
         setting.fractions,
     )

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from readwarp.batches import Sites
-from readwarp.call.fractions.calls import Known, Setting
+from readwarp.call.fractions.calls import Setting
+from readwarp.call.fractions.somatic import Known
 from readwarp.call.known import KnownAlleles
 from readwarp.call.noise.fit import Noise, no_noise
 from readwarp.call.strips import Strip

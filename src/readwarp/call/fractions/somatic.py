@@ -12,6 +12,13 @@ from readwarp.config import FractionParameters
 MAX_PHRED = 999.0
 
 
+class Known(NamedTuple):
+    """What other people have of the alleles of sites."""
+
+    frequency: Annotated[ndarray, "float64 [alleles]"]  # in the population; NaN: not known
+    in_panel: Annotated[ndarray, "bool [alleles]"]  # of normals
+
+
 class Odds(NamedTuple):
     """log10, of each allele."""
 
