@@ -13,6 +13,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Sites
+from readwarp.call.noise.contamination import LEAST_FREQUENCY, MOST_FREQUENCY, CommonSites
 from readwarp.call.sites.find import list_alleles
 from readwarp.call.spelling import Allele, Bases, encode, spell_alleles
 from readwarp.call.strips import Strip
@@ -21,6 +22,9 @@ from readwarp.formats.variants.vcf import quiet_htslib
 from readwarp.index.reference import Reference
 
 SPARE = 1024  # bases before a place at which a record may begin whose allele is there once it has moved left
+
+COLUMNS = np.int64, np.uint8, np.float64  # of CommonSites
+Region = tuple[int, int, int]  # contig, start, stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +44,35 @@ class KnownAlleles:
         if len(sites) == 0:
             return out
         low, high = int(sites.begin.min()), int(sites.begin.max()) + 1
-        known = dict[Allele, float]()
-        for contig, origin in zip(strip.contigs, strip.origins.tolist(), strict=True) if strip else [(sites.contig, 0)]:
-            bases = Bases(reference, contig)
-            start, stop = max(0, low - origin), min(bases.length, high + SPARE - origin)
-            if start < stop and reference.names[contig] in self.contigs:
-                found = self._read(reference.names[contig], start, stop, bases)
-                known |= {(begin + origin, deleted, inserted): value for (begin, deleted, inserted), value in found}
+        known = dict(self._along((sites.contig, low, high + SPARE), reference, strip))
         for row, allele in enumerate(list_alleles(sites)):
             out[row] = known.get(allele, np.nan)
         return out
+
+    def common(self, span: Region, reference: Reference, strip: Strip | None) -> CommonSites:
+        """Substitutions of a span with a common allele; positions with two of them are left out.
+
+        strip: whose axis the span is on. Raises InputError.
+        """
+        found = sorted(
+            (begin, inserted[0], value)
+            for (begin, deleted, inserted), value in self._along(span, reference, strip)
+            if deleted == len(inserted) == 1 and LEAST_FREQUENCY <= value <= MOST_FREQUENCY
+        )
+        position, base, frequency = (np.array([row[k] for row in found], kind) for k, kind in enumerate(COLUMNS))
+        _, first, number = np.unique(position, return_index=True, return_counts=True)
+        alone = first[number == 1]
+        return CommonSites(position[alone], base[alone], frequency[alone])
+
+    def _along(self, span: Region, reference: Reference, strip: Strip | None) -> Iterator[tuple[Allele, float]]:
+        """Of the records in a span."""
+        own, low, high = span
+        for contig, origin in zip(strip.contigs, strip.origins.tolist(), strict=True) if strip else [(own, 0)]:
+            bases = Bases(reference, contig)
+            start, stop = max(0, low - origin), min(bases.length, high - origin)
+            if start < stop and reference.names[contig] in self.contigs:
+                for (begin, deleted, inserted), value in self._read(reference.names[contig], start, stop, bases):
+                    yield (begin + origin, deleted, inserted), value
 
     def _read(self, name: str, start: int, stop: int, bases: Bases) -> Iterator[tuple[Allele, float]]:
         import pysam

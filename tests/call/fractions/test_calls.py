@@ -18,11 +18,14 @@ MIXTURE, TUMOUR = FractionParameters(), FractionParameters(is_somatic=True)
 REFERENCE = "A" * 60
 
 
-def call(sites, likelihoods, *, normals=(False,), fractions=MIXTURE):
+def call(sites, likelihoods, *, normals=(False,), fractions=MIXTURE, noise=None):
     """Reads in pairs, of which every other one is F2R1."""
     number = int(likelihoods.read.max(initial=-1)) + 1
     reads = aligned_reads([Read(0, "1M", "A", (30,), 0x41 + 16 * (i % 2)) for i in range(number)])
-    setting = Setting(CallParameters(fractions=fractions), np.array(normals), no_noise(len(normals)), Backend("cpu"))
+    foreign = np.full(len(normals), np.nan)
+    setting = Setting(
+        CallParameters(fractions=fractions), np.array(normals), noise or no_noise(len(normals)), foreign, Backend("cpu")
+    )
     known = Known(np.full(sites.deleted.size, np.nan), np.zeros(sites.deleted.size, bool))
     return call_alleles(sites, likelihoods, reads, window_of(REFERENCE), known, setting)
 
@@ -43,6 +46,17 @@ def test_a_record_for_each_allele_that_reads_speak_for():
     assert high[2] == pytest.approx(0.975 ** (1 / 41), abs=2e-3)  # of Beta(41, 1)
     assert found.of_samples["F1R2"][0, 0].tolist() == [40, 8] and found.of_samples["F2R1"][0, 0].tolist() == [40, 7]
     assert found.filters == [(), (), ()]
+
+
+@pytest.mark.parametrize("rate, fails", [(0.02, False), (0.027, True)])
+def test_damage_that_makes_half_of_the_reads(rate, fails):
+    """Of 100 among 2,000 reads 40 and 54 are expected; what is too weak to be listed is none."""
+    noise = no_noise(1)
+    noise = noise._replace(damage=np.full_like(noise.damage, rate))
+    bases = from_bases(["A" * 1900 + "C" * 100], ["AC"])
+    found, listed = (call(substitutions((5, "AC")), bases, noise=own) for own in (noise, None))
+    assert found.annotations["TLOD"] < listed.annotations["TLOD"] and listed.filters == [()]
+    assert found.filters == [("orientation",) * fails]
 
 
 def test_a_mutation_makes_one_other_allele_of_a_site():
@@ -110,12 +124,12 @@ def test_events_near_each_other(fractions):
         assert found.filters == filters
 
 
-def facts_of(**columns) -> Facts:
+def facts_of(damaged=0.0, is_indel=False, **columns) -> Facts:
     """Of one record that passes."""
     own = {"FS": 0.0, "SOR": 0.5, "MBQ": [35.0, 35.0], "MMQ": [60.0, 60.0], "MPOS": 20.0, **columns}
     info = {name: np.array([value]) for name, value in own.items()}
-    one = np.array([False]), np.array([0.2]), np.array([0])
-    return Facts(info, *one, np.zeros(1, bool), CallParameters(), TUMOUR)
+    one = np.array([is_indel]), np.array([0.2]), np.array([0])
+    return Facts(info, *one, np.zeros(1, bool), np.array([damaged]), CallParameters(), TUMOUR)
 
 
 @pytest.mark.parametrize(
@@ -129,6 +143,9 @@ def facts_of(**columns) -> Facts:
         ({"MBQ": [35.0, np.nan], "MPOS": np.nan}, ()),
         ({"MMQ": [60.0, 29.0]}, ("map_qual",)),
         ({"MPOS": 0.0}, ("position",)),
+        ({"damaged": 0.49}, ()),
+        ({"damaged": 0.5}, ("orientation",)),
+        ({"damaged": 0.5, "is_indel": True}, ("slippage",)),
         ({"MBQ": [35.0, 2.0], "MMQ": [60.0, 2.0], "MPOS": 0.0}, ("base_qual", "map_qual", "position")),
     ],
 )

@@ -86,6 +86,27 @@ def test_along_a_strip(tmp_path, reference):
     assert found[1] == pytest.approx(0.5)
 
 
+def test_common_substitutions(tmp_path, reference):
+    """Neither rare nor frequent ones, indels, nor positions with two; in a span, and along a strip."""
+    rows = [
+        substitution(200, "AF=0.5"),
+        substitution(210, "AF=0.005"),
+        substitution(211, "AF=0.9"),
+        (216, SEQUENCE[215], f"{OTHER[SEQUENCE[215]]},{OTHER[OTHER[SEQUENCE[215]]]}", "AF=0.1,0.2"),
+        (221, SEQUENCE[220], SEQUENCE[220] + "GATTACA", "AF=0.3"),
+        substitution(225, "AF=0.02"),
+        substitution(400, "AF=0.5"),
+    ]
+    known = open_known(write_vcf(tmp_path / "known.vcf", rows), reference, with_frequencies=True)
+    found = known.common((1, 150, 300), reference, None)
+    assert found.position.tolist() == [200, 225] and found.frequency == pytest.approx([0.5, 0.02])
+    assert found.base.tolist() == ["ACGT".index(OTHER[SEQUENCE[at]]) for at in (200, 225)]
+    strip = strip_of([stretch_of([Target(c, 0, LENGTH)]) for c in (0, 1)], (LENGTH, LENGTH))
+    along = known.common((0, 0, strip.stop), reference, strip)
+    assert (along.position - strip.origins[1]).tolist() == [200, 225, 400]
+    assert known.common((0, 0, LENGTH), reference, None).position.tolist() == []
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

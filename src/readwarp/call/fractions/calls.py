@@ -11,8 +11,8 @@ from readwarp.call.fractions.annotations import describe, describe_samples
 from readwarp.call.fractions.contrasts import contrast
 from readwarp.call.fractions.filters import CLUSTERED, Facts, find_failed
 from readwarp.call.fractions.products import Evidence, likelihoods_at, log_likelihoods, weigh_products
-from readwarp.call.fractions.somatic import Expected, Known, Odds, weigh_alleles
-from readwarp.call.fractions.tally import Records, Tally, orientations_of, tally
+from readwarp.call.fractions.somatic import Expected, Known, Odds, weigh_alleles, weigh_foreign
+from readwarp.call.fractions.tally import Records, Tally, expect_damaged, orientations_of, tally
 from readwarp.call.genotypes.emitted import MISSING_BASE
 from readwarp.call.genotypes.spell import Spelled, spell_alleles
 from readwarp.call.noise.alleles import AlleleNoise, noise_of
@@ -28,6 +28,7 @@ class Setting(NamedTuple):
     parameters: CallParameters  # with fractions
     is_normal: Annotated[ndarray, "bool [samples]"]
     noise: Noise
+    contamination: Annotated[ndarray, "float64 [samples]"]  # NaN: not known
     backend: Backend
 
     @property
@@ -59,7 +60,8 @@ def call_alleles(
 ) -> Calls:
     """`window`: the reference around the sites."""
     orientation, frequency = orientations_of(reads), known.frequency
-    weighed = weigh(sites, likelihoods, orientation, noise_of(sites, window, setting.noise), frequency, setting)
+    noise = noise_of(sites, window, setting.noise)
+    weighed = weigh(sites, likelihoods, orientation, noise, frequency, setting)
     shown = np.max(weighed.evidence.shown, axis=1, where=~setting.is_normal, initial=0.0)
     records = choose_records(sites, shown)
     counts = tally(sites, likelihoods, orientation, records, ~setting.is_normal)
@@ -74,6 +76,7 @@ def call_alleles(
         weighed.tumour_share[rows],
         siblings,
         own.in_panel,
+        expect_damaged(noise.damage[rows], counts, ~setting.is_normal),
         setting.parameters,
         setting.fractions,
     )
@@ -97,13 +100,21 @@ def weigh(
     rates = noise.copying.ravel(), noise.scattered.ravel(), np.tile(noise.shape, (shape[0], 1))
     flat, share = weigh_products(contrasts, products, rates), items.share.reshape(shape)
     tumour_share = np.max(share, axis=1, where=~setting.is_normal, initial=0.0)
-    at_tumour = flat.none
-    if setting.is_normal.any():
-        at_tumour = likelihoods_at(np.repeat(tumour_share, shape[1]), contrasts, log_likelihoods(products))
+
+    def at(fraction: ndarray) -> ndarray:
+        """log10 L of each allele in each sample, at fractions that are likewise."""
+        wanted = np.broadcast_to(fraction, shape).ravel()
+        return likelihoods_at(wanted, contrasts, log_likelihoods(products)).reshape(shape)
+
     evidence = Evidence(*(column.reshape(shape) for column in flat))
     is_indel = np.repeat(sites.is_indel, np.diff(sites.allele_offsets))
     expected = Expected(noise.variants, is_indel, frequency)
-    odds = weigh_alleles(evidence, at_tumour.reshape(shape), expected, setting.is_normal, setting.fractions)
+    at_tumour = at(tumour_share[:, None]) if setting.is_normal.any() else evidence.none
+    odds = weigh_alleles(evidence, at_tumour, expected, setting.is_normal, setting.fractions)
+    if not np.isnan(setting.contamination[~setting.is_normal]).all():
+        foreign = np.nan_to_num(setting.contamination)
+        came = weigh_foreign(evidence, (at(foreign / 2), at(foreign)), expected, setting.is_normal, setting.fractions)
+        odds = odds._replace(foreign=came)
     return Weighed(share, evidence, tumour_share, odds)
 
 

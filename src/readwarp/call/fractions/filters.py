@@ -17,6 +17,7 @@ class Facts(NamedTuple):
     fraction: ndarray  # AF of the sample, but the normal, that has most
     siblings: ndarray  # other alleles of the site that are records
     in_panel: ndarray  # of normals
+    damaged: ndarray  # reads expected to show the allele by damage, per read that does
     limits: CallParameters
     parameters: FractionParameters
 
@@ -43,12 +44,24 @@ def _is_placed_worse(facts: Facts) -> ndarray:
 
 
 CLUSTERED = "clustered_events"
+DAMAGED = 0.5  # share of the other allele's reads
 SMALL_ODDS = 1.0  # SOR where it is not the other allele's reads that lie on one strand
 NAMED = "the probability that passing calls must reach is in the header: fraction_threshold"
 FILTERS = (
     Filter("weak_evidence", f"The reads' errors may have made it (SEQQ); {NAMED}", None, "SEQQ"),
     Filter("germline", "It may be inherited (GERMQ), likewise", None, "GERMQ"),
+    Filter("contamination", "Another person's molecules may have it (CONTQ), likewise", None, "CONTQ"),
     Filter("normal_artifact", "The normal shows it as the tumour does (NARTQ), likewise", None, "NARTQ"),
+    Filter(
+        "orientation",
+        f"Damage of the bases around makes {DAMAGED:g} or more of the reads that show a substitution",
+        lambda facts: ~facts.is_indel & (facts.damaged >= DAMAGED),
+    ),
+    Filter(
+        "slippage",
+        f"Slips before a run of one base make {DAMAGED:g} or more of the reads that show an insertion or deletion",
+        lambda facts: facts.is_indel & (facts.damaged >= DAMAGED),
+    ),
     Filter("panel_of_normals", "The panel of normals has it (--panel-of-normals)", lambda facts: facts.in_panel),
     Filter(
         "strand_bias",
