@@ -231,9 +231,7 @@ class Steps:
             return None
         reads, around, pileup = piled
         limits = Limits(window.start, window.stop, self.parameters.min_base_quality)
-        fractions, common = self.parameters.fractions, None
-        if self.given and fractions and fractions.contamination is None:
-            common = self.given.common(window, self.reference, self.strip)
+        common = self.given.common(window, self.reference, self.strip) if self.given else None
         pileups = self._pileups(reads, pileup, around, [])
         return count_errors(reads, orientations_of(reads), around, pileups, limits, common)
 

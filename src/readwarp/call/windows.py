@@ -21,7 +21,7 @@ from readwarp.call.fractions.shortlist import Candidates, Shortlist, candidates_
 from readwarp.call.genome.write import ConsensusGenome
 from readwarp.call.inputs import RegionTooDeepError
 from readwarp.call.noise import LEARNED, LEARNING_WINDOW
-from readwarp.call.noise.contamination import Contamination, estimate_contamination, given_contamination
+from readwarp.call.noise.contamination import Contamination, estimate_contamination
 from readwarp.call.noise.counts import ErrorCounts, add_counts, covered_bases, no_counts
 from readwarp.call.noise.fit import fit_noise
 from readwarp.call.noise.kinship import CARRIED, are_two_people, have_same_reads
@@ -227,13 +227,11 @@ def check_samples(samples: Sequence[str], normals: Sequence[str], kinship: ndarr
 
 def find_contamination(calling: Calling, errors: ErrorCounts) -> Contamination | None:
     """As given, or estimated, which is logged; None without a population."""
-    parameters, given, samples = calling.steps.parameters, calling.steps.given, calling.samples
-    assert parameters.fractions is not None and given is not None
-    if given.population is None:
-        return None
-    if parameters.fractions.contamination is not None:
-        return given_contamination(parameters.fractions.contamination, len(samples))
-    found = estimate_contamination(errors.piles, given.is_normal(parameters))
+    given, samples = calling.steps.given, calling.samples
+    assert given is not None
+    if given.population is None or given.contamination is not None:
+        return given.contamination
+    found = estimate_contamination(errors.piles, given.is_normal(calling.steps.parameters))
     for name, fraction, error, sites in zip(samples, *found, strict=True):
         if fraction == fraction:
             text = "%s: %.2f %% of the molecules are another person's (standard error %.2f %%, %s)"

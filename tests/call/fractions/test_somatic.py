@@ -24,6 +24,7 @@ from readwarp.config import FractionParameters
 PARAMETERS = FractionParameters(is_somatic=True, mutation_prior=1e-5)
 FIELDS = ("mean", "none", "noise", "half", "whole", "uneven")
 LOGS = st.floats(-40, 0)
+ROUNDED = st.integers(-4000, 0).map(lambda hundredths: hundredths / 100)  # whose differences are exact enough
 
 
 def evidence_of(values: list[list[list[float]]]) -> Evidence:
@@ -81,8 +82,8 @@ def test_foreign_molecules(data):
     """All ways in which another person's molecules may have the allele, of each tumour by itself."""
     samples = data.draw(st.integers(1, 3))
     normals = data.draw(st.lists(st.booleans(), min_size=samples, max_size=samples).filter(lambda own: not all(own)))
-    values = data.draw(st.lists(st.lists(LOGS, min_size=6, max_size=6), min_size=samples, max_size=samples))
-    half, whole = (data.draw(st.lists(LOGS, min_size=samples, max_size=samples)) for _ in range(2))
+    values = data.draw(st.lists(st.lists(ROUNDED, min_size=6, max_size=6), min_size=samples, max_size=samples))
+    half, whole = (data.draw(st.lists(ROUNDED, min_size=samples, max_size=samples)) for _ in range(2))
     frequency = data.draw(st.sampled_from([math.nan, 1e-4, 0.3]))
     expected = Expected(np.zeros((1, samples)), np.array([False]), np.array([frequency]))
     at_copies = np.array([half]), np.array([whole])

@@ -26,7 +26,7 @@ class GivenFractions:
     population: KnownAlleles | None = None
     panel: KnownAlleles | None = None  # of normals
     noise: Noise | None = None  # of the samples, once it is learned
-    contamination: Contamination | None = None  # likewise
+    contamination: Contamination | None = None  # likewise, or given
 
     def setting(self, parameters: CallParameters, backend: Backend) -> Setting:
         samples, known = len(self.samples), self.contamination
@@ -39,8 +39,10 @@ class GivenFractions:
         return np.isin(self.samples, parameters.fractions.normals)
 
     def common(self, window: Stretch, reference: Reference, strip: Strip | None) -> CommonSites | None:
-        """By which contamination is estimated; None without a population. strip: whose axis the window is on."""
-        return self.population.common(window[:3], reference, strip) if self.population else None
+        """By which contamination is estimated; None if it is not. strip: whose axis the window is on."""
+        if self.population is None or self.contamination is not None:
+            return None
+        return self.population.common(window[:3], reference, strip)
 
     def known(self, sites: Sites, reference: Reference, strip: Strip | None) -> Known:
         """strip: whose axis the sites are on. Raises InputError."""
