@@ -44,7 +44,8 @@ class KnownAlleles:
         if len(sites) == 0:
             return out
         low, high = int(sites.begin.min()), int(sites.begin.max()) + 1
-        known = dict(self._along((sites.contig, low, high + SPARE), reference, strip))
+        places = frozenset(sites.begin.tolist())
+        known = dict(self._along((sites.contig, low, high + SPARE), reference, strip, places))
         for row, allele in enumerate(list_alleles(sites)):
             out[row] = known.get(allele, np.nan)
         return out
@@ -64,23 +65,30 @@ class KnownAlleles:
         alone = first[number == 1]
         return CommonSites(position[alone], base[alone], frequency[alone])
 
-    def _along(self, span: Region, reference: Reference, strip: Strip | None) -> Iterator[tuple[Allele, float]]:
-        """Of the records in a span."""
+    def _along(
+        self, span: Region, reference: Reference, strip: Strip | None, places: frozenset[int] | None = None
+    ) -> Iterator[tuple[Allele, float]]:
+        """Of the records in a span; of those that replace one base, only the ones at these places, if they are given.
+
+        Most records replace one base where no site is: they are passed over before anything is made of them.
+        """
         own, low, high = span
         for contig, origin in zip(strip.contigs, strip.origins.tolist(), strict=True) if strip else [(own, 0)]:
             bases = Bases(reference, contig)
             start, stop = max(0, low - origin), min(bases.length, high - origin)
             if start < stop and reference.names[contig] in self.contigs:
-                for (begin, deleted, inserted), value in self._read(reference.names[contig], start, stop, bases):
-                    yield (begin + origin, deleted, inserted), value
+                for record in self._read(reference.names[contig], start, stop):
+                    if places and record.start + origin not in places and max(map(len, record.alleles or ("",))) == 1:
+                        continue
+                    for (begin, deleted, inserted), value in self._alleles_of(record, bases):
+                        yield (begin + origin, deleted, inserted), value
 
-    def _read(self, name: str, start: int, stop: int, bases: Bases) -> Iterator[tuple[Allele, float]]:
+    def _read(self, name: str, start: int, stop: int) -> Iterator[Any]:
         import pysam
 
         try:
             with quiet_htslib(), pysam.VariantFile(str(self.path), drop_samples=True) as file:
-                for record in file.fetch(name, start, stop):
-                    yield from self._alleles_of(record, bases)
+                yield from file.fetch(name, start, stop)
         except (OSError, ValueError) as error:
             raise InputError(self.path, f"cannot be read ({error})", f"{name}:{start + 1}-{stop}") from error
 
