@@ -118,3 +118,30 @@ def test_duplicates_of_amplicons(reference, mates, tmp_path, capfd):
         run_main(["run", reference, *reads, "-o", tmp_path / "not", "-q", "--no-report", "--no-mark-duplicates"]) == 0
     )
     assert "duplicates" not in capfd.readouterr().err
+
+
+def test_duplicates_of_molecules_are_no_surprise(reference, mates, tmp_path, capfd):
+    """Copies of molecules, which have MI, are as many as there are: nobody is told to unmark them."""
+    reads = []
+    for number, path in enumerate(mates, 1):
+        _, bases, plus, qualities = path.read_text().splitlines()[:4]
+        reads.append(tmp_path / f"a_{number}.fq")
+        reads[-1].write_text("".join(f"@r{i}:ACGTAC\n{bases}\n{plus}\n{qualities}\n" for i in range(800)))
+    bam = tmp_path / "a.bam"
+    command = [
+        "align",
+        reference,
+        *reads,
+        "--umi",
+        "name",
+        "--sort",
+        "coordinate",
+        "--mark-duplicates",
+        "-o",
+        bam,
+        "-q",
+    ]
+    assert run_main([*command, "--write-index"]) == 0
+    capfd.readouterr()
+    assert run_main(["call", reference, bam, "-o", tmp_path / "o.vcf", "-q"]) == 0
+    assert "duplicates" not in capfd.readouterr().err

@@ -6,13 +6,21 @@ import pytest
 from helpers.making import Read, aligned_reads, window_of
 from helpers.making_sites import from_bases, made_calls, made_sites, substitutions
 from readwarp.call.fractions import EMIT, REACH
-from readwarp.call.fractions.calls import Setting, call_alleles, choose_records, count_events
+from readwarp.call.fractions.calls import (
+    Setting,
+    call_alleles,
+    choose_records,
+    count_events,
+    share_of_damage,
+)
 from readwarp.call.fractions.filters import CLUSTERED, FILTERS, Facts, find_failed
 from readwarp.call.fractions.somatic import Known
+from readwarp.call.fractions.tally import Tally
 from readwarp.call.noise.fit import no_noise
 from readwarp.config import CallParameters, FractionParameters
 from readwarp.device.backend import Backend
 from readwarp.formats.variants.vcf import format_calls
+from readwarp.ragged import empty
 
 MIXTURE, TUMOUR = FractionParameters(), FractionParameters(is_somatic=True)
 REFERENCE = "A" * 60
@@ -124,12 +132,12 @@ def test_events_near_each_other(fractions):
         assert found.filters == filters
 
 
-def facts_of(damaged=0.0, is_indel=False, **columns) -> Facts:
+def facts_of(is_indel=False, damage=0.0, **columns) -> Facts:
     """Of one record that passes."""
     own = {"FS": 0.0, "SOR": 0.5, "MBQ": [35.0, 35.0], "MMQ": [60.0, 60.0], "MPOS": 20.0, **columns}
     info = {name: np.array([value]) for name, value in own.items()}
-    one = np.array([is_indel]), np.array([0.2]), np.array([0])
-    return Facts(info, *one, np.zeros(1, bool), np.array([damaged]), CallParameters(), TUMOUR)
+    one, damage = (np.array([is_indel]), np.array([0.2]), np.array([0])), np.array([damage])
+    return Facts(info, *one, np.zeros(1, bool), damage, CallParameters(), TUMOUR)
 
 
 @pytest.mark.parametrize(
@@ -143,12 +151,31 @@ def facts_of(damaged=0.0, is_indel=False, **columns) -> Facts:
         ({"MBQ": [35.0, np.nan], "MPOS": np.nan}, ()),
         ({"MMQ": [60.0, 29.0]}, ("map_qual",)),
         ({"MPOS": 0.0}, ("position",)),
-        ({"damaged": 0.49}, ()),
-        ({"damaged": 0.5}, ("orientation",)),
-        ({"damaged": 0.5, "is_indel": True}, ("slippage",)),
+        ({"damage": 0.4}, ()),
+        ({"damage": 0.5}, ("orientation",)),
+        ({"damage": 0.5, "is_indel": True}, ("slippage",)),
         ({"MBQ": [35.0, 2.0], "MMQ": [60.0, 2.0], "MPOS": 0.0}, ("base_qual", "map_qual", "position")),
     ],
 )
 def test_filters_of_one_record(columns, failed):
     assert find_failed(facts_of(**columns)) == [failed]
     assert [row.name for row in FILTERS if row.name in failed] == list(failed)
+
+
+def test_reads_that_damage_makes():
+    """Of 100 reads in F1R2 and 50 in F2R1 of a tumour, with the rates 0.01 and 0.04; the normal's do not count."""
+    counts = tally_of([[100, 50], [1000, 1000]], shown=6)
+    damage = np.array([[[0.01, 0.04], [0.5, 0.5]]])
+    assert share_of_damage(damage, counts, np.array([True, False])).tolist() == [pytest.approx(3 / 6)]
+
+
+def tally_of(orientations: list[list[int]], shown: int) -> Tally:
+    """Of one record: reads of each sample by orientation, of which the first sample's show the allele so often."""
+    samples = len(orientations)
+    out = empty(Tally, {"records": 1, "samples": samples})
+    for column in out:
+        column[:] = 0
+    out.orientations[0, :, 0] = orientations
+    out.orientations[0, 0, 0, 0] -= shown
+    out.orientations[0, 0, 1, 0] = out.reads[0, 0, 1] = shown
+    return out

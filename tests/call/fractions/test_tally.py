@@ -1,13 +1,12 @@
 """Reads of each record, counted slowly."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.making import Read, aligned_reads
 from helpers.making_sites import made_likelihoods, substitutions
-from readwarp.call.fractions.tally import VALUES, Records, expect_damaged, orientations_of, tally
+from readwarp.call.fractions.tally import VALUES, Records, orientations_of, tally
 
 SAMPLES = 2
 
@@ -57,13 +56,7 @@ def test_equals_plain_python(given_):
         np.array([sites.allele_offsets[site] + allele for site, allele in chosen], np.int64),
     )
     found = tally(sites, likelihoods, np.array([row[6] for row in rows], np.uint8), records, np.array(tumours))
-    damage = np.random.default_rng(1).random((len(chosen), SAMPLES, 2))
-    by_damage = expect_damaged(damage, found, np.array(tumours))
     for number, (site, other) in enumerate(chosen):
-        pairs = [row for row in reads[site] if row[0] in (0, other) and tumours[row[1]]]
-        shown = sum(row[0] == other for row in pairs)
-        expected = sum(damage[number, row[1], row[6]] for row in pairs)
-        assert by_damage[number] == pytest.approx(expected / shown if shown else 0.0)
         speaking = [row for row in reads[site] if row[0] != -2]
         assert found.squares[number] == sum(row[3] ** 2 for row in speaking)
         for s in range(SAMPLES):

@@ -12,7 +12,7 @@ from readwarp.call.fractions.contrasts import contrast
 from readwarp.call.fractions.filters import CLUSTERED, Facts, find_failed
 from readwarp.call.fractions.products import Evidence, likelihoods_at, log_likelihoods, weigh_products
 from readwarp.call.fractions.somatic import Expected, Known, Odds, weigh_alleles, weigh_foreign
-from readwarp.call.fractions.tally import Records, Tally, expect_damaged, orientations_of, tally
+from readwarp.call.fractions.tally import OTHER, Records, Tally, orientations_of, tally
 from readwarp.call.genotypes.emitted import MISSING_BASE
 from readwarp.call.genotypes.spell import Spelled, spell_alleles
 from readwarp.call.noise.alleles import AlleleNoise, noise_of
@@ -76,7 +76,7 @@ def call_alleles(
         weighed.tumour_share[rows],
         siblings,
         own.in_panel,
-        expect_damaged(noise.damage[rows], counts, ~setting.is_normal),
+        share_of_damage(noise.damage[rows], counts, ~setting.is_normal),
         setting.parameters,
         setting.fractions,
     )
@@ -116,6 +116,16 @@ def weigh(
         came = weigh_foreign(evidence, (at(foreign / 2), at(foreign)), expected, setting.is_normal, setting.fractions)
         odds = odds._replace(foreign=came)
     return Weighed(share, evidence, tumour_share, odds)
+
+
+def share_of_damage(damage: ndarray, counts: Tally, is_tumour: ndarray) -> ndarray:
+    """Reads of the other allele that damage is expected to make, by those seen: float64 [records].
+
+    damage: float64 [records, samples, orientations].
+    """
+    reads = counts.orientations.sum(axis=2)  # [records, samples, orientations]
+    expected = (damage * reads)[:, is_tumour].sum(axis=(1, 2))
+    return np.asarray(expected / np.maximum(1, counts.reads[:, is_tumour, OTHER].sum(axis=1)))
 
 
 def choose_records(sites: Sites, shown: ndarray) -> Records:

@@ -17,7 +17,7 @@ class Facts(NamedTuple):
     fraction: ndarray  # AF of the sample, but the normal, that has most
     siblings: ndarray  # other alleles of the site that are records
     in_panel: ndarray  # of normals
-    damaged: ndarray  # reads expected to show the allele by damage, per read that does
+    damage: ndarray  # reads of the other allele that damage is expected to make, by those seen
     limits: CallParameters
     parameters: FractionParameters
 
@@ -44,7 +44,7 @@ def _is_placed_worse(facts: Facts) -> ndarray:
 
 
 CLUSTERED = "clustered_events"
-DAMAGED = 0.5  # share of the other allele's reads
+HALF = 0.5
 SMALL_ODDS = 1.0  # SOR where it is not the other allele's reads that lie on one strand
 NAMED = "the probability that passing calls must reach is in the header: fraction_threshold"
 FILTERS = (
@@ -52,17 +52,17 @@ FILTERS = (
     Filter("germline", "It may be inherited (GERMQ), likewise", None, "GERMQ"),
     Filter("contamination", "Another person's molecules may have it (CONTQ), likewise", None, "CONTQ"),
     Filter("normal_artifact", "The normal shows it as the tumour does (NARTQ), likewise", None, "NARTQ"),
+    Filter("panel_of_normals", "The panel of normals has it (--panel-of-normals)", lambda facts: facts.in_panel),
     Filter(
         "orientation",
-        f"Damage of the bases around makes {DAMAGED:g} or more of the reads that show a substitution",
-        lambda facts: ~facts.is_indel & (facts.damaged >= DAMAGED),
+        "Damage of the library, in pairs of one orientation, may have made half of the reads of the substitution",
+        lambda facts: ~facts.is_indel & (facts.damage >= HALF),
     ),
     Filter(
         "slippage",
-        f"Slips before a run of one base make {DAMAGED:g} or more of the reads that show an insertion or deletion",
-        lambda facts: facts.is_indel & (facts.damaged >= DAMAGED),
+        "Slips before a run of one base may have made half of the reads of the insertion or deletion",
+        lambda facts: facts.is_indel & (facts.damage >= HALF),
     ),
-    Filter("panel_of_normals", "The panel of normals has it (--panel-of-normals)", lambda facts: facts.in_panel),
     Filter(
         "strand_bias",
         f"The other allele's reads lie on one strand, REF's do not (FS above the limit, SOR above {SMALL_ODDS:g})",

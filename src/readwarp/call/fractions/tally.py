@@ -50,17 +50,6 @@ def tally(sites: Sites, likelihoods: Likelihoods, orientation: ndarray, records:
     return out
 
 
-def expect_damaged(damage: ndarray, counts: Tally, is_tumour: ndarray) -> ndarray:
-    """Reads that show the other allele by damage, as expected, for each that does; 0 without any (float64 [records]).
-
-    damage: of the other allele, float64 [records, samples, orientations].
-    """
-    reads = counts.orientations[:, is_tumour].sum(axis=2)
-    shown = counts.reads[:, is_tumour, OTHER].sum(axis=1)
-    expected = (damage[:, is_tumour] * reads).sum(axis=(1, 2))
-    return np.asarray(np.where(shown > 0, expected / np.maximum(shown, 1), 0.0))
-
-
 @kernel
 def count(allele_offsets, likelihoods, orientation, records, is_tumour, histograms, out):
     """histograms: room for those of one record."""

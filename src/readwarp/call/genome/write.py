@@ -2,11 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from Bio.Data.IUPACData import ambiguous_dna_values
 from numpy import ndarray
 
 from readwarp.call.genome import HALF
@@ -17,7 +17,6 @@ from readwarp.formats.common.writing import writing
 from readwarp.index.reference import Reference
 
 WIDTH = 60  # letters of a line
-CODES = {frozenset(bases): letter for letter, bases in ambiguous_dna_values.items() if letter != "X"}
 UNKNOWN = ord("N")
 
 
@@ -98,7 +97,15 @@ def name_bases(changes: Iterable[Change], share: float) -> Iterator[tuple[int, s
             if total < share or not named:
                 named.add(base)
                 total += fraction
-        yield start, CODES[frozenset(named)]
+        yield start, codes()[frozenset(named)]
+
+
+@cache
+def codes() -> dict[frozenset[str], str]:
+    """IUPAC letters by the bases that they stand for."""
+    from Bio.Data.IUPACData import ambiguous_dna_values  # takes as long to import as all the rest
+
+    return {frozenset(bases): letter for letter, bases in ambiguous_dna_values.items() if letter != "X"}
 
 
 def choose_gaps(changes: Iterable[Change]) -> list[Change]:

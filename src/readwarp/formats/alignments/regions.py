@@ -151,7 +151,8 @@ class AlignedReader:
             with silence(), self._open_first() as file:
                 records = list(islice(file.fetch(until_eof=True), ENOUGH_RECORDS))
                 rows = [record.query_qualities for record in records]
-                self.first_records, self.first_duplicates = len(records), sum(r.is_duplicate for r in records)
+                self.first_records = len(records)
+                self.first_duplicates = sum(r.is_duplicate and not r.has_tag("MI") for r in records)
                 self.first_length = int(np.median([record.query_length for record in records] or [0]))
         except (OSError, ValueError, InputError):  # damage is reported where it is read
             return
