@@ -139,6 +139,7 @@ COMMANDS = [
     "consensus",
     "call",
     "genotype",
+    "panel",
     "report",
     "pairwise",
     "compile",

@@ -4,6 +4,7 @@
     readwarp.call(reference, alignments, output=...)
     readwarp.run(reference, *reads, output=...)
     readwarp.genotype(reference, *gvcfs, output=...)
+    readwarp.panel(*normals, output=...)
     readwarp.index(reference), merge(*alignments, output=...), report(*folders)
     readwarp.consensus(alignments, output=...)
     readwarp.Aligner, Caller, pairwise, pair_hmm            the same on objects and arrays
@@ -28,6 +29,7 @@ if TYPE_CHECKING:  # for checkers and editors
     from readwarp.call.caller import Caller as Caller
     from readwarp.call.joint.api import genotype as genotype
     from readwarp.call.pairhmm.api import pair_hmm as pair_hmm
+    from readwarp.call.panel.api import panel as panel
     from readwarp.call.results import Genotype as Genotype
     from readwarp.call.results import Variant as Variant
     from readwarp.call.results import Variants as Variants
@@ -64,6 +66,7 @@ _PUBLIC = {
     "genotype": "readwarp.call.joint.api",
     "merge": "readwarp.align.merge_api",
     "pair_hmm": "readwarp.call.pairhmm.api",
+    "panel": "readwarp.call.panel.api",
 }
 __all__ = ["__version__", *_CALLABLE_PACKAGES, *_PUBLIC]
 

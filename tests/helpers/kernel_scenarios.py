@@ -100,6 +100,7 @@ COMMANDS = (
     "call.long {ref} {folder}/long.bam --gvcf -t 2 -f -o {folder}/long.g.vcf.gz",
     "genotype {ref} {folder}/1.g.vcf.gz {folder}/other.g.vcf.gz -t 2 -f -o {folder}/x.vcf.gz",
     "genotype {ref} {folder}/1.g.vcf.gz {folder}/other.g.vcf.gz -t 2 -f -o {folder}/x.bcf --max-mnp-distance 2",
+    "panel {folder}/1.g.vcf.gz {folder}/other.g.vcf.gz --min-samples 1 -f -o {folder}/x.vcf.gz",
     f"{RUN}",
     f"{RUN} --gvcf --eqx -Y",
     f"{RUN} {TRIM} clip --primers {{folder}}/primers.bed --max-mnp-distance 2",

@@ -55,6 +55,7 @@ class FractionOptions(TypedDict, total=False):
     normal: str | Sequence[str]  # samples of the tumour's normal tissue
     population: AnyPath | None  # VCF file with the frequencies of alleles (INFO AF), with an index
     panel_of_normals: AnyPath | None  # VCF file of alleles that normal tissues show, with an index
+    contamination: float | None  # fraction of the molecules that are another person's; None: estimated
     mutation_prior: float  # chance that a base is mutated
     min_probability: float  # that a call is real, to pass
     min_fraction: float  # share of molecules below which a call is filtered
@@ -106,7 +107,9 @@ SAME += ("ignore_soft_clips", "min_alternate_fraction", "min_indel_fraction", "m
 SAME += ("max_mnp_distance", "platform")
 STRUCTURAL = {name: name for name in ("min_sv_length", "max_sv_length", "min_sv_support")}
 PARAMETERS = LIMITS | PRIORS | {name: name for name in SAME}
-FRACTIONS = {name: name for name in ("mutation_prior", "min_probability", "min_fraction", "max_events")}
+FRACTIONS = {
+    name: name for name in ("contamination", "mutation_prior", "min_probability", "min_fraction", "max_events")
+}
 GENOME = {name: name for name in ("consensus_min_depth", "consensus_share")}
 OF_FRACTIONS = {  # fields of `CallParameters` where alleles have fractions
     "ploidy": MAX_PLOIDY,
@@ -203,6 +206,8 @@ def call_parameters(options: CallingOptions) -> CallParameters:
     for name in ("population", "panel_of_normals"):
         if options.get(name) and not is_somatic:
             raise UsageError(f"--{name.replace('_', '-')} goes with --somatic only")
+    if fractions.get("contamination") is not None and not options.get("population"):
+        raise UsageError("--contamination goes with --population only: frequencies tell what other people have")
     if not (is_mixture or is_somatic):
         if normals or fractions:
             name = "--normal" if normals else f"--{next(iter(fractions)).replace('_', '-')}"

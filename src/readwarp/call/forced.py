@@ -20,6 +20,7 @@ MAX_ALLELES - 1 insertions and deletions begin at each of a region's MAX_REGION 
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -32,9 +33,9 @@ from readwarp.call.sites import MAX_ALLELES
 from readwarp.call.spelling import Allele, Bases, encode, is_indel, spell_alleles
 from readwarp.call.strips import Strip
 from readwarp.errors import InputError
-from readwarp.formats.common.compressed import is_damage, unpacked
 from readwarp.formats.common.contig_names import explain_absent
-from readwarp.formats.common.limited import check_lines
+from readwarp.formats.variants.records import RecordFile
+from readwarp.formats.variants.vcf import quiet_htslib
 from readwarp.index.reference import Reference
 from readwarp.ragged import offsets_of, ranges
 
@@ -120,23 +121,10 @@ def _check(path: Path, record: int, bases: Bases, position: int, ref: str) -> No
 
 def _records(path: Path) -> Iterator[tuple[int, str, int, str, tuple[str, ...]]]:
     """Number, contig, 0-based position, REF and ALTs of each record. Raises InputError."""
-    import pysam
-
-    check_lines(path, b"BCF")  # htslib would keep a line of any length in memory
-    number, verbosity = 0, pysam.set_verbosity(0)  # the InputError says what htslib would say on stderr
-    try:
-        with unpacked(path) as plain, pysam.VariantFile(str(plain), drop_samples=True) as file:
-            for number, record in enumerate(file, 1):
-                yield number, record.chrom, record.pos - 1, record.ref or "", record.alts or ()
-    except InputError:
-        raise
-    except Exception as error:
-        if not (is_damage(error) or isinstance(error, ValueError | NotImplementedError)):
-            raise
-        reason = getattr(error, "strerror", None) or "not a VCF or BCF file, or damaged"
-        raise InputError(path, f"cannot be read ({reason})", number + 1 if number else None) from error
-    finally:
-        pysam.set_verbosity(verbosity)
+    with ExitStack() as stack:
+        stack.enter_context(quiet_htslib())  # the InputError says what htslib would say on stderr
+        for number, record in RecordFile(path, stack):
+            yield number, record.chrom, record.pos - 1, record.ref or "", record.alts or ()
 
 
 def _sort(found: dict[tuple[int, Allele], None], skipped: Counter[str], contigs: int) -> Forced:

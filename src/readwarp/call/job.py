@@ -15,6 +15,7 @@ from readwarp.call.genome.write import ConsensusGenome
 from readwarp.call.inputs import Alignments, match_files, names_of, open_readers, warn_of_duplicates
 from readwarp.call.known import open_known
 from readwarp.call.mates.primers import read_primers
+from readwarp.call.noise.contamination import given_contamination
 from readwarp.call.pairhmm.shared import SharedCard
 from readwarp.call.phase.haplotag import HaplotaggedBam
 from readwarp.call.platforms import find_platform
@@ -352,7 +353,11 @@ def open_given(job: CallJob, reference: Reference, samples: tuple[str, ...]) -> 
         open_known(path, reference, with_frequencies) if path else None
         for path, with_frequencies in ((job.population, True), (job.panel_of_normals, False))
     )
-    return GivenFractions(samples, population, panel)
+    fractions = job.parameters.fractions
+    contamination = None
+    if fractions and fractions.contamination is not None:
+        contamination = given_contamination(fractions.contamination, len(samples))
+    return GivenFractions(samples, population, panel, contamination=contamination)
 
 
 def window_of(plan: WorkerPlan, targets: Sequence[Target], parameters: CallParameters) -> int:

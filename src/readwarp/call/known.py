@@ -4,7 +4,7 @@ Such files may have hundreds of millions of records, so a window asks for its ow
 spelled as calls are (`readwarp.call.spelling`); those that are not of A, C, G and T are passed over.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Sites
+from readwarp.call.noise.contamination import LEAST_FREQUENCY, MOST_FREQUENCY, CommonSites
 from readwarp.call.sites.find import list_alleles
 from readwarp.call.spelling import Allele, Bases, encode, spell_alleles
 from readwarp.call.strips import Strip
@@ -21,6 +22,9 @@ from readwarp.formats.variants.vcf import quiet_htslib
 from readwarp.index.reference import Reference
 
 SPARE = 1024  # bases before a place at which a record may begin whose allele is there once it has moved left
+
+COLUMNS = np.int64, np.uint8, np.float64  # of CommonSites
+Region = tuple[int, int, int]  # contig, start, stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,24 +44,51 @@ class KnownAlleles:
         if len(sites) == 0:
             return out
         low, high = int(sites.begin.min()), int(sites.begin.max()) + 1
-        known = dict[Allele, float]()
-        for contig, origin in zip(strip.contigs, strip.origins.tolist(), strict=True) if strip else [(sites.contig, 0)]:
-            bases = Bases(reference, contig)
-            start, stop = max(0, low - origin), min(bases.length, high + SPARE - origin)
-            if start < stop and reference.names[contig] in self.contigs:
-                found = self._read(reference.names[contig], start, stop, bases)
-                known |= {(begin + origin, deleted, inserted): value for (begin, deleted, inserted), value in found}
+        places = frozenset(sites.begin.tolist())
+        known = dict(self._along((sites.contig, low, high + SPARE), reference, strip, places))
         for row, allele in enumerate(list_alleles(sites)):
             out[row] = known.get(allele, np.nan)
         return out
 
-    def _read(self, name: str, start: int, stop: int, bases: Bases) -> Iterator[tuple[Allele, float]]:
+    def common(self, span: Region, reference: Reference, strip: Strip | None) -> CommonSites:
+        """Substitutions of a span with a common allele; positions with two of them are left out.
+
+        strip: whose axis the span is on. Raises InputError.
+        """
+        found = sorted(
+            (begin, inserted[0], value)
+            for (begin, deleted, inserted), value in self._along(span, reference, strip)
+            if deleted == len(inserted) == 1 and LEAST_FREQUENCY <= value <= MOST_FREQUENCY
+        )
+        position, base, frequency = (np.array([row[k] for row in found], kind) for k, kind in enumerate(COLUMNS))
+        _, first, number = np.unique(position, return_index=True, return_counts=True)
+        alone = first[number == 1]
+        return CommonSites(position[alone], base[alone], frequency[alone])
+
+    def _along(
+        self, span: Region, reference: Reference, strip: Strip | None, places: frozenset[int] | None = None
+    ) -> Iterator[tuple[Allele, float]]:
+        """Of the records in a span; of those that replace one base, only the ones at these places, if they are given.
+
+        Most records replace one base where no site is: they are passed over before anything is made of them.
+        """
+        own, low, high = span
+        for contig, origin in zip(strip.contigs, strip.origins.tolist(), strict=True) if strip else [(own, 0)]:
+            bases = Bases(reference, contig)
+            start, stop = max(0, low - origin), min(bases.length, high - origin)
+            if start < stop and reference.names[contig] in self.contigs:
+                for record in self._read(reference.names[contig], start, stop):
+                    if places and record.start + origin not in places and max(map(len, record.alleles or ("",))) == 1:
+                        continue
+                    for (begin, deleted, inserted), value in self._alleles_of(record, bases):
+                        yield (begin + origin, deleted, inserted), value
+
+    def _read(self, name: str, start: int, stop: int) -> Iterator[Any]:
         import pysam
 
         try:
             with quiet_htslib(), pysam.VariantFile(str(self.path), drop_samples=True) as file:
-                for record in file.fetch(name, start, stop):
-                    yield from self._alleles_of(record, bases)
+                yield from file.fetch(name, start, stop)
         except (OSError, ValueError) as error:
             raise InputError(self.path, f"cannot be read ({error})", f"{name}:{start + 1}-{stop}") from error
 
@@ -65,10 +96,10 @@ class KnownAlleles:
         start, old = record.start, record.ref or ""
         if start + len(old) > bases.length or bases.between(start, start + len(old)) != encode(old):
             raise InputError(self.path, f"REF is {old}, which the reference is not", f"{record.chrom}:{start + 1}")
-        frequencies = record.info.get("AF") if self.has_frequencies else None
-        values: Iterable[Any] = (1.0,) * len(record.alts or ()) if frequencies is None else np.atleast_1d(frequencies)
+        frequencies: Any = record.info.get("AF") if self.has_frequencies else None
+        values = np.atleast_1d(frequencies).tolist() if self.has_frequencies else (1.0,) * len(record.alts or ())
         for other, value in zip(record.alts or (), values, strict=False):
-            if set(other) <= set("ACGTacgt"):
+            if set(other) <= set("ACGTacgt") and value is not None:
                 alleles = list(spell_alleles(bases, start, encode(other), len(old)))
                 if len(alleles) == 1:
                     yield alleles[0], float(value)

@@ -231,7 +231,9 @@ class Steps:
             return None
         reads, around, pileup = piled
         limits = Limits(window.start, window.stop, self.parameters.min_base_quality)
-        return count_errors(reads, orientations_of(reads), around, self._pileups(reads, pileup, around, []), limits)
+        common = self.given.common(window, self.reference, self.strip) if self.given else None
+        pileups = self._pileups(reads, pileup, around, [])
+        return count_errors(reads, orientations_of(reads), around, pileups, limits, common)
 
     def _cut(self, reads: AlignedReads, low: int, high: int) -> AlignedReads:
         """Long reads as far as a window and its margin see them, and MARGIN more, which is beyond FAR."""

@@ -16,12 +16,14 @@ from numpy import ndarray
 from readwarp.call.bam_output import RealignedBam
 from readwarp.call.circular.circle import lay_round
 from readwarp.call.found import Found
+from readwarp.call.fractions.given import GivenFractions
 from readwarp.call.fractions.shortlist import Candidates, Shortlist, candidates_of, header_lines
 from readwarp.call.genome.write import ConsensusGenome
 from readwarp.call.inputs import RegionTooDeepError
 from readwarp.call.noise import LEARNED, LEARNING_WINDOW
+from readwarp.call.noise.contamination import Contamination, estimate_contamination
 from readwarp.call.noise.counts import ErrorCounts, add_counts, covered_bases, no_counts
-from readwarp.call.noise.fit import Noise, fit_noise
+from readwarp.call.noise.fit import fit_noise
 from readwarp.call.noise.kinship import CARRIED, are_two_people, have_same_reads
 from readwarp.call.pairhmm.given import log_likelihoods_by
 from readwarp.call.phase.haplotag import HaplotaggedBam
@@ -46,6 +48,7 @@ from readwarp.stream.cards import Cards
 from readwarp.stream.reporter import Meter
 from readwarp.stream.worker import ask
 from readwarp.stream.workers import Done, Workers, map_counted
+from readwarp.wording import counted
 
 T = TypeVar("T")
 logger = logging.getLogger("readwarp")
@@ -153,9 +156,7 @@ def work_in_phase(phasing: Phasing, work: Callable[[Calling, Place], T], calling
     return work(replace(calling, steps=replace(calling.steps, phasing=phasing)), window)
 
 
-def work_in_noise(noise: Noise, work: Callable[[Calling, Place], T], calling: Calling, window: Place) -> T:
-    assert calling.steps.given is not None
-    given = replace(calling.steps.given, noise=noise)
+def work_with(given: GivenFractions, work: Callable[[Calling, Place], T], calling: Calling, window: Place) -> T:
     return work(replace(calling, steps=replace(calling.steps, given=given)), window)
 
 
@@ -224,6 +225,22 @@ def check_samples(samples: Sequence[str], normals: Sequence[str], kinship: ndarr
                 logger.warning(text, normal, f"{lacked:,}", f"{carried:,}", name)
 
 
+def find_contamination(calling: Calling, errors: ErrorCounts) -> Contamination | None:
+    """As given, or estimated, which is logged; None without a population."""
+    given, samples = calling.steps.given, calling.samples
+    assert given is not None
+    if given.population is None or given.contamination is not None:
+        return given.contamination
+    found = estimate_contamination(errors.piles, given.is_normal(calling.steps.parameters))
+    for name, fraction, error, sites in zip(samples, *found, strict=True):
+        if fraction == fraction:
+            text = "%s: %.2f %% of the molecules are another person's (standard error %.2f %%, %s)"
+            logger.info(text, name, 100 * fraction, 100 * error, counted(sites, "site"))
+        else:
+            logger.info("%s: %s of the population are too few to see contamination", name, counted(sites, "site"))
+    return found
+
+
 def write_candidates(calling: Calling, window: Place) -> Done[Listed]:
     """As `write_window`, of alleles by fractions."""
     contigs, (parts, metrics) = calling.steps.reference.names, calling.call(window)
@@ -242,8 +259,9 @@ def write_fractions(
     assert known is not None
     errors, whole = calling.learn_errors(workers), bases_of(calling.targets)
     check_samples(calling.samples, known.normals, errors.kinship)
-    noise = fit_noise(errors)
-    work = partial(work_in_noise, noise, write_candidates)
+    assert calling.steps.given is not None
+    noise, contamination = fit_noise(errors), find_contamination(calling, errors)
+    work = partial(work_with, replace(calling.steps.given, noise=noise, contamination=contamination), write_candidates)
     with closing(Shortlist()) as shortlist, closing(calling.run(workers, work)) as results:
         for parts, shallow, bases in results:
             for part, runs in zip(parts, shallow, strict=True):
@@ -252,7 +270,7 @@ def write_fractions(
                     genome.add_shallow(runs)
             meter.reach(meter.done + bases, whole)
         threshold = shortlist.choose_threshold(known.min_probability)
-        with open_output(header_lines(threshold, noise, calling.samples)) as writer:
+        with open_output(header_lines(threshold, noise, contamination, calling.samples)) as writer:
             for line in shortlist.lines(threshold, calling.steps.metrics):
                 writer.write(line)
                 if genome:

@@ -29,6 +29,7 @@ COMMANDS = {
     "consensus": "make one read of all reads of a molecule (UMI)",
     "call": "call variants from sorted alignments",
     "genotype": "genotype a cohort from the gVCF of each sample",
+    "panel": "make a panel of normals, for mutations of tumours",
     "report": "show one or several samples on one HTML page",
     "pairwise": "align pairs of sequences (Smith-Waterman)",
     "compile": "compile the kernels beforehand, for images, clusters and packages",

@@ -35,6 +35,9 @@ def next_step(options: argparse.Namespace, paths: Mapping[str, Path]) -> str:
         return "open it in a browser"
     if command == "consensus" and paths["reads"].suffix == ".bam":
         return _spell("readwarp", "align", "REF", paths["reads"], "-o", Path("consensus.aligned.bam"), "--write-index")
+    if command == "panel" and variants is not None and variants.suffix != ".vcf":
+        called = _spell("readwarp", "call", "REF", "tumour.bam", "--somatic", "--panel-of-normals", variants)
+        return f"{called} -o somatic.vcf.gz"
     if command in ("align", "merge") and alignments is not None:
         return _after_alignment(options, alignments, reference)
     if variants is not None and getattr(options, "gvcf", False):

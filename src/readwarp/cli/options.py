@@ -301,6 +301,8 @@ def add_fractions(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--population", type=Path, metavar="VCF", help=text)
     text = "alleles that normal tissues show: VCF.gz or BCF with its index"
     group.add_argument("--panel-of-normals", type=Path, metavar="VCF", help=text)
+    text = "fraction of the molecules that are another person's [estimated of each sample, with --population]"
+    group.add_argument("--contamination", type=number, metavar="N", help=text)
     for field, text in FRACTIONS:
         value = getattr(FractionParameters(), field)
         kind = natural if isinstance(value, int) else number

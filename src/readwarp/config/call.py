@@ -17,6 +17,7 @@ class FractionParameters:
 
     is_somatic: bool = False  # mutations of a tumour; else all alleles of a mixture
     normals: tuple[str, ...] = ()  # samples of the tumour's normal tissue
+    contamination: float | None = None  # fraction of another person's molecules; None: estimated, with a population
     mutation_prior: float = 1e-6  # of a substitution at a base
     min_probability: float = 0.95  # that a call is real, to pass
     min_fraction: float = 0.0  # AF of the sample that has most
@@ -31,6 +32,8 @@ class FractionParameters:
             raise UsageError("--mutation-prior must lie between 0 and 1, --max-events be at least 1")
         if not (0 <= self.min_fraction <= 1 and 0 <= self.min_probability <= 1):
             raise UsageError("--min-fraction and --min-probability must be 0 to 1")
+        if self.contamination is not None and not 0 <= self.contamination < 1:
+            raise UsageError("--contamination must be 0 or more, and less than 1")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from helpers.making import Read, aligned_reads, window_of
 from helpers.making_sites import from_bases, made_calls, made_sites, substitutions
 from readwarp.call.fractions import EMIT, REACH
 from readwarp.call.fractions.calls import (
-    Known,
     Setting,
     call_alleles,
     choose_records,
@@ -15,6 +14,7 @@ from readwarp.call.fractions.calls import (
     share_of_damage,
 )
 from readwarp.call.fractions.filters import CLUSTERED, FILTERS, Facts, find_failed
+from readwarp.call.fractions.somatic import Known
 from readwarp.call.fractions.tally import Tally
 from readwarp.call.noise.fit import no_noise
 from readwarp.config import CallParameters, FractionParameters
@@ -26,11 +26,14 @@ MIXTURE, TUMOUR = FractionParameters(), FractionParameters(is_somatic=True)
 REFERENCE = "A" * 60
 
 
-def call(sites, likelihoods, *, normals=(False,), fractions=MIXTURE):
+def call(sites, likelihoods, *, normals=(False,), fractions=MIXTURE, noise=None):
     """Reads in pairs, of which every other one is F2R1."""
     number = int(likelihoods.read.max(initial=-1)) + 1
     reads = aligned_reads([Read(0, "1M", "A", (30,), 0x41 + 16 * (i % 2)) for i in range(number)])
-    setting = Setting(CallParameters(fractions=fractions), np.array(normals), no_noise(len(normals)), Backend("cpu"))
+    foreign = np.full(len(normals), np.nan)
+    setting = Setting(
+        CallParameters(fractions=fractions), np.array(normals), noise or no_noise(len(normals)), foreign, Backend("cpu")
+    )
     known = Known(np.full(sites.deleted.size, np.nan), np.zeros(sites.deleted.size, bool))
     return call_alleles(sites, likelihoods, reads, window_of(REFERENCE), known, setting)
 
@@ -51,6 +54,17 @@ def test_a_record_for_each_allele_that_reads_speak_for():
     assert high[2] == pytest.approx(0.975 ** (1 / 41), abs=2e-3)  # of Beta(41, 1)
     assert found.of_samples["F1R2"][0, 0].tolist() == [40, 8] and found.of_samples["F2R1"][0, 0].tolist() == [40, 7]
     assert found.filters == [(), (), ()]
+
+
+@pytest.mark.parametrize("rate, fails", [(0.02, False), (0.027, True)])
+def test_damage_that_makes_half_of_the_reads(rate, fails):
+    """Of 100 among 2,000 reads 40 and 54 are expected; what is too weak to be listed is none."""
+    noise = no_noise(1)
+    noise = noise._replace(damage=np.full_like(noise.damage, rate))
+    bases = from_bases(["A" * 1900 + "C" * 100], ["AC"])
+    found, listed = (call(substitutions((5, "AC")), bases, noise=own) for own in (noise, None))
+    assert found.annotations["TLOD"] < listed.annotations["TLOD"] and listed.filters == [()]
+    assert found.filters == [("orientation",) * fails]
 
 
 def test_a_mutation_makes_one_other_allele_of_a_site():

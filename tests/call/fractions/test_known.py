@@ -86,6 +86,27 @@ def test_along_a_strip(tmp_path, reference):
     assert found[1] == pytest.approx(0.5)
 
 
+def test_common_substitutions(tmp_path, reference):
+    """Neither rare nor frequent ones, indels, nor positions with two; in a span, and along a strip."""
+    rows = [
+        substitution(200, "AF=0.5"),
+        substitution(210, "AF=0.005"),
+        substitution(211, "AF=0.9"),
+        (216, SEQUENCE[215], f"{OTHER[SEQUENCE[215]]},{OTHER[OTHER[SEQUENCE[215]]]}", "AF=0.1,0.2"),
+        (221, SEQUENCE[220], SEQUENCE[220] + "GATTACA", "AF=0.3"),
+        substitution(225, "AF=0.02"),
+        substitution(400, "AF=0.5"),
+    ]
+    known = open_known(write_vcf(tmp_path / "known.vcf", rows), reference, with_frequencies=True)
+    found = known.common((1, 150, 300), reference, None)
+    assert found.position.tolist() == [200, 225] and found.frequency == pytest.approx([0.5, 0.02])
+    assert found.base.tolist() == ["ACGT".index(OTHER[SEQUENCE[at]]) for at in (200, 225)]
+    strip = strip_of([stretch_of([Target(c, 0, LENGTH)]) for c in (0, 1)], (LENGTH, LENGTH))
+    along = known.common((0, 0, strip.stop), reference, strip)
+    assert (along.position - strip.origins[1]).tolist() == [200, 225, 400]
+    assert known.common((0, 0, LENGTH), reference, None).position.tolist() == []
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -147,6 +168,48 @@ def test_what_is_common_is_inherited(tumour, tmp_path):
     assert filters_of(tumour, tmp_path)[INHERITED] == ("PASS",)
     found = filters_of(tumour, tmp_path, "--population", known)
     assert found == {INHERITED: ("germline",), MUTATED: ("PASS",), SHARED: ("PASS",)}
+
+
+@pytest.mark.parametrize("info", ["AF=.", "."])
+def test_frequencies_that_are_missing_are_not_known(tumour, tmp_path, info):
+    """gnomAD has records without AF where nobody could be genotyped."""
+    known = write_vcf(tmp_path / "gnomad.vcf", [substitution(INHERITED, info)])
+    assert filters_of(tumour, tmp_path, "--population", known)[INHERITED] == ("PASS",)
+
+
+def test_popaf_and_pon(tumour, tmp_path):
+    """A frequency of 0 is shown as the least one; PON is a flag."""
+    known = write_vcf(tmp_path / "gnomad.vcf", [substitution(MUTATED, "AF=0"), substitution(SHARED, "AF=0.01")])
+    panel = write_vcf(tmp_path / "pon.vcf", [substitution(SHARED, ".")])
+    filters_of(tumour, tmp_path, "--population", known, "--panel-of-normals", panel)
+    with pysam.VariantFile(str(tmp_path / "out.vcf")) as file:
+        info = {record.start: dict(record.info) for record in file}
+    assert "POPAF" not in info[INHERITED] and "PON" not in info[INHERITED]
+    assert info[MUTATED]["POPAF"] == 6 and "PON" not in info[MUTATED]
+    assert info[SHARED]["POPAF"] == 2 and info[SHARED]["PON"] is True
+
+
+def test_a_panel_of_normals_from_their_reads_to_a_filter(tumour, tmp_path):
+    """Normals are called like tumours, the panel is made of their calls, and the tumour is held against it."""
+    called = []
+    for name, seed in (("n1", 5), ("n2", 6), ("n3", 7)):
+        chance, reads = random.Random(seed), []
+        for i in range(60 * (LENGTH - SIZE) // SIZE):
+            start = chance.randrange(LENGTH - SIZE)
+            bases = list(SEQUENCE[start : start + SIZE])
+            if start <= SHARED < start + SIZE and chance.random() < 0.2:
+                bases[SHARED - start] = OTHER[SEQUENCE[SHARED]]
+            reads.append(("c", Read(start, f"{SIZE}M", "".join(bases), (37,) * SIZE, 16 * (i % 2), 60, f"r{i}")))
+        bam = write_bam(tmp_path / f"{name}.bam", {"c": LENGTH}, reads)
+        called.append(tmp_path / f"{name}.vcf.gz")
+        assert run_main(("call", tumour[0], bam, "--somatic", "-o", called[-1], "-q")) == 0
+    panel = tmp_path / "pon.vcf.gz"
+    assert run_main(("panel", *called, "-o", panel, "-q")) == 0
+    with pysam.VariantFile(str(panel)) as file:
+        ((place, number, share),) = [(r.start, r.info["NORMALS"], r.info["MEANAF"]) for r in file]
+    assert (place, number) == (SHARED, 3) and share == pytest.approx(0.2, abs=0.06)
+    found = filters_of(tumour, tmp_path, "--panel-of-normals", panel)
+    assert found == {INHERITED: ("PASS",), MUTATED: ("PASS",), SHARED: ("panel_of_normals",)}
 
 
 def test_what_normals_show(tumour, tmp_path):

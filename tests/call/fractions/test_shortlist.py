@@ -52,8 +52,10 @@ def candidates(rows) -> Candidates:
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(ROWS, max_size=4), st.sampled_from([0.0, 0.5, 0.95, 1.0]))
-@example([[(1e-90, 0.0, 0.0, True), (1e-90, 1.0, 0.0, True)]], 0.95)  # of which the second fails germline alone
-@example([[(0.0123, 0.0, 0.0, True)]], 1 - 0.0123)  # which is less than 1 - this
+@example(
+    [[(1e-90, 0.0, 0.0, 0.0, True), (1e-90, 1.0, 0.0, 0.0, True)]], 0.95
+)  # of which the second fails germline alone
+@example([[(0.0123, 0.0, 0.0, 0.0, True)]], 1 - 0.0123)  # which is less than 1 - this
 def test_filters_by_quality(windows, least):
     waiting, metrics = Shortlist(), Metrics()
     for rows in windows:
@@ -88,7 +90,7 @@ def test_filters_by_quality(windows, least):
 def test_more_records_than_memory_holds(monkeypatch):
     """They are in a file then, and come back as they were."""
     monkeypatch.setattr(module, "HELD", 1000)
-    windows = [[(0.0, 0.0, 0.0, True)] * 50, [], [(0.9, 0.0, 0.0, True)] * 70]
+    windows = [[(0.0, 0.0, 0.0, 0.0, True)] * 50, [], [(0.9, 0.0, 0.0, 0.0, True)] * 70]
     waiting = Shortlist()
     for rows in windows:
         waiting.add(candidates(rows))
@@ -109,7 +111,7 @@ def test_counts_of_what_passes():
     ]
     waiting, metrics = Shortlist(), Metrics()
     passes = np.array([True, True, True, False, True])
-    waiting.add(Candidates(lines, np.array([[0.0] * 3] * 4 + [[0.5, 0.2, 0.1]]), passes))
+    waiting.add(Candidates(lines, np.array([[0.0] * 4] * 4 + [[0.5, 0.2, 0.0, 0.1]]), passes))
     assert [text.split(b"\t")[6] for text in waiting.lines(0.95, metrics)] == [
         b"PASS", b"PASS", b"PASS", b"position", b"weak_evidence;germline;normal_artifact",
     ]  # fmt: skip

@@ -1,5 +1,6 @@
 """Odds of a mutation against errors, inheritance and artefacts, by the formulas of the package's text."""
 
+import itertools
 import math
 
 import numpy as np
@@ -9,12 +10,21 @@ from hypothesis import strategies as st
 
 from readwarp.call.fractions import INDEL_PRIOR, RARE
 from readwarp.call.fractions.products import Evidence
-from readwarp.call.fractions.somatic import MAX_PHRED, Expected, Odds, phred_of, weigh_alleles
+from readwarp.call.fractions.somatic import (
+    MAX_PHRED,
+    Expected,
+    Odds,
+    phred_of,
+    subtract_logs,
+    weigh_alleles,
+    weigh_foreign,
+)
 from readwarp.config import FractionParameters
 
 PARAMETERS = FractionParameters(is_somatic=True, mutation_prior=1e-5)
 FIELDS = ("mean", "none", "noise", "half", "whole", "uneven")
 LOGS = st.floats(-40, 0)
+ROUNDED = st.integers(-4000, 0).map(lambda hundredths: hundredths / 100)  # whose differences are exact enough
 
 
 def evidence_of(values: list[list[list[float]]]) -> Evidence:
@@ -64,6 +74,41 @@ def test_equals_the_formulas(data):
     inherited = high + math.log10(10 ** (one - high) + 10 ** (both - high))
     mutated = 2 * math.log10(1 - p) + prior + sum(mean[s] for s in tumours) + sum(none[s] for s in own)
     assert found.germline[0] == pytest.approx(inherited - mutated)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_foreign_molecules(data):
+    """All ways in which another person's molecules may have the allele, of each tumour by itself."""
+    samples = data.draw(st.integers(1, 3))
+    normals = data.draw(st.lists(st.booleans(), min_size=samples, max_size=samples).filter(lambda own: not all(own)))
+    values = data.draw(st.lists(st.lists(ROUNDED, min_size=6, max_size=6), min_size=samples, max_size=samples))
+    half, whole = (data.draw(st.lists(ROUNDED, min_size=samples, max_size=samples)) for _ in range(2))
+    frequency = data.draw(st.sampled_from([math.nan, 1e-4, 0.3]))
+    expected = Expected(np.zeros((1, samples)), np.array([False]), np.array([frequency]))
+    at_copies = np.array([half]), np.array([whole])
+    found = weigh_foreign(evidence_of([values]), at_copies, expected, np.array(normals), PARAMETERS)
+    tumours = [s for s in range(samples) if not normals[s]]
+    p, came = RARE if math.isnan(frequency) else frequency, 0.0
+    for copies in itertools.product(range(3), repeat=len(tumours)):
+        if any(copies):
+            part = 1.0
+            for s, n in zip(tumours, copies, strict=True):
+                none = 10 ** values[s][1]
+                beyond = [none, max(0.0, 10 ** half[s] - none), max(0.0, 10 ** whole[s] - none)]
+                part *= math.comb(2, n) * p**n * (1 - p) ** (2 - n) * beyond[n]
+            came += part
+    mutated = 1e-5 * math.prod(10 ** values[s][0] for s in tumours)
+    if came == 0:
+        assert found[0] == -math.inf
+    else:
+        assert found[0] == pytest.approx(math.log10(came / mutated), abs=1e-6)
+
+
+def test_subtracted_logarithms():
+    assert subtract_logs(np.array([2.0]), np.array([1.0]))[0] == pytest.approx(math.log10(90))
+    assert subtract_logs(np.array([1.0, 1.0]), np.array([1.0, 2.0])).tolist() == [-math.inf] * 2
+    assert subtract_logs(np.array([-400.0]), np.array([-800.0]))[0] == pytest.approx(-400)
 
 
 HETEROZYGOUS = [-30.0, -150.0, -150.0, -28.0, -300.0, -29.0]  # half of the reads of one sample

@@ -41,11 +41,19 @@ An inherited allele, of frequency p in the population (RARE if that is not known
 with U the mean of L over [UNEVEN, 1 - UNEVEN], since tumours lose and gain copies; a mutation has
 (1 - p)^2 x its prior x int L(f; tumour) h(f) df x L(0; normal). GERMQ is of these two.
 
+*Contamination.* c of a sample's molecules are another person's (`readwarp.call.noise.contamination`), who has the
+allele on c / 2 or c of them. With L'(f) = max(0, L(f) - L(0)), more than errors do, and one such person for each
+tumour, what they brought has the likelihood
+
+    prod_s ((1 - p)^2 L_s(0) + 2 p (1 - p) L_s'(c_s / 2) + p^2 L_s'(c_s)) - prod_s (1 - p)^2 L_s(0)
+
+against its prior x int L(f; tumour) h(f) df of a mutation. CONTQ is of these two.
+
 *Posterior.* The prior of a mutation is `mutation_prior` for a substitution and INDEL_PRIOR of it for an insertion or
-deletion, or rho of the noise if that is more. SEQQ, GERMQ and NARTQ are Phred of the probabilities e that reads
-and noise made the allele, that it is inherited, and that the normal shows it; P(real) is the product of 1 - e. Calls
-fail the filter of an e above 1 - T, with the T that gives the highest expected F1 of what passes, but no less than
-`min_probability`:
+deletion, or rho of the noise if that is more. SEQQ, GERMQ, CONTQ and NARTQ are Phred of the probabilities e that reads
+and noise made the allele, that it is inherited, that it came with another person, and that the normal shows it; P(real)
+is the product of 1 - e. Calls fail the filter of an e above 1 - T, with the T that gives the highest expected F1 of
+what passes, but no less than `min_probability`:
 
     F1(T) = 2 sum_{P >= T} P / (number of P >= T + sum of all P)        over calls that pass the other filters
 

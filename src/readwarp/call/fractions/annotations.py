@@ -3,8 +3,9 @@
 import numpy as np
 from numpy import ndarray
 
+from readwarp.call.fractions import RARE
 from readwarp.call.fractions.products import Evidence
-from readwarp.call.fractions.somatic import Odds, phred_of
+from readwarp.call.fractions.somatic import Known, Odds, phred_of
 from readwarp.call.fractions.tally import DISTANCE, MAPPING, OTHER, QUALITY, REFERENCE, Tally
 from readwarp.call.genotypes.annotations import strand_phred, symmetric_odds_ratio
 from readwarp.formats.variants.vcf import Field
@@ -17,7 +18,9 @@ INFORMATION = (
     Field("SEQQ", "1", "Float", "Phred of the probability that errors of the reads made the other allele"),
     Field("GERMQ", "1", "Float", "Phred of the probability that the other allele is inherited"),
     Field("NARTQ", "1", "Float", "Phred of the probability that what made the other allele made it in the normal too"),
+    Field("CONTQ", "1", "Float", "Phred of the probability that another person's molecules have the other allele"),
     Field("POPAF", "1", "Float", "-log10 of the other allele's frequency in the population (--population)"),
+    Field("PON", "0", "Flag", "The panel of normals has the other allele (--panel-of-normals)"),
     Field("ECNT", "1", "Integer", "Records within the reach of a read, this one included"),
     Field("MBQ", "R", "Float", "Median base quality of the reads of each allele"),
     Field("MMQ", "R", "Float", "Median mapping quality, likewise"),
@@ -39,7 +42,7 @@ FORMAT = (
 ARTEFACT_PRIOR = -3.0  # log10 odds that an allele of the tumour is an artefact of both
 
 
-def describe(odds: Odds, frequency: ndarray, counts: Tally, is_tumour: ndarray) -> dict[str, ndarray]:
+def describe(odds: Odds, known: Known, counts: Tally, is_tumour: ndarray) -> dict[str, ndarray]:
     """INFO beside ECNT, a column [records] or [records, values] per field; NaN where a record has no value."""
     tables = counts.independent[:, is_tumour].sum(axis=1).reshape(-1, 4).tolist()
     return {
@@ -50,7 +53,9 @@ def describe(odds: Odds, frequency: ndarray, counts: Tally, is_tumour: ndarray) 
         "SEQQ": phred_of(odds.error).round(1),
         "GERMQ": phred_of(odds.germline).round(1),
         "NARTQ": phred_of(ARTEFACT_PRIOR - odds.artefact).round(1),
-        "POPAF": -np.log10(frequency).round(3),
+        "CONTQ": phred_of(odds.foreign).round(1),
+        "POPAF": 0.0 - np.log10(np.maximum(known.frequency, RARE)).round(3),
+        "PON": known.in_panel,
         "MBQ": counts.medians[:, [REFERENCE, OTHER], QUALITY],
         "MMQ": counts.medians[:, [REFERENCE, OTHER], MAPPING],
         "MPOS": counts.medians[:, OTHER, DISTANCE],

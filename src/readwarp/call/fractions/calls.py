@@ -11,7 +11,7 @@ from readwarp.call.fractions.annotations import describe, describe_samples
 from readwarp.call.fractions.contrasts import contrast
 from readwarp.call.fractions.filters import CLUSTERED, Facts, find_failed
 from readwarp.call.fractions.products import Evidence, likelihoods_at, log_likelihoods, weigh_products
-from readwarp.call.fractions.somatic import Expected, Odds, weigh_alleles
+from readwarp.call.fractions.somatic import Expected, Known, Odds, weigh_alleles, weigh_foreign
 from readwarp.call.fractions.tally import OTHER, Records, Tally, orientations_of, tally
 from readwarp.call.genotypes.emitted import MISSING_BASE
 from readwarp.call.genotypes.spell import Spelled, spell_alleles
@@ -22,19 +22,13 @@ from readwarp.device.backend import Backend
 from readwarp.ragged import replace
 
 
-class Known(NamedTuple):
-    """What other people have of the alleles of sites."""
-
-    frequency: Annotated[ndarray, "float64 [alleles]"]  # in the population; NaN: not known
-    in_panel: Annotated[ndarray, "bool [alleles]"]  # of normals
-
-
 class Setting(NamedTuple):
     """What all sites share."""
 
     parameters: CallParameters  # with fractions
     is_normal: Annotated[ndarray, "bool [samples]"]
     noise: Noise
+    contamination: Annotated[ndarray, "float64 [samples]"]  # NaN: not known
     backend: Backend
 
     @property
@@ -73,14 +67,15 @@ def call_alleles(
     counts = tally(sites, likelihoods, orientation, records, ~setting.is_normal)
     rows = records.allele
     odds = Odds(*(column[rows] for column in weighed.odds))
-    information = describe(odds, frequency[rows], counts, ~setting.is_normal)
+    own = Known(frequency[rows], known.in_panel[rows])
+    information = describe(odds, own, counts, ~setting.is_normal)
     siblings = (np.bincount(records.site, minlength=len(sites)) - 1)[records.site]
     facts = Facts(
         information,
         sites.is_indel[records.site],
         weighed.tumour_share[rows],
         siblings,
-        known.in_panel[rows],
+        own.in_panel,
         share_of_damage(noise.damage[rows], counts, ~setting.is_normal),
         setting.parameters,
         setting.fractions,
@@ -105,13 +100,21 @@ def weigh(
     rates = noise.copying.ravel(), noise.scattered.ravel(), np.tile(noise.shape, (shape[0], 1))
     flat, share = weigh_products(contrasts, products, rates), items.share.reshape(shape)
     tumour_share = np.max(share, axis=1, where=~setting.is_normal, initial=0.0)
-    at_tumour = flat.none
-    if setting.is_normal.any():
-        at_tumour = likelihoods_at(np.repeat(tumour_share, shape[1]), contrasts, log_likelihoods(products))
+
+    def at(fraction: ndarray) -> ndarray:
+        """log10 L of each allele in each sample, at fractions that are likewise."""
+        wanted = np.broadcast_to(fraction, shape).ravel()
+        return likelihoods_at(wanted, contrasts, log_likelihoods(products)).reshape(shape)
+
     evidence = Evidence(*(column.reshape(shape) for column in flat))
     is_indel = np.repeat(sites.is_indel, np.diff(sites.allele_offsets))
     expected = Expected(noise.variants, is_indel, frequency)
-    odds = weigh_alleles(evidence, at_tumour.reshape(shape), expected, setting.is_normal, setting.fractions)
+    at_tumour = at(tumour_share[:, None]) if setting.is_normal.any() else evidence.none
+    odds = weigh_alleles(evidence, at_tumour, expected, setting.is_normal, setting.fractions)
+    if not np.isnan(setting.contamination[~setting.is_normal]).all():
+        foreign = np.nan_to_num(setting.contamination)
+        came = weigh_foreign(evidence, (at(foreign / 2), at(foreign)), expected, setting.is_normal, setting.fractions)
+        odds = odds._replace(foreign=came)
     return Weighed(share, evidence, tumour_share, odds)
 
 

@@ -50,6 +50,7 @@ NAMED = "the probability that passing calls must reach is in the header: fractio
 FILTERS = (
     Filter("weak_evidence", f"The reads' errors may have made it (SEQQ); {NAMED}", None, "SEQQ"),
     Filter("germline", "It may be inherited (GERMQ), likewise", None, "GERMQ"),
+    Filter("contamination", "Another person's molecules may have it (CONTQ), likewise", None, "CONTQ"),
     Filter("normal_artifact", "The normal shows it as the tumour does (NARTQ), likewise", None, "NARTQ"),
     Filter("panel_of_normals", "The panel of normals has it (--panel-of-normals)", lambda facts: facts.in_panel),
     Filter(

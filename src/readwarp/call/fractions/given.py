@@ -3,12 +3,16 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy import ndarray
 
 from readwarp.batches import Sites
-from readwarp.call.fractions.calls import Known, Setting
+from readwarp.call.fractions.calls import Setting
+from readwarp.call.fractions.somatic import Known
 from readwarp.call.known import KnownAlleles
+from readwarp.call.noise.contamination import CommonSites, Contamination
 from readwarp.call.noise.fit import Noise, no_noise
 from readwarp.call.strips import Strip
+from readwarp.call.targets import Stretch
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
 from readwarp.index.reference import Reference
@@ -22,11 +26,23 @@ class GivenFractions:
     population: KnownAlleles | None = None
     panel: KnownAlleles | None = None  # of normals
     noise: Noise | None = None  # of the samples, once it is learned
+    contamination: Contamination | None = None  # likewise, or given
 
     def setting(self, parameters: CallParameters, backend: Backend) -> Setting:
+        samples, known = len(self.samples), self.contamination
+        foreign = known.fraction if known else np.full(samples, np.nan)
+        return Setting(parameters, self.is_normal(parameters), self.noise or no_noise(samples), foreign, backend)
+
+    def is_normal(self, parameters: CallParameters) -> ndarray:
+        """bool [samples]"""
         assert parameters.fractions is not None
-        is_normal = np.isin(self.samples, parameters.fractions.normals)
-        return Setting(parameters, is_normal, self.noise or no_noise(len(self.samples)), backend)
+        return np.isin(self.samples, parameters.fractions.normals)
+
+    def common(self, window: Stretch, reference: Reference, strip: Strip | None) -> CommonSites | None:
+        """By which contamination is estimated; None if it is not. strip: whose axis the window is on."""
+        if self.population is None or self.contamination is not None:
+            return None
+        return self.population.common(window[:3], reference, strip)
 
     def known(self, sites: Sites, reference: Reference, strip: Strip | None) -> Known:
         """strip: whose axis the sites are on. Raises InputError."""

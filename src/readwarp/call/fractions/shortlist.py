@@ -11,6 +11,7 @@ from numpy import ndarray
 from readwarp.batches import Calls
 from readwarp.call.fractions.filters import BY_QUALITY, FILTERS
 from readwarp.call.noise import CONTEXTS
+from readwarp.call.noise.contamination import Contamination
 from readwarp.call.noise.fit import Noise
 from readwarp.formats.variants.vcf import format_calls
 from readwarp.metrics import Metrics
@@ -90,9 +91,15 @@ def best_threshold(real: ndarray) -> float:
     return float(expected.max(initial=0.0)) / 2
 
 
-def header_lines(threshold: float, noise: Noise, samples: tuple[str, ...]) -> list[str]:
-    """What the header says of the threshold, and of the noise of each sample's library."""
+def header_lines(
+    threshold: float, noise: Noise, contamination: Contamination | None, samples: tuple[str, ...]
+) -> list[str]:
+    """What the header says of the threshold, and of each sample's noise and contamination."""
     lines = [f"##fraction_threshold={threshold:.4g}"]
+    for name, fraction, error, sites in zip(samples, *contamination, strict=True) if contamination else ():
+        learned = f",StandardError={error:.3g},Sites={sites}" if error == error else ""
+        if fraction == fraction:
+            lines.append(f"##contamination=<ID={name},Fraction={fraction:.4g}{learned}>")
     for sample, name in enumerate(samples):
         rates = ",".join(f"{rate:.3g}" for rate in noise.damage[sample, :CONTEXTS].ravel())
         lines.append(

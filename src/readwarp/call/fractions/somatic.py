@@ -1,5 +1,6 @@
 """Whether an allele is a mutation of the tumour, an error, inherited, or an artefact of both (host only)."""
 
+import math
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -12,6 +13,13 @@ from readwarp.config import FractionParameters
 MAX_PHRED = 999.0
 
 
+class Known(NamedTuple):
+    """What other people have of the alleles of sites."""
+
+    frequency: Annotated[ndarray, "float64 [alleles]"]  # in the population; NaN: not known
+    in_panel: Annotated[ndarray, "bool [alleles]"]  # of normals
+
+
 class Odds(NamedTuple):
     """log10, of each allele."""
 
@@ -20,6 +28,7 @@ class Odds(NamedTuple):
     artefact: Annotated[ndarray, "float64 [alleles]"]  # NALOD; likewise
     error: Annotated[ndarray, "float64 [alleles]"]  # the reads' errors made it, against a mutation
     germline: Annotated[ndarray, "float64 [alleles]"]  # it is inherited, against a mutation; NaN in a mixture
+    foreign: Annotated[ndarray, "float64 [alleles]"]  # another person's molecules have it; NaN: not known how many
 
 
 class Expected(NamedTuple):
@@ -34,24 +43,58 @@ def weigh_alleles(
     evidence: Evidence, at_tumour: ndarray, expected: Expected, is_normal: ndarray, parameters: FractionParameters
 ) -> Odds:
     """evidence, and log10 L at the tumour's fraction: [alleles, samples] each. is_normal: [samples]."""
-    is_indel, frequency = expected.is_indel, expected.frequency
     tumours, normals = ~is_normal, is_normal
     tumour = np.maximum(0.0, evidence.present[:, tumours]).sum(axis=1)
-    usual = parameters.mutation_prior * np.where(is_indel, INDEL_PRIOR, 1.0)
-    prior = np.log10(np.maximum(usual, np.max(expected.variants, axis=1, where=tumours, initial=0.0)))
-    unknown = np.full(is_indel.size, np.nan)
+    prior, p = log_prior(expected, tumours, parameters), population_of(expected)
+    unknown = np.full(p.size, np.nan)
     normal, artefact = unknown, unknown
     if normals.any():
         normal = (evidence.none - evidence.half)[:, normals].sum(axis=1)
         artefact = (evidence.none - at_tumour)[:, normals].sum(axis=1)
-    p = np.where(np.isnan(frequency), RARE, np.clip(frequency, RARE, 1 - RARE))
     one = np.log10(2 * p * (1 - p)) + evidence.uneven[:, tumours].sum(axis=1) + evidence.half[:, normals].sum(axis=1)
     both = 2 * np.log10(p) + evidence.whole.sum(axis=1)
     mutated = (
         2 * np.log10(1 - p) + prior + evidence.mean[:, tumours].sum(axis=1) + evidence.none[:, normals].sum(axis=1)
     )
     germline = add_logs(one, both) - mutated if parameters.is_somatic else unknown
-    return Odds(tumour, normal, artefact, -tumour - prior, germline)
+    return Odds(tumour, normal, artefact, -tumour - prior, germline, unknown)
+
+
+def weigh_foreign(
+    evidence: Evidence,
+    at_copies: tuple[ndarray, ndarray],
+    expected: Expected,
+    is_normal: ndarray,
+    parameters: FractionParameters,
+) -> ndarray:
+    """Odds.foreign. at_copies: log10 L at c / 2 and at c of each sample: [alleles, samples] each."""
+    p, tumours = population_of(expected), ~is_normal
+    beyond = [subtract_logs(likelihood, evidence.none) for likelihood in at_copies]
+    came, absent = np.full(p.size, -np.inf), np.zeros(p.size)
+    for sample in np.flatnonzero(tumours).tolist():  # each has molecules of a person of its own
+        one, both = np.log10(2 * p * (1 - p)) + beyond[0][:, sample], 2 * np.log10(p) + beyond[1][:, sample]
+        with np.errstate(divide="ignore"):  # none is beyond L(0)
+            some, none = add_logs(one, both), 2 * np.log10(1 - p) + evidence.none[:, sample]
+            came, absent = add_logs(came + add_logs(none, some), absent + some), absent + none
+    return np.asarray(came - log_prior(expected, tumours, parameters) - evidence.mean[:, tumours].sum(axis=1))
+
+
+def log_prior(expected: Expected, tumours: ndarray, parameters: FractionParameters) -> ndarray:
+    """log10 of the prior of a mutation, float64 [alleles]."""
+    usual = parameters.mutation_prior * np.where(expected.is_indel, INDEL_PRIOR, 1.0)
+    return np.asarray(np.log10(np.maximum(usual, np.max(expected.variants, axis=1, where=tumours, initial=0.0))))
+
+
+def population_of(expected: Expected) -> ndarray:
+    """p, float64 [alleles]."""
+    frequency = expected.frequency
+    return np.where(np.isnan(frequency), RARE, np.clip(frequency, RARE, 1 - RARE))
+
+
+def subtract_logs(a: ndarray, b: ndarray) -> ndarray:
+    """log10(10^a - 10^b); -inf where that is not positive."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(a + np.log10(-np.expm1(np.minimum(0.0, b - a) * math.log(10))))
 
 
 def phred_of(odds: ndarray) -> ndarray:

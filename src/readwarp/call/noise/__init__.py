@@ -2,6 +2,7 @@
 
     count_errors(reads: AlignedReads, window: Window, pileups: Iterable[Pileup], limits: Limits) -> ErrorCounts
     fit_noise(counts: ErrorCounts) -> Noise                                                      of all windows
+    estimate_contamination(piles, is_normal) -> Contamination                                    likewise
 
 Base qualities know the sequencer's errors, but neither damage of the molecules (oxidation, deamination in fixed
 tissue), nor errors of copying (reverse transcription, amplification), which many reads of good quality share. Both are
@@ -41,6 +42,9 @@ of which g asks for more than of large ones, that tell how many large ones there
 
 There are no more variants than MOST_VARIANTS: what rho is above that are errors too, whatever makes them. Nothing is
 learned of fractions above MAX_SHARE, and such alleles are no noise.
+
+*Other people.* The same windows show whether samples are of one person (`kinship`), and, at common sites of a
+population, how much of each is another person's (`contamination`).
 
 Windows of LEARNING_WINDOW bases are looked at in an order that spreads them over the targets, until LEARNED bases are
 covered: the same windows for any number of threads, and any memory. (Host only.)

@@ -10,6 +10,7 @@ from numpy import ndarray
 from readwarp.batches import AlignedReads, Pileup, Window
 from readwarp.call.evidence.substitutions import log_mismatch
 from readwarp.call.noise import CLASSES, CONTEXTS, EXCESS, FEW, MAX_FEW, MAX_SHARE, ORIENTATIONS, RUNS, SUBSTITUTIONS
+from readwarp.call.noise.contamination import CommonSites, SitePiles, pile_common
 from readwarp.call.noise.kinship import count_kinship
 from readwarp.call.pileup.events import Limits
 from readwarp.device.jit import kernel, scalar
@@ -30,6 +31,7 @@ class ErrorCounts(NamedTuple):
     shown: Annotated[ndarray, "float64 [samples, classes of damage, orientations]"]
     sites: Annotated[ndarray, "int64 [samples, classes, bins, bins]"]  # by depth and by reads that show the allele
     kinship: Annotated[ndarray, "int64 [samples, samples, 4]"]  # see `kinship`
+    piles: list[SitePiles]  # of the population's common alleles, by window
 
 
 class Piles(NamedTuple):
@@ -46,14 +48,15 @@ DAMAGES = CONTEXTS + CLASSES - SUBSTITUTIONS  # contexts, then classes of insert
 def no_counts(samples: int) -> ErrorCounts:
     reads, expected, shown = np.zeros((3, samples, DAMAGES, ORIENTATIONS))
     sites, kinship = np.zeros((samples, CLASSES, BINS, BINS), np.int64), np.zeros((samples, samples, 4), np.int64)
-    return ErrorCounts(reads, expected, shown, sites, kinship)
+    return ErrorCounts(reads, expected, shown, sites, kinship, [])
 
 
 def add_counts(parts: Iterable[ErrorCounts], total: ErrorCounts) -> ErrorCounts:
     """The total, to which the parts are added in place."""
     for part in parts:
-        for sum_, own in zip(total, part, strict=True):
+        for sum_, own in zip(total[:-1], part[:-1], strict=True):
             sum_ += own
+        total.piles.extend(part.piles)
     return total
 
 
@@ -63,7 +66,12 @@ def covered_bases(counts: ErrorCounts) -> int:
 
 
 def count_errors(
-    reads: AlignedReads, orientation: ndarray, window: Window, pileups: Iterable[Pileup], limits: Limits
+    reads: AlignedReads,
+    orientation: ndarray,
+    window: Window,
+    pileups: Iterable[Pileup],
+    limits: Limits,
+    common: CommonSites | None = None,
 ) -> ErrorCounts:
     """orientation: uint8 [reads], of their pairs. pileups: of the window, of each sample.
 
@@ -90,7 +98,9 @@ def count_errors(
         gaps = pileup.allele_position - pileup.start, is_deletion, pileup.allele_counts.sum(axis=1)
         number = np.zeros((runs.size, 2), np.int64)
         count_gaps(runs, within, pileup.counts, gaps, number, damage, out.sites[sample])
-    return out._replace(kinship=count_kinship(window.bases[slice(*within)], found))
+    inside = window.bases[slice(*within)]
+    piles_of_common = [pile_common(common, inside, limits.start, found)] if common else []
+    return out._replace(kinship=count_kinship(inside, found), piles=piles_of_common)
 
 
 @scalar

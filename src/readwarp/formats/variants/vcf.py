@@ -103,7 +103,8 @@ class Header(NamedTuple):
             lines.append(f"##contig=<ID={name},length={length}{f',md5={md5}' if md5 else ''}>")
         lines += [field_line("INFO", field) for field in self.information]
         lines += [field_line("FORMAT", field) for field in self.genotype_fields]
-        columns = ("#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO", "FORMAT", *self.samples)
+        samples = ("FORMAT", *self.samples) if self.samples else ()
+        columns = ("#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO", *samples)
         return "\n".join((*lines, *self.extra, "\t".join(columns))) + "\n"
 
 
@@ -159,6 +160,9 @@ def information_texts(calls: Calls) -> list[str]:
             continue
         if column.dtype.kind == "U":
             columns.append([f";{name}={text}" if text else "" for text in column.tolist()])
+            continue
+        if column.dtype.kind == "b":  # a Flag
+            columns.append([f";{name}" if is_set else "" for is_set in column.tolist()])
             continue
         digits = "g" if column.dtype.kind == "f" else ""
         columns.append([f";{name}={x:{digits}}" if x == x else "" for x in column.tolist()])  # NaN differs from itself

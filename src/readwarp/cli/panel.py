@@ -1,0 +1,37 @@
+"""panel: the alleles that several normal tissues show, for `call --panel-of-normals`."""
+
+import argparse
+from pathlib import Path
+
+from readwarp.cli import options as shared
+
+EPILOG = """\
+examples:
+  readwarp call ref.fa normal1.bam --somatic -o normal1.vcf.gz      (likewise the other normals)
+  readwarp panel normal1.vcf.gz normal2.vcf.gz normal3.vcf.gz -o pon.vcf.gz
+  readwarp call ref.fa tumour.bam --somatic --panel-of-normals pon.vcf.gz -o somatic.vcf.gz
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    text = "sorted calls of a normal tissue by itself (--somatic or --mixture): VCF, VCF.gz or BCF; @FILE is a list"
+    parser.add_argument("inputs", nargs="*", metavar="VCF", help=text)
+    parser.add_argument("--list", type=Path, metavar="FILE", help="more inputs, one per line")
+    shared.add_output(parser, ".vcf, .vcf.gz (with .tbi) or .bcf (with .csi) [VCF to stdout]")
+    text = "normals that show an allele of the panel [2]"
+    parser.add_argument("--min-samples", type=shared.count, default=2, metavar="N", help=text)
+    shared.add_threads(parser.add_argument_group("resources (none of them changes the output)"))
+    shared.add_reporting(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    from readwarp.call.panel.api import PanelOptions, make_job
+    from readwarp.call.panel.job import run_panel
+    from readwarp.cli.ending import conclude
+    from readwarp.cli.options import pick_keywords
+    from readwarp.cli.reporting import CommandReporter
+
+    given = pick_keywords(options, PanelOptions)
+    job = make_job(options.inputs, options.output, given, options.command_line)
+    with CommandReporter(options) as reporter:
+        conclude(options, run_panel(job, reporter).paths)
