@@ -1,6 +1,7 @@
 """Fixtures shared by all tests. Without a GPU, CUDA kernels run on emulated cards (tests/emulated_card)."""
 
 import secrets
+import signal
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from helpers.cards import HAS_GPU, take_cards
 TEST_DATA = Path(__file__).resolve().parent.parent / "test_data"
 
 take_cards()
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's script starts jobs so; tests send the signal
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser):

@@ -75,6 +75,10 @@ OPTIONS = [
         "the reference comes first, without an option: `readwarp {command} ref.fa ...`",
     ),
     Habit("call", "-I --input --in-bam --bam", "alignments are given without an option, after the reference"),
+    Habit("call", "--germline-resource", "frequencies in the population are given by --population"),
+    Habit("call", "--normal-sample -normal", "the normal is --normal NAME, with --somatic"),
+    Habit("call", "--mitochondria-mode", "that is --mixture, with --circular chrM for the origin"),
+    Habit("call", "--pooled-continuous", "that is --mixture"),
     Habit("panel", "-V --variant --vcfs", "calls of normals are given without an option"),
     Habit("genotype", "-V --variant", "gVCFs are given without an option, after the reference"),
     Habit("call", "--out-variants --out", "the output is -o (--output)"),
@@ -114,7 +118,10 @@ STEPS = {  # of other tools, which are options of a command here, or not needed
     **dict.fromkeys(("filter", "norm", "query", "concat"), "use `bcftools`: the files are standard"),
     **dict.fromkeys(("baserecalibrator", "applybqsr", "bqsr"), "not needed"),
     **dict.fromkeys(("variantrecalibrator", "applyvqsr", "variantfiltration"), "`call` applies its filters itself"),
-    **dict.fromkeys(("mutect2", "mutect"), "there is no somatic calling"),
+    **dict.fromkeys(("mutect2", "mutect", "somatic", "lofreq"), "`readwarp call --somatic` or `--mixture` does it"),
+    **dict.fromkeys(
+        ("getpileupsummaries", "calculatecontamination", "filtermutectcalls"), "`call --somatic` does it itself"
+    ),
 }
 
 
