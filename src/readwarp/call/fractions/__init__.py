@@ -1,6 +1,7 @@
 """Fractions: alleles on any share of the molecules, as in a tumour, a mitochondrion or a virus, with no ploidy assumed.
 
-    call_alleles(sites: Sites, likelihoods: Likelihoods, reads: AlignedReads, window: Window, setting: Setting) -> Calls
+    call_alleles(sites: Sites, likelihoods: Likelihoods, reads: AlignedReads, window: Window, known: Known,
+                 setting: Setting) -> Calls
     count_events(calls: Calls, parameters: FractionParameters) -> Calls         of a contig, with ECNT
     Shortlist: add(candidates of a window), choose_threshold(), lines(threshold)
 

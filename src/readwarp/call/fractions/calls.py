@@ -38,12 +38,12 @@ class Setting(NamedTuple):
 
 
 class Weighed(NamedTuple):
-    """Alleles as the reads of each sample weigh them; arrays [alleles, samples] but for the last two."""
+    """Alleles as the reads of each sample weigh them."""
 
-    share: ndarray
-    evidence: Evidence
+    share: ndarray  # [alleles, samples]
+    evidence: Evidence  # [alleles, samples]
     tumour_share: ndarray  # the greatest one of a sample that is not the normal, [alleles]
-    odds: Odds
+    odds: Odds  # [alleles]
 
 
 class Listed(NamedTuple):

@@ -1,5 +1,6 @@
 """Unaligned reads out: BAM or SAM, or FASTQ with mates side by side and tags in the comment, by the name's ending."""
 
+from collections.abc import Callable
 from contextlib import suppress
 
 import numpy as np
@@ -67,19 +68,18 @@ class UnalignedWriter(Writer):
 
 def encode_bam(reads: ReadBatch) -> Encoded:
     """Records without an alignment. The tags have the read group."""
-    sizes = np.empty(len(reads), np.int64)
-    kernels.measure_bam(reads, sizes)
-    offsets = offsets_of(sizes)
-    data = np.empty(offsets[-1], np.uint8)
-    kernels.fill_bam(reads, offsets, data)
-    return Encoded(data, offsets)
+    return _encode(reads, kernels.measure_bam, kernels.fill_bam)
 
 
 def encode_fastq(reads: ReadBatch) -> Encoded:
     """Records whose comments hold the tags with text and with whole numbers, as `samtools fastq -T` writes them."""
+    return _encode(reads, kernels.measure_fastq, kernels.fill_fastq)
+
+
+def _encode(reads: ReadBatch, measure: Callable[..., None], fill: Callable[..., None]) -> Encoded:
     sizes = np.empty(len(reads), np.int64)
-    kernels.measure_fastq(reads, sizes)
+    measure(reads, sizes)
     offsets = offsets_of(sizes)
     data = np.empty(offsets[-1], np.uint8)
-    kernels.fill_fastq(reads, offsets, data)
+    fill(reads, offsets, data)
     return Encoded(data, offsets)
