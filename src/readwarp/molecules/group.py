@@ -53,7 +53,7 @@ class Gathering:
     def __init__(self, path: object, by_place: bool, duplex: bool) -> None:
         self.path, self.by_place, self.duplex = path, by_place, duplex
         self.fates = Counter[str]()  # records, by FATES
-        self._seen, self._last = 0, -1
+        self._last = -1
 
     def families(self, batches: Iterator[Encoded]) -> Iterator[Families]:
         """Raises InputError for records that are out of order or of an unknown strand, and if no record has MI."""
@@ -83,7 +83,6 @@ class Gathering:
             raise InputError(self.path, REASONS[fate[row]], _name_in(batch, row))
         counts = np.bincount(fate, minlength=len(FATES))
         self.fates.update(dict(zip(FATES[:NO_STRAND], counts.tolist(), strict=False)))  # the rest are errors
-        self._seen += number
         records = Records(batch.data, batch.offsets, molecule, strand, places[0], places[1])
         return take(records, "records", fate == TAKEN)
 

@@ -54,8 +54,8 @@ def no_counts(samples: int) -> ErrorCounts:
 def add_counts(parts: Iterable[ErrorCounts], total: ErrorCounts) -> ErrorCounts:
     """The total, to which the parts are added in place."""
     for part in parts:
-        for sum_, own in zip(total[:-1], part[:-1], strict=True):
-            sum_ += own
+        for whole, own in zip(total[:-1], part[:-1], strict=True):
+            np.add(whole, own, out=whole)
         total.piles.extend(part.piles)
     return total
 

@@ -42,12 +42,10 @@ def count_kinship(reference: ndarray, bases: Sequence[ndarray]) -> ndarray:
 
 
 def have_same_reads(kinship: ndarray, a: int, b: int) -> bool:
-    covered, equal, *_ = kinship[a, b].tolist()
+    covered, equal = kinship[a, b, [COVERED, EQUAL]].tolist()
     return bool(covered >= LEAST_COVERED and equal >= SAME * covered)
 
 
 def are_two_people(kinship: ndarray, a: int, b: int) -> bool:
-    sides = kinship[[a, b], [b, a]]
-    return all(
-        carried >= LEAST_SITES and lacked > MOST_LACKED * carried for carried, lacked in sides[:, CARRIED:].tolist()
-    )
+    sides = kinship[[a, b], [b, a]][:, [CARRIED, LACKED]]
+    return all(carried >= LEAST_SITES and lacked > MOST_LACKED * carried for carried, lacked in sides.tolist())

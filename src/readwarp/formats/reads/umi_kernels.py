@@ -22,7 +22,7 @@ REASONS = {
 COLON, UNDERSCORE, PLUS, MINUS, SPACE, N, SMALL_R = b":_+- Nr"
 NO_QUALITY = 255
 UNPAIRED, FIRST, LAST = 0, 1, 2  # batches.Segment
-TEMPLATE, SKIPPED = b"TS"
+TEMPLATE = ord("T")
 
 
 class Structures(NamedTuple):
