@@ -62,6 +62,16 @@ def edited(read: pysam.AlignedSegment, variants: list[Variant]) -> tuple[str, st
     return bases, qualities
 
 
+def write_truth(path: Path, contig: str, length: int, carriers: list[tuple[Variant, int]]) -> None:
+    """carriers: the variants, and how many fragments or molecules got each."""
+    lines = [
+        f"{contig}\t{v.start + 1}\t.\t{v.old}\t{v.new}\t.\tPASS\tSHARE={v.share:g};CARRIERS={number}\tGT\t0/1\n"
+        for v, number in carriers
+        if number
+    ]
+    path.write_text(HEADER.format(name=contig, length=length) + "".join(lines))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("alignments"), parser.add_argument("prefix"), parser.add_argument("reference")
@@ -69,8 +79,8 @@ def main() -> None:
     parser.add_argument("--shares", default="0.01,0.02,0.05,0.1,0.2")
     options = parser.parse_args()
     with pysam.FastaFile(options.reference) as file:
-        name = file.references[0]
-        reference = file.fetch(name).upper()
+        contig = file.references[0]
+        reference = file.fetch(contig).upper()
     rng = np.random.default_rng(options.seed)
     variants = choose_variants(reference, [float(share) for share in options.shares.split(",")], rng)
     pairs, spans = defaultdict[str, list[pysam.AlignedSegment]](list), dict[str, tuple[int, int]]()
@@ -89,21 +99,17 @@ def main() -> None:
         carriers.append(chosen.size)
         for row in chosen.tolist():
             carried[names[row]].append(variant)
-    with gzip.open(f"{options.prefix}_1.fq.gz", "wt", 1) as first, gzip.open(f"{options.prefix}_2.fq.gz", "wt", 1) as last:
+    with (
+        gzip.open(f"{options.prefix}_1.fq.gz", "wt", 1) as first,
+        gzip.open(f"{options.prefix}_2.fq.gz", "wt", 1) as last,
+    ):
         for name in names:
             for read in pairs[name]:
                 bases, qualities = edited(read, carried[name])
                 if read.is_reverse:
                     bases, qualities = bases.translate(COMPLEMENT)[::-1], qualities[::-1]
                 (first if read.is_read1 else last).write(f"@{name}\n{bases}\n+\n{qualities}\n")
-    lines = [
-        f"{reference_name}\t{v.start + 1}\t.\t{v.old}\t{v.new}\t.\tPASS\tSHARE={v.share:g};CARRIERS={n}\tGT\t0/1\n"
-        for reference_name in [pysam.FastaFile(options.reference).references[0]]
-        for v, n in zip(variants, carriers, strict=True)
-        if n
-    ]
-    text = HEADER.format(name=pysam.FastaFile(options.reference).references[0], length=len(reference))
-    Path(f"{options.prefix}.truth.vcf").write_text(text + "".join(lines))
+    write_truth(Path(f"{options.prefix}.truth.vcf"), contig, len(reference), list(zip(variants, carriers, strict=True)))
 
 
 if __name__ == "__main__":

@@ -98,10 +98,13 @@ def test_spaces_in_a_table_do_not_matter(project):
 
 
 def test_known_columns_are_those_of_the_schemas():
-    text = (WORKFLOW / "workflow" / "rules" / "common.smk").read_text()
-    columns = ast.literal_eval(re.search(r"COLUMNS = (\{.*?\n\})", text, re.DOTALL)[1])
-    for kind, known in columns.items():
-        schema = (WORKFLOW / "workflow" / "schemas" / f"{kind}.schema.yaml").read_text()
+    rules, schemas = WORKFLOW / "workflow" / "rules", WORKFLOW / "workflow" / "schemas"
+    for file, kind, pattern in (
+        ("units.smk", "units", r"UNIT_COLUMNS = (\[.*?\n\])"),
+        ("common.smk", "samples", r'"samples", (\[.*?\])\)'),
+    ):
+        known = ast.literal_eval(re.search(pattern, (rules / file).read_text(), re.DOTALL)[1])
+        schema = (schemas / f"{kind}.schema.yaml").read_text()
         assert known == re.findall(r"^  (\w+):$", schema, re.MULTILINE)
         assert schema.endswith("additionalProperties: false\n")
 

@@ -11,7 +11,7 @@ rule align:
     benchmark:
         "benchmarks/align/{sample}/{unit}.tsv"
     conda:
-        READWARP
+        ON_DEVICE
     threads: 16
     resources:
         mem_mb=growing(16000),
@@ -21,7 +21,7 @@ rule align:
         read_group=read_group,
         preset=preset_of,
         device=config["device"],
-        extra=config["align"]["options"],
+        extra=ALIGN_OPTIONS,
         memory=planned,
         work=lambda wildcards: f"results/work/{wildcards.sample}/{wildcards.unit}.bam",
     shell:
@@ -44,11 +44,13 @@ rule merge:
     benchmark:
         "benchmarks/merge/{sample}.tsv"
     conda:
-        "../envs/readwarp.yaml"
+        READWARP
     threads: 8
     resources:
         mem_mb=growing(8000),
         runtime=longer(120),
+    params:
+        extra=MERGE_OPTIONS,
     shell:
-        "readwarp merge {input:q} -o {output.bam} --sort coordinate --mark-duplicates --write-index --force"
+        "readwarp merge {input:q} -o {output.bam} --sort coordinate {params.extra} --write-index --force"
         " --threads {threads} --no-progress 2> {log}"

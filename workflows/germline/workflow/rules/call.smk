@@ -11,7 +11,7 @@ rule regions:
     benchmark:
         "benchmarks/regions.tsv"
     conda:
-        "../envs/readwarp.yaml"
+        READWARP
     resources:
         mem_mb=growing(2000),
         runtime=longer(30),
@@ -34,7 +34,7 @@ rule call:
     benchmark:
         "benchmarks/call/{sample}.{scatteritem}.tsv"
     conda:
-        READWARP
+        ON_DEVICE
     threads: 4
     resources:
         mem_mb=growing(8000),
@@ -62,7 +62,7 @@ rule gather:
     benchmark:
         "benchmarks/gather/{sample}.tsv"
     conda:
-        "../envs/readwarp.yaml"
+        READWARP
     resources:
         mem_mb=growing(1000),
         runtime=longer(60),
@@ -84,7 +84,7 @@ rule vcf:
     benchmark:
         "benchmarks/vcf/{sample}.tsv"
     conda:
-        "../envs/readwarp.yaml"
+        READWARP
     threads: 2
     resources:
         mem_mb=growing(8000),
@@ -113,7 +113,7 @@ rule genotype:
     benchmark:
         "benchmarks/genotype/{scatteritem}.tsv"
     conda:
-        "../envs/readwarp.yaml"
+        READWARP
     threads: 2
     resources:
         mem_mb=growing(8000),
@@ -142,7 +142,7 @@ rule cohort:
     benchmark:
         "benchmarks/cohort.tsv"
     conda:
-        "../envs/readwarp.yaml"
+        READWARP
     resources:
         mem_mb=growing(1000),
         runtime=longer(60),

@@ -1,9 +1,7 @@
 rule statistics:
     """samtools and bcftools statistics, readwarp's own numbers, and a page on one sample."""
     input:
-        bam="results/bam/{sample}.bam",
-        bai="results/bam/{sample}.bam.bai",
-        vcf="results/gvcf/{sample}.g.vcf.gz",
+        unpack(files_of),
         reference="results/reference/genome.fa",
     output:
         page="results/qc/{sample}.html",
@@ -13,24 +11,24 @@ rule statistics:
     benchmark:
         "benchmarks/statistics/{sample}.tsv"
     conda:
-        "../envs/readwarp.yaml"
+        READWARP
     threads: 2
     resources:
         mem_mb=growing(2000),
         runtime=longer(120),
     params:
+        files=named,
         folder=lambda wildcards, output: str(Path(output.texts).parent),
         targets=TARGETS,
     shell:
-        "readwarp report --bam {input.bam} --vcf {input.vcf} --reference {input.reference} {params.targets}"
+        "readwarp report {params.files} --reference {input.reference} {params.targets}"
         " --statistics {params.folder} -o {output.page} --threads {threads} --force -q 2> {log}"
 
 
 rule page:
     """All samples side by side."""
     input:
-        bams=expand("results/bam/{sample}.bam", sample=SAMPLES),
-        vcfs=expand("results/gvcf/{sample}.g.vcf.gz", sample=SAMPLES),
+        unpack(files_of),
         texts=expand("results/qc/texts/{sample}.stats.txt", sample=SAMPLES),
         reference="results/reference/genome.fa",
     output:
@@ -44,17 +42,13 @@ rule page:
     benchmark:
         "benchmarks/page.tsv"
     conda:
-        "../envs/readwarp.yaml"
+        READWARP
     threads: 2
     resources:
         mem_mb=growing(2000),
         runtime=longer(60),
     params:
-        files=lambda wildcards, input: [
-            word
-            for pair in zip(input.bams, input.vcfs)
-            for word in ("--bam", pair[0], "--vcf", pair[1])
-        ],
+        files=named,
         folder=lambda wildcards, input: str(Path(input.texts[0]).parent),
         targets=TARGETS,
     shell:

@@ -10,7 +10,7 @@ rule reference:
     benchmark:
         "benchmarks/reference.tsv"
     conda:
-        "../envs/readwarp.yaml"
+        READWARP
     resources:
         mem_mb=growing(2000),
         runtime=longer(30),
@@ -28,7 +28,7 @@ rule index:
     benchmark:
         "benchmarks/index.tsv"
     conda:
-        "../envs/readwarp.yaml"
+        READWARP
     threads: 8
     resources:
         mem_mb=growing(24000),
