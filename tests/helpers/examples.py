@@ -75,6 +75,7 @@ def make_store(folder: Path) -> Path:
         "bams.txt": "father.bam\nmother.bam\nchild.bam\n",
     }.items():
         (folder / name).write_text(rows)
+    make_molecules(folder)
     make_long_reads(folder, text.replace("\n", ""))
     make_results(folder)
     return folder
@@ -92,10 +93,36 @@ def make_long_reads(folder: Path, sequence: str) -> None:
             file.write(record)
 
 
+def make_molecules(folder: Path) -> None:
+    """Each pair twice with one UMI, and once as the other strand of its molecule, in FASTQ and aligned."""
+    import readwarp
+
+    left, right = (gzip.decompress((folder / f"reads_{mate}.fq.gz").read_bytes()).decode() for mate in (1, 2))
+    (first, last), both = (left.splitlines(), right.splitlines()), (list[str](), list[str]())
+    for at in range(0, len(first), 4):
+        for copy, umi, pair in (
+            ("1", "ACGTAC+GGTCAT", (first, last)),
+            ("2", "ACGTAC+GGTCAT", (first, last)),
+            ("3", "GGTCAT+ACGTAC", (last, first)),
+        ):
+            for out, reads in zip(both, pair, strict=True):
+                out += f"@{at}.{copy}:{umi}", *reads[at + 1 : at + 4]
+    paths = [folder / f"umi_{mate}.fq.gz" for mate in (1, 2)]
+    for path, lines in zip(paths, both, strict=True):
+        path.write_bytes(gzip.compress("".join(f"{line}\n" for line in lines).encode(), 1))
+    for name, is_duplex in (("umi.bam", False), ("duplexes.bam", True)):
+        molecules = {"umi": "name", "umi_duplex": is_duplex, "mark_duplicates": True, "write_index": True}
+        readwarp.align(folder / "ref.fa", *paths, output=folder / name, sample="sample", **molecules)
+
+
 def make_results(folder: Path) -> None:
     import readwarp
 
     reference, reads = folder / "ref.fa", (folder / "reads_1.fq.gz", folder / "reads_2.fq.gz")
+    with gzip.open(DATA / "na12878_chr21" / "reads_1.fq.gz", "rt") as file:  # other reads than the tumour's
+        (folder / "normal.fq").write_text("".join(itertools.islice(file, 4 * PAIRS, 8 * PAIRS)))
+    normal = {"sample": "NORMAL", "mark_duplicates": True, "write_index": True}
+    readwarp.align(reference, folder / "normal.fq", output=folder / "normal.bam", **normal)
     for name in SAMPLES:
         bam = folder / f"{name}.bam"
         readwarp.align(reference, *reads, output=bam, sample=name, mark_duplicates=True, write_index=True)
