@@ -191,6 +191,17 @@ def test_a_panel_with_umis(trial, tmp_path):
     assert "Molecules" in (results / "qc" / "report.html").read_text()
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_jobs_on_gpus_go_to_their_partition(name, trial):
+    """The profiles are those of the germline workflow."""
+    folder = trial(name)
+    profile = folder.parents[1] / "germline" / "workflow" / "profiles" / "slurm-gpu"
+    plan = run(folder, "--dry-run", "--workflow-profile", profile)
+    jobs = re.findall(r"^rule (\w+):\n(?:    .*\n)*?    resources: (.*)$", plan, re.M)
+    on_gpus = {rule for rule, resources in jobs if "gpu=1" in resources}
+    assert on_gpus == {rule for rule, resources in jobs if "slurm_partition=gpu" in resources} >= {"align", "call"}
+
+
 def test_umis_of_one_strand(trial):
     folder = trial("umi_panel")
     config = folder / "config" / "config.yaml"
