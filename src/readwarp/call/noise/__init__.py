@@ -36,9 +36,12 @@ Sites are tables of class, depth n and reads k that show the allele, with
     P(k) = (1 - pi - rho) Bin(k; n, e) + pi int Bin(k; n, e + f) g(f) df + rho int Bin(k; n, e + f) h(f) df
 
 e the class's mean rate of errors, and h up to MAX_SHARE, as the tables. pi and rho are fitted by expectation and
-maximisation for each of SHAPES, of which the likeliest is taken; pi is 0 where it does not earn its place (Schwarz
-1978: log(sites) / 2). Variants and copying errors of one fraction look alike; it is the many errors of small fractions,
-of which g asks for more than of large ones, that tell how many large ones there may be.
+maximisation to all classes together for each of SHAPES, of which the likeliest is taken; pi is 0 where it does not earn
+its place (Schwarz 1978: log(sites) / 2). Then each class is fitted. Where all together show copying errors, it is taken
+to have CLEAN sites besides, with the shares of the other classes: so few sites of a class say little, but those of a
+small panel say together what the library is like. Where they do not, its CLEAN sites have nothing, and pi must earn its
+place once more. Variants and copying errors of one fraction look alike; it is the many errors of small fractions, of
+which g asks for more than of large ones, that tell how many large ones there may be.
 
 There are no more variants than MOST_VARIANTS: what rho is above that are errors too, whatever makes them. Nothing is
 learned of fractions above MAX_SHARE, and such alleles are no noise.

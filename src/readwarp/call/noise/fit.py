@@ -23,7 +23,8 @@ NODES = np.geomspace(LEAST, 1.0, 97)  # fractions
 ROUNDS, ENOUGH = 200, 1e-6
 LEAST_RATE = 1e-9  # of errors
 SHRINKAGE = 5.0  # reads that show a change, by which a context is taken to be like the others of its substitution
-CLEAN = 1000.0  # sites without errors that each class is taken to have besides, so that few sites say little
+CLEAN = 1000.0  # sites that each class is taken to have besides, so that few sites say little
+CLEAN_SITES = np.array([CLEAN, 0.0, 0.0])
 
 
 class Noise(NamedTuple):
@@ -71,12 +72,41 @@ def rates_of(counts: ErrorCounts) -> ndarray:
 
 
 def fit_sample(rates: ndarray, sites: ndarray) -> tuple[ndarray, ndarray, tuple[float, float]]:
-    """(pi, rho, (a, r)) of one sample. rates: float64 [classes]; sites: int64 [classes, bins, bins]."""
+    """(pi, rho, (a, r)) of one sample. rates: float64 [classes]; sites: int64 [classes, bins, bins].
+
+    The shape is the likeliest one for all classes together.
+    """
     tables = [likelihoods_of(rate, own) for rate, own in zip(rates, sites, strict=True)]
-    fits = [[fit_class(*table, density(*shape)) for table in tables] for shape in SHAPES]
-    best = max(range(len(SHAPES)), key=lambda i: sum(fit[2] for fit in fits[i]))
-    copying, spread, _ = np.array(fits[best]).T
+    numbers = [number for number, _ in tables]
+    ends, number = np.cumsum([own.size for own in numbers]), np.concatenate(numbers)
+    likelihood = np.concatenate([own for _, own in tables])
+    every = [parts_of(likelihood, density(*shape)) for shape in SHAPES]
+    fits = [fit_parts(number, parts, CLEAN_SITES) for parts in every]
+    best = max(range(len(SHAPES)), key=lambda i: fits[i][1])
+    copying, spread = fit_classes(numbers, np.split(every[best], ends[:-1], axis=1), fits[best][0])
     return copying, spread, SHAPES[best]
+
+
+def fit_classes(numbers: list[ndarray], parts: list[ndarray], together: ndarray) -> ndarray:
+    """pi and rho of each class (float64 [2, classes]), drawn to those of the others if all together show errors.
+
+    numbers, parts: as for `fit_shares`, of each class. together: shares of all.
+    """
+    expected = np.tile(CLEAN_SITES, (len(numbers), 1))
+    if together[1] > 0:
+        sites = np.array([posterior_of(together, own) @ number for number, own in zip(numbers, parts, strict=True)])
+        others = sites.sum(axis=0) - sites + CLEAN_SITES
+        expected = CLEAN * others / others.sum(axis=1, keepdims=True)
+    fits = [fit_parts(*own)[0] for own in zip(numbers, parts, expected, strict=True)]
+    return np.asarray(np.array(fits)[:, 1:].T)
+
+
+def parts_of(likelihood: ndarray, copied: ndarray) -> ndarray:
+    """P(k) of clean sites, of copying errors and of variants: float64 [3, cells]. likelihood: of `likelihoods_of`."""
+    of_variants = np.gradient(NODES) * variant_density(NODES) * (NODES <= MAX_SHARE)  # the tables have no others
+    weights = np.zeros((3, 1 + NODES.size))
+    weights[0, 0], weights[1, 1:], weights[2, 1:] = 1, copied, of_variants / of_variants.sum()
+    return np.asarray(np.maximum(weights @ likelihood.T, 1e-300))
 
 
 def variant_density(fraction: ndarray) -> ndarray:
@@ -112,29 +142,34 @@ def likelihoods_of(rate: float, sites: ndarray) -> tuple[ndarray, ndarray]:
     return sites[depth, shown], np.exp(values)
 
 
-def fit_class(number: ndarray, likelihood: ndarray, copied: ndarray) -> tuple[float, float, float]:
-    """(pi, rho, log likelihood)"""
-    if number.size == 0:
-        return 0.0, 0.0, 0.0
-    of_variants = np.gradient(NODES) * variant_density(NODES) * (NODES <= MAX_SHARE)  # the tables have no others
-    parts = np.stack(
-        (likelihood[:, 0], likelihood[:, 1:] @ copied, likelihood[:, 1:] @ of_variants / of_variants.sum())
-    )
-    parts = np.maximum(parts, 1e-300)
-    (share, fit), (bare, least) = fit_shares(number, parts), fit_shares(number, parts[[0, 2]])
-    if fit - least < math.log(number.sum()) / 2:
-        return 0.0, float(bare[1]), least
-    return float(share[1]), float(share[2]), fit
+def fit_parts(number: ndarray, parts: ndarray, expected: ndarray) -> tuple[ndarray, float]:
+    """Shares of clean sites, copying errors and variants, and the log likelihood.
+
+    expected: as for `fit_shares`. If it has no copying errors, they must earn their place.
+    """
+    share, fit = fit_shares(number, parts, expected)
+    if expected[1] == 0:
+        bare, least = fit_shares(number, parts[[0, 2]], expected[[0, 2]])
+        if fit - least < math.log(max(1, number.sum())) / 2:
+            return np.array([bare[0], 0.0, bare[1]]), least
+    return share, fit
 
 
-def fit_shares(number: ndarray, parts: ndarray) -> tuple[ndarray, float]:
-    """Shares of the greatest likelihood of so many sites each (float64 [parts, cells]), the first of which is clean."""
+def posterior_of(share: ndarray, parts: ndarray) -> ndarray:
+    """Of each part in each cell."""
+    joint = share[:, None] * parts
+    return np.asarray(joint / joint.sum(axis=0))
+
+
+def fit_shares(number: ndarray, parts: ndarray, expected: ndarray) -> tuple[ndarray, float]:
+    """Shares of the greatest likelihood of so many sites each (float64 [parts, cells]), the first of which is clean.
+
+    expected: sites of each part that are taken to be there besides.
+    """
     share = np.full(len(parts), 0.01)
     share[0] = 1 - share[1:].sum()
     for _ in range(ROUNDS):
-        joint = share[:, None] * parts
-        fresh = (joint / joint.sum(axis=0)) @ number
-        fresh[0] += CLEAN
+        fresh = posterior_of(share, parts) @ number + expected
         fresh /= fresh.sum()
         change, share = np.abs(fresh - share).max(), fresh
         if change < ENOUGH * share[1:].max():
