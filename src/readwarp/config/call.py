@@ -19,7 +19,7 @@ class FractionParameters:
     normals: tuple[str, ...] = ()  # samples of the tumour's normal tissue
     contamination: float | None = None  # fraction of another person's molecules; None: estimated, with a population
     mutation_prior: float = 1e-6  # of a substitution at a base
-    min_probability: float = 0.95  # that a call is real, to pass
+    min_probability: float = 0.5  # that a call is real, to pass
     min_fraction: float = 0.0  # AF of the sample that has most
     min_median_quality: float = 20.0  # MBQ of the other allele's reads
     min_median_mapping_quality: float = 30.0  # MMQ, likewise
