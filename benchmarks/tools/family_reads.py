@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pysam
 
-from spike_reads import COMPLEMENT, Variant, choose_variants, edited, write_truth
+from spike_reads import COMPLEMENT, Variant, choose_variants, edited, read_reference, write_truth
 
 UMI, SPACER, COPIES, ERRORS = 8, "TGAC", 4, 0.01
 HIGH = "F"  # quality of UMIs and spacers
@@ -50,9 +50,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--shares", default="0.1,0.3")
     options = parser.parse_args()
-    with pysam.FastaFile(options.reference) as file:
-        contig = file.references[0]
-        reference = file.fetch(contig).upper()
+    contig, reference = read_reference(options.reference)
     rng = np.random.default_rng(options.seed)
     variants = choose_variants(reference, [float(share) for share in options.shares.split(",")], rng)
     carriers = dict.fromkeys(variants, 0)

@@ -62,6 +62,12 @@ def edited(read: pysam.AlignedSegment, variants: list[Variant]) -> tuple[str, st
     return bases, qualities
 
 
+def read_reference(path: str) -> tuple[str, str]:
+    """The name and the bases of the first contig."""
+    with pysam.FastaFile(path) as file:
+        return file.references[0], file.fetch(file.references[0]).upper()
+
+
 def write_truth(path: Path, contig: str, length: int, carriers: list[tuple[Variant, int]]) -> None:
     """carriers: the variants, and how many fragments or molecules got each."""
     lines = [
@@ -78,9 +84,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--shares", default="0.01,0.02,0.05,0.1,0.2")
     options = parser.parse_args()
-    with pysam.FastaFile(options.reference) as file:
-        contig = file.references[0]
-        reference = file.fetch(contig).upper()
+    contig, reference = read_reference(options.reference)
     rng = np.random.default_rng(options.seed)
     variants = choose_variants(reference, [float(share) for share in options.shares.split(",")], rng)
     pairs, spans = defaultdict[str, list[pysam.AlignedSegment]](list), dict[str, tuple[int, int]]()

@@ -154,17 +154,19 @@ def test_a_tumour_and_its_normal(trial, tmp_path):
 
 
 def test_a_panel_of_normals_is_made(trial):
-    """Both samples are normals of one panel, and a tumour without normal is called against it."""
+    """Of the patient's normal and of one without a tumour; the report has all three samples."""
     folder = trial("somatic")
     samples, units = (folder / "config" / f"{name}.tsv" for name in ("samples", "units"))
     samples.write_text("sample\tpatient\ttype\nTUMOUR\tP1\ttumour\nNORMAL\tP1\tnormal\nN2\tP2\tnormal\n")
     units.write_text(f"{units.read_text()}N2\tL1\tdata/normal_1.fq.gz\tdata/normal_2.fq.gz\n")
     with (folder / "config" / "config.yaml").open("a") as file:
         file.write("call: {make_panel: true}\n")
-    plan = run(folder, "results/vcf/P1.vcf.gz", "results/panel_of_normals.vcf.gz", "--cores", 2, "--printshellcmds")
+    plan = run(folder, "--cores", 2, "--printshellcmds")
     assert re.search(r"--normal NORMAL +--panel-of-normals results/panel_of_normals\.vcf\.gz", plan)
     with pysam.VariantFile(folder / "results" / "panel_of_normals.vcf.gz") as file:
         assert sum(1 for _ in file) > 5  # what NA12878 has itself
+    page = (folder / "results" / "qc" / "report.html").read_text()
+    assert all(name in page for name in ("TUMOUR", "NORMAL", "N2"))
 
 
 def test_a_panel_with_umis(trial, tmp_path):

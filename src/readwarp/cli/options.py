@@ -47,7 +47,7 @@ FRACTIONS = (  # fields of `FractionParameters`
     ("mutation_prior", "chance that a base is mutated; a tenth of it for insertions and deletions"),
     (
         "min_probability",
-        "a call passes if it is real with this probability or, for the highest expected F1, a higher one",
+        "a call passes if it is real with this probability; below 0.5, the highest expected F1 may ask for more",
     ),
     ("min_fraction", "low_allele_frac: AF below N"),
     ("max_events", "clustered_events: more than N mutations of a tumour within 50 bases"),

@@ -19,5 +19,5 @@ def reported(sample):
     """What the report reads of a sample."""
     return {
         "bam": f"results/bam/{sample}.bam",
-        "vcf": f"results/vcf/{samples.loc[sample]['patient']}.vcf.gz",
+        "vcf": calls_of(sample),
     }

@@ -62,6 +62,16 @@ def normals_of(wildcards):
     return [word for name in own if IS_NORMAL[name] for word in ("--normal", name)]
 
 
+def calls_of(sample):
+    """The calls of a sample's patient, or of a normal that is there for the panel alone."""
+    patient = samples.loc[sample]["patient"]
+    return (
+        f"results/vcf/{patient}.vcf.gz"
+        if patient in PATIENTS
+        else f"results/normals/{sample}.vcf.gz"
+    )
+
+
 PANEL = (
     "results/panel_of_normals.vcf.gz"
     if PANEL_SAMPLES

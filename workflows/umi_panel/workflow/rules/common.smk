@@ -24,6 +24,6 @@ def reported(sample):
     """What the report reads of a sample."""
     return {
         "bam": f"results/consensus/{sample}.bam",
-        "vcf": f"results/vcf/{samples.loc[sample]['patient']}.vcf.gz",
+        "vcf": calls_of(sample),
         "metrics": f"results/consensus/{sample}.json",
     }
