@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pysam
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from helpers.align_oracle import random_bases, reverse_complement
@@ -113,10 +113,21 @@ def test_de_from_python(folder):
     assert ["de" in record.tags for record in standard] == [True, False]
 
 
+@example(1, 20_000)  # its double is above the tie
 @given(st.integers(0, 10**7), st.integers(1, 10**7))
 def test_shares_are_rounded_as_c_does(part, whole):
     part = min(part, whole)
     assert f"{rounded_share.py_func(part, whole) / 10_000:.4f}" == f"{part / whole:.4f}"
+
+
+def test_ties_are_rounded_as_c_does():
+    """All of them, and as compiled."""
+    for odd in range(1, 20_000, 2):
+        for times in (1, 3, 499):
+            part, whole = odd * times, 20_000 * times
+            wanted = f"{part / whole:.4f}"
+            assert f"{rounded_share.py_func(part, whole) / 10_000:.4f}" == wanted, (part, whole)
+            assert f"{rounded_share(part, whole) / 10_000:.4f}" == wanted, (part, whole)
 
 
 def clips(record: pysam.AlignedSegment) -> list[tuple[int, int]]:
