@@ -141,8 +141,11 @@ class Calling:
         return lay_round(join_contigs(stretches, lengths, apart, size), lengths, self.circular)
 
     def learn_errors(self, workers: "Workers[Calling]") -> ErrorCounts:
-        """Of windows all over the targets, until enough of their bases are covered."""
-        windows = spread_out(list(self.windows(LEARNING_WINDOW)))
+        """Of all targets; of many, of windows all over them until enough bases are covered."""
+        if bases_of(self.targets) <= LEARNED:
+            windows = list(self.windows(self.window))
+        else:
+            windows = spread_out(list(self.windows(LEARNING_WINDOW)))
         total, metrics = no_counts(len(self.samples)), self.steps.metrics
         with metrics.time("noise"), closing(map_counted(workers, Calling.learn, windows, metrics)) as results:
             for parts in results:

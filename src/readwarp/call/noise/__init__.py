@@ -49,8 +49,9 @@ learned of fractions above MAX_SHARE, and such alleles are no noise.
 *Other people.* The same windows show whether samples are of one person (`kinship`), and, at common sites of a
 population, how much of each is another person's (`contamination`).
 
-Windows of LEARNING_WINDOW bases are looked at in an order that spreads them over the targets, until LEARNED bases are
-covered: the same windows for any number of threads, and any memory. (Host only.)
+Targets of up to LEARNED bases are looked at whole, in any windows: counts of neighbouring windows add up to the last
+bit. Of larger ones, windows of LEARNING_WINDOW bases are looked at in an order that spreads them over the targets,
+until LEARNED bases are covered: the same windows for any number of threads, and any memory. (Host only.)
 """
 
 CONTEXTS, ORIENTATIONS = 96, 2
