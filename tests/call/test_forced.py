@@ -234,6 +234,9 @@ def test_files_that_are_no_vcf(tmp_path, reference, capfd):
     broken.write_text(whole.read_text() + "one\tx\n")
     with pytest.raises(InputError, match=r"broken\.vcf"):
         read_alleles(broken, reference)
+    broken.write_bytes(whole.read_bytes().rpartition(b"\t.\t.\t.")[0] + b"\xc7\t.\t.\t.\n")
+    with pytest.raises(InputError, match=r"broken\.vcf: record 300: cannot be read"):
+        read_alleles(broken, reference)
     assert capfd.readouterr().err == ""
 
 

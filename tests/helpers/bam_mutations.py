@@ -5,8 +5,22 @@ from helpers.fuzzing import Mutator
 
 LIMITS = {"i": (4, True), "B": (1, False), "H": (2, False)}
 KINDS = [LIMITS[letter] for letter in FIXED.format[1:]]
-TAG_NAMES = (b"XX", b"NM", b"RG", b"x1", b"1X", b"X ", b"\0\0", b"MC", b"SA", b"CG", b"BC")
-TEXTS = (b"", b"text", b"a\tb", b"a\nb", b"\xff", b"1A", b"1AF", b"G1", b"0" * 300, b"100M", b"99999999999999999999M")
+TAG_NAMES = (b"XX", b"NM", b"RG", b"x1", b"1X", b"X ", b"\0\0", b"MC", b"SA", b"CG", b"BC", b"MI", b"RX")
+TEXTS = (
+    b"",
+    b"text",
+    b"a\tb",
+    b"a\nb",
+    b"\xff",
+    b"1A",
+    b"1AF",
+    b"G1",
+    b"0" * 300,
+    b"100M",
+    b"99999999999999999999M",
+    b"7/A",
+    b"ACGT-",
+)
 
 
 def mutate(chance: Mutator, bam: Bam) -> tuple[str, bytes]:

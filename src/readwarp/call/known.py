@@ -5,11 +5,13 @@ spelled as calls are (`readwarp.call.spelling`); those that are not of A, C, G a
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pysam
 from numpy import ndarray
 
 from readwarp.batches import Sites
@@ -18,6 +20,8 @@ from readwarp.call.sites.find import list_alleles
 from readwarp.call.spelling import Allele, Bases, encode, spell_alleles
 from readwarp.call.strips import Strip
 from readwarp.errors import InputError
+from readwarp.formats.common.index import explain_other
+from readwarp.formats.variants.records import check_text, explaining, find_index
 from readwarp.formats.variants.vcf import quiet_htslib
 from readwarp.index.reference import Reference
 
@@ -32,6 +36,7 @@ class KnownAlleles:
     """A VCF.gz or BCF file with an index."""
 
     path: Path
+    index: Path
     contigs: frozenset[str]  # with records
     has_frequencies: bool  # INFO AF
 
@@ -84,13 +89,11 @@ class KnownAlleles:
                         yield (begin + origin, deleted, inserted), value
 
     def _read(self, name: str, start: int, stop: int) -> Iterator[Any]:
-        import pysam
-
-        try:
-            with quiet_htslib(), pysam.VariantFile(str(self.path), drop_samples=True) as file:
-                yield from file.fetch(name, start, stop)
-        except (OSError, ValueError) as error:
-            raise InputError(self.path, f"cannot be read ({error})", f"{name}:{start + 1}-{stop}") from error
+        place = f"{name}:{start + 1}-{stop}"
+        with _open(self.path, self.index, place, "the file or its index is damaged") as file:
+            for record in file.fetch(name, start, stop):
+                check_text(record)
+                yield record
 
     def _alleles_of(self, record: Any, bases: Bases) -> Iterator[tuple[Allele, float]]:
         start, old = record.start, record.ref or ""
@@ -107,20 +110,28 @@ class KnownAlleles:
 
 def open_known(path: Path, reference: Reference, with_frequencies: bool) -> KnownAlleles:
     """Raises InputError for a file without an index, of another reference, or, if these are wanted, without AF."""
-    import pysam
-
-    try:
-        with quiet_htslib(), pysam.VariantFile(str(path), drop_samples=True) as file:
-            if file.index is None:
-                raise InputError(
-                    path, "has no index, by which windows are looked up: `bcftools index -t FILE` makes it"
-                )
-            contigs, fields = frozenset(map(str, file.index)), set(file.header.info)
-    except (OSError, ValueError) as error:
-        raise InputError(path, f"not a VCF.gz or BCF file, or damaged ({error})") from error
-    if with_frequencies and "AF" not in fields:
+    index = find_index(path)
+    with _open(path, index, None, "not a VCF.gz or BCF file, or damaged") as file:
+        contigs, field = frozenset(map(str, file.index)), file.header.info.get("AF")
+        kind = field.type if field else None
+    if with_frequencies and kind is None:
         raise InputError(path, "has no INFO field AF, the frequency of alleles in the population")
+    if with_frequencies and kind not in ("Float", "Integer"):
+        raise InputError(path, f"its header says that INFO field AF is of type {kind}: frequencies are Float")
     if contigs.isdisjoint(reference.names):
         shown = ", ".join(sorted(contigs)[:3]) or "none"
         raise InputError(path, f"none of its contigs ({shown}) is in the reference, which has {reference.names[0]}")
-    return KnownAlleles(path, contigs, with_frequencies)
+    return KnownAlleles(path, index, contigs, with_frequencies)
+
+
+@contextmanager
+def _open(path: Path, index: Path, place: str | None, otherwise: str) -> Iterator[Any]:
+    """A pysam.VariantFile. Raises InputError for what htslib raises in the block (see `explaining`)."""
+    with (
+        quiet_htslib(),
+        explaining(path, place, otherwise),
+        pysam.VariantFile(str(path), index_filename=str(index), drop_samples=True) as file,
+    ):
+        if file.index is None:
+            raise InputError(index, explain_other(path))
+        yield file

@@ -11,7 +11,7 @@ from readwarp.batches import Calls
 from readwarp.call.variant_job import VariantJob
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import locked
-from readwarp.formats.variants.vcf import kind_of, lines_of
+from readwarp.formats.variants.vcf import kind_of, lines_of, quiet_htslib
 from readwarp.index.reference import Reference
 from readwarp.keywords import AnyPath, explain_names
 from readwarp.stream.display import check_new
@@ -103,12 +103,8 @@ class Variants(Iterator[Variant]):
             for calls in self._take():
                 file.write(lines_of(calls, self._reference.names))
             file.seek(0)
-            verbosity = pysam.set_verbosity(0)  # htslib says that a VCF without an index has none
-            try:
-                with pysam.VariantFile(file) as records:
-                    return list(records)
-            finally:
-                pysam.set_verbosity(verbosity)
+            with quiet_htslib(), pysam.VariantFile(file) as records:
+                return list(records)
 
     def to_arrow(self) -> Any:
         """A pyarrow.Table, a row for each variant and sample. Raises MissingLibraryError."""

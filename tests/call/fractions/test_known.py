@@ -1,6 +1,8 @@
 """Alleles of a population and of a panel of normals: looked up by a file's index, and what they do to calls."""
 
+import gzip
 import random
+from pathlib import Path
 
 import numpy as np
 import pysam
@@ -33,7 +35,7 @@ def write_vcf(path, rows, name="c", header=HEADER):
     """rows: 1-based position, REF, ALT, INFO -> the path of the compressed file, with its index."""
     text = header.format(name=name, length=LENGTH)
     path.write_text(text + "".join(f"{name}\t{at}\t.\t{ref}\t{alt}\t.\t.\t{info}\n" for at, ref, alt, info in rows))
-    return pysam.tabix_index(str(path), preset="vcf", force=True)
+    return Path(pysam.tabix_index(str(path), preset="vcf", force=True))
 
 
 def substitution(place: int, info: str) -> tuple[int, str, str, str]:
@@ -113,7 +115,7 @@ def test_common_substitutions(tmp_path, reference):
         ("plain", "has no index"),
         ("no AF", "no INFO field AF"),
         ("elsewhere", "none of its contigs"),
-        ("broken", "not a VCF.gz or BCF file, or damaged"),
+        ("broken", "bgzip did not compress it"),
     ],
 )
 def test_files_that_do_not_fit(tmp_path, reference, text, said):
@@ -131,6 +133,44 @@ def test_files_that_do_not_fit(tmp_path, reference, text, said):
         path.write_bytes(b"nothing\n")
     with pytest.raises(InputError, match=said):
         open_known(path, reference, with_frequencies=True)
+
+
+def test_frequencies_that_are_no_numbers(tmp_path, reference):
+    header = HEADER.replace("Type=Float", "Type=String")
+    path = write_vcf(tmp_path / "known.vcf", [substitution(200, "AF=often")], header=header)
+    with pytest.raises(InputError, match="INFO field AF is of type String"):
+        open_known(path, reference, with_frequencies=True)
+
+
+def test_an_index_of_another_file(tmp_path, reference):
+    """It would hide records, and htslib looks at nothing but its form."""
+    path = write_vcf(tmp_path / "known.vcf", [substitution(200, "AF=0.5")])
+    rows = [(at + 1, SEQUENCE[at], OTHER[SEQUENCE[at]], "AF=0.1") for at in range(LENGTH)]
+    other = write_vcf(tmp_path / "other.vcf", rows)
+    Path(f"{other}.tbi").replace(f"{path}.tbi")
+    with pytest.raises(InputError, match=r"known\.vcf\.gz\.tbi: .*of another file"):
+        open_known(path, reference, with_frequencies=True)
+
+
+@pytest.mark.parametrize("index", [b"", b"nothing", b"CSI\x01" + b"\xff" * 40])
+def test_a_damaged_index(tmp_path, reference, index):
+    path = write_vcf(tmp_path / "known.vcf", [substitution(200, "AF=0.5")])
+    Path(f"{path}.tbi").unlink()
+    Path(f"{path}.csi").write_bytes(index)
+    with pytest.raises(InputError, match=r"known\.vcf\.gz\.csi: not a whole index"):
+        open_known(path, reference, with_frequencies=False)
+
+
+def test_alleles_that_are_not_text(tmp_path, reference):
+    path = write_vcf(tmp_path / "known.vcf", [substitution(200, "AF=0.5")])
+    text = gzip.decompress(path.read_bytes()).replace(b"\t.\t.\tAF=", b"\xff\t.\t.\tAF=")
+    with pysam.BGZFile(str(path), "wb") as file:
+        file.write(text)
+    pysam.tabix_index(str(path), preset="vcf", force=True)
+    known = open_known(path, reference, with_frequencies=True)
+    sites = replace(made_sites([(200, False, [(1, b"\x00")])]), contig=1)
+    with pytest.raises(InputError, match=r"known\.vcf\.gz: record c:\d+-\d+: cannot be read"):
+        known.among(sites, reference, None)
 
 
 def test_another_reference(tmp_path, reference):

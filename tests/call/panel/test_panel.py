@@ -189,3 +189,22 @@ def test_what_is_refused(tmp_path, capsys):
     damaged = tmp_path / "damaged.vcf"
     damaged.write_text(good.read_text().replace("AD\tgood", "AD\tbad").replace("MAT\tgood", "MAT\tbad") + "b\tx\n")
     assert f"{damaged}: record 2: cannot be read" in refused(tmp_path, capsys, 3, good, damaged)
+    words = write(
+        tmp_path / "words.vcf", [], header=HEADER.replace("ID=AD,Number=R,Type=Integer", "ID=AD,Number=R,Type=String")
+    )
+    assert f"{words}: its header says that FORMAT field AD is not of type Integer" in refused(
+        tmp_path, capsys, 3, good, words
+    )
+    unread = tmp_path / "unread.vcf"
+    unread.write_text(write(tmp_path / "own.vcf", ROWS[:1]).read_text().replace("GT:AD\t0/1:", "GT:DP\t0/1:"))
+    assert f"{unread}: record 1: AD is not a number for each allele" in refused(tmp_path, capsys, 3, good, unread)
+
+
+@pytest.mark.parametrize(("old", "record"), [(b"b,length", None), (b"b\t", 2)])
+def test_what_is_not_text(tmp_path, capsys, old, record):
+    good, path = write(tmp_path / "good.vcf", ROWS), tmp_path / "strange.vcf"
+    text = write(tmp_path / "strange_one.vcf", [ROWS[0], ROWS[0]]).read_bytes()
+    at = text.rindex(old)
+    path.write_bytes(text[:at] + b"\xff" + text[at + 1 :])
+    said = refused(tmp_path, capsys, 3, path, good)
+    assert f"{path}: {f'record {record}: ' if record else ''}cannot be read" in said

@@ -11,7 +11,7 @@ from readwarp.call.panel import CLOSE, LEAST
 from readwarp.errors import InputError
 from readwarp.formats.common.contig_names import explain_absent
 from readwarp.formats.common.names import sample_problem
-from readwarp.formats.variants.records import RecordFile
+from readwarp.formats.variants.records import RecordFile, explaining
 from readwarp.formats.variants.vcf import Field
 
 INFORMATION = (
@@ -46,6 +46,8 @@ class NormalFile(NamedTuple):
     records: RecordFile
     samples: tuple[str, ...]
     contigs: dict[str, int]  # name -> length, in the order of the records
+    sums: dict[str, str]  # name -> MD5, where the header has it
+    reference: str  # its name, as the header has it
 
     @property
     def path(self) -> Path:
@@ -69,20 +71,30 @@ def open_normals(paths: Sequence[Path], stack: ExitStack) -> list[NormalFile]:
 
 def open_normal(path: Path, stack: ExitStack) -> NormalFile:
     records = RecordFile(path, stack, with_samples=True)
-    header = records.header
+    with explaining(path):
+        return NormalFile(records, *check_header(path, records.header))
+
+
+def check_header(path: Path, header: Any) -> tuple[tuple[str, ...], dict[str, int], dict[str, str], str]:
+    """What NormalFile has of it. Raises InputError."""
     samples = tuple(header.samples)
     if not samples:
         raise InputError(path, "has no sample: genotypes say which alleles a normal shows")
     for name in samples:
         if problem := sample_problem(name):
             raise InputError(path, f"the name of its sample {name} {problem}")
-    for field in ("GT", "AD"):
+    for field, kind in (("GT", "String"), ("AD", "Integer")):
         if field not in header.formats:
             raise InputError(path, f"has no FORMAT field {field}")
+        if header.formats[field].type != kind:
+            raise InputError(path, f"its header says that FORMAT field {field} is not of type {kind}")
     contigs = {contig.name: contig.length for contig in header.contigs.values()}
     if not all(contigs.values()):
         raise InputError(path, "its header does not say how long contigs are")
-    return NormalFile(records, samples, contigs)
+    rows = list(header.records)
+    sums = {row["ID"]: row.get("md5", "") for row in rows if row.key == "contig"}
+    references = [row.value for row in rows if row.key == "reference"]
+    return samples, contigs, sums, references[-1] if references else "unknown"
 
 
 def read_shown(file: NormalFile, first: int) -> Iterator[Shown]:
@@ -94,17 +106,24 @@ def read_shown(file: NormalFile, first: int) -> Iterator[Shown]:
         place = numbers[record.chrom], record.start
         if place < last:
             raise InputError(file.path, "records are not sorted by contig and position", row)
-        last, alleles = place, list[str](record.alleles or ())
-        for sample, own in enumerate(record.samples.values(), first):
-            for allele in sorted({allele for allele in own.allele_indices or () if allele}):
-                pair = trim_end(alleles[0].upper(), alleles[allele].upper())
-                if set("".join(pair)) <= set("ACGTN"):
-                    yield Shown(*place, *pair, sample, reads_of(own, allele, len(alleles), file.path, row))
+        last = place
+        with explaining(file.path, row):
+            shown = list(shown_in(record, place, first, file.path, row))
+        yield from shown
+
+
+def shown_in(record: Any, place: tuple[int, int], first: int, path: Path, row: int) -> Iterator[Shown]:
+    alleles: Sequence[str] = record.alleles or ()
+    for sample, own in enumerate(record.samples.values(), first):
+        for allele in sorted({allele for allele in own.allele_indices or () if allele}):
+            pair = trim_end(alleles[0].upper(), alleles[allele].upper())
+            if set("".join(pair)) <= set("ACGTN"):
+                yield Shown(*place, *pair, sample, reads_of(own, allele, len(alleles), path, row))
 
 
 def reads_of(sample: Any, allele: int, alleles: int, path: Path, row: int) -> Reads:
-    depths = sample["AD"]
-    if len(depths) != alleles or None in depths:
+    depths = sample.get("AD")
+    if not isinstance(depths, tuple) or len(depths) != alleles or None in depths:
         raise InputError(path, "AD is not a number for each allele, though GT names one", row)
     return depths[allele], depths[0] + depths[allele]
 

@@ -4,7 +4,6 @@ import logging
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from readwarp.call.panel.collect import INFORMATION, NormalFile, collect, format_allele, open_normals
 from readwarp.errors import UsageError
@@ -81,13 +80,6 @@ def write_panel(job: PanelJob, files: list[NormalFile], samples: int, reporter: 
 
 def header_of(job: PanelJob, first: NormalFile) -> str:
     """Its contigs and reference are those of the first file."""
-    known: dict[str, Any] = {"reference": "unknown"}
-    sums = dict[str, str]()
-    for row in first.records.header.records:
-        if row.key == "reference":
-            known["reference"] = row.value
-        if row.key == "contig":
-            sums[row["ID"]] = row.get("md5", "")
-    contigs = [(name, length, sums.get(name, "")) for name, length in first.contigs.items()]
+    contigs = [(name, length, first.sums.get(name, "")) for name, length in first.contigs.items()]
     inputs = [f"##normals={path}" for path in job.inputs]
-    return Header(contigs, (), job.command, known["reference"], INFORMATION, (), (), inputs).text()
+    return Header(contigs, (), job.command, first.reference, INFORMATION, (), (), inputs).text()

@@ -19,7 +19,7 @@ from numpy import ndarray
 
 from readwarp.device.jit import kernel
 from readwarp.errors import InputError
-from readwarp.formats.common.bgzf import block_at
+from readwarp.formats.common.bgzf import EOF_BLOCK, block_at
 from readwarp.formats.common.compressed import GZIP_MAGIC
 
 T = TypeVar("T")
@@ -83,6 +83,18 @@ def load_vcf_index(vcf: Path, is_bcf: bool = False) -> BgzfIndex:
     if is_bcf:
         return _load(vcf, paths[1:], _parse, "`bcftools index`")
     return _load(vcf, paths, _parse, "`tabix -p vcf` or `bcftools index -t`")
+
+
+def load_whole_index(vcf: Path, header_size: int, is_bcf: bool) -> tuple[BgzfIndex, int]:
+    """The index beside a VCF.gz or BCF file, and the virtual offset of the first record.
+
+    header_size: bytes before it. Raises InputError unless the index tells where the records are, all of them.
+    """
+    index = load_vcf_index(vcf, is_bcf)
+    with vcf.open("rb") as file:
+        first = place_after(file, header_size)
+        check_chunks(index, file, first, file.seek(0, 2) - len(EOF_BLOCK) << 16)
+    return index, first
 
 
 def load_crai(cram: Path) -> tuple[Path, list[tuple[int, ...]]]:

@@ -18,15 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from readwarp.errors import InputError
-from readwarp.formats.common.bgzf import EOF_BLOCK
 from readwarp.formats.common.contig_names import explain_absent
-from readwarp.formats.common.index import (
-    BgzfIndex,
-    check_chunks,
-    explain_other,
-    load_vcf_index,
-    place_after,
-)
+from readwarp.formats.common.index import BgzfIndex, explain_other, load_whole_index
 from readwarp.formats.variants import genomic_kernels as kernels
 from readwarp.formats.variants.bcf_text import BcfText
 from readwarp.formats.variants.genomic_cells import Cells, read_cells
@@ -91,13 +84,11 @@ class GenomicFile:
             raise
 
     def _open_index(self, wanted: Collection[str]) -> None:
-        index = load_vcf_index(self.path, isinstance(self._text_of, BcfText))
+        is_bcf = isinstance(self._text_of, BcfText)
+        index, self._first = load_whole_index(self.path, self._text_of.header_size, is_bcf)
         if isinstance(self._text_of, BcfText):
             index = dataclasses.replace(index, names=tuple(self._text_of.contigs[: len(index.starts)]))
         self._index_path = index.path
-        with self.path.open("rb") as file:
-            self._first = place_after(file, self._text_of.header_size)
-            check_chunks(index, file, self._first, file.seek(0, 2) - len(EOF_BLOCK) << 16)
         if len(index.names) < len(index.starts) or not are_in_order(index.names, self._contigs, self._contig_lines):
             raise self._misled()
         self._unseen = set(index.names) & set(wanted)

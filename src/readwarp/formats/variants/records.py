@@ -9,7 +9,12 @@ import pysam
 
 from readwarp.errors import InputError
 from readwarp.formats.common.compressed import is_damage, unpacked
+from readwarp.formats.common.index import load_whole_index
 from readwarp.formats.common.limited import check_lines
+from readwarp.formats.variants.genomic_text import LineText
+
+ODD = ValueError, KeyError, AssertionError, NotImplementedError  # by which pysam says that a record cannot be
+STRANGE = "not a VCF or BCF file, or damaged"
 
 
 class RecordFile:
@@ -28,21 +33,51 @@ class RecordFile:
         while True:
             with explaining(self.path, number + 1):
                 record = next(records, None)
-            if record is None:
-                return
+                if record is None:
+                    return
+                check_text(record)
             number += 1
             yield number, record
 
 
+def find_index(path: Path) -> Path:
+    """The index of a VCF.gz or BCF file. Raises InputError unless it tells where the records are, all of them.
+
+    htslib trusts an index: a damaged one can crash it, and that of another file hides records.
+    """
+    text = LineText(path, stays_open=False)
+    try:
+        if not text.is_bgzf:
+            raise InputError(path, "has no index, since bgzip did not compress it (use `bgzip`, then `tabix -p vcf`)")
+        head = text.begin(9)
+        is_bcf = head[:3] == b"BCF"
+        if not is_bcf:
+            text.header()
+        size = len(head) + int.from_bytes(head[5:], "little") if is_bcf else text.header_size
+    finally:
+        text.close()
+    index, _ = load_whole_index(path, size, is_bcf)
+    assert index.path is not None
+    return index.path
+
+
+def check_text(record: Any) -> None:
+    """Raises what `explaining` explains where contig, REF or ALT is not text: pysam finds it when asked for them."""
+    _ = record.chrom, record.alleles
+
+
 @contextmanager
-def explaining(path: Path, record: int | None = None) -> Iterator[None]:
-    """What htslib raises in the block becomes an InputError about this record; of the first, about the file."""
+def explaining(path: Path, record: int | str | None = None, otherwise: str = STRANGE) -> Iterator[None]:
+    """What htslib raises in the block becomes an InputError about this record; of the first, about the file.
+
+    otherwise: the reason where the system names none.
+    """
     try:
         yield
     except InputError:
         raise
     except Exception as error:
-        if not (is_damage(error) or isinstance(error, ValueError | NotImplementedError)):
+        if not (is_damage(error) or isinstance(error, ODD)):
             raise
-        reason = getattr(error, "strerror", None) or "not a VCF or BCF file, or damaged"
+        reason = (isinstance(error, OSError) and error.errno and error.strerror) or otherwise
         raise InputError(path, f"cannot be read ({reason})", None if record == 1 else record) from error

@@ -4,6 +4,7 @@ Lines are made for a whole batch of calls at once, in any thread, and written in
 when it is complete.
 """
 
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -347,11 +348,33 @@ def _to_bcf(path: Path) -> None:
     copy.replace(path)
 
 
+class Silence:
+    """htslib's verbosity, which is that of the process, while any thread wants it silent."""
+
+    def __init__(self) -> None:
+        self._lock, self._users, self._verbosity = threading.Lock(), 0, 0
+
+    def begin(self) -> None:
+        with self._lock:
+            if self._users == 0:
+                self._verbosity = pysam.set_verbosity(0)
+            self._users += 1
+
+    def end(self) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                pysam.set_verbosity(self._verbosity)
+
+
+SILENCE = Silence()
+
+
 @contextmanager
 def quiet_htslib() -> Iterator[None]:
     """What htslib says of errors, which are raised too, and of files without an index does not reach stderr."""
-    verbosity = pysam.set_verbosity(0)
+    SILENCE.begin()
     try:
         yield
     finally:
-        pysam.set_verbosity(verbosity)
+        SILENCE.end()
