@@ -1,6 +1,7 @@
 """`python -m readwarp` is the `readwarp` command."""
 
 import sys
+from contextlib import suppress
 
 from readwarp import stopping
 
@@ -8,6 +9,10 @@ from readwarp import stopping
 def main() -> int:
     """Run the command of sys.argv -> exit code."""
     stopping.install()  # before anything else is imported, as signals may come at any time
+    import tempfile
+
+    with stopping.held_back(), suppress(OSError):
+        tempfile.gettempdir()  # it tries the folder with a file, which a stop would leave there
     from readwarp.cli import main as run
 
     return run()

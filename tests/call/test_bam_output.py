@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers.command_samples import run_main
 from helpers.jobs import call_variants
 from helpers.making import Read, other, random_sequence, tiled, write_bam, write_fasta
 from readwarp.call.realigned import CalledSite, carry_over, join_runs, join_sites, region_of
@@ -178,3 +179,13 @@ def test_both_files_or_none(made, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
     call_variants(fasta, bam, tmp_path / "o.vcf.gz", bam_output=tmp_path / "o.bam")
     assert {path.name for path in tmp_path.iterdir()} == {"o.bam", "o.bam.bai", "o.vcf.gz", "o.vcf.gz.tbi"}
+
+
+def test_what_a_killed_run_left_goes_before_an_output_is_refused(made, tmp_path):
+    """It was killed as the alignments had their name, and the variants were about to get theirs."""
+    for name in ("o.bam", "o.bam.lock", "o.vcf.gz.lock"):
+        (tmp_path / name).touch()
+    (tmp_path / "o.vcf.gz.partial").mkdir()
+    job = ["call", made[0], made[1], "-o", tmp_path / "o.vcf.gz", "--bam-output", tmp_path / "o.bam", "-q"]
+    assert run_main(job) == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["o.bam"]

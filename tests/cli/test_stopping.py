@@ -1,5 +1,6 @@
 """Ctrl-C, SIGTERM and closed pipes: the right code, and no file left."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -93,6 +94,25 @@ def test_a_closed_pipe_is_no_error(reference, tmp_path, start):
     process.stdout.close()
     assert process.wait(DEADLINE) == 0
     assert process.stderr.read() == b""
+
+
+def test_a_stop_as_the_temporary_folder_is_found(tmp_path):
+    """Python tries the folder with a file: the stop waits until this is gone."""
+    program = """
+import os, signal, sys
+from readwarp import __main__
+unlink = os.unlink
+def late(path, **named):
+    os.kill(os.getpid(), signal.SIGTERM)
+    unlink(path, **named)
+os.unlink = late
+sys.exit(__main__.main())
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", program], env=os.environ | {"TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE
+    )
+    assert (ended.returncode, ended.stderr) == (143, b"readwarp: error: terminated\n")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_closed_stdin_is_an_empty_input(reference, start):

@@ -126,11 +126,15 @@ def try_kill(
         _, said = process.communicate(timeout=LIMIT)
         code = process.returncode
     faults = [*_after(command, expected, folder, code, said.decode(), numbers, is_ready)]
-    with start(command, folder, False) as process:
-        _, said = process.communicate(timeout=LIMIT)
-    is_done = process.returncode == 2 and b"exists already" in said
-    if process.returncode and not is_done:
-        faults.append(f"run again: exit code {process.returncode}: {said.decode().strip()}")
+    again = run(command, folder)
+    if code == -signal.SIGKILL and is_refused(again) and (named := _named(command, expected, folder)):
+        found = contents(folder)
+        faults += [f"other bytes in {name}" for name in named if found[name] != expected.files[name]]
+        for name in named:
+            (folder / name).unlink()
+        again = run(command, folder)
+    if again.returncode and not is_refused(again):
+        faults.append(f"run again: exit code {again.returncode}: {again.stderr.decode().strip()}")
     left = [path.name for path in (folder / "tmp").iterdir()]
     if left:
         faults.append(f"run again: $TMPDIR holds {', '.join(left)}")
@@ -138,6 +142,22 @@ def try_kill(
         (folder / "tmp").rmdir()
     faults += [f"run again: {fault}" for fault in _differences(contents(folder), expected.files)]
     return faults
+
+
+def run(command: Command, folder: Path) -> "subprocess.CompletedProcess[bytes]":
+    with start(command, folder, False) as process:
+        _, said = process.communicate(timeout=LIMIT)
+    return subprocess.CompletedProcess(process.args, process.returncode, b"", said)
+
+
+def _named(command: Command, expected: Undisturbed, folder: Path) -> set[str]:
+    """The outputs that had their names when the command was killed, if that was before the last one got its own."""
+    found = expected.files.keys() & contents(folder).keys()
+    return found - command.keeps if found < expected.files.keys() else set()
+
+
+def is_refused(ended: "subprocess.CompletedProcess[bytes]") -> bool:
+    return ended.returncode == 2 and b"exists already" in ended.stderr
 
 
 def _after(

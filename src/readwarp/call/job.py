@@ -33,7 +33,7 @@ from readwarp.config import CallParameters, GenomeParameters, StructuralParamete
 from readwarp.device.backend import Backend
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.regions import Form, ReadFilter
-from readwarp.formats.common.files import check_apart, check_output, check_twice
+from readwarp.formats.common.files import check_apart, check_output, check_twice, clear_remains
 from readwarp.formats.common.regions import Target
 from readwarp.formats.variants.vcf import VariantWriter, kind_of
 from readwarp.index.reference import Reference
@@ -132,6 +132,8 @@ def run_call(job: CallJob, reporter: Reporter) -> Result:
     extra = [job.alleles, job.ploidies, job.primers, job.population, job.panel_of_normals]
     check_twice(job.alignments)
     inputs = [job.reference, *job.alignments, *job.places.files, *(path for path in extra if path)]
+    for output in filter(None, job.outputs):  # before one of them is refused
+        clear_remains(output)
     for path in (job.bam_output, job.haplotag):
         check_output(path, job.force, job.alignments)
     for path in (job.sv, job.consensus):
