@@ -33,7 +33,7 @@ def commands(tmp_path_factory) -> dict[str, list[Command]]:
         reads[mate - 1].write_text("".join(record(pair[0], pair[mate]) for pair in pairs(600)))
     long = folder / "long.fa"
     long.write_text(fasta({"long": letters(400_000, 5)}))
-    bam, gvcfs, parts = folder / "s.bam", [], []
+    bam, gvcfs, normals, parts = folder / "s.bam", [], [], []
     sorting = ("--sort", "coordinate", "--mark-duplicates", "--write-index")
     assert run_main(["index", reference, "-q"]) == 0
     assert run_main(["align", reference, *reads, "-o", bam, *sorting, "-q"]) == 0
@@ -42,6 +42,12 @@ def commands(tmp_path_factory) -> dict[str, list[Command]]:
         own, gvcfs = folder / f"{sample}.bam", [*gvcfs, folder / f"{sample}.g.vcf.gz"]
         assert run_main(["align", reference, *reads, "-o", own, *sorting, "-R", group, "-q"]) == 0
         assert run_main(["call", reference, own, "-o", gvcfs[-1], "--gvcf", "-q"]) == 0
+        normals.append(folder / f"{sample}.vcf.gz")
+        assert run_main(["call", reference, own, "-o", normals[-1], "--mixture", "-q"]) == 0
+    molecules, tagged = folder / "molecules.bam", [folder / "u_1.fq", folder / "u_2.fq"]
+    for mate in (1, 2):
+        tagged[mate - 1].write_text("".join(record(f"{pair[0]}:ACGTAC", pair[mate]) for pair in pairs(600)))
+    assert run_main(["align", reference, *tagged, "-o", molecules, *sorting, "--umi", "name", "-q"]) == 0
     for number in (1, 2):
         parts.append(folder / f"{number}.bam")
         assert run_main(["align", reference, *reads, "-o", parts[-1], "--part", f"{number}/2", "-q"]) == 0
@@ -66,6 +72,8 @@ def commands(tmp_path_factory) -> dict[str, list[Command]]:
         "files": [
             Command("index", ("index", long, "-o", "o.rwx")),
             Command("its own index", (*align, "-o", "o.bam", "--index", "own.rwx"), frozenset(["own.rwx"])),
+            Command("consensus", ("consensus", molecules, "-o", "o.bam", "-t", "2")),
+            Command("panel", ("panel", *normals, "-o", "o.vcf.gz")),
             Command("merge", ("merge", *parts, "-o", "o.bam", "--mark-duplicates", "--write-index")),
         ],
         "variants": [
@@ -73,6 +81,9 @@ def commands(tmp_path_factory) -> dict[str, list[Command]]:
             Command("processes", ("call", reference, bam, "-o", "o.vcf.gz", "-t", "5", "--batch-bases", "6400")),
             Command("gvcf", ("call", reference, bam, "-o", "o.g.vcf.gz", "--gvcf", "-t", "2")),
             Command("bcf", ("call", reference, bam, "-o", "o.bcf", "-t", "2")),
+            Command(
+                "fractions", ("call", reference, bam, "-o", "o.vcf.gz", "--mixture", "--consensus", "o.fa", "-t", "2")
+            ),
             Command("bam", ("call", reference, bam, "-o", "o.vcf.gz", "--bam-output", "o.bam", "-t", "2")),
             Command("genotype", ("genotype", reference, *gvcfs, "-o", "o.vcf.gz", "-t", "2")),
             Command("genotype in processes", ("genotype", reference, *gvcfs, "-o", "o.vcf.gz", "-t", "5")),
