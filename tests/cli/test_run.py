@@ -189,12 +189,14 @@ def test_targets_and_ploidy(reference, sample, tmp_path):
         ("--ploidy-bed", "one\t0\t100\t1\tx\none\t0\t100\t1\ty\n", "record 2: no sample 'y' in the alignments"),
         ("--targets", "three\t0\t100\n", "three"),
         ("--alleles", ALLELES, "three"),
+        ("--mixture --population", ALLELES, "bgzip did not compress it"),
+        ("--somatic --panel-of-normals", ALLELES, "bgzip did not compress it"),
     ],
 )
 def test_bad_files_are_refused_before_any_work(reference, sample, tmp_path, capsys, option, text, reason):
     given = tmp_path / "given"
     given.write_text(text)
-    assert run_main(["run", reference, *sample, option, given, "-o", tmp_path / "out", "-q"]) == 3
+    assert run_main(["run", reference, *sample, *option.split(), given, "-o", tmp_path / "out", "-q"]) == 3
     assert reason in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 

@@ -29,8 +29,8 @@ from readwarp.formats.alignments.header import ORDER, program_lines
 from readwarp.formats.common.index import CSI_LENGTH
 from readwarp.formats.common.output_file import OutputFile
 from readwarp.formats.common.qualities import MISSING
+from readwarp.formats.common.silence import quiet_htslib
 from readwarp.formats.common.writing import writing
-from readwarp.formats.variants.vcf import quiet_htslib
 from readwarp.index.reference import Reference
 from readwarp.rules.cigar import DELETION, HARD_CLIP, INSERTION, MATCH, SKIP
 

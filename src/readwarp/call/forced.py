@@ -34,8 +34,8 @@ from readwarp.call.spelling import Allele, Bases, encode, is_indel, spell_allele
 from readwarp.call.strips import Strip
 from readwarp.errors import InputError
 from readwarp.formats.common.contig_names import explain_absent
+from readwarp.formats.common.silence import quiet_htslib
 from readwarp.formats.variants.records import RecordFile
-from readwarp.formats.variants.vcf import quiet_htslib
 from readwarp.index.reference import Reference
 from readwarp.ragged import offsets_of, ranges
 

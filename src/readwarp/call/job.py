@@ -10,12 +10,10 @@ from pathlib import Path
 from readwarp.call.bam_output import RealignedBam
 from readwarp.call.circular.circle import find_circular
 from readwarp.call.forced import Forced, read_alleles
-from readwarp.call.fractions.given import GivenFractions
+from readwarp.call.fractions.given import GivenFractions, open_given
 from readwarp.call.genome.write import ConsensusGenome
 from readwarp.call.inputs import Alignments, match_files, names_of, open_readers, warn_of_duplicates
-from readwarp.call.known import open_known
 from readwarp.call.mates.primers import read_primers
-from readwarp.call.noise.contamination import given_contamination
 from readwarp.call.pairhmm.shared import SharedCard
 from readwarp.call.phase.haplotag import HaplotaggedBam
 from readwarp.call.platforms import find_platform
@@ -132,8 +130,7 @@ def run_call(job: CallJob, reporter: Reporter) -> Result:
     extra = [job.alleles, job.ploidies, job.primers, job.population, job.panel_of_normals]
     check_twice(job.alignments)
     inputs = [job.reference, *job.alignments, *job.places.files, *(path for path in extra if path)]
-    for output in filter(None, job.outputs):  # before one of them is refused
-        clear_remains(output)
+    clear_remains(*job.outputs)  # before one of them is refused
     for path in (job.bam_output, job.haplotag):
         check_output(path, job.force, job.alignments)
     for path in (job.sv, job.consensus):
@@ -326,7 +323,7 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork:
             forced=read_forced(job.alleles, reference, metrics) if job.alleles else None,
             primers=read_primers(job.primers, reference),
             with_bands=job.gvcf,
-            given=open_given(job, reference, names) if parameters.fractions else None,
+            given=find_given(job, reference, names) if parameters.fractions else None,
             least_depth=job.genome.consensus_min_depth if job.consensus else 0,
             platform=find_platform(parameters.platform, [source.reader for source in alignments.sources]),
         )
@@ -349,17 +346,9 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork:
             )
 
 
-def open_given(job: CallJob, reference: Reference, samples: tuple[str, ...]) -> GivenFractions:
+def find_given(job: CallJob, reference: Reference, samples: Sequence[str]) -> GivenFractions:
     """Raises InputError."""
-    population, panel = (
-        open_known(path, reference, with_frequencies) if path else None
-        for path, with_frequencies in ((job.population, True), (job.panel_of_normals, False))
-    )
-    fractions = job.parameters.fractions
-    contamination = None
-    if fractions and fractions.contamination is not None:
-        contamination = given_contamination(fractions.contamination, len(samples))
-    return GivenFractions(samples, population, panel, contamination=contamination)
+    return open_given(job.population, job.panel_of_normals, job.parameters, reference, tuple(samples))
 
 
 def window_of(plan: WorkerPlan, targets: Sequence[Target], parameters: CallParameters) -> int:
@@ -389,6 +378,7 @@ def check_files(job: CallJob, reference: Reference, samples: Sequence[str]) -> N
     read_primers(job.primers, reference)
     if job.alleles:
         read_alleles(job.alleles, reference)
+    find_given(job, reference, samples)
 
 
 def read_forced(path: Path, reference: Reference, metrics: Metrics) -> Forced:

@@ -21,8 +21,8 @@ from readwarp.call.spelling import Allele, Bases, encode, spell_alleles
 from readwarp.call.strips import Strip
 from readwarp.errors import InputError
 from readwarp.formats.common.index import explain_other
+from readwarp.formats.common.silence import quiet_htslib
 from readwarp.formats.variants.records import check_text, explaining, find_index
-from readwarp.formats.variants.vcf import quiet_htslib
 from readwarp.index.reference import Reference
 
 SPARE = 1024  # bases before a place at which a record may begin whose allele is there once it has moved left

@@ -11,7 +11,8 @@ from readwarp.batches import Calls
 from readwarp.call.variant_job import VariantJob
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import locked
-from readwarp.formats.variants.vcf import kind_of, lines_of, quiet_htslib
+from readwarp.formats.common.silence import quiet_htslib
+from readwarp.formats.variants.vcf import kind_of, lines_of
 from readwarp.index.reference import Reference
 from readwarp.keywords import AnyPath, explain_names
 from readwarp.stream.display import check_new

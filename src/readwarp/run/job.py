@@ -86,8 +86,7 @@ def run_sample(job: RunJob, reporter: Reporter) -> Result:
         files = (job.alignments, *filter(None, job.calling.outputs))  # that a process may be writing
         check_apart((*files, job.metrics_file, job.page))
         calling.check_beside(job.calling)
-        for output in files:
-            clear_remains(output)
+        clear_remains(*files)
         for output in (*files, job.metrics_file, job.page):
             check_output(output, job.force or resumes, inputs)  # with nothing to resume, all is complete
         check_resume(job.alignment.resume, [job.alignments], job.alignment.inputs.files)

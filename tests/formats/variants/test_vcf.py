@@ -19,7 +19,6 @@ from readwarp.formats.variants.vcf import (
     kind_of,
     lines_of,
     number_text,
-    quiet_htslib,
 )
 
 NAMES, LENGTHS = ("c1", "HLA-A*01:01", "HLA-A*01:01:02"), (1000, 500, 700)
@@ -208,15 +207,3 @@ def test_nothing_under_the_name_before_the_end(tmp_path):
 def test_other_endings(name):
     with pytest.raises(UsageError, match=r"must end in \.vcf"):
         kind_of(name)
-
-
-def test_htslib_is_silent_until_the_last_that_asked_for_it():
-    verbosity = pysam.get_verbosity()
-    assert verbosity > 0
-    one, two = quiet_htslib(), quiet_htslib()
-    one.__enter__()
-    two.__enter__()
-    one.__exit__(None, None, None)
-    assert pysam.get_verbosity() == 0
-    two.__exit__(None, None, None)
-    assert pysam.get_verbosity() == verbosity

@@ -1,6 +1,7 @@
 """What alleles are held against beside their reads: the noise of the libraries, and other people's alleles."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy import ndarray
@@ -8,8 +9,8 @@ from numpy import ndarray
 from readwarp.batches import Sites
 from readwarp.call.fractions.calls import Setting
 from readwarp.call.fractions.somatic import Known
-from readwarp.call.known import KnownAlleles
-from readwarp.call.noise.contamination import CommonSites, Contamination
+from readwarp.call.known import KnownAlleles, open_known
+from readwarp.call.noise.contamination import CommonSites, Contamination, given_contamination
 from readwarp.call.noise.fit import Noise, no_noise
 from readwarp.call.strips import Strip
 from readwarp.call.targets import Stretch
@@ -51,3 +52,18 @@ class GivenFractions:
             nothing if file is None else file.among(sites, reference, strip) for file in (self.population, self.panel)
         )
         return Known(population, ~np.isnan(panel))
+
+
+def open_given(
+    population: Path | None,
+    panel: Path | None,
+    parameters: CallParameters,
+    reference: Reference,
+    samples: tuple[str, ...],
+) -> GivenFractions:
+    """population: a file with frequencies. Raises InputError."""
+    known = open_known(population, reference, True) if population else None
+    shown = open_known(panel, reference, False) if panel else None
+    fraction = parameters.fractions.contamination if parameters.fractions else None
+    contamination = None if fraction is None else given_contamination(fraction, len(samples))
+    return GivenFractions(samples, known, shown, contamination=contamination)

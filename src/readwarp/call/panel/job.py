@@ -8,7 +8,8 @@ from pathlib import Path
 from readwarp.call.panel.collect import INFORMATION, NormalFile, collect, format_allele, open_normals
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import allow_files, check_inputs, check_output, check_twice, locked
-from readwarp.formats.variants.vcf import Header, VariantWriter, kind_of, quiet_htslib
+from readwarp.formats.common.silence import quiet_htslib
+from readwarp.formats.variants.vcf import Header, VariantWriter, kind_of
 from readwarp.stream.reporter import Reporter, Result
 from readwarp.wording import counted
 

@@ -23,8 +23,8 @@ from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.header import program_lines
 from readwarp.formats.common.index import CSI_LENGTH
 from readwarp.formats.common.output_file import OutputFile
+from readwarp.formats.common.silence import quiet_htslib
 from readwarp.formats.common.writing import writing
-from readwarp.formats.variants.vcf import quiet_htslib
 from readwarp.ragged import offsets_of
 from readwarp.rules.hashes import hash_of
 

@@ -1,13 +1,12 @@
 """What a file of alignments is, by its first bytes and its header."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pysam
 
 from readwarp.errors import InputError
 from readwarp.formats.common.compressed import is_bgzf
+from readwarp.formats.common.silence import quiet_htslib
 
 
 def is_cram(path: Path) -> bool:
@@ -24,7 +23,7 @@ def is_cram(path: Path) -> bool:
 
 def header_from(path: Path, text: str) -> pysam.AlignmentHeader:
     """Raises InputError."""
-    with silence():
+    with quiet_htslib():
         try:
             header = pysam.AlignmentHeader.from_text(text)
             groups = header.to_dict().get("RG", [])  # it is read now
@@ -33,13 +32,3 @@ def header_from(path: Path, text: str) -> pysam.AlignmentHeader:
     if not all("ID" in group for group in groups):
         raise InputError(path, "its header has a read group without an ID")
     return header
-
-
-@contextmanager
-def silence() -> Iterator[None]:
-    """Without htslib's messages."""
-    verbosity = pysam.set_verbosity(0)
-    try:
-        yield
-    finally:
-        pysam.set_verbosity(verbosity)

@@ -28,13 +28,14 @@ from readwarp.formats.alignments.cram import CramFile
 from readwarp.formats.alignments.decode_kernels import Found, Wanted
 from readwarp.formats.alignments.decoded import Contigs, contigs_of, decode, join_parts, place_reads
 from readwarp.formats.alignments.layout import MAX_RECORD, NAME
-from readwarp.formats.alignments.opening import header_from, is_cram, silence
+from readwarp.formats.alignments.opening import header_from, is_cram
 from readwarp.formats.alignments.read_groups import group_table, read_groups_of
 from readwarp.formats.alignments.samtools import reference_in
 from readwarp.formats.alignments.spool import is_stream, scan_file, spool
 from readwarp.formats.common.bgzf import EOF_BLOCK, tail_of
 from readwarp.formats.common.index import BgzfIndex
 from readwarp.formats.common.qualities import PHRED64, SHIFT, TOO_LOW, explain_phred64, from_phred64
+from readwarp.formats.common.silence import quiet_htslib
 from readwarp.ragged import empty, replace, take
 from readwarp.scratch import ScratchFolder
 
@@ -148,7 +149,7 @@ class AlignedReader:
     def _look_at_first(self) -> None:
         """Raises InputError if the first records' qualities show that they are not Phred+33, unless that is given."""
         try:
-            with silence(), self._open_first() as file:
+            with quiet_htslib(), self._open_first() as file:
                 records = list(islice(file.fetch(until_eof=True), ENOUGH_RECORDS))
                 rows = [record.query_qualities for record in records]
                 self.first_records = len(records)
@@ -174,7 +175,7 @@ class AlignedReader:
     def _open_by_pysam(self) -> pysam.AlignmentFile:
         """BAM, of which htslib finds no index under this name: it would trust it."""
         assert self._file is not None
-        with silence():
+        with quiet_htslib():
             try:
                 return pysam.AlignmentFile(f"/proc/self/fd/{self._file.fileno()}")
             except ValueError as error:

@@ -165,11 +165,12 @@ def locked(*outputs: object) -> Iterator[None]:
         yield
 
 
-def clear_remains(output: Path) -> None:
-    """Remove what a process that was killed has left beside a complete output."""
-    if Path(f"{output}.lock").exists() or private_folder(output).exists():
-        with suppress(UsageError), locked(output):  # of a process that is alive, or in a folder that cannot be written
-            pass
+def clear_remains(*outputs: Path | None) -> None:
+    """Remove what a process that was killed has left beside outputs."""
+    for output in filter(None, outputs):
+        if Path(f"{output}.lock").exists() or private_folder(output).exists():
+            with suppress(UsageError), locked(output):  # of a process that is alive, or whose folder cannot be written
+                pass
 
 
 @contextmanager

@@ -4,9 +4,8 @@ Lines are made for a whole batch of calls at once, in any thread, and written in
 when it is complete.
 """
 
-import threading
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import repeat
 from pathlib import Path
@@ -19,6 +18,7 @@ from readwarp.batches import Calls
 from readwarp.errors import InputError
 from readwarp.formats.common.files import ending_of
 from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
+from readwarp.formats.common.silence import quiet_htslib
 from readwarp.formats.common.writing import writing
 from readwarp.formats.variants.tabix import VcfIndexer
 from readwarp.ragged import replace
@@ -346,35 +346,3 @@ def _to_bcf(path: Path) -> None:
         for record in source:
             out.write(record)
     copy.replace(path)
-
-
-class Silence:
-    """htslib's verbosity, which is that of the process, while any thread wants it silent."""
-
-    def __init__(self) -> None:
-        self._lock, self._users, self._verbosity = threading.Lock(), 0, 0
-
-    def begin(self) -> None:
-        with self._lock:
-            if self._users == 0:
-                self._verbosity = pysam.set_verbosity(0)
-            self._users += 1
-
-    def end(self) -> None:
-        with self._lock:
-            self._users -= 1
-            if self._users == 0:
-                pysam.set_verbosity(self._verbosity)
-
-
-SILENCE = Silence()
-
-
-@contextmanager
-def quiet_htslib() -> Iterator[None]:
-    """What htslib says of errors, which are raised too, and of files without an index does not reach stderr."""
-    SILENCE.begin()
-    try:
-        yield
-    finally:
-        SILENCE.end()

@@ -8,8 +8,8 @@ import pysam
 from numpy import ndarray
 
 from readwarp.errors import InputError
-from readwarp.formats.alignments.opening import silence
 from readwarp.formats.common.regions import Contigs
+from readwarp.formats.common.silence import quiet_htslib
 
 KNOWN = {"A": 1, "C": 2, "G": 4, "T": 8}
 CODES = bytes(KNOWN.get(chr(letter).upper(), 0) for letter in range(256))  # 0 for all other letters
@@ -23,7 +23,7 @@ class ReferenceLetters:
         self._path, self._lock = fasta, Lock()
         self._lengths = dict(zip(contigs.names, contigs.lengths, strict=True))
         try:
-            with silence():
+            with quiet_htslib():
                 self._file = pysam.FastaFile(str(fasta))
         except (OSError, ValueError) as error:
             raise InputError(fasta, f"cannot be read as indexed FASTA ({error})") from error

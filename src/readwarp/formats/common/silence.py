@@ -1,0 +1,42 @@
+"""htslib without its messages: what it says on stderr, an InputError says too.
+
+Its verbosity is that of the process, and threads overlap, so the last one that wants silence ends it.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pysam
+
+
+class Silence:
+    """How many blocks want it, and the verbosity before the first of them."""
+
+    def __init__(self) -> None:
+        self._lock, self._users, self._verbosity = threading.Lock(), 0, 0
+
+    def begin(self) -> None:
+        with self._lock:
+            if self._users == 0:
+                self._verbosity = pysam.set_verbosity(0)
+            self._users += 1
+
+    def end(self) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                pysam.set_verbosity(self._verbosity)
+
+
+SILENCE = Silence()
+
+
+@contextmanager
+def quiet_htslib() -> Iterator[None]:
+    """What htslib says of errors, which are raised too, and of files without an index does not reach stderr."""
+    SILENCE.begin()
+    try:
+        yield
+    finally:
+        SILENCE.end()
