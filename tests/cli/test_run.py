@@ -189,7 +189,7 @@ def test_targets_and_ploidy(reference, sample, tmp_path):
         ("--ploidy-bed", "one\t0\t100\t1\tx\none\t0\t100\t1\ty\n", "record 2: no sample 'y' in the alignments"),
         ("--targets", "three\t0\t100\n", "three"),
         ("--alleles", ALLELES, "three"),
-        ("--mixture --population", ALLELES, "bgzip did not compress it"),
+        ("--somatic --population", ALLELES, "bgzip did not compress it"),
         ("--somatic --panel-of-normals", ALLELES, "bgzip did not compress it"),
     ],
 )
