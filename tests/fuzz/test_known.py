@@ -5,7 +5,7 @@ import gzip
 import pysam
 import pytest
 
-from helpers.command_samples import CONTIGS, fasta, pairs, record
+from helpers.command_samples import CONTIGS, write_pairs
 from helpers.fuzz_variants import as_bcf, bgzf, change_cells, change_numbers, change_records, index_of
 from helpers.fuzzing import Case, campaign
 
@@ -38,10 +38,7 @@ def known():
 def made(tmp_path_factory, server):
     """The folder, and the alleles by form: the decompressed file and its index."""
     folder = tmp_path_factory.mktemp("known")
-    (folder / "ref.fa").write_text(fasta(CONTIGS))
-    reads = pairs(200)
-    for mate in (1, 2):
-        (folder / f"r_{mate}.fq").write_text("".join(record(f"{read[0]}/{mate}", read[mate]) for read in reads))
+    write_pairs(folder, 200)
     server.warm_up(folder, ["run", "ref.fa", "r_1.fq", "r_2.fq", "-o", "out", "-q"])
     forms = {}
     for name, index, content in (("k.vcf.gz", "tbi", known()), ("k.bcf", "csi", as_bcf(folder, known()))):

@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from helpers.command_samples import CONTIGS, fasta, pairs, record
+from helpers.command_samples import CONTIGS, write_pairs
 from helpers.fuzz_variants import as_bcf, bgzf, change_cells, change_records
 from helpers.fuzzing import Case, campaign
 
@@ -36,10 +36,7 @@ GIVEN = {  # option, name, content
 def made(tmp_path_factory, server):
     """A folder with a reference, its index, sorted alignments, calls and metrics."""
     folder = tmp_path_factory.mktemp("lists")
-    (folder / "ref.fa").write_text(fasta(CONTIGS))
-    reads = pairs(200)
-    for mate in (1, 2):
-        (folder / f"r_{mate}.fq").write_text("".join(record(f"{read[0]}/{mate}", read[mate]) for read in reads))
+    write_pairs(folder, 200)
     server.warm_up(folder, ["run", "ref.fa", "r_1.fq", "r_2.fq", "-o", "out", "-q"])
     for option, name, content in GIVEN.values():
         (folder / name).write_bytes(content)

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from pathlib import Path
 
 from readwarp.cli import main
 
@@ -47,3 +48,11 @@ def sam_lines(text: str) -> list[str]:
 
 def run_main(arguments: Sequence[object]) -> int:
     return main([str(a) for a in arguments])
+
+
+def write_pairs(folder: Path, number: int) -> None:
+    """ref.fa of CONTIGS, and pairs of it in r_1.fq and r_2.fq."""
+    (folder / "ref.fa").write_text(fasta(CONTIGS))
+    reads = pairs(number)
+    for mate in (1, 2):
+        (folder / f"r_{mate}.fq").write_text("".join(record(f"{read[0]}/{mate}", read[mate]) for read in reads))

@@ -19,7 +19,17 @@ MAPPED, UNMAPPED = "MIDNSHP=X", 4
 
 def alignments(path: str, reference: str | None = None) -> None:
     """Each record of a SAM, BAM or CRAM file obeys the SAM specification, sections 1.4 and 1.5."""
-    pysam.quickcheck("-u", path)  # which may have no contigs: reads of consensus are not aligned
+    pysam.quickcheck(path)
+    _check_records(path, reference)
+
+
+def unaligned(path: str) -> None:
+    """Likewise, of a file whose header may name no contig."""
+    pysam.quickcheck("-u", path)
+    _check_records(path, None)
+
+
+def _check_records(path: str, reference: str | None) -> None:
     with pysam.AlignmentFile(path, check_sq=False, reference_filename=reference) as file:
         lengths, before = dict(zip(file.references, file.lengths, strict=True)), (-1, -1)
         is_sorted = file.header.to_dict().get("HD", {}).get("SO") == "coordinate"

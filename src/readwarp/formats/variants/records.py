@@ -13,8 +13,8 @@ from readwarp.formats.common.index import load_whole_index
 from readwarp.formats.common.limited import check_lines
 from readwarp.formats.variants.genomic_text import LineText
 
-ODD = ValueError, KeyError, AssertionError, NotImplementedError  # by which pysam says that a record cannot be
-STRANGE = "not a VCF or BCF file, or damaged"
+RAISED_BY_PYSAM = ValueError, KeyError, AssertionError, NotImplementedError  # for what is damaged
+DAMAGED = "not a VCF or BCF file, or damaged"
 
 
 class RecordFile:
@@ -62,12 +62,12 @@ def find_index(path: Path) -> Path:
 
 
 def check_text(record: Any) -> None:
-    """Raises what `explaining` explains where contig, REF or ALT is not text: pysam finds it when asked for them."""
+    """Raises ValueError if the contig, REF or ALT is not text: pysam decodes them only when it is asked for them."""
     _ = record.chrom, record.alleles
 
 
 @contextmanager
-def explaining(path: Path, record: int | str | None = None, otherwise: str = STRANGE) -> Iterator[None]:
+def explaining(path: Path, record: int | str | None = None, otherwise: str = DAMAGED) -> Iterator[None]:
     """What htslib raises in the block becomes an InputError about this record; of the first, about the file.
 
     otherwise: the reason where the system names none.
@@ -77,7 +77,7 @@ def explaining(path: Path, record: int | str | None = None, otherwise: str = STR
     except InputError:
         raise
     except Exception as error:
-        if not (is_damage(error) or isinstance(error, ODD)):
+        if not (is_damage(error) or isinstance(error, RAISED_BY_PYSAM)):
             raise
         reason = (isinstance(error, OSError) and error.errno and error.strerror) or otherwise
         raise InputError(path, f"cannot be read ({reason})", None if record == 1 else record) from error
