@@ -60,4 +60,4 @@ def test_two_copies_have_no_such_share(tmp_path):
     """What a tenth of the reads show fails a filter that names the remedy."""
     records = called(tmp_path)
     assert {place: list(record.filter) for place, record in records.items()} == {COMMON: ["LowFraction"]}
-    assert "--ploidy" in next(row.description for row in FILTERS if row.name == "LowFraction")
+    assert "--mixture" in next(row.description for row in FILTERS if row.name == "LowFraction")

@@ -106,6 +106,10 @@ class CallJob(VariantJob):
             check_circular(self)
 
     @property
+    def limits(self) -> CallParameters:
+        return self.parameters
+
+    @property
     def outputs(self) -> tuple[Path | None, ...]:
         return (self.output, *(path for path in (self.bam_output, self.haplotag, self.sv, self.consensus) if path))
 

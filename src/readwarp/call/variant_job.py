@@ -13,12 +13,13 @@ import numpy as np
 from readwarp.batches import Calls
 from readwarp.call import limits
 from readwarp.call.confidence import GQ_BANDS
+from readwarp.call.filters import describe_filters
 from readwarp.call.fractions import annotations as fractions
 from readwarp.call.fractions import filters as fraction_filters
 from readwarp.call.genotypes.annotations import ANNOTATIONS, BY_ALLELE
 from readwarp.call.genotypes.filters import FILTERS
 from readwarp.call.targets import Places
-from readwarp.config import Resources
+from readwarp.config import CallParameters, Resources
 from readwarp.formats.common.files import check_inputs, check_output, locked
 from readwarp.formats.common.regions import Target
 from readwarp.formats.variants.gvcf import GENOMIC_GENOTYPE_FIELDS, GENOMIC_INFORMATION, NON_REF, header_lines
@@ -74,6 +75,11 @@ class VariantJob:
     def outputs(self) -> tuple[Path | None, ...]:
         return (self.output,)
 
+    @property
+    def limits(self) -> CallParameters:
+        """Of the filters."""
+        raise NotImplementedError
+
     def find_targets(self, reference: Reference) -> list[Target]:
         """The parts of the reference to call. Raises InputError, also for a contig that VCF cannot name."""
         found = self.places.find(reference)
@@ -104,7 +110,8 @@ class VariantJob:
         """The lines before the variants."""
         contigs = list(zip(reference.names, np.diff(reference.contig_offsets).tolist(), reference.md5, strict=True))
         named = contigs, samples, self.command, str(self.reference)
-        return Header(*named, fields.information, fields.filters, fields.genotypes, fields.extra).text()
+        filters = describe_filters(fields.filters, self.limits)
+        return Header(*named, fields.information, filters, fields.genotypes, fields.extra).text()
 
     @contextmanager
     def open_output(

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.call.filters import STRAND_BIAS, is_strand_biased
 from readwarp.config import CallParameters, FractionParameters
 
 
@@ -24,17 +25,11 @@ class Facts(NamedTuple):
 
 class Filter(NamedTuple):
     name: str
-    description: str
+    description: str  # {limits}: the CallParameters of the run
     fails: (
         Callable[[Facts], ndarray] | None
     )  # bool [records]; None: by other records (`calls.count_events`, `shortlist`)
     quality: str = ""  # INFO: Phred of the probability of what the filter is against, which a record must reach
-
-
-def _is_strand_biased(facts: Facts) -> ndarray:
-    limits = facts.limits
-    is_biased = facts.info["FS"] > np.where(facts.is_indel, limits.max_indel_strand_bias, limits.max_strand_bias)
-    return np.asarray(is_biased & ~(facts.info["SOR"] <= SMALL_ODDS))
 
 
 def _is_placed_worse(facts: Facts) -> ndarray:
@@ -45,53 +40,56 @@ def _is_placed_worse(facts: Facts) -> ndarray:
 
 CLUSTERED = "clustered_events"
 HALF = 0.5
-SMALL_ODDS = 1.0  # SOR where it is not the other allele's reads that lie on one strand
-NAMED = "the probability that passing calls must reach is in the header: fraction_threshold"
+UNLIKELY = (
+    "P(real) < fraction_threshold of this header (--min-probability {limits.fractions.min_probability:g} or more)"
+)
 FILTERS = (
-    Filter("weak_evidence", f"The reads' errors may have made it (SEQQ); {NAMED}", None, "SEQQ"),
-    Filter("germline", "It may be inherited (GERMQ), likewise", None, "GERMQ"),
-    Filter("contamination", "Another person's molecules may have it (CONTQ), likewise", None, "CONTQ"),
-    Filter("normal_artifact", "The normal shows it as the tumour does (NARTQ), likewise", None, "NARTQ"),
-    Filter("panel_of_normals", "The panel of normals has it (--panel-of-normals)", lambda facts: facts.in_panel),
+    Filter("weak_evidence", f"Perhaps a sequencing error, by SEQQ: {UNLIKELY}", None, "SEQQ"),
+    Filter("germline", f"Perhaps inherited, by GERMQ: {UNLIKELY}", None, "GERMQ"),
+    Filter("contamination", f"Perhaps contamination from another person, by CONTQ: {UNLIKELY}", None, "CONTQ"),
+    Filter("normal_artifact", f"Perhaps an artefact that the normal shows too, by NARTQ: {UNLIKELY}", None, "NARTQ"),
+    Filter("panel_of_normals", "In the panel of normals (--panel-of-normals)", lambda facts: facts.in_panel),
     Filter(
         "orientation",
-        "Damage of the library, in pairs of one orientation, may have made half of the reads of the substitution",
+        f"Library damage in pairs of one orientation explains {HALF:g} or more of the ALT reads of a substitution",
         lambda facts: ~facts.is_indel & (facts.damage >= HALF),
     ),
     Filter(
         "slippage",
-        "Slips before a run of one base may have made half of the reads of the insertion or deletion",
+        f"Polymerase slippage in a homopolymer explains {HALF:g} or more of the ALT reads of an insertion or deletion",
         lambda facts: facts.is_indel & (facts.damage >= HALF),
     ),
     Filter(
         "strand_bias",
-        f"The other allele's reads lie on one strand, REF's do not (FS above the limit, SOR above {SMALL_ODDS:g})",
-        _is_strand_biased,
+        STRAND_BIAS,
+        lambda facts: is_strand_biased(facts.info, facts.is_indel, facts.limits),
     ),
     Filter(
         "base_qual",
-        "Median base quality of the other allele (MBQ) below the limit",
+        "Median base quality of ALT: MBQ < {limits.fractions.min_median_quality:g}",
         lambda facts: facts.info["MBQ"][:, 1] < facts.parameters.min_median_quality,
     ),
     Filter(
         "map_qual",
-        "Median mapping quality of the other allele (MMQ) below the limit, and below that of REF",
+        "Median mapping quality of ALT: MMQ < {limits.fractions.min_median_mapping_quality:g}, and below that of REF",
         _is_placed_worse,
     ),
     Filter(
         "position",
-        "Median distance of the other allele from the nearer end of the read (MPOS) below the limit",
+        "Median distance of ALT from the nearer read end: MPOS < {limits.fractions.min_median_distance:g}",
         lambda facts: facts.info["MPOS"] < facts.parameters.min_median_distance,
     ),
-    Filter(CLUSTERED, "More records of a tumour lie together (ECNT) than the limit", None),
+    Filter(
+        CLUSTERED, "Mutations of a tumour close together: ECNT > {limits.fractions.max_events} (--max-events)", None
+    ),
     Filter(
         "multiallelic",
-        "The site has several other alleles, of which a mutation makes one",
+        "Several ALT alleles at a site, of which a mutation makes one",
         lambda facts: facts.parameters.is_somatic & (facts.siblings > 0),
     ),
     Filter(
         "low_allele_frac",
-        "AF below --min-fraction",
+        "AF < {limits.fractions.min_fraction:g} (--min-fraction)",
         lambda facts: facts.fraction < facts.parameters.min_fraction,
     ),
 )

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.call.filters import LOW_QUALITY, STRAND_BIAS, is_strand_biased
 from readwarp.call.genotypes.emitted import Emitted
 from readwarp.call.genotypes.surroundings import LEAST_SHARE
 from readwarp.config import CallParameters
@@ -26,14 +27,8 @@ class Facts(NamedTuple):
 
 class Filter(NamedTuple):
     name: str
-    description: str
+    description: str  # {limits}: the CallParameters of the run
     fails: Callable[[Facts, CallParameters], ndarray] | None  # bool [records]; None: see `calls.mark_overlaps`
-
-
-def _is_strand_biased(facts: Facts, limits: CallParameters) -> ndarray:
-    """Where the reference's reads lie on one strand and the other alleles' on both, these are not the biased ones."""
-    is_biased = facts.info["FS"] > np.where(facts.is_indel, limits.max_indel_strand_bias, limits.max_strand_bias)
-    return np.asarray(is_biased & ~(facts.info["SOR"] <= SMALL_ODDS))
 
 
 def _is_near_ends(facts: Facts, limits: CallParameters) -> ndarray:
@@ -85,33 +80,36 @@ def _is_placed_unsurely(facts: Facts, limits: CallParameters) -> ndarray:
     return fails & (facts.info["AMQ"] < limits.min_alt_mapping_quality)
 
 
-SMALL_ODDS = 1.0  # SOR where it is not the ALT alleles that lie on one strand
 SMALL_PART = 0.5  # of the distance of the reference's reads
 OVERLAP = "Overlap"
 FILTERS = (
-    Filter("LowQual", "QUAL below the limit", lambda facts, limits: facts.quality < limits.min_quality),
+    Filter("LowQual", LOW_QUALITY, lambda facts, limits: facts.quality < limits.min_quality),
     Filter(
         "StrandBias",
-        f"the other alleles' reads lie on one strand, the reference's do not (FS above the limit, SOR {SMALL_ODDS:g})",
-        _is_strand_biased,
+        STRAND_BIAS,
+        lambda facts, limits: is_strand_biased(facts.info, facts.is_indel, limits),
     ),
     Filter(
         "ReadEnds",
-        "the other alleles are seen near read ends only, the reference's are not (ED below the limit and half of EDR)",
+        "ALT alleles are seen near read ends only, REF is not: ED < {limits.min_end_distance:g} (--min-end-distance) "
+        f"and < {SMALL_PART:g} x EDR",
         _is_near_ends,
     ),
     Filter(
         "LowFraction",
-        "few of the reads show the other alleles (AD by DP below the limit in every sample that has them, and not by "
-        "chance); pools and mixtures need a higher --ploidy",
+        "Few reads show ALT alleles: AD / DP x ploidy < {limits.min_allele_fraction:g} (--min-allele-fraction), or < "
+        "{limits.min_haploid_fraction:g} for one copy (--min-haploid-fraction), in every sample that has them, and "
+        "not by chance (Phred > {limits.max_fraction_misfit:g}: --max-fraction-misfit); for mixtures: --mixture",
         _has_low_fraction,
     ),
     Filter(
         "LowMapping",
-        "the reads that show the other alleles are placed unsurely, and there are too many others for the genotype",
+        "ALT reads may belong elsewhere: AMQ < {limits.min_alt_mapping_quality:g} (--min-alt-mapping-quality), and the "
+        "other reads exceed 1 - {limits.min_expected_fraction:g} (--min-expected-fraction) x the genotype's ALT share "
+        "of the depth around",
         _is_placed_unsurely,
     ),
-    Filter(OVERLAP, "the deletion of a better call takes the copies that this one needs", None),
+    Filter(OVERLAP, "A better call deletes the copies that this one needs", None),
 )
 NOT_APPLIED = (".",)  # FILTER of a record whose genotypes have no ALT allele: it has forced alleles alone
 

@@ -54,6 +54,10 @@ class GenotypeJob(VariantJob):
         if "-" in map(str, self.inputs):
             raise UsageError("gVCFs are read from files, not from stdin (-)")
 
+    @property
+    def limits(self) -> CallParameters:
+        return self.calling
+
 
 def run_genotype(job: GenotypeJob, reporter: Reporter) -> Result:
     """Run the job: all samples at the sites where any of them has a variant. Raises ReadwarpError."""

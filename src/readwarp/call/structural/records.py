@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.call.filters import LOW_QUALITY as LOW_QUALITY_TEXT
 from readwarp.call.spelling import Bases
 from readwarp.call.structural.alleles import Allele
 from readwarp.call.structural.genotype import Genotype
@@ -18,7 +19,7 @@ class Filter(NamedTuple):
     description: str
 
 
-LOW_QUALITY = Filter("LowQual", "QUAL is below --min-quality")
+LOW_QUALITY = Filter("LowQual", LOW_QUALITY_TEXT)
 FILTERS = (LOW_QUALITY,)
 INFORMATION = (
     *COUNT_FIELDS,

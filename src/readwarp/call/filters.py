@@ -1,0 +1,39 @@
+"""What the filters of genotypes, fractions and structural variants share: texts with the run's limits, and strand bias."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.config import CallParameters
+from readwarp.formats.variants.vcf import Named
+
+SMALL_ODDS = 1.0  # SOR where it is not the ALT alleles that lie on one strand
+LOW_QUALITY = "QUAL < {limits.min_quality:g} (--min-quality)"
+STRAND_BIAS = (
+    "ALT reads lie on one strand, REF reads do not: FS > {limits.max_strand_bias:g} for substitutions "
+    "(--max-strand-bias), > {limits.max_indel_strand_bias:g} for insertions and deletions (--max-indel-strand-bias), "
+    f"and SOR > {SMALL_ODDS:g}"
+)
+
+
+class Described(NamedTuple):
+    """A filter as the header has it."""
+
+    name: str
+    description: str
+
+
+def describe_filters(rows: Sequence[Named], limits: CallParameters) -> list[Described]:
+    """With the limits of the run in place of {limits...} in the descriptions."""
+    return [Described(row.name, row.description.format(limits=limits)) for row in rows]
+
+
+def is_strand_biased(info: dict[str, ndarray], is_indel: ndarray, limits: CallParameters) -> ndarray:
+    """Where the reference's reads lie on one strand and the other alleles' on both, these are not the biased ones.
+
+    bool [records]. info: FS and SOR, NaN where there is none.
+    """
+    is_biased = info["FS"] > np.where(is_indel, limits.max_indel_strand_bias, limits.max_strand_bias)
+    return np.asarray(is_biased & ~(info["SOR"] <= SMALL_ODDS))
