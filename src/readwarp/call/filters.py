@@ -1,4 +1,4 @@
-"""What the filters of genotypes, fractions and structural variants share: texts with the run's limits, and strand bias."""
+"""What the filters of genotypes, fractions and structural variants share: texts with limits, and strand bias."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
