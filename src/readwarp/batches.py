@@ -338,6 +338,8 @@ class Phase(NamedTuple):
     """Which alleles are together on the haplotypes of a region, for sites found by haplotypes."""
 
     region: Annotated[ndarray, "int64 [sites]"]  # sites of one region are phased with each other
+    start: Annotated[ndarray, "int64 [sites]"]  # [start, stop) of that region, 0-based in the contig
+    stop: Annotated[ndarray, "int64 [sites]"]
     allele: Annotated[ndarray, "int8 [sites, samples, ploidy]"]  # on each haplotype, -1 none
 
 

@@ -25,7 +25,7 @@ from readwarp.formats.common.silence import quiet_htslib
 from readwarp.formats.variants.records import check_text, explaining, find_index
 from readwarp.index.reference import Reference
 
-SPARE = 1024  # bases before a place at which a record may begin whose allele is there once it has moved left
+SPARE = 1024  # bases that an allele may have moved left from where its record begins
 
 COLUMNS = np.int64, np.uint8, np.float64  # of CommonSites
 Region = tuple[int, int, int]  # contig, start, stop
@@ -48,7 +48,7 @@ class KnownAlleles:
         out = np.full(sites.deleted.size, np.nan)
         if len(sites) == 0:
             return out
-        low, high = int(sites.begin.min()), int(sites.begin.max()) + 1
+        low, high = int(sites.position.min()), int(sites.begin.max()) + 1
         places = frozenset(sites.begin.tolist())
         known = dict(self._along((sites.contig, low, high + SPARE), reference, strip, places))
         for row, allele in enumerate(list_alleles(sites)):
@@ -86,7 +86,8 @@ class KnownAlleles:
                     if places and record.start + origin not in places and max(map(len, record.alleles or ("",))) == 1:
                         continue
                     for (begin, deleted, inserted), value in self._alleles_of(record, bases):
-                        yield (begin + origin, deleted, inserted), value
+                        if record.start - begin <= SPARE:
+                            yield (begin + origin, deleted, inserted), value
 
     def _read(self, name: str, start: int, stop: int) -> Iterator[Any]:
         place = f"{name}:{start + 1}-{stop}"

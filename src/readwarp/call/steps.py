@@ -265,17 +265,15 @@ class Steps:
                 if p.fractions:
                     parts.append(self._call_alleles(single, evidence, reads, around))
                 else:
-                    parts.append(self._genotype_sites(single, evidence, known, (single.begin, single.stop), limited))
+                    parts.append(self._genotype_sites(single, evidence, known, limited))
         if len(regions):
             regional, likelihoods, phase, own_limits = self._weigh(reads, regions, sites, around, (window, sides))
             limited += own_limits
             with self.metrics.time("genotypes"):
-                at = np.searchsorted(regions.place, phase.region)
-                spans = regions.start[at], regions.stop[at]
                 if p.fractions:
                     parts.append(self._call_alleles(regional, likelihoods, reads, around))
                 else:
-                    parts.append(self._genotype_sites(regional, likelihoods, known, spans, limited, phase))
+                    parts.append(self._genotype_sites(regional, likelihoods, known, limited, phase))
         calls = join_calls(parts, low, high, self.samples)
         if p.fractions:
             return count_events(calls, p.fractions)
@@ -308,11 +306,10 @@ class Steps:
         sites: Sites,
         likelihoods: Likelihoods,
         around: Around,
-        spans: tuple[np.ndarray, np.ndarray],
         limited: list[Limited],
         phase: Phase | None = None,
     ) -> Calls:
-        """spans: [start, stop) of what the reads were compared with at each site."""
+        """phase: of sites in regions, where reads were compared with haplotypes."""
         copies = self.ploidies.at(sites.contig, sites.position)
         likelihoods = silence_absent(likelihoods, copies)
         sites, likelihoods, phase, left_out = drop_rarest(sites, likelihoods, phase, copies, int(self.with_bands))
@@ -321,6 +318,7 @@ class Steps:
             sites, likelihoods = add_non_ref(sites, likelihoods)
         sides = None
         if around.sides:
+            spans = (phase.start, phase.stop) if phase else (sites.begin, sites.stop)
             groups = Groups(likelihoods.pair_offsets, likelihoods.read, likelihoods.sample, *spans)
             sides = PairSides(*take_sides(around.sides, groups, self.samples))
         expected = Expected(copies, around.depths, sides)

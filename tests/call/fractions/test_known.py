@@ -11,7 +11,7 @@ import pytest
 from helpers.command_samples import run_main
 from helpers.making import Read, random_sequence, write_bam, write_fasta
 from readwarp.batches import Sites, Window
-from readwarp.call.known import open_known
+from readwarp.call.known import SPARE, open_known
 from readwarp.call.sites.find import sites_of
 from readwarp.call.strips import strip_of
 from readwarp.call.targets import stretch_of
@@ -42,10 +42,10 @@ def substitution(place: int, info: str) -> tuple[int, str, str, str]:
     return place + 1, SEQUENCE[place], OTHER[SEQUENCE[place]], info
 
 
-def made_sites(rows) -> Sites:
+def made_sites(rows, text: str = SEQUENCE) -> Sites:
     """rows: begin, is_indel, alleles beside the reference's."""
-    codes = np.array(["ACGT".index(base) for base in SEQUENCE], np.uint8)
-    window = Window(0, 0, LENGTH, codes, 0)
+    codes = np.array(["ACGT".index(base) for base in text], np.uint8)
+    window = Window(0, 0, codes.size, codes, 0)
     listed = [(at, gap, [(0, b"") if gap else (1, bytes([codes[at]])), *alleles]) for at, gap, alleles in rows]
     return sites_of(listed, window)
 
@@ -75,6 +75,34 @@ def test_alleles_are_found_as_calls_spell_them(tmp_path, reference):
     assert np.isnan(found[start[500] + 1]) and np.isnan(found[list(start.values())]).all()
     leftmost = found[start[340] + 1]
     assert leftmost == pytest.approx(0.01) or SEQUENCE[339] in "AC"
+
+
+@pytest.mark.parametrize("gap", [(0, b"\x02\x03"), (1, b""), (3, b"")], ids=["GT", "1", "3"])
+def test_an_insertion_or_deletion_before_all_other_sites(gap, tmp_path, reference):
+    """Its record begins at the base before it."""
+    deleted, inserted = gap
+    new = "".join("ACGT"[base] for base in inserted)
+    place = next(at for at in range(500, 600) if SEQUENCE[at - 1] != (new or SEQUENCE[at : at + deleted])[-1])
+    anchor = SEQUENCE[place - 1]
+    row = place, anchor + SEQUENCE[place : place + deleted], anchor + new, "AF=0.2"
+    known = open_known(write_vcf(tmp_path / "known.vcf", [row]), reference, with_frequencies=True)
+    for more in ([], [(place + 100, False, [(1, b"\x00")])]):
+        sites = replace(made_sites([(place, True, [gap]), *more]), contig=1)
+        assert known.among(sites, reference, None)[1] == pytest.approx(0.2)
+
+
+def test_an_allele_that_moves_far(tmp_path):
+    """Whether it is found does not depend on the sites that are asked for with it."""
+    text = SEQUENCE[:200] + "ACT" * (SPARE // 3 + 100) + "G" + SEQUENCE[200:]
+    reference = read_reference(write_fasta(tmp_path / "far.fa", {"c": text}))
+    first = next(at for at in range(195, 205) if text[at : at + 30] == text[at + 3 : at + 33])
+    inserted = bytes(map("ACGT".index, text[first : first + 3]))
+    for start, is_found in ((first + SPARE, True), (first + SPARE + 1, False), (first + SPARE + 200, False)):
+        row = start + 1, text[start], text[start] + text[start + 1 : start + 4], "AF=0.2"
+        known = open_known(write_vcf(tmp_path / f"{start}.vcf", [row]), reference, with_frequencies=True)
+        for more in ([], [(start + 50, False, [(1, b"\x00")])]):
+            found = known.among(made_sites([(first, True, [(0, inserted)]), *more], text), reference, None)[1]
+            assert found == pytest.approx(0.2) if is_found else np.isnan(found)
 
 
 def test_along_a_strip(tmp_path, reference):

@@ -15,7 +15,8 @@ def call(
     """Calls at 10, 20, ... `shown`: the alleles of each site on the haplotypes of each sample."""
     n = len(bases)
     letters = [alleles] * n
-    phase = Phase(np.array(region or [7] * n), np.array(shown, np.int8).reshape(n, samples, -1))
+    regions = np.array(region or [7] * n), *np.zeros((2, n), np.int64)
+    phase = Phase(*regions, np.array(shown, np.int8).reshape(n, samples, -1))
     sites = substitutions(*((10 * (i + 1), own) for i, own in enumerate(letters)))
     return call_sites(sites, from_bases(bases, letters, sample), samples=samples, ploidy=ploidy, phase=phase)
 

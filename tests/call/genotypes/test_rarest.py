@@ -51,7 +51,7 @@ def test_nothing_changes_below_the_limit():
 
 
 def test_alleles_on_haplotypes_get_their_new_numbers():
-    phase = Phase(np.zeros(1, np.int64), np.array([[[0, 1, 2, 3, -1]]], np.int8))
+    phase = Phase(*np.zeros((3, 1), np.int64), np.array([[[0, 1, 2, 3, -1]]], np.int8))
     _, _, after, _ = dropped("ACGT", "A" * 60 + "C" * 5 + "G" * 20 + "T" * 15, 100, phase=phase)
     assert after is not None and after.allele.tolist() == [[[0, -1, 1, 2, -1]]]
 

@@ -60,7 +60,8 @@ def weigh_haplotypes(
         weighed, number = join_tables(replace(weighed, values=raw), more)
         selected = join_selections(selected, number, len(weighed.haplotypes))
         selected = replace(selected, informs=bound_fragments(weighed, reads, weight))
-    phase = Phase(place, np.zeros((len(sites), ploidy.shape[1], selected.best.shape[1]), np.int8))
+    span = regions.start[regions.places[place]], regions.stop[regions.places[place]]
+    phase = Phase(place, *span, np.zeros((len(sites), ploidy.shape[1], selected.best.shape[1]), np.int8))
     number, rows = find_rows(sites, place, weighed, reads)
     out = new_likelihoods(reads, sites, number, regions.read[rows])
     weigh_rows(sites, weighed, selected, reads, rows, np.empty(len(weighed.haplotypes), np.int8), phase, out)
