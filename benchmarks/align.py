@@ -1,6 +1,6 @@
 """Reads to SAM with readwarp and its peers in one run: CPU time, memory and, on simulated reads, accuracy.
 
-    align.py REF.fa READS_1.fq READS_2.fq [-t THREADS] [--pairs N] [--peers minimap2,bwa,snap,strobealign] [--repeats N]
+    align.py REF.fa READS_1.fq READS_2.fq [-t THREADS] [--pairs N] [--peers minimap2,bwa,snap,...] [--repeats N]
 
 Every tool maps plain FASTQ to SAM with an index built beforehand (minimap2 for short reads: `-x sr` with a `.mmi`). A
 run on the first pairs compiles the kernels beforehand. The tools take turns, and of `--repeats` runs the one with the
@@ -9,37 +9,60 @@ results/align.csv and prints a table.
 """
 
 import argparse
-import csv
 import itertools
 import json
-import os
-import platform
 import subprocess
 import sys
 import tempfile
-import time
-from datetime import date
+from dataclasses import asdict
 from pathlib import Path
+from typing import NamedTuple
+
+from measure import CIRCUMSTANCES, Row, Usage, append, circumstances, measured, show, version
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results" / "align.csv"
-READS = "READS"  # of a command
 ACCURACY = ("correct", "wrong_q20", "placed_q20", "proper")
 COLUMNS = (
-    *("date", "commit", "machine", "reference", "reads", "tool", "threads"),
+    *(*CIRCUMSTANCES, "reference", "reads", "tool", "version", "threads"),
     *("seconds", "cpu_seconds", "reads_per_second", "peak_mb", *ACCURACY),
 )
 
 
-def measured(command: list[str], output: Path) -> tuple[float, float, float]:
-    """Run a command with stdout to a file; return (wall seconds, CPU seconds, peak MB)."""
-    with output.open("wb") as out:
-        started = time.perf_counter()
-        process = subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL)
-        _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        raise SystemExit(f"failed: {' '.join(command)}")
-    return time.perf_counter() - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1e3
+class Peer(NamedTuple):
+    """Shell commands of a tool, with {ref}, {index}, {threads} and {reads} to fill in."""
+
+    program: str
+    index: str
+    map: str
+    version: str = "--version"  # the argument that makes it tell its version
+
+
+PEERS = {
+    "minimap2": Peer("minimap2", "minimap2 -x sr -d {index} {ref}", "minimap2 -ax sr -t {threads} {index} {reads}"),
+    "bwa": Peer("bwa", "bwa index -p {index} {ref}", "bwa mem -t {threads} {index} {reads}", ""),
+    "bwa-mem2": Peer(
+        *("bwa-mem2", "bwa-mem2 index -p {index} {ref}"),
+        *("bwa-mem2 mem -t {threads} {index} {reads}", "version"),
+    ),
+    "minibwa": Peer("minibwa", "minibwa index {ref} {index}", "minibwa map -t {threads} {index} {reads}", "version"),
+    "snap": Peer(
+        *("snap-aligner", "snap-aligner index {ref} {index} -t{threads}"),
+        *("snap-aligner paired {index} {reads} -t {threads} -o -sam -", ""),
+    ),
+    "strobealign": Peer(  # its index lies beside the reference
+        *("strobealign", "ln -s $(realpath {ref}) {index} && strobealign --create-index -r 150 {index}"),
+        "strobealign --use-index -r 150 -t {threads} {index} {reads}",
+    ),
+}
+
+
+def readwarp_on(reference: Path, threads: str) -> Peer:
+    program = Path(sys.executable).with_name("readwarp")
+    index = f"{program} index -t {{threads}} {{ref}}"
+    if Path(f"{reference}.rwx").exists():
+        index = "true"
+    return Peer("readwarp", index, f"{program} align -q -t {{threads}} --device cpu {{ref}} {{reads}}")
 
 
 def first_pairs(path: Path, pairs: int, folder: Path) -> Path:
@@ -50,45 +73,11 @@ def first_pairs(path: Path, pairs: int, folder: Path) -> Path:
     return copy
 
 
-def prepared(reference: Path, threads: str, peers: list[str], folder: Path) -> dict[str, list[str]]:
-    """The command of each tool, with READS where they belong. Builds missing indexes, the peers' in the folder."""
-    readwarp = str(Path(sys.executable).with_name("readwarp"))
-    if not Path(f"{reference}.rwx").exists():
-        run_quietly([readwarp, "index", "-t", threads, reference])
-    commands = {"readwarp": [readwarp, "align", "-q", "-t", threads, "--device", "cpu", str(reference), READS]}
-    if "minimap2" in peers:
-        index = folder / "ref.mmi"
-        run_quietly(["minimap2", "-x", "sr", "-d", index, reference])
-        commands["minimap2"] = ["minimap2", "-ax", "sr", "-t", threads, str(index), READS]
-    if "bwa" in peers:
-        prefix = folder / "ref"
-        run_quietly(["bwa", "index", "-p", prefix, reference])
-        commands["bwa"] = ["bwa", "mem", "-t", threads, str(prefix), READS]
-    if "snap" in peers:
-        run_quietly(["snap-aligner", "index", reference, folder / "snap", f"-t{threads}"])
-        commands["snap"] = ["snap-aligner", "paired", str(folder / "snap"), READS, "-t", threads, "-o", "-sam", "-"]
-    if "strobealign" in peers:
-        copy = folder / reference.name  # its index lies beside the reference
-        copy.symlink_to(reference.resolve())
-        run_quietly(["strobealign", "--create-index", "-r", "150", copy])
-        commands["strobealign"] = ["strobealign", "--use-index", "-r", "150", "-t", threads, str(copy), READS]
-    return commands
-
-
-def run_quietly(command: list[object]) -> None:
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    subprocess.run(list(map(str, command)), check=True, **quiet)
-
-
-def with_reads(command: list[str], reads: list[Path]) -> list[str]:
-    place = command.index(READS)
-    return [*command[:place], *map(str, reads), *command[place + 1 :]]
-
-
 def accuracy(sam: Path) -> dict[str, float]:
     """The accuracy of reads named by the simulator; nothing for others."""
     told = subprocess.run([sys.executable, HERE / "tools" / "map_accuracy.py", sam], capture_output=True, text=True)
-    return json.loads(told.stdout) if told.returncode == 0 else {}
+    found = json.loads(told.stdout) if told.returncode == 0 else {}
+    return {key: found.get(key, "") for key in ACCURACY}
 
 
 def main() -> None:
@@ -97,37 +86,40 @@ def main() -> None:
     parser.add_argument("reads", type=Path, nargs=2)
     parser.add_argument("-t", "--threads", default="2")
     parser.add_argument("--pairs", type=int, help="only the first N pairs")
-    parser.add_argument("--peers", default="minimap2")
+    parser.add_argument("--peers", default="minimap2", help=", ".join(PEERS))
     parser.add_argument("--repeats", type=int, default=1)
     options = parser.parse_args()
-    commit = subprocess.run(["git", "-C", HERE, "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout
-    machine = f"{platform.machine()} {os.cpu_count()} cpus"
-    rows = []
+    tools = {"readwarp": readwarp_on(options.reference, options.threads)}
+    tools |= {name: PEERS[name] for name in options.peers.split(",")}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         reads = [first_pairs(path, options.pairs, folder) if options.pairs else path for path in options.reads]
-        commands = prepared(options.reference, options.threads, options.peers.split(","), folder)
         few = [first_pairs(path, 2000, folder) for path in options.reads]
-        measured(with_reads(commands["readwarp"], few), folder / "warm.sam")
+
+        def run(tool: str, command: str, given: list[Path]) -> Usage:
+            values = {"ref": options.reference, "index": folder / f"{tool}.fa", "threads": options.threads}
+            filled = command.format(**values, reads=f"{given[0]} {given[1]}")
+            return measured(f"{filled} > {folder / tool}.sam 2> {folder / tool}.log")
+
+        for tool, peer in tools.items():
+            run(tool, peer.index, few)
+        run("readwarp", tools["readwarp"].map, few)
         number = 2 * sum(1 for _ in reads[0].open("rb")) // 4
-        runs: dict[str, list[tuple[float, float, float]]] = {tool: [] for tool in commands}
+        runs: dict[str, list[Usage]] = {tool: [] for tool in tools}
         for _ in range(options.repeats):
-            for tool, command in commands.items():
-                runs[tool].append(measured(with_reads(command, reads), folder / f"{tool}.sam"))
-        for tool, all_runs in runs.items():
-            wall, cpu, peak = min(all_runs, key=lambda run: run[1])
-            sam = folder / f"{tool}.sam"
-            scored = accuracy(sam)
-            rows.append([
-                date.today(), commit.strip(), machine, options.reference.name, number, tool, options.threads,
-                f"{wall:.2f}", f"{cpu:.2f}", f"{number / wall:.0f}", f"{peak:.0f}",
-                *(scored.get(key, "") for key in ACCURACY),
-            ])  # fmt: skip
-            sam.unlink()
-            print(*(f"{key} {value}" for key, value in zip(COLUMNS[4:], rows[-1][4:], strict=True)), sep="  ")
-    new = not RESULTS.exists()
-    with RESULTS.open("a", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([COLUMNS, *rows] if new else rows)
+            for tool, peer in tools.items():
+                runs[tool].append(run(tool, peer.map, reads))
+        rows = list[Row]()
+        for tool, peer in tools.items():
+            used = min(runs[tool], key=lambda usage: usage.cpu_seconds)
+            rows.append({
+                **dict(zip(CIRCUMSTANCES, circumstances(), strict=True)),
+                **{"reference": options.reference.name, "reads": number, "tool": tool},
+                **{"version": version(peer.program, peer.version), "threads": options.threads, **asdict(used)},
+                "reads_per_second": round(number / used.seconds), **accuracy(folder / f"{tool}.sam"),
+            })  # fmt: skip
+            show(rows[-1])
+    append(rows, RESULTS, COLUMNS)
 
 
 if __name__ == "__main__":

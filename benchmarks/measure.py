@@ -3,6 +3,7 @@
 import csv
 import os
 import platform
+import re
 import subprocess
 import sys
 import threading
@@ -58,10 +59,10 @@ def circumstances() -> tuple[object, str, str]:
 def version(tool: str, argument: str = "--version") -> str:
     """What a tool says its version is; for a name such as readwarp, the one beside this Python if there is one."""
     beside = Path(sys.executable).parent / tool
-    said = subprocess.run(
-        [beside if beside.exists() else tool, argument], capture_output=True, text=True, errors="replace"
-    ).stdout
-    return said.split("\n")[0].split()[-1]
+    command = [beside if beside.exists() else tool, *argument.split()]
+    said = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    found = re.search(r"\d+\.\d[\w.+-]*", said.stdout) or re.search(r"\d+\.\d[\w.+-]*", said.stderr)
+    return found[0].rstrip(".") if found else ""
 
 
 def show(row: Row) -> None:

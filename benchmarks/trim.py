@@ -186,12 +186,6 @@ def commands(library: Library, paths: list[Path], folder: Path) -> dict[str, tup
     return {"fastp": (f"{fastp} 2>/dev/null", out), "cutadapt": (f"{cutadapt} {files} >/dev/null", out)}
 
 
-def version(tool: str) -> str:
-    if tool != "fastp":
-        return measure.version(tool)
-    return subprocess.run([tool, "--version"], capture_output=True, text=True).stderr.split()[-1]
-
-
 def others_us(reference: Path, paths: list[Path], folder: Path) -> float:
     """Microseconds per read of the other steps of `readwarp align --trim`, without those of its first pairs alone."""
     metrics = folder / "metrics.json"
@@ -230,7 +224,7 @@ def main() -> None:
                 if others and tool == "readwarp":
                     own = 1e6 * seconds / int(str(figures["reads"]))
                     figures["align_cpu_share"] = round(100 * own / (own + others), 1)
-                rows.append({**when, "set": name, "tool": tool, "version": version(tool), **figures})
+                rows.append({**when, "set": name, "tool": tool, "version": measure.version(tool), **figures})
                 measure.show(rows[-1])
     if options.save:
         measure.append(rows, RESULTS, COLUMNS)
