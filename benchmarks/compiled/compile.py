@@ -6,7 +6,6 @@ runs in a separate process for each capability, because a rule that kernels shar
 """
 
 import fcntl
-import hashlib
 import os
 import re
 import subprocess
@@ -26,6 +25,7 @@ from compiled.kernels import CEILINGS, KERNELS, Kernel
 from compiled.occupancy import occupancy
 
 BENCHMARKS = Path(__file__).parent.parent
+NO_KERNELS = ("cli", "report", "run")  # rooms of the package that change often and compile nothing
 LIMIT = "// registers: "  # of a kernel that is compiled for at most so many; a comment in its PTX
 
 
@@ -81,13 +81,14 @@ def compiled(capability: int, kernels: Sequence[Kernel] = KERNELS) -> dict[str, 
 
 
 def kept(capability: int) -> Path:
-    """The folder of PTX, cubins, listings and ptxas' messages, beside the package's other compiled kernels."""
-    from readwarp.device.kernel_cache import package_folder
+    """The folder of PTX, cubins, listings and ptxas' messages, beside the package's compiled kernels."""
+    from readwarp.device.kernel_cache import PACKAGE, digest_of, made
 
     made_by = [version(name) for name in ("numba-cuda", "nvidia-cuda-nvcc", "nvidia-cuda-nvdisasm")]
-    sources = [(Path(__file__).parent / name).read_text() for name in ("compile.py", "kernels.py")]
-    digest = hashlib.sha256("".join(made_by + sources).encode()).hexdigest()[:16]
-    return package_folder() / f"sass-{digest}" / f"sm_{capability}"
+    ours = [Path(__file__).parent / name for name in ("compile.py", "kernels.py")]
+    theirs = [path for path in sorted(PACKAGE.rglob("*.py")) if path.relative_to(PACKAGE).parts[0] not in NO_KERNELS]
+    digest = digest_of([*made_by, *(path.read_text() for path in ours + theirs)])
+    return made(Path(f"sass-{digest}")) / f"sm_{capability}"
 
 
 def _build(capability: int, folder: Path, kernels: Sequence[Kernel]) -> None:

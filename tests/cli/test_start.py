@@ -24,7 +24,7 @@ for name in sys.argv[1:]:
 """
 COMPILING = {
     f"readwarp.device.{name}"
-    for name in ("compiler", "entry", "instructions", "lowering", "numba_cache", "parts", "shortcuts", "vectors")
+    for name in ("compiler", "entry", "instructions", "lowering", "card_cache", "parts", "shortcuts", "vectors")
 }
 FOR_CARDS = {  # and cuda*.py
     *(f"readwarp.device.{name}" for name in ("freeing", "launch", "memory", "staging")),

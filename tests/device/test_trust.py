@@ -2,7 +2,6 @@
 
 import errno
 import os
-import shutil
 import stat
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 
 from helpers.caches import forget_folders
 from readwarp.device import trust
-from readwarp.device.trust import ACL, DistrustError, make_folder, read_trusted, real_folder, remove_untrusted
+from readwarp.device.trust import ACL, DistrustError, make_folder, read_trusted, real_folder
 
 SOMEBODY = 65534
 needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
@@ -155,37 +154,3 @@ def test_what_somebody_made_meanwhile_is_refused(tmp_path):
     assert distrusted(folder / "kernel") == folder
     with pytest.raises(DistrustError, match="belongs to"):
         make_folder(folder)
-
-
-@needs_root
-def test_what_others_left_in_our_folder_is_removed(way):
-    """numba-cuda unpickles all that is there."""
-    for name in ("theirs", "theirs.nbi", "ours"):
-        (way / name).mkdir()
-        (way / name / "file").touch()
-    (way / "link").symlink_to("kernel")
-    os.chown(way / "theirs", SOMEBODY, SOMEBODY)
-    (way / "theirs.nbi").chmod(0o777)
-    os.chown(way / "ours" / "file", SOMEBODY, SOMEBODY)
-    remove_untrusted(way)
-    assert {path.relative_to(way).as_posix() for path in way.rglob("*")} == {"kernel", "ours"}
-
-
-def test_what_another_process_renames_meanwhile_is_no_error(way, monkeypatch):
-    monkeypatch.setattr(Path, "iterdir", lambda folder: iter([folder / "kernel.tmp.1f", folder / "kernel"]))
-    remove_untrusted(way)
-    assert (way / "kernel").exists()
-
-
-@needs_root
-def test_what_cannot_be_removed_whole_is_an_error(way, monkeypatch):
-    """Whoever can write to a folder can make files vanish while it is removed; what stays must not be trusted."""
-    (way / "theirs").mkdir()
-    os.chown(way / "theirs", SOMEBODY, SOMEBODY)
-
-    def fail(folder):
-        raise FileNotFoundError(folder / "vanished")
-
-    monkeypatch.setattr(shutil, "rmtree", fail)
-    with pytest.raises(FileNotFoundError):
-        remove_untrusted(way)

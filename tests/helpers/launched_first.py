@@ -1,4 +1,4 @@
-"""Kernels for the test of first launches. They are in a module, so that they are cached on disk."""
+"""Kernels for the test of first launches, cached on disk as those of a module of the package."""
 
 from readwarp.device.jit import cuda, cuda_kernel
 
@@ -11,4 +11,5 @@ def made():
         if i < values.size:
             values[i] += 1
 
+    add_one.__module__ = "readwarp.device.memory"
     return cuda_kernel(add_one)

@@ -132,14 +132,16 @@ def _tell(*news: Any) -> None:
 
 
 def cuda_kernel(function: Callable[..., Any]) -> Any:
-    """A kernel for cards. Its machine code is kept on disk too, by compute capability and CUDA version.
+    """A kernel for cards. Its machine code is kept on disk too: see `card_cache`.
 
     The functions that kernels call are `scalar`, or `cuda.jit(device=True)` if only a card can run them.
     """
-    jit: Any = _cuda().jit
+    dispatcher = _cuda().jit(function)
+    from readwarp.device.card_cache import CardCache
     from readwarp.device.launch import CardKernel
 
-    return CardKernel(jit(cache=True)(function))
+    dispatcher._cache = CardCache(function)
+    return CardKernel(dispatcher)
 
 
 def __getattr__(name: str) -> Any:
@@ -151,15 +153,12 @@ def __getattr__(name: str) -> Any:
 
 @cache
 def _cuda() -> Any:
-    """numba.cuda, made to know our cache and our kernels."""
+    """numba.cuda, made to know our kernels."""
     import numba
 
     numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # type: ignore[attr-defined]  # scans and last batches are small grids
     from numba import cuda
 
-    from readwarp.device import numba_cache
-
-    numba_cache.install_for_cards()
     _register_kernels()
     _listen_to_cards()
     return cuda

@@ -2,9 +2,10 @@
 
 That is the module and all that it imports from the package, directly or not, and the level of processors: nothing about
 the machine, the user or the place of the package. A changed help text or report recompiles nothing. In each of
-`cache_folders` they are at COMPILER/LEVEL/MODULE-KEY, as machine code calls functions of Numba and Python. Old versions
-are removed when a new one is made. The package may be replaced while a process runs: kernels whose sources are newer
-than the process are compiled for it alone.
+`cache_folders` they are at COMPILER/LEVEL/MODULE-KEY, as machine code calls functions of Numba and Python; those for
+cards, of `card_cache`, are beside them. A file gets its name when it is complete, and counts if its checksum is right.
+Old versions are removed when a new one is made. The package may be replaced while a process runs: kernels whose sources
+are newer than the process are compiled for it alone.
 """
 
 import hashlib
@@ -13,7 +14,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -21,14 +22,13 @@ from pathlib import Path
 from readwarp.device import cache_folders
 from readwarp.device.cache_folders import NAME, compiler
 from readwarp.device.levels import Level, current_level
-from readwarp.device.machine_code import MachineCode, from_bytes, to_bytes
+from readwarp.device.machine_code import MachineCode, from_bytes, sealed, to_bytes, unsealed
 from readwarp.device.trust import PACKAGE, make_folder
 from readwarp.scratch import private_file
 
-NO_KERNELS = ("cli", "report", "run")  # rooms that change often and compile nothing
 IMPORT = re.compile(rf"^[ \t]*(?:from ({NAME}[\w.]*) import (\([^)]*\)|[^\n]*)|import ({NAME}[\w.]*))", re.MULTILINE)
 # Modules of the package that keep kernels and do not make them.
-ONLY_KEEP = {f"{NAME}.device.{name}" for name in ("kernel_cache", "cache_folders", "trust", "numba_cache", "loader")}
+ONLY_KEEP = {f"{NAME}.device.{name}" for name in ("kernel_cache", "cache_folders", "trust", "card_cache", "loader")}
 LATEST, UNUSED = 3, 30  # versions of a module that are always kept; days without use after which others are removed
 logger = logging.getLogger("readwarp")
 DAY = 24 * 3600
@@ -39,40 +39,48 @@ def find(kernel: str, signature: str) -> MachineCode | None:
     """The machine code of a kernel (`module:name`) for a signature and the current level, if any folder has it."""
     if not _is_kept(kernel):
         return None
-    place = place_of(kernel, signature)
-    for path, content in cache_folders.read(folder / place for folder in cache_folders.folders()):
-        code = from_bytes(content)
-        if code is not None:
+    return next(map(from_bytes, contents(place_of(kernel, signature))), None)
+
+
+def contents(place: Path) -> Iterator[bytes]:
+    """What the folders have at `place`, the first folder first; damaged files are passed over."""
+    for path, data in cache_folders.read(folder / place for folder in cache_folders.folders()):
+        content = unsealed(data)
+        if content is not None:
             _mark_as_used(path.parent)
-            return code
-    return None
+            yield content
 
 
 def save(kernel: str, signature: str, code: MachineCode, root: Path | None = None) -> None:
     """Keep machine code in `root` (None: the user's folder). Raises OSError."""
-    place = place_of(kernel, signature)
-    write(made(place.parent, root) / place.name, to_bytes(code))
+    write(place_of(kernel, signature), to_bytes(code), root)
 
 
 def keep(kernel: str, signature: str, code: MachineCode) -> None:
     """`save` in the user's folder, if that is possible."""
-    if not _is_kept(kernel):
-        return
+    if _is_kept(kernel):
+        keep_at(place_of(kernel, signature), to_bytes(code))
+
+
+def keep_at(place: Path, content: bytes) -> None:
+    """`write` to the user's folder, if that is possible."""
     try:
-        save(kernel, signature, code)
+        write(place, content)
     except OSError as error:
         _tell_not_kept(str(error))
 
 
 def _is_kept(kernel: str) -> bool:
-    """Not what has no name of its own in a module of the package, such as a user's function or a lambda."""
+    """Not what has no name of its own in its module, such as a lambda."""
     module, _, name = kernel.partition(":")
-    return _path(module) is not None and "<" not in name and _is_imported(module)
+    return "<" not in name and is_current(module)
 
 
 @cache
-def _is_imported(module: str) -> bool:
-    """Whether the sources that the module's key is of are those that this process runs."""
+def is_current(module: str) -> bool:
+    """Whether it is the package's, and the sources that its key is of are those that this process runs."""
+    if _path(module) is None:
+        return False
     key_of(module, current_level())  # reads them, before they are looked at
     return all(map(_is_older, dependencies(module)))
 
@@ -89,23 +97,22 @@ def _tell_not_kept(reason: str) -> None:
     logger.warning("compiled kernels cannot be kept, so that each run compiles them: %s", reason)
 
 
-def write(path: Path, content: bytes) -> None:
-    """So that all may read it, and nobody finds half of it. Raises OSError."""
+def write(place: Path, content: bytes, root: Path | None = None) -> None:
+    """Put a file at `place` in `root` (None: the user's folder), which all may read, and of which nobody finds half.
+
+    Raises OSError.
+    """
+    path = made(place.parent, root) / place.name
     with private_file(path, 0o600) as private:
         private.path.chmod(0o644)
-        private.path.write_bytes(content)
+        private.path.write_bytes(sealed(content))
         private.path.replace(path)
 
 
 def place_of(kernel: str, signature: str, level: Level | None = None) -> Path:
     """The file of a kernel within each folder of `cache_folders`. level: None: the current one."""
     module, _, name = kernel.partition(":")
-    return folder_of(module, level or current_level()) / f"{name}-{_hash([signature])}.kernel"
-
-
-def package_folder() -> Path:
-    """Where to keep what depends on the whole package except NO_KERNELS. Raises OSError."""
-    return made(Path(compiler(), current_level().name, f"{NAME}-{_package_key()}"))
+    return folder_of(module, level or current_level()) / f"{name}-{digest_of([signature])}.kernel"
 
 
 @cache
@@ -153,16 +160,10 @@ def key_of(module: str, level: Level) -> str:
     """A hash of the sources that the module depends on and of the level, 16 hexadecimal digits."""
     width = os.environ.get("READWARP_VECTOR_BYTES") or level.vector_bytes
     sources = (name + _source(name) for name in sorted(dependencies(module)))
-    return _hash((f"{level.cpu} {level.features} {width}", *sources))
+    return digest_of((f"{level.cpu} {level.features} {width}", *sources))
 
 
-@cache
-def _package_key() -> str:
-    paths = (path for path in sorted(PACKAGE.rglob("*.py")) if path.relative_to(PACKAGE).parts[0] not in NO_KERNELS)
-    return _hash(path.read_text("utf-8") for path in paths)
-
-
-def _hash(texts: Iterable[str]) -> str:
+def digest_of(texts: Iterable[str]) -> str:
     return hashlib.sha256("".join(texts).encode()).hexdigest()[:16]
 
 

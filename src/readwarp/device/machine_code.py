@@ -1,10 +1,10 @@
-"""A compiled kernel as bytes: a first line, a line of JSON, an ELF object."""
+"""A compiled kernel as bytes: a line of JSON, an ELF object; in a file, below a first line and a checksum."""
 
 import hashlib
 import json
 from typing import NamedTuple
 
-FIRST_LINE = b"readwarp kernel 1\n"
+FIRST_LINE = b"readwarp kernel 2\n"
 
 
 class MachineCode(NamedTuple):
@@ -19,20 +19,24 @@ class MachineCode(NamedTuple):
 
 def to_bytes(code: MachineCode) -> bytes:
     head = code._asdict()
-    head["object_code"] = hashlib.sha256(code.object_code).hexdigest()
-    return b"".join((FIRST_LINE, json.dumps(head).encode(), b"\n", code.object_code))
+    object_code = head.pop("object_code")
+    return b"".join((json.dumps(head).encode(), b"\n", object_code))
 
 
-def from_bytes(data: bytes) -> MachineCode | None:
-    """None if the bytes are damaged or of another version."""
-    if not data.startswith(FIRST_LINE):
-        return None
-    head, _, object_code = data[len(FIRST_LINE) :].partition(b"\n")
-    try:
-        fields = json.loads(head)
-    except ValueError:
-        return None
-    if fields.pop("object_code") != hashlib.sha256(object_code).hexdigest():
-        return None
+def from_bytes(content: bytes) -> MachineCode:
+    """content: of `to_bytes`."""
+    head, _, object_code = content.partition(b"\n")
+    fields = json.loads(head)
     constants, needs = tuple(fields["constants"]), tuple(fields["needs"])
     return MachineCode(fields["symbol"], fields["environment"], constants, needs, object_code)
+
+
+def sealed(content: bytes) -> bytes:
+    """What is written to a file, so that damage is seen."""
+    return FIRST_LINE + hashlib.sha256(content).digest() + content
+
+
+def unsealed(data: bytes) -> bytes | None:
+    """The content of a file; None if any of it is damaged, or of another version."""
+    content = data[len(FIRST_LINE) + hashlib.sha256().digest_size :]
+    return content if data == sealed(content) else None

@@ -8,7 +8,6 @@ looked at cannot be replaced afterwards, and the path that is returned has no li
 import grp
 import os
 import pwd
-import shutil
 import stat
 from errno import ENOTSUP, EPERM
 from functools import cache
@@ -71,23 +70,6 @@ def read_trusted(path: Path) -> bytes:
     with open(descriptor, "rb") as file:
         _check(place, os.fstat(descriptor))
         return file.read()
-
-
-def remove_untrusted(folder: Path) -> None:
-    """Remove what others have left in a folder of ours, or below it, while they could write to it. Raises OSError."""
-    for path in list(real_folder(folder).iterdir()):
-        try:
-            found = path.lstat()
-        except FileNotFoundError:  # numba-cuda, in another process, has given its file its name
-            continue
-        is_folder = stat.S_ISDIR(found.st_mode)
-        try:
-            _check(path, found)
-        except DistrustError:
-            shutil.rmtree(path) if is_folder else path.unlink()
-        else:
-            if is_folder:
-                remove_untrusted(path)
 
 
 def _check(place: Path, found: os.stat_result, granted: int = 0) -> None:

@@ -13,7 +13,7 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from readwarp.device import cache_folders, kernel_cache, levels, manifest, trust
+from readwarp.device import kernel_cache, levels, manifest, trust
 from readwarp.device.compile_progress import Compiling, Show
 from readwarp.device.levels import Level
 from readwarp.device.manifest import Entry, place_of
@@ -50,8 +50,8 @@ def fill(folder: Path, commands: Iterable[str], level: Level, threads: int, show
 def copy(entry: Entry, level: Level, folder: Path) -> bool:
     """Copy a kernel into a folder -> whether another one has it."""
     place = place_of(entry, level)
-    for _, content in cache_folders.read(other / place for other in cache_folders.folders()):
-        kernel_cache.write(kernel_cache.made(place.parent, folder) / place.name, content)
+    for content in kernel_cache.contents(place):
+        kernel_cache.write(place, content, folder)
         return True
     return False
 
