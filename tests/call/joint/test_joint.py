@@ -1,20 +1,23 @@
 """Joint genotyping compared with a plain oracle: united alleles, PLs carried over, frequencies, genotypes and QUAL."""
 
-from itertools import combinations, product
+from itertools import combinations, islice, product
 from math import comb, factorial, log10, prod
 
 import numpy as np
+import pysam
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.cohorts import EVERYWHERE, block, found_in, genotypes, variant, written
+from helpers.jobs import genotype_cohort
 from readwarp.call.genotypes.cohort import mean, only, root_mean_square, stouffer
 from readwarp.call.genotypes.order import genotype_tables, genotypes_of
 from readwarp.call.joint.genotype import Genotyped, copies_prior, find_genotypes, ploidy_of
 from readwarp.call.joint.quality import find_qualities, share_of_ways
 from readwarp.call.joint.records import trim_end
 from readwarp.call.joint.sites import Record, SiteAlleles, find_sites, lengthen
+from readwarp.config import Resources
 from readwarp.ragged import offsets_of
 
 CONTIGS = {"one": 200}
@@ -328,6 +331,23 @@ def test_a_sample_whose_allele_is_left_out_has_no_genotype(tmp_path):
     (site,), _, found = found_in(cohort_of(tmp_path, *files), CONTIGS, max_alts=1)
     assert site.alleles == ("A", "C")
     assert found.best[0].tolist() == [[1, 1], [1, 1], [-1, -1]]
+
+
+@pytest.mark.parametrize(("alleles", "copies"), [(127, 2), (2500, 2), (60, 4), (9, 12)])
+def test_any_number_of_alleles_of_any_ploidy(tmp_path, alleles, copies):
+    """The rarest are left out before any table of genotypes is made, though --ploidy is 2."""
+    (tmp_path / "ref.fa").write_text(f">one\n{'A' * 200}\n")
+    names = ["A" + "".join(bases) for bases in islice(product("CGT", repeat=8), alleles)]
+    phred = [80] * genotypes(alleles + 2, copies)
+    phred[copies + 1] = 0  # of one copy of the second allele
+    many = variant(50, "A", ",".join(names), "/".join(["0"] * (copies - 1) + ["2"]), phred)
+    few = variant(50, "A", f"{names[1]},{names[0]}", "0/1", [50, 0, 50, 60, 60, 60, 60, 60, 60, 60])
+    genotype_cohort(tmp_path / "ref.fa", cohort_of(tmp_path, [many], [few]), tmp_path / "out.vcf", Resources(1))
+    with pysam.VariantFile(str(tmp_path / "out.vcf")) as file:
+        (record,) = file
+        limits = record.info.get("LIM", ())
+    assert record.alleles == ("A", names[1]) and "alleles" in limits
+    assert [own["GT"] for own in record.samples.values()] == [(*[0] * (copies - 1), 1), (0, 1)]
 
 
 def test_samples_of_different_ploidy(tmp_path):

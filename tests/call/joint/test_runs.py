@@ -2,22 +2,29 @@
 
 import gzip
 import random
+import sys
+from itertools import product
 
+import numpy as np
 import pysam
 import pytest
 
 from helpers.blocks import compress_block
+from helpers.cohorts import block, variant, written
 from helpers.jobs import call_variants, genotype_cohort
 from helpers.making import Read, other, random_sequence, tiled, write_bam, write_fasta
+from helpers.memory import watch
 from helpers.vcf_checks import bcftools, check_vcf
-from readwarp.call.joint.job import plan_windows
+from readwarp.call.joint.reading import WindowPlan, plan_windows
 from readwarp.config import Resources
-from readwarp.errors import InputError
+from readwarp.errors import InputError, MemoryBudgetError
 from readwarp.formats.common.bgzf import EOF_BLOCK
 from readwarp.formats.common.files import allow_files
 from readwarp.formats.variants.genomic_text import LineText
+from readwarp.index.reference import Reference
 from readwarp.stream.plan import PROCESS
 
+READWARP = sys.executable, "-m", "readwarp"
 SEQUENCE = random_sequence(4000, seed=41)
 CONTIGS = {"one": SEQUENCE, "bare": random_sequence(300, seed=12)}
 
@@ -146,11 +153,15 @@ def carried(sample: str, position: int, record) -> list[str]:
     return sorted(out)
 
 
-def test_threads_windows_parts_and_kinds_of_files_do_not_matter(trio, tmp_path):
+def test_threads_windows_parts_and_kinds_of_files_do_not_matter(trio, tmp_path, monkeypatch):
     whole = body(genotype(trio, tmp_path / "whole.vcf", threads=3)[0])
     assert len(whole) > 8
-    small = genotype(trio, tmp_path / "small.vcf", threads=1, resources={"memory": 1})[0]
-    assert (tmp_path / "whole.vcf").read_bytes() == small.read_bytes()
+    tight = WindowPlan(processes=0, in_flight=3, chunk=1 << 9, raw=2000, held=3000, work=1 << 20)
+    for name, plan in (("reading", tight), ("genotyping", tight._replace(held=1 << 20, work=9000))):
+        with monkeypatch.context() as patch:
+            patch.setattr("readwarp.call.joint.job.plan_windows", lambda *_, plan=plan: plan)
+            genotype(trio, tmp_path / f"{name}.vcf", threads=1)
+        assert (tmp_path / "whole.vcf").read_bytes() == (tmp_path / f"{name}.vcf").read_bytes()
     parts = []
     for i, (start, stop) in enumerate(((0, 901), (901, 903), (903, 2001), (2001, 4000))):
         part, _ = genotype(trio, tmp_path / f"{i}.vcf", regions=[("one", start, stop)])
@@ -175,19 +186,44 @@ def test_threads_windows_parts_and_kinds_of_files_do_not_matter(trio, tmp_path):
     assert alone[0] == alone[1] and alone[0]
 
 
-def test_memory_makes_windows():
-    assert plan_windows(1 << 40, 1, 4, most=0) == (0, 6, 1 << 17)
-    assert plan_windows(1 << 30, 1000, 4, most=0) == (0, 6, (1 << 30) // (16 * 1000 * 8))
-    assert plan_windows(1 << 20, 10**6, 4, most=4) == (0, 6, 1024)
+def test_memory_is_shared_out(tmp_path):
+    """Between reading, windows in flight, and the sites of each worker; processes have memory of their own."""
+    reference = Reference(("one",), np.array([0, 1 << 20]), ("",), np.zeros(1 << 19, np.uint8))
+    for memory, files, threads in product((200 << 20, 1 << 30, 8 << 30), (1, 50, 300), (1, 4, 32)):
+        plan = plan_windows(memory, reference, files, threads, most=threads)
+        workers = plan.processes or threads
+        planned = plan.raw + plan.work * workers + plan.processes * PROCESS + 3 * files * plan.chunk
+        planned += plan.held * (plan.in_flight + 3 + plan.processes)
+        assert min(plan.raw, plan.work, plan.held) > 1 << 16 and planned < memory - (64 << 20)
+    with pytest.raises(MemoryBudgetError, match=r"^--memory 200M is too small: 1,000 gVCFs and the reference need 3"):
+        plan_windows(200 << 20, reference, 1000, 1, 0)
 
 
-@pytest.mark.parametrize("memory", [200 << 20, 500 << 20, 2 << 30])
-def test_memory_is_for_all_processes(memory):
-    """Each has a copy of its window, and memory of its own."""
-    processes, in_flight, size = plan_windows(memory, 50, 32, most=32)
-    least = 1024 * 16 * 50
-    assert processes == min(32, (memory - 36 * least) // (2 * PROCESS)) * (memory > 200 << 20)
-    assert processes * PROCESS + (in_flight + 2 + processes) * size * 16 * 50 <= memory
+@pytest.mark.slow
+@pytest.mark.parametrize(("ending", "threads"), [(".vcf", 1), (".vcf.gz", 5)])
+def test_peaks_stay_within_memory(tmp_path, ending, threads):
+    """Of gVCFs with a line for each base, of which a window of 131 kb would take half a gigabyte."""
+    rng = random.Random(5)
+    sequence = random_sequence(30_000, seed=8)
+    write_fasta(tmp_path / "ref.fa", {"one": sequence})
+    lines = []
+    for at, base in enumerate(sequence):
+        if at % 200:
+            depth = rng.randint(20, 50)
+            lines.append(block(at, at + 1, base, [0, 3 * depth, 30 * depth], depth))
+        else:
+            lines.append(variant(at, base, other(base), "0/1", [300, 0, 300, 330, 330, 600]))
+    text = written(lines, "SAMPLE", {"one": len(sequence)})
+    for number in range(80):
+        path = tmp_path / f"{number}.g{ending}"
+        content = text.replace("SAMPLE", f"s{number}").encode()
+        path.write_bytes(bgzip(content) if ending.endswith("gz") else content)
+    (tmp_path / "all.txt").write_text("".join(f"{tmp_path}/{number}.g{ending}\n" for number in range(80)))
+    command = [*READWARP, "genotype", tmp_path / "ref.fa", f"@{tmp_path}/all.txt", "-o", tmp_path / "out.vcf"]
+    code, peak, _ = watch([*command, "-q", "-t", threads, "--memory", "160M"])
+    assert code == 0 and len(body(tmp_path / "out.vcf")) == 150 and peak < 160 << 20
+    code, _, errors = watch([*command, "-f", "-t", threads, "--memory", "90M"])
+    assert code == 5 and "80 gVCFs and the reference need" in errors
 
 
 def test_open_files(monkeypatch):
@@ -213,7 +249,7 @@ def test_many_targets_have_the_calls_of_a_whole_run(trio, tmp_path, monkeypatch)
     wanted = [x for x in whole if any(a < int(x.split("\t")[1]) <= b for _, a, b in targets)]
     assert 1 < len(wanted) < len(whole)
     assert body(genotype(trio, tmp_path / "near.vcf", regions=targets)[0]) == wanted
-    monkeypatch.setattr("readwarp.call.joint.job.GAP", 0)
+    monkeypatch.setattr("readwarp.call.joint.reading.GAP", 0)
     assert body(genotype(trio, tmp_path / "far.vcf", regions=targets)[0]) == wanted
     monkeypatch.setattr("resource.getrlimit", lambda _: (16, 16))
     assert body(genotype(trio, tmp_path / "closed.vcf", regions=targets)[0]) == wanted

@@ -65,6 +65,16 @@ def rows_of(tables, ploidy, alleles):
 
 
 @kernel
+def next_genotype(genotype, copies):
+    """Step to the genotype that follows, in the order of the specification. Its alleles ascend."""
+    k = 0
+    while k + 1 < copies and genotype[k] == genotype[k + 1]:
+        k += 1
+    genotype[k] += 1
+    genotype[:k] = 0
+
+
+@kernel
 def insert_allele(genotype, copies, allele):
     """Insert one more allele into the first `copies` of a genotype, which ascend."""
     while copies > 0 and genotype[copies - 1] > allele:

@@ -5,7 +5,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.genotypes.order import GenotypeTables, insert_allele, number_of, rows_of, tables_for
+from readwarp.call.genotypes.order import GenotypeTables, insert_allele, next_genotype, number_of, rows_of, tables_for
 from readwarp.call.genotypes.score import MAX_GENOTYPE_QUALITY, genotype_phred
 from readwarp.call.joint.cells import Evidence
 from readwarp.call.joint.quality import NATURAL, find_qualities
@@ -64,13 +64,8 @@ def genotype_sites(alleles: SiteAlleles, evidence: Evidence, theta: ndarray) -> 
 
 def _allocate(alleles: SiteAlleles, evidence: Evidence) -> tuple[Genotyped, GenotypeTables]:
     """Ploidies and status, and space for the rest."""
-    shape = evidence.cell.shape
-    ploidy, status = np.full(shape, 2, np.int8), np.zeros(shape, np.uint8)
-    find_ploidies(evidence, ploidy, status)
-    if status.any():
-        ploidy[:] = 2
-    listed = np.where(has_likelihoods(evidence), np.diff(evidence.code_offsets)[evidence.code], 1)
-    tables = tables_for(ploidy, np.maximum(alleles.number[:, None], listed))
+    ploidy, status = ploidies_of(evidence)
+    shape, tables = ploidy.shape, tables_for(ploidy, alleles.number[:, None])
     phred_offsets = offsets_of(tables.size[ploidy, alleles.number[:, None]])
     allele_offsets = offsets_of(alleles.number)
     out = Genotyped(
@@ -89,10 +84,14 @@ def _allocate(alleles: SiteAlleles, evidence: Evidence) -> tuple[Genotyped, Geno
     return out, tables
 
 
-def has_likelihoods(evidence: Evidence) -> ndarray:
-    """bool [sites, samples], whether a line with PLs speaks about the site."""
-    some: ndarray = (evidence.cell >= 0) & (np.append(np.diff(evidence.cells.likelihood_offsets), 0)[evidence.cell] > 0)
-    return some
+def ploidies_of(evidence: Evidence) -> tuple[ndarray, ndarray]:
+    """int8 [sites, samples], all 2 if anything is wrong; and `status` of Genotyped."""
+    shape = evidence.cell.shape
+    ploidy, status = np.full(shape, 2, np.int8), np.zeros(shape, np.uint8)
+    find_ploidies(evidence, ploidy, status)
+    if status.any():
+        ploidy[:] = 2
+    return ploidy, status
 
 
 @kernel
@@ -132,7 +131,7 @@ def spread(alleles, evidence, tables, out):
     cells, cell, cover = evidence.cells, evidence.cell, evidence.cover
     codes, code_offsets = evidence.codes, evidence.code_offsets
     ploidy, phred, phred_offsets, samples = out.ploidy, out.phred, out.phred_offsets, out.ploidy.shape[1]
-    genotype, room = np.empty(tables.alleles.shape[1], np.int64), np.empty(tables.largest, np.int32)
+    genotype, room = np.empty((2, tables.alleles.shape[1]), np.int64), np.empty(tables.largest, np.int32)
     kinds = np.empty(tables.first.shape[1] + 2, np.int64)
     for s in range(cell.shape[0]):
         n, star = alleles.number[s], alleles.star[s]
@@ -150,19 +149,18 @@ def spread(alleles, evidence, tables, out):
                     lost += 0 <= a < across.size and across[a] == star
                 lost, penalty = min(lost, p), max(0, cells.quality[cover[s, i]])
             values = cells.likelihoods[cells.likelihood_offsets[k] : cells.likelihood_offsets[k + 1]]
-            genotype[:] = find_kinds(own, star if lost else 0, kinds[: n + 2]) - 1
-            size = number_of(genotype, p) + 1
+            genotype[0] = find_kinds(own, star if lost else 0, kinds[: n + 2]) - 1
+            size = number_of(genotype[0], p) + 1
             if size > room.size:
                 room = np.empty(size, np.int32)
             line = Line(room[:size], kinds[: n + 2])
             line.phred[:] = UNREACHED
-            genotypes = tables.alleles[rows_of(tables, p, own.size)]
-            reduce_to(own, values, genotypes, p, Deletion(star, lost, 0), genotype, line)
+            reduce_to(own, values, p, Deletion(star, lost, 0), genotype, line)
             if lost:
-                reduce_to(own, values, genotypes, p, Deletion(star, 0, penalty), genotype, line)
+                reduce_to(own, values, p, Deletion(star, 0, penalty), genotype, line)
             column = s * samples + i
             mine = phred[phred_offsets[column] : phred_offsets[column + 1]]
-            lowest = expand(line, tables.alleles[rows_of(tables, p, n)], p, genotype, mine)
+            lowest = expand(line, tables.alleles[rows_of(tables, p, n)], p, genotype[0], mine)
             if alleles.is_cut[s] and lowest > 0:
                 mine[:] = 0
             for value in mine:
@@ -190,23 +188,27 @@ def find_kinds(codes, star, kinds):
 
 
 @kernel
-def reduce_to(codes, values, genotypes, p, deletion, genotype, line):
+def reduce_to(codes, values, p, deletion, room, line):
     """Into the Line: the lowest PL of the genotypes that become the same one over its kinds of alleles.
 
-    The first copies of REF become `*` if a deletion takes them.
+    The first copies of REF become `*` if a deletion takes them. A line may list too many alleles for a table of its
+    genotypes. room: int64 [2, copies].
     """
+    listed, genotype = room
+    listed[:] = 0
     star, phred, kind = deletion.star, line.phred, line.kind
     n = kind.size - 2
     for g in range(values.size):
         left = deletion.lost
         for copy in range(p):
-            number = codes[genotypes[g, copy]]
+            number = codes[listed[copy]]
             if number == 0 and left:
                 number, left = star, left - 1
             number = n if number == OTHER else n + 1 if number == LEFT_OUT else number
             insert_allele(genotype, copy, kind[number])
         target = number_of(genotype, p)
         phred[target] = min(phred[target], values[g] + deletion.penalty)
+        next_genotype(listed, p)
 
 
 @kernel

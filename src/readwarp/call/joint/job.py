@@ -1,40 +1,33 @@
 """The genotyping job: the gVCFs of a cohort to one VCF, by windows of the reference in parallel, written in order."""
 
 import logging
-from collections.abc import Collection, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
+from readwarp.call.joint.reading import WindowReader, plan_windows
 from readwarp.call.joint.records import COHORT_FIELDS
-from readwarp.call.joint.steps import Cohort, span
-from readwarp.call.targets import Stretch, bases_of, join_targets
+from readwarp.call.joint.steps import Cohort
+from readwarp.call.targets import Stretch, bases_of
 from readwarp.call.variant_job import FIELDS, VariantJob, count_calls
 from readwarp.config import CallParameters, JointParameters
 from readwarp.device.machine import free_memory
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.common.files import allow_files, check_twice
 from readwarp.formats.common.names import sample_problem
-from readwarp.formats.common.regions import Target
-from readwarp.formats.variants.genomic import CHUNK, Contigs, GenomicFile
+from readwarp.formats.variants.genomic import Contigs, GenomicFile
 from readwarp.formats.variants.genomic_kernels import Lines
 from readwarp.formats.variants.vcf import lines_of
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
-from readwarp.stream.plan import PROCESS, processes_of
 from readwarp.stream.processes import may_fork
 from readwarp.stream.reporter import Reporter, Result
 from readwarp.stream.workers import Done, map_counted, open_workers
 from readwarp.wording import counted
 
-WINDOW, MIN_WINDOW = 1 << 17, 1 << 10  # reference bases at a time
-GAP = 1 << 15  # bases between targets that are read through: a jump costs as much
-CHUNKS, MIN_CHUNK = 1 << 29, 1 << 14  # bytes of text that are read at a time, of all files and at least of each
-BYTES_PER_BASE = 16  # of memory, for each sample and base of a window
 logger = logging.getLogger("readwarp")
 
 
@@ -75,18 +68,18 @@ def genotype_cohort(job: GenotypeJob, reference: Reference, reporter: Reporter) 
     with metrics.time("genotype"), ExitStack() as stack:
         targets = job.find_targets(reference)
         wanted = {target.contig for target in targets} if job.places.is_partial else None
-        files = open_files(job.inputs, reference, wanted, stack, resources.threads)
+        memory, most = resources.memory or free_memory() // 2, resources.threads if may_fork() else 0
+        plan = plan_windows(memory, reference, len(job.inputs), resources.threads, most)
+        files = open_files(job.inputs, reference, wanted, stack, plan.chunk, resources.threads)
         samples = [name for file in files for name in file.samples]
         owner = np.repeat(np.arange(len(files)), [len(file.samples) for file in files])
-        cohort = Cohort(reference, files, owner, job.calling, job.parameters, metrics)
-        most = resources.threads if may_fork() else 0
-        plan = plan_windows(resources.memory or free_memory() // 2, len(samples), resources.threads, most)
+        cohort = Cohort(reference, files, owner, job.calling, job.parameters, metrics, plan.work)
         with (
             open_workers(cohort, plan.processes, resources.threads, [job.name], metrics) as workers,
             reporter.progress("genotyping", "bases") as meter,
             job.open_output(reference, samples, FIELDS._replace(genotypes=COHORT_FIELDS)) as writer,
         ):
-            items = read_windows(cohort, targets, job.places.is_partial, plan.size, resources.threads)
+            items = WindowReader(cohort, plan, job.places.is_partial, resources.threads).windows(targets)
             whole = bases_of(targets)
             with closing(map_counted(workers, write_window, items, metrics, plan.in_flight)) as results:
                 for text, bases in results:
@@ -96,16 +89,20 @@ def genotype_cohort(job: GenotypeJob, reference: Reference, reporter: Reporter) 
 
 
 def open_files(
-    inputs: Sequence[Path], reference: Reference, wanted: Collection[int] | None, stack: ExitStack, beside: int
+    inputs: Sequence[Path],
+    reference: Reference,
+    wanted: Collection[int] | None,
+    stack: ExitStack,
+    chunk: int,
+    beside: int,
 ) -> tuple[GenomicFile, ...]:
-    """The files, which the stack closes; `wanted` as of GenomicFile. beside: files that will be open too.
+    """The files, which the stack closes; `wanted` and `chunk` as of GenomicFile. beside: files that will be open too.
 
     If the system does not allow that many open files, each is opened when it is read. Raises InputError, also for a
     sample in two files.
     """
     is_held = may_open(len(inputs) + beside)
     contigs = Contigs(reference.names, np.diff(reference.contig_offsets).tolist())
-    chunk = max(MIN_CHUNK, min(CHUNK, CHUNKS // len(inputs)))
     files: list[GenomicFile] = []
     owner: dict[str, Path] = {}
     for path in inputs:
@@ -132,51 +129,8 @@ def may_open(number: int) -> bool:
 def write_window(cohort: Cohort, item: tuple[Stretch, list[Lines]]) -> Done[tuple[bytes, int]]:
     """The lines of a window, and the bases that are called in it."""
     (window, lines), metrics = item, Metrics()
-    calls = replace(cohort, metrics=metrics).call(window, lines)
-    count_calls(calls, metrics)
-    return Done((lines_of(calls, cohort.reference.names), bases_of(window.targets)), metrics)
-
-
-class WindowPlan(NamedTuple):
-    processes: int  # 0: threads
-    in_flight: int  # windows
-    size: int  # reference bases of each
-
-
-def plan_windows(memory: int, samples: int, threads: int, most: int) -> WindowPlan:
-    """The largest windows of which those in flight fit into memory, two that are read ahead, and one in each process.
-
-    most: processes.
-    """
-    in_flight, base = threads + 2, BYTES_PER_BASE * samples
-    room = memory - (in_flight + 2) * MIN_WINDOW * base
-    processes = processes_of(most, room, MIN_WINDOW * base)
-    fitting = (memory - processes * PROCESS) // (base * (in_flight + 2 + processes))
-    return WindowPlan(processes, in_flight, max(MIN_WINDOW, min(WINDOW, fitting)))
-
-
-def read_windows(
-    cohort: Cohort, targets: Sequence[Target], is_part: bool, size: int, threads: int
-) -> Iterator[tuple[Stretch, list[Lines]]]:
-    """Windows, with the lines of each file that matter to them; several threads read the files."""
-    parts = [part for part in (cohort.files[i::threads] for i in range(threads)) if part]
-    with ThreadPoolExecutor(threads, "readwarp reader") as pool:
-
-        def read(window: Stretch) -> list[Lines]:
-            low, high = span(window)
-
-            def lines_of_part(files: Sequence[GenomicFile]) -> list[Lines]:
-                out = []
-                for file in files:
-                    if is_part:
-                        file.go_to(window.contig, max(0, low))
-                    out.append(file.lines(window.contig, low, high))
-                return out
-
-            found = list(pool.map(lines_of_part, parts))
-            return [found[i % len(parts)][i // len(parts)] for i in range(len(cohort.files))]
-
-        for window in join_targets(targets, size, GAP):
-            with cohort.metrics.time("read"):
-                lines = read(window)
-            yield window, lines
+    texts = []
+    for calls in replace(cohort, metrics=metrics).call(window, lines):
+        count_calls(calls, metrics)
+        texts.append(lines_of(calls, cohort.reference.names))
+    return Done((b"".join(texts), bases_of(window.targets)), metrics)

@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import compress
@@ -108,10 +108,12 @@ def records_of(file: int, lines: Lines, spans: Spans) -> list[Record]:
     return out
 
 
-def find_sites(records: Iterable[Record], spans: Spans, max_alts: int, ploidy: int) -> list[JointSite]:
+def find_sites(
+    records: Iterable[Record], spans: Spans, max_alts: int, ploidy: int, higher: Mapping[int, int] | None = None
+) -> list[JointSite]:
     """The sites with positions in the spans, in order; at one position substitutions come first.
 
-    `ploidy`: the highest one, which limits the number of alleles.
+    `ploidy`: the highest one, which limits the number of alleles; `higher`: that of single positions.
     """
     groups: dict[tuple[int, bool], list[Record]] = defaultdict(list)
     mixed, long = set(), []
@@ -124,11 +126,15 @@ def find_sites(records: Iterable[Record], spans: Spans, max_alts: int, ploidy: i
             long.append(record)
     for position in mixed:
         groups[position, True] += groups.pop((position, False), [])
-    limit = limit_alleles(max_alts, ploidy)
+    higher = higher or {}
     keys = sorted(groups)
     is_near = lie_in(np.array([position for position, _ in keys], np.int64), spans)
     keys = list(compress(keys, is_near))
-    sites = [_make_site(*key, sorted(groups[key], key=lambda r: r.file), limit) for key in keys]
+    limits = (limit_alleles(max_alts, higher.get(position, ploidy)) for position, _ in keys)
+    sites = [
+        _make_site(*key, sorted(groups[key], key=lambda r: r.file), limit)
+        for key, limit in zip(keys, limits, strict=True)
+    ]
     _add_lines_across(sites, groups, long)
     for site in sites:
         _add_star(site)
@@ -156,8 +162,9 @@ def _make_site(position: int, is_indel: bool, records: Sequence[Record], limit: 
     reference = max((r.reference for r in records), key=len)
     spelled = (lengthen(allele, r.reference, reference) for r in records for allele in r.alternates)
     counts = Counter(allele for allele in spelled if allele.isalpha())
+    order = {allele: i for i, allele in enumerate(counts)}
     commonest = sorted(counts, key=lambda a: -counts[a])[: limit - 1]
-    alleles = (reference, *sorted(commonest, key=list(counts).index))
+    alleles = (reference, *sorted(commonest, key=lambda a: order[a]))
     own = {r.file: (r, r.code(numbers_of(r.reference, r.alternates, alleles))) for r in reversed(records)}
     return JointSite(position, is_indel, alleles, own, is_cut=len(commonest) < len(counts))
 

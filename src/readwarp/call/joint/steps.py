@@ -1,19 +1,23 @@
 """The steps of joint calling, on one window of the reference: the lines of all gVCFs to the calls of the cohort."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
+from math import comb
 
 import numpy as np
+from numpy import ndarray
 
 from readwarp.batches import Calls
-from readwarp.call.genotypes.calls import join_calls, keep_calls, no_calls
+from readwarp.call.genotypes.calls import join_calls, keep_calls
 from readwarp.call.genotypes.mnps import join_substitutions
 from readwarp.call.joint import REACH
-from readwarp.call.joint.cells import gather
-from readwarp.call.joint.genotype import BAD_DEPTHS, genotype_sites
+from readwarp.call.joint.cells import Evidence, gather
+from readwarp.call.joint.genotype import BAD_DEPTHS, genotype_sites, ploidies_of
 from readwarp.call.joint.records import build_calls, keep_alleles
 from readwarp.call.joint.sites import (
     JointSite,
+    Record,
     Spans,
     alleles_of,
     find_misfit,
@@ -23,13 +27,18 @@ from readwarp.call.joint.sites import (
     records_of,
 )
 from readwarp.call.spelling import Bases
-from readwarp.call.targets import Stretch
+from readwarp.call.targets import Stretch, split_at
 from readwarp.config import MAX_PLOIDY, CallParameters, JointParameters
-from readwarp.errors import InputError
+from readwarp.errors import InputError, MemoryBudgetError
 from readwarp.formats.variants.genomic import GenomicFile
 from readwarp.formats.variants.genomic_kernels import Lines
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
+from readwarp.ragged import take
+from readwarp.stream.plan import readable
+
+BYTES, BYTES_OF_GENOTYPE = 900, 60  # of a sample at a site while it is genotyped, and of each genotype there
+BYTES_OF_LETTER = 5  # of a line, when it is numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +51,10 @@ class Cohort:
     calling: CallParameters
     joint: JointParameters
     metrics: Metrics
+    room: int  # bytes for the sites that are genotyped together
 
-    def call(self, window: Stretch, lines: Sequence[Lines]) -> Calls:
-        """`lines`: those of each file that `span` covers."""
+    def call(self, window: Stretch, lines: Sequence[Lines]) -> Iterator[Calls]:
+        """`lines`: those of each file that `span` covers. In parts where there is not room for all sites."""
         samples = self.owner.size
         near = grow(window, 2 * REACH)
         records = [record for i, own in enumerate(lines) for record in records_of(i, own, near)]
@@ -53,17 +63,56 @@ class Cohort:
             record, reason = wrong
             file = self.files[record.file]
             raise InputError(file.path, reason, file.place(lines[record.file], record.row))
-        alts, ploidy = self.joint.max_alts, self.joint.max_ploidy
-        sites = find_sites(records, grow(window, REACH), alts, ploidy)
-        if not sites:
-            return no_calls(samples)
-        calls = self._genotype(window, lines, sites, bases)
-        calls = join_substitutions(calls, self.calling.max_mnp_distance, bases.letters)
-        return keep_calls(join_calls((calls,), window.start, window.stop, samples), window.start, window.mask())
+        sites = self._find_sites(records, window)
+        for part in self._cut(window, sites, lines) if sites else ():
+            calls = self._genotype(part, *self._gather(records, sites, part, lines), bases)
+            calls = join_substitutions(calls, self.calling.max_mnp_distance, bases.letters)
+            yield keep_calls(join_calls((calls,), part.start, part.stop, samples), part.start, part.mask())
 
-    def _genotype(self, window: Stretch, lines: Sequence[Lines], sites: Sequence[JointSite], bases: Bases) -> Calls:
+    def _cut(self, window: Stretch, sites: Sequence[JointSite], lines: Sequence[Lines]) -> Iterator[Stretch]:
+        """Parts of the window with as many sites as there is room for. Raises MemoryBudgetError."""
+        copies, size = self.joint.max_ploidy, 0
+        for site in sites:
+            own = self.owner.size * (BYTES + BYTES_OF_GENOTYPE * comb(len(site.alleles) + copies - 1, copies))
+            for file, (record, _) in site.own.items():
+                own += BYTES_OF_LETTER * int(lines[file].offsets[record.row + 1] - lines[file].offsets[record.row])
+            if own > 2 * self.room:
+                place = f"{self.reference.names[window.contig]}:{site.position + 1}"
+                text = f"the alleles of {place} need {readable(own)} of {readable(self.room)} for a window"
+                raise MemoryBudgetError(f"--memory is too small, or --threads too many: {text}")
+            if size + own > self.room and window.start < site.position < window.stop:
+                part, window = split_at(window, site.position)
+                yield part
+                size = 0
+            size += own
+        yield window
+
+    def _find_sites(
+        self, records: Sequence[Record], window: Stretch, higher: Mapping[int, int] | None = None
+    ) -> list[JointSite]:
+        return find_sites(records, grow(window, REACH), self.joint.max_alts, self.joint.max_ploidy, higher)
+
+    def _gather(
+        self, records: Sequence[Record], sites: Sequence[JointSite], window: Stretch, lines: Sequence[Lines]
+    ) -> tuple[Sequence[JointSite], Evidence]:
+        """The sites that matter to the window, with fewer alleles where samples have more copies than was said."""
         with self.metrics.time("gather"):
-            evidence = gather(sites, self.files, lines)
+            near = window.start - REACH, window.stop + REACH
+            sites = [site for site in sites if near[0] <= site.position < near[1]]
+            evidence, higher = gather(sites, self.files, lines), dict[int, int]()
+            for site, copies in zip(sites, ploidies_of(evidence)[0].max(axis=1).tolist(), strict=True):
+                if copies > self.joint.max_ploidy:
+                    higher[site.position] = max(copies, higher.get(site.position, 0))
+            if higher:
+                sites = self._find_sites(records, window, higher)
+                evidence = gather(sites, self.files, lines)
+            if self.calling.max_mnp_distance:
+                return sites, evidence
+            wanted = do_overlap(sites, window)
+            wanted |= begin_sets(sites, take(evidence, "sites", wanted))
+            return list(compress(sites, wanted.tolist())), take(evidence, "sites", wanted)
+
+    def _genotype(self, window: Stretch, sites: Sequence[JointSite], evidence: Evidence, bases: Bases) -> Calls:
         alleles = alleles_of(sites)
         own = lie_in(np.array([site.position for site in sites]), grow(window, 0))
         self.metrics.count("sites", own.sum())
@@ -84,6 +133,21 @@ class Cohort:
         record = site.own[file][0] if file in site.own else site.across.get(file, [(None, ())])[0][0]
         position = site.position if record is None else record.position
         return InputError(self.files[file].path, what, f"{self.reference.names[window.contig]}:{position + 1}")
+
+
+def do_overlap(sites: Sequence[JointSite], window: Stretch) -> ndarray:
+    """bool [sites]: in the window, or beside it where one of the two may delete the other."""
+    begin = np.array([site.position for site in sites], np.int64)
+    end = begin + [len(site.alleles[0]) for site in sites]
+    reaches = (end > window.start) & (begin < window.stop)
+    found: ndarray = reaches | ((begin >= window.stop) & (begin < end[reaches].max(initial=0)))
+    return found
+
+
+def begin_sets(sites: Sequence[JointSite], evidence: Evidence) -> ndarray:
+    """bool [sites]: phase sets in the evidence begin there, which gives them their names."""
+    cell = evidence.cell[evidence.is_own & (evidence.cell >= 0)]
+    return np.isin([site.position for site in sites], evidence.cells.phase_set[cell] - 1)
 
 
 def grow(window: Stretch, by: int) -> Spans:

@@ -11,7 +11,7 @@ from pathlib import Path
 from readwarp.errors import InputError
 from readwarp.formats.common.htslib import Child
 
-RECORDS = 1 << 10  # read at a time
+RECORDS, FIRST_RECORDS = 1 << 10, 1 << 4  # read at a time: at most, and before their size is known
 
 
 class Children:
@@ -47,6 +47,7 @@ class BcfText:
         self.header_size, self._path, self._child = header_size, path, CHILDREN.borrow()
         self._file, self._place, self._is_closed = self._child.next_number(), 0, False
         self._at: int | None = None  # to go on from
+        self._records = FIRST_RECORDS
         try:
             answer = self._child.ask(path, do="open_bcf", file=self._file, name=str(path))
         except BaseException:
@@ -65,9 +66,11 @@ class BcfText:
     def header(self) -> list[str]:
         return self._header
 
-    def lines(self, _: int) -> bytes:
-        """Whole lines of some records; nothing at the end of the file."""
-        return self._read(RECORDS)
+    def lines(self, size: int) -> bytes:
+        """Whole lines of about so many bytes, of RECORDS at most; nothing at the end of the file."""
+        text = self._read(self._records)
+        self._records = max(1, min(RECORDS, self._records * size // max(1, len(text))))
+        return text
 
     def line_at(self, offset: int, *_: int) -> bytes:
         """Go on at a virtual offset -> the line of the record there."""

@@ -1,7 +1,8 @@
 """Genomic VCF in: the lines of a file that span a region, in bulk. VCF, VCF.gz and BCF; `gvcf` writes them.
 
-A file is read forwards, piece by piece, and lines before the region asked for are forgotten. With an index, it jumps to
-a region far ahead. Text (`genomic_text`) is split into lines in compiled code; htslib makes text of BCF (`bcf_text`).
+A file is read forwards, piece by piece, and lines before the region asked for are forgotten; so are, on demand, blocks
+of reference where no file has a variant. With an index, it jumps to a region far ahead. Text (`genomic_text`) is split
+into lines in compiled code; htslib makes text of BCF (`bcf_text`).
 
 An index could hide lines, so it is not trusted: its chunks must be all of the file, without gaps; where a contig is
 asked for first, its first line is looked at; and each jump goes to a line before the place asked for.
@@ -16,6 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+from numpy import ndarray
 
 from readwarp.errors import InputError
 from readwarp.formats.common.contig_names import explain_absent
@@ -30,6 +32,7 @@ from readwarp.formats.variants.gvcf import NON_REF
 from readwarp.ragged import concatenate, empty, replace, take
 
 CHUNK = 1 << 17  # bytes of text read at a time, at most; of many files less
+MIN_CHUNK = 1 << 16  # a block of BGZF
 LETTERS_OF_NON_REF = np.frombuffer(NON_REF.encode(), np.uint8)
 BAD = {
     kernels.BAD_LINE: "the line has no position or alleles, an END before POS, or not as many columns as the header",
@@ -38,10 +41,18 @@ BAD = {
     kernels.NO_LIKELIHOODS: "its FORMAT has no PL and no GL",
     kernels.BAD_NUMBER: "PL is not a list of whole numbers, or GL of logarithms",
 }
+BYTES_OF_LINE = 33  # of the numbers in Lines
 FAR = 14  # bits: a jump goes to a line before the 16 kb that a place is in
 CONTIG = re.compile(r"##contig=<(?:.*,)?ID=([^,>]+)")
 BLOCKS_OF_BCFTOOLS = "##INFO=<ID=MinDP,"  # `bcftools call --gvcf`: lines with variants list no unknown allele
 PRIORS = ("##DeepVariant_version=", "##source=DeepVariant", "##source=DeepTrio", "##source=Clair3")
+
+
+@dataclasses.dataclass(slots=True)
+class Room:
+    """Memory that several readers share, beside two chunks of each."""
+
+    left: int  # bytes
 
 
 class Contigs:
@@ -156,15 +167,62 @@ class GenomicFile:
     def _misled(self) -> InputError:
         return InputError(self._index_path, explain_other(self.path))
 
-    def lines(self, contig: int, low: int, high: int) -> Lines:
-        """The lines that span a base of [low, high) of a contig, and no line that begins after it.
+    def read(self, contig: int, low: int, high: int, room: Room | None = None) -> int:
+        """Read the lines that span a base of [low, high) of a contig, as far as there is room; forget those before it.
 
-        Regions must be asked for in order, but may overlap. Raises InputError.
+        -> `high`, or the base before which no line is missing. Regions must be asked for in order, but may overlap.
+        Raises InputError.
         """
         self._forget(contig, low)
+        free = 2 * self._chunk
         while not self._is_over and not self._has_passed(contig, high):
-            self._read()
+            if room and room.left <= 0:
+                number, lines = self._pieces[-1] if self._pieces else (-1, None)
+                return int(lines.begin[-1]) if lines and number == contig else low
+            free -= self._read()
+            if room:
+                room.left += min(0, free)
+            free = max(0, free)
             self._forget(contig, low)
+        return high
+
+    def survey(self, contig: int, low: int, high: int) -> tuple[ndarray, int]:
+        """Where variants begin in [low, high) (int64, ascending), and the bytes of the lines that begin there."""
+        found, size = [np.empty(0, np.int64)], 0
+        for number, lines in self._pieces:
+            if number == contig:
+                first, stop = np.searchsorted(lines.begin, (low, high)).tolist()
+                found.append(lines.begin[first:stop][lines.kind[first:stop] == kernels.VARIANT])
+                size += bytes_of(lines, first, stop)
+        return np.unique(np.concatenate(found)), size
+
+    def thin(self, contig: int, low: int, high: int, positions: ndarray) -> int:
+        """Forget the blocks within [low, high) that span none of these positions (ascending).
+
+        -> the bytes of the lines that begin there and remain.
+        """
+        pieces, size = deque[tuple[int, Lines]](), 0
+        for number, lines in self._pieces:
+            first, stop = np.searchsorted(lines.begin, (low, high)).tolist() if number == contig else (0, 0)
+            if first < stop:
+                begin, end = lines.begin[first:stop], lines.end[first:stop]
+                is_kept = (lines.kind[first:stop] == kernels.VARIANT) | (end > high)
+                is_kept |= np.searchsorted(positions, begin) < np.searchsorted(positions, end)
+                rows = first + np.flatnonzero(is_kept)
+                if first:
+                    pieces.append((number, take(lines, "lines", slice(0, first))))
+                if rows.size:
+                    pieces.append((number, take(lines, "lines", rows)))
+                    size += bytes_of(pieces[-1][1], 0, rows.size)
+                lines = take(lines, "lines", slice(stop, len(lines)))
+            if len(lines):
+                pieces.append((number, lines))
+        self._pieces = pieces
+        return size
+
+    def lines(self, contig: int, low: int, high: int) -> Lines:
+        """The lines that span a base of [low, high) of a contig, and no line that begins after it; see `read`."""
+        self.read(contig, low, high)
         parts = [_between(lines, low, high) for number, lines in self._pieces if number == contig]
         return concatenate(parts, "lines") if parts else empty(Lines, {}, offsets=np.zeros(1, np.int64))
 
@@ -186,8 +244,11 @@ class GenomicFile:
         text = text.rstrip(b" \t\r")  # at the end of the file
         return text if not text or text.endswith(b"\n") else text + b"\n"
 
-    def _read(self) -> None:
-        """Append the next lines. After a jump, it is the index that is wrong where they do not begin as lines do."""
+    def _read(self) -> int:
+        """Append the next lines -> their bytes.
+
+        After a jump, it is the index that is wrong where they do not begin as lines do.
+        """
         has_jumped, self._has_jumped = self._has_jumped, False
         try:
             text = self._text()
@@ -195,7 +256,7 @@ class GenomicFile:
             raise self._misled() if has_jumped else error from error
         if not text:
             self._is_over = True
-            return
+            return 0
         n = text.count(b"\n")
         lines, scan = empty(Lines, {"lines": n}, text=np.frombuffer(text, np.uint8)), empty(Scan, {"lines": n})
         kernels.scan_lines(self._columns, LETTERS_OF_NON_REF, self._needs_other, lines, scan)
@@ -204,6 +265,7 @@ class GenomicFile:
         for first, stop in pairwise([*np.flatnonzero(scan.is_other).tolist(), n]):
             name = text[lines.offsets[first] : scan.name_stop[first]].decode(errors="replace")
             self._add(take(lines, "lines", slice(first, stop)), name)
+        return bytes_of(lines, 0, n)
 
     def _add(self, lines: Lines, name: str) -> None:
         """Append lines of one contig, which must come after all others."""
@@ -281,6 +343,11 @@ def depth_in(information: bytes) -> int:
     """DP of INFO, which is that of the file's only sample; -1 for none."""
     match = re.search(rb"(?:^|;)DP=([0-9]+)", information)
     return min(LARGEST, int(match[1][:15])) if match else -1
+
+
+def bytes_of(lines: Lines, first: int, stop: int) -> int:
+    """Of the rows [first, stop), text and numbers."""
+    return int(lines.offsets[stop] - lines.offsets[first]) + (stop - first) * BYTES_OF_LINE
 
 
 def _between(lines: Lines, low: int, high: int) -> Lines:
