@@ -30,7 +30,7 @@ SLOW = ("kernels", "commands")
 @pytest.mark.skipif(HAS_GPU, reason="there is a card")
 @pytest.mark.parametrize(
     ("environment", "reason"),
-    [(without_cards(), "no CUDA driver"), (emulated_card.environment("9.0:1G"), "the cards are emulated")],
+    [(without_cards(), "no NVIDIA driver"), (emulated_card.environment("9.0:1G"), "the cards are emulated")],
     ids=["none", "emulated"],
 )
 def test_no_card_is_said_in_one_line(environment, reason):

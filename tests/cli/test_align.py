@@ -14,7 +14,6 @@ import pytest
 
 import readwarp
 from helpers.command_samples import CONTIGS, fasta, letters, pairs, record, reverse_complement, run_main, sam_lines
-from readwarp.device import backend as backends
 from readwarp.device.memory import SEPARATE
 from readwarp.errors import UsageError
 
@@ -268,15 +267,6 @@ def test_an_insert_size_that_cannot_be_told_is_said(reference, mates, tmp_path, 
     first, last = (write(f"few_{i}.fq", "".join(m.read_text().splitlines(True)[:8])) for i, m in enumerate(mates))
     assert run_main(["align", reference, first, last, "-o", tmp_path / "few.sam"]) == 0
     assert "too few confident pairs to estimate the insert size" in capfd.readouterr().err
-
-
-def test_a_card_that_cannot_be_used_is_a_warning(reference, mates, tmp_path, capfd, monkeypatch):
-    monkeypatch.setattr("readwarp.stream.choice.has_card", lambda: True)
-    monkeypatch.setattr(backends, "devices", lambda: ())
-    monkeypatch.setattr(backends, "unusable", lambda: "CUDA cannot be loaded (no libcuda)")
-    assert run_main(["align", reference, *mates, "-o", tmp_path / "auto.sam"]) == 0
-    said = capfd.readouterr().err
-    assert "there is a GPU, but CUDA cannot be loaded (no libcuda); continuing on the CPU" in said
 
 
 def test_an_index_that_cannot_be_saved_is_a_warning(mates, tmp_path, capfd, monkeypatch):

@@ -91,6 +91,7 @@ def faults():
     """Until the test ends, the card fails in the way the test asks for."""
     if HAS_GPU:
         pytest.skip("a real card has no faults on demand")
+    assert backends.problem_of(0) is None  # its own launch is not the one that fails
     yield
     emulated_card.heal()
     emulated_card.clear_findings()

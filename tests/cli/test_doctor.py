@@ -20,35 +20,53 @@ def test_doctor_runs_here(capsys):
         assert word in text
 
 
+@pytest.fixture
+def numba_cuda(monkeypatch):
+    """Whether numba-cuda is installed, as the test says."""
+    return lambda is_there: monkeypatch.setattr(doctor, "find_spec", lambda name: is_there or None)
+
+
 @pytest.mark.parametrize(("cuda", "extra"), [((12, 4), "cuda12"), ((13, 0), "cuda13"), ((14, 1), "cuda13")])
-def test_install_line_fits_the_driver(cuda, extra):
-    lines = doctor.advise(Driver(cuda, "580.1", (CARD,)), "No module named 'numba_cuda'")
+def test_install_line_fits_the_driver(cuda, extra, numba_cuda):
+    numba_cuda(False)
+    lines = doctor.advise(Driver(cuda, "580.1", (CARD, CARD)), ["numba-cuda is not installed"] * 2)
     assert lines == [
-        "readwarp runs on the CPU: No module named 'numba_cuda'.",
+        "readwarp runs on the CPU.",
+        "cuda:0, cuda:1 cannot be used: numba-cuda is not installed.",
         "To use the GPU, run in a clone of readwarp:",
         f"  python -m pip install '.[{extra}]'",
     ]
 
 
+def test_what_is_installed_does_not_work(numba_cuda):
+    numba_cuda(True)
+    problem = "AttributeError: module 'numpy' has no attribute 'row_stack'"
+    lines = doctor.advise(Driver((13, 0), "580.1", (CARD,)), [problem])
+    assert lines[:2] == ["readwarp runs on the CPU.", f"cuda:0 cannot be used: {problem}."]
+    assert lines[3] == "  python -m pip install --upgrade --upgrade-strategy eager '.[cuda13]'"
+    assert "nvidia-smi" in lines[4]
+
+
 def test_old_driver():
-    lines = doctor.advise(Driver((11, 8), None, (CARD,)), "too old")
-    assert "CUDA 11.8 at most" in lines[1]
+    lines = doctor.advise(Driver((11, 8), None, (CARD,)), ["too old"])
+    assert lines[1:] == ["cuda:0 cannot be used: too old.", "Update the driver to one for CUDA 12 or 13."]
 
 
 def test_no_driver(monkeypatch):
     monkeypatch.setattr(doctor, "has_card", lambda: False)
-    assert doctor.advise("no NVIDIA driver (libcuda.so.1)", "whatever") == [
+    assert doctor.advise("no NVIDIA driver (libcuda.so.1)", []) == [
         "readwarp runs on the CPU: no NVIDIA driver (libcuda.so.1).",
         "Nothing is missing.",
     ]
     monkeypatch.setattr(doctor, "has_card", lambda: True)
-    assert "Install NVIDIA's driver" in doctor.advise("an NVIDIA card without a driver", "whatever")[1]
+    assert "Install NVIDIA's driver" in doctor.advise("an NVIDIA card without a driver", [])[1]
 
 
 def test_usable_gpu():
-    assert doctor.advise(Driver((13, 0), None, (CARD,)), None) == ["readwarp runs on the GPU."]
+    assert doctor.advise(Driver((13, 0), None, (CARD,)), [None]) == ["readwarp runs on the GPU."]
     old = Device("Tesla V100", (7, 0), 16 << 30, None)
-    assert "Tesla V100 is older than compute capability 7.5" in doctor.advise(Driver((12, 8), None, (old,)), None)[1]
+    lines = doctor.advise(Driver((12, 8), None, (CARD, old)), [None, "it is old"])
+    assert lines == ["readwarp runs on the GPU.", "cuda:1 cannot be used: it is old."]
 
 
 def test_gpu_rows():

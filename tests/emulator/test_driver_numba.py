@@ -1,4 +1,7 @@
-"""numba-cuda's own host code on the stub driver, in processes of their own."""
+"""numba-cuda's own host code on the stub driver, in processes of their own.
+
+It is imported as readwarp does: by itself, numba-cuda cannot work with NumPy 2.5.
+"""
 
 import subprocess
 import sys
@@ -8,7 +11,7 @@ from emulated_card import environment
 
 SCRIPT = """
 import numpy as np
-from numba import cuda
+from readwarp.device.jit import cuda
 import emulated_card
 
 @cuda.jit(cache=True)

@@ -26,7 +26,8 @@ pytestmark = [
 LENGTH, PAIRS, DONOR_VARIANTS = 12_000, 600, 24
 SLOW = {"load_us": 3000, "launch_us": 300, "copy_us": 300}
 MANY_BATCHES = ("--batch-bases", "9000")
-LAUNCHES = [1, 60, 200, 400]  # while kernels are warmed up, and while workers are at it
+TRIAL = 1  # the launch by which a card shows that it works
+LAUNCHES = [2, 60, 200, 400]  # while kernels are warmed up, and while workers are at it
 LOST, FAILED, FULL = 999, 719, 2  # CUDA_ERROR_UNKNOWN, _LAUNCH_FAILED, _OUT_OF_MEMORY
 
 
@@ -183,7 +184,7 @@ def test_a_card_that_is_full(command, call, start, expected):
     assert (code == 0 and out == expected[command]) or (code == 5 and out is None and len(said) == 1), (code, said)
 
 
-OF_EACH = [*(("align", launch) for launch in LAUNCHES), ("call", 1), ("call", 150), ("run", 300), ("run", 600)]
+OF_EACH = [*(("align", launch) for launch in LAUNCHES), ("call", 2), ("call", 150), ("run", 300), ("run", 600)]
 
 
 @pytest.mark.parametrize(("command", "launch"), OF_EACH)
@@ -191,6 +192,16 @@ def test_a_card_that_is_lost(command, launch, start):
     code, said, out = start(command, "--device", "cuda", *MANY_BATCHES, lose=f"0:{launch}:{LOST}").end()
     assert code == 4 and out is None and len(said) == 1
     assert said[0].startswith("readwarp: error: cuda:0 (Emulated card")
+
+
+@pytest.mark.parametrize(
+    "fault", [{"lose": f"0:{TRIAL}:{LOST}"}, {"fail": f"launch:{TRIAL}:{FAILED}"}], ids=["lost", "fails"]
+)
+def test_a_card_that_does_not_work_from_the_beginning(fault, start):
+    code, said, out = start("align", "--device", "cuda", **fault).end()
+    assert code == 4 and out is None and len(said) == 1
+    assert said[0].startswith("readwarp: error: --device cuda: cuda:0 (Emulated card")
+    assert "cannot be used: CudaAPIError: " in said[0]
 
 
 @pytest.mark.parametrize(("command", "launch"), OF_EACH)

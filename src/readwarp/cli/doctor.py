@@ -3,12 +3,14 @@
 import argparse
 import os
 import platform
+from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from readwarp.cli import options as shared
 from readwarp.cli.reporting import show
 from readwarp.device import machine
-from readwarp.device.driver import Driver, has_card, read_driver
+from readwarp.device.driver import MIN_CUDA, Driver, has_card, is_able, read_driver
 from readwarp.stream.plan import FREE_SHARE, ON_CARDS, min_bytes, plan_card, readable, usual_batch, workers_of
 from readwarp.version import __version__
 from readwarp.wording import counted
@@ -20,7 +22,6 @@ examples:
   readwarp doctor --vram 80G --threads 16          a card of another machine, human genome
 """
 HUMAN = 3_100_000_000  # bases
-MIN_CUDA, MIN_CAPABILITY = 12, (7, 5)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     from rich.table import Table
 
-    from readwarp.device.backend import unusable
+    from readwarp.device.backend import problems
 
     driver = read_driver()
     table = Table(title="readwarp doctor", title_justify="left", show_header=False, box=None, pad_edge=False)
@@ -43,7 +44,7 @@ def run(options: argparse.Namespace) -> None:
     for name, value in [*describe_machine(), *describe_gpus(driver), *describe_software()]:
         table.add_row(name, value)
     planned = describe_plan(options, driver) if options.vram or options.index else []
-    show(table, "", *advise(driver, unusable()), *planned)
+    show(table, "", *advise(driver, problems()), *planned)
 
 
 def describe_plan(options: argparse.Namespace, driver: Driver | str) -> list[str]:
@@ -89,8 +90,7 @@ def describe_gpus(driver: Driver | str) -> list[tuple[str, str]]:
     for ordinal, device in enumerate(driver.devices):
         major, minor = device.compute_capability
         free = "" if device.free is None else f", {readable(device.free)} of it free"
-        is_new_enough = device.compute_capability >= MIN_CAPABILITY
-        kernels = f", {form_of(device.compute_capability).name} kernels" if is_new_enough else ""
+        kernels = f", {form_of(device.compute_capability).name} kernels" if is_able(device) else ""
         text = f"{device.name}, compute capability {major}.{minor}{kernels}, {readable(device.memory)}{free}"
         rows.append((f"cuda:{ordinal}", text))
     if not driver.devices:
@@ -121,19 +121,25 @@ def describe_kept(indexes: list[Path]) -> str:
     return f"{len(indexes)} indexes, {readable(sum(path.stat().st_size for path in indexes))}"
 
 
-def advise(driver: Driver | str, problem: str | None) -> list[str]:
-    """Whether the CPU or a GPU would be used, and what to do to use the GPU."""
+def advise(driver: Driver | str, problems: Sequence[str | None]) -> list[str]:
+    """Whether the CPU or a GPU would be used, and what to do to use each GPU. problems: of each device."""
     if isinstance(driver, str):
         missing = "Install NVIDIA's driver, then run `readwarp doctor` again." if has_card() else "Nothing is missing."
         return [f"readwarp runs on the CPU: {driver}.", missing]
     if not driver.devices:
         return ["readwarp runs on the CPU: the driver shows no device to this process."]
-    if problem is None:
-        old = [device.name for device in driver.devices if device.compute_capability < MIN_CAPABILITY]
-        advice = "is older than compute capability 7.5: use --device cpu or another card."
-        return ["readwarp runs on the GPU.", *(f"{name} {advice}" for name in old)]
-    lines = [f"readwarp runs on the CPU: {problem}."]
-    major, minor = driver.cuda
+    lines = ["readwarp runs on the CPU." if all(problems) else "readwarp runs on the GPU."]
+    for problem in dict.fromkeys(filter(None, problems)):
+        names = ", ".join(f"cuda:{n}" for n, each in enumerate(problems) if each == problem)
+        lines.append(f"{names} cannot be used: {problem}.")
+    if not any(problem and is_able(device) for device, problem in zip(driver.devices, problems, strict=True)):
+        return lines
+    major = driver.cuda[0]
     if major < MIN_CUDA:
-        return [*lines, f"The driver supports CUDA {major}.{minor} at most; update it to one for CUDA 12 or 13."]
-    return [*lines, "To use the GPU, run in a clone of readwarp:", f"  python -m pip install '.[cuda{min(major, 13)}]'"]
+        return [*lines, "Update the driver to one for CUDA 12 or 13."]
+    install, extra = "  python -m pip install", f"'.[cuda{min(major, 13)}]'"
+    lines.append("To use the GPU, run in a clone of readwarp:")
+    if not find_spec("numba_cuda"):
+        return [*lines, f"{install} {extra}"]
+    more = "If that does not help, `nvidia-smi` and the system's log may say more about the card."
+    return [*lines, f"{install} --upgrade --upgrade-strategy eager {extra}", more]

@@ -5,11 +5,12 @@ order). Only `to_device` brings the arrays of a batch to a card.
 """
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, is_dataclass
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -18,11 +19,22 @@ import numpy as np
 from readwarp.device import failure
 from readwarp.device.card_array import CardArray
 from readwarp.device.claims import Claim, claim
-from readwarp.device.driver import Device, let_waiting_threads_sleep, read_driver
-from readwarp.errors import DeviceError, UsageError
+from readwarp.device.driver import (
+    MIN_CAPABILITY,
+    MIN_CUDA,
+    Device,
+    Driver,
+    has_card,
+    is_able,
+    let_waiting_threads_sleep,
+    read_driver,
+)
+from readwarp.errors import DeviceError, PinnedMemoryError, ReadwarpError, UsageError
 from readwarp.ragged import columns_of, replace
+from readwarp.wording import printable
 
 T = TypeVar("T")
+logger = logging.getLogger("readwarp")
 UNKNOWN = Device("GPU", (0, 0), 0, None)
 
 
@@ -144,58 +156,90 @@ def _find_arrays(value: object) -> Iterator[CardArray]:
 def choose(device: str) -> Backend:
     """auto | cpu | cuda | cuda:0,1 -> Backend. Raises UsageError, DeviceError.
 
-    auto takes a GPU if one works. auto and cuda take one that no other process uses (`readwarp.device.claims`), and
-    warn if all are in use.
+    auto takes a GPU if one works, and warns if there is one that does not. auto and cuda take one that no other process
+    uses (`readwarp.device.claims`), and warn if all are in use.
     """
     if device == "cpu":
         return Backend("cpu")
+    if device == "auto":
+        return _auto()
     kind, _, numbers = device.partition(":")
-    if kind == "auto" and not numbers:
-        return Backend("cpu") if unusable() else _cuda(device, ())
     wanted = numbers.split(",") if numbers else []
     if kind != "cuda" or device.endswith(":") or not all(n.isdecimal() for n in wanted):
         raise UsageError(f"--device {device}: not one of auto, cpu, cuda, cuda:0,1")
-    return _cuda(device, tuple(dict.fromkeys(map(int, wanted))))
+    try:
+        return _cuda(tuple(dict.fromkeys(map(int, wanted))))
+    except DeviceError as error:
+        raise DeviceError(f"--device {device}: {error}") from error
 
 
-def _cuda(asked: str, wanted: tuple[int, ...]) -> Backend:
-    """These devices; the least used one where none is named."""
-    reason = unusable()
-    if reason:
-        raise DeviceError(f"--device {asked}: {reason}")
-    from readwarp.device.jit import cuda
+def _auto() -> Backend:
+    try:
+        return _cuda(())
+    except DeviceError as error:
+        if devices() or has_card():
+            _warn_once(f"there is a GPU, but {error}; continuing on the CPU")
+        return Backend("cpu")
 
-    present = len(cuda.gpus)
-    missing = [n for n in wanted if n >= present]
+
+@cache
+def _warn_once(text: str) -> None:
+    logger.warning("%s", text)
+
+
+def _cuda(wanted: tuple[int, ...]) -> Backend:
+    """These devices; the least used one where none is named. Raises DeviceError, also if kernels do not run there."""
+    if reason := unusable():
+        raise DeviceError(reason)
+    missing = [n for n in wanted if n >= len(devices())]
     if missing:
-        raise DeviceError(f"--device {asked}: no device {missing[0]}; this machine shows {present}")
-    devices = tuple(take_device(device) for device in wanted) or (take_device(None),)
-    for device in devices:
+        raise DeviceError(f"no device {missing[0]}; this machine shows {len(devices())}")
+    taken = tuple(take_device(device) for device in wanted) or (take_device(None),)
+    for device in taken:
         let_waiting_threads_sleep(device)
-    return Backend("cuda", devices)
+        if reason := problem_of(device):
+            release_devices(taken)
+            raise DeviceError(f"cuda:{device} ({describe(device).name}) cannot be used: {reason}")
+    return Backend("cuda", taken)
 
 
 _claims: dict[int, Claim | None] = {}  # of this process, until its end
 
 
 def take_device(wanted: int | None) -> int:
-    """The device wanted, else the one this process has, else the least used one. A lock tells other processes."""
+    """The device wanted, else the one this process has, else the least used one. A lock tells other processes.
+
+    A card that is too old for our kernels is taken only if it is wanted, or if there is no other.
+    """
     if wanted in _claims or (wanted is None and _claims):
         return next(iter(_claims)) if wanted is None else wanted
-    uuids = [device.uuid for device in devices()]
-    made = claim(uuids if wanted is None else uuids[wanted : wanted + 1])
+    able = [n for n, device in enumerate(devices()) if is_able(device)] or range(len(devices()))
+    places = able if wanted is None else [wanted]
+    made = claim([devices()[place].uuid for place in places])
+    device = places[made.card if made else 0]
     if wanted is None and made and made.others:
         text = "every GPU is in use: sharing cuda:%d with %d other processes"
-        logging.getLogger("readwarp").warning(text, made.card, made.others)
-    device = wanted if wanted is not None else made.card if made else 0
+        logger.warning(text, device, made.others)
     _claims[device] = made
     return device
 
 
+def release_devices(taken: Iterable[int]) -> None:
+    """Let other processes have them."""
+    for device in taken:
+        made = _claims.pop(device, None)
+        if made:
+            made.release()
+
+
 @cache
+def _driver() -> Driver | str:
+    return read_driver()
+
+
 def devices() -> tuple[Device, ...]:
     """The devices that the driver shows to this process; none without a driver."""
-    driver = read_driver()
+    driver = _driver()
     return () if isinstance(driver, str) else driver.devices
 
 
@@ -204,13 +248,33 @@ def describe(device: int) -> Device:
 
 
 def unusable() -> str | None:
-    """Why CUDA cannot be used here, or None. The driver is asked first: importing numba.cuda takes a quarter second."""
-    try:
-        if devices():
-            from readwarp.device.jit import cuda
+    """Why no device can be used here, or None, as far as it is known without importing numba.cuda (a second)."""
+    driver = _driver()
+    if not devices():
+        return driver if isinstance(driver, str) else "the driver shows no device to this process"
+    if not isinstance(driver, str) and driver.cuda[0] < MIN_CUDA:
+        return f"the driver supports CUDA {driver.cuda[0]}.{driver.cuda[1]} at most, and {MIN_CUDA} is needed"
+    return None if find_spec("numba_cuda") else "numba-cuda is not installed"
 
-            if cuda.is_available():
-                return None
-        return "no CUDA driver or no device was found (see `readwarp doctor`)"
-    except Exception as error:  # a broken driver raises many kinds
-        return f"CUDA cannot be loaded ({error})"
+
+def problems() -> list[str | None]:
+    """Of each device, why it cannot be used, or None."""
+    return [unusable() or problem_of(device) for device in range(len(devices()))]
+
+
+@cache
+def problem_of(device: int) -> str | None:
+    """Why kernels do not run on a device, or None; a small one is tried, once in a process."""
+    if not is_able(describe(device)):
+        major, minor = describe(device).compute_capability
+        return f"its compute capability is {major}.{minor}, and {MIN_CAPABILITY[0]}.{MIN_CAPABILITY[1]} is the least"
+    try:
+        from readwarp.device import trial
+
+        return None if trial.run(device) else "a small kernel gave a wrong result"
+    except Exception as error:  # numba-cuda and what it needs raise many kinds
+        if failure.is_out_of_memory(error) or isinstance(error, PinnedMemoryError):
+            return None  # those who plan the memory tell how much is needed
+        logger.debug("a small kernel on cuda:%d:", device, exc_info=error)
+        kind = "" if isinstance(error, ReadwarpError) else f"{type(error).__name__}: "
+        return kind + printable(" ".join(str(getattr(error, "msg", error)).split()))

@@ -13,6 +13,7 @@ from typing import Any
 MAJOR, MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_*
 MULTIPROCESSORS, KILOHERTZ = 16, 13  # CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, CLOCK_RATE
 BLOCKING_SYNC = 4  # CU_CTX_SCHED_BLOCKING_SYNC
+MIN_CUDA, MIN_CAPABILITY = 12, (7, 5)  # of the driver, and of a card, that our kernels need
 NVIDIA_VENDOR = "0x10de"
 
 
@@ -34,6 +35,11 @@ class Driver:
     devices: tuple[Device, ...]
 
 
+def is_able(device: Device) -> bool:
+    """Whether our kernels can be compiled for the device."""
+    return device.compute_capability >= MIN_CAPABILITY
+
+
 def read_driver() -> Driver | str:
     """The driver and the devices that this process sees, or why there is none."""
     try:
@@ -51,6 +57,7 @@ def read_driver() -> Driver | str:
     return Driver(supported, _driver_version(), tuple(_device(cuda, ordinal) for ordinal in range(number.value)))
 
 
+@cache
 def has_card() -> bool:
     """Whether the machine has an NVIDIA card, with or without a driver."""
     vendors = Path("/sys/bus/pci/devices").glob("*/vendor")

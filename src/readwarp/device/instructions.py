@@ -4,9 +4,10 @@ from typing import Any
 
 from llvmlite import ir
 from numba.core import types
-from numba.cuda.extending import intrinsic
 
 from readwarp.device.jit import cuda
+
+intrinsic = cuda.extending.intrinsic
 
 
 def instruction(ptx: str, operands: int, given: Any = types.int32, result: Any = types.int32) -> Any:

@@ -6,6 +6,7 @@ something has to be compiled, not before.
 """
 
 import time
+import warnings
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -15,6 +16,8 @@ from threading import RLock
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from readwarp.device import kernel_cache
 from readwarp.device.loader import load
 from readwarp.device.machine_code import MachineCode
@@ -23,6 +26,7 @@ from readwarp.device.signature import key_of, signature_of
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False}
 FOR_CARDS = {"device": True, "debug": False, "opt": True}  # as numba-cuda does with functions of Numba
 
+REMOVED = ("row_stack",)  # from NumPy, while numba-cuda asks for it
 FIRST_PASS = "translate_bytecode"  # part of the name of the first pass that numba-cuda reports
 Listener = Callable[[str, str, float | None], None]  # (kernel, signature, seconds): None before it is compiled
 _listeners: list[Listener] = []
@@ -157,11 +161,33 @@ def _cuda() -> Any:
     import numba
 
     numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # type: ignore[attr-defined]  # scans and last batches are small grids
-    from numba import cuda
+    with _lock, _older_numpy():
+        import_module("_numba_cuda_redirector")  # Python has, but not where packages are found by PYTHONPATH
+        from numba import cuda
+        from numba.cuda.np import arrayobj
 
+    assert arrayobj  # imported by the first compilation otherwise, without the names
     _register_kernels()
     _listen_to_cards()
     return cuda
+
+
+@contextmanager
+def _older_numpy() -> Iterator[None]:
+    """While the block runs, NumPy has the names that numba-cuda wants, and its deprecations are no errors.
+
+    numba-cuda 0.30, the last release, gives kernels its own version of functions that NumPy 2.5 no longer has.
+    """
+    absent = [name for name in REMOVED if not hasattr(np, name)]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"numba\.cuda\.")
+        for name in absent:
+            setattr(np, name, lambda: None)
+        try:
+            yield
+        finally:
+            for name in absent:
+                delattr(np, name)
 
 
 def _register_kernels() -> None:

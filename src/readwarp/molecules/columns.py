@@ -39,10 +39,14 @@ def call_stacks(reads: Reads, stacks: Stacks, model: Model, parameters: Consensu
 def measure(usable, stacks, needed, lengths):
     """How many columns of each stack have as many reads as are needed -> lengths (int64 [stacks])."""
     for s in range(lengths.size):
-        first, stop = stacks.offsets[s], stacks.offsets[s + 1]
+        members = stacks.reads[stacks.offsets[s] : stacks.offsets[s + 1]]
         lengths[s] = 0
-        if stop - first >= needed:
-            lengths[s] = np.sort(usable[stacks.reads[first:stop]])[stop - first - needed]
+        if members.size >= needed:
+            sizes = np.empty(members.size, np.int64)
+            for i in range(members.size):
+                sizes[i] = usable[members[i]]
+            sizes.sort()
+            lengths[s] = sizes[members.size - needed]
 
 
 @kernel

@@ -14,7 +14,6 @@ from typing import TypedDict
 from readwarp.config import Resources
 from readwarp.device import backend as backends
 from readwarp.device.backend import Backend
-from readwarp.device.driver import has_card
 from readwarp.device.machine import usable_threads
 from readwarp.formats.common.compressed import compression_of
 from readwarp.stream.speed import Side, Work, min_bases
@@ -53,15 +52,8 @@ def resources_of(options: ResourceOptions) -> Resources:
 
 
 def choose_backend(resources: Resources, paths: Iterable[str | Path], work: Work, share: float = 1.0) -> Backend:
-    """The backend for work on `share` of the read bases in the files; warns if there is a GPU that auto cannot use.
-
-    Raises UsageError, DeviceError.
-    """
-    device = choose_device(resources, paths, work, share)
-    backend = backends.choose(device)
-    if device == "auto" and backend.name == "cpu" and has_card():
-        logger.warning("there is a GPU, but %s; continuing on the CPU", backends.unusable())
-    return backend
+    """The backend for work on `share` of the read bases in the files. Raises UsageError, DeviceError."""
+    return backends.choose(choose_device(resources, paths, work, share))
 
 
 def choose_device(resources: Resources, paths: Iterable[str | Path], work: Work, share: float = 1.0) -> str:
