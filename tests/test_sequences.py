@@ -82,8 +82,8 @@ def test_names(given, name):
 @pytest.mark.parametrize(
     ("read", "reason"),
     [
-        ("reads.fq", "read 0: has 'e' at position 2, which is no nucleotide"),
-        ("MKVE", "read 0: has 'E' at position 4, which is no nucleotide"),
+        ("reads.fq", "read 0: has 'e' at position 2, which is not a nucleotide"),
+        ("MKVE", "read 0: has 'E' at position 4, which is not a nucleotide"),
         ("AC-GT", "read 0: has '-' at position 3"),
         ("ACGÜ", r"read 0: has '\?' at position 4"),
         (3, "read 0: is of type int, which is neither a sequence nor a read"),

@@ -117,7 +117,7 @@ def check_nucleotides(letters: bytes, more: bytes = b"") -> None:
     odd = letters.translate(None, NUCLEOTIDES + more)
     if odd:
         place = letters.index(odd[:1]) + 1
-        raise UsageError(f"has {chr(odd[0])!r} at position {place}, which is no nucleotide")
+        raise UsageError(f"has {chr(odd[0])!r} at position {place}, which is not a nucleotide")
 
 
 def read_of(given: Any, number: int) -> Read:

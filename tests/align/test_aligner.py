@@ -247,7 +247,7 @@ def test_an_index_that_was_replaced_is_refused(fasta, tmp_path, genome):
     aligner = pickle.dumps(Aligner(path))
     path.write_text(f">one\n{genome['two']}\n")
     readwarp.Index.build(path).save(f"{path}.rwx", path, force=True)
-    with pytest.raises(InputError, match="is not the index any more that was pickled"):
+    with pytest.raises(InputError, match="is no longer the index that was pickled"):
         pickle.loads(aligner)
 
 
@@ -257,7 +257,7 @@ def test_other_processes(fasta, genome):
     reads = [genome["one"][start : start + READ] for start in (700, 5000)]
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         assert list(pool.map(aligner.align, reads)) == [aligner.align(read) for read in reads]
-        with pytest.raises(UsageError, match="which is no nucleotide"):
+        with pytest.raises(UsageError, match="which is not a nucleotide"):
             pool.submit(aligner.align, "MKVE").result()
         with pytest.raises(InputError, match=r"no\.fa: no such file"):
             pool.submit(Aligner, "no.fa").result()

@@ -23,7 +23,7 @@ def test_grouped(files, kinds, alone, groups):
 
 
 def test_odd_number_of_files():
-    with pytest.raises(UsageError, match="3 FASTQ files do not make pairs"):
+    with pytest.raises(UsageError, match="3 FASTQ files are not pairs"):
         group_files(["a", "b", "c"], ["fastq"] * 3, False)
 
 

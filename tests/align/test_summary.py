@@ -38,8 +38,8 @@ def test_reads_that_show_nothing(tmp_path):
         (lambda read: read[:12], "reads too short for the index (half of them have at most 12 bases, a seed 19"),
         (lambda read: "N" * 60 + read[60:], "60% of the bases are N"),
         (lambda read: "G" * 80 + read[80:], "reads without a signal (85% of the bases are G)"),
-        (lambda read: read.replace("C", "T"), "bisulfite (C is 0% of the bases, T 50%): take an aligner made for it"),
-        (lambda read: read.replace("G", "A"), "bisulfite (G is 0% of the bases, A 50%): take an aligner made for it"),
+        (lambda read: read.replace("C", "T"), "bisulfite (C is 0% of the bases, T 50%): use an aligner for it"),
+        (lambda read: read.replace("G", "A"), "bisulfite (G is 0% of the bases, A 50%): use an aligner for it"),
     ],
 )  # fmt: skip
 def test_causes(change, said, tmp_path):
@@ -50,7 +50,7 @@ def test_causes(change, said, tmp_path):
 @pytest.mark.parametrize("name", ADAPTERS)
 def test_adapters_without_fragments(name, tmp_path):
     dimers = [(letters(i % 6, i) + ADAPTERS[name].first + GENOMIC[i])[:60] for i in range(60)]
-    assert "adapters without fragments (30% of the reads begin with one)" in causes(tmp_path, dimers + GENOMIC[60:])
+    assert "adapter dimers (30% of the reads begin with one)" in causes(tmp_path, dimers + GENOMIC[60:])
     found = np.concatenate([begin_with_adapters(reads) for reads in batches(tmp_path, [*dimers, *GENOMIC])])
     assert found[:60].all() and not found[60:].any()
 

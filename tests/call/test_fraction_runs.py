@@ -204,23 +204,22 @@ def test_limit_of_fractions(mixture, called):
 
 
 BESIDE = "--mixture and {} do not go together"
-COPIES = f"{BESIDE}: alleles have fractions, whatever the copies"
+COPIES = f"{BESIDE}: alleles have fractions, not genotypes"
 PRIOR = "--mutation-prior must lie between 0 and 1"
 ERRORS = {
-    "--normal NORMAL": "--normal goes with --somatic only",
-    "--min-fraction 0.1": "--min-fraction goes with --somatic or --mixture only",
+    "--normal NORMAL": "--normal needs --somatic",
+    "--min-fraction 0.1": "--min-fraction needs --somatic or --mixture",
     "--mixture --somatic": BESIDE.format("--somatic"),
     "--mixture --normal NORMAL": BESIDE.format("--normal"),
     "--mixture --ploidy 2": COPIES.format("--ploidy"),
     "--mixture --ploidy-bed x.bed": COPIES.format("--ploidy-bed"),
-    "--mixture --gvcf": BESIDE.format("--gvcf"),
-    "--mixture --max-mnp-distance 1": BESIDE.format("--max-mnp-distance"),
+    "--mixture --gvcf": COPIES.format("--gvcf"),
+    "--mixture --max-mnp-distance 1": COPIES.format("--max-mnp-distance"),
     "--mixture --sv x.vcf": BESIDE.format("--sv"),
     "--mixture --sv-only": BESIDE.format("--sv-only"),
     "--mixture --haplotag x.bam": BESIDE.format("--haplotag"),
     "--mixture --bam-output x.bam": BESIDE.format("--bam-output"),
-    "--mixture --platform hifi": "--mixture is for short reads, whose errors are few: give --platform short, if these"
-    " are",
+    "--mixture --platform hifi": "--mixture is for short reads: give --platform short, if these are",
     "--somatic --normal Normal": "--normal Normal: no such sample in the alignments, which have TUMOUR, NORMAL",
     "--somatic --normal NORMAL --normal TUMOUR": "--normal names all samples (TUMOUR, NORMAL): the tumour is missing",
     "--somatic --mutation-prior 1": f"{PRIOR}, --max-events be at least 1",

@@ -43,7 +43,7 @@ def test_alleles_beyond_those_of_a_site(tmp_path, caplog, number):
     limit = ("alleles",) if beyond else None
     assert records == [(PLACE, MAX_ALLELES, limit), (BASE, 2, None)]
     assert counts["alleles_left_out"] == beyond
-    assert (f"{counted(beyond, 'allele')} left out of sites that have too many" in caplog.text) == (beyond > 0)
+    assert (f"{counted(beyond, 'allele')} left out at sites with too many" in caplog.text) == (beyond > 0)
     for region, own in ((("c", 0, PLACE + 1), beyond), (("c", PLACE + 1, len(SEQUENCE)), 0)):
         _, counts = called(tmp_path, haplotypes, number, regions=(region,))
         assert counts["alleles_left_out"] == own

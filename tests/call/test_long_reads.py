@@ -107,7 +107,7 @@ def test_a_genomic_vcf_is_phased_too(made, tmp_path):
         (
             {"RG": [{"ID": "g", "SM": "p", "PL": "ONT"}, {"ID": "h", "SM": "p", "PL": "ILLUMINA"}]},
             {},
-            r"reads of several kinds \(ont, short\)",
+            r"reads of several platforms \(ont, short\)",
         ),
         (PACBIO, {"parameters": CallParameters(platform="short"), "haplotag": "x.bam"}, "--haplotag is for long reads"),
     ],

@@ -96,7 +96,7 @@ def test_qualities_that_hold_are_not(tmp_path, caplog, monkeypatch):
 def test_missing_qualities_are_20_and_said_once(tmp_path, caplog):
     metrics = call_variants(*made(tmp_path, 20, 0.0, bare=10_000), tmp_path / "none.vcf")
     said = [record.message for record in caplog.records if "without base qualities" in record.message]
-    assert said == ["967 reads without base qualities: these are taken as 20"]
+    assert said == ["967 reads without base qualities: Q20 is assumed"]
     assert metrics.counts["reads_without_qualities"] == 967
     call_variants(*made(tmp_path, 20, 0.0), tmp_path / "all.vcf")
     none, known = ((tmp_path / name).read_text().splitlines() for name in ("none.vcf", "all.vcf"))

@@ -116,7 +116,7 @@ def test_limits_are_said(ten, tmp_path, caplog):
         assert "LIM" in file.header.info and not any("LIM" in record.info for record in file)
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
     for parameters, name, said in (
-        (CallParameters(max_depth=20), "depth", "left out where the sample is deeper than --max-depth"),
+        (CallParameters(max_depth=20), "depth", "left out where the depth exceeds --max-depth"),
         (CallParameters(max_region_reads=20), "reads", "1 region with more reads of a sample than are compared"),
     ):
         call_variants(fasta, bam, tmp_path / "b.vcf", parameters)

@@ -168,7 +168,7 @@ def test_sorted_marked_and_indexed(mates, reference, tmp_path, write):
 
 
 def test_empty_fastq_gives_a_header(sam, write):
-    text = sam(write("e.fq", ""), warns="the input holds no reads")
+    text = sam(write("e.fq", ""), warns="the input has no reads")
     assert sam_lines(text) == []
     assert text.count("@SQ") == 2
 
@@ -274,7 +274,7 @@ def test_an_index_that_cannot_be_saved_is_a_warning(mates, tmp_path, capfd, monk
     reference.write_text(fasta(CONTIGS))
     monkeypatch.setenv("READWARP_INDEX_DIR", f"{reference}/none")
     assert run_main(["align", reference, *mates, "-o", tmp_path / "out.sam"]) == 0
-    assert "so the index is not saved, and each run will build it again" in capfd.readouterr().err
+    assert "so the index is not saved, and each run builds it again" in capfd.readouterr().err
 
 
 def test_force(reference, mates, tmp_path, capsys):

@@ -201,7 +201,7 @@ def test_missing_files(refused, tmp_path, write):
 
 def test_usage(refused, write, tmp_path):
     reads = write("r.fq", ONE)
-    assert "do not make pairs" in refused(reads, reads, reads, code=2)
+    assert "are not pairs" in refused(reads, reads, reads, code=2)
     assert "must be" in refused(reads, "-R", "ID:x", code=2)
     assert "needs --sort coordinate" in refused(reads, "--mark-duplicates", "--sort", "name", code=2)
 

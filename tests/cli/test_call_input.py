@@ -174,7 +174,7 @@ def test_bam_without_an_index_is_read_through_if_no_region_is_asked_for(plain, t
     for file, name in ((plain[1], "with.vcf"), (path, "without.vcf")):
         assert run_main(["call", plain[0], file, "-o", tmp_path / name, "--device", "cpu"]) == 0
     said = [line for line in capsys.readouterr().err.splitlines() if "has no index" in line]
-    assert said == [f"readwarp: {path} has no index, so it is read through once before calling begins"]
+    assert said == [f"readwarp: {path} has no index, so it is read once before calling"]
     ours, others = ((tmp_path / name).read_text().splitlines() for name in ("with.vcf", "without.vcf"))
     calls = [line for line in ours if line[0] != "#"]
     assert calls and calls == [line for line in others if line[0] != "#"]
@@ -248,7 +248,7 @@ def test_phred_64_is_an_error_that_names_the_option(plain, refused, called, tmp_
     (tmp_path / "out.vcf.gz.tbi").unlink()
     low = raised(plain[1], tmp_path, 0)
     assert refused(low, "--phred64") == f"{low}: record near one:1: {TOO_LOW}"
-    assert refused(low, "--phred64", "--phred33", code=2) == "--phred33 and --phred64 exclude each other"
+    assert refused(low, "--phred64", "--phred33", code=2) == "--phred33 and --phred64 do not go together"
 
 
 # reference
@@ -456,12 +456,12 @@ def test_zero_coverage(called, tmp_path):
 
 def test_empty_targets(plain, called, write):
     path = write("x.bed", "# nothing\n")
-    assert called(plain[1], "-L", path) == (["made"], [], f"readwarp: {path} holds no interval: nothing is called\n")
+    assert called(plain[1], "-L", path) == (["made"], [], f"readwarp: {path} has no intervals: nothing is called\n")
 
 
 def test_all_is_excluded(plain, called, write):
     path = write("x.bed", "one\t10\t20\n")
-    said = "readwarp: all that was asked for is in --exclude-regions: nothing is called\n"
+    said = "readwarp: --exclude-regions covers all targets: nothing is called\n"
     assert called(plain[1], "-L", path, "--exclude-regions", "one") == (["made"], [], said)
 
 

@@ -52,6 +52,21 @@ def test_align_without_sorting(reference, mates, tmp_path, ended):
         assert file.header["HD"]["SO"] == "coordinate"
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("--umi name --mark-duplicates", "readwarp consensus o.bam -o o.consensus.bam"),
+        ("--umi name --umi-duplex --mark-duplicates", "readwarp consensus o.bam --duplex -o o.consensus.bam"),
+        ("--umi name", "readwarp merge o.bam -o o.sorted.bam --mark-duplicates --umi tag --write-index sorts it"),
+    ],
+)
+def test_molecules_become_consensus_reads(options, words, reference, tmp_path, ended, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for mate in (1, 2):
+        (tmp_path / f"{mate}.fq").write_text(record("r:ACGT-ACGT", letters(100, mate)))
+    assert ended("align", reference, "1.fq", "2.fq", "-o", "o.bam", *options.split())[1] == f"next: {words}"
+
+
 def test_a_part(reference, mates, tmp_path, ended):
     assert "readwarp merge PARTS" in ended("align", reference, *mates, "-o", tmp_path / "p.bam", "--part", "1/2")[1]
 

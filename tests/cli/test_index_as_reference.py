@@ -93,6 +93,8 @@ def test_the_cache_is_said(reference, tmp_path, monkeypatch, capfd):
     assert run_main(["align", copy, reads, "-o", tmp_path / "a.sam"]) == 0
     (kept,) = (tmp_path / "cache").iterdir()
     said = capfd.readouterr().err
-    assert f"building the index {kept}" in said and "kept there for later runs" in said
+    assert f"building the index {kept}" in said and f"{kept} in READWARP_INDEX_DIR (elsewhere: --index FILE or" in said
     assert run_main(["align", copy, reads, "-o", tmp_path / "b.sam"]) == 0
-    assert f"readwarp: index {kept}" in capfd.readouterr().err and list((tmp_path / "cache").iterdir()) == [kept]
+    assert f"readwarp: using the index {kept}" in capfd.readouterr().err and list((tmp_path / "cache").iterdir()) == [
+        kept
+    ]

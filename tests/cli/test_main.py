@@ -98,6 +98,6 @@ def test_the_process_ends_with_the_code():
 
 
 def test_help_shows_groups_and_an_example():
-    text = readwarp("align", "--help").stdout
+    text = readwarp("align", "--help-all").stdout
     for part in ("resources", "scores (as in bwa mem)", "messages", "reads:", "examples:", "--mark-duplicates"):
         assert part in text

@@ -81,4 +81,4 @@ def test_proteins_are_refused(write, capsys):
     queries, targets = write("q.fa", ">a\nACGT\n>b\nMKVE\n"), write("t.fa", ">t\nACGTT\n")
     assert main(["pairwise", queries, targets]) == 3
     said = capsys.readouterr().err
-    assert said == f"readwarp: error: {queries}: record b: has 'E' at position 4, which is no nucleotide\n"
+    assert said == f"readwarp: error: {queries}: record b: has 'E' at position 4, which is not a nucleotide\n"

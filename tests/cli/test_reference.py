@@ -12,7 +12,8 @@ HEAD = """\
 
     readwarp COMMAND [options] ...
 
-stdin and stdout are `-`. `readwarp --version` says the version, `readwarp COMMAND --help` what stands here.
+stdin and stdout are `-`. `readwarp --version` says the version, `readwarp COMMAND --help` what most need,
+`--help-all` what stands here.
 
 | exit code | meaning |
 |---|---|

@@ -108,7 +108,7 @@ def test_a_read_group_without_a_sample_is_warned_of(reference, sample, tmp_path,
     def warned(*options: str) -> bool:
         command = ["align", reference, *sample, "-R", r"@RG\tID:a", "-o", tmp_path / "o.sam", "-f", *options]
         assert run_main(command) == 0
-        return "--read-group names no sample" in capfd.readouterr().err
+        return "--read-group has no SM" in capfd.readouterr().err
 
     assert warned() and not warned("--sample", "s")
 
@@ -126,7 +126,7 @@ def test_run_takes_one_sample(reference, sample, tmp_path, capsys):
     groups = [r"@RG\tID:a\tSM:s", r"@RG\tID:b\tSM:t"]
     options = [word for group in groups for word in ("-R", group)]
     assert run_main(["run", reference, *sample, *again, *options, "-o", tmp_path / "out"]) == 2
-    assert "these are of s, t (are they one? give --sample NAME)" in capsys.readouterr().err
+    assert "these are of s, t (if that is one, --sample NAME)" in capsys.readouterr().err
 
 
 def test_unknown_region_is_refused_before_any_work(reference, sample, tmp_path, capsys):

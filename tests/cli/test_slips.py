@@ -8,7 +8,7 @@ import pysam
 import pytest
 
 from helpers.command_samples import run_main, sam_lines
-from readwarp.cli import COMMANDS, build_parser, habits, main
+from readwarp.cli import COMMANDS, build_parser, habits, main, parse
 from readwarp.wording import counted, nearest
 
 
@@ -25,6 +25,18 @@ from readwarp.wording import counted, nearest
         ("align r q -output=x", "-output: long names begin with two hyphens: --output"),
         ("align r q \u2013t 4", "\u2013t: begins with a long dash: type a hyphen"),
         ("align r q \u2014\u2014sort name", "begins with a long dash: type a hyphen"),
+        ("align -a -x map-ont r q", "-a writes all hits; for SAM, as in minimap2, leave it out (all hits: --all-hits)"),
+        ("align -x map-pb r q", "map-pb: there is none for PacBio CLR, whose errors are many: use minimap2"),
+        ("align -ax lr:hq r q", "lr:hq: give --preset ont for nanopore reads, hifi for PacBio HiFi (see"),
+        ("align -ax splice r q", "splice: readwarp is for DNA: align RNA with minimap2, STAR or HISAT2 (see"),
+        ("align -x ava-ont r q", "ava-ont: readwarp aligns reads to a reference, not to each other: use minimap2"),
+        ("align -x hfi r q", "hfi: not one of standard, short, hifi, ont, asm, auto (see"),
+        ("run -x asm5 r q -o d", "asm5: is not for calling variants: align these with `readwarp align` (see"),
+        ("minimap2 -ax sr r q", "no command 'minimap2': perhaps align (see"),
+        ("index -d r.mmi r.fa", "-d: the index is named by -o (--output) (see"),
+        ("align -w 100 r q", "-w: heuristics of bwa and minimap2 are not options here: leave it out (see"),
+        ("align --MD r q", "--MD: MD is always written (see"),
+        ("call r b -ploidy 1", "-ploidy: long names begin with two hyphens: --ploidy"),
         ("align r q -L 5", "-L: the penalty for clipping is --clip; -L is --targets in call"),
         ("align r q -k 19", "-k: the length of seeds is a matter of the index"),
         ("call r b --plody 1", "--plody: perhaps --ploidy (see"),
@@ -49,6 +61,25 @@ def test_what_was_meant(arguments, said, capsys):
     assert main(arguments.split()) == 2
     out, error = capsys.readouterr()
     assert out == "" and error.count("\n") == 1 and said in error
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("-ax map-hifi", "--preset hifi"),
+        ("-axmap-ont", "--preset ont"),
+        ("-x sr", "--preset standard"),
+        ("--preset=map-ont", "--preset ont"),
+        ("-cx asm5", "--paf --preset asm"),
+        ("-Yacx asm20", "-Y --paf --preset asm"),
+        ("--secondary=no", ""),
+        ("-ax ont2d", "-a --preset ont"),  # bwa's -a
+        ("-ax ont", "-a --preset ont"),
+    ],
+)
+def test_presets_of_minimap2(given, meant):
+    found, wanted = (vars(parse(["align", *words.split(), "r", "q"])) for words in (given, meant))
+    assert found == wanted
 
 
 def test_a_file_in_place_of_the_command(tmp_path, capsys):
@@ -78,7 +109,7 @@ def test_habits_name_options_that_exist_and_hide_none(command):
         for name in re.findall(r"(?<![\w`-])--[a-z-]+", text)
         if "in call and run" not in text
     }
-    assert named <= known | {"--targets"}, named - known
+    assert named <= known | {"--targets", "--region", "--normal"}, named - known
 
 
 @pytest.mark.parametrize(
@@ -215,7 +246,7 @@ def files(tmp_path_factory, reference, mates):
         ("call ref.fa s.bam -L x.csv", 3, "x.csv: record 1: not contig, start and end (columns are separated by tabs)"),
         ("call ref.fa s.bam -L s.bam", 3, "s.bam: is not text"),
         ("merge s_1.fq -o m.bam", 3, "s_1.fq: is neither BAM nor CRAM"),
-        ("run ref.fa s_1.fq -o s.vcf.gz", 2, "s.vcf.gz: is a file, -o names the folder of the results"),
+        ("run ref.fa s_1.fq -o s.vcf.gz", 2, "s.vcf.gz: is a file; -o names the folder for the results"),
         ("report s.bam", 2, "s.bam: is a file: name it with --bam or --vcf, or give the folder of its run"),
         ("align ref.fa s_1.fq -o no/o.bam", 2, "no/o.bam: there is no folder no"),
     ],

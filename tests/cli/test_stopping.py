@@ -118,7 +118,7 @@ sys.exit(__main__.main())
 def test_a_closed_stdin_is_an_empty_input(reference, start):
     process = start("align", reference, "-", "-q", stdout=subprocess.PIPE)
     out, said = process.communicate(b"", timeout=DEADLINE)
-    assert (process.returncode, said) == (0, b"readwarp: the input holds no reads\n")
+    assert (process.returncode, said) == (0, b"readwarp: the input has no reads\n")
     assert out.startswith(b"@HD") and out.count(b"\n") == 5
 
 

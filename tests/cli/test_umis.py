@@ -162,7 +162,7 @@ def test_run_takes_umis(copies, reference, tmp_path, capsys):
     ("options", "reason"),
     [
         (("--umi", "nmae"), "--umi nmae: not name, comment, tag or a read structure such as 8M12S+T (perhaps name)"),
-        (("--umi", "8M+T"), "--umi: pairs need two read structures, of first and of last reads, such as 8M+T,+T"),
+        (("--umi", "8M+T"), "--umi: pairs need two read structures, one for each mate, such as 8M+T,+T"),
         (("--umi", "tag"), "is not BAM or CRAM; for RX:Z: in the comments of FASTQ: --umi comment"),
         (("--umi-duplex",), "--umi-duplex needs --umi"),
         (("--umi", "name", "--umi-duplex"), "--umi-duplex needs --mark-duplicates"),

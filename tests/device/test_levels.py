@@ -62,7 +62,7 @@ def test_a_level_is_asked_for(monkeypatch):
     monkeypatch.setenv("READWARP_LEVEL", "x86-64-v2")
     assert levels.current_level().name == "x86-64-v2"
     monkeypatch.setenv("READWARP_LEVEL", "x86-64-v9")
-    with pytest.raises(UsageError, match="x86-64-v9: no such level of processors; known are x86-64, x86-64-v2"):
+    with pytest.raises(UsageError, match="x86-64-v9: unknown processor level; known are x86-64, x86-64-v2"):
         levels.current_level()
     monkeypatch.delenv("READWARP_LEVEL")
     assert levels.current_level() == levels.host_level()

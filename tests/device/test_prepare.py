@@ -90,7 +90,7 @@ def test_without_a_folder_to_write_to(fresh, monkeypatch, caplog):
     monkeypatch.setattr(prepare.cache_folders, "own_folder", refuse)
     monkeypatch.setattr(prepare.logger, "propagate", True)
     assert prepare.prepare("any", 2) == 0
-    assert "no folder for compiled kernels can be written: /a, /b: kernels are compiled in each run" in caplog.text
+    assert "no folder for compiled kernels can be written: /a, /b: each run compiles its kernels again" in caplog.text
 
 
 TOGETHER = """

@@ -1,6 +1,7 @@
 """Where the index of a reference is kept, and an index in the place of a reference."""
 
 import os
+import pwd
 import random
 
 import pytest
@@ -12,7 +13,7 @@ from readwarp.formats.common.fasta import read_contigs
 from readwarp.formats.common.index_file import source_of
 from readwarp.index import Index, index_path, open_or_build
 from readwarp.index.build import read_reference
-from readwarp.index.place import cache_folder, kept_indexes, place_of
+from readwarp.index.place import cache_folder, explain_place, kept_indexes, place_of
 from readwarp.metrics import Metrics
 
 LETTERS = random_letters(random.Random(5), 3001)
@@ -40,6 +41,18 @@ def test_kept_in_the_cache_where_the_folder_cannot_be_written(reference, cache):
     assert kept_indexes() == [place_of(reference, None)] and cache.stat().st_mode & 0o77 == 0
     again = open_or_build(reference, metrics=metrics)
     assert metrics.counts == {"index_built": 1} and (again.positions == built.positions).all()
+
+
+def test_another_place_is_explained(reference, cache, monkeypatch):
+    elsewhere = " (elsewhere: --index FILE or READWARP_INDEX_DIR)"
+    kept, beside = place_of(reference, None), index_path(reference)
+    assert explain_place(kept, reference) == f" since {reference.parent} cannot be written{elsewhere}"
+    assert explain_place(beside, reference) == ""
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    owner = pwd.getpwuid(os.getuid()).pw_name
+    assert explain_place(beside, reference) == f" in a folder of {owner}{elsewhere}"
+    monkeypatch.setenv("READWARP_INDEX_DIR", str(cache))
+    assert f" in READWARP_INDEX_DIR and in a folder of {owner} (" in explain_place(place_of(reference, None), reference)
 
 
 def test_one_beside_the_reference_comes_first(reference, cache):

@@ -70,7 +70,7 @@ def test_seeds_too_frequent_for_the_budget(tmp_path):
     """All of them are in one partition, which cannot be halved."""
     reference = read_reference(write_fasta(tmp_path / "ref.fa", [random_letters(RNG, 30) * 3000]))
     plan = replace(plan_for(reference), chunks=1, spare_bytes=0)
-    with pytest.raises(MemoryBudgetError, match="some seeds are so frequent that building the index needs 2"):
+    with pytest.raises(MemoryBudgetError, match="some seeds are so frequent that building the index takes 2"):
         arrays_of(reference, plan)
 
 

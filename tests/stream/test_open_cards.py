@@ -37,7 +37,7 @@ def test_a_card_that_has_less_gets_half(monkeypatch, caplog):
     open_cards(CARD, plan, 8 * GB, READS, lambda *_: None, metrics)
     assert tried[1] <= tried[0] // 2 and tried[2] <= tried[1] // 2
     assert metrics.counts == {"vram_halved": 2}
-    assert "the GPU has less than the planned" in caplog.text
+    assert "the GPU has less free memory than the planned" in caplog.text
 
 
 def test_a_full_card_ends_with_the_minimum(monkeypatch):

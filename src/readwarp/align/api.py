@@ -19,7 +19,9 @@ from readwarp.config import (
     PairParameters,
     RecordParameters,
     SeedParameters,
+    find_preset,
 )
+from readwarp.config.combinations import check_together
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.output import sort_for
 from readwarp.formats.common.files import check_inputs
@@ -138,11 +140,9 @@ def make_job(
 
 def alignment_parameters(options: AlignmentOptions) -> AlignParameters:
     """The parameters that options of aligning, scoring and trimming ask for. Raises UsageError."""
+    check_together("align", options)
     every: Any = options
-    preset = options.get("preset")
-    if preset and preset not in PRESETS:
-        raise UsageError(f"preset {preset}: not one of {', '.join(PRESETS)}")
-    own = PRESETS[preset or "standard"].parameters
+    own = PRESETS[find_preset(options.get("preset") or "standard")].parameters
     return replace(
         own,
         seed=seeds_of(own.seed, options),
@@ -154,14 +154,11 @@ def alignment_parameters(options: AlignmentOptions) -> AlignParameters:
 
 
 def alternates_of(reference: Path | None, options: AlignmentOptions) -> Path | None:
-    """The file of the ALT contigs: that which is given, or lies beside the reference. Raises UsageError, InputError."""
-    given, ignored = options.get("alt"), options.get("no_alt")
-    if given and ignored:
-        raise UsageError("--alt and --no-alt do not go together")
-    if given:
+    """The file of the ALT contigs: that which is given, or lies beside the reference. Raises InputError."""
+    if given := options.get("alt"):
         check_inputs([given])
         return Path(given)
-    return None if ignored or reference is None else find_alternates(reference)
+    return None if options.get("no_alt") or reference is None else find_alternates(reference)
 
 
 def given_sizes(options: AlignmentOptions) -> InsertSizes | None:
@@ -182,8 +179,6 @@ def records_of(preset: RecordParameters, options: AlignmentOptions) -> RecordPar
     records = replace(preset, **pick(options, RECORDS))
     number = options.get("secondary")
     if options.get("all_hits"):
-        if number is not None:
-            raise UsageError("--all-hits and --secondary do not go together")
         return replace(records, secondary_records=True, max_secondary=MAX_PLACES, secondary_ratio=0.0)
     if number is None:
         return records

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from readwarp.align.read_groups import Naming, read_group_lines
-from readwarp.config import PRESETS, UmiParameters
+from readwarp.config import PRESETS, UmiParameters, find_preset
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.alignments.header import PART, check_ids, field, lines_of, merge_lines
 from readwarp.formats.common.files import check_inputs, check_twice, is_same
@@ -95,7 +95,7 @@ def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> 
     check_twice(map(Path, reads))
     headers = [read_header(paths[0]) if kinds[paths[0]] in ALIGNED else "" for paths in groups]
     every: Any = options
-    instrument = PRESETS[every["preset"]].instrument if every.get("preset") in PRESETS else None
+    instrument = PRESETS[find_preset(preset)].instrument if (preset := every.get("preset")) else None
     naming = Naming(as_tuple(options.get("read_group")), options.get("sample"), options.get("library"), instrument)
     for paths, header in zip(groups, headers, strict=True):
         check_read_groups(paths[0], lines_of(header, "RG"))
@@ -106,9 +106,7 @@ def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> 
 
     lines = read_group_lines(naming, groups, own, look)
     if naming.lines and not all(field(line, "SM") for line in lines):
-        logger.warning(
-            "a --read-group names no sample: GATK and others refuse such files (add SM:NAME, or --sample NAME)"
-        )
+        logger.warning("a --read-group has no SM: GATK and others reject such files (add SM:NAME, or --sample NAME)")
     merged = merge_lines([line for line in lines if line] + [line for group in own for line in group])
     ids = [field(line, "ID") or "" for line in merged]
     comments = options.get("comments", False)
@@ -140,10 +138,8 @@ def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> 
 
 def umi_of(options: ReadOptions) -> UmiParameters | None:
     """Raises UsageError."""
-    given, duplex = options.get("umi"), options.get("umi_duplex", False)
-    if duplex and given is None:
-        raise UsageError("--umi-duplex needs --umi")
-    return None if given is None else parse_umi(given, duplex)
+    given = options.get("umi")
+    return None if given is None else parse_umi(given, options.get("umi_duplex", False))
 
 
 def check_umi(given: ReadInput, kind: str) -> None:
@@ -180,7 +176,7 @@ def group_files(files: Sequence[str], kinds: Sequence[str], alone: bool) -> list
     reads = [file for file, kind in zip(files, kinds, strict=True) if kind not in ALIGNED]
     alone = alone or len(reads) == 1
     if not alone and len(reads) % 2:
-        raise UsageError(f"{len(reads)} FASTQ files do not make pairs: give --single or --interleaved, or another file")
+        raise UsageError(f"{len(reads)} FASTQ files are not pairs: give --single or --interleaved, or the missing file")
     groups: list[tuple[str, ...]] = []
     waiting: list[str] = []
     for file, kind in zip(files, kinds, strict=True):

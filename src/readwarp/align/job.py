@@ -36,7 +36,7 @@ from readwarp.formats.common.index_file import is_index
 from readwarp.formats.reads.raw import RawBatch
 from readwarp.formats.reads.stream import open_reads, parse
 from readwarp.index import Index, open_or_build
-from readwarp.index.place import cache_folder, place_of
+from readwarp.index.place import cache_folder, explain_place, place_of
 from readwarp.metrics import Metrics
 from readwarp.stream.cards import open_cards
 from readwarp.stream.choice import ALIGN, choose_backend
@@ -78,8 +78,6 @@ class AlignJob:
     def __post_init__(self) -> None:
         if self.part != WHOLE and (self.sort != "none" or format_of(self.output) != "bam"):
             raise UsageError("--part: parts are unsorted BAM files; readwarp merge sorts them and marks duplicates")
-        if self.finish.duplicates.duplex and not self.mark_duplicates and self.part == WHOLE:
-            raise UsageError("--umi-duplex needs --mark-duplicates: it says which pairs are copies of one molecule")
 
     @property
     def finish(self) -> Finish:
@@ -266,15 +264,12 @@ def open_index(job: AlignJob, reporter: Reporter) -> Index:
     if is_index(job.reference) or not job.reference.is_file():
         return open_or_build(*wanted)
     path = job.index or place_of(job.reference, job.seeds)
-    is_kept = path != job.index and path.parent == cache_folder()
     if path.exists():
-        if is_kept:
-            logger.info("index %s", path)
+        if path != job.index and path.parent == cache_folder():
+            logger.info("using the index %s", path)
         return open_or_build(*wanted)
     check_format(job.reference)  # before the log names an index of reads, where the reference was forgotten
-    logger.info("building the index %s", path)
-    if is_kept:
-        logger.info("it is kept there for later runs (another folder: READWARP_INDEX_DIR; another file: --index)")
+    logger.info("building the index %s%s", path, explain_place(path, job.reference))
     with reporter.compiling():
         return open_or_build(*wanted)
 

@@ -121,7 +121,7 @@ def group_parts(headers: dict[Path, str]) -> list[list[Path]]:
         if waiting and own != run:
             other = next(iter(waiting.values()))
             raise InputError(
-                path, f"is from another run than {other}: with other reads, options, reference or readwarp"
+                path, f"is from another run than {other}: with other reads, options, reference or readwarp version"
             )
         waiting[part.number], of, run = path, part.of, own
         if len(waiting) == of:

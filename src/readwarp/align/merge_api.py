@@ -6,6 +6,7 @@ from typing import TypedDict, Unpack
 
 from readwarp.align.merge import SORT_BYTES, MergeJob, run_merge
 from readwarp.config import DuplicateRules
+from readwarp.config.combinations import check_together
 from readwarp.device.machine import usable_threads
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.output import sort_for
@@ -75,11 +76,7 @@ def make_job(alignments: Sequence[AnyPath], output: AnyPath | None, options: Mer
 
 def rules_of(options: MergeOptions) -> DuplicateRules:
     """Raises UsageError."""
-    umi, duplex, marks = options.get("umi"), options.get("umi_duplex", False), options.get("mark_duplicates", False)
-    if umi not in (None, "tag"):
-        raise UsageError(f"--umi {umi}: the UMIs of files of readwarp align are in RX: --umi tag")
-    if duplex and not umi:
-        raise UsageError("--umi-duplex needs --umi tag")
-    if umi and not marks:
-        raise UsageError("--umi needs --mark-duplicates: it says which pairs are copies of one molecule")
-    return DuplicateRules(umi is not None, duplex)
+    check_together("merge", options)
+    if (umi := options.get("umi")) not in (None, "tag"):
+        raise UsageError(f"--umi {umi}: files of `readwarp align` have their UMIs in RX: --umi tag")
+    return DuplicateRules(umi is not None, options.get("umi_duplex", False))

@@ -39,7 +39,7 @@ def summarize(metrics: Metrics, seconds: float, earlier: int, part: Part) -> Non
     if earlier:
         metrics.note(reads_of_earlier_runs=earlier)
     if not reads:
-        none = "the input holds no reads" if part == WHOLE else f"part {part} has no reads: a block is {BLOCK:,} pairs"
+        none = "the input has no reads" if part == WHOLE else f"part {part} has no reads: a block is {BLOCK:,} pairs"
         logger.warning(none)
         return
     mapped, proper = (100 * counts.get(name, 0) / reads for name in ("mapped", "proper"))
@@ -60,10 +60,12 @@ def note_molecules(metrics: Metrics, rules: DuplicateRules, families: Counter[in
     metrics.count("molecules", molecules)
     metrics.note(family_sizes={str(size): families[size] for size in sorted(families)})
     alone, mean = families[1] / max(1, molecules), templates / max(1, molecules)
-    text = "%s of %s with a UMI, %.2f of each on average, %.1f %% of one alone"
-    logger.info(text, counted(molecules, "molecule"), counted(templates, "template"), mean, 100 * alone)
+    reads, paired = (metrics.counts.get(name) for name in ("reads", "records_paired"))
+    noun = "read" if paired == 0 else "pair" if reads and paired and paired >= reads else "template"
+    text = "%s from %s (mean family size %.2f; %.1f %% singletons)"
+    logger.info(text, counted(molecules, "molecule"), counted(templates, noun), mean, 100 * alone)
     if unknown := metrics.counts.get("umis_with_n"):
-        logger.info("%s an N in the UMI: of no molecule", counted(unknown, "template has", "templates have"))
+        logger.info("%s an N in the UMI: assigned to no molecule", counted(unknown, "template has", "templates have"))
 
 
 def warn_of_shares(metrics: Metrics, first: Sequence[ReadBatch], index: Index, pairing: bool = True) -> None:
@@ -86,8 +88,8 @@ def warn_of_shares(metrics: Metrics, first: Sequence[ReadBatch], index: Index, p
         text += " libraries, mates in another order or orientation (mate-pair libraries), or distant mates (Hi-C: -5SP)"
         logger.warning(text, 100 * proper / pairs)
     if mapped >= ENOUGH and duplicates > HALF * mapped and "molecules" not in counts:
-        text = "%.2f %% of the mapped reads are marked as duplicates, which are not used for calling: if they are of "
-        text += "amplicons, whose fragments begin alike, mark none (run: --primers BED or --no-mark-duplicates)"
+        text = "%.2f %% of the mapped reads are marked as duplicates, which are not used for calling: for "
+        text += "amplicons, whose reads start alike, do not mark them (run: --primers BED or --no-mark-duplicates)"
         logger.warning(text, 100 * duplicates / mapped)
 
 
@@ -102,7 +104,7 @@ def find_causes(first: Sequence[ReadBatch], seed: int) -> Iterator[str]:
         yield f"reads too short for the index (half of them have at most {length} bases, a seed {seed}: --preset short)"
     adapters = sum(int(begin_with_adapters(reads).sum()) for reads in batches) / lengths.size
     if adapters > FEW:
-        yield f"adapters without fragments ({adapters:.0%} of the reads begin with one)"
+        yield f"adapter dimers ({adapters:.0%} of the reads begin with one)"
     share = shares_of_bases(batches)
     if share[4] > HALF:
         yield f"{share[4]:.0%} of the bases are N"
@@ -112,7 +114,7 @@ def find_causes(first: Sequence[ReadBatch], seed: int) -> Iterator[str]:
     elif (share[1] < RARE and share[3] > COMMON) or (share[2] < RARE and share[0] > COMMON):
         rare, often = ("C", "T") if share[1] < RARE else ("G", "A")
         text = f"bisulfite ({rare} is {min(share[1:3]):.0%} of the bases, {often} {max(share[0], share[3]):.0%})"
-        yield f"{text}: take an aligner made for it"
+        yield f"{text}: use an aligner for it"
 
 
 def begin_with_adapters(reads: ReadBatch) -> np.ndarray:

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from readwarp.call.job import CallJob, run_call
 from readwarp.call.targets import Places, as_regions, spell_region
 from readwarp.config import MAX_PLOIDY, CallParameters, FractionParameters, GenomeParameters, StructuralParameters
-from readwarp.errors import UsageError
+from readwarp.config.combinations import check_kind, check_together
 from readwarp.formats.common.files import named_files
 from readwarp.formats.common.qualities import encoding_of
 from readwarp.formats.common.regions import Region
@@ -52,7 +52,6 @@ class FractionOptions(TypedDict, total=False):
 
     mixture: bool  # of one population of molecules: a mitochondrion, a virus, cell-free DNA, a pool
     somatic: bool  # mutations of a tumour, with or without its normal
-    normal: str | Sequence[str]  # samples of the tumour's normal tissue
     population: AnyPath | None  # VCF file with the frequencies of alleles (INFO AF), with an index
     panel_of_normals: AnyPath | None  # VCF file of alleles that normal tissues show, with an index
     contamination: float | None  # fraction of the molecules that are another person's; None: estimated
@@ -126,6 +125,7 @@ class CallOptions(CallingOptions, ResourceOptions, total=False):
     list: AnyPath | None  # file with the names of more alignments, one per line
     sv_only: bool  # `output` is of structural variants, and nothing else is called
     sample: str | Sequence[str]  # to call; without it, all of them
+    normal: str | Sequence[str]  # samples of the tumour's normal tissue, with `somatic`
     phred64: bool  # base qualities are Phred+64: convert them
     phred33: bool  # they are Phred+33, even if they look like Phred+64
     force: bool  # replace an existing output
@@ -199,30 +199,15 @@ def make_job(
 
 
 def call_parameters(options: CallingOptions) -> CallParameters:
-    """Raises UsageError, also for options that contradict --mixture or --somatic."""
-    given, fractions = pick(options, PARAMETERS), pick(options, FRACTIONS)
-    is_mixture, is_somatic = options.get("mixture", False), options.get("somatic", False)
-    normals = as_tuple(options.get("normal"))
-    for name in ("population", "panel_of_normals"):
-        if options.get(name) and not is_somatic:
-            raise UsageError(f"--{name.replace('_', '-')} goes with --somatic only")
-    if fractions.get("contamination") is not None and not options.get("population"):
-        raise UsageError("--contamination goes with --population only: frequencies tell what other people have")
-    if not (is_mixture or is_somatic):
-        if normals or fractions:
-            name = "--normal" if normals else f"--{next(iter(fractions)).replace('_', '-')}"
-            raise UsageError(f"{name} goes with --somatic{'' if normals else ' or --mixture'} only")
+    """Raises UsageError, also for options that do not go together."""
+    check_together("call", options)
+    if (platform := options.get("platform", "auto")) != "auto":
+        check_kind("call", platform != "short", {**options, "sv": None, "sv_only": None})
+    every: Any = options
+    given, is_somatic = pick(options, PARAMETERS), options.get("somatic", False)
+    if not (is_somatic or options.get("mixture")):
         return CallParameters(**given)
-    mode = "--mixture" if is_mixture else "--somatic"
-    if is_mixture and (is_somatic or normals):
-        raise UsageError(f"--mixture and {'--somatic' if is_somatic else '--normal'} do not go together")
-    for name, value in (("--ploidy", given.get("ploidy")), ("--ploidy-bed", options.get("ploidy_bed"))):
-        if value is not None:
-            raise UsageError(f"{mode} and {name} do not go together: alleles have fractions, whatever the copies")
-    for name in ("gvcf", "max_mnp_distance", "sv", "sv_only", "haplotag", "bam_output"):
-        if options.get(name):
-            raise UsageError(f"{mode} and --{name.replace('_', '-')} do not go together")
-    known = FractionParameters(is_somatic=is_somatic, normals=normals, **fractions)
+    known = FractionParameters(is_somatic=is_somatic, normals=as_tuple(every.get("normal")), **pick(options, FRACTIONS))
     return CallParameters(**OF_FRACTIONS | given, fractions=known)
 
 
@@ -238,7 +223,7 @@ def places_of(options: PlaceOptions) -> Places:
         regions=as_regions(options.get("region")),
         targets=as_texts(options.get("targets")),
         excluded=as_texts(options.get("exclude_regions")),
-        padding=options.get("interval_padding", 0),
+        padding=options.get("interval_padding") or 0,
     )
 
 

@@ -14,6 +14,7 @@ from readwarp.call.targets import Places, as_regions
 from readwarp.call.variant_job import count_calls
 from readwarp.call.windows import Calling
 from readwarp.config import Resources
+from readwarp.config.combinations import check_together
 from readwarp.device.prepare import prepare_once
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import check_inputs, locked
@@ -117,6 +118,7 @@ class Caller:
 
         Raises OutputExistsError, InputError and UsageError.
         """
+        check_together("call", {"gvcf": gvcf, "alleles": alleles, "max_mnp_distance": self.parameters.max_mnp_distance})
         job = replace(
             self._job(alignments, regions, samples, alleles, ploidies, primers),
             output=Path(output),

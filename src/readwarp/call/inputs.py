@@ -187,7 +187,7 @@ def choose_samples(readers: Sequence[AlignedReader], wanted: Sequence[str] = ())
         if problem := sample_problem(name):
             raise InputError(place, f"the name of its sample {name} {problem}")
     if len(names) > MAX_SAMPLES:
-        raise InputError(place, f"{len(names):,} samples, of which {MAX_SAMPLES:,} can be called together")
+        raise InputError(place, f"{len(names):,} samples, and {MAX_SAMPLES:,} at most can be called together")
     return tuple(names)
 
 

@@ -16,7 +16,7 @@ from readwarp.call.inputs import Alignments, match_files, names_of, open_readers
 from readwarp.call.mates.primers import read_primers
 from readwarp.call.pairhmm.shared import SharedCard
 from readwarp.call.phase.haplotag import HaplotaggedBam
-from readwarp.call.platforms import find_platform
+from readwarp.call.platforms import Platform, find_platform
 from readwarp.call.ploidy import Ploidies, read_ploidies
 from readwarp.call.qualities import explain_qualities
 from readwarp.call.resources import WorkerPlan, open_memory, open_workers, plan_workers, share_cards
@@ -28,6 +28,7 @@ from readwarp.call.variant_job import FIELDS, FRACTION_FIELDS, GENOMIC_FIELDS, V
 from readwarp.call.warm import warm_up
 from readwarp.call.windows import Calling, write_fractions, write_windows
 from readwarp.config import CallParameters, GenomeParameters, StructuralParameters
+from readwarp.config.combinations import check_kind
 from readwarp.device.backend import Backend
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.regions import Form, ReadFilter
@@ -42,16 +43,16 @@ from readwarp.stream.reporter import Reporter, Result
 from readwarp.wording import counted
 
 WARNINGS = {  # counter -> noun and the rest of a warning
-    "windows_halved": ("window", "too deep for the GPU's memory: cut"),
+    "windows_halved": ("window", "too deep for the GPU's memory: split"),
     "windows_on_host": ("window", "too deep for the GPU's memory: called on the CPU"),
     "comparisons_on_host": ("comparison", "of reads with haplotypes too large for the GPU's memory: made on the CPU"),
-    "windows_beyond_memory": ("window", "with more reads than --memory allows for, and too short to be cut"),
-    "reads_beyond_max_depth": ("read", "left out where the sample is deeper than --max-depth"),
-    "regions_thinned": ("region", "with more reads of a sample than are compared with haplotypes: some are left out"),
-    "regions_short_of_haplotypes": ("region", "with more haplotypes in a sample than are compared: some are left out"),
-    "regions_cut": ("region", "too long and therefore cut: variants are not in phase across the cuts"),
-    "alleles_left_out": ("allele", "left out of sites that have too many"),
-    "reads_without_qualities": ("read", "without base qualities: these are taken as 20"),
+    "windows_beyond_memory": ("window", "with more reads than --memory allows, too short to split"),
+    "reads_beyond_max_depth": ("read", "left out where the depth exceeds --max-depth"),
+    "regions_thinned": ("region", "with too many reads of a sample to compare with haplotypes: some were left out"),
+    "regions_short_of_haplotypes": ("region", "with too many haplotypes in a sample: some were left out"),
+    "regions_cut": ("region", "too long, and split: variants are not phased across the cuts"),
+    "alleles_left_out": ("allele", "left out at sites with too many"),
+    "reads_without_qualities": ("read", "without base qualities: Q20 is assumed"),
 }
 FRACTION_KERNELS = "call.fractions"  # in the manifest
 PANEL_WINDOW = 4096  # bases; what lies around a window is read for it too
@@ -60,7 +61,7 @@ logger = logging.getLogger("readwarp")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallJob(VariantJob):
-    """Raises UsageError for options that do not go together."""
+    """Raises UsageError."""
 
     name = "call"
     alignments: tuple[Path, ...]  # sorted BAM or CRAM with an index (BAM without one for everything); - is a stream
@@ -86,24 +87,11 @@ class CallJob(VariantJob):
     def __post_init__(self) -> None:
         if not self.alignments:
             raise UsageError("no alignments are given")
-        if self.gvcf and self.parameters.max_mnp_distance:
-            raise UsageError("--gvcf and --max-mnp-distance do not go together: give it to `readwarp genotype`")
-        if self.gvcf and self.alleles:
-            raise UsageError(
-                "--gvcf and --alleles do not go together: a block of reference says nothing of given alleles"
-            )
         for option, path in (("--bam-output", self.bam_output), ("--haplotag", self.haplotag)):
             if path and path.suffix != ".bam":
                 raise UsageError(f"{option} {path}: only BAM is written, so the name must end in .bam")
-        if self.consensus and (self.parameters.fractions is None or self.parameters.fractions.is_somatic):
-            raise UsageError("--consensus goes with --mixture only")
-        if self.sv_only and (self.sv or self.gvcf or self.alleles or self.bam_output or self.haplotag):
-            raise UsageError(
-                "--sv-only goes with none of --sv, --gvcf, --alleles, --bam-output and --haplotag: -o is what it writes"
-            )
-
-        if self.circular:
-            check_circular(self)
+            if path and "-" in map(str, self.alignments):
+                raise UsageError(f"{option} reads the alignments again: give a file with an index, not stdin (-)")
 
     @property
     def limits(self) -> CallParameters:
@@ -112,21 +100,6 @@ class CallJob(VariantJob):
     @property
     def outputs(self) -> tuple[Path | None, ...]:
         return (self.output, *(path for path in (self.bam_output, self.haplotag, self.sv, self.consensus) if path))
-
-
-def check_circular(job: CallJob) -> None:
-    """Whether --circular goes with the other options. Raises UsageError."""
-    for option, given in (
-        ("--bam-output", job.bam_output),
-        ("--haplotag", job.haplotag),
-        ("--sv", job.sv),
-        ("--sv-only", job.sv_only),
-    ):
-        if given:
-            raise UsageError(f"--circular and {option} do not go together")
-    if job.parameters.ignore_soft_clips:
-        reason = "reads across the origin are clipped where the contig ends"
-        raise UsageError(f"--circular and --ignore-soft-clips do not go together: {reason}")
 
 
 def run_call(job: CallJob, reporter: Reporter) -> Result:
@@ -248,20 +221,16 @@ def open_fractions(
 
 
 def open_genome(job: CallJob, calling: Calling) -> ConsensusGenome | None:
-    """Raises UsageError for several samples."""
     if job.consensus is None:
         return None
-    if len(calling.samples) > 1:
-        raise UsageError(f"--consensus takes one sample; choose it with --sample: {', '.join(calling.samples)}")
     return ConsensusGenome(job.consensus, calling.steps.reference, calling.targets, job.genome.consensus_share)
 
 
 def check_fractions(job: CallJob, calling: Calling) -> None:
-    """Raises UsageError for samples and reads that do not fit the mode."""
+    """Raises UsageError for samples that do not fit the mode."""
     assert job.parameters.fractions is not None
-    mode = "--somatic" if job.parameters.fractions.is_somatic else "--mixture"
-    if calling.steps.platform.is_long:
-        raise UsageError(f"{mode} is for short reads, whose errors are few: give --platform short, if these are")
+    if job.consensus and len(calling.samples) > 1:
+        raise UsageError(f"--consensus takes one sample; choose it with --sample: {', '.join(calling.samples)}")
     normals, names = job.parameters.fractions.normals, ", ".join(calling.samples)
     for name in normals:
         if name not in calling.samples:
@@ -275,6 +244,7 @@ def call_structural_only(job: CallJob, reference: Reference, reporter: Reporter)
     metrics = reporter.metrics
     targets = job.find_targets(reference)
     with metrics.time("call"), open_alignments(job, reference, metrics) as (alignments, ploidies):
+        check_kind("call", False, {"sv_only": 0 < length_of(alignments) < job.structural.min_span})
         steps = structural_steps(job, reference, alignments, ploidies, metrics)
         plan = plan_workers(job.resources, alignments, Backend("cpu"), targets, may_fork())
         with (
@@ -315,6 +285,9 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork:
         names = alignments.samples
         if job.gvcf and len(names) > 1:
             raise UsageError(f"--gvcf takes one sample; choose it with --sample: {', '.join(names)}")
+        readers = [source.reader for source in alignments.sources]
+        platform = find_platform(parameters.platform, readers)
+        check_reads(job, "call", platform, length_of(alignments))
         share = bases_of(targets) / int(reference.contig_offsets[-1])
         backend = choose_backend(resources, job.alignments, CALL, share)
         steps = Steps(
@@ -329,10 +302,8 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork:
             with_bands=job.gvcf,
             given=find_given(job, reference, names) if parameters.fractions else None,
             least_depth=job.genome.consensus_min_depth if job.consensus else 0,
-            platform=find_platform(parameters.platform, [source.reader for source in alignments.sources]),
+            platform=platform,
         )
-        if job.circular and steps.platform.is_long:
-            raise UsageError("--circular is for short reads: long ones are not called across the origin")
         plan = plan_workers(resources, alignments, backend, targets, may_fork)
         with closing(open_memory(resources, backend, plan, metrics)) as cards:
             if cards.planned:
@@ -366,9 +337,25 @@ def open_haplotag(job: CallJob, steps: Steps) -> HaplotaggedBam | None:
     """Raises UsageError for inputs that cannot be tagged."""
     if job.haplotag is None:
         return None
-    if not steps.platform.is_long:
-        raise UsageError("--haplotag is for long reads: give --platform hifi or ont, if these are")
     return HaplotaggedBam(job.haplotag, steps.alignments, job.reference, job.resources.threads, job.command)
+
+
+def length_of(alignments: Alignments) -> int:
+    """The median length of the first reads; of several files, the largest one."""
+    return max(source.reader.first_length for source in alignments.sources)
+
+
+def check_reads(job: CallJob, command: str, platform: Platform, length: int) -> None:
+    """Raises UsageError for options that are for other reads. length: bases of a usual read; 0: there is none."""
+    fractions = job.parameters.fractions
+    given = {
+        "haplotag": job.haplotag,
+        "sv": job.sv if 0 < length < job.structural.min_span else None,  # contigs of an assembly have no platform
+        "mixture": fractions and not fractions.is_somatic,
+        "somatic": fractions and fractions.is_somatic,
+        "circular": job.circular,
+    }
+    check_kind(command, platform.is_long, given)
 
 
 def check_files(job: CallJob, reference: Reference, samples: Sequence[str]) -> None:

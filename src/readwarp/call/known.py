@@ -99,7 +99,7 @@ class KnownAlleles:
     def _alleles_of(self, record: Any, bases: Bases) -> Iterator[tuple[Allele, float]]:
         start, old = record.start, record.ref or ""
         if start + len(old) > bases.length or bases.between(start, start + len(old)) != encode(old):
-            raise InputError(self.path, f"REF is {old}, which the reference is not", f"{record.chrom}:{start + 1}")
+            raise InputError(self.path, f"REF is {old}, unlike the reference", f"{record.chrom}:{start + 1}")
         frequencies: Any = record.info.get("AF") if self.has_frequencies else None
         values = np.atleast_1d(frequencies).tolist() if self.has_frequencies else (1.0,) * len(record.alts or ())
         for other, value in zip(record.alts or (), values, strict=False):

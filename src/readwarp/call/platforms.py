@@ -1,6 +1,6 @@
 """Kinds of sequencers, and what calling knows of the errors of each."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from readwarp.call.pairhmm.penalties import HIFI, NANOPORE, SHORT, GapModel
@@ -27,18 +27,26 @@ PLATFORMS = {
 OF_READ_GROUPS = {"PACBIO": "hifi", "ONT": "ont"}  # by PL of @RG; the others are short
 
 
-def find_platform(asked: str, readers: Sequence[AlignedReader]) -> Platform:
-    """The platform `asked` for; for auto, that of the read groups. Raises UsageError if that is not clear."""
+def platform_of(asked: str, names: Iterable[str]) -> Platform:
+    """The platform `asked` for; for auto, by PL of the read groups. Raises UsageError for several."""
     if asked != "auto":
         return PLATFORMS[asked]
-    found = {OF_READ_GROUPS.get(name.upper(), "short") for reader in readers for name in _names(reader)}
+    found = {OF_READ_GROUPS.get(name.upper(), "short") for name in names}
     if len(found) > 1:
-        raise UsageError(f"reads of several kinds ({', '.join(sorted(found))}): call them apart, or give --platform")
+        raise UsageError(
+            f"reads of several platforms ({', '.join(sorted(found))}): call them separately, or give --platform"
+        )
+    return PLATFORMS[found.pop()]
+
+
+def find_platform(asked: str, readers: Sequence[AlignedReader]) -> Platform:
+    """That of files. Raises UsageError if it is not clear."""
+    found = platform_of(asked, [name for reader in readers for name in _names(reader)])
     longest = max(readers, key=lambda reader: reader.first_length)
-    if found == {"short"} and longest.first_length >= LONG:
+    if asked == "auto" and not found.is_long and longest.first_length >= LONG:
         text = f"reads of {longest.first_length:,} bases, and no read group of PACBIO or ONT (PL)"
         raise UsageError(f"{longest.path}: {text}: give --platform hifi, ont, or short if that is what they are")
-    return PLATFORMS[found.pop()]
+    return found
 
 
 def _names(reader: AlignedReader) -> list[str]:

@@ -86,9 +86,9 @@ class VariantJob:
         check_contigs(self.reference, (reference.names[target.contig] for target in found))
         if not found:
             if self.places.excluded:
-                logger.warning("all that was asked for is in --exclude-regions: nothing is called")
+                logger.warning("--exclude-regions covers all targets: nothing is called")
             else:
-                logger.warning("%s holds no interval: nothing is called", ", ".join(self.places.targets))
+                logger.warning("%s has no intervals: nothing is called", ", ".join(self.places.targets))
         return found
 
     def run(self, inputs: Sequence[Path], work: Callable[[Reference], Result], reporter: Reporter) -> Result:

@@ -237,10 +237,10 @@ def find_contamination(calling: Calling, errors: ErrorCounts) -> Contamination |
     found = estimate_contamination(errors.piles, given.is_normal(calling.steps.parameters))
     for name, fraction, error, sites in zip(samples, *found, strict=True):
         if fraction == fraction:
-            text = "%s: %.2f %% of the molecules are another person's (standard error %.2f %%, %s)"
+            text = "%s: contamination %.2f %% (standard error %.2f %%, %s)"
             logger.info(text, name, 100 * fraction, 100 * error, counted(sites, "site"))
         else:
-            logger.info("%s: %s of the population are too few to see contamination", name, counted(sites, "site"))
+            logger.info("%s: contamination cannot be estimated from %s of the population", name, counted(sites, "site"))
     return found
 
 

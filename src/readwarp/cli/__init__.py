@@ -10,13 +10,14 @@ import os
 import shlex
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from readwarp import heap, stopping
 from readwarp.cli import slips, streams
 from readwarp.cli.habits import habits_of
+from readwarp.cli.parser import CommandParser, Parser
 from readwarp.errors import ReadwarpError, UsageError
 from readwarp.version import __version__
 from readwarp.wording import printable
@@ -48,25 +49,6 @@ example:
 `readwarp help COMMAND`, or `readwarp COMMAND --help`, shows the options of one command.
 exit codes: 0 success, 1 internal error, 2 usage, 3 bad input, 4 unusable device, 5 not enough memory, 130 / 143 stopped
 """
-
-
-class Parser(argparse.ArgumentParser):
-    """Raises UsageError where argparse would end the process."""
-
-    habits: Mapping[str, str] = {}  # options of other tools, and what to say of them
-    _given: Sequence[str] = ()
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        self._given = list(args or ())
-        slips.check_dashes(self._given, self._option_string_actions, self.habits)
-        options, unknown = super().parse_known_args(args, namespace)
-        if unknown:
-            self.error(f"unrecognized arguments: {shlex.join(unknown)}")
-        return options, unknown
-
-    def error(self, message: str) -> NoReturn:
-        unknown = slips.explain_unknown(self._given, self._option_string_actions, self.habits)
-        raise UsageError(f"{message}{unknown} (see `{self.prog} --help`)")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -123,11 +105,9 @@ def build_parser(arguments: Sequence[str] = (), every: bool = False) -> argparse
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"readwarp {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=CommandParser)
     for name, summary in COMMANDS.items():
-        command = commands.add_parser(
-            name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
-        )
+        command = commands.add_parser(name, help=summary)
         command.description = summary[0].upper() + summary[1:] + "."
         if every or name in arguments[:1]:
             module = import_module(f"readwarp.cli.{name}")

@@ -12,24 +12,21 @@ EPILOG = """\
 examples:
   readwarp align ref.fa reads_1.fq.gz reads_2.fq.gz -o out.bam --mark-duplicates --write-index
   readwarp align ref.fa lane1_1.fq lane1_2.fq lane2_1.fq lane2_2.fq -o out.cram
-  bcl2fastq ... | readwarp align --interleaved ref.fa - | samtools view -b > out.bam
-  readwarp align ref.fa reads_1.fq.gz reads_2.fq.gz --part 2/8 --resume -o part.2.bam
-
-The index REF.rwx is built if it does not exist.
+  readwarp align --preset ont ref.fa reads.fq.gz --sort coordinate -o out.bam
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_inputs(parser)
-    shared.add_output(parser, "SAM, BAM, CRAM or PAF, by its ending [SAM to stdout]")
+    shared.add_output(parser, ".sam, .bam, .cram or .paf [SAM to stdout]")
     group = shared.add_sorting(parser)
-    group.add_argument("--no-pg", action="store_true", help="no @PG line in the header")
-    group.add_argument("--paf", action="store_true", help="PAF with CIGARs, as of `minimap2 -c`, instead of SAM")
+    group.add_argument("--no-pg", action="store_true", help="write no @PG line")
+    group.add_argument("--paf", action="store_true", help="write PAF with CIGARs, as `minimap2 -c`")
     add_alignment(parser, PRESETS)
     shared.add_scoring(parser)
     shared.add_trimming(parser)
     group = parser.add_argument_group("clusters")
-    text = "align every N-th block of reads, from the I-th; `readwarp merge` joins the parts"
+    text = "align the I-th of every N blocks of reads; `readwarp merge` joins the parts"
     group.add_argument("--part", metavar="I/N", help=text)
     shared.add_resume(group)
     shared.add_resources(parser)
@@ -40,45 +37,49 @@ def add_alignment(parser: argparse.ArgumentParser, presets: Mapping[str, Preset]
     """--index --alt --no-alt --preset -I --min-score -Y --eqx --cs -a --secondary -M -5 -S -P."""
     default = PRESETS["standard"].parameters.records
     group = parser.add_argument_group("alignment")
-    text = "index of REF, built there if it does not exist [REF.rwx, or in a cache folder if that cannot be written]"
+    text = "index of REF, built if missing [REF.rwx, or in a cache folder if that cannot be written]"
     group.add_argument("--index", type=Path, metavar="FILE", help=text)
-    text = "ALT contigs of REF, a SAM file as bwa takes it [REF.alt or REF.64.alt, if it exists]"
+    text = "ALT contigs of REF, a SAM file as for bwa [REF.alt or REF.64.alt, if present]"
     group.add_argument("--alt", type=Path, metavar="FILE", help=text)
-    text = "treat ALT contigs as all others, even if there is such a file"
+    text = "treat ALT contigs like any other, even with such a file"
     group.add_argument("--no-alt", action="store_true", help=text)
-    text = f"{shared.describe_presets(presets)} [standard, with the seeds of an index that exists]"
-    group.add_argument("--preset", choices=presets, help=text)
+    shared.add_preset(group, presets)
     group.add_argument(
         "-I",
         "--insert-size",
         type=insert_size,
         metavar="MEAN[,SD[,MAX[,MIN]]]",
-        help="insert sizes of forward-reverse pairs; without SD a tenth of MEAN, without MAX and MIN four SD around it "
-        "[estimated from the first pairs of each input]",
+        help="insert size of FR pairs; SD is MEAN / 10 if left out, MAX and MIN are 4 SD off [estimated from the "
+        "first pairs of each input]",
     )
-    text = f"lowest score to report [{default.min_score}]"
+    text = f"leave reads with a lower score unmapped [{default.min_score}]"
     group.add_argument("--min-score", type=shared.natural, metavar="N", help=text)
-    text = "soft-clip supplementary alignments instead of hard-clipping them"
+    text = "soft-clip supplementary alignments, not hard-clip"
     group.add_argument("-Y", "--soft-clip", action="store_true", default=None, help=text)  # None: as the preset has it
-    group.add_argument("--eqx", action="store_true", default=None, help="= and X in CIGARs instead of M")
-    text = "write the tag cs of minimap2, with numbers of equal bases (short) or their letters (long) [none]"
+    group.add_argument("--eqx", action="store_true", default=None, help="write = and X in CIGARs, not M")
+    text = "write minimap2's cs tag in its short or long form [none]"
     group.add_argument("--cs", choices=CS_FORMS, help=text)
     add_places(group)
 
 
 def add_places(group: "argparse._ArgumentGroup") -> None:
     """-a --secondary -M -5 -S -P."""
-    text = "write all places of a read: the others are secondary records, not named in XA"
+    text = "write all hits of a read, as secondary records instead of XA"
     group.add_argument("-a", "--all-hits", action="store_true", help=text)
-    text = "likewise N of them at most, the best ones, with 0.8 of the best score or more"
-    group.add_argument("--secondary", type=shared.natural, metavar="N", help=text)
-    text = "mark parts of split reads as secondary instead of supplementary"
+    text = "at most N secondary records per read, with 0.8 of the best score or more"
+    group.add_argument("--secondary", type=secondary, metavar="N", help=text)
+    text = "mark split alignments as secondary, not supplementary"
     group.add_argument("-M", "--split-secondary", action="store_true", default=None, help=text)
-    text = "the part of a split read that was sequenced first is primary, not the best one; for Hi-C: -5SP"
+    text = "take the 5' part of a split read as primary, not the best one (Hi-C: -5SP)"
     group.add_argument("-5", "--five-prime", action="store_true", default=None, help=text)
-    group.add_argument("-S", "--no-rescue", action="store_true", help="do not look for a mate near the other")
-    text = "place each mate by itself; no pair is marked as proper"
+    group.add_argument("-S", "--no-rescue", action="store_true", help="skip mate rescue")
+    text = "skip pairing: no pair is proper"
     group.add_argument("-P", "--no-pairing", action="store_true", help=text)
+
+
+def secondary(text: str) -> int | None:
+    """A number; `no`, as minimap2 has it, is the default."""
+    return None if text == "no" else shared.natural(text)
 
 
 def insert_size(text: str) -> tuple[float | int, ...]:

@@ -9,27 +9,24 @@ EPILOG = """\
 examples:
   readwarp call ref.fa sample.bam -o sample.vcf.gz
   readwarp call ref.fa father.bam mother.bam child.bam -o trio.vcf.gz
-  readwarp call ref.fa -b bams.txt -o cohort.bcf
-  readwarp call ref.fa sample.cram -r chr20:1-1,000,000 > part.vcf
-  readwarp call ref.fa hifi.bam --sv-only -o structural.vcf.gz
-  samtools sort reads.bam | readwarp call ref.fa - -o sample.vcf.gz
-  readwarp call ref.fa tumour.bam normal.bam --somatic --normal NAME -o somatic.vcf.gz
-  readwarp call virus.fa sample.bam --mixture --primers primers.bed -o mixture.vcf.gz
-  readwarp call mitochondrion.gb sample.bam --ploidy 1 -o sample.bcf
+  readwarp call ref.fa tumour.bam normal.bam --somatic --normal NAME -o out.vcf.gz
+  readwarp call virus.fa sample.bam --mixture --primers primers.bed -o out.vcf.gz
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_reference(parser)
-    text = "sorted and indexed BAM or CRAM; - is a sorted stream of BAM, CRAM or SAM; @FILE is a list of files"
+    text = "sorted, indexed BAM or CRAM; - is sorted BAM, CRAM or SAM on stdin; @FILE lists files"
     parser.add_argument("alignments", nargs="*", metavar="ALIGNMENTS", help=text)
-    parser.add_argument("-b", "--list", type=Path, metavar="FILE", help="more alignments, one file per line")
-    shared.add_output(parser, ".vcf, .vcf.gz (with .tbi) or .bcf (with .csi) [VCF to stdout]")
+    parser.add_argument("-b", "--list", type=Path, metavar="FILE", help="file that lists alignments, one per line")
+    shared.add_output(parser, ".vcf, .vcf.gz or .bcf; with .tbi or .csi [VCF to stdout]")
     shared.add_calling(parser)
-    text = "sample to call, of any file; may be repeated [all samples]"
+    text = "sample to call; may be repeated [all samples]"
     parser.add_argument("--sample", action="append", default=[], metavar="NAME", help=text)
-    shared.add_fractions(parser)
-    text = "call structural variants only, and write them to the output (-o)"
+    text = "matched normal sample, for --somatic; may be repeated"
+    group = shared.add_fractions(parser)
+    group.add_argument("--normal", action="append", default=[], metavar="NAME", help=text)
+    text = "call structural variants only, to the output (-o)"
     shared.add_structural(parser).add_argument("--sv-only", action="store_true", help=text)
     shared.add_encoding(parser)
     shared.add_resources(parser)

@@ -18,14 +18,12 @@ to it. Kernels fit the versions of readwarp, Numba and Python that made them; wi
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    text = (
-        "for these processors: x86-64, x86-64-v2, x86-64-v3 (AVX2), x86-64-v4 (AVX-512), aarch64, or all of this kind"
-    )
-    parser.add_argument("--level", action="append", metavar="LEVEL", help=f"{text}; may be repeated [this machine's]")
+    text = "processors: x86-64, x86-64-v2, x86-64-v3 (AVX2), x86-64-v4 (AVX-512), aarch64 or all; may be repeated "
+    parser.add_argument("--level", action="append", metavar="LEVEL", help=f"{text}[this machine's]")
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("-o", "--output", type=Path, metavar="DIR", help="folder to write to [the user's, as in a run]")
+    where.add_argument("-o", "--output", type=Path, metavar="DIR", help="folder for the kernels [the user's cache]")
     where.add_argument("--package", action="store_true", help="write into the installed package")
-    text = "only what this command needs; may be repeated [all]"
+    text = "kernels of this command only; may be repeated [all]"
     parser.add_argument("--command", dest="commands", action="append", metavar="NAME", help=text)
     shared.add_threads(parser)
     shared.add_reporting(parser)
@@ -43,11 +41,11 @@ def run(options: argparse.Namespace) -> None:
     wanted = levels.of_this_kind() if "all" in names else [levels.named(name) for name in dict.fromkeys(names)]
     for level in wanted:
         if not levels.can_compile(level):
-            raise UsageError(f"--level {level.name}: kernels for {level.machine} are compiled on such a machine")
+            raise UsageError(f"--level {level.name}: kernels for {level.machine} can only be compiled on one")
     known = manifest.commands()
     for name in options.commands or ():
         if name not in known:
-            raise UsageError(f"--command {name}: needs no kernels, or is unknown; known are {', '.join(known)}")
+            raise UsageError(f"--command {name}: unknown, or needs no kernels; known are {', '.join(known)}")
     try:
         folder = cache_folders.SHIPPED if options.package else options.output or cache_folders.own_folder()
         with CommandReporter(options) as reporter:
@@ -58,7 +56,7 @@ def run(options: argparse.Namespace) -> None:
                     )
                 print(f"{level.name}: {sum(made)} kernels in {folder} ({made.compiled} compiled, {made.copied} copied)")
     except DistrustError as error:
-        raise UsageError(f"{folder}: nobody would use kernels in it: {error}") from error
+        raise UsageError(f"{folder}: kernels there would not be trusted: {error}") from error
     except OSError as error:
         place = error.filename or options.output
         raise UsageError(f"{place}: cannot be written ({error.strerror or error})") from error

@@ -17,14 +17,14 @@ GroupReadsByUmi write it. Options are those of fgbio CallMolecularConsensusReads
 FilterConsensusReads.
 """
 QUALITIES = (  # fields of `ConsensusParameters`
-    ("min_input_base_quality", "bases of the input of lower quality say nothing"),
-    ("error_rate_pre_umi", "Phred-scaled rate of errors of a molecule before it had its UMI"),
-    ("error_rate_post_umi", "likewise of its copies, until they were sequenced"),
+    ("min_input_base_quality", "ignore input bases with quality < Q"),
+    ("error_rate_pre_umi", "Phred-scaled error rate before the UMI was attached"),
+    ("error_rate_post_umi", "Phred-scaled error rate after that, before sequencing"),
 )
 RATES = (
-    ("max_read_error_rate", "leave out reads with a larger share of bases that differ from the consensus"),
-    ("max_base_error_rate", "bases of which a larger share of the reads differs become N"),
-    ("max_no_calls", "leave out reads with a larger share of N"),
+    ("max_read_error_rate", "drop reads if more than this fraction of their bases differs from the consensus"),
+    ("max_base_error_rate", "mask bases (N) on which more than this fraction of the reads differs"),
+    ("max_no_calls", "drop reads with more than this fraction of N"),
 )
 
 
@@ -34,35 +34,35 @@ def whole_numbers(text: str) -> list[int]:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    text = "BAM or CRAM with molecules (MI), sorted by coordinate or grouped by molecule"
+    text = "BAM or CRAM with MI tags, sorted by coordinate or grouped by MI"
     parser.add_argument("alignments", type=Path, metavar="BAM", help=text)
-    shared.add_output(parser, "unaligned reads: .bam, .sam, .fq.gz or .fq, mates side by side; - is SAM on stdout")
+    shared.add_output(parser, "unaligned reads, interleaved: .bam, .sam, .fq.gz or .fq; - is SAM on stdout")
     add_molecules(parser.add_argument_group("molecules"))
     add_filters(parser.add_argument_group("filters"))
     group = parser.add_argument_group("output")
-    text = "tags with a number for each base [yes]"
+    text = "write per-base tags [yes]"
     group.add_argument("--output-per-base-tags", action=argparse.BooleanOptionalAction, default=True, help=text)
-    group.add_argument("--read-group-id", metavar="ID", help="of the only read group [A]")
-    text = "names are NAME:MI [the libraries of the input]"
+    group.add_argument("--read-group-id", metavar="ID", help="ID of the output's read group [A]")
+    text = "prefix of read names, NAME:MI [the input's libraries]"
     group.add_argument("--read-name-prefix", metavar="NAME", help=text)
-    group.add_argument("--reference", type=Path, metavar="REF", help="for CRAM input; FASTA or its index (.rwx)")
-    group.add_argument("--no-pg", action="store_true", help="no @PG line of this command in the header")
+    group.add_argument("--reference", type=Path, metavar="REF", help="FASTA or index (.rwx), for CRAM input")
+    group.add_argument("--no-pg", action="store_true", help="write no @PG line of this command")
     shared.add_threads(parser.add_argument_group("resources (none of them changes the output)"))
     shared.add_reporting(parser)
 
 
 def add_molecules(group: "argparse._ArgumentGroup") -> None:
     default = ConsensusParameters()
-    text = "join both strands of a molecule, whose MI ends in /A and /B"
+    text = "join both strands of a molecule (MI ends in /A and /B)"
     group.add_argument("--duplex", action="store_true", help=text)
-    text = "fewest reads of a molecule; with --duplex TOTAL,LARGER,SMALLER: of both strands, and of each [1]"
+    text = "minimum reads per molecule; with --duplex TOTAL,LARGER,SMALLER of both strands and of each [1]"
     group.add_argument("--min-reads", type=whole_numbers, metavar="N", help=text)
-    text = "use at most N reads of a strand; which ones is decided by hashes of names [all]"
+    text = "use at most N reads per strand, chosen by hashes of their names [all]"
     group.add_argument("--max-reads", "--max-reads-per-strand", type=shared.count, metavar="N", help=text)
     for field, text in QUALITIES:
         value = getattr(default, field)
         group.add_argument(f"--{field.replace('_', '-')}", type=shared.natural, metavar="Q", help=f"{text} [{value}]")
-    text = "mates that overlap agree on the bases that both have read, before anything else [yes]"
+    text = "first reconcile the bases that both mates have read [yes]"
     group.add_argument(
         "--consensus-call-overlapping-bases", action=argparse.BooleanOptionalAction, default=True, help=text
     )
@@ -70,12 +70,12 @@ def add_molecules(group: "argparse._ArgumentGroup") -> None:
 
 def add_filters(group: "argparse._ArgumentGroup") -> None:
     default = ConsensusParameters()
-    text = f"bases of lower quality become N [{default.min_consensus_base_quality}]"
+    text = f"mask (N) bases with quality < Q [{default.min_consensus_base_quality}]"
     group.add_argument("--min-consensus-base-quality", type=shared.natural, metavar="Q", help=text)
     for field, text in RATES:
         value = getattr(default, field)
         group.add_argument(f"--{field.replace('_', '-')}", type=shared.number, metavar="X", help=f"{text} [{value:g}]")
-    text = "with --duplex: bases on which the strands differ become N"
+    text = "mask (N) bases on which the strands differ (--duplex)"
     group.add_argument("--require-single-strand-agreement", action="store_true", help=text)
 
 

@@ -25,7 +25,7 @@ HUMAN = 3_100_000_000  # bases
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("plan of a GPU's memory, with or without a GPU")
+    group = parser.add_argument_group("GPU memory plan, with or without a GPU")
     group.add_argument("--vram", type=shared.size, metavar="SIZE", help="plan for this much memory, such as 8G")
     text = "plan for this index [with --vram: one of a human genome]"
     group.add_argument("--index", type=Path, metavar="REF.rwx", help=text)

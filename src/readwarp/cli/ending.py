@@ -56,11 +56,17 @@ def _after_alignment(options: argparse.Namespace, path: Path, reference: object)
     stem = _stem(path)
     if getattr(options, "preset", None) not in (None, *CALLED_PRESETS):
         return ""
+    umis = ("--umi", "tag") if getattr(options, "umi", None) else ()
+    if umis and options.mark_duplicates and path.suffix in (".bam", ".cram"):
+        duplex = ("--duplex",) if options.umi_duplex else ()
+        source = ("--reference", reference) if path.suffix == ".cram" and reference != "REF" else ()
+        return _spell("readwarp", "consensus", path, *duplex, *source, "-o", Path(f"{stem}.consensus.bam"))
     if is_sorted and path.suffix in (".bam", ".cram"):
         return _spell("readwarp", "call", reference, path, "-o", Path(f"{stem}.vcf.gz"))
     if not is_sorted and path.suffix == ".bam" and options.sort != "name":
         marked = Path(f"{stem}.sorted.bam")
-        return _spell("readwarp", "merge", path, "-o", marked, "--mark-duplicates", "--write-index") + " sorts it"
+        wanted = "--mark-duplicates", *umis, "--write-index"
+        return _spell("readwarp", "merge", path, "-o", marked, *wanted) + " sorts it"
     return ""
 
 

@@ -15,15 +15,15 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_reference(parser)
-    text = "sorted gVCF of readwarp, GATK, DeepVariant or bcftools: VCF.gz, BCF or VCF; @FILE is a list of them"
+    text = "sorted gVCF of readwarp, GATK, DeepVariant or bcftools; @FILE is a list of files"
     parser.add_argument("inputs", nargs="*", metavar="GVCF", help=text)
-    parser.add_argument("--list", type=Path, metavar="FILE", help="more inputs, one per line")
-    shared.add_output(parser, ".vcf, .vcf.gz (with .tbi) or .bcf (with .csi) [VCF to stdout]")
+    parser.add_argument("--list", type=Path, metavar="FILE", help="file that lists more gVCFs, one per line")
+    shared.add_output(parser, ".vcf, .vcf.gz or .bcf; with .tbi or .csi [VCF to stdout]")
     group = parser.add_argument_group("genotyping")
     shared.add_places(group, "genotype", "; inputs need an index")
-    text = "highest ploidy of the samples, which limits the alleles at a site [2]"
+    text = "highest ploidy of the samples [2]"
     group.add_argument("--ploidy", type=int, default=2, metavar="N", help=text)
-    text = "maximum number of ALT alleles at a site; the rarest are left out [8]"
+    text = "maximum ALT alleles per site; the rarest are dropped [8]"
     group.add_argument("--max-alleles", type=int, default=8, metavar="N", help=text)
     shared.add_priors(group)
     shared.add_fields(group, (shared.MNPS,))

@@ -1,6 +1,11 @@
 """What commands and options of other tools are called here. docs/coming-from.md has the same for reading."""
 
+import re
+from collections.abc import Sequence
 from typing import NamedTuple
+
+from readwarp.config import NAMES_ELSEWHERE
+from readwarp.errors import UsageError
 
 
 class Habit(NamedTuple):
@@ -11,10 +16,10 @@ class Habit(NamedTuple):
     here: str
 
 
+ONE_SAMPLE = "run takes one sample: run tumour and normal apart, then `readwarp call REF tumour.bam normal.bam"
 OPTIONS = [
     Habit("align", "-L", "the penalty for clipping is --clip; -L is --targets in call, run, genotype and report"),
     Habit("align run", "-k", "the length of seeds is a matter of the index: `readwarp index -k`"),
-    Habit("align run", "-x", "presets are --preset"),
     Habit("align run", "-H", "give read groups by --read-group; other header lines are added by `samtools reheader`"),
     Habit("align run", "-T", "the lowest score to report is --min-score"),
     Habit("align run", "-K", "not needed: the output does not depend on the number of threads"),
@@ -22,6 +27,20 @@ OPTIONS = [
     Habit("align run", "-N", "the number of secondary alignments is --secondary"),
     Habit("align run", "--rg --rg-id", "the read group is -R '@RG\\tID:x\\tSM:y'"),
     Habit("align run", "--in-fq --in-se-fq", "reads are given without an option, after the reference"),
+    Habit(
+        "align run",
+        "-w -d -c -D -W -m -U -g -G -z -s -n",
+        "heuristics of bwa and minimap2 are not options here: leave it out",
+    ),
+    Habit("align", "-r", "heuristics of bwa and minimap2 are not options here; regions are -r (--region) of call"),
+    Habit("align run", "--MD", "MD is always written"),
+    Habit("align run", "--sam-hit-only", "`samtools view -F 4` leaves unmapped reads out"),
+    Habit("align run", "--end-bonus", "the penalty for clipping is --clip"),
+    Habit("align run", "--split-prefix --idx-no-seq", "not needed: an index is never split"),
+    Habit("align run", "--tmp-dir", "temporary files go to $TMPDIR"),
+    Habit("align run", "-u --junc-bed --splice", "readwarp is for DNA: align RNA with minimap2, STAR or HISAT2"),
+    Habit("index", "-d -p", "the index is named by -o (--output)"),
+    Habit("index", "-a -b -H -w", "not needed: leave it out"),
     Habit("align", "-b", "the output's ending decides: -o out.bam"),
     Habit(
         "align",
@@ -61,6 +80,13 @@ OPTIONS = [
     Habit("call", "-C", "reads that make an allele worth testing are --min-alternate-count"),
     Habit("call run", "-F", "the share of reads that makes an allele worth testing is --min-alternate-fraction"),
     Habit("call", "-p", "the number of copies is --ploidy"),
+    Habit("call run", "-ploidy --sample-ploidy", "the ploidy is --ploidy"),
+    Habit("call", "-sn --sample-name", "samples are chosen by --sample"),
+    Habit("call run", "--max-reads-per-alignment-start --max-coverage", "the depth is limited by --max-depth"),
+    Habit("call run genotype", "--create-output-variant-index -OVI", "not needed: .vcf.gz and .bcf get their index"),
+    Habit("call genotype", "--tmp-dir --java-options", "not needed: leave it out"),
+    Habit("call run genotype", "-A -G --annotation --annotation-group", "not needed: all annotations are written"),
+    Habit("run", "--normal -normal", f"{ONE_SAMPLE} --somatic --normal NAME`"),
     Habit("call run", "--cnv-map", "that is --ploidy-bed, with the same file"),
     Habit("call", "-mv", "not needed: alleles are called at once, and only variants are written"),
     Habit("call genotype", "-O", "give the output by -o; its ending decides the format (.vcf, .vcf.gz, .bcf)"),
@@ -93,7 +119,7 @@ OPTIONS = [
     Habit("align call run", "--low-memory", "GPU memory is limited by --vram, such as 16G"),
 ]
 COMMANDS = {  # of other tools: the command here, or what to do
-    **dict.fromkeys(("mem", "aln", "map", "bwa-mem", "fq2bam"), "align"),
+    **dict.fromkeys(("mem", "aln", "map", "bwa-mem", "bwa", "minimap2", "fq2bam"), "align"),
     **dict.fromkeys(("germline", "pipeline", "wgs"), "run"),
     **dict.fromkeys(("mpileup", "haplotypecaller", "variants"), "call"),
     **dict.fromkeys(("joint", "genotypegvcfs", "combinegvcfs", "genomicsdbimport"), "genotype"),
@@ -123,6 +149,31 @@ STEPS = {  # of other tools, which are options of a command here, or not needed
         ("getpileupsummaries", "calculatecontamination", "filtermutectcalls"), "`call --somatic` does it itself"
     ),
 }
+
+
+MINIMAP2 = NAMES_ELSEWHERE.keys() - {"ont2d", "pacbio", "intractg"}  # presets; the others are bwa's
+CLUSTER = re.compile(r"-([acY]*[ac][acY]*)x(.*)")  # such as -ax, -axmap-ont and -cYx
+FLAGS = {"a": [], "c": ["--paf"], "Y": ["-Y"]}  # of minimap2: here
+
+
+def translate(arguments: Sequence[str]) -> list[str]:
+    """minimap2's `-ax map-ont` as --preset map-ont, and `-cx` with --paf besides.
+
+    In minimap2, -a asks for SAM, which is written anyway; in bwa and here it asks for all hits. So it is refused beside
+    a preset of minimap2. Raises UsageError.
+    """
+    out: list[str] = []
+    for text, after in zip(arguments, (*arguments[1:], ""), strict=False):
+        name = text.removeprefix("--preset=").removeprefix("-x") if text not in ("-x", "--preset") else after
+        cluster = CLUSTER.fullmatch(text)
+        if cluster and (cluster[2] or after) in MINIMAP2:
+            out += [word for flag in cluster[1] for word in FLAGS[flag]]
+            out += ["--preset", *filter(None, [cluster[2]])]
+        elif name in MINIMAP2 and name != text and "-a" in arguments:
+            raise UsageError("-a writes all hits; for SAM, as in minimap2, leave it out (all hits: --all-hits)")
+        else:
+            out.append(text)
+    return out
 
 
 def habits_of(command: str) -> dict[str, str]:

@@ -16,15 +16,13 @@ align and run build the index if it does not exist.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("reference", metavar="REF", type=Path, help="FASTA, GenBank or EMBL; may be compressed")
+    parser.add_argument("reference", metavar="REF", type=Path, help="FASTA, GenBank or EMBL, also compressed")
     shared.add_output(parser, "the index [REF.rwx]")
     shared.add_host_resources(parser)
     group = parser.add_argument_group("seeds")
-    group.add_argument(
-        "--preset", choices=PRESETS, default="standard", help=f"{shared.describe_presets(PRESETS)} [standard]"
-    )
-    group.add_argument("-k", type=shared.count, metavar="N", help="length of a seed, in bases [by the preset]")
-    group.add_argument("-s", type=shared.count, metavar="N", help="length of the words in a seed [by the preset]")
+    shared.add_preset(group, PRESETS)
+    group.add_argument("-k", type=shared.count, metavar="N", help="seed length, in bases [by the preset]")
+    group.add_argument("-s", type=shared.count, metavar="N", help="syncmer word length, in bases [by the preset]")
     shared.add_reporting(parser)
 
 

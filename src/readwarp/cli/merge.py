@@ -16,14 +16,16 @@ parts (--part I/N) had never been split, and lanes, in the order given, had been
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("alignments", nargs="+", type=Path, metavar="BAM", help="parts and lanes, not sorted")
-    shared.add_output(parser, "BAM, CRAM or SAM, by its ending; - is SAM on stdout")
+    parser.add_argument(
+        "alignments", nargs="+", type=Path, metavar="BAM", help="unsorted parts and lanes of `readwarp align`"
+    )
+    shared.add_output(parser, ".bam, .cram or .sam; - is SAM on stdout")
     group = shared.add_sorting(parser)
-    text = "tag: only copies of one molecule are duplicates, by the UMIs in RX of files of `align --umi`"
+    text = "tag: duplicates must share the UMI that `align --umi` wrote to RX"
     group.add_argument("--umi", metavar="tag", help=text)
     shared.add_duplex(group)
-    group.add_argument("--reference", type=Path, metavar="REF", help="for CRAM; FASTA or its index (.rwx)")
-    group.add_argument("--no-pg", action="store_true", help="no @PG line of this command in the header")
+    group.add_argument("--reference", type=Path, metavar="REF", help="FASTA or index (.rwx), for CRAM output")
+    group.add_argument("--no-pg", action="store_true", help="write no @PG line of this command")
     shared.add_host_resources(parser, "memory for sorting [1G]")
     shared.add_reporting(parser)
 

@@ -17,11 +17,11 @@ MODES = ("local", "global", "semiglobal")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("queries", metavar="QUERIES", help="FASTA or FASTQ")
     parser.add_argument("targets", metavar="TARGETS", help="FASTA or FASTQ")
-    text = "semiglobal: the whole query in a part of the target [local]"
-    parser.add_argument("--mode", choices=MODES, default="local", help=text)
+    text = "local, global, or semiglobal: all of the query in part of the target [local]"
+    parser.add_argument("--mode", choices=MODES, default="local", metavar="MODE", help=text)
     shared.add_output(parser, "write to FILE [stdout]")
-    parser.add_argument("--format", choices=("tsv", "sam"), default="tsv", help="of the output [tsv]")
-    text = "CIGARs, or scores alone [yes]"
+    parser.add_argument("--format", choices=("tsv", "sam"), default="tsv", help="format of the output [tsv]")
+    text = "write CIGARs and starts, not only scores [yes]"
     parser.add_argument("--traceback", action=argparse.BooleanOptionalAction, default=True, help=text)
     shared.add_scores(parser.add_argument_group("scoring (a gap of n bases costs O + n * E)"), shared.SCORES)
     shared.add_threads(parser)

@@ -7,18 +7,18 @@ from readwarp.cli import options as shared
 
 EPILOG = """\
 examples:
-  readwarp call ref.fa normal1.bam --somatic -o normal1.vcf.gz      (likewise the other normals)
+  readwarp call ref.fa normal1.bam --somatic -o normal1.vcf.gz      (and each other normal)
   readwarp panel normal1.vcf.gz normal2.vcf.gz normal3.vcf.gz -o pon.vcf.gz
   readwarp call ref.fa tumour.bam --somatic --panel-of-normals pon.vcf.gz -o somatic.vcf.gz
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    text = "sorted calls of a normal tissue by itself (--somatic or --mixture): VCF, VCF.gz or BCF; @FILE is a list"
+    text = "sorted calls of a normal by itself (--somatic or --mixture); @FILE is a list of files"
     parser.add_argument("inputs", nargs="*", metavar="VCF", help=text)
-    parser.add_argument("--list", type=Path, metavar="FILE", help="more inputs, one per line")
-    shared.add_output(parser, ".vcf, .vcf.gz (with .tbi) or .bcf (with .csi) [VCF to stdout]")
-    text = "normals that show an allele of the panel [2]"
+    parser.add_argument("--list", type=Path, metavar="FILE", help="file that lists more VCFs, one per line")
+    shared.add_output(parser, ".vcf, .vcf.gz or .bcf; with .tbi or .csi [VCF to stdout]")
+    text = "keep alleles found in at least N normals [2]"
     parser.add_argument("--min-samples", type=shared.count, default=2, metavar="N", help=text)
     shared.add_threads(parser.add_argument_group("resources (none of them changes the output)"))
     shared.add_reporting(parser)

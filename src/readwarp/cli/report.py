@@ -18,25 +18,25 @@ there and newer is used.
 
 
 FILES = {
-    "bam": "sorted and indexed BAM or CRAM; may be repeated, one for each sample",
-    "vcf": "VCF, VCF.gz or BCF of the same samples, in the same order",
-    "metrics": "metrics.json of the same samples, in the same order",
+    "bam": "sorted, indexed BAM or CRAM; repeat for each sample",
+    "vcf": "VCF, VCF.gz or BCF, in the same order",
+    "metrics": "metrics.json, in the same order",
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folders", nargs="*", type=Path, metavar="DIR", help="output folders of readwarp run")
-    shared.add_output(parser, "the page [report.html in DIR; in the current folder for several]")
+    parser.add_argument("folders", nargs="*", type=Path, metavar="DIR", help="output folders of `readwarp run`")
+    shared.add_output(parser, "the page [report.html in DIR, or here for several]")
     group = parser.add_argument_group("samples")
     for name, text in FILES.items():
         dest = f"{name}_files"
         group.add_argument(f"--{name}", dest=dest, action="append", type=Path, default=[], metavar="FILE", help=text)
-    text = "FASTA, for mismatches by cycle and for CRAM [as metrics.json says]"
+    text = "FASTA, for mismatches by cycle and CRAM [from metrics.json]"
     group.add_argument("--reference", type=Path, metavar="REF", help=text)
-    text = "depth in a region, or in those of a BED file, interval list or list of regions; may be repeated"
-    group.add_argument("-L", "--targets", action="append", metavar="FILE", help=f"{text} [as metrics.json says]")
+    text = "depth in these intervals: BED, interval list, list of regions or a region; may be repeated"
+    group.add_argument("-L", "--targets", action="append", metavar="FILE", help=f"{text} [from metrics.json]")
     group.add_argument("--title", metavar="TEXT", help="heading of the page [the sample's name]")
-    group.add_argument("--statistics", type=Path, metavar="DIR", help="folder of the texts [beside BAM and VCF]")
+    group.add_argument("--statistics", type=Path, metavar="DIR", help="folder for the statistics [beside BAM and VCF]")
     shared.add_threads(group)
     shared.add_reporting(parser, metrics=False)
 

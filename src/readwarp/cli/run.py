@@ -10,23 +10,18 @@ from readwarp.config import CALLED_PRESETS
 EPILOG = """\
 example:
   readwarp run ref.fa sample_1.fq.gz sample_2.fq.gz -o results
-
-makes results/sample.bam and .bai, results/sample.vcf.gz and .tbi (sample.g.vcf.gz with --gvcf), results/metrics.json,
-and results/report.html with the texts of samtools and bcftools that it is made from; `sample` is the SM of the read
-group, by default taken from the file name. The index REF.rwx is built if it does not exist.
+makes sample.bam, sample.vcf.gz, metrics.json and report.html in results.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_inputs(parser)
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR", required=True, help="folder of the results")
-    parser.add_argument("-f", "--force", action="store_true", help="replace existing results")
-    parser.add_argument("--no-pg", action="store_true", help="no @PG line in the header of the BAM file")
-    text = "mark no duplicates, as for amplicons, whose fragments begin alike; --primers implies it"
+    parser.add_argument("-o", "--output", type=Path, metavar="DIR", required=True, help="folder for the results")
+    parser.add_argument("-f", "--force", action="store_true", help="overwrite existing results")
+    parser.add_argument("--no-pg", action="store_true", help="write no @PG line")
+    text = "do not mark duplicates, as for amplicons; implied by --primers"
     parser.add_argument("--no-mark-duplicates", action="store_true", help=text)
-    parser.add_argument(
-        "--no-report", action="store_true", help="no report.html, and none of the texts it is made from"
-    )
+    parser.add_argument("--no-report", action="store_true", help="write no report.html, nor the texts it is made from")
     shared.add_resume(parser)
     add_alignment(parser, CALLED_PRESETS)
     shared.add_scoring(parser, short=False)

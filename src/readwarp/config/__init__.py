@@ -5,6 +5,7 @@ from readwarp.config.align import (
     CALLED_PRESETS,
     CS_FORMS,
     LONG,
+    NAMES_ELSEWHERE,
     NANOPORE,
     POLY_G,
     PRESETS,
@@ -24,6 +25,7 @@ from readwarp.config.align import (
     SeedParameters,
     TrimParameters,
     UmiParameters,
+    find_preset,
 )
 from readwarp.config.call import (
     CALL_PLATFORMS,
@@ -71,6 +73,7 @@ __all__ = [
     "MAX_READ_LENGTH",
     "MAX_SCORE",
     "MAX_SV_LENGTH",
+    "NAMES_ELSEWHERE",
     "NANOPORE",
     "POLY_G",
     "PRESETS",
@@ -98,4 +101,5 @@ __all__ = [
     "TrimParameters",
     "UmiParameters",
     "check_integers",
+    "find_preset",
 ]

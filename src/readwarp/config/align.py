@@ -1,5 +1,6 @@
 """Parameters of the steps of align."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from readwarp.config.limits import (
@@ -227,11 +228,36 @@ NANOPORE = LongParameters(
     min_length=500, extend=LongExtendParameters(drop=400, long_gap_open=24, long_gap_extend=1, max_gap_cost=400)
 )
 PRESETS = {  # see docs/methods/seed.md
-    "standard": Preset("reads of 75 bases and more", AlignParameters()),
+    "standard": Preset("reads of 75 bases or more", AlignParameters()),
     "short": Preset("shorter reads", AlignParameters(SeedParameters(k=16, s=14, t=1))),  # 1 k-mer in 3, not in 5
     "hifi": Preset("PacBio HiFi", AlignParameters(long=LONG), "hifi", "PACBIO"),
     "ont": Preset("nanopore", AlignParameters(scoring=Scoring(2, 4, 4, 2, 10), long=NANOPORE), "ont", "ONT"),
-    "asm": Preset("contigs of an assembly", AlignParameters(scoring=Scoring(1, 9, 16, 1, 5), long=LONG), None, ""),
+    "asm": Preset("assembly contigs", AlignParameters(scoring=Scoring(1, 9, 16, 1, 5), long=LONG), None, ""),
     "auto": Preset("short and long reads in one file", AlignParameters(long=LONG), None),
 }
 CALLED_PRESETS = {name: preset for name, preset in PRESETS.items() if preset.platform}
+NAMES_ELSEWHERE = {  # of minimap2 and bwa: the preset here, or what to do
+    "sr": "standard",
+    "map-hifi": "hifi",
+    **dict.fromkeys(("map-ont", "ont2d"), "ont"),
+    **dict.fromkeys(("asm5", "asm10", "asm20", "intractg"), "asm"),
+    "lr:hq": "give --preset ont for nanopore reads, hifi for PacBio HiFi",
+    **dict.fromkeys(
+        ("map-pb", "pacbio"), "there is none for PacBio CLR, whose errors are many: use minimap2; HiFi reads: hifi"
+    ),
+    **dict.fromkeys(
+        ("splice", "splice:hq", "splice:sr", "cdna"), "readwarp is for DNA: align RNA with minimap2, STAR or HISAT2"
+    ),
+    **dict.fromkeys(("ava-pb", "ava-ont"), "readwarp aligns reads to a reference, not to each other: use minimap2"),
+}
+
+
+def find_preset(name: str, presets: Mapping[str, Preset] = PRESETS) -> str:
+    """The preset of this name, here or in minimap2. Raises UsageError, with what to use instead."""
+    found = NAMES_ELSEWHERE.get(name, name)
+    if found in presets:
+        return found
+    if found in PRESETS:
+        raise UsageError(f"--preset {name}: is not for calling variants: align these with `readwarp align`")
+    known = f"not one of {', '.join(presets)}"
+    raise UsageError(f"--preset {name}: {known if found == name else found}")

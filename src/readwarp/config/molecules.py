@@ -40,8 +40,6 @@ class ConsensusParameters:
         for name in ("max_read_error_rate", "max_base_error_rate", "max_no_calls"):
             if not 0 <= getattr(self, name) <= 1:
                 raise UsageError(f"--{name.replace('_', '-')} must be 0 to 1")
-        if self.strand_agreement and not self.duplex:
-            raise UsageError("--require-single-strand-agreement needs --duplex")
 
     @property
     def limits(self) -> tuple[int, int, int]:

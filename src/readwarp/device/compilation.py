@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from readwarp.device import jit
 
-UNFORESEEN = "compiling kernels that were not foreseen, once"
+UNFORESEEN = "compiling one more kernel"
 
 
 class Compilation:

@@ -94,7 +94,7 @@ def _is_older(module: str) -> bool:
 
 @cache
 def _tell_not_kept(reason: str) -> None:
-    logger.warning("compiled kernels cannot be kept, so that each run compiles them: %s", reason)
+    logger.warning("compiled kernels cannot be saved, so each run compiles them again: %s", reason)
 
 
 def write(place: Path, content: bytes, root: Path | None = None) -> None:

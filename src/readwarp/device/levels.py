@@ -68,7 +68,7 @@ def _usual_level() -> Level:
 def named(name: str) -> Level:
     """Raises UsageError."""
     if name not in BY_NAME:
-        raise UsageError(f"{name}: no such level of processors; known are {', '.join(BY_NAME)}")
+        raise UsageError(f"{name}: unknown processor level; known are {', '.join(BY_NAME)}")
     return BY_NAME[name]
 
 

@@ -30,7 +30,7 @@ def prepare(command: str, threads: int, show: Show | None = None) -> int:
     try:
         folder = cache_folders.own_folder()
     except OSError as error:
-        logger.warning("%s: kernels are compiled in each run", error)
+        logger.warning("%s: each run compiles its kernels again", error)
         return 0
     from readwarp.device.compile_lock import compiling_alone
     from readwarp.device.workers import compile_entries

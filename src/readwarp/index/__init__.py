@@ -144,7 +144,7 @@ def _map_again(path: str, digest: str) -> Index:
     """The index of another process. Raises InputError if its file is another by now."""
     index = Index.open(path)
     if index.origin != (path, digest):
-        raise InputError(path, "is not the index any more that was pickled")
+        raise InputError(path, "is no longer the index that was pickled")
     return index
 
 
@@ -195,7 +195,7 @@ def open_or_build(
         except OSError as error:
             metrics.count("index_not_saved")
             why = (error.strerror or "cannot be written").lower()
-            logger.warning("%s: %s; so the index is not saved, and each run will build it again", path, why)
+            logger.warning("%s: %s; so the index is not saved, and each run builds it again", path, why)
             return Index.build(reference, parameters, threads, memory)
         return Index.open(path)
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict, Unpack
 
-from readwarp.config import PRESETS, SeedParameters
+from readwarp.config import PRESETS, SeedParameters, find_preset
 from readwarp.device.machine import usable_threads
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import check_inputs, check_output
 from readwarp.formats.common.index_file import is_index
 from readwarp.index import build_file, index_path
+from readwarp.index.place import explain_place
 from readwarp.keywords import AnyPath, check_keywords, command_line
 from readwarp.stream.display import Listener, reporting
 from readwarp.stream.reporter import Reporter, Result
@@ -21,7 +22,7 @@ from readwarp.wording import counted
 class IndexOptions(TypedDict, total=False):
     """Long options of `readwarp index`, with its defaults."""
 
-    preset: str  # of `config.PRESETS`: standard, or short for reads of less than 75 bases
+    preset: str | None  # of `config.PRESETS`: standard, or short for reads of less than 75 bases
     k: int | None  # bases of a seed; None: by the preset
     s: int | None  # bases of the words in a seed; None: by the preset
     threads: int | None  # None: all that this process may use
@@ -81,10 +82,7 @@ def make_job(reference: AnyPath, output: AnyPath | None, options: IndexOptions) 
 
 def choose_seeds(options: IndexOptions) -> SeedParameters:
     """Raises UsageError."""
-    name = options.get("preset", "standard")
-    if name not in PRESETS:
-        raise UsageError(f"preset {name}: not one of {', '.join(PRESETS)}")
-    preset = PRESETS[name].parameters.seed
+    preset = PRESETS[find_preset(options.get("preset") or "standard")].parameters.seed
     k, s = options.get("k") or preset.k, options.get("s") or preset.s
     if (k - s) % 2:
         raise UsageError(f"-k {k} -s {s}: k - s must be even")
@@ -105,4 +103,6 @@ def run_index(job: IndexJob, reporter: Reporter) -> Result:
         *(job.output, counted(built.contigs, "contig"), counted(built.bases, "base"), counted(built.seeds, "seed")),
         *(parameters.k, parameters.s, time.perf_counter() - started),
     )
+    if where := explain_place(job.output, job.reference):
+        logging.getLogger("readwarp").info("the index is%s", where.partition(" (")[0])
     return Result.of(metrics, {"index": job.output})

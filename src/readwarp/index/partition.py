@@ -85,7 +85,7 @@ def partition_seeds(reference: Reference, plan: BuildPlan) -> Iterator[Round]:
             ranges += [(middle, last), (first, middle)]
         else:
             need = readable(plan.peak_bytes + more)
-            raise MemoryBudgetError(f"some seeds are so frequent that building the index needs {need}")
+            raise MemoryBudgetError(f"some seeds are so frequent that building the index takes {need}")
 
 
 def _scatter_all(reference: Reference, plan: BuildPlan, wanted: tuple[int, int], chunks: Chunks) -> int:

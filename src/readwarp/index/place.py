@@ -6,6 +6,7 @@ a reference share an index, and another reference of the same name has its own.
 
 import hashlib
 import os
+import pwd
 from pathlib import Path
 
 from readwarp.config import SeedParameters
@@ -36,6 +37,25 @@ def place_of(reference: str | Path, seeds: SeedParameters | None) -> Path:
     if beside.exists() or (not os.environ.get("READWARP_INDEX_DIR") and os.access(beside.parent, os.W_OK)):
         return beside
     return cache_folder() / f"{Path(reference).name}-{identity_of(reference, seeds or SeedParameters())}{SUFFIX}"
+
+
+def explain_place(path: Path, reference: str | Path) -> str:
+    """Why an index is not beside the reference, and whose folder it is in, if that is another user's; else empty."""
+    beside, reasons = index_path(reference), []
+    if path.parent == cache_folder() and path != beside:
+        is_named = os.environ.get("READWARP_INDEX_DIR")
+        reasons.append("in READWARP_INDEX_DIR" if is_named else f"since {beside.parent} cannot be written")
+    folder = next(each for each in (path.parent, *path.parent.absolute().parents) if each.exists())
+    if (owner := folder.stat().st_uid) != os.geteuid():
+        reasons.append(f"in a folder of {name_of_user(owner)}")
+    return f" {' and '.join(reasons)} (elsewhere: --index FILE or READWARP_INDEX_DIR)" if reasons else ""
+
+
+def name_of_user(number: int) -> str:
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return f"user {number}"
 
 
 def identity_of(reference: str | Path, seeds: SeedParameters) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from readwarp.config import ConsensusParameters
+from readwarp.config.combinations import check_together
 from readwarp.device.machine import usable_threads
 from readwarp.errors import UsageError
 from readwarp.formats.common.names import text_problem
@@ -78,6 +79,7 @@ def consensus(
 
 def make_job(alignments: AnyPath, output: AnyPath | None, options: ConsensusOptions, command: str) -> ConsensusJob:
     """Raises UsageError."""
+    check_together("consensus", options)
     if output is None:
         raise UsageError("consensus needs an output file (-o)")
     for name in ("read_group_id", "read_name_prefix"):

@@ -78,9 +78,9 @@ def samples_of(folders: Sequence[AnyPath], options: ReportOptions) -> list[Sampl
     listed = [options.get("bam", ()), options.get("vcf", ()), options.get("metrics", ())]
     given = [[Path(path) for path in as_paths(files)] for files in listed]
     if len({len(files) for files in given if files}) > 1:
-        raise UsageError("give --bam, --vcf and --metrics as often as each other, or not at all")
+        raise UsageError("give as many --bam as --vcf and as --metrics, or none of a kind")
     for bam, vcf, metrics in zip_longest(*given):
         samples.append(complete(Sample(stem(bam or vcf or metrics), bam, vcf, metrics, *made_with)))
     if not samples:
-        raise UsageError("nothing to report: name output folders of readwarp run, or --bam, --vcf, --metrics")
+        raise UsageError("nothing to report: give output folders of `readwarp run`, or --bam, --vcf, --metrics")
     return tell_apart(samples)

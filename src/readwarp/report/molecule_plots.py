@@ -21,7 +21,7 @@ def plot_families(plotter: Plotter, samples: Runs) -> Plot | None:
         ]
         mean = sum(size * n for size, n in families.items()) / molecules
         alone = number_text(values[number][0], True)
-        texts[number] = f"{molecules:,.0f} molecules, of {mean:.2f} on average; {alone} of one alone"
+        texts[number] = f"{molecules:,.0f} molecules (mean family size {mean:.2f}; {alone} singletons)"
     names = [str(first) if first == last else f"{first}-{last}" if last else f"{first} and up" for first, last in SIZES]
     axes = Axis("pairs or single reads of a molecule"), Axis("molecules", (0, None), percent=True)
     return plotter.bars(caption("families"), names, values, axes, texts)

@@ -11,8 +11,12 @@ from readwarp.align.inputs import ReadOptions
 from readwarp.align.trim.options import TrimOptions
 from readwarp.call.api import CallingOptions, spell_regions
 from readwarp.call.api import make_job as make_call_job
-from readwarp.config import CALLED_PRESETS, PRESETS
+from readwarp.call.job import check_reads
+from readwarp.call.platforms import platform_of
+from readwarp.config import CALLED_PRESETS, PRESETS, find_preset
+from readwarp.config.combinations import check_together
 from readwarp.errors import UsageError
+from readwarp.formats.alignments.header import field
 from readwarp.formats.common.qualities import PHRED33
 from readwarp.keywords import AnyPath, check_keywords, command_line
 from readwarp.run.job import RunJob, run_sample, sample_of
@@ -75,11 +79,10 @@ def make_job(
     if Path(folder).suffix in FILES and not Path(folder).exists():
         plain = Path(folder).with_name(Path(folder).name.split(".")[0])
         raise UsageError(
-            f"{folder}: -o names the folder of the results, whose files are named after the sample: {plain}"
+            f"{folder}: -o names the folder for the results, whose files are named after the sample: {plain}"
         )
-    if (preset := options.get("preset") or "standard") in PRESETS.keys() - CALLED_PRESETS.keys():
-        raise UsageError(f"--preset {preset}: not for calling variants: align these with `readwarp align`")
-    platform = PRESETS[preset].platform if preset in PRESETS else "short"
+    check_together("run", options)
+    platform = PRESETS[find_preset(options.get("preset") or "standard", CALLED_PRESETS)].platform
     is_long = platform != "short"  # long reads begin alike by chance, or are copies of nothing
     tells_copies = options.get("umi") is not None  # of amplicons too, whose fragments begin alike
     is_amplicon = options.get("no_mark_duplicates", False) or (options.get("primers") is not None and not tells_copies)
@@ -92,10 +95,13 @@ def make_job(
     stem = Path(folder) / sample_of(alignment.inputs)
     bam = Path(f"{stem}.bam")
     vcf = Path(f"{stem}.g.vcf.gz" if options.get("gvcf") else f"{stem}.vcf.gz")
+    calling = make_call_job(reference, bam, vcf, given, command)
+    kinds = [field(line, "PL") or "" for line in alignment.inputs.read_groups]
+    check_reads(calling, "run", platform_of(calling.parameters.platform, kinds), 1)
     return RunJob(
         folder=Path(folder),
         alignment=replace(alignment, output=bam),
-        calling=replace(make_call_job(reference, bam, vcf, given, command), phred=PHRED33, samples=()),
+        calling=replace(calling, phred=PHRED33, samples=()),
         report=not options.get("no_report", False),
         force=options.get("force", False),
     )

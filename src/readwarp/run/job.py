@@ -69,7 +69,7 @@ def sample_of(inputs: Inputs) -> str:
     groups = {field(line, "SM") or field(line, "ID") or "sample": field(line, "ID") for line in inputs.read_groups}
     if len(groups) > 1:
         named = ", ".join(sorted(groups))
-        raise UsageError(f"run takes the reads of one sample; these are of {named} (are they one? give --sample NAME)")
+        raise UsageError(f"run takes the reads of one sample; these are of {named} (if that is one, --sample NAME)")
     ((sample, group),) = groups.items()
     if problem := file_problem(sample):
         text = f"read group {group}: its sample {sample} {problem}, so no file can be named after it"
@@ -171,7 +171,7 @@ def make_statistics(sample: Sample, job: RunJob, reporter: Reporter) -> list[sta
 def make_folder(folder: Path) -> bool:
     """Make the folder of the results -> whether it is new."""
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder}: is a file, -o names the folder of the results")
+        raise UsageError(f"{folder}: is a file; -o names the folder for the results")
     try:
         is_new = not folder.is_dir()
         folder.mkdir(parents=True, exist_ok=True)

@@ -100,6 +100,6 @@ def open_cards(
         except Exception as error:
             if not backend.is_out_of_memory(error):
                 raise
-        logger.warning("the GPU has less than the planned %s: trying half", readable(planned.device_bytes))
+        logger.warning("the GPU has less free memory than the planned %s: trying half", readable(planned.device_bytes))
         metrics.count("vram_halved")
         room = planned.device_bytes // 2

@@ -63,9 +63,9 @@ def choose_device(resources: Resources, paths: Iterable[str | Path], work: Work,
         return resources.device
     bases, least = bases_of(paths), min_bases(work, threads, min(card.speed for card in cards), START_SECONDS)
     if least is None:
-        logger.info("running on the CPU: beside %d threads a GPU would save no time", threads)
+        logger.info("running on the CPU: with %d threads, a GPU would be no faster", threads)
     elif bases is not None and bases * share < least:
-        text = "running on the CPU: about %s read bases are too few for a GPU, which pays from %s on with %d threads"
+        text = "running on the CPU: about %s read bases; a GPU pays off from %s with %d threads"
         logger.info(text, f"{bases * share:,.0f}", f"{least:,}", threads)
     else:
         return resources.device

@@ -133,8 +133,8 @@ def test_depth_and_targets(mixed, tmp_path):
 def test_refusals(mixed, tmp_path, capsys):
     genome = tmp_path / "genome.fa"
     for options, said in (
-        (("--consensus", genome), "--consensus goes with --mixture only"),
-        (("--somatic", "--consensus", genome), "--consensus goes with --mixture only"),
+        (("--consensus", genome), "--consensus needs --mixture"),
+        (("--somatic", "--consensus", genome), "--consensus needs --mixture"),
         (("--mixture", "--consensus", genome, "--consensus-share", "2"), "--consensus-share 0 to 1"),
         (
             ("--mixture", "--consensus", genome, "--consensus-min-depth", "0"),

@@ -169,7 +169,7 @@ def refused(tmp_path, capsys, code, *options):
 def test_what_is_refused(tmp_path, capsys):
     good = write(tmp_path / "good.vcf", ROWS)
     assert "no calls of normals are given" in refused(tmp_path, capsys, 2)
-    assert "there is only 1 normal" in refused(tmp_path, capsys, 2, good)
+    assert "only 1 normal given" in refused(tmp_path, capsys, 2, good)
     assert "is given twice" in refused(tmp_path, capsys, 2, good, good)
     assert "without an option" in refused(tmp_path, capsys, 2, "-V", good)
     same = write(tmp_path / "same.vcf", ROWS, "good")
@@ -182,7 +182,7 @@ def test_what_is_refused(tmp_path, capsys):
     bare = write(tmp_path / "bare.vcf", [], header=HEADER.replace("ID=AD", "ID=XD"))
     assert f"{bare}: has no FORMAT field AD" in refused(tmp_path, capsys, 3, good, bare)
     empty = write(tmp_path / "empty.vcf", [("b", 10, "A", "C", "PASS", "0/1:.")])
-    assert f"{empty}: record 1: AD is not a number for each allele" in refused(tmp_path, capsys, 3, good, empty)
+    assert f"{empty}: record 1: AD lacks a number for each allele" in refused(tmp_path, capsys, 3, good, empty)
     broken = tmp_path / "broken.vcf"
     broken.write_text("nothing\n")
     assert f"{broken}: cannot be read" in refused(tmp_path, capsys, 3, good, broken)
@@ -197,7 +197,7 @@ def test_what_is_refused(tmp_path, capsys):
     )
     unread = tmp_path / "unread.vcf"
     unread.write_text(write(tmp_path / "own.vcf", ROWS[:1]).read_text().replace("GT:AD\t0/1:", "GT:DP\t0/1:"))
-    assert f"{unread}: record 1: AD is not a number for each allele" in refused(tmp_path, capsys, 3, good, unread)
+    assert f"{unread}: record 1: AD lacks a number for each allele" in refused(tmp_path, capsys, 3, good, unread)
 
 
 @pytest.mark.parametrize(("old", "record"), [(b"b,length", None), (b"b\t", 2)])

@@ -291,8 +291,8 @@ def test_damage_leaves_no_file(folder):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--sv-only", "--sv", "x.vcf"], "--sv-only goes with none of"),
-        (["--sv-only", "--gvcf"], "--sv-only goes with none of"),
+        (["--sv-only", "--sv", "x.vcf"], "--sv-only and --sv do not go together: it calls"),
+        (["--sv-only", "--gvcf"], "--sv-only and --gvcf do not go together: it calls"),
         (["--sv", "x.txt", "-o", "y.vcf"], "x.txt"),
         (["--sv", "y.vcf", "-o", "y.vcf"], "y.vcf: is another output too"),
         (["--sv", "-"], "--sv and --output are both stdout"),

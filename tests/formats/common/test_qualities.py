@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from readwarp.errors import UsageError
 from readwarp.formats.common.qualities import MISSING, encoding_of, explain_phred64, from_phred64
 
 
@@ -34,5 +33,3 @@ def test_conversion():
 
 def test_options():
     assert [encoding_of(*given) for given in ((False, False), (True, False), (False, True))] == [None, 33, 64]
-    with pytest.raises(UsageError, match="exclude each other"):
-        encoding_of(True, True)

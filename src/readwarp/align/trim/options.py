@@ -32,11 +32,7 @@ def parameters_of(options: TrimOptions) -> TrimParameters | None:
     """None if nothing is trimmed. Raises UsageError, and InputError for a file of adapters."""
     given: dict[str, Any] = {name: options.get(name) for name in (*FIELDS, *OTHERS)}
     if not options.get("trim"):
-        if extra := [name for name, value in given.items() if value not in (None, False, [], ())]:
-            raise UsageError(f"--{extra[0].replace('_', '-')} needs --trim")
         return None
-    if given["adapter2"] and not given["adapter"]:
-        raise UsageError("--adapter2 needs --adapter")
     if given["trim_bases"] not in (None, *BASES):
         raise UsageError(f"--trim-bases {given['trim_bases']}: not one of {', '.join(BASES)}")
     return TrimParameters(

@@ -16,6 +16,7 @@ from readwarp.device.jit import kernel, scalar
 MAX_VALUE = 255  # a greater distance counts as this one in rank sums
 VALUES = MAX_VALUE + 1
 ENOUGH = cohort.ENOUGH
+RANKS = f" of the other alleles against the reference's: z of rank sums (at most {ENOUGH} of each)"
 
 
 @scalar
@@ -100,15 +101,14 @@ ANNOTATIONS = (  # in the order of a record
         2,
     ),
     Annotation(
-        "EDR", "Mean distance of the reference's allele from the nearer end, likewise", by_ref_reads(cohort.mean), 2
+        "EDR",
+        "Mean distance of the reference's allele from the nearer end of the aligned read",
+        by_ref_reads(cohort.mean),
+        2,
     ),
-    Annotation(
-        "MQRankSum",
-        f"Mapping qualities of the other alleles against the reference's: z of rank sums (at most {ENOUGH} of each)",
-        by_reads(cohort.stouffer),
-    ),
-    Annotation("ReadPosRankSum", "Distances from read ends of the other alleles, likewise", by_reads(cohort.stouffer)),
-    Annotation("BaseQRankSum", "Base qualities of the other alleles, likewise", by_reads(cohort.stouffer)),
+    Annotation("MQRankSum", f"Mapping qualities{RANKS}", by_reads(cohort.stouffer)),
+    Annotation("ReadPosRankSum", f"Distances from read ends{RANKS}", by_reads(cohort.stouffer)),
+    Annotation("BaseQRankSum", f"Base qualities{RANKS}", by_reads(cohort.stouffer)),
     Annotation(
         "ExcessHet",
         "Phred-scaled P of so many heterozygous samples or more in Hardy-Weinberg equilibrium",

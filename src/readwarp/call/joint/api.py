@@ -7,6 +7,7 @@ from typing import Unpack
 from readwarp.call.api import LIMITS, PRIORS, FilterOptions, PlaceOptions, PriorOptions, places_of, spell_regions
 from readwarp.call.joint.job import GenotypeJob, run_genotype
 from readwarp.config import CallParameters, JointParameters
+from readwarp.config.combinations import check_together
 from readwarp.formats.common.files import named_files
 from readwarp.keywords import AnyPath, check_keywords, command_line, path_or_none, pick
 from readwarp.stream.choice import resources_of
@@ -56,6 +57,7 @@ def make_job(
     reference: AnyPath, gvcfs: Sequence[AnyPath], output: AnyPath | None, options: GenotypeOptions, command: str
 ) -> GenotypeJob:
     """Raises UsageError, and InputError for a list that cannot be read."""
+    check_together("genotype", options)
     listed = options.get("list")
     names = [*map(str, gvcfs), *([f"@{listed}"] if listed else [])]
     return GenotypeJob(

@@ -79,7 +79,7 @@ def check_header(path: Path, header: Any) -> tuple[tuple[str, ...], dict[str, in
     """What NormalFile has of it. Raises InputError."""
     samples = tuple(header.samples)
     if not samples:
-        raise InputError(path, "has no sample: genotypes say which alleles a normal shows")
+        raise InputError(path, "has no sample: a panel is made from genotypes")
     for name in samples:
         if problem := sample_problem(name):
             raise InputError(path, f"the name of its sample {name} {problem}")
@@ -124,7 +124,7 @@ def shown_in(record: Any, place: tuple[int, int], first: int, path: Path, row: i
 def reads_of(sample: Any, allele: int, alleles: int, path: Path, row: int) -> Reads:
     depths = sample.get("AD")
     if not isinstance(depths, tuple) or len(depths) != alleles or None in depths:
-        raise InputError(path, "AD is not a number for each allele, though GT names one", row)
+        raise InputError(path, "AD lacks a number for each allele, although GT names one", row)
     return depths[allele], depths[0] + depths[allele]
 
 

@@ -51,7 +51,7 @@ def run_panel(job: PanelJob, reporter: Reporter) -> Result:
         files = open_normals(job.inputs, stack)
         samples = sum(len(file.samples) for file in files)
         if samples < job.min_samples:
-            raise UsageError(f"--min-samples {job.min_samples}: there is only {counted(samples, 'normal')}")
+            raise UsageError(f"--min-samples {job.min_samples}: only {counted(samples, 'normal')} given")
         index = write_panel(job, files, samples, reporter)
     metrics.count("samples", samples)
     shown = counted(metrics.counts["variants"], "allele"), counted(samples, "normal"), job.min_samples

@@ -82,9 +82,7 @@ def write_structural(
     logger.info("%s", counted(number, "structural variant"))
     if not steps.metrics.counts.get("long_alignments"):
         least = steps.parameters.min_span
-        logger.warning(
-            "no unpaired read is aligned along %d bases: structural variants are called in long reads", least
-        )
+        logger.warning("no unpaired read is aligned over %d bases: structural variants need long reads", least)
 
 
 def list_parts(targets: Iterable[Target]) -> Iterator[Part]:

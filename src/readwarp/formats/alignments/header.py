@@ -161,7 +161,7 @@ class BamHeader(NamedTuple):
             raise InputError(path, "its header names a contig twice")
         for line in text.split("\n"):
             if line and not LINE.fullmatch(line):
-                raise InputError(path, f"its header has a line that is not of SAM: {line[:80]!a}")
+                raise InputError(path, f"its header has a line that is not SAM: {line[:80]!a}")
         if not all(field(line, "ID") for kind in ("RG", "PG") for line in lines_of(text, kind)):
             raise InputError(path, "its header has a read group or program without an ID")
         lines = [f"@SQ\tSN:{name}\tLN:{length}" for name, length in zip(names, lengths, strict=True)]

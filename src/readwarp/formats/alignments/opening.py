@@ -28,7 +28,7 @@ def header_from(path: Path, text: str) -> pysam.AlignmentHeader:
             header = pysam.AlignmentHeader.from_text(text)
             groups = header.to_dict().get("RG", [])  # it is read now
         except ValueError as error:
-            raise InputError(path, f"its header is not of SAM's form ({error})") from error
+            raise InputError(path, f"its header is not valid SAM ({error})") from error
     if not all("ID" in group for group in groups):
         raise InputError(path, "its header has a read group without an ID")
     return header

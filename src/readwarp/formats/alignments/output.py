@@ -16,6 +16,7 @@ from typing import NoReturn
 from numpy import ndarray
 
 from readwarp.config import BY_ENDS, DuplicateRules
+from readwarp.config.combinations import check_together
 from readwarp.errors import InputError, ReadwarpError, UsageError
 from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.bam_indexer import BamIndexer
@@ -63,9 +64,8 @@ class Finish:
         """Raises UsageError."""
         if self.sort not in ("coordinate", "name", "none"):
             raise UsageError(f"--sort {self.sort}: not one of coordinate, name, none")
-        for option, is_given in (("--mark-duplicates", self.mark_duplicates), ("--write-index", self.write_index)):
-            if is_given and self.sort != "coordinate":
-                raise UsageError(f"{option} and --sort {self.sort} do not go together: it needs --sort coordinate")
+        names = "sort", "mark_duplicates", "write_index"
+        check_together("align", {name: getattr(self, name) for name in names})
         if format == "paf" and self.sort != "none":
             raise UsageError("PAF is not sorted: leave out --sort, --mark-duplicates and --write-index, or write BAM")
         if self.write_index and format == "sam":

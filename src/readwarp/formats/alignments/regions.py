@@ -141,7 +141,7 @@ class AlignedReader:
         return reference_in(str(reference), self._folder.path)
 
     def _make_index(self) -> BgzfIndex:
-        logger.info("%s has no index, so it is read through once before calling begins", self.path)
+        logger.info("%s has no index, so it is read once before calling", self.path)
         assert self._file is not None
         os.lseek(self._file.fileno(), 0, os.SEEK_SET)
         return scan_file(self._file, str(self.path))

@@ -232,7 +232,7 @@ def read_index(path: Path) -> Iterator[tuple[str, bytes]]:
         unpack(packed, start, start + length, bases)
         letters = LETTERS[bases].tobytes()
         if hashlib.md5(letters, usedforsecurity=False).hexdigest() != digest:
-            raise InputError(path, "has letters other than A C G T N, which an index lacks: give the FASTA file", name)
+            raise InputError(path, "has letters other than A C G T N, lost in an index: give the FASTA file", name)
         yield name, letters
         start += length
 

@@ -3,8 +3,6 @@
 import numpy as np
 from numpy import ndarray
 
-from readwarp.errors import UsageError
-
 PHRED33, PHRED64 = 33, 64
 MISSING = 255  # of a read without qualities, as in BAM
 SHIFT = 31  # qualities of Phred+64 read as Phred+33 are so much higher
@@ -38,7 +36,5 @@ def from_phred64(qualities: ndarray) -> tuple[ndarray, int]:
 
 
 def encoding_of(phred33: bool, phred64: bool) -> int | None:
-    """What the options --phred33 and --phred64 say; None if neither is given. Raises UsageError for both."""
-    if phred33 and phred64:
-        raise UsageError("--phred33 and --phred64 exclude each other")
+    """What the options --phred33 and --phred64 say; None if neither is given."""
     return PHRED64 if phred64 else PHRED33 if phred33 else None

@@ -26,12 +26,12 @@ def parse_umi(text: str, duplex: bool) -> UmiParameters:
         raise UsageError(f"--umi {text}: {known}{hint}")
     structures = tuple(parse_structure(text, word) for word in words)
     if len(structures) > 2:
-        raise UsageError(f"--umi {text}: has {len(structures)} read structures; one is of single reads, two of mates")
+        raise UsageError(f"--umi {text}: has {len(structures)} read structures; single reads need one, mates two")
     lengths = [length for each in structures for kind, length in each.segments if kind == "M"]
     if not lengths:
         raise UsageError(f"--umi {text}: has no M, the bases of the UMI")
     if duplex and (len(lengths) != 2 or lengths[0] != lengths[1]):
-        raise UsageError(f"--umi {text}: --umi-duplex needs UMIs of two parts of one length, such as 8M+T,8M+T")
+        raise UsageError(f"--umi {text}: --umi-duplex needs two UMIs of equal length, such as 8M+T,8M+T")
     return UmiParameters("structure", structures, duplex)
 
 
@@ -47,7 +47,7 @@ def parse_structure(option: str, text: str) -> ReadStructure:
         at = each.end()
     if at != len(text) or not segments:
         wanted = "a number or +, then T, M, B, C or S"
-        raise UsageError(f"--umi {option}: {text[at:] or 'nothing'!r} is no segment of a read structure ({wanted})")
+        raise UsageError(f"--umi {option}: {text[at:] or 'nothing'!r} is not a segment of a read structure ({wanted})")
     if any(length == 0 for _, length in segments):
         raise UsageError(f"--umi {option}: a segment has no bases")
     rest = [kind for kind, length in segments if length is None]
@@ -64,6 +64,6 @@ def check_mates(parameters: UmiParameters, mates: int) -> None:
     """Raises UsageError unless the read structures are those of single reads (mates: 1) or of pairs (2)."""
     number = len(parameters.structures)
     if number == 1 and mates == 2:
-        raise UsageError("--umi: pairs need two read structures, of first and of last reads, such as 8M+T,+T")
+        raise UsageError("--umi: pairs need two read structures, one for each mate, such as 8M+T,+T")
     if number == 2 and mates == 1:
-        raise UsageError("--umi: unpaired reads need one read structure, not those of first and last reads")
+        raise UsageError("--umi: unpaired reads need one read structure, not two")

@@ -36,7 +36,7 @@ def count_long_reads(
                 bad = long_kernels.count_long(records, place, tables)
                 if bad >= 0:
                     name = records.data[bad + NAME : stored_cigar_of(records.data, bad)[0] - 1].tobytes().decode()
-                    raise InputError(path, "the tags of a read cannot be read: de, dv or NM is no number", name)
+                    raise InputError(path, "the tags of a read cannot be read: de, dv or NM is not a number", name)
 
     try:
         with closing(map_ordered(stretches(reader), count, threads, 2 * threads)) as parts:
