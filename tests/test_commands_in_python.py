@@ -30,7 +30,7 @@ from readwarp.report import api as report_api
 from readwarp.run import api as run_api
 
 PAIRS = 3000
-MESSAGES = {"help", "no_progress", "quiet", "verbose", "log", "metrics"}
+MESSAGES = {"help", "help_all", "no_progress", "quiet", "verbose", "log", "metrics"}
 KEYWORDS = {
     "align": align_api.AlignOptions,
     "call": call_api.CallOptions,

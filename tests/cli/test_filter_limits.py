@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from helpers.command_samples import run_main
+from helpers.command_samples import CONTIGS, record, run_main
 from readwarp.cli import build_parser
 
 STRAND = (
@@ -48,13 +48,27 @@ def filters(command: str, arguments: list, options: str, out) -> dict[str, str]:
         (GENOTYPE_LIMITS, GENOTYPES),
         (f"--mixture {FRACTION_LIMITS}", (*FRACTIONS, *STRAND)),
         (f"--somatic {FRACTION_LIMITS} --max-events 4", (*FRACTIONS, *STRAND, "ECNT > 4 (--max-events)")),
-        ("--sv-only --min-quality 5.5", ("QUAL < 5.5 (--min-quality)",)),
     ],
 )
 def test_limits_of_call(options, limits, reference, alignments, tmp_path):
     found = filters("call", [reference, alignments], options, tmp_path / "o.vcf")
     assert not [limit for limit in limits if limit not in " ".join(found.values())]
     check_texts(found)
+
+
+def test_limit_of_structural_variants(reference, tmp_path):
+    (tmp_path / "long.fq").write_text(record("a", CONTIGS["one"]))
+    command = ["align", reference, tmp_path / "long.fq", "-x", "hifi", "-o", tmp_path / "long.bam", "--write-index"]
+    assert run_main([*command, "-q"]) == 0
+    found = filters("call", [reference, tmp_path / "long.bam"], "--sv-only --min-quality 5.5", tmp_path / "o.vcf")
+    assert found == {"PASS": "All filters passed", "LowQual": "QUAL < 5.5 (--min-quality)"}
+
+
+def test_structural_variants_of_short_reads_are_refused(reference, alignments, tmp_path, capsys):
+    for option in (["--sv-only"], ["--sv", tmp_path / "x.vcf"]):
+        assert run_main(["call", reference, alignments, *option, "-o", tmp_path / "o.vcf"]) == 2
+        assert f"{option[0]} is for long reads: give --platform hifi or ont, if these are" in capsys.readouterr().err
+        assert not list(tmp_path.iterdir())
 
 
 def test_limits_of_genotype(reference, alignments, tmp_path):
