@@ -13,6 +13,7 @@ from readwarp.device.compile_progress import Compiling, Lines
 from readwarp.device.manifest import Entry
 from readwarp.device.prepare import missing
 from readwarp.device.workers import fill, in_order
+from readwarp.errors import ReadwarpError
 
 SMALL = ("readwarp.call.pairhmm.penalties:penalize", "u1[:],i8[:],i8[:],i8,(u1[:,:],u1[:]),(u1[:],u1[:])")
 ANY = frozenset({"any"})
@@ -67,12 +68,12 @@ def test_a_worker_that_dies_is_no_error(fresh, monkeypatch):
 
 
 def test_several_processes_compile_each_kernel_once(fresh, monkeypatch):
-    """And where one fails, the others go on with the modules that are left."""
+    """And where one ends, the others go on with the modules that are left."""
     good = [entry for entry in ALL if entry.kernel.startswith("readwarp.formats.reads.fastx") and entry.seconds < 0.15]
     good += [Entry(*SMALL, 3.0, ANY), *(entry for entry in ALL if entry.kernel.startswith("readwarp.rules.bases:"))]
     rows = [entry._replace(seconds=2.0, commands=ANY) for entry in good]
     assert len({entry.kernel.partition(":")[0] for entry in rows}) == 3 and len(rows) >= 5
-    bad = Entry("readwarp.rules.bases:absent", "i8", 9.0, ANY)
+    bad = Entry("readwarp.rules.bases:absent", "a\ttab ends the process that reads it", 9.0, ANY)
     monkeypatch.setattr(manifest, "entries", lambda: (bad, *rows))
     states = []
     made = prepare.prepare("any", 3, states.append)
@@ -81,6 +82,25 @@ def test_several_processes_compile_each_kernel_once(fresh, monkeypatch):
     assert made == len(rows) - len(with_bad) == len(list(fresh.rglob("*.kernel")))
     monkeypatch.setattr(manifest, "entries", lambda: tuple(rows))
     assert prepare.prepare("any", 3, states.append) == len(with_bad) and missing(rows) == []
+
+
+def test_a_kernel_that_cannot_be_compiled_is_told_and_the_others_are(fresh, monkeypatch, caplog):
+    """Even in its own module, by the same process."""
+    good = [entry._replace(commands=ANY) for entry in ALL if entry.kernel.startswith("readwarp.rules.bases:")]
+    typed = good[0]._replace(signature="c16", seconds=9.0)  # which no kernel of letters takes
+    absent = Entry("readwarp.rules.bases:absent", "i8", 9.0, ANY)
+    monkeypatch.setattr(manifest, "entries", lambda: (absent, typed, *good))
+    monkeypatch.setattr(workers.logger, "propagate", True)
+    assert prepare.prepare("any", 1, print) == len(good) and missing(good) == []
+    told = [record.getMessage() for record in caplog.records]
+    assert [line.partition(" cannot be compiled: ")[0] for line in sorted(told)] == sorted(
+        [f"kernel {absent.kernel}", f"kernel {typed.kernel}"]
+    )
+    assert any("AttributeError: " in line and "'absent'" in line for line in told)
+    assert any("Error: " in line and line.count("\n") == 0 for line in told)
+    folder = fresh.parent / "all"
+    with pytest.raises(ReadwarpError, match=r"^2 of 2 kernels could not be compiled for "):
+        fill(folder, ["any"], levels.host_level(), 1, print)
 
 
 def test_without_a_folder_to_write_to(fresh, monkeypatch, caplog):

@@ -1,8 +1,8 @@
 """Processes that compile kernels: `python -m readwarp.device.worker FOLDER PROCESSES PARENT < rows`.
 
 Rows are kernels and signatures, with a tab between them; those of one module stand together. Numba is imported once,
-then the process forks, and each takes the next module. A row's number is printed when its kernel is done. They end
-when PARENT does, a PID. The level is that of READWARP_LEVEL.
+then the process forks, and each takes the next module. A row's number is printed when its kernel is done; with a tab
+and the reason, when it cannot be compiled. They end when PARENT does, a PID. The level is that of READWARP_LEVEL.
 """
 
 import gc
@@ -16,13 +16,19 @@ from readwarp import stopping
 from readwarp.device import kernel_cache
 from readwarp.device.jit import kernel_of
 
+REASON = 400  # letters of a reason, the last ones: a pipe takes a line whole, whichever process writes it
 BYTES = 2  # of a module's number in the queue, which are read at once
 
 
-def compile_row(row: str, folder: Path) -> None:
-    """Compile a kernel, and keep its code in a folder. Raises what Numba raises, and OSError."""
+def compile_row(row: str, folder: Path) -> str:
+    """Compile a kernel, and keep its code in a folder -> why it cannot be compiled, or nothing. Raises OSError."""
     name, signature = row.split("\t")
-    kernel_cache.save(name, signature, kernel_of(name).make(signature), folder)
+    try:
+        code = kernel_of(name).make(signature)
+    except Exception as error:  # other kernels are not concerned
+        return f"\t{type(error).__name__}: {' '.join(str(error).split())[-REASON:]}"
+    kernel_cache.save(name, signature, code, folder)
+    return ""
 
 
 def module_of(row: str) -> str:
@@ -54,8 +60,7 @@ def compile_all(rows: Sequence[str], folder: Path, processes: int) -> None:
     try:
         while number := os.read(queue, BYTES):
             for row, text in numbered[int.from_bytes(number, "little")]:
-                compile_row(text, folder)
-                os.write(sys.stdout.fileno(), b"%d\n" % row)
+                os.write(sys.stdout.fileno(), f"{row}{compile_row(text, folder)}\n".encode())
     finally:  # where this one fails, the others go on; they would end with it
         for child in children:
             os.waitpid(child, 0)

@@ -1,5 +1,6 @@
 """The processes that compile kernels (`worker`): what they are given, and how far they are."""
 
+import logging
 import os
 import selectors
 import signal
@@ -19,7 +20,9 @@ from readwarp.device.levels import Level
 from readwarp.device.manifest import Entry, place_of
 from readwarp.device.worker import module_of
 from readwarp.errors import ReadwarpError
+from readwarp.wording import printable
 
+logger = logging.getLogger("readwarp")
 PAUSE = 0.5  # seconds between two updates
 SHARE = 1.0  # seconds of compilation for which another process is worth a fork
 ENVIRONMENT = {"NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING": "1"}  # of messages about overloads that do not fit
@@ -57,7 +60,10 @@ def copy(entry: Entry, level: Level, folder: Path) -> bool:
 
 
 def compile_entries(entries: Sequence[Entry], folder: Path, level: Level, threads: int, show: Show) -> int:
-    """Compile into a folder -> the number of kernels that were compiled; fewer, if a process of ours failed."""
+    """Compile into a folder -> the number of kernels that were compiled; a warning names those that cannot be.
+
+    There are fewer, too, if a process of ours failed.
+    """
     seconds = sum(entry.seconds for entry in entries)
     modules = len({module_of(entry.kernel) for entry in entries})
     processes = max(1, min(threads, modules, round(seconds / SHARE)))
@@ -114,8 +120,14 @@ class Workers:
     def advance(self) -> bool:
         """Note what is done -> whether there is more to come."""
         read = os.read(self.lines, 1 << 16)
-        *numbers, self._rest = (self._rest + read).split(b"\n")
-        self.done += [self.entries[int(number)] for number in numbers]
+        *lines, self._rest = (self._rest + read).split(b"\n")
+        for line in lines:
+            number, _, reason = line.decode().partition("\t")
+            entry = self.entries[int(number)]
+            if reason:
+                logger.warning("kernel %s cannot be compiled: %s", entry.kernel, printable(reason))
+            else:
+                self.done.append(entry)
         return bool(read)
 
     def end(self) -> None:
