@@ -15,7 +15,7 @@ from readwarp.call.evidence import NOTHING
 from readwarp.call.genotypes.annotations import ANNOTATIONS, BY_ALLELE, fisher_phred
 from readwarp.call.genotypes.filters import FILTERS
 from readwarp.call.genotypes.order import genotypes_of
-from readwarp.call.genotypes.score import indel_prior
+from readwarp.call.genotypes.score import MAX_GENOTYPE_QUALITY, genotype_phred, indel_prior
 from readwarp.config import CallParameters
 
 
@@ -150,3 +150,10 @@ def test_fisher_is_exact(table):
 def test_longer_repeats_vary_more():
     priors = [indel_prior(1e-4, 1, n) for n in (1, 4, 8, 12, 30)]
     assert priors[0] == priors[1] == 1e-4 and sorted(priors) == priors and priors[-1] == 0.01
+
+
+def test_quality_where_no_genotype_has_a_chance_that_a_float_holds():
+    """PLs of 4,000 and more are probabilities of 0: no share of these is a number."""
+    genotypes = np.array([[0, 0], [0, 1], [1, 1]], np.int8)
+    phred = np.array([4000, 5000, 6000], np.int32)
+    assert genotype_phred(phred, genotypes, 2, 0, False) == MAX_GENOTYPE_QUALITY

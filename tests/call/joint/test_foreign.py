@@ -241,7 +241,7 @@ def test_logarithms(value):
         assert real_in(text, 0, text.size) == pytest.approx(float(spelled), rel=1e-9, abs=1e-300)
 
 
-@pytest.mark.parametrize("spelled", ["", "x", "-", "1", "-1x", "-1e", "nan", "-1e-x", "."])
+@pytest.mark.parametrize("spelled", ["", "x", "-", "1", "-1x", "-1e", "nan", "-1e-x", ".", "-0e999", f"-0.{'1' * 400}"])
 def test_what_is_no_logarithm(spelled):
     text = np.frombuffer(spelled.encode() or b" ", np.uint8)
     assert real_in(text, 0, len(spelled)) == 1.0

@@ -316,7 +316,7 @@ def genotype_phred(phred, genotypes, copies, best, has_prior):
             own = weight
         else:
             others += weight
-    if others * 1e10 < own:
+    if others * 1e10 <= own:  # or all are 0, of PLs that are that large
         return np.int64(MAX_GENOTYPE_QUALITY)
     quality = -10.0 * math.log10(others / (own + others))
     return min(np.int64(MAX_GENOTYPE_QUALITY), np.int64(max(0.0, quality) + 0.5))

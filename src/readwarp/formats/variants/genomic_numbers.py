@@ -1,5 +1,7 @@
 """Numbers, genotypes and lists in the text of a VCF line, text[start:stop]."""
 
+import math
+
 from readwarp.device.jit import kernel
 
 COMMA, DASH, DOT, SLASH, ZERO, NINE, E, BAR = 44, 45, 46, 47, 48, 57, 101, 124
@@ -58,7 +60,7 @@ def real_in(text, start, stop):
         if power < 0:
             return 1.0
         value, i = value * 10.0 ** (-power if is_small else power), stop
-    if digits == 0 or i < stop or (value > 0.0 and not is_negative):
+    if digits == 0 or i < stop or math.isnan(value) or (value > 0.0 and not is_negative):  # NaN: 0e999
         return 1.0
     return -value
 
