@@ -83,6 +83,7 @@ def test_names(given, name):
     ("read", "reason"),
     [
         ("reads.fq", "read 0: has 'e' at position 2, which is not a nucleotide"),
+        (("@CO", "ACGT"), "read 0: the name '@CO' is longer than 254 letters, begins with '@'"),
         ("MKVE", "read 0: has 'E' at position 4, which is not a nucleotide"),
         ("AC-GT", "read 0: has '-' at position 3"),
         ("ACGÜ", r"read 0: has '\?' at position 4"),

@@ -163,8 +163,9 @@ def _name(given: Any, number: int) -> str:
         raise UsageError(f"read {number}: its name is of type {type(given).__name__}, not text")
     name = (given.split() or [""])[0]
     name = name[:-2] if name.endswith(("/1", "/2")) else name
-    if len(name) > MAX_NAME or not all("!" <= letter <= "~" for letter in name):
-        raise UsageError(f"read {number}: the name {name[:40]!r} is longer than {MAX_NAME} letters or not ASCII")
+    if len(name) > MAX_NAME or name[:1] == "@" or not all("!" <= letter <= "~" for letter in name):
+        reason = f"is longer than {MAX_NAME} letters, begins with '@' or is not ASCII"
+        raise UsageError(f"read {number}: the name {name[:40]!r} {reason}")
     return name or str(number)
 
 

@@ -212,6 +212,7 @@ def test_containers(tmp_path, reference, kind):
         (("two:1", 81, "A", "C"), "record 2: position 81 is beyond its contig, which has 80 bases"),
         (("two:1", 80, CONTIGS["two:1"][79] + "A", "C"), "record 2: position 80 is beyond"),
         (("two:1", 0, "N", "C"), "record 2: position 0 is beyond"),
+        (("one", 12, ONE[11], ONE[11].lower()), f"record 2: REF is an ALT too: {ONE[11]}"),
     ],
 )
 def test_bad_records(tmp_path, reference, row, reason):

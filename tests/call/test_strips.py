@@ -296,5 +296,5 @@ def test_damage_is_reported_at_its_contig(tmp_path):
     contigs = {f"c{i}": make_contig(random.Random(i), 300) for i in range(4)}
     reads = [(name, Read(90 + 200 * (name == "c2"), "50M", "A" * 50, (30,) * 50)) for name in contigs]
     bam = write_bam(tmp_path / "a.bam", dict.fromkeys(contigs, 300), reads)
-    with pytest.raises(InputError, match=r"a\.bam: record near c2:291: a read is aligned beyond its contig's"):
+    with pytest.raises(InputError, match=r"a\.bam: record .* near c2:291: lies on a contig that"):
         call_variants(write_fasta(tmp_path / "ref.fa", contigs), bam, tmp_path / "a.vcf")

@@ -3,8 +3,10 @@
 import pysam
 import pytest
 
-from helpers.alignment_bytes import Bam, bgzf, tag
+from helpers.alignment_bytes import MATE, MATE_POSITION, Bam, bgzf, tag
 from helpers.command_samples import pairs, record, run_main
+
+OUTPUTS = {"call": "o.vcf", "report": "o.html"}
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +25,7 @@ def refused(tmp_path, capfd):
 
     def refused(path, *arguments):
         before = set(tmp_path.iterdir())
-        output = tmp_path / ("o.vcf" if arguments[0] == "call" else "o.cram" if "--reference" in arguments else "o.bam")
+        output = tmp_path / OUTPUTS.get(arguments[0], "o.cram" if "--reference" in arguments else "o.bam")
         assert run_main([*arguments, "-o", output, "-q"]) == 3
         said = capfd.readouterr().err
         assert said.startswith(f"readwarp: error: {path}: ") and said.count("\n") == 1, said
@@ -50,6 +52,68 @@ def test_records(change, says, command, aligned, reference, refused, tmp_path):
     said = refused(path, *(("merge", path) if command == "merge" else ("align", reference, path)))
     name = bam.records[8].name[:-1].decode()
     assert said.startswith((f"record 9: {says}", f"record {name}: {says}")), said
+
+
+PLACE = "lies on a contig that the header does not have"
+NO_INDEX = {  # samtools makes none of such a file
+    **{f"mate {place}": ({"numbers": {MATE: place}}, PLACE) for place in (77, -5, (1 << 31) - 1, -(1 << 31))},
+    "cigar": ({"cigar": (100 << 4 | 9).to_bytes(4, "little")}, "its CIGAR has an unknown operation"),
+}
+UNSOUND = {
+    "mate position": ({"numbers": {MATE_POSITION: -77}}, PLACE),
+    "quality": ({"qualities": b"\x7f" * 100}, "a base quality is above 93"),
+    "name": ({"name": b"@CO\0"}, "its name"),
+    "tag": ({"tags": tag(b"XX", b"Z", b"a\tb")}, "the text of a tag"),
+}
+CALLS = {
+    "call": (),
+    "bam-output": ("--bam-output", "realigned.bam"),
+    "haplotag": ("--platform", "hifi", "--haplotag", "tagged.bam"),
+}
+
+
+@pytest.fixture
+def unsound(aligned, tmp_path):
+    """Write the sorted file with a record that is changed -> its path, and the name of the record."""
+
+    def unsound(change):
+        path, bam = tmp_path / "x.bam", Bam.read(aligned / "sorted.bam")
+        record, parts = bam.records[8], dict(change)
+        for number, value in parts.pop("numbers", {}).items():
+            record.numbers[number] = value
+        for part, value in parts.items():
+            setattr(record, part, value)
+        record.numbers[2] = len(record.name)
+        path.write_bytes(bgzf(bam.bytes()))
+        return path, record.name[:-1].decode()
+
+    return unsound
+
+
+@pytest.mark.parametrize("options", CALLS.values(), ids=CALLS)
+@pytest.mark.parametrize(("change", "says"), (NO_INDEX | UNSOUND).values(), ids=NO_INDEX | UNSOUND)
+def test_call_refuses_what_merge_refuses(change, says, options, unsound, reference, refused, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path, name = unsound(change)
+    said = refused(path, "call", reference, path, *options, "--device", "cpu")
+    assert said.startswith(f"record {name} near one:") and says in said, said
+
+
+@pytest.mark.parametrize(("change", "says"), UNSOUND.values(), ids=UNSOUND)
+def test_haplotag_refuses_records_that_are_not_called(change, says, unsound, reference, refused, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path, _ = unsound(change)
+    pysam.samtools.index(str(path))
+    said = refused(path, "call", reference, path, *CALLS["haplotag"], "-r", "two", "--device", "cpu")
+    assert said.startswith("record 9: ") and says in said, said
+
+
+@pytest.mark.parametrize(("change", "says"), UNSOUND.values(), ids=UNSOUND)
+def test_report_refuses_what_merge_refuses(change, says, unsound, refused):
+    path, name = unsound(change)
+    pysam.samtools.index(str(path))
+    said = refused(path, "report", "--bam", path)
+    assert said.startswith(f"record {name} near one:") and says in said, said
 
 
 @pytest.mark.parametrize("command", ["merge", "align", "call"])

@@ -5,6 +5,7 @@ import random
 import pysam
 import pytest
 
+from helpers.alignment_bytes import Bam, bgzf
 from helpers.command_samples import run_main
 
 LENGTH = 1200
@@ -88,6 +89,16 @@ def test_align_takes_them_with_their_tags(panel, tmp_path, name, options):
         (r.get_tag("MI"), r.get_tag("RX"), r.get_tag("cD"), r.cigarstring) == ("7", "AC-GT", 6, "100M") for r in records
     )
     assert all(record.is_proper_pair for record in records)
+
+
+def test_a_library_whose_name_reads_cannot_have(panel, tmp_path):
+    """A name that begins with @ would make a line of SAM one of the header."""
+    bam = Bam.read(panel[0] / "in.bam")
+    bam.text = bam.text.replace(b"ID:l", "ID:l\tLB:@C O\u00e9@".encode())
+    (tmp_path / "x.bam").write_bytes(bgzf(bam.bytes()))
+    assert run_main(["consensus", tmp_path / "x.bam", "--duplex", "-o", tmp_path / "o.bam", "-q"]) == 0
+    with pysam.AlignmentFile(str(tmp_path / "o.bam"), check_sq=False) as file:
+        assert {record.query_name for record in file} == {"_C_O__:7"}
 
 
 def test_bad_input(panel, tmp_path, capfd):

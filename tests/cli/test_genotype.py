@@ -150,7 +150,11 @@ ODD = [  # cells, what becomes of them: None: the file is read, else the reason
     ("C,<NON_REF>", "R,<NON_REF>", "ALT is R"),
     ("C,<NON_REF>", "C C,<NON_REF>", "ALT is C C"),
     ("END=200", "END=30", "an END before POS"),
-    ("END=200", "END=99999999999", None),
+    ("END=200", "END=201", "it is beyond the end of its contig, which has 200 bases"),
+    ("END=200", "END=2147483646", "it is beyond"),
+    ("END=200", "END=99999999999", "it is beyond"),
+    ("C,<NON_REF>", "A,<NON_REF>", "REF is an ALT too: A"),
+    ("C,<NON_REF>", "C,a,<NON_REF>", "REF is an ALT too: A"),
 ]
 
 

@@ -144,11 +144,11 @@ def records_of(source: Source, region: CalledRegion) -> Iterator[tuple[pysam.Ali
     groups = {group: number for number, own in enumerate(source.keep.samples) for group in own}
     name = source.reader.names[source.contigs[region.contig]]
     for record in source.reader.fetch(name, region.start, region.stop):
-        number = groups.get(str(record.get_tag("RG")) if record.has_tag("RG") else "") if groups else 0
         is_usable = record.flag & source.keep.excluded_flags == 0 and record.cigartuples and record.query_sequence
-        if number is None or not is_usable or record.mapping_quality < source.keep.min_mapping_quality:
+        if not is_usable or record.mapping_quality < source.keep.min_mapping_quality:
             continue
-        if all(operation != SKIP for operation, _ in record.cigartuples or ()):
+        number = groups.get(str(record.get_tag("RG")) if record.has_tag("RG") else "") if groups else 0
+        if number is not None and all(operation != SKIP for operation, _ in record.cigartuples or ()):
             yield record, int(source.samples[number])
 
 

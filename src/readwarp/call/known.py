@@ -22,7 +22,7 @@ from readwarp.call.strips import Strip
 from readwarp.errors import InputError
 from readwarp.formats.common.index import explain_other
 from readwarp.formats.common.silence import quiet_htslib
-from readwarp.formats.variants.records import check_text, explaining, find_index
+from readwarp.formats.variants.records import check_alleles, explaining, find_index
 from readwarp.index.reference import Reference
 
 SPARE = 1024  # bases that an allele may have moved left from where its record begins
@@ -93,7 +93,7 @@ class KnownAlleles:
         place = f"{name}:{start + 1}-{stop}"
         with _open(self.path, self.index, place, "the file or its index is damaged") as file:
             for record in file.fetch(name, start, stop):
-                check_text(record)
+                check_alleles(self.path, record, f"{name}:{record.start + 1}")
                 yield record
 
     def _alleles_of(self, record: Any, bases: Bases) -> Iterator[tuple[Allele, float]]:

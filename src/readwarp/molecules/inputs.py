@@ -1,5 +1,6 @@
 """What the header of the input says, and its records; the header of the output."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.stored import read_templates
 from readwarp.formats.reads.bam import open_records, read_header
 
+STRANGE = re.compile("[^!-?A-~]")  # letters that names of reads do not have
 LONGEST_PREFIX = 200  # letters of a name; 254 with the molecule's
 FIELDS = ("DS", "LB", "SM", "PL", "PU", "CN")  # of a read group that the output keeps
 
@@ -36,7 +38,7 @@ class Input(NamedTuple):
             raise InputError(path, f"has reads of several samples ({', '.join(samples)}): split it (`samtools split`)")
         names = sorted({field(line, "LB") or field(line, "ID") or "" for line in groups}) or ["consensus"]
         prefix = "|".join(names)
-        return cls(path, header, field(order, "SO") == "coordinate", prefix[:LONGEST_PREFIX].replace(" ", "_"))
+        return cls(path, header, field(order, "SO") == "coordinate", STRANGE.sub("_", prefix[:LONGEST_PREFIX]))
 
     @contextmanager
     def records(self, reference: str | None, threads: int) -> Iterator[Iterator[Encoded]]:

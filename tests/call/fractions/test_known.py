@@ -201,6 +201,14 @@ def test_alleles_that_are_not_text(tmp_path, reference):
         known.among(sites, reference, None)
 
 
+def test_an_alt_that_is_ref(tmp_path, reference):
+    equal = (201, SEQUENCE[200], SEQUENCE[200], "AF=0.5")
+    known = open_known(write_vcf(tmp_path / "known.vcf", [equal]), reference, with_frequencies=True)
+    sites = replace(made_sites([(200, False, [(1, b"\x00")])]), contig=1)
+    with pytest.raises(InputError, match=rf"known\.vcf\.gz: record c:201: REF is an ALT too: {SEQUENCE[200]}"):
+        known.among(sites, reference, None)
+
+
 def test_another_reference(tmp_path, reference):
     wrong = (201, OTHER[SEQUENCE[200]], SEQUENCE[200], "AF=0.5")
     known = open_known(write_vcf(tmp_path / "known.vcf", [wrong]), reference, with_frequencies=True)

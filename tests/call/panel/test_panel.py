@@ -183,6 +183,8 @@ def test_what_is_refused(tmp_path, capsys):
     assert f"{bare}: has no FORMAT field AD" in refused(tmp_path, capsys, 3, good, bare)
     empty = write(tmp_path / "empty.vcf", [("b", 10, "A", "C", "PASS", "0/1:.")])
     assert f"{empty}: record 1: AD lacks a number for each allele" in refused(tmp_path, capsys, 3, good, empty)
+    equal = write(tmp_path / "equal.vcf", [("b", 10, "A", "C,a", "PASS", "0/1:90,10,0")])
+    assert f"{equal}: record 1: REF is an ALT too: A" in refused(tmp_path, capsys, 3, good, equal)
     broken = tmp_path / "broken.vcf"
     broken.write_text("nothing\n")
     assert f"{broken}: cannot be read" in refused(tmp_path, capsys, 3, good, broken)

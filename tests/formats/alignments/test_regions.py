@@ -281,13 +281,13 @@ def _write_as_is(path, rows, length: int) -> None:
 
 
 MISFITS = [
-    ([(0, 11)], "the CIGAR of a read does not fit its bases"),
-    ([(0, 9)], "the CIGAR of a read does not fit its bases"),
-    ([(4, 4), (0, 4), (1, 3), (2, 3)], "the CIGAR of a read does not fit its bases"),
-    ([(0, 1 << 20)], "the CIGAR of a read does not fit its bases"),
-    ([(0, 10), (9, 4)], "the CIGAR of a read does not fit its bases"),  # B, which no specification has any more
-    ([(0, 5), (2, 60), (0, 5)], "a read is aligned beyond its contig's end"),
-    ([(0, 10), (3, 60)], "a read is aligned beyond its contig's end"),
+    ([(0, 11)], "its CIGAR has an unknown"),
+    ([(0, 9)], "its CIGAR has an unknown"),
+    ([(4, 4), (0, 4), (1, 3), (2, 3)], "its CIGAR has an unknown"),
+    ([(0, 1 << 20)], "its CIGAR has an unknown"),
+    ([(0, 10), (9, 4)], "its CIGAR has an unknown"),  # B, which no specification has any more
+    ([(0, 5), (2, 60), (0, 5)], "lies on a contig that"),
+    ([(0, 10), (3, 60)], "lies on a contig that"),
 ]
 
 
@@ -296,9 +296,9 @@ def test_reads_that_their_cigars_do_not_fit(tmp_path, cigar, reason):
     """Kernels that index by such a CIGAR would go out of bounds."""
     rows = [(3, [(0, 10)], "ACGTACGTAC"), (41, cigar, "ACGTACGTAC")]
     reader = alignments(tmp_path / "x.bam", rows)
-    with pytest.raises(InputError, match=rf"x\.bam: .*{reason}.*c:42|x\.bam: .*c:42.*{reason}"):
-        reader.read(0, 0, 100, ReadFilter())
-    assert len(reader.read(0, 0, 100, ReadFilter(min_mapping_quality=61))) == 0  # nobody looks at those left out
+    for keep in (ReadFilter(), ReadFilter(min_mapping_quality=61)):  # those left out are looked at, too
+        with pytest.raises(InputError, match=rf"x\.bam: record r near c:42: {reason}"):
+            reader.read(0, 0, 100, keep)
     reader.close()
 
 

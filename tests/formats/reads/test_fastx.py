@@ -29,7 +29,7 @@ def expected_bases(bases: str) -> str:
 
 
 names = st.text(st.characters(min_codepoint=33, max_codepoint=126), max_size=12).filter(
-    lambda name: not name.endswith(("/1", "/2"))
+    lambda name: not name.endswith(("/1", "/2")) and not name.startswith("@")
 )
 comments = st.sampled_from(["", " 1:N:0:ACGT", "\tcomment", "/1", "/2 more words"])
 

@@ -268,6 +268,8 @@ def find_misfit(records: Sequence[Record], bases: Bases) -> tuple[Record, str] |
             return record, f"REF is {_shorten(record.reference)}, the reference has {_shorten(here)} there"
         if not are_alleles(record.alternates):
             return record, f"ALT is {_shorten(','.join(record.alternates))}"
+        if record.reference in record.alternates:
+            return record, f"REF is an ALT too: {_shorten(record.reference)}"
     return None
 
 

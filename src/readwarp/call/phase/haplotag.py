@@ -20,11 +20,14 @@ from readwarp.call.phase.types import Phasing
 from readwarp.device.jit import kernel
 from readwarp.errors import UsageError
 from readwarp.formats.alignments import samtools
+from readwarp.formats.alignments.checks import Header
 from readwarp.formats.alignments.header import program_lines
+from readwarp.formats.alignments.stored import read_templates
 from readwarp.formats.common.index import CSI_LENGTH
 from readwarp.formats.common.output_file import OutputFile
 from readwarp.formats.common.silence import quiet_htslib
 from readwarp.formats.common.writing import writing
+from readwarp.formats.reads.bam import open_records
 from readwarp.ragged import offsets_of
 from readwarp.rules.hashes import hash_of
 
@@ -51,15 +54,24 @@ class HaplotaggedBam:
             self._phased[self.source.reader.names[self.source.contigs[contig]]] = phasing
 
     def write(self) -> OutputFile:
-        """The file with its index, complete but not named yet."""
+        """The file with its index, complete but not named yet. Raises InputError."""
         file = OutputFile(str(self.path))
         try:
+            self._check_records()
             with writing(self.path), quiet_htslib():
                 self._make(file)
         except BaseException:
             file.remove()
             raise
         return file
+
+    def _check_records(self) -> None:
+        """Raises InputError for a record that SAM cannot hold: not all of them were read for the calls."""
+        reader = self.source.reader
+        path, header = str(reader.path), Header.of(str(reader.header), reader.lengths)
+        with open_records(path, str(self.fasta), self.threads) as read_into:
+            for _ in read_templates(path, read_into, header):
+                pass
 
     def _make(self, file: OutputFile) -> None:
         place, threads = str(file.place), self.threads

@@ -3,9 +3,8 @@
 from functools import partial
 
 from readwarp.device.jit import kernel
-from readwarp.formats.alignments.decode_kernels import span_of
 from readwarp.formats.alignments.header import binary_header, field, lines_of
-from readwarp.formats.alignments.layout import CONTIG, FLAG, POSITION, int32_at, uint16_at
+from readwarp.formats.alignments.layout import CONTIG, FLAG, POSITION, int32_at, span_of, uint16_at
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.common.binning import Binned, Spans, bin_items, depth_for
 from readwarp.formats.common.index import CSI_LENGTH, DEPTH

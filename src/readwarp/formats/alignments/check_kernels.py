@@ -4,7 +4,6 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.device.jit import kernel, scalar
-from readwarp.formats.alignments.decode_kernels import span_of
 from readwarp.formats.alignments.layout import (
     ARRAY,
     CHARACTER,
@@ -26,6 +25,7 @@ from readwarp.formats.alignments.layout import (
     int32_at,
     is_whole,
     qualities_of,
+    span_of,
     stop_of,
     stored_cigar_of,
     uint16_at,
@@ -48,11 +48,12 @@ REASONS = (
     "a tag of type H is not made of pairs of hexadecimal digits",
     "lies on a contig that the header does not have, or beyond its end",
     "its read group is not in the header",
+    "reads are not sorted by position",
 )
 SOUND, SIZE, BAD_NAME, CIGAR, MOVED, QUALITY, CUT = range(7)
-TAG_NAME, TWICE, KIND, LETTERS, DIGITS, PLACE, GROUP = range(7, len(REASONS))
+TAG_NAME, TWICE, KIND, LETTERS, DIGITS, PLACE, GROUP, UNSORTED = range(7, len(REASONS))
 UNMAPPED, MAX_QUALITY, NO_QUALITY = 0x4, 93, 255
-AT, SPACE = 64, 32
+AT, SPACE, TILDE = 64, 32, 126
 
 
 def _classes() -> ndarray:
@@ -76,21 +77,26 @@ WIDTHS[np.frombuffer(b"cCsSiIf", np.uint8)] = 1, 1, 2, 2, 4, 4, 4
 def find_bad(data, places, header):
     """The first bad record among those at `places` of the data, whose sizes fit into the data -> (its row, reason).
 
-    `header`: lengths of the contigs (int64) and names of the read groups, or no lengths: any contig and group will do.
-    -> (-1, 0) if all are sound.
+    header: see `checks.Header`. -> (-1, 0) if all are sound.
     """
-    lengths, letters, offsets = header
     for i in range(places.size):
-        at = places[i]
-        reason = reason_of(data, at, stop_of(data, at))
-        if reason == SOUND and lengths.size > 0:
-            reason = reason_of_place(data, at, lengths)
-        if reason == SOUND:
-            tags = qualities_of(data, at)[1], stop_of(data, at)
-            reason = reason_of_tags(data, tags, letters, offsets, lengths.size > 0)
+        reason = reason_of_record(data, places[i], header)
         if reason != SOUND:
             return i, reason
     return -1, SOUND
+
+
+@scalar
+def reason_of_record(data, at, header):
+    """What is wrong with a record whose size fits into the data."""
+    lengths, letters, offsets = header
+    stop = stop_of(data, at)
+    reason = reason_of(data, at, stop)
+    if reason == SOUND and lengths.size > 0:
+        reason = reason_of_place(data, at, lengths, offsets.size > 0)
+    if reason == SOUND:
+        reason = reason_of_tags(data, (qualities_of(data, at)[1], stop), letters, offsets)
+    return reason
 
 
 @scalar
@@ -99,17 +105,24 @@ def reason_of(data, at, stop):
     if not is_whole(data, at, stop):
         return SIZE
     end = at + NAME + np.int64(data[at + NAME_LENGTH]) - 1
-    stop, known = read_text(data, at + NAME, end)
-    if end == at + NAME or stop < end or data[end] != 0 or data[at + NAME] == AT or not known & GRAPH:
+    least, most = range_of(data, at + NAME, end)
+    if data[end] != 0 or data[at + NAME] == AT or least <= SPACE or most > TILDE or end == at + NAME:
         return BAD_NAME
     reason = reason_of_cigar(data, at)
     if reason != SOUND:
         return reason
     start, stop = qualities_of(data, at)
+    least, most = range_of(data, start, stop)
+    return QUALITY if most > MAX_QUALITY and least != NO_QUALITY else SOUND
+
+
+@scalar
+def range_of(data, start, stop):
+    """The least and the largest byte, found many at a time; 255 and 0 of none."""
     least, most = np.uint8(255), np.uint8(0)
     for i in range(np.uint64(start), np.uint64(stop)):
         least, most = min(least, data[i]), max(most, data[i])
-    return QUALITY if most > MAX_QUALITY and least != NO_QUALITY else SOUND
+    return least, most
 
 
 @scalar
@@ -129,8 +142,8 @@ def reason_of_cigar(data, at):
 
 
 @scalar
-def reason_of_place(data, at, lengths):
-    """Whether a record and its mate lie on contigs of the header; an aligned one has a CIGAR and ends there too.
+def reason_of_place(data, at, lengths, needs_cigar):
+    """Whether a record and its mate lie on contigs of the header; an aligned one ends there too, and has a CIGAR.
 
     Without a contig, a position means nothing, but some programs write one.
     """
@@ -142,23 +155,24 @@ def reason_of_place(data, at, lengths):
         number = int32_at(data, at + CONTIG)
         if number < 0 or int32_at(data, at + POSITION) < 0 or span_of(data, at)[0] > lengths[number]:
             return PLACE
-        if uint16_at(data, at + OPERATIONS) == 0 and int32_at(data, at + LENGTH) > 0:  # CRAM cannot hold it
+        if needs_cigar and uint16_at(data, at + OPERATIONS) == 0 and int32_at(data, at + LENGTH) > 0:  # as CRAM does
             return CIGAR
     return SOUND
 
 
 @scalar
-def reason_of_tags(data, tags, letters, offsets, is_named):
-    """What is wrong with the fields (start, stop). `is_named`: read groups must be among the names."""
+def reason_of_tags(data, tags, letters, offsets):
+    """What is wrong with the fields (start, stop). Read groups must be among the names, unless there are no offsets."""
     at, stop = tags
     first, seen = at, np.uint64(0)
     while at < stop:
         if at + 4 > stop:
             return CUT
-        kind, value = data[at + 2], at + 3
-        if not (CLASSES[data[at]] & LETTER and CLASSES[data[at + 1]] & ALPHANUMERIC):
+        head, value = uint32_at(data, at), at + 3  # the four bytes at once
+        one, other, kind = np.uint8(head), np.uint8(head >> 8), np.uint8(head >> 16)
+        if not (CLASSES[one] & LETTER and CLASSES[other] & ALPHANUMERIC):
             return TAG_NAME
-        bit = np.uint64(1) << np.uint64((31 * np.int64(data[at]) + np.int64(data[at + 1])) & 63)
+        bit = np.uint64(1) << np.uint64((31 * np.int64(one) + np.int64(other)) & 63)
         if seen & bit and is_repeated(data, first, at):
             return TWICE
         seen |= bit
@@ -170,7 +184,7 @@ def reason_of_tags(data, tags, letters, offsets, is_named):
                 return LETTERS
             if kind == HEX and (not known & HEXADECIMAL or (end - value) & 1):
                 return DIGITS
-            is_group = kind == TEXT and data[at] == R and data[at + 1] == G and is_named
+            is_group = kind == TEXT and one == R and other == G and offsets.size > 0
             if is_group and find_name(data, value, end, letters, offsets) < 0:
                 return GROUP
             at = end + 1
@@ -195,11 +209,11 @@ def reason_of_tags(data, tags, letters, offsets, is_named):
 @scalar
 def read_text(data, at, stop):
     """Where the text ends, before a 0 or at `stop`, and which sets all its bytes belong to."""
-    known = np.uint8(255)
-    while at < stop and data[at] != 0:
-        known &= CLASSES[data[at]]
-        at += 1
-    return at, known
+    known, i, end, one = np.uint8(255), np.uint64(at), np.uint64(stop), np.uint64(1)  # no test for negative ones
+    while i < end and data[i] != 0:
+        known &= CLASSES[data[i]]
+        i += one
+    return np.int64(i), known
 
 
 @scalar

@@ -16,9 +16,11 @@ from readwarp.formats.common.text import pack_names
 class Header(NamedTuple):
     """What records may refer to."""
 
-    lengths: Annotated[ndarray, "int64 [contigs]"]  # none: any contig and read group will do
-    letters: Annotated[ndarray, "uint8 [letters]"]  # names of read groups
-    offsets: Annotated[ndarray, "int64 [groups + 1] of letters"]
+    lengths: Annotated[ndarray, "int64 [contigs]"]  # none: any contig will do
+    letters: Annotated[ndarray, "uint8 [letters]"] = np.zeros(0, np.uint8)  # names of read groups
+    offsets: Annotated[ndarray, "int64 [groups + 1] of letters"] = np.zeros(
+        0, np.int64
+    )  # none: any will do, also no CIGAR
 
     @classmethod
     def of(cls, text: str, lengths: Sequence[int]) -> "Header":
@@ -27,7 +29,8 @@ class Header(NamedTuple):
         return cls(np.array(lengths, np.int64), *groups)
 
 
-ANY = Header(np.zeros(0, np.int64), *pack_names([]))
+ANY = Header(np.zeros(0, np.int64))
+MAX_NAME = 254  # letters
 
 
 def find_bad(data: ndarray, places: ndarray, header: Header = ANY) -> tuple[int, str]:
@@ -37,6 +40,12 @@ def find_bad(data: ndarray, places: ndarray, header: Header = ANY) -> tuple[int,
     """
     row, reason = kernels.find_bad(data, places, header)
     return row, kernels.REASONS[reason]
+
+
+def name_of(data: ndarray, place: int) -> str:
+    """The name of a record, which finds it in a file of any order, with what cannot be printed escaped."""
+    name = data[place + NAME :][:MAX_NAME].tobytes().partition(b"\0")[0]
+    return ascii(name.decode("latin-1"))[1:-1]
 
 
 def check_size(path: object, rest: ndarray, record: int) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.device.jit import kernel, scalar
+from readwarp.formats.alignments.check_kernels import SIZE, SOUND, UNSORTED, reason_of_record
 from readwarp.formats.alignments.layout import (
     BASES,
     CONTIG,
@@ -24,6 +25,7 @@ from readwarp.formats.alignments.layout import (
     is_whole,
     qualities_of,
     read_group_of,
+    span_of,
     stop_of,
     stored_cigar_of,
     tag_of,
@@ -31,13 +33,12 @@ from readwarp.formats.alignments.layout import (
     uint32_at,
 )
 from readwarp.formats.common.index import LINEAR_WINDOW
-from readwarp.rules.cigar import UNEQUAL, run_of
 from readwarp.rules.hashes import hash_of
 
 MATE_CIGAR = ord("M"), ord("C")
 CLIPS, NOT_ON_REFERENCE = (ord("S"), ord("H")), (ord("I"), ord("P"))  # operations of MC
 CONTIG_SHIFT = 32  # bits that hold a position
-MORE, DONE, UNSORTED, BROKEN, MISFIT, BEYOND = 0, 1, 2, 3, 4, 5  # how a scan ended
+MORE, DONE = SOUND, -1  # how a scan ended; else the number of the reason why a record is bad
 UNKNOWN, UNWANTED = -1, -2  # instead of a sample: the header does not have the read group; it is not called
 UNUSABLE = -3  # likewise: a record that is not usable, where those are wanted too
 
@@ -67,18 +68,6 @@ class Found(NamedTuple):
 
 
 @scalar
-def span_of(data, at):
-    """-> (end of the alignment on the reference, bases of the read that the CIGAR takes; -1 if it is invalid)."""
-    cigar, operations = cigar_of(data, at)
-    stop, bases, is_valid = int32_at(data, at + POSITION), np.int64(0), operations >= 0
-    for i in range(operations):
-        operation, _, on_reference, on_read = run_of(uint32_at(data, cigar + 4 * i))
-        stop, bases = stop + on_reference, bases + on_read
-        is_valid &= operation <= UNEQUAL
-    return stop, bases if is_valid else np.int64(-1)
-
-
-@scalar
 def sample_of(data, at, stop, groups, samples):
     """The sample of the record's read group, UNKNOWN for another group or none; 0 if there are no `groups`."""
     if groups.size == 0:
@@ -90,18 +79,17 @@ def sample_of(data, at, stop, groups, samples):
 
 
 @kernel
-def scan(data, last, wanted, out):
+def scan(data, last, wanted, header, out):
     """Find the usable records in decompressed bytes (uint8) that begin with a record -> out (Found, large enough).
 
-    Records without bases or CIGAR are not usable. Later steps index bases and reference by CIGARs without checking
-    bounds, so a usable record must have as many bases as its CIGAR takes and lie within its contig.
+    Records without bases or CIGAR are not usable. Those that begin where reads are wanted, and usable ones that reach
+    there, are checked by the `checks.Header`: later steps index bases and reference by CIGARs without checking bounds.
     `last`: the place of the record before, contig << CONTIG_SHIFT plus position; -1 if there is none.
     -> (usable records, where the first unread record begins, the place of the last one read, how the scan ended: MORE,
-    DONE, UNSORTED, BROKEN for a record that does not fit its size, MISFIT for one whose CIGAR does not fit its bases,
-    BEYOND)
+    DONE, or the number of a reason of `check_kernels`)
     """
-    contig, groups, group_samples, contig_lengths = wanted.contig, wanted.groups, wanted.samples, wanted.lengths
-    last_contig = contig + contig_lengths.size - 1
+    contig, groups, group_samples = wanted.contig, wanted.groups, wanted.samples
+    last_contig = contig + wanted.lengths.size - 1
     places, stops, samples, operations, lengths = out
     at = found = 0
     while at + NAME <= data.size:
@@ -109,7 +97,7 @@ def scan(data, last, wanted, out):
         if stop > data.size:
             break
         if not is_whole(data, at, stop):
-            return found, at, last, BROKEN
+            return found, at, last, SIZE
         own_contig, position = int32_at(data, at + CONTIG), int32_at(data, at + POSITION)
         if own_contig < 0 or own_contig > last_contig or (own_contig == last_contig and position >= wanted.stop):
             return found, at, last, DONE
@@ -121,20 +109,21 @@ def scan(data, last, wanted, out):
             passes = data[at + MAPPING_QUALITY] >= wanted.min_mapping_quality
             passes &= uint16_at(data, at + FLAG) & wanted.excluded_flags == 0
             length = int32_at(data, at + LENGTH)
-            if passes and length > 0 and uint16_at(data, at + OPERATIONS) > 0:
-                reference_stop, bases = span_of(data, at)
-                if bases != length:
-                    return found, at, last, MISFIT
-                if position < 0 or reference_stop > contig_lengths[own_contig - contig]:
-                    return found, at, last, BEYOND
-                if wanted.with_unusable:  # without a base on the reference it has one, as indexes see it
-                    reference_stop = max(reference_stop, position + 1)
-                sample = sample_of(data, at, stop, groups, group_samples) if reference_stop > wanted.start else UNWANTED
+            passes &= length > 0 and uint16_at(data, at + OPERATIONS) > 0
+            begins, reference_stop = max(position, 0) >= wanted.start, position + 1
+            if passes:  # without a base on the reference it has one if all are wanted, as indexes see it
+                reference_stop = max(span_of(data, at)[0], reference_stop if wanted.with_unusable else 0)
+            passes &= reference_stop > wanted.start
+            reason = reason_of_record(data, at, header) if begins or passes else SOUND
+            if reason != SOUND:
+                return found, at, last, reason
+            if passes:
+                sample = sample_of(data, at, stop, groups, group_samples)
                 if sample != UNWANTED:
                     places[found], stops[found], samples[found], lengths[found] = at, reference_stop, sample, length
                     operations[found] = cigar_of(data, at)[1]
                     found += 1
-            elif wanted.with_unusable and max(position, 0) >= wanted.start:
+            elif wanted.with_unusable and begins:
                 places[found], stops[found], samples[found] = at, position + 1, UNUSABLE
                 operations[found] = lengths[found] = 0
                 found += 1
@@ -143,10 +132,10 @@ def scan(data, last, wanted, out):
 
 
 @kernel
-def scan_unplaced(data, places):
+def scan_unplaced(data, header, places):
     """Find the whole records in decompressed bytes (uint8) that begin with one, none of which has a contig -> places.
 
-    places: int64, large enough. -> (records, where the first unread one begins, MORE | UNSORTED | BROKEN)
+    places: int64, large enough. -> (records, where the first unread one begins, how the scan ended, as of `scan`)
     """
     at = found = 0
     while at + NAME <= data.size:
@@ -154,9 +143,12 @@ def scan_unplaced(data, places):
         if stop > data.size:
             break
         if not is_whole(data, at, stop):
-            return found, at, BROKEN
+            return found, at, SIZE
         if int32_at(data, at + CONTIG) >= 0:
             return found, at, UNSORTED
+        reason = reason_of_record(data, at, header)
+        if reason != SOUND:
+            return found, at, reason
         places[found] = at
         found, at = found + 1, stop
     return found, at, MORE
@@ -180,7 +172,7 @@ class Windows(NamedTuple):
 def add_to_index(data, at, last, blocks, out):
     """Add the whole records from `at` on to out (Windows). `last`: contig and position of the record before.
 
-    -> (where the first incomplete record begins, contig and position of the last one, MORE | UNSORTED | BROKEN)
+    -> (where the first incomplete record begins, contig and position of the last one, MORE | UNSORTED | SIZE)
     """
     contig, position = last
     begin, place, first, offset = blocks.begin, blocks.place, out.first, out.offset
@@ -191,7 +183,7 @@ def add_to_index(data, at, last, blocks, out):
             break
         own, start = int32_at(data, at + CONTIG), int32_at(data, at + POSITION)
         if own >= contigs or not is_whole(data, at, stop):
-            return at, contig, position, BROKEN
+            return at, contig, position, SIZE
         if own >= 0 and (own < contig or (own == contig and start < position)):
             return at, contig, position, UNSORTED
         contig, position = own if own >= 0 else contigs, start

@@ -4,7 +4,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.device.jit import scalar
-from readwarp.rules.cigar import SKIP, SOFT_CLIP
+from readwarp.rules.cigar import SKIP, SOFT_CLIP, UNEQUAL, run_of
 
 CONTIG, POSITION, NAME_LENGTH, MAPPING_QUALITY, OPERATIONS, FLAG, LENGTH = 4, 8, 12, 13, 16, 18, 20
 MAX_RECORD = 1 << 28  # bytes: what says that it is longer is damaged
@@ -145,3 +145,15 @@ def cigar_of(data, at):
         return start, np.int64(-1)
     held = uint32_at(data, value + 1)
     return (value + 5, held) if held >= operations else (start, np.int64(-1))
+
+
+@scalar
+def span_of(data, at):
+    """-> (end of the alignment on the reference, bases of the read that the CIGAR takes; -1 if it is invalid)."""
+    cigar, operations = cigar_of(data, at)
+    stop, bases, is_valid = int32_at(data, at + POSITION), np.int64(0), operations >= 0
+    for i in range(operations):
+        operation, _, on_reference, on_read = run_of(uint32_at(data, cigar + 4 * i))
+        stop, bases = stop + on_reference, bases + on_read
+        is_valid &= operation <= UNEQUAL
+    return stop, bases if is_valid else np.int64(-1)

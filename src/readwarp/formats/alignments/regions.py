@@ -23,6 +23,8 @@ from readwarp.errors import InputError
 from readwarp.formats.alignments import decode_kernels as records
 from readwarp.formats.alignments.bam_file import BamFile, NoBlockError, Piece
 from readwarp.formats.alignments.bam_index import Watch, bam_indexes, load_bam_index, other_file
+from readwarp.formats.alignments.check_kernels import REASONS, SIZE, UNSORTED
+from readwarp.formats.alignments.checks import Header, name_of
 from readwarp.formats.alignments.crai import contigs_of_cram
 from readwarp.formats.alignments.cram import CramFile
 from readwarp.formats.alignments.decode_kernels import Found, Wanted
@@ -39,12 +41,6 @@ from readwarp.formats.common.silence import quiet_htslib
 from readwarp.ragged import empty, replace, take
 from readwarp.scratch import ScratchFolder
 
-DAMAGE = {
-    records.UNSORTED: "reads are not sorted by position",
-    records.BROKEN: "damaged BAM record",
-    records.MISFIT: "the CIGAR of a read does not fit its bases",
-    records.BEYOND: "a read is aligned beyond its contig's end",
-}
 ENOUGH_RECORDS = 1000  # whose qualities tell how they are encoded
 UNMAPPED = 0x4
 EXCLUDED = UNMAPPED | 0x100 | 0x200 | 0x400  # secondary, failed quality control, duplicate
@@ -124,6 +120,7 @@ class AlignedReader:
             self.header = header_from(self.path, self._bam.header.text)
         self.names: tuple[str, ...] = self.header.references
         self.lengths: tuple[int, ...] = self.header.lengths
+        self._known = Header(np.array(self.lengths, np.int64))
         lines = self.header.to_dict()
         self._samples = read_groups_of(lines)
         if lines.get("HD", {}).get("SO") in ("unsorted", "queryname"):
@@ -280,10 +277,10 @@ class AlignedReader:
         while piece := reader.next(rest):
             data = piece.data.copy()  # several of these may be in use at the same time
             places = np.empty(data.size // NAME + 1, np.int64)
-            count, rest, state = records.scan_unplaced(data, places)
+            count, rest, state = records.scan_unplaced(data, self._known, places)
             left = data.size - rest
-            if state in DAMAGE or left > MAX_RECORD:
-                raise InputError(self.path, DAMAGE.get(state, DAMAGE[records.BROKEN]), "after the last contig")
+            if state != records.MORE or left > MAX_RECORD:
+                raise self._error(state or SIZE, data, rest, "after the last contig")
             yield Records(data, places[:count], np.zeros(count, bool), *np.zeros((2, count), np.int64))
         if left:
             raise InputError(self.path, "truncated: ends within a record")
@@ -313,9 +310,9 @@ class AlignedReader:
         piece, more = self._begin(wanted, watch)
         while piece:
             found = empty(Found, {"reads": piece.data.size // NAME + 1})
-            count, rest, last, state = records.scan(piece.data, last, wanted, found)
-            if state in DAMAGE:
-                raise InputError(self.path, DAMAGE[state], self._near(wanted, last))
+            count, rest, last, state = records.scan(piece.data, last, wanted, self._known, found)
+            if state not in (records.MORE, records.DONE):
+                raise self._error(state, piece.data, rest, self._near(wanted, last))
             found = take(found, "reads", slice(0, count))
             if watch and count:
                 usable = found.samples >= 0
@@ -328,7 +325,7 @@ class AlignedReader:
                 return
             left = piece.data.size - rest
             if left > MAX_RECORD:
-                raise InputError(self.path, "damaged BAM record", self._near(wanted, last))
+                raise self._error(SIZE, piece.data, rest, self._near(wanted, last))
             piece = more(rest)
         if left:
             raise InputError(self.path, "truncated: ends within a record")
@@ -338,6 +335,10 @@ class AlignedReader:
         if self._index is None or self._index.path is None or self._bam is None:
             return None
         return Watch(self._index, self._bam, range(wanted.contig, wanted.contig + wanted.lengths.size))
+
+    def _error(self, state: int, data: ndarray, at: int, place: str) -> InputError:
+        record = place if state in (SIZE, UNSORTED) else f"{name_of(data, at)} {place}"
+        return InputError(self.path, REASONS[state], record)
 
     def _near(self, wanted: Wanted, last: int) -> str:
         """`last`: the place of a record, see `records.scan`."""

@@ -21,6 +21,7 @@ from isal import igzip, isal_zlib
 from readwarp.errors import InputError
 from readwarp.formats.alignments import decode_kernels as records
 from readwarp.formats.alignments import samtools
+from readwarp.formats.alignments.check_kernels import REASONS
 from readwarp.formats.alignments.decode_kernels import Blocks, Windows
 from readwarp.formats.alignments.header import parse_header
 from readwarp.formats.alignments.layout import MAX_RECORD
@@ -175,8 +176,7 @@ class _Indexer:
         """Index the records from `place` on -> the first one that is not whole."""
         place, *last, state = records.add_to_index(raw, place, self._last, blocks, windows)
         if state != records.MORE:
-            reason = "reads are not sorted by position" if state == records.UNSORTED else "damaged BAM record"
             contig = (*self._contigs, "unplaced reads")[last[0]]
-            raise InputError(self._name, reason, f"near {contig}:{max(last[1], 0) + 1}")
+            raise InputError(self._name, REASONS[state], f"near {contig}:{max(last[1], 0) + 1}")
         self._last = last[0], last[1]
         return int(place)

@@ -18,7 +18,7 @@ from numpy import ndarray
 from readwarp.batches import ReadBatch, Segment
 from readwarp.errors import InputError
 from readwarp.formats.alignments import samtools
-from readwarp.formats.alignments.checks import check_size, find_bad
+from readwarp.formats.alignments.checks import check_size, find_bad, name_of
 from readwarp.formats.alignments.cram import header_of
 from readwarp.formats.alignments.header import field, lines_of, read_binary_header
 from readwarp.formats.alignments.layout import NAME
@@ -32,7 +32,6 @@ from readwarp.formats.reads.raw import Chunk, RawBatch, ReadInput
 from readwarp.ragged import empty, offsets_of, replace, take
 from readwarp.scratch import ScratchFolder
 
-MAX_NAME = 254  # letters
 MAX_BYTES = 1 << 30  # of one template
 
 
@@ -163,7 +162,7 @@ def parse(raw: RawBatch) -> ReadBatch:
     templates: Templates = raw.chunk.data
     bad, reason = find_bad(templates.data, templates.places)
     if bad >= 0:
-        raise InputError(raw.input.paths[0], reason, _name_of(templates, bad))
+        raise InputError(raw.input.paths[0], reason, name_of(templates.data, templates.places[bad]))
     sizes = np.empty((3, templates.places.size), np.int64)
     groups = np.full(templates.places.size, raw.input.read_group, np.int32)
     kernels.measure(templates, pack_names(raw.input.groups), sizes, groups)
@@ -181,9 +180,3 @@ def parse(raw: RawBatch) -> ReadBatch:
     )
     kernels.fill(templates, reads)
     return reads
-
-
-def _name_of(templates: Templates, row: int) -> str:
-    """The name of a record, which finds it in a file of any order, with what cannot be printed escaped."""
-    name = templates.data[templates.places[row] + NAME :][:MAX_NAME].tobytes().partition(b"\0")[0]
-    return ascii(name.decode("latin-1"))[1:-1]

@@ -13,7 +13,7 @@ REASONS = {
     NO_PLUS: "its third line does not start with '+'",
     BAD_BASE: "a character of the sequence is not an IUPAC letter",
     BAD_QUALITY: "a character of the quality is outside Phred+33 ('!' to '~')",
-    BAD_NAME: "a character of the name is outside '!' to '~'",
+    BAD_NAME: "the name begins with '@', or a character of it is outside '!' to '~'",
     LONG_NAME: "the name is longer than 254 characters",
     OTHER_NAME: "its third line has another name than its first",
 }
@@ -302,7 +302,8 @@ def fill(text, records, first, step, out):
 
 @scalar
 def fill_name(text, out):
-    good = True
+    """Whether SAM can hold it: after an @ at its beginning, a line would be one of the header."""
+    good = text.size == 0 or text[0] != AT
     for i in range(text.size):
         out[i] = text[i]
         good &= (text[i] >= 33) & (text[i] <= 126)

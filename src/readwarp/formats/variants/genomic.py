@@ -276,9 +276,9 @@ class GenomicFile:
         if (number, int(lines.begin[0])) < self._last:
             raise self._error(lines, 0, kernels.UNSORTED)
         length = self._contigs.lengths[number]
-        if int(lines.begin[-1]) >= length:
+        if int(lines.end.max()) > length:
             reason = f"it is beyond the end of its contig, which has {length} bases"
-            raise InputError(self.path, reason, self.place(lines, int(np.searchsorted(lines.begin, length))))
+            raise InputError(self.path, reason, self.place(lines, int(np.argmax(lines.end > length))))
         self._last = number, int(lines.begin[-1])
         self._pieces.append((number, lines))
 

@@ -35,7 +35,7 @@ class RecordFile:
                 record = next(records, None)
                 if record is None:
                     return
-                check_text(record)
+                check_alleles(self.path, record, number + 1)
             number += 1
             yield number, record
 
@@ -61,9 +61,14 @@ def find_index(path: Path) -> Path:
     return index.path
 
 
-def check_text(record: Any) -> None:
-    """Raises ValueError if the contig, REF or ALT is not text: pysam decodes them only when it is asked for them."""
-    _ = record.chrom, record.alleles
+def check_alleles(path: Path, record: Any, place: int | str) -> None:
+    """Raises InputError if an ALT is REF, and ValueError if the contig or an allele is not text.
+
+    pysam decodes them only when it is asked for them.
+    """
+    _, alleles = record.chrom, [allele.upper() for allele in record.alleles or ()]
+    if alleles[:1] and alleles[0] in alleles[1:]:
+        raise InputError(path, f"REF is an ALT too: {alleles[0]}", place)
 
 
 @contextmanager
