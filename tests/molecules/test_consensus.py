@@ -1,6 +1,7 @@
 """Consensus reads of files, against the rules in plain Python (helpers/consensus_oracle.py)."""
 
 import gzip
+import sys
 from collections import Counter
 
 import numpy as np
@@ -9,8 +10,15 @@ import pytest
 
 import readwarp
 from helpers.consensus_oracle import consensus_of
-from readwarp.errors import InputError, UsageError
-from readwarp.molecules import group
+from helpers.memory import watch
+from readwarp.errors import InputError, MemoryBudgetError, UsageError
+from readwarp.molecules.memory import MemoryPlan
+
+HEADER = {
+    "HD": {"VN": "1.6", "SO": "coordinate"},
+    "SQ": [{"SN": "c1", "LN": 4000}],
+    "RG": [{"ID": "lane", "SM": "sample", "LB": "library"}],
+}
 
 
 def read_all(path):
@@ -80,7 +88,7 @@ def test_nothing_depends_on_threads_batches_or_order(families, tmp_path, monkeyp
     records = records_of(7, molecules=40)
     path = write(tmp_path / "in.bam", records)
     readwarp.consensus(path, output=tmp_path / "one.bam", duplex=True, threads=1, no_pg=True)
-    monkeypatch.setattr(group, "BATCH", 1)
+    monkeypatch.setattr("readwarp.molecules.job.plan_memory", lambda _: MemoryPlan(1, 1 << 20, 1 << 17))
     monkeypatch.setattr("readwarp.formats.alignments.stored.CHUNK", 3000)
     readwarp.consensus(path, output=tmp_path / "other.bam", duplex=True, threads=3, no_pg=True)
     assert (tmp_path / "one.bam").read_bytes() == (tmp_path / "other.bam").read_bytes()
@@ -186,3 +194,42 @@ def test_bad_input(families, tmp_path):
     for record in records:
         record.set_tag("MI", None)
     refused("no aligned read has the tag MI", records)
+
+
+def write_deep(path, pairs: int) -> None:
+    """One molecule with so many pairs, and others beside it."""
+    header = pysam.AlignmentHeader.from_dict(HEADER)
+    with pysam.AlignmentFile(str(path), "wb", header=header) as out:
+        for place, flag in ((1000, 99), (1050, 147)):
+            for pair in range(pairs):
+                record = pysam.AlignedSegment(header)
+                record.query_name, record.flag, record.reference_id, record.reference_start = f"r{pair}", flag, 0, place
+                record.mapping_quality, record.cigartuples = 60, [(0, 150)]
+                record.next_reference_id, record.next_reference_start = 0, 2050 - place
+                record.query_sequence, record.query_qualities = "ACGGT" * 30, pysam.qualitystring_to_array("F" * 150)
+                record.set_tags([("MI", "deep" if pair % 10 else f"m{pair}", "Z"), ("RX", "ACGT", "Z")])
+                out.write(record)
+
+
+def test_a_molecule_beyond_memory_is_named(tmp_path):
+    write_deep(tmp_path / "in.bam", 3000)
+    with pytest.raises(
+        MemoryBudgetError, match=r"^--memory is too small: .* deep \(MI\): .* take \d+.* at least$"
+    ) as told:
+        readwarp.consensus(tmp_path / "in.bam", output=tmp_path / "out.bam", memory=103 << 20)
+    assert not (tmp_path / "out.bam").exists()
+    needed = float(str(told.value).split()[-3].removesuffix("M"))
+    readwarp.consensus(tmp_path / "in.bam", output=tmp_path / "out.bam", memory=int(needed * 2**20) + (2 << 20))
+    with pytest.raises(MemoryBudgetError, match=r"^--memory 9M is too small: consensus needs 102M at least"):
+        readwarp.consensus(tmp_path / "in.bam", output=tmp_path / "no.bam", memory=9 << 20)
+
+
+@pytest.mark.slow
+def test_the_peak_stays_within_memory(tmp_path):
+    """Of a molecule that took 0.6 GB."""
+    write_deep(tmp_path / "in.bam", 50_000)
+    command = [sys.executable, "-m", "readwarp", "consensus", tmp_path / "in.bam", "--no-pg", "-q", "-t", 2]
+    code, peak, errors = watch([*command, "--memory", "400M", "-o", tmp_path / "out.bam"])
+    assert code == 0 and peak < 400 << 20, errors
+    assert watch([*command, "-o", tmp_path / "free.bam"]).code == 0
+    assert (tmp_path / "out.bam").read_bytes() == (tmp_path / "free.bam").read_bytes()

@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--read-name-prefix", metavar="NAME", help=text)
     group.add_argument("--reference", type=Path, metavar="REF", help="FASTA or index (.rwx), for CRAM input")
     group.add_argument("--no-pg", action="store_true", help="write no @PG line of this command")
-    shared.add_threads(parser.add_argument_group("resources (none of them changes the output)"))
+    shared.add_host_resources(parser)
     shared.add_reporting(parser)
 
 

@@ -50,6 +50,7 @@ class ConsensusOptions(TypedDict, total=False):
     reference: AnyPath | None  # FASTA, for CRAM
     no_pg: bool  # no @PG line in the header
     threads: int | None  # None: all that this process may use
+    memory: int | None  # bytes; None: what is free, less a margin
     force: bool  # replace an output that exists
 
 
@@ -68,8 +69,8 @@ def consensus(
 
         readwarp.consensus("sample.bam", output="consensus.bam", duplex=True, min_reads=[3, 2, 1])
 
-    Returns the path that was written (reads) and the metrics. Raises UsageError and InputError, each a ReadwarpError;
-    there is no output then.
+    Returns the path that was written (reads) and the metrics. Raises UsageError, InputError and
+    MemoryBudgetError, each a ReadwarpError; there is no output then.
     """
     check_keywords("consensus", options, ConsensusOptions)
     command = command_line("consensus", alignments, output=output, **options)
@@ -95,6 +96,7 @@ def make_job(alignments: AnyPath, output: AnyPath | None, options: ConsensusOpti
         per_base_tags=options.get("output_per_base_tags", True),
         command=None if options.get("no_pg") else command,
         threads=options.get("threads") or usable_threads(),
+        memory=options.get("memory"),
         force=options.get("force", False),
     )
 

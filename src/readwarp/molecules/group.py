@@ -8,6 +8,7 @@ MI beyond that is of another molecule. None of this depends on where the file is
 Records in another order: those of a molecule must follow one another, as after fgbio GroupReadsByUmi.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Annotated, NamedTuple
@@ -15,15 +16,18 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.errors import InputError
+from readwarp.errors import InputError, MemoryBudgetError
 from readwarp.formats.alignments.layout import NAME
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.molecules import group_kernels as kernels
 from readwarp.molecules.group_kernels import FATES, NO_STRAND, TAKEN, UNSORTED
+from readwarp.molecules.memory import COLUMNS, COPIES, PROGRAM, READS, MemoryPlan, cut, work_of
 from readwarp.ragged import concatenate, empty, offsets_of, take
+from readwarp.stream.plan import readable
 
 GAP = 1000  # bases between the starts of two reads of one molecule's end, at most
-BATCH = 1 << 23  # bytes of records that are looked at together; more where as many wait for others
+AT_A_TIME = 1 << 11
+MI = re.compile(rb"MIZ([^\0]+)\0")  # a tag of a record
 
 
 class Records(NamedTuple):
@@ -46,33 +50,64 @@ class Families(NamedTuple):
     records: Records
     offsets: Annotated[ndarray, "int64 [molecules + 1]"]  # into the records
 
+    @property
+    def work(self) -> ndarray:
+        return work_of(np.diff(self.records.offsets), self.offsets)
+
 
 class Gathering:
     """Reads a file's records once, and counts what becomes of them."""
 
-    def __init__(self, path: object, by_place: bool, duplex: bool) -> None:
+    def __init__(self, path: object, by_place: bool, duplex: bool, memory: MemoryPlan, threads: int) -> None:
         self.path, self.by_place, self.duplex = path, by_place, duplex
+        self._memory, self._threads = memory, threads
         self.fates = Counter[str]()  # records, by FATES
         self._last = -1
 
     def families(self, batches: Iterator[Encoded]) -> Iterator[Families]:
-        """Raises InputError for records that are out of order or of an unknown strand, and if no record has MI."""
+        """In pieces that all threads may work on at a time.
+
+        Raises InputError for records that are out of order or of an unknown strand, and if no record has MI;
+        MemoryBudgetError if too many wait, and for a molecule that is too large.
+        """
         pool, found = empty(Records, {}, offsets=np.zeros(1, np.int64)), list[Records]()
         for batch in batches:
             found.append(self._find(batch))
-            if sum(part.data.size for part in found) < max(BATCH, pool.data.size):
+            enough = max(self._memory.batch, min(pool.data.size, self._memory.waiting - pool.data.size))
+            if sum(part.data.size for part in found) < enough:
                 continue
-            complete, pool = self._split(concatenate([pool, *found], "records"))
-            found = []
-            if len(complete.records):
-                yield complete
+            together, found = concatenate([pool, *found], "records"), []
+            pool, complete = self._split(together)
+            if pool.data.size + self._memory.batch > self._memory.waiting:
+                raise self._too_small("records wait for the rest of their molecules, most for", pool)
+            yield from self._pieces(together, *complete)
+            del together
         pool = concatenate([pool, *found], "records")
         if not self.fates["taken"]:
             raise InputError(self.path, "no aligned read has the tag MI: give it to `readwarp align --umi` first")
         self._last = kernels.LAST_PLACE + GAP + 1
-        complete, _ = self._split(pool, ended=True)
-        if len(complete.records):
-            yield complete
+        yield from self._pieces(pool, *self._split(pool, ended=True)[1])
+
+    def _pieces(self, pool: Records, rows: ndarray, offsets: ndarray) -> Iterator[Families]:
+        """The rows of the pool, whose molecules begin at these offsets."""
+        work = work_of(np.diff(pool.offsets)[rows], offsets)
+        if work.size and work.max() > self._memory.work:
+            row = int(work.argmax())
+            own = take_records(pool, rows[offsets[row] : offsets[row + 1]])
+            raise self._too_small("records are of one molecule,", own)
+        most = min(self._memory.work // self._threads, (READS + COLUMNS) * self._memory.batch)
+        for piece in cut(work, most):
+            bounds = offsets[piece.start : piece.stop + 1]
+            yield Families(take_records(pool, rows[bounds[0] : bounds[-1]]), bounds - bounds[0])
+
+    def _too_small(self, what: str, records: Records) -> MemoryBudgetError:
+        molecules, counts = np.unique(records.molecule, return_counts=True)
+        row = int(np.flatnonzero(records.molecule == molecules[counts.argmax()])[0])
+        tags = MI.findall(records.data[records.offsets[row] : records.offsets[row + 1]].tobytes())
+        name = ascii(tags[-1].decode("latin-1"))[1:-1] if tags else "?"
+        size, need = records.data.size, PROGRAM + 2 * max(COPIES, READS) * records.data.size
+        text = f"{len(records):,} {what} {name} (MI): {readable(size)}, which take {readable(need)} at least"
+        return MemoryBudgetError(f"--memory is too small: {text}")
 
     def _find(self, batch: Encoded) -> Records:
         number = len(batch)
@@ -86,8 +121,8 @@ class Gathering:
         records = Records(batch.data, batch.offsets, molecule, strand, places[0], places[1])
         return take(records, "records", fate == TAKEN)
 
-    def _split(self, pool: Records, ended: bool = False) -> tuple[Families, Records]:
-        """The molecules that are complete, and the records of the others."""
+    def _split(self, pool: Records, ended: bool = False) -> tuple[Records, tuple[ndarray, ndarray]]:
+        """The records of incomplete molecules; the rows of the others, and where each molecule begins there."""
         number = np.empty(len(pool), np.int64)
         if self.by_place:
             order = np.argsort(pool.molecule, kind="stable")
@@ -109,7 +144,7 @@ class Gathering:
         rows = np.flatnonzero(own >= 0)
         rows = rows[np.argsort(own[rows], kind="stable")]
         sizes = np.bincount(own[rows], minlength=rank.size)
-        return Families(take(pool, "records", rows), offsets_of(sizes)), take(pool, "records", own < 0)
+        return take(pool, "records", own < 0), (rows, offsets_of(sizes))
 
     def _check_runs(self, pool: Records, number: ndarray, molecules: int) -> None:
         first = _first_of(number, molecules)
@@ -124,6 +159,12 @@ REASONS = {
     UNSORTED: "is out of order, though the header says that the file is sorted by coordinate",
     NO_STRAND: "its MI does not end in /A or /B, the strands that --duplex joins",
 }
+
+
+def take_records(records: Records, rows: ndarray) -> Records:
+    """As `take`, whose numbers of bytes are ten times as large as these; they are made for a few records at a time."""
+    parts = [take(records, "records", rows[i : i + AT_A_TIME]) for i in range(0, max(1, rows.size), AT_A_TIME)]
+    return concatenate(parts, "records")
 
 
 def _first_of(number: ndarray, molecules: int) -> ndarray:

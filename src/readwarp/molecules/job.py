@@ -9,14 +9,17 @@ from pathlib import Path
 import numpy as np
 
 from readwarp.config import ConsensusParameters
+from readwarp.device.machine import free_memory
 from readwarp.formats.common.files import check_inputs, check_output, locked
 from readwarp.formats.reads.unaligned import open_writer
 from readwarp.metrics import Metrics
 from readwarp.molecules.group import Gathering
 from readwarp.molecules.inputs import Input
+from readwarp.molecules.memory import Room, plan_memory
 from readwarp.molecules.model import make_model
 from readwarp.molecules.steps import Made, Steps
 from readwarp.molecules.tags import Naming
+from readwarp.stream.plan import FREE_SHARE
 from readwarp.stream.reporter import Reporter, Result
 from readwarp.stream.runner import map_ordered
 
@@ -34,6 +37,7 @@ class ConsensusJob:
     per_base_tags: bool = True
     command: str | None = None  # for @PG; None: no @PG
     threads: int = 1
+    memory: int | None = None  # bytes; None: what is free, less a margin
     force: bool = False  # replace an output that exists
 
 
@@ -44,8 +48,9 @@ def run_consensus(job: ConsensusJob, reporter: Reporter) -> Result:
     metrics, started, sizes = reporter.metrics, time.perf_counter(), Counter[int]()
     with locked(job.output):
         source = Input.open(job.alignments)
-        steps = make_steps(job, source)
-        gathering = Gathering(job.alignments, source.by_place, job.parameters.duplex)
+        memory = plan_memory(job.memory or int(free_memory() * FREE_SHARE))
+        steps = make_steps(job, source, Room(memory.work))
+        gathering = Gathering(job.alignments, source.by_place, job.parameters.duplex, memory, job.threads)
         header = source.output_header(job.read_group_id, job.command)
         reporter.prepare("consensus", job.threads)
         reference = None if job.reference is None else str(job.reference)
@@ -68,7 +73,7 @@ def run_consensus(job: ConsensusJob, reporter: Reporter) -> Result:
     return Result.of(metrics, {"reads": job.output})
 
 
-def make_steps(job: ConsensusJob, source: Input) -> Steps:
+def make_steps(job: ConsensusJob, source: Input, room: Room) -> Steps:
     prefix = f"{source.prefix if job.read_name_prefix is None else job.read_name_prefix}:"
     naming = Naming(
         np.frombuffer(prefix.encode(), np.uint8),
@@ -76,7 +81,7 @@ def make_steps(job: ConsensusJob, source: Input) -> Steps:
         job.parameters.duplex,
         job.per_base_tags,
     )
-    return Steps(job.alignments, job.parameters, make_model(job.parameters), naming)
+    return Steps(job.alignments, job.parameters, make_model(job.parameters), naming, room)
 
 
 def count(metrics: Metrics, made: Made) -> None:

@@ -13,6 +13,7 @@ from readwarp.molecules.agree import PILES, piles_of, stack_reads
 from readwarp.molecules.columns import call_stacks
 from readwarp.molecules.combine import choose, combine
 from readwarp.molecules.group import Families
+from readwarp.molecules.memory import Room
 from readwarp.molecules.model import Model
 from readwarp.molecules.reads import Reads, read_families
 from readwarp.molecules.tags import Naming, make_reads
@@ -36,9 +37,14 @@ class Steps:
     parameters: ConsensusParameters
     model: Model
     naming: Naming
+    room: Room
 
     def run(self, families: Families) -> Made:
         """Raises InputError."""
+        with self.room.take(int(families.work.sum())):
+            return self._run(families)
+
+    def _run(self, families: Families) -> Made:
         parameters, molecules = self.parameters, families.offsets.size - 1
         reads = read_families(families, parameters, self.path)
         has_a = np.bincount(reads.molecule, reads.strand == 0, molecules) > 0

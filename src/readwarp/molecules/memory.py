@@ -1,0 +1,79 @@
+"""Memory of consensus: what may wait, and what may be worked on at a time. None of it changes the output.
+
+bytes = PROGRAM + 3 * records that wait or have just left (they are joined and split) + work of all threads
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.errors import MemoryBudgetError
+from readwarp.ragged import offsets_of
+from readwarp.stream.plan import readable
+
+PROGRAM = 96 << 20  # bytes of Python, NumPy, kernels, and of the buffers of files
+BATCH, MIN_BATCH = 1 << 23, 1 << 17  # bytes of records that are looked at together, where as many fit
+COPIES = 3  # of the records that wait
+READS, COLUMNS = 4, 24  # bytes of work for each byte of a record, and of the first STACKS of a molecule besides
+STACKS = 4  # that a molecule has: two strands of two mates
+
+
+class MemoryPlan(NamedTuple):
+    """Bytes."""
+
+    batch: int  # of records that are looked at together, at least
+    waiting: int  # of records of molecules that are not complete, at most
+    work: int  # of all threads
+
+
+def plan_memory(memory: int) -> MemoryPlan:
+    """Half of what the program leaves for records that wait, half for work. Raises MemoryBudgetError."""
+    room = memory - PROGRAM
+    batch = min(BATCH, room // (16 * COPIES))
+    if batch < MIN_BATCH:
+        least = readable(PROGRAM + 16 * COPIES * MIN_BATCH)
+        raise MemoryBudgetError(f"--memory {readable(max(0, memory))} is too small: consensus needs {least} at least")
+    return MemoryPlan(batch, room // (2 * COPIES), room // 2)
+
+
+def work_of(sizes: ndarray, molecule_offsets: ndarray) -> ndarray:
+    """Bytes that the consensus of each molecule takes (int64 [molecules]). sizes: bytes of each record."""
+    size, reads = np.diff(offsets_of(sizes)[molecule_offsets]), np.diff(molecule_offsets)
+    work: ndarray = READS * size + COLUMNS * size * np.minimum(reads, STACKS) // np.maximum(reads, 1)
+    return work
+
+
+def cut(work: ndarray, most: int) -> Iterator[slice]:
+    """Neighbours whose work is at most so much together; one with more stands alone."""
+    total, first = offsets_of(work), 0
+    while first < work.size:
+        stop = max(first + 1, int(np.searchsorted(total, total[first] + most, side="right")) - 1)
+        yield slice(first, stop)
+        first = stop
+
+
+@dataclass(slots=True)
+class Room:
+    """Bytes that threads share; one waits until there is enough for it."""
+
+    size: int
+    _taken: int = 0
+    _changed: threading.Condition = field(default_factory=threading.Condition)
+
+    @contextmanager
+    def take(self, need: int) -> Iterator[None]:
+        """`need`: at most `size`."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._taken + need <= self.size)
+            self._taken += need
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._taken -= need
+                self._changed.notify_all()
