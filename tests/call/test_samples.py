@@ -117,7 +117,11 @@ def test_limits_are_said(ten, tmp_path, caplog):
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
     for parameters, name, said in (
         (CallParameters(max_depth=20), "depth", "left out where the depth exceeds --max-depth"),
-        (CallParameters(max_region_reads=20), "reads", "1 region with more reads of a sample than are compared"),
+        (
+            CallParameters(max_region_reads=20),
+            "reads",
+            "1 region with too many reads of a sample to compare with haplotypes",
+        ),
     ):
         call_variants(fasta, bam, tmp_path / "b.vcf", parameters)
         with pysam.VariantFile(str(tmp_path / "b.vcf")) as file:

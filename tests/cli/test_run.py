@@ -76,7 +76,7 @@ def test_run_refuses_results_that_exist(reference, sample, tmp_path, capsys):
 @pytest.mark.parametrize("name", ["out.bam", "out.vcf.gz"])
 def test_run_writes_no_folder_called_like_a_file(name, reference, sample, tmp_path, capsys):
     assert run_main(["run", reference, *sample, "-o", tmp_path / name]) == 2
-    assert f"{tmp_path / name}: -o names the folder of the results" in capsys.readouterr().err
+    assert f"{tmp_path / name}: -o names the folder for the results" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 

@@ -8,6 +8,7 @@ from helpers.making import Read, other, random_sequence, tiled, write_bam, write
 from helpers.making_sites import made_calls
 from helpers.vcf_checks import body
 from readwarp.batches import Calls
+from readwarp.call.api import make_job
 from readwarp.call.genotypes.mnps import join_substitutions
 from readwarp.config import CallParameters
 from readwarp.errors import UsageError
@@ -99,6 +100,6 @@ def test_runs(tmp_path):
     for name in ("a.vcf", "b.vcf"):
         assert [(x[1], x[3], x[4]) for x in body((tmp_path / name).read_text())] == wanted
     with pytest.raises(UsageError, match="--gvcf and --max-mnp-distance"):
-        call_variants(reference, bam, tmp_path / "c.vcf", joint, gvcf=True)
+        make_job(reference, bam, None, {"gvcf": True, "max_mnp_distance": 3}, "call")
     with pytest.raises(UsageError, match="0 to 10"):
         CallParameters(max_mnp_distance=11)

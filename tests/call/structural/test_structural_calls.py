@@ -1,7 +1,6 @@
 """Structural variants from files: the alignments of made reads to VCF."""
 
 import gzip
-import logging
 import subprocess
 import sys
 
@@ -15,7 +14,7 @@ from helpers.vcf_checks import check_vcf, check_with_bcftools
 from readwarp.call.structural import job as structural_job
 from readwarp.cli import main
 from readwarp.config import CallParameters, Resources, StructuralParameters
-from readwarp.errors import InputError
+from readwarp.errors import InputError, UsageError
 
 CONTIG = random_sequence(300_000, seed=9)
 LENGTH, STEP = 6000, 700
@@ -265,12 +264,12 @@ def test_a_stream_and_stdout(folder):
     assert lines == rows_of(folder / "all.vcf")
 
 
-def test_short_reads_say_nothing(folder, caplog):
+def test_short_reads_are_refused(folder):
     made = [Read(p, "150M", CONTIG[p : p + 150], (30,) * 150, 0, 60, f"s{p}") for p in range(0, 3000, 50)]
     write_bam(folder / "short.bam", {"c": len(CONTIG), "d": len(SECOND)}, [("c", read) for read in made])
-    with caplog.at_level(logging.WARNING, "readwarp"):
+    with pytest.raises(UsageError, match="--sv-only is for long reads"):
         call(folder, "none.vcf", bam="short.bam")
-    assert rows_of(folder / "none.vcf") == [] and "called in long reads" in caplog.text
+    assert not (folder / "none.vcf").exists()
 
 
 def test_damage_leaves_no_file(folder):

@@ -57,7 +57,7 @@ class Finish:
         """As `format_of`. Raises UsageError for another format than PAF where that is asked for."""
         format = format_of(path)
         if self.paf and format not in ("sam", "paf"):
-            raise UsageError(f"--paf: {path} is to be {format.upper()}")
+            raise UsageError(f"--paf: {path} would be {format.upper()}: name it .paf")
         return "paf" if self.paf else format
 
     def check(self, format: str) -> None:
