@@ -60,6 +60,23 @@ def test_a_sample_that_steers_the_terminal(reads, capsys, command):
     assert code == 3 and text.startswith("u.bam: ") and text.endswith("has '\\x1b', which a header cannot hold")
 
 
+def test_a_traceback_does_not_steer_the_terminal(reads, capsys):
+    """Nor do the lines of the log file: names of a list of contigs, of a file in a list, and of a sample."""
+    write_bam(Path("u.bam"), {"one": 6000}, [], {"RG": [{"ID": "g", "SM": "a\x1b[2J"}]})
+    Path("list.txt").write_text("b\x1b[31m.bam\n")
+    Path("alt.txt").write_text("c\x1b]0;x\x07\t0\n")
+    commands = (
+        ("align", *reads, "--alt", "alt.txt", "-o", "o.bam"),
+        ("call", "ref.fa", "@list.txt", "-o", "o.vcf"),
+        ("call", "ref.fa", "u.bam", "-o", "o.vcf"),
+    )
+    for command in commands:
+        assert run_main([*command, "-v", "--log", "log.txt"]) in (2, 3)
+        said = capsys.readouterr().err
+        assert "Traceback" in said and all(map(str.isprintable, said.splitlines())) and "\\x1b" in said
+        assert all(map(str.isprintable, Path("log.txt").read_text().splitlines()))
+
+
 @pytest.mark.parametrize("option", ["--sample", "--library", "--read-group"])
 def test_options_with_names_that_no_header_holds(reads, capsys, option):
     value = "@RG\\tID:a\\tSM:a\u2028b" if option == "--read-group" else "a\u2028b"

@@ -44,6 +44,28 @@ def test_reports_that_cannot_be_written(option, reference, mates, tmp_path, refu
     assert not (tmp_path / "o.bam").exists()
 
 
+@pytest.mark.parametrize("name", ["elsewhere", "absent"])
+@pytest.mark.parametrize("planted", ["o.bam.lock", "o.log"])
+def test_links_under_names_of_ours_are_not_followed(planted, name, reference, mates, tmp_path, refused):
+    """Before any work; a link to a device is one that the user wants, such as /dev/stderr."""
+    link, elsewhere = tmp_path / planted, tmp_path / name
+    (tmp_path / "elsewhere").write_text("kept")
+    link.symlink_to(elsewhere)
+    command = ("align", reference, *mates, "-o", tmp_path / "o.bam", "--log", tmp_path / "o.log", "-q")
+    said = refused(2, *command)
+    assert said == (
+        f"--log {link}: is a link: name the file itself"
+        if planted == "o.log"
+        else f"{link}: is a link in place of our lock: remove it"
+    )
+    assert not (tmp_path / "o.bam").exists() and not (tmp_path / "absent").exists()
+    assert (tmp_path / "elsewhere").read_text() == "kept"
+    if planted == "o.log":
+        link.unlink()
+        link.symlink_to("/dev/null")
+        assert run_main(command) == 0
+
+
 def test_folder_that_cannot_be_written(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: path != tmp_path)
     with pytest.raises(UsageError, match=r"o\.bam: cannot be written \(permission denied\)"):

@@ -9,6 +9,7 @@ import pytest
 
 from helpers.command_samples import run_main, sam_lines
 from readwarp.cli import COMMANDS, build_parser, habits, main, parse
+from readwarp.errors import UsageError
 from readwarp.wording import counted, nearest
 
 
@@ -125,6 +126,23 @@ def test_what_the_docs_translate_is_known_on_the_terminal(title, command):
     known = set().union(*({*options_of(name), *habits.habits_of(name)} for name in command.split()))
     unknown = {name for name in options if name not in known and f"-{name}" not in known}
     assert len(options) > 5 and not unknown
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_two_dashes_are_no_value_of_any_option(command):
+    """Python 3.11 takes them for the end of the options even there, and gives an empty list; later ones do not."""
+    (commands,) = (a for a in build_parser(every=True)._actions if isinstance(a, argparse._SubParsersAction))
+    for action in commands.choices[command]._actions:
+        for name in action.option_strings:
+            for given in (f"{name}=--", *([f"{name}--"] if len(name) == 2 else [])):
+                with pytest.raises(UsageError) as refused:
+                    parse([command, given])
+                text = "ignored explicit argument" if action.nargs == 0 else f"{name}: '--' is not a value"
+                assert text in str(refused.value).replace(f"{'/'.join(action.option_strings)}:", f"{name}:")
+
+
+def test_two_dashes_end_the_options():
+    assert parse(["index", "-f", "--", "--threads=--"]).reference == Path("--threads=--")
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])

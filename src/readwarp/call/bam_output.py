@@ -58,7 +58,7 @@ class RealignedBam:
         """The file with its index, complete but not named yet."""
         file = OutputFile(str(self.path))
         try:
-            with writing(self.path), quiet_htslib():
+            with writing(self.path, by_htslib=True), quiet_htslib():
                 self._make(file)
         except BaseException:
             file.remove()

@@ -20,7 +20,6 @@ from readwarp.cli.habits import habits_of
 from readwarp.cli.parser import CommandParser, Parser
 from readwarp.errors import ReadwarpError, UsageError
 from readwarp.version import __version__
-from readwarp.wording import printable
 
 COMMANDS = {
     "run": "turn reads into sorted alignments and variants, in one go",
@@ -134,7 +133,7 @@ def explain(error: BaseException, verbose: bool = False) -> int:
 
 
 def _code_and_line(error: BaseException) -> tuple[int, str]:
-    text = printable(" ".join(str(error).split()))
+    text = " ".join(str(error).split())
     if isinstance(error, ReadwarpError):
         return error.exit_code, text
     for kind, answer in ANSWERS.items():
@@ -143,7 +142,7 @@ def _code_and_line(error: BaseException) -> tuple[int, str]:
     if _lacks_memory(error):
         return ANSWERS[MemoryError]
     if isinstance(error, OSError) and error.errno:
-        return 1, printable(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror))
+        return 1, f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
     return 1, f"internal error: {type(error).__name__}: {text} (please report this; -v shows the traceback)"
 
 

@@ -60,6 +60,11 @@ class Parser(argparse.ArgumentParser):
             self.error(f"unrecognized arguments: {shlex.join(unknown)}")
         return options, unknown
 
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        if action.option_strings and slips.BOTH_DASHES in arg_strings:  # --option=--, of which Python 3.11 makes []
+            raise argparse.ArgumentError(action, f"{slips.BOTH_DASHES!r} is not a value")
+        return super()._get_values(action, arg_strings)
+
     def error(self, message: str) -> NoReturn:
         unknown = slips.explain_unknown(self._given, self._option_string_actions, self.habits)
         raise UsageError(f"{message}{unknown} (see `{self.prog} --help`)")

@@ -2,10 +2,12 @@
 
 import argparse
 import logging
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from errno import ELOOP
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -56,16 +58,14 @@ class CommandReporter(Reporter):
             check_beside(name, options)
         for name in OUTPUTS:
             check_replaced(name, options)
+        log = _open_log(options.log) if options.log else None
         level = logging.WARNING if options.quiet else logging.DEBUG if options.verbose else logging.INFO
         logger.setLevel(min(level, logging.INFO))
         logger.propagate = False
         logger.addFilter(_in_one_line)
         self._add(_Stderr(), "readwarp: %(message)s").setLevel(level)
-        if options.log:
-            try:
-                self._add(_LogFile(options.log, encoding="utf-8"), "%(asctime)s %(levelname)s %(message)s")
-            except OSError as error:
-                raise UsageError(f"--log {options.log}: {error.strerror}") from None
+        if log:
+            self._add(log, "%(asctime)s %(levelname)s %(message)s")
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
@@ -159,10 +159,24 @@ def _in_one_line(record: logging.LogRecord) -> bool:
     return True
 
 
+def _open_log(path: Path) -> logging.Handler:
+    """Raises UsageError."""
+    try:
+        return _LogFile(path)
+    except OSError as error:
+        reason = "is a link: name the file itself" if error.errno == ELOOP else error.strerror
+        raise UsageError(f"--log {path}: {reason}") from None
+
+
 class _LogFile(logging.FileHandler):
-    """If it cannot be written any more, that is said once, and the command goes on."""
+    """Follows links to devices only. If it cannot be written any more, that is said once, and the command goes on."""
 
     _ended = False
+
+    def _open(self) -> Any:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+        no_link = 0 if is_device(Path(self.baseFilename)) else os.O_NOFOLLOW
+        return open(os.open(self.baseFilename, flags | no_link, 0o666), "a", encoding="utf-8")
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
         error = sys.exc_info()[1]

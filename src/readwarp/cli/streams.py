@@ -4,6 +4,8 @@ import os
 import sys
 from contextlib import suppress
 
+from readwarp.wording import printable
+
 # A closed stream is opened the wrong way round: to read or write it stays an error, but no file gets its number, under
 # which a library would write messages into it.
 STREAMS = (("stdin", "r", os.O_WRONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY))
@@ -24,10 +26,10 @@ def prepare() -> None:
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 
 
-def tell(line: str) -> None:
-    """Print a line on stderr, if somebody reads it."""
+def tell(text: str) -> None:
+    """Print lines on stderr, if somebody reads it: no name in them can steer the terminal."""
     with suppress(OSError):
-        print(line, file=sys.stderr, flush=True)
+        print("\n".join(map(printable, text.split("\n"))), file=sys.stderr, flush=True)
 
 
 def flush_stdout() -> None:

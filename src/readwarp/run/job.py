@@ -12,7 +12,14 @@ from readwarp.call.job import CallJob
 from readwarp.call.targets import bases_of
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.header import field
-from readwarp.formats.common.files import check_apart, check_output, check_resume, clear_remains, locked
+from readwarp.formats.common.files import (
+    check_apart,
+    check_output,
+    check_replaceable,
+    check_resume,
+    clear_remains,
+    locked,
+)
 from readwarp.formats.common.names import file_problem
 from readwarp.formats.common.writing import write_whole
 from readwarp.index import Index
@@ -89,6 +96,8 @@ def run_sample(job: RunJob, reporter: Reporter) -> Result:
         clear_remains(*files)
         for output in (*files, job.metrics_file, job.page):
             check_output(output, job.force or resumes, inputs)  # with nothing to resume, all is complete
+        for path in followers_of(job, made_sample(job)):
+            check_replaceable(path)
         check_resume(job.alignment.resume, [job.alignments], job.alignment.inputs.files)
         with locked(*files):
             with followed():
@@ -104,7 +113,7 @@ def run_sample(job: RunJob, reporter: Reporter) -> Result:
 
 def make_results(job: RunJob, reporter: Reporter) -> tuple[Sample, list[statistics.Statistics], dict[str, Path | None]]:
     """`run_sample` once the outputs are checked and locked -> the sample, the texts for its page, paths of results."""
-    bam, vcf, metrics = job.alignments, job.variants, reporter.metrics
+    bam, metrics = job.alignments, reporter.metrics
     alignment, backend = job.alignment, choose_side(job.alignment)
     reporter.prepare("run", alignment.resources.threads)
     index = open_index(alignment, reporter)
@@ -114,11 +123,8 @@ def make_results(job: RunJob, reporter: Reporter) -> tuple[Sample, list[statisti
         align_reads(alignment, index, backend, reporter)
         if alignment.resume:
             write_note(bam, alignment, index, metrics)
-    targets = (str(bed),) if (bed := targets_of(job)) else ()
-    sample = Sample(bam.stem, bam, vcf, job.metrics_file, job.alignment.reference, targets)
-    texts_of_sample = (*statistics.texts_of(sample).values(), *multiqc.files_of(sample))
-    pages = (job.page, links.session_path(job.page))
-    for stale in (vcf, Path(f"{vcf}.tbi"), Path(f"{vcf}.csi"), job.metrics_file, *pages, *texts_of_sample):
+    sample = made_sample(job)
+    for stale in followers_of(job, sample):
         stale.unlink(missing_ok=True)  # --force was given
     called = call_sample(job, index.reference, reporter)
     texts = make_statistics(sample, job, reporter) if job.report else []
@@ -126,6 +132,20 @@ def make_results(job: RunJob, reporter: Reporter) -> tuple[Sample, list[statisti
     page = job.page if job.report else None
     files = {"alignments": bam, "alignments_index": bai, **called.paths, "metrics": job.metrics_file, "report": page}
     return sample, texts, files
+
+
+def made_sample(job: RunJob) -> Sample:
+    """The files for the report."""
+    targets = (str(bed),) if (bed := targets_of(job)) else ()
+    bam = job.alignments
+    return Sample(bam.stem, bam, job.variants, job.metrics_file, job.alignment.reference, targets)
+
+
+def followers_of(job: RunJob, sample: Sample) -> tuple[Path, ...]:
+    """The files that are made after the alignments, from them or each other."""
+    variants = (job.variants, *(Path(f"{job.variants}.{ending}") for ending in ("tbi", "csi")))
+    texts = (*statistics.texts_of(sample).values(), *multiqc.files_of(sample))
+    return *variants, job.metrics_file, job.page, links.session_path(job.page), *texts
 
 
 def show_results(job: RunJob, sample: Sample, texts: list[statistics.Statistics], reporter: Reporter) -> None:
@@ -170,6 +190,7 @@ def make_statistics(sample: Sample, job: RunJob, reporter: Reporter) -> list[sta
 
 def make_folder(folder: Path) -> bool:
     """Make the folder of the results -> whether it is new."""
+    check_replaceable(folder)
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder}: is a file; -o names the folder for the results")
     try:

@@ -58,7 +58,7 @@ class HaplotaggedBam:
         file = OutputFile(str(self.path))
         try:
             self._check_records()
-            with writing(self.path), quiet_htslib():
+            with writing(self.path, by_htslib=True), quiet_htslib():
                 self._make(file)
         except BaseException:
             file.remove()

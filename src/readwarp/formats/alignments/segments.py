@@ -29,7 +29,7 @@ from readwarp.formats.alignments.preparing import Prepared
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.stored import CHUNK, read_templates
 from readwarp.formats.common.ahead import map_ahead
-from readwarp.formats.common.files import private_folder, remove_folder
+from readwarp.formats.common.files import check_replaceable, private_folder, remove_folder
 from readwarp.formats.common.output_file import ByteWriter, Writer
 from readwarp.formats.common.source import fill
 from readwarp.formats.common.writing import sync, write_whole, writing
@@ -48,6 +48,7 @@ class Segments:
         self.done = 0
         self.counts: dict[str, int] = {}
         text = json.dumps(job, indent=1, sort_keys=True, default=str)
+        check_replaceable(self.folder)
         try:
             self.folder.mkdir(exist_ok=True)
         except OSError as error:

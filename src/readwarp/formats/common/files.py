@@ -6,6 +6,7 @@ import logging
 import os
 import resource
 import shutil
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import combinations
@@ -18,10 +19,14 @@ NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # from file systems w
 INDEXES = ("bai", "csi", "crai", "tbi")  # endings of what may be written beside an output
 MAX_LIST = 1 << 24  # bytes of a list of files
 SPARE_FILES = 32  # open besides the inputs
+logger = logging.getLogger("readwarp")
 
 
 def check_output(path: Path | None, force: bool, inputs: Iterable[object] = ()) -> None:
-    """Raises OutputExistsError unless `force`, UsageError for an output that is an input or cannot be written."""
+    """Raises OutputExistsError unless `force`, UsageError for an output that is an input or cannot be written.
+
+    Its indexes are looked at too.
+    """
     if path is None or str(path) == "-":
         return
     if path.is_dir():
@@ -29,6 +34,8 @@ def check_output(path: Path | None, force: bool, inputs: Iterable[object] = ()) 
     if not path.parent.is_dir():
         raise UsageError(f"{path}: there is no folder {path.parent}")
     written = (path, *(Path(f"{path}.{ending}") for ending in INDEXES))
+    for each in written:
+        check_replaceable(each)
     for other in (Path(str(other)) for other in inputs if str(other) != "-"):
         if same := next((each for each in written if is_same(each, other)), None):
             raise UsageError(f"{same}: is an input too" + (f" ({other})" if same != other else ""))
@@ -37,6 +44,14 @@ def check_output(path: Path | None, force: bool, inputs: Iterable[object] = ()) 
         raise OutputExistsError(path)
     if not os.access(path if is_device(path) else path.parent, os.W_OK):
         raise UsageError(f"{path}: cannot be written (permission denied)")
+
+
+def check_replaceable(path: Path) -> None:
+    """Raises UsageError for what another user has put there, and no one else may replace: in a folder such as /tmp."""
+    with suppress(OSError):  # most often absent
+        owner, folder = path.lstat().st_uid, path.parent.stat()
+        if folder.st_mode & stat.S_ISVTX and os.geteuid() not in (0, owner, folder.st_uid):
+            raise UsageError(f"{path}: is another user's, and nobody else can replace it in this folder")
 
 
 def check_apart(outputs: Iterable[Path | None]) -> None:
@@ -185,8 +200,15 @@ def _locked(output: object) -> Iterator[None]:
     finally:
         if descriptor >= 0:
             with held_back():
-                place.unlink(missing_ok=True)
+                _remove_lock(place)
                 os.close(descriptor)
+
+
+def _remove_lock(place: Path) -> None:
+    try:
+        place.unlink(missing_ok=True)
+    except OSError as error:  # the output is complete, whatever has become of its folder
+        logger.warning("%s: cannot be removed (%s)", place, error.strerror)
 
 
 def remove_folder(path: Path) -> None:
@@ -201,13 +223,10 @@ def _lock(place: Path, output: object) -> tuple[int, bool]:
     -> file descriptor, whether it is locked: not where the file system has no locks.
     """
     while True:
-        try:
-            descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            raise UsageError(f"{output}: cannot be written ({error.strerror})") from error
+        descriptor = _open_lock(place, output)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if place.exists() and os.fstat(descriptor).st_ino == place.stat().st_ino:
+            if os.fstat(descriptor).st_ino == place.lstat().st_ino:
                 return descriptor, True
         except BlockingIOError:
             os.close(descriptor)
@@ -217,8 +236,24 @@ def _lock(place: Path, output: object) -> tuple[int, bool]:
         except OSError as error:
             if error.errno in NO_LOCKS:
                 message = "%s: its file system has no locks (%s): let no other process write it"
-                logging.getLogger("readwarp").warning(message, output, error.strerror)
+                logger.warning(message, output, error.strerror)
                 return descriptor, False
             os.close(descriptor)
             raise UsageError(f"{place}: cannot be locked ({error.strerror})") from error
         os.close(descriptor)
+
+
+def _open_lock(place: Path, output: object) -> int:
+    """Open or make it. Raises UsageError for what we did not make, or could not remove in the end."""
+    check_replaceable(place)
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # no link, and no waiting for a pipe
+    try:
+        descriptor = os.open(place, flags, 0o644)
+    except OSError as error:
+        if place.is_symlink():
+            raise UsageError(f"{place}: is a link in place of our lock: remove it") from None
+        raise UsageError(f"{output}: cannot be written ({error.strerror})") from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise UsageError(f"{place}: is no file, in place of our lock: remove it")
+    return descriptor

@@ -8,18 +8,23 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from errno import EDQUOT, EFBIG, EIO, ENOSPC
 from pathlib import Path
 
 from readwarp.errors import ReadwarpError
 from readwarp.scratch import private_file
 
 PROBE = 1 << 16  # bytes
+OF_WRITES = (EDQUOT, EFBIG, EIO, ENOSPC)
 HINT = "for temporary files; TMPDIR sets another folder"
 
 
 @contextmanager
-def writing(path: object) -> Iterator[None]:
-    """Errors of the system in the block are about `path`, whatever raises them; of pysam's, the reason is found out."""
+def writing(path: object, by_htslib: bool = False) -> Iterator[None]:
+    """Errors of the system in the block are about `path`, whatever raises them; of pysam's, the reason is found out.
+
+    by_htslib: pysam writes, in threads of htslib, whose errno it does not see: it may tell that of another call.
+    """
     try:
         yield
     except ReadwarpError:  # some of them are OSErrors too
@@ -27,6 +32,8 @@ def writing(path: object) -> Iterator[None]:
     except OSError as error:
         if error.errno is None:
             raise unwritten(path, str(error)) from error
+        if by_htslib and error.errno not in OF_WRITES:
+            raise unwritten(path, "htslib does not say why") from error
         raise _about(error.errno, path) from error
 
 

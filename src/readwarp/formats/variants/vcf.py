@@ -315,7 +315,7 @@ class VariantWriter(Writer):
         """The file with its index, complete but not named yet."""
         self._lines.close()
         if self._kind == "bcf":
-            with writing(self._file.name), quiet_htslib():
+            with writing(self._file.name, by_htslib=True), quiet_htslib():
                 _to_bcf(self._file.place)
         if self._kind != "vcf":
             self._write_index(self._indexer.ending if self._indexer else ".csi")
