@@ -15,7 +15,7 @@ import pysam
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "test_data"
 PAIRS = 2000
-FENCE = re.compile(r"^```(sh|python)(?: (setup)| title=\"needs ([^\"]+)\")?\n(.*?)^```$", re.M | re.S)
+FENCE = re.compile(r"^(?:<!-- needs ([^>]+) -->\n)?```(sh|python)( setup)?\n(.*?)^```$", re.M | re.S)
 NAMES = (  # of the reads, by what the examples call them; {} is the mate
     *("reads_{}.fq.gz", "reads_{}.fq", "sample_{}.fq.gz", "sample_{}.fq", "r{}.fq", "lane_{}.fq.gz"),
     *("l1_{}.fq", "l2_{}.fq", "NA12878_S1_L001_R{}_001.fastq.gz", "NA12878_S1_L002_R{}_001.fastq.gz"),
@@ -50,7 +50,7 @@ class Block(NamedTuple):
 def blocks_of(page: Path) -> list[Block]:
     """Those to try: not the set-up commands, which .ci/run takes, and not dialogues (>>>), which doctest does."""
     found = FENCE.findall(page.read_text())
-    return [Block(kind, needs or None, text) for kind, setup, needs, text in found if not setup and ">>> " not in text]
+    return [Block(kind, needs or None, text) for needs, kind, setup, text in found if not setup and ">>> " not in text]
 
 
 def make_store(folder: Path) -> Path:

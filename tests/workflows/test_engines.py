@@ -17,6 +17,7 @@ import pytest
 import yaml
 
 from helpers.workflow_runs import ROOT
+from readwarp.device.cache_folders import own_folder
 
 WORKFLOWS = ROOT / "workflows"
 DATA = WORKFLOWS / "germline" / ".test" / "data"
@@ -36,7 +37,8 @@ def surroundings(tmp_path_factory) -> dict[str, str]:
     kept = ("HOME", "XDG_CACHE_HOME", "READWARP_CACHE", "PYTHONPATH")
     exports = [f"export {name}='{os.environ[name]}'" for name in kept if name in os.environ]
     command = f'exec {sys.executable} -m readwarp "$@"'
-    (folder / "readwarp").write_text("\n".join(["#!/bin/sh", *exports, command, ""]))
+    note = f'echo "${{READWARP_CACHE:-none}}" >> {folder}/caches'
+    (folder / "readwarp").write_text("\n".join(["#!/bin/sh", note, *exports, command, ""]))
     (folder / "readwarp").chmod(0o755)
     return os.environ | {"PATH": os.pathsep.join([str(folder), FOLDERS])}
 
@@ -87,8 +89,13 @@ def test_cwl(tmp_path, surroundings, expected):
     for document in sorted((WORKFLOWS / "cwl").glob("*.cwl")):
         assert "is valid CWL" in run(cwltool, "--strict", "--validate", document, cwd=tmp_path, env=surroundings)
     folder = WORKFLOWS / "cwl"
-    words = ("--no-container", "--outdir", tmp_path / "out", folder / "germline.cwl", folder / "example.yml")
-    run(cwltool, *words, cwd=tmp_path, env=surroundings)
+    words = ("--no-container", "--outdir", tmp_path / "out", folder / "germline.cwl")
+    given = yaml.safe_load((folder / "example.yml").read_text()) | {"kernel_cache": str(own_folder())}
+    (tmp_path / "inputs.json").write_text(json.dumps(given).replace("../germline", str(WORKFLOWS / "germline")))
+    caches = Path(surroundings["PATH"].partition(os.pathsep)[0]) / "caches"
+    caches.unlink(missing_ok=True)
+    run(cwltool, *words, tmp_path / "inputs.json", cwd=tmp_path, env=surroundings)
+    assert set(caches.read_text().split()) == {given["kernel_cache"]}  # each job has another HOME
     assert variants(tmp_path / "out" / "NA12878.vcf.gz") == expected[0]
     assert variants(tmp_path / "out" / "cohort.vcf.gz") == expected[1]
     assert {"NA12878.bam.bai", "other.g.vcf.gz.tbi"} <= {path.name for path in (tmp_path / "out").iterdir()}

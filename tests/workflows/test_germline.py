@@ -40,16 +40,26 @@ def test_format_and_lint(project):
         (
             "sample\tploidi\nA\t2\n",
             unit("A", "1", READS),
-            "no column 'ploidi' (perhaps 'ploidy'; there are",
+            "unknown column 'ploidi' (did you mean 'ploidy'?); it has sample, ploidi, and may have sample, ploidy",
         ),
-        ("sample\tsex\nA\tXX\n", unit("A", "1", READS), "no column 'sex' (there are sample, ploidy)"),
-        ("sample,ploidy\nA,2\n", unit("A", "1", READS), "no column 'sample,ploidy' (is the table separated by tabs?"),
+        ("sample\tsex\nA\tXX\n", unit("A", "1", READS), "unknown column 'sex'; it has sample, sex, and may have"),
+        ("sample,ploidy\nA,2\n", unit("A", "1", READS), "column 'sample,ploidy' (is the table separated by tabs?)"),
     ],
 )
 def test_tables_that_do_not_fit(samples, units, message, project):
     folder = project(samples, HEAD + units, READS / "ref.fa")
     done = snakemake(folder, "--dry-run", check=False)
     assert done.returncode != 0 and message in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [("fastq_1", "reads_1"), ("fq1", "reads_1"), ("read1", "reads_1"), ("lane", "unit"), ("Sample_ID", "sample")],
+)
+def test_columns_as_other_workflows_name_them(theirs, ours, project):
+    folder = project("sample\nA\n", HEAD.replace(ours, theirs) + unit("A", "1", READS), READS / "ref.fa")
+    done = snakemake(folder, "--dry-run", check=False)
+    assert f"config/units.tsv: unknown column '{theirs}' (did you mean '{ours}'?); it has" in done.stdout
 
 
 LONG_HEAD = "sample\tunit\treads_1\treads_2\tplatform\tpreset\n"
@@ -179,7 +189,7 @@ def test_a_bad_input_is_said(project, tmp_path):
     cut = tmp_path / "cut.fq"
     cut.write_text("@r1\nACGT\n+\nIIII\n@r2\nACGT\n+\nIII\n")
     folder = project("sample\nA\n", HEAD + f"A\tL1\t{cut}\t\ta\n", READS / "ref.fa")
-    done = snakemake(folder, "--cores", 1, "--show-failed-logs", "--workflow-profile", "none", check=False)
+    done = snakemake(folder, "--workflow-profile", "workflow/profiles/local", "--retries", 0, check=False)
     assert done.returncode != 0
     assert re.search(r"readwarp: error: .*cut\.fq: record 2: ", done.stdout)
     assert not list((folder / "results").glob("units/*/*"))

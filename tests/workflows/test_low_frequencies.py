@@ -94,7 +94,7 @@ def test_its_own_config_is_complete(name, trial):
         ("sample\ttype\nTUMOUR\ttumor\nNORMAL\tnormal\n", "", "'tumor' is not one of"),
         ("sample\ttype\nTUMOUR\t\nNORMAL\tnormal\n", "", "patient NORMAL has a normal but no tumour"),
         ("sample\tpatient\nTUMOUR\tP 1\nNORMAL\tP1\n", "", "does not match"),
-        ("sample\tpatients\nTUMOUR\tP1\nNORMAL\tP1\n", "", "no column 'patients' (perhaps 'patient'; there are"),
+        ("sample\tpatients\nTUMOUR\tP1\nNORMAL\tP1\n", "", "unknown column 'patients' (did you mean 'patient'?)"),
         ("sample\nTUMOUR\n", "", "sample NORMAL is not in"),
         (
             "sample\tpatient\ttype\nTUMOUR\tP1\t\nNORMAL\tP1\tnormal\n",
@@ -138,6 +138,7 @@ def test_a_tumour_and_its_normal(trial, tmp_path):
     """Mutations put into half of NA12878's reads, the other half being the normal: as by plain commands."""
     folder = trial("somatic")
     run(folder, "--cores", 2)
+    assert {path.name for path in folder.iterdir()} == {"config", "data", "results", ".snakemake"}
     results, data = folder / "results", folder / "data"
     reference, bams = results / "reference" / "genome.fa", {}
     for name in ("TUMOUR", "NORMAL"):
@@ -173,6 +174,7 @@ def test_a_panel_with_umis(trial, tmp_path):
     """Duplexes of real reads, whose variants are called in consensus reads: as by plain commands."""
     folder = trial("umi_panel")
     run(folder, "--cores", 2)
+    assert {path.name for path in folder.iterdir()} == {"config", "data", "results", ".snakemake"}
     results, data = folder / "results", folder / "data"
     reference, bam, consensus, aligned = data / "ref.fa", *(tmp_path / f"{name}.bam" for name in "abc")
     group, umis = r"@RG\tID:MIXTURE.L1\tSM:MIXTURE\tLB:MIXTURE\tPL:ILLUMINA", ("--umi", "8M4S+T,8M4S+T", "--umi-duplex")
@@ -218,6 +220,7 @@ def test_viral_amplicons(trial, tmp_path):
     """The control's genome is the reference, and the mixture's has what most of its reads got."""
     folder = trial("viral_amplicons")
     run(folder, "--cores", 2)
+    assert {path.name for path in folder.iterdir()} == {"config", "data", "results", ".snakemake"}
     results, data = folder / "results", folder / "data"
     reference = results / "reference" / "genome.fa"
     truth = put_in(folder, reference, tmp_path)

@@ -84,7 +84,7 @@ def test_a_time_limit_and_too_little_memory(project, small, monkeypatch):
     limits = resources(align__runtime="attempt*attempt", merge__mem_mb="120*attempt*attempt*attempt")
     target = "results/bam/A.bam"
     done = snakemake(folder, *OPTIONS, *QUICK, *THREADS, "--retries", 2, *limits, "--", target)
-    assert "continuing after" in (folder / "logs" / "align" / "A" / "L1.log").read_text()
+    assert "continuing after" in (folder / "results" / "logs" / "align" / "A" / "L1.log").read_text()
     assert "Trying to restart" in done.stdout
     whole = folder / "whole.bam"
     monkeypatch.setenv("READWARP_TEST_PAUSE", "")

@@ -6,6 +6,8 @@ hints: # docker build -f packaging/Dockerfile -t readwarp .
   DockerRequirement:
     dockerPull: readwarp
 requirements:
+  EnvVarRequirement:
+    envDef: {READWARP_CACHE: $(inputs.kernel_cache)}
   ResourceRequirement:
     coresMin: 1
     coresMax: 16
@@ -36,6 +38,7 @@ inputs:
     default: []
     inputBinding: {position: 3}
   memory: {type: int, default: 4000, doc: MiB; 16000 for a human genome}
+  kernel_cache: {type: string, default: /var/tmp, doc: where compiled kernels are kept for the next jobs}
 outputs:
   bam:
     type: File

@@ -16,6 +16,7 @@ inputs:
   targets: {type: File?, doc: call only there}
   index_options: {type: "string[]", default: [], doc: "such as [--preset, short]"}
   align_options: {type: "string[]", default: [], doc: "such as [--trim]"}
+  kernel_cache: {type: string, default: /var/tmp, doc: where compiled kernels are kept for the next jobs}
 outputs:
   bams: {type: "File[]", secondaryFiles: [.bai], outputSource: sample/bam}
   gvcfs: {type: "File[]", secondaryFiles: [.tbi], outputSource: sample/gvcf}
@@ -24,7 +25,7 @@ outputs:
 steps:
   index:
     run: index.cwl
-    in: {fasta: fasta, options: index_options}
+    in: {fasta: fasta, options: index_options, kernel_cache: kernel_cache}
     out: [reference]
   sample:
     run: sample.cwl
@@ -38,6 +39,7 @@ steps:
       platform: platform
       targets: targets
       align_options: align_options
+      kernel_cache: kernel_cache
     out: [bam, gvcf, vcf]
   cohort:
     run: genotype.cwl
@@ -46,4 +48,5 @@ steps:
       gvcfs: sample/gvcf
       prefix: {default: cohort}
       ploidy: ploidy
+      kernel_cache: kernel_cache
     out: [vcf]

@@ -6,6 +6,8 @@ hints: # docker build -f packaging/Dockerfile -t readwarp .
   DockerRequirement:
     dockerPull: readwarp
 requirements:
+  EnvVarRequirement:
+    envDef: {READWARP_CACHE: $(inputs.kernel_cache)}
   InitialWorkDirRequirement:
     listing: [$(inputs.fasta)]
   ResourceRequirement:
@@ -27,6 +29,7 @@ inputs:
     doc: further options, such as --preset short
     inputBinding: {position: 2}
   memory: {type: int, default: 4000, doc: MiB; 24000 for a human genome}
+  kernel_cache: {type: string, default: /var/tmp, doc: where compiled kernels are kept for the next jobs}
 outputs:
   reference:
     type: File

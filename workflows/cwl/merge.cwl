@@ -6,6 +6,8 @@ hints: # docker build -f packaging/Dockerfile -t readwarp .
   DockerRequirement:
     dockerPull: readwarp
 requirements:
+  EnvVarRequirement:
+    envDef: {READWARP_CACHE: $(inputs.kernel_cache)}
   ResourceRequirement:
     coresMin: 1
     coresMax: 8
@@ -29,6 +31,7 @@ inputs:
     default: [--mark-duplicates]
     inputBinding: {position: 2}
   memory: {type: int, default: 2000, doc: MiB}
+  kernel_cache: {type: string, default: /var/tmp, doc: where compiled kernels are kept for the next jobs}
 outputs:
   bam:
     type: File

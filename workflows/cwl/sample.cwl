@@ -16,6 +16,7 @@ inputs:
   ploidy: int?
   targets: File?
   align_options: string[]
+  kernel_cache: string
 outputs:
   bam: {type: File, secondaryFiles: [.bai], outputSource: merge/bam}
   gvcf: {type: File, secondaryFiles: [.tbi], outputSource: call/vcf}
@@ -34,10 +35,11 @@ steps:
         valueFrom: '@RG\tID:$(inputs.name).$(inputs.lane.name)\tSM:$(inputs.name)\tLB:$(inputs.lane.library)\tPL:$(inputs.platform)'
       prefix: {valueFrom: $(inputs.name).$(inputs.lane.name)}
       options: align_options
+      kernel_cache: kernel_cache
     out: [bam]
   merge:
     run: merge.cwl
-    in: {bams: align/bam, prefix: name}
+    in: {bams: align/bam, prefix: name, kernel_cache: kernel_cache}
     out: [bam]
   call:
     run: call.cwl
@@ -48,6 +50,7 @@ steps:
       prefix: {valueFrom: $(inputs.name).g}
       ploidy: ploidy
       targets: targets
+      kernel_cache: kernel_cache
     out: [vcf]
   genotype:
     run: genotype.cwl
@@ -56,4 +59,5 @@ steps:
       gvcfs: {source: [call/vcf], linkMerge: merge_nested}
       prefix: name
       ploidy: ploidy
+      kernel_cache: kernel_cache
     out: [vcf]

@@ -5,7 +5,7 @@ rule indexes:
     output:
         touch("results/reference/indexed"),
     log:
-        "logs/indexes.log",
+        "results/logs/indexes.log",
     conda:
         "../envs/tools.yaml"
     params:
@@ -24,9 +24,9 @@ rule align:
     output:
         temp("results/sam/{tool}.{depth}x.sam"),
     log:
-        "logs/align/{tool}.{depth}x.log",
+        "results/logs/align/{tool}.{depth}x.log",
     benchmark:
-        "benchmarks/align/{tool}.{depth}x.tsv"
+        "results/benchmarks/align/{tool}.{depth}x.tsv"
     conda:
         "../envs/tools.yaml"
     threads: config["threads"]
@@ -42,7 +42,7 @@ rule map_accuracy:
     output:
         "results/mapping/{tool}.{depth}x.txt",
     log:
-        "logs/map_accuracy/{tool}.{depth}x.log",
+        "results/logs/map_accuracy/{tool}.{depth}x.log",
     conda:
         "../envs/tools.yaml"
     params:
@@ -59,7 +59,7 @@ rule mapping:
             depth=config["depths"],
         ),
         times=expand(
-            "benchmarks/align/{tool}.{depth}x.tsv",
+            "results/benchmarks/align/{tool}.{depth}x.tsv",
             tool=config["aligners"],
             depth=config["depths"],
         ),
@@ -71,7 +71,7 @@ rule mapping:
             "results/mapping.svg", caption="../report/mapping.rst", category="Mapping"
         ),
     log:
-        "logs/mapping.log",
+        "results/logs/mapping.log",
     conda:
         "../envs/plot.yaml"
     script:

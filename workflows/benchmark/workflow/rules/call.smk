@@ -5,7 +5,7 @@ rule sort:
         bam="results/bam/{depth}x.bam",
         bai="results/bam/{depth}x.bam.bai",
     log:
-        "logs/sort/{depth}x.log",
+        "results/logs/sort/{depth}x.log",
     conda:
         "../envs/tools.yaml"
     threads: config["threads"]
@@ -20,9 +20,9 @@ rule call:
     output:
         "results/vcf/{tool}.{depth}x.vcf",
     log:
-        "logs/call/{tool}.{depth}x.log",
+        "results/logs/call/{tool}.{depth}x.log",
     benchmark:
-        "benchmarks/call/{tool}.{depth}x.tsv"
+        "results/benchmarks/call/{tool}.{depth}x.tsv"
     conda:
         "../envs/tools.yaml"
     threads: config["threads"]
@@ -41,7 +41,7 @@ rule call_accuracy:
     output:
         "results/calling/{tool}.{depth}x.txt",
     log:
-        "logs/call_accuracy/{tool}.{depth}x.log",
+        "results/logs/call_accuracy/{tool}.{depth}x.log",
     conda:
         "../envs/tools.yaml"
     params:
@@ -60,7 +60,7 @@ rule calling:
             depth=config["depths"],
         ),
         times=expand(
-            "benchmarks/call/{tool}.{depth}x.tsv",
+            "results/benchmarks/call/{tool}.{depth}x.tsv",
             tool=config["callers"],
             depth=config["depths"],
         ),
@@ -72,7 +72,7 @@ rule calling:
             "results/calling.svg", caption="../report/calling.rst", category="Calling"
         ),
     log:
-        "logs/calling.log",
+        "results/logs/calling.log",
     conda:
         "../envs/plot.yaml"
     script:

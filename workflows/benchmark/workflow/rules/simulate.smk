@@ -5,7 +5,7 @@ rule reference:
         fasta="results/reference/ref.fa",
         fai="results/reference/ref.fa.fai",
     log:
-        "logs/reference.log",
+        "results/logs/reference.log",
     conda:
         "../envs/tools.yaml"
     shell:
@@ -22,7 +22,7 @@ rule simulate:
         "results/reads/{depth}x_2.fq",
         "results/reads/{depth}x.truth.vcf",
     log:
-        "logs/simulate/{depth}x.log",
+        "results/logs/simulate/{depth}x.log",
     conda:
         "../envs/tools.yaml"
     params:

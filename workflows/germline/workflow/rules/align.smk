@@ -7,9 +7,9 @@ rule align:
     output:
         temp("results/units/{sample}/{unit}.bam"),
     log:
-        "logs/align/{sample}/{unit}.log",
+        "results/logs/align/{sample}/{unit}.log",
     benchmark:
-        "benchmarks/align/{sample}/{unit}.tsv"
+        "results/benchmarks/align/{sample}/{unit}.tsv"
     conda:
         ON_DEVICE
     threads: 16
@@ -40,9 +40,9 @@ rule merge:
         bam="results/bam/{sample}.bam",
         bai="results/bam/{sample}.bam.bai",
     log:
-        "logs/merge/{sample}.log",
+        "results/logs/merge/{sample}.log",
     benchmark:
-        "benchmarks/merge/{sample}.tsv"
+        "results/benchmarks/merge/{sample}.tsv"
     conda:
         READWARP
     threads: 8

@@ -7,9 +7,9 @@ rule regions:
     output:
         scatter.region("results/regions/{scatteritem}.bed"),
     log:
-        "logs/regions.log",
+        "results/logs/regions.log",
     benchmark:
-        "benchmarks/regions.tsv"
+        "results/benchmarks/regions.tsv"
     conda:
         READWARP
     resources:
@@ -30,9 +30,9 @@ rule call:
         vcf=temp("results/scattered/{sample}/{scatteritem}.g.vcf.gz"),
         tbi=temp("results/scattered/{sample}/{scatteritem}.g.vcf.gz.tbi"),
     log:
-        "logs/call/{sample}.{scatteritem}.log",
+        "results/logs/call/{sample}.{scatteritem}.log",
     benchmark:
-        "benchmarks/call/{sample}.{scatteritem}.tsv"
+        "results/benchmarks/call/{sample}.{scatteritem}.tsv"
     conda:
         ON_DEVICE
     threads: 4
@@ -58,9 +58,9 @@ rule gather:
         "results/gvcf/{sample}.g.vcf.gz",
         "results/gvcf/{sample}.g.vcf.gz.tbi",
     log:
-        "logs/gather/{sample}.log",
+        "results/logs/gather/{sample}.log",
     benchmark:
-        "benchmarks/gather/{sample}.tsv"
+        "results/benchmarks/gather/{sample}.tsv"
     conda:
         READWARP
     resources:
@@ -80,9 +80,9 @@ rule vcf:
         vcf="results/vcf/{sample}.vcf.gz",
         tbi="results/vcf/{sample}.vcf.gz.tbi",
     log:
-        "logs/vcf/{sample}.log",
+        "results/logs/vcf/{sample}.log",
     benchmark:
-        "benchmarks/vcf/{sample}.tsv"
+        "results/benchmarks/vcf/{sample}.tsv"
     conda:
         READWARP
     threads: 2
@@ -109,9 +109,9 @@ rule genotype:
         vcf=temp("results/genotyped/{scatteritem}.vcf.gz"),
         tbi=temp("results/genotyped/{scatteritem}.vcf.gz.tbi"),
     log:
-        "logs/genotype/{scatteritem}.log",
+        "results/logs/genotype/{scatteritem}.log",
     benchmark:
-        "benchmarks/genotype/{scatteritem}.tsv"
+        "results/benchmarks/genotype/{scatteritem}.tsv"
     conda:
         READWARP
     threads: 2
@@ -138,9 +138,9 @@ rule cohort:
         ),
         "results/cohort.vcf.gz.tbi",
     log:
-        "logs/cohort.log",
+        "results/logs/cohort.log",
     benchmark:
-        "benchmarks/cohort.tsv"
+        "results/benchmarks/cohort.tsv"
     conda:
         READWARP
     resources:

@@ -7,9 +7,9 @@ rule statistics:
         page="results/qc/{sample}.html",
         texts="results/qc/texts/{sample}.stats.txt",
     log:
-        "logs/statistics/{sample}.log",
+        "results/logs/statistics/{sample}.log",
     benchmark:
-        "benchmarks/statistics/{sample}.tsv"
+        "results/benchmarks/statistics/{sample}.tsv"
     conda:
         READWARP
     threads: 2
@@ -38,9 +38,9 @@ rule page:
             category="Quality",
         ),
     log:
-        "logs/page.log",
+        "results/logs/page.log",
     benchmark:
-        "benchmarks/page.tsv"
+        "results/benchmarks/page.tsv"
     conda:
         READWARP
     threads: 2
@@ -67,9 +67,9 @@ rule multiqc:
         ),
         directory("results/qc/multiqc_data"),
     log:
-        "logs/multiqc.log",
+        "results/logs/multiqc.log",
     benchmark:
-        "benchmarks/multiqc.tsv"
+        "results/benchmarks/multiqc.tsv"
     conda:
         "../envs/multiqc.yaml"
     container:

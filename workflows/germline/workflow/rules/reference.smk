@@ -6,9 +6,9 @@ rule reference:
         fasta="results/reference/genome.fa",
         fai="results/reference/genome.fa.fai",
     log:
-        "logs/reference.log",
+        "results/logs/reference.log",
     benchmark:
-        "benchmarks/reference.tsv"
+        "results/benchmarks/reference.tsv"
     conda:
         READWARP
     resources:
@@ -24,9 +24,9 @@ rule index:
     output:
         "results/reference/genome.fa.rwx",
     log:
-        "logs/index.log",
+        "results/logs/index.log",
     benchmark:
-        "benchmarks/index.tsv"
+        "results/benchmarks/index.tsv"
     conda:
         READWARP
     threads: 8

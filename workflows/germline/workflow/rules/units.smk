@@ -1,5 +1,6 @@
 # The table of lanes, which all workflows have: its checks, and look-ups for the rules.
 
+import re
 from difflib import get_close_matches
 from pathlib import Path
 from shlex import quote
@@ -20,17 +21,33 @@ UNIT_COLUMNS = [  # as units.schema.yaml has them
 PLATFORMS = {"hifi": "PACBIO", "ont": "ONT"}  # PL of long reads, by their preset
 
 
+OTHER_NAMES = [  # of columns, in other workflows
+    (r"(?:fastq|fq|reads?|r)_?([12])", r"reads_\1"),
+    (r"lane|run|unit_name", "unit"),
+    (r"sample_?(?:name|id)", "sample"),
+]
+
+
+def nearest_column(name, known):
+    """What a column that is not known was probably meant to be, or None."""
+    name = name.lower()
+    for pattern, column in OTHER_NAMES:
+        if match := re.fullmatch(pattern, name):
+            name = match.expand(column)
+    return next(iter(get_close_matches(name, known, 1, 0.6)), None)
+
+
 def check_columns(path, names, known):
     """Refuse a column that is not known: it is mistyped, or would be ignored."""
     for name in names:
         if name in known:
             continue
-        near = get_close_matches(name.lower(), known, 1, 0.6)
-        hint = f"perhaps {near[0]!r}; " if near else ""
+        near = nearest_column(name, known)
+        hint = f" (did you mean {near!r}?)" if near else ""
         if len(names) == 1:
-            hint = "is the table separated by tabs? "
+            hint = " (is the table separated by tabs?)"
         raise WorkflowError(
-            f"{path}: no column {name!r} ({hint}there are {', '.join(known)})"
+            f"{path}: unknown column {name!r}{hint}; it has {', '.join(names)}, and may have {', '.join(known)}"
         )
 
 

@@ -14,9 +14,9 @@ rule call:
         ),
         tbi="results/vcf/{patient}.vcf.gz.tbi",
     log:
-        "logs/call/{patient}.log",
+        "results/logs/call/{patient}.log",
     benchmark:
-        "benchmarks/call/{patient}.tsv"
+        "results/benchmarks/call/{patient}.tsv"
     conda:
         ON_DEVICE
     threads: 16
@@ -47,9 +47,9 @@ rule normal:
         vcf="results/normals/{sample}.vcf.gz",
         tbi="results/normals/{sample}.vcf.gz.tbi",
     log:
-        "logs/normal/{sample}.log",
+        "results/logs/normal/{sample}.log",
     benchmark:
-        "benchmarks/normal/{sample}.tsv"
+        "results/benchmarks/normal/{sample}.tsv"
     conda:
         ON_DEVICE
     threads: 16
@@ -75,9 +75,9 @@ rule panel:
         vcf="results/panel_of_normals.vcf.gz",
         tbi="results/panel_of_normals.vcf.gz.tbi",
     log:
-        "logs/panel.log",
+        "results/logs/panel.log",
     benchmark:
-        "benchmarks/panel.tsv"
+        "results/benchmarks/panel.tsv"
     conda:
         READWARP
     threads: 4

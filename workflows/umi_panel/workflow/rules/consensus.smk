@@ -6,9 +6,9 @@ rule consensus:
         bam=temp("results/consensus/{sample}.unaligned.bam"),
         metrics="results/consensus/{sample}.json",
     log:
-        "logs/consensus/{sample}.log",
+        "results/logs/consensus/{sample}.log",
     benchmark:
-        "benchmarks/consensus/{sample}.tsv"
+        "results/benchmarks/consensus/{sample}.tsv"
     conda:
         READWARP
     threads: 8
@@ -32,9 +32,9 @@ rule realign:
         bam="results/consensus/{sample}.bam",
         bai="results/consensus/{sample}.bam.bai",
     log:
-        "logs/realign/{sample}.log",
+        "results/logs/realign/{sample}.log",
     benchmark:
-        "benchmarks/realign/{sample}.tsv"
+        "results/benchmarks/realign/{sample}.tsv"
     conda:
         ON_DEVICE
     threads: 16

@@ -10,9 +10,9 @@ rule call:
         tbi="results/vcf/{sample}.vcf.gz.tbi",
         consensus="results/consensus/{sample}.fa",
     log:
-        "logs/call/{sample}.log",
+        "results/logs/call/{sample}.log",
     benchmark:
-        "benchmarks/call/{sample}.tsv"
+        "results/benchmarks/call/{sample}.tsv"
     conda:
         ON_DEVICE
     threads: 4
@@ -48,9 +48,9 @@ rule genomes:
             category="Genomes",
         ),
     log:
-        "logs/genomes.log",
+        "results/logs/genomes.log",
     benchmark:
-        "benchmarks/genomes.tsv"
+        "results/benchmarks/genomes.tsv"
     conda:
         READWARP
     resources:
