@@ -79,6 +79,34 @@ def test_devices(browser, request, which, device, scheme):
     assert (ink < paper) == (scheme == "light")
 
 
+def test_large_numbers(browser, tmp_path):
+    """They fit their cards, and numbers at an axis are written in full."""
+    folder = build(tmp_path / "results").folder
+    assert main(["report", str(folder), "-q", "-t", "2"]) == 0
+    for name, pattern, much in (
+        ("x.flagstat.txt", r"^(\d+)(?= \+ 0 (?:primary|in total))", 9_000_000_000),
+        ("x.depth.txt", r"^(\d+)(?=\t)", 1),
+        ("x.depth.bedgraph", r"(?<=\t)([\d.]+)$", 40),
+    ):
+        text = (folder / name).read_text()
+        grown = re.sub(pattern, lambda match: f"{float(match[1]) * 3000 + much:.0f}", text, flags=re.M)  # noqa: B023
+        assert grown != text
+        (folder / name).write_text(grown)
+    assert main(["report", str(folder), "-q", "-t", "2", "--force"]) == 0
+    browser.open(folder / "report.html", 1280)
+    browser.scroll_through()
+    keep(browser, "large")
+    cards = browser.run(
+        "[...document.querySelectorAll('.value')].map(v => [v.textContent, v.scrollWidth - v.clientWidth])"
+    )
+    assert max(len(text) for text, _ in cards) >= 13 and [card for card in cards if card[1] > 0] == []
+    ticks = browser.run(
+        "[...document.querySelectorAll('.live .xtick text, .live .ytick text')].map(t => t.textContent)"
+    )
+    assert any(re.fullmatch(r"\d{2,3},\d{3}", tick) for tick in ticks)
+    assert not [tick for tick in ticks if re.fullmatch(r"[\d.]+[kMGµm]", tick)]
+
+
 def test_three_samples_fit_a_desktop(browser, cohort):
     browser.open(cohort, 1280)
     scrolled = "document.querySelector('#overview .scroll')"

@@ -4,7 +4,9 @@ import pytest
 
 from readwarp.call.noise.counts import context_of
 from readwarp.errors import InputError
+from readwarp.report.blocks import call_table
 from readwarp.report.fraction_plots import plot_damage, plot_fractions
+from readwarp.report.headline import Subject, find_figures
 from readwarp.report.libraries import CONTEXTS, read_library
 from readwarp.report.numbers import number_text
 from readwarp.report.plot import Plotter
@@ -54,18 +56,30 @@ def found_in(folder, header=HEADER) -> VariantStatistics:
     path = folder / "x.vcf"
     path.write_text(header + CALLS)
     calls = read_calls(Tools(str(folder)), path, 10)
-    return VariantStatistics({}, 0, 0, {}, {}, calls.genotypes, library=calls.library)
+    return VariantStatistics({}, 0, 0, {}, {}, calls.genotypes, rows=calls.rows, library=calls.library)
 
 
 def test_plots(tmp_path):
     plotter, samples = Plotter(["s"]), {0: found_in(tmp_path)}
     fractions, damage = plot_fractions(plotter, samples), plot_damage(plotter, samples)
-    assert fractions.summary == f"2 alleles of calls that are real with {number_text(0.97, True)} or more"
+    assert (
+        fractions.summary == f"2 alleles in calls that are real with a probability of {number_text(0.97, True)} or more"
+    )
     shown = {row[0]: row[1] for row in fractions.rows}
     assert sum(float(number) for number in shown.values()) == 2
-    assert damage.summary == "at most 191 in a million bases, of T[T>G]T"
+    assert damage.summary == "at most 191 per million bases, at T[T>G]T"
     assert next(row[0] for row in damage.rows) == "A[C>A]A"
     assert plot_balance(plotter, samples) is None
+
+
+def test_the_table_of_calls_shows_fractions_instead_of_genotypes(tmp_path):
+    found = found_in(tmp_path)
+    assert [row.genotype for row in found.rows] == ["0.02", "1", "0.01"]
+    assert ">fraction<" in (text := str(call_table({"s": found}))) and ">genotype<" not in text and "0/1" not in text
+    assert "het/hom" not in find_figures(Subject("s", None, found, {}))
+    plain = found_in(tmp_path, "\n".join(line for line in HEADER.splitlines() if "threshold" not in line) + "\n")
+    assert ">genotype<" in (text := str(call_table({"s": plain}))) and "0/1" in text
+    assert "het/hom" in find_figures(Subject("s", None, plain, {}))
 
 
 def test_genotypes_have_none_of_these(tmp_path):

@@ -48,8 +48,8 @@ def test_each_unusual_figure_is_named():
     assert "duplicates" in said(with_reads(duplicates=3_000))
     assert "differ from the reference" in said(replace(GOOD, summary={"error rate": 0.02}))
     assert "mean depth is 5.0" in said(replace(GOOD, depth=[(5.0, 1000.0)]))
-    assert "covered at all" in said(replace(GOOD, depth=[(0.0, 500.0), (30.0, 500.0)]))
-    assert "Last reads" in said(replace(GOOD, quality_last=[(1.0, 30.0)]))
+    assert "covered by any read" in said(replace(GOOD, depth=[(0.0, 500.0), (30.0, 500.0)]))
+    assert "mean quality of second reads is 30.0" in said(replace(GOOD, quality_last=[(1.0, 30.0)]))
     assert "Ts/Tv is 1.00" in said(None, replace(CALLS, transitions=2000, transversions=2000))
     assert "fail a filter" in said(None, replace(CALLS, genotypes=Genotypes(passed=2000, failed=2000)))
     assert "one half" in said(None, replace(CALLS, genotypes=Genotypes(balance_snvs=Counter({10: 2000}))))
@@ -73,7 +73,7 @@ def test_trimmed_bases_are_a_figure_where_reads_were_trimmed():
     figures = find_figures(Subject("x", GOOD, None, {"counts": counts}))
     assert next(iter(figures)) == "reads" and list(figures)[-1] == "trimmed"
     assert "trimmed" not in find_figures(Subject("x", None, None, {"counts": {"bases": 1000}}))
-    assert "3 reads became too short to be aligned when they were trimmed" in said(counts=counts)
+    assert "3 reads were too short to align after trimming" in said(counts=counts)
 
 
 def test_no_reads():

@@ -1,8 +1,10 @@
 """The report shows what plain Python counts in the same BAM and VCF."""
 
 import math
+import re
 from collections import Counter, defaultdict
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pysam
@@ -12,14 +14,16 @@ from hypothesis import strategies as st
 
 from readwarp.report.alignment_plots import library_size, unique_share
 from readwarp.report.alignments import base_contents
-from readwarp.report.drawing import spread_of, tick_places
+from readwarp.report.coverage_plots import plot_along
+from readwarp.report.drawing import NAMED, Axis, Picture, Series, counts_in, spread_of, tick_places
 from readwarp.report.headline import find_figures, read_subject
 from readwarp.report.inputs import Sample, samples_in
-from readwarp.report.numbers import number_text
+from readwarp.report.numbers import count_text, number_text, tick_text
 from readwarp.report.plot import Plotter, interpolate
 from readwarp.report.points import cumulative, mean, median, share_from
 from readwarp.report.read_plots import plot_adapters
 from readwarp.report.statistics import make
+from readwarp.report.svg import draw
 
 
 @pytest.fixture(scope="module")
@@ -152,6 +156,35 @@ def test_ticks_are_round_and_inside(low, length, most):
     steps = np.diff(places)
     assert 1 <= len(places) <= most + 1 and all(low - 1e-6 * length <= x <= low + (1 + 1e-6) * length for x in places)
     assert np.allclose(steps, steps[:1], rtol=1e-3) and all(f"{step:.0e}"[0] in "125" for step in steps)
+
+
+def test_numbers_at_an_axis_are_written_in_full():
+    """All of an axis look alike; none is 0.5k beside 1,000."""
+    assert [tick_text(value) for value in (0, 0.5, 250, 1000, 1500, 50_000, 2_000_000)] == [
+        *("0", "0.5", "250", "1,000", "1,500", "50,000", "2,000,000")
+    ]
+    assert [count_text(n, "indel") for n in (0, 1, 1234)] == ["0 indels", "1 indel", "1,234 indels"]
+
+
+def test_ticks_of_counts_are_whole_numbers():
+    bars = Picture("bars", NAMED, Axis("calls"), [Series("", 0, [0, 1], [1, 3])], ["a", "b"])
+    assert counts_in(bars) and tick_places(0, 3.4, least=1.0) == [0, 1, 2, 3]
+    assert not counts_in(bars._replace(y=Axis("calls", percent=True)))
+    assert not counts_in(bars._replace(series=[Series("", 0, [0], [0.5])]))
+    ticks = re.findall(r'<text x="40"[^>]*>([^<]*)</text>', str(draw(bars)))
+    assert ticks == ["0", "1", "2", "3"]
+
+
+def test_positions_have_one_unit():
+    for length, label, end in (
+        (3_000_000, "position in c, Mb", 3),
+        (250_000, "position in c, kb", 250),
+        (9000, "position in c", 9000),
+    ):
+        rows = [("c", start, start + length // 10, 30.0) for start in range(0, length, length // 10)]
+        plot = plot_along(Plotter(["s"]), {0: SimpleNamespace(along=rows)})
+        assert (plot.picture.x.label, plot.picture.x.limits[1]) == (label, end)
+        assert plot.picture.series[0].x[0] == pytest.approx(end / 20)
 
 
 def test_variants(subject):

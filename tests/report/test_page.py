@@ -82,7 +82,7 @@ def test_every_figure_is_there_with_title_words_and_numbers(page):
     assert len(tree.of("svg")) == len(tree.of("details")) == len(figures)
     pictures = [attributes for _, attributes in tree.tags if attributes.get("role") == "img"]
     assert len(pictures) == len(figures) and all(len(p["aria-label"]) > 40 for p in pictures)
-    assert "95.00\N{NO-BREAK SPACE}% mapped" in page and "3 SNVs, 2 insertions, 2 deletions on 6 records" in page
+    assert "95.00\N{NO-BREAK SPACE}% mapped" in page and "3 SNVs, 2 insertions, 2 deletions in 6 records" in page
 
 
 def test_labels(page):
@@ -197,7 +197,7 @@ def test_molecules_have_a_figure(subjects, page):
     run = {**subjects[0].run, "family_sizes": {"1": 50, "2": 30, "15": 15, "400": 5}}
     shown = render([subjects[0]._replace(run=run)], Heading("x"))
     figure = re.search(r'<figure id="families".*?</figure>', shown, re.DOTALL)[0]
-    assert "100 molecules, of 23.35 on average; 50.0" in figure
+    assert "100 molecules (mean family size 23.35; 50.0" in figure
     rows = re.findall(r'<th scope="row">([^<]*)</th><td>([1-9][^<]*)\s%</td>', figure)
     assert [(name, float(share)) for name, share in rows] == [("1", 50), ("2", 30), ("11-20", 15), ("101 and up", 5)]
     assert 'id="families"' not in page

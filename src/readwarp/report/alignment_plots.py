@@ -34,7 +34,7 @@ def plot_insert_sizes(plotter: Plotter, samples: Samples) -> Plot | None:
     width = max(1, round(end / 100))
     lines = [Line(number, bin_points(shares(a.insert_sizes), width, end)) for number, a in paired.items()]
     texts = {number: f"median {number_text(median(a.insert_sizes) or 0)} bases" for number, a in paired.items()}
-    x, y = Axis("insert size, bases", (0, end)), Axis(f"pairs in {width} bases", (0, None), percent=True)
+    x, y = Axis("insert size, bases", (0, end)), Axis(f"pairs per {width} bases", (0, None), percent=True)
     return plotter.lines(caption("insert-size"), lines, (x, y), texts, fill=True)
 
 

@@ -8,7 +8,7 @@ from readwarp.report.coverage_plots import a_share
 from readwarp.report.drawing import MAX_COLOURS
 from readwarp.report.headline import MEANINGS, Subject, find_figures, find_unusual, meanings_of
 from readwarp.report.html import Html, element, scrolled, table
-from readwarp.report.numbers import number_text
+from readwarp.report.numbers import count_text, number_text
 from readwarp.report.plot import Plot
 from readwarp.report.svg import draw
 
@@ -52,7 +52,7 @@ def cards(subject: Subject) -> Html:
             element(
                 "div",
                 element("dt", name),
-                element("dd", text, class_="value"),
+                element("dd", text, class_="value", style=f"--letters: {len(text)}"),
                 element("dd", meanings[name], class_="meaning"),
             )
             for name, text in find_figures(subject).items()
@@ -106,8 +106,11 @@ def call_table(samples: Mapping[str, Any]) -> Html | None:
     if not is_alone:
         head.insert(1, "sample")
         kinds.insert(1, "text")
-    shown = f"All {total:,} calls" if len(rows) == total else f"The first {len(rows):,} of {total:,} calls"
-    text = f"{shown}, with those that failed a filter, in the order of the reference; the VCF says more about each."
+    if all(v.library for v in samples.values()):
+        place = head.index("genotype")
+        head[place], kinds[place] = "fraction", "number"
+    shown = f"All {count_text(total, 'call')}" if len(rows) == total else f"The first {len(rows):,} of {total:,} calls"
+    text = f"{shown}, including filtered ones, in the order of the reference; the VCF says more about each."
     listed = table(head, rows, class_="calls", data_kinds=" ".join(kinds))
     return element("div", element("p", text, class_="fine"), scrolled(listed, "Calls"), class_="listing", id="calls")
 
@@ -126,7 +129,7 @@ def target_table(samples: Mapping[str, Any]) -> Html | None:
     head = ["target", *(() if is_alone else ("sample",)), "name", "bases", "mean depth", "depth ≥ 20"]
     kinds = ["order", *(() if is_alone else ("text",)), "text", "number", "number", "number"]
     middle = number_text(a_share([mean for mean, *_ in rows], 0.5))
-    text = f"{len(kept):,} of {len(rows):,} targets, those of least depth first; the median of their means is {middle}."
+    text = f"{len(kept):,} of {len(rows):,} targets, lowest depth first; the median of their mean depths is {middle}."
     listed = scrolled(table(head, lines, class_="targets", data_kinds=" ".join(kinds)), "Targets")
     return element("div", element("p", text, class_="fine"), listed, class_="listing", id="target-list")
 

@@ -10,6 +10,7 @@ from readwarp.report.plot import Line, Plot, Plotter, brief, caption
 from readwarp.report.points import bin_points, cumulative, end_of, mean, share_from, total
 
 Samples = Mapping[int, AlignmentStatistics]  # by the sample's number
+UNITS = ((", Mb", 1e6, 1e6), (", kb", 1e5, 1e3), ("", 0, 1))  # of positions: from how many bases on, how many bases
 MAX_CONTIGS = 26  # shown by name
 MAX_TARGETS = 40  # shown by name
 MAX_DEPTHS = 400  # shown one by one
@@ -24,7 +25,7 @@ def plot_depth(plotter: Plotter, samples: Samples) -> Plot | None:
         bins = bin_points(a.depth, width, end)
         lines.append(Line(number, [(place - 0.5, bases / whole) for place, bases in bins]))
     texts = {number: f"mean {number_text(mean(a.depth))}" for number, a in samples.items()}
-    y = Axis("bases" if width == 1 else f"bases in {width} depths", (0, None), percent=True)
+    y = Axis("bases" if width == 1 else f"bases per {width} depths", (0, None), percent=True)
     return plotter.lines(caption("depth", where=describe_place(samples)), lines, (x, y), texts, fill=True)
 
 
@@ -82,13 +83,14 @@ def plot_along(plotter: Plotter, samples: Samples) -> Plot | None:
         return None
     kept = {name: size for name, size in sizes.items() if size >= limit}
     begin = dict(zip(kept, accumulate(kept.values(), initial=0), strict=False))
-    xs = [begin[bins[n][0]] + (bins[n][1] + bins[n][2]) / 2 for n in shown]
+    whole = sum(kept.values())
+    unit, _, scale = next(row for row in UNITS if whole >= row[1]) if len(kept) == 1 else UNITS[-1]
+    xs = [(begin[bins[n][0]] + (bins[n][1] + bins[n][2]) / 2) / scale for n in shown]
     lines = [Line(number, [(x, rows[n][3]) for x, n in zip(xs, shown, strict=True)]) for number, rows in alike.items()]
     places = [f"{name}:{start + 1:,}-{stop:,}" for name, start, stop in (bins[n] for n in shown)]
     ticks = {begin[name] + size / 2: brief(name) for name, size in kept.items()} if len(kept) > 1 else {}
     end = max(a_share([row[3] for row in rows], 0.99) for rows in alike.values())
-    whole = sum(kept.values())
-    x = Axis("contig" if ticks else f"position in {next(iter(kept))}", (0, whole), ticks=ticks)
+    x = Axis("contig" if ticks else f"position in {next(iter(kept))}{unit}", (0, whole / scale), ticks=ticks)
     texts = {number: describe_bins([rows[n][3] for n in shown]) for number, rows in alike.items()}
     y = Axis("mean depth", (0, max(1.0, 1.5 * end)))
     width = bins[0][2] - bins[0][1]
@@ -97,7 +99,7 @@ def plot_along(plotter: Plotter, samples: Samples) -> Plot | None:
 
 def describe_bins(means: list[float]) -> str:
     low, middle, high = (number_text(a_share(means, share)) for share in (0.05, 0.5, 0.95))
-    return f"median {middle}; nine tenths of the bins from {low} to {high}"
+    return f"median {middle}; 90 % of the bins between {low} and {high}"
 
 
 def a_share(values: list[float], share: float) -> float:

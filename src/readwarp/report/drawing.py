@@ -51,6 +51,11 @@ class Picture(NamedTuple):
         return self.kind == "lines" and bool(self.places)
 
 
+def counts_in(picture: Picture) -> bool:
+    """Whether y counts something, so that a tick between two whole numbers would mean nothing."""
+    return not picture.y.percent and all(y == int(y) for series in picture.series for y in (*series.y, *series.base))
+
+
 def as_json(picture: Picture) -> dict[str, Any]:
     """The picture for the page's script, numbers with five digits."""
     x, y = (_axis_json(axis, *limits) for axis, limits in zip(picture[1:3], find_limits(picture), strict=True))
@@ -62,7 +67,8 @@ def as_json(picture: Picture) -> dict[str, Any]:
         }
         for one in picture.series
     ]
-    return {"kind": picture.kind, "x": x, "y": y, "series": series, "places": list(picture.places)}
+    facts = {"kind": picture.kind, "counts": counts_in(picture), "places": list(picture.places)}
+    return {**facts, "x": x, "y": y, "series": series}
 
 
 def _axis_json(axis: Axis, low: float, high: float) -> dict[str, Any]:
@@ -131,10 +137,10 @@ def thin_out(values: Sequence[float], limit: int) -> list[float]:
     return [values[round(number * (len(values) - 1) / (limit - 1))] for number in range(limit)]
 
 
-def tick_places(low: float, high: float, most: int = 6) -> list[float]:
-    """Round numbers (1, 2 or 5 times a power of ten) from low to high, no more than `most`."""
+def tick_places(low: float, high: float, most: int = 6, least: float = 0.0) -> list[float]:
+    """Round numbers (1, 2 or 5 times a power of ten) from low to high, at most `most`, at least `least` apart."""
     size = 10.0 ** math.floor(math.log10((high - low) / most))
-    step = next(size * factor for factor in (1, 2, 5, 10) if (high - low) / (size * factor) < most)
+    step = max(least, next(size * factor for factor in (1, 2, 5, 10) if (high - low) / (size * factor) < most))
     first = math.ceil(low / step - 1e-9)
     return [number * step for number in range(first, math.floor(high / step + 1e-9) + 1)]
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from readwarp.report.drawing import Axis
 from readwarp.report.libraries import CONTEXTS, SUBSTITUTIONS
-from readwarp.report.numbers import number_text
+from readwarp.report.numbers import count_text, number_text
 from readwarp.report.plot import Line, Plot, Plotter, caption
 from readwarp.report.variants import QUALITY_BINS, VariantStatistics
 
@@ -21,7 +21,9 @@ def plot_fractions(plotter: Plotter, samples: Samples) -> Plot | None:
         bins = range(min(counts) - 1, max(counts) + 2)
         lines.append(Line(number, [(10 ** ((b + 0.5) / QUALITY_BINS), float(counts[b])) for b in bins]))
         least = number_text(v.library.threshold, True)
-        texts[number] = f"{counts.total():,} alleles of calls that are real with {least} or more"
+        texts[number] = (
+            f"{count_text(counts.total(), 'allele')} in calls that are real with a probability of {least} or more"
+        )
     x, y = Axis("fraction of the molecules", (None, 1), log=True), Axis("alleles", (0, None))
     return plotter.lines(caption("fractions"), lines, (x, y), texts)
 
@@ -38,7 +40,7 @@ def plot_damage(plotter: Plotter, samples: Samples) -> Plot | None:
                 lines.append(Line(number, list(enumerate(rates)), name if plotter.is_alone else "", dash))
         most = max(range(len(CONTEXTS)), key=lambda row: max(side[row] for side in sides))
         rate = max(side[most] for side in sides)
-        texts[number] = f"at most {number_text(1e6 * rate)} in a million bases, of {CONTEXTS[most]}"
+        texts[number] = f"at most {number_text(1e6 * rate)} per million bases, at {CONTEXTS[most]}"
     ticks = {16.0 * row: change for row, change in enumerate(SUBSTITUTIONS)}
     x, y = Axis("context", ticks=ticks), Axis("reads that show it", (0, None), percent=True)
     return plotter.lines(caption("damage"), lines, (x, y), texts, places=CONTEXTS)

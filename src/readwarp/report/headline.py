@@ -14,33 +14,35 @@ from readwarp.report.variants import VariantStatistics, read_variant_statistics
 MIN_SNVS, MIN_READS = 1000, 1000  # fewer are not judged
 Figures = dict[str, tuple[str, Callable[[Any], str]]]  # name: meaning, text
 ALIGNMENT_FIGURES: Figures = {
-    "reads": ("primary records: each read once", lambda a: f"{a.flagstat['primary']:,}"),
+    "reads": ("each counted once", lambda a: f"{a.flagstat['primary']:,}"),
     "Q30": ("of the bases", lambda a: number_text(share_from(sorted(a.quality_bases.items()), 30), True)),
     "mapped": ("of the reads", lambda a: share_of_reads(a, "mapped")),
     "properly paired": ("of the reads", lambda a: share_of_reads(a, "proper")),
     "duplicates": ("of the reads", lambda a: share_of_reads(a, "duplicates")),
     "insert size": ("median, bases", lambda a: "-" if (x := median(a.insert_sizes)) is None else f"{x:,.0f}"),
-    "mean depth": ("without duplicates", lambda a: f"{mean(a.depth):.1f}"),
+    "mean depth": ("without duplicates", lambda a: f"{mean(a.depth):,.1f}"),
     "depth ≥ 20": ("of the bases", lambda a: number_text(share_from(a.depth, 20), True)),
     "mismatches": ("of aligned bases", lambda a: number_text(a.summary.get("error rate", 0.0), True)),
 }
 LONG_FIGURES: Figures = {  # of files with long reads, which have no mates
     "reads": ALIGNMENT_FIGURES["reads"],
-    "bases": ("of these reads", lambda a: f"{bases_of(a):,.0f}"),
-    "read N50": ("half of the bases are in reads of this length or more", lambda a: f"{n50(a.lengths) or 0:,.0f}"),
+    "bases": ("in all reads", lambda a: f"{bases_of(a):,.0f}"),
+    "read N50": ("half of the bases are in reads at least this long", lambda a: f"{n50(a.lengths) or 0:,.0f}"),
     "longest read": ("bases", lambda a: f"{max((x for x, _ in a.lengths), default=0):,.0f}"),
-    "read quality": ("median, of the mean error of a read", lambda a: middle_of(a, "quality", "Q{:.1f}")),
+    "read quality": ("median of the reads", lambda a: middle_of(a, "quality", "Q{:.1f}")),
     "mapped": ALIGNMENT_FIGURES["mapped"],
     "mapped bases": ("of the bases", lambda a: share_of_bases(a)),
-    "split reads": ("of the mapped reads, with supplementary alignments", lambda a: share_split(a)),
+    "split reads": ("of the mapped reads", lambda a: share_split(a)),
     "identity": ("median, gap-compressed", lambda a: middle_of(a, "identity", "{:.2f}\N{NO-BREAK SPACE}%")),
-    "mean depth": ("without duplicates", lambda a: f"{mean(a.depth):.1f}"),
+    "mean depth": ("without duplicates", lambda a: f"{mean(a.depth):,.1f}"),
     "depth ≥ 20": ALIGNMENT_FIGURES["depth ≥ 20"],
 }
 VARIANT_FIGURES: Figures = {
-    "SNVs": ("records that pass", lambda v: f"{v.summary.get('SNPs', 0):,}"),
-    "indels": ("records that pass", lambda v: f"{v.summary.get('indels', 0):,}"),
+    "SNVs": ("pass all filters", lambda v: f"{v.summary.get('SNPs', 0):,}"),
+    "indels": ("pass all filters", lambda v: f"{v.summary.get('indels', 0):,}"),
     "Ts/Tv": ("transitions to transversions", lambda v: ratio(v.transitions, v.transversions)),
+}
+GENOTYPE_FIGURES: Figures = {
     "het/hom": ("genotypes", lambda v: ratio(v.genotypes.heterozygous, v.genotypes.homozygous)),
 }
 PHASE_FIGURES: Figures = {
@@ -51,7 +53,14 @@ TRIM_FIGURES: Figures = {"trimmed": ("of the bases", lambda counts: share_trimme
 RUN_FIGURES: Figures = {"reads/s": ("aligned, sorted, written", lambda rate: f"{rate:,}")}
 MEANINGS = {
     name: meaning
-    for figures in (ALIGNMENT_FIGURES | LONG_FIGURES, TRIM_FIGURES, VARIANT_FIGURES, PHASE_FIGURES, RUN_FIGURES)
+    for figures in (
+        ALIGNMENT_FIGURES | LONG_FIGURES,
+        TRIM_FIGURES,
+        VARIANT_FIGURES,
+        GENOTYPE_FIGURES,
+        PHASE_FIGURES,
+        RUN_FIGURES,
+    )
     for name, (meaning, _) in figures.items()
 }
 OF_TARGETS = {"mean depth": "of the targets, without duplicates", "depth ≥ 20": "of the bases of the targets"}
@@ -82,6 +91,7 @@ def find_figures(subject: Subject) -> dict[str, str]:
         (LONG_FIGURES if is_long else ALIGNMENT_FIGURES, subject.alignments),
         (TRIM_FIGURES, counts if "bases_trimmed" in counts else None),
         (VARIANT_FIGURES, subject.variants),
+        (GENOTYPE_FIGURES, subject.variants if subject.variants and not subject.variants.library else None),
         (PHASE_FIGURES, blocks if blocks and blocks.are_long else None),
         (RUN_FIGURES, subject.run.get("reads_per_second")),
     )
@@ -131,11 +141,11 @@ def find_unusual(subject: Subject) -> Iterator[str]:
     for name, text in (
         (
             "reads_trimmed_too_short",
-            "reads became too short to be aligned when they were trimmed, and were left unmapped",
+            "reads were too short to align after trimming and were left unmapped",
         ),
         ("reads_too_long", "reads were too long to align and were left unmapped"),
-        ("reads_without_sample", "reads have no read group of a sample and were not used for calling"),
-        ("indels_too_long", "indels were too long to be called"),
+        ("reads_without_sample", "reads belong to no sample by their read group and were not used for calling"),
+        ("indels_too_long", "indels were too long to call"),
     ):
         if number := counts.get(name):
             yield f"{number:,} {text}."
@@ -158,10 +168,10 @@ def _judge_alignments(a: AlignmentStatistics) -> Iterator[str]:
     if 0 < (depth := mean(a.depth)) < 10:
         yield f"The mean depth is {depth:.1f}: heterozygous variants will be missed."
     if (share := share_from(a.depth, 1)) < 0.9:
-        yield f"Only {number_text(share, True)} of the bases are covered at all."
+        yield f"Only {number_text(share, True)} of the bases are covered by any read."
     first, last = (fmean([mean for _, mean in cycles] or [0.0]) for cycles in (a.quality_first, a.quality_last))
     if a.quality_last and first - last > 3:
-        yield f"Last reads have a mean quality of {last:.1f}, first reads of {first:.1f}."
+        yield f"The mean quality of second reads is {last:.1f}, that of first reads {first:.1f}."
 
 
 def _judge_variants(v: VariantStatistics) -> Iterator[str]:
@@ -171,5 +181,9 @@ def _judge_variants(v: VariantStatistics) -> Iterator[str]:
     calls = v.genotypes.passed + v.genotypes.failed
     if calls >= MIN_SNVS and (share := v.genotypes.failed / calls) > 0.3:
         yield f"{number_text(share, True)} of the calls fail a filter."
-    if v.genotypes.balance_snvs.total() >= MIN_SNVS and not 0.42 <= (share := v.genotypes.mean_balance) <= 0.55:
+    if (
+        not v.library
+        and v.genotypes.balance_snvs.total() >= MIN_SNVS
+        and not 0.42 <= (share := v.genotypes.mean_balance) <= 0.55
+    ):
         yield f"At heterozygous calls {number_text(share, True)} of the reads show the ALT allele, not one half."

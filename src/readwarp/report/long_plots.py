@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from readwarp.report.alignments import AlignmentStatistics
 from readwarp.report.drawing import Axis
 from readwarp.report.long_reads import LongReads
-from readwarp.report.numbers import number_text
+from readwarp.report.numbers import count_text, number_text
 from readwarp.report.plot import Line, Plot, Plotter, caption
 from readwarp.report.points import Points, bin_points, mean, median, n50, quantile, share_from, shares, total
 from readwarp.report.variants import VariantStatistics
@@ -29,10 +29,10 @@ def plot_lengths(plotter: Plotter, samples: Samples) -> Plot | None:
             lines.append(Line(number, in_factors(a.lengths), "reads", True))
         texts[number] = (
             f"N50 {n50(a.lengths) or 0:,.0f} bases, mean {mean(a.lengths):,.0f}, longest {a.lengths[-1][0]:,.0f}; "
-            f"{total(bases):,.0f} bases in {total(a.lengths):,.0f} reads"
+            f"{total(bases):,.0f} bases in {count_text(total(a.lengths), 'read')}"
         )
     what = "bases and reads" if plotter.is_alone else "bases"
-    axes = Axis("length of reads, bases", log=True), Axis(what, (0, None), percent=True)
+    axes = Axis("read length, bases", log=True), Axis(what, (0, None), percent=True)
     return plotter.lines(caption("lengths", what=what), lines, axes, texts)
 
 
@@ -54,7 +54,7 @@ def plot_read_qualities(plotter: Plotter, samples: Samples) -> Plot | None:
         n: f"median Q{median(points) or 0:.1f}; {number_text(share_from(points, 20), True)} have Q20 or more"
         for n, points in found.items()
     }
-    axes = Axis("mean quality of a read", (0, end)), Axis("reads", (0, None), percent=True)
+    axes = Axis("mean quality of the read", (0, end)), Axis("reads", (0, None), percent=True)
     return plotter.lines(caption("read-qualities"), lines, axes, texts, fill=True)
 
 
@@ -70,7 +70,7 @@ def plot_identity(plotter: Plotter, samples: Samples) -> Plot | None:
         moved = [(max(0.0, x - low), y) for x, y in shares(points)]
         lines.append(Line(number, [(low + x, y) for x, y in bin_points(moved, step, 100 - low + 2 * step)]))
     texts = {n: f"median {median(points) or 0:.2f}\N{NO-BREAK SPACE}%" for n, points in found.items()}
-    axes = Axis("identity, percent", (low, 100)), Axis(f"reads in {step:g} %", (0, None), percent=True)
+    axes = Axis("identity, percent", (low, 100)), Axis(f"reads per {step:g} %", (0, None), percent=True)
     return plotter.lines(caption("identity"), lines, axes, texts, fill=True)
 
 
@@ -80,10 +80,10 @@ def plot_parts(plotter: Plotter, samples: Samples) -> Plot | None:
     values = {number: parts_of(a.long) for number, a in samples.items() if a.long and a.long.parts}
     texts = {
         n: f"{number_text(1 - row[0], True)} of the mapped reads have supplementary alignments, "
-        f"{samples[n].flagstat['supplementary']:,} in all"
+        f"{samples[n].flagstat['supplementary']:,} in total"
         for n, row in values.items()
     }
-    axes = Axis("alignments of a read"), Axis("mapped reads", (0, None), percent=True)
+    axes = Axis("alignments per read"), Axis("mapped reads", (0, None), percent=True)
     return plotter.bars(caption("parts"), names, values, axes, texts)
 
 
@@ -99,9 +99,9 @@ def plot_blocks(plotter: Plotter, samples: Mapping[int, VariantStatistics]) -> P
     found = {number: v.blocks for number, v in samples.items() if v.blocks.are_long}
     lines = [Line(n, in_factors([(x, x * y) for x, y in blocks.lengths])) for n, blocks in found.items()]
     texts = {
-        n: f"N50 {blocks.n50:,.0f} bases, longest {blocks.longest:,.0f}, {total(blocks.lengths):,.0f} blocks; "
+        n: f"N50 {blocks.n50:,.0f} bases, longest {blocks.longest:,.0f}, {count_text(total(blocks.lengths), 'block')}; "
         f"{number_text(blocks.share, True)} of the heterozygous SNVs are phased"
         for n, blocks in found.items()
     }
-    axes = Axis("length of blocks, bases", log=True), Axis("bases in blocks", (0, None), percent=True)
+    axes = Axis("block length, bases", log=True), Axis("bases in blocks", (0, None), percent=True)
     return plotter.lines(caption("phase-blocks"), lines, axes, texts, fill=True)

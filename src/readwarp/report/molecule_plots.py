@@ -1,7 +1,7 @@
 """Molecules by UMI: how many pairs or single reads each has, of the numbers in metrics.json."""
 
 from readwarp.report.drawing import Axis
-from readwarp.report.numbers import number_text
+from readwarp.report.numbers import count_text, number_text
 from readwarp.report.plot import Plot, Plotter, caption
 from readwarp.report.runs import Runs
 
@@ -21,7 +21,7 @@ def plot_families(plotter: Plotter, samples: Runs) -> Plot | None:
         ]
         mean = sum(size * n for size, n in families.items()) / molecules
         alone = number_text(values[number][0], True)
-        texts[number] = f"{molecules:,.0f} molecules (mean family size {mean:.2f}; {alone} singletons)"
+        texts[number] = f"{count_text(molecules, 'molecule')} (mean family size {mean:.2f}; {alone} singletons)"
     names = [str(first) if first == last else f"{first}-{last}" if last else f"{first} and up" for first, last in SIZES]
-    axes = Axis("pairs or single reads of a molecule"), Axis("molecules", (0, None), percent=True)
+    axes = Axis("family size: pairs or single reads of a molecule"), Axis("molecules", (0, None), percent=True)
     return plotter.bars(caption("families"), names, values, axes, texts)

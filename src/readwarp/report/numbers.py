@@ -15,12 +15,14 @@ def ratio(a: int, b: int) -> str:
     return f"{a / b:.2f}" if b else "-"
 
 
+def count_text(number: float, noun: str) -> str:
+    """1 indel, 12,345 indels; nouns whose plural ends in s."""
+    return f"{number:,.0f} {noun}" if number == 1 else f"{number:,.0f} {noun}s"
+
+
 def tick_text(value: float) -> str:
-    """99,999, 100 k, 2.5 M."""
-    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= max(size, 1e5):
-            return f"{value / size:g} {letter}"
-    return f"{value:,g}"
+    """A number at an axis, in full, so that all of an axis look alike: 0.5, 1,500, 2,000,000."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}"
 
 
 def large_text(number: float) -> str:

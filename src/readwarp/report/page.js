@@ -19,7 +19,7 @@
 
   function lines(picture, series) {
     const paint = colour(`series-${series.colour + 1}`);
-    const value = picture.y.percent ? "%{y:.3~p}" : "%{y:,.5~g}";
+    const value = picture.y.percent ? "%{y:.3~p}" : "%{y:,.5~r}";
     const place = picture.places.length ? "%{text}: " : ""; // else it is at the axis
     const line = {
       type: "scatter", mode: "lines", x: series.x, y: series.y, name: escape(series.legend || ""),
@@ -37,7 +37,7 @@
     const paint = colour(`series-${series.colour + 1}`);
     const lying = picture.kind === "rows";
     const [number, category] = lying ? ["x", "y"] : ["y", "x"];
-    const form = picture.y.percent ? ".3~p" : ",.5~g";
+    const form = picture.y.percent ? ".3~p" : ",.5~r";
     const names = series.x.map(place => escape(picture.places[place]));
     const count = picture.series.length * series.x.length;
     const labelled = !series.base && !series.is_mark && (lying ? picture.series.length <= 2 : width / count > 38);
@@ -68,13 +68,15 @@
 
   const escape = text => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/%/g, "&#37;");
 
-  function axis(given, shown) {
+  function axis(given, shown, counts) {
     const range = given.log ? given.range.map(Math.log10) : given.range;
     const own = {
       range, type: given.log ? "log" : "linear", gridcolor: colour("grid"), linecolor: colour("line"), zeroline: false,
-      tickformat: given.percent ? ",.3~p" : Math.abs(range[1]) >= 1e5 && !given.log ? ".3~s" : ",~g", ticks: "",
-      hoverformat: given.percent ? ",.3~p" : ",.6~g", automargin: true, showgrid: shown, fixedrange: coarse.matches, nticks: 7, tickangle: 0,
+      tickformat: given.percent ? ",.3~p" : ",.6~f", ticks: "", // numbers in full: all of an axis look alike
+      hoverformat: given.percent ? ",.3~p" : ",.6~r", automargin: true, showgrid: shown, fixedrange: coarse.matches,
+      nticks: Math.abs(range[1]) < 1e6 || given.log ? 7 : 4, tickangle: 0,
     };
+    if (counts && Math.abs(range[1]) < 7) own.dtick = 1;
     if (given.log) own.dtick = range[1] - range[0] > 3 ? 1 : "D2";
     if (given.ticks.length) {
       own.tickvals = given.ticks.map(tick => tick[0]);
@@ -86,8 +88,8 @@
   function layout(picture, box) {
     const lying = picture.kind === "rows", isBars = picture.kind !== "lines";
     const [across, up] = lying ? [picture.y, picture.x] : [picture.x, picture.y];
-    const x = {...axis(across, !isBars || lying), title: {text: across.label, standoff: 8, font: {color: colour("soft"), size: 12}}};
-    const y = axis(up, !lying);
+    const x = {...axis(across, !isBars || lying, lying && picture.counts), title: {text: across.label, standoff: 8, font: {color: colour("soft"), size: 12}}};
+    const y = axis(up, !lying, !lying && picture.counts);
     if (lying) y.range = [...y.range].reverse();
     if (picture.places.length && !lying) thin(x, box.clientWidth - 70);
     for (const own of [x, y]) own.ticktext = own.ticktext && own.ticktext.map(text => escape(text).replace(/\n/g, "<br>"));

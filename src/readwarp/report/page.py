@@ -61,7 +61,7 @@ SECTIONS = (  # id, title, part of a subject, functions that plot it
     ("alignment", "Alignment", "alignments", ALIGNED),
     ("coverage", "Coverage", "alignments", COVERAGE),
     ("variants", "Variants", "variants", CALLS),
-    ("evidence", "How sure the calls are", "variants", EVIDENCE),
+    ("evidence", "Confidence of the calls", "variants", EVIDENCE),
     ("times", "Time", "run", (runs.plot_phases, runs.plot_stages)),
 )
 
@@ -284,8 +284,8 @@ def _samples(subjects: Sequence[Subject], ids: Sequence[str], files: Sequence[Se
 
 def _footer() -> Html:
     text = f"""Made by readwarp {__version__} from the statistics of samtools and bcftools, the depth, and metrics.json.
-        The page is complete in itself and fetches nothing. plotly.js (MIT licence) draws its figures; without scripts
-        and on paper, they are plain pictures."""
+        This file is self-contained and loads nothing from the network. plotly.js (MIT licence) draws the figures;
+        without scripts and on paper they are static."""
     return element("footer", element("p", " ".join(text.split())))
 
 

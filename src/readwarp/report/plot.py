@@ -13,7 +13,7 @@ MAX_NAME = 30  # letters of a name at an axis
 
 
 class Line(NamedTuple):
-    """One line of a sample, in its colour. `name` tells lines of one sample apart (first reads, last reads)."""
+    """One line of a sample, in its colour. `name` tells lines of one sample apart (first reads, second reads)."""
 
     sample: int
     points: Sequence[tuple[float, float]]

@@ -87,11 +87,11 @@ def plot_gc_contents(plotter: Plotter, samples: Samples) -> Plot | None:
 
 
 def first_and_last(plotter: Plotter, samples: Mapping[int, tuple[Points, Points]]) -> list[Line]:
-    """Lines of first and last reads; for many samples, the first only."""
+    """Lines of first and second reads; for many samples, the first only."""
     lines = []
     for number, (first, last) in samples.items():
         both = bool(last) and not plotter.is_crowd
         lines.append(Line(number, first or last, "first reads" if both else ""))
         if first and both:
-            lines.append(Line(number, last, "last reads", True))
+            lines.append(Line(number, last, "second reads", True))
     return lines

@@ -32,7 +32,7 @@ def plot_phases(plotter: Plotter, samples: Runs) -> Plot | None:
     names = [name for phases in times.values() for name in phases]
     names = sorted(dict.fromkeys(names), key=lambda name: PHASES.index(name) if name in PHASES else len(PHASES))
     values = {number: [float(phases.get(name, 0)) for name in names] for number, phases in times.items()}
-    texts = {number: f"{duration_text(sum(row))} in all" for number, row in values.items()}
+    texts = {number: f"{duration_text(sum(row))} in total" for number, row in values.items()}
     x = Axis("seconds", (0, None))
     return plotter.bars(caption("phases"), names, values, (NAMED, x), texts, kind="rows")
 
@@ -43,7 +43,9 @@ def plot_stages(plotter: Plotter, samples: Runs) -> Plot | None:
     known = dict.fromkeys(name for stages in times.values() for name in stages if name != "call")
     names = sorted(known, key=lambda name: -sum(stages.get(name, 0) for stages in times.values()))[:MAX_STAGES]
     values = {number: [float(stages.get(name, 0)) for name in names] for number, stages in times.items()}
-    texts = {number: f"most in {names[row.index(max(row))]}" for number, row in values.items() if row}
+    texts = {
+        number: f"most of it in {names[row.index(max(row))].replace('_', ' ')}" for number, row in values.items() if row
+    }
     names, x = [name.replace("_", " ") for name in names], Axis("seconds, all threads", (0, None))
     return plotter.bars(caption("stages"), names, values, (NAMED, x), texts, kind="rows")
 
@@ -72,7 +74,7 @@ def list_throughput(facts: Mapping[str, Any]) -> Rows:
         if number := counts.get(name):
             rows.append((text, large_text(number)))
     if wall := facts.get("wall_seconds"):
-        rows.append(("time in all", duration_text(wall)))
+        rows.append(("total time", duration_text(wall)))
     return rows
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from readwarp.report.drawing import Axis, Picture, Series, find_limits, log_ticks, tick_places
+from readwarp.report.drawing import Axis, Picture, Series, counts_in, find_limits, log_ticks, tick_places
 from readwarp.report.html import Html, element
 from readwarp.report.numbers import number_text, tick_text
 
@@ -14,6 +14,7 @@ LETTER = 6.3  # the usual width of one
 ROW = 19  # a category of horizontal bars, where there is one sample
 GROUP = 0.8  # of the place of a category, for its bars
 MAX_LABELS = 10  # values beside bars
+MANY_DIGITS = 1e6  # the first number that is too long for more than three ticks
 
 
 class Frame(NamedTuple):
@@ -40,8 +41,9 @@ def draw(picture: Picture) -> Html:
     along, up = picture.x, picture.y
     shapes = draw_lines(picture, frame) if picture.kind == "lines" else draw_bars(picture, frame)
     parts = [
-        *(_grid(frame, up, upright=True) if picture.kind != "rows" else ()),
-        *(_grid(frame, up if picture.kind == "rows" else along, upright=False) if picture.kind != "bars" else ()),
+        *(_grid(frame, up, True, counts_in(picture)) if picture.kind != "rows" else ()),
+        *(_grid(frame, up, False, counts_in(picture)) if picture.kind == "rows" else ()),
+        *(_grid(frame, along, False, False) if picture.kind == "lines" else ()),
         *(_categories(frame, along, picture.kind == "rows") if picture.kind != "lines" else ()),
         *shapes,
         *_labels(picture, frame),
@@ -93,11 +95,11 @@ def _path(points: Iterable[tuple[float, float]], **attributes: object) -> Html:
     return element("path", d=f"M{places}", **attributes)
 
 
-def _grid(frame: Frame, axis: Axis, upright: bool) -> Iterable[Html]:
-    """Lines and texts at the ticks: of y if upright, otherwise of x."""
+def _grid(frame: Frame, axis: Axis, upright: bool, counts: bool) -> Iterable[Html]:
+    """Lines and texts at the ticks: of y if upright, otherwise of x. counts: ticks are whole numbers."""
     place = frame.y if upright else frame.x
     edges = (frame.bottom, TOP) if upright else (frame.left, frame.right)
-    for value in _ticks(place, edges, axis):
+    for value in _ticks(place, edges, axis, 1.0 if counts else 0.0):
         at = place(value)
         text = axis.ticks.get(value) or (f"{100 * value:g} %" if axis.percent else tick_text(float(f"{value:.6g}")))
         ends = ((frame.left, at), (frame.right, at)) if upright else ((at, TOP), (at, frame.bottom))
@@ -105,7 +107,7 @@ def _grid(frame: Frame, axis: Axis, upright: bool) -> Iterable[Html]:
         yield _text(frame.left - 6, at + 4, text, "end") if upright else _text(at, frame.bottom + 16, text)
 
 
-def _ticks(place: Callable[[float], float], edges: tuple[float, float], axis: Axis) -> list[float]:
+def _ticks(place: Callable[[float], float], edges: tuple[float, float], axis: Axis, least: float) -> list[float]:
     low, high = (_invert(place, edge, axis.log) for edge in edges)
     if axis.ticks:
         kept: list[float] = []
@@ -114,7 +116,10 @@ def _ticks(place: Callable[[float], float], edges: tuple[float, float], axis: Ax
             if low <= value <= high and (not kept or place(value) - place(kept[-1]) >= gap):
                 kept.append(value)
         return kept
-    return log_ticks(low, high) if axis.log else tick_places(low, high)
+    if axis.log:
+        return log_ticks(low, high)
+    most = 6 if high < MANY_DIGITS else 3  # long numbers need room
+    return tick_places(low, high, most, least)
 
 
 def _invert(place: Callable[[float], float], at: float, log: bool) -> float:

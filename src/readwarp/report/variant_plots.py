@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from readwarp.report.drawing import NAMED, Axis
-from readwarp.report.numbers import number_text, ratio
+from readwarp.report.numbers import count_text, number_text, ratio
 from readwarp.report.plot import Line, Plot, Plotter, caption
 from readwarp.report.points import end_of, mean, shares
 from readwarp.report.variants import QUALITY_BINS, VariantStatistics, balance_points
@@ -24,7 +24,8 @@ def plot_types(plotter: Plotter, samples: Samples) -> Plot | None:
             for number, v in samples.items():
                 values[number].append(v.summary.get(name, 0))
     texts = {
-        n: f"{row[0]:,} SNVs, {row[1]:,} insertions, {row[2]:,} deletions on {samples[n].summary['records']:,} records"
+        n: ", ".join(map(count_text, row, ("SNV", "insertion", "deletion")))
+        + f" in {count_text(samples[n].summary['records'], 'record')}"
         for n, row in values.items()
     }
     return plotter.bars(caption("types"), names, values, (NAMED, Axis("ALT alleles", (0, None))), texts)
@@ -56,7 +57,9 @@ def plot_indel_lengths(plotter: Plotter, samples: Samples) -> Plot | None:
         values[number] = [float(counts[length]) for length in lengths]
     names = [f"\N{MINUS SIGN}{-length}" if length < 0 else f"+{length}" for length in lengths]
     names[0], names[-1] = f"≤ {names[0]}", f"≥ {names[-1]}"
-    texts = {n: f"{v.insertions:,} insertions, {v.deletions:,} deletions" for n, v in samples.items()}
+    texts = {
+        n: f"{count_text(v.insertions, 'insertion')}, {count_text(v.deletions, 'deletion')}" for n, v in samples.items()
+    }
     shown = {float(n): name for n, name in enumerate(names) if lengths[n] == -1 or lengths[n] % 5 == 0}
     x = Axis("length, bases", ticks=shown)
     return plotter.bars(caption("indels"), names, values, (x, Axis("ALT alleles", (0, None))), texts)
@@ -88,7 +91,7 @@ def plot_quality(plotter: Plotter, samples: Samples) -> Plot | None:
                 (10 ** ((b + 0.5) / QUALITY_BINS), counts[b] / whole) for b in range(min(bins) - 1, max(bins) + 2)
             ]
             lines.append(Line(number, points if counts else [], name if is_alone else "", dash))
-    texts = {n: f"{v.genotypes.passed:,} calls passed, {v.genotypes.failed:,} did not" for n, v in samples.items()}
+    texts = {n: f"{v.genotypes.passed:,} pass, {v.genotypes.failed:,} fail" for n, v in samples.items()}
     x, y = Axis("QUAL", log=True), Axis("calls", (0, None), percent=True)
     return plotter.lines(caption("qual"), lines, (x, y), texts)
 

@@ -54,7 +54,7 @@ class Row(NamedTuple):
     kind: str
     quality: float | None
     filters: str
-    genotype: str  # of the first sample
+    genotype: str  # of the first sample; where alleles have fractions, these
     depth: str
     reads: str  # of each allele
 
@@ -110,7 +110,9 @@ def read_calls(tools: Tools, path: Path, most: int) -> Calls:
     ):
         fields = line.decode(errors="replace").rstrip("\n").split("\t")
         try:
-            width = max(width, _count(fields, (out, blocks), rows, most))
+            width = max(width, _count(fields, (out, blocks)))
+            if len(rows) < most:
+                rows.append(make_row(fields, library is not None))
             if library and fields[5] == "PASS":
                 _add_fractions(out, fields[7:])
         except (ValueError, OverflowError) as error:
@@ -118,11 +120,9 @@ def read_calls(tools: Tools, path: Path, most: int) -> Calls:
     return Calls(out, blocks, rows, width, library)
 
 
-def _count(fields: Sequence[str], to: tuple[Genotypes, PhaseBlocks], rows: list[Row], most: int) -> int:
+def _count(fields: Sequence[str], to: tuple[Genotypes, PhaseBlocks]) -> int:
     """Add a line of QUERY -> its number of samples. Raises ValueError and OverflowError."""
     (out, blocks), (quality, filters, kind, *samples) = to, fields[4:]
-    if len(rows) < most:
-        rows.append(make_row(fields))
     has_passed = filters in ("PASS", ".")
     for name in ("PASS",) if has_passed else filters.split(";"):
         out.filters[name] += 1
@@ -150,10 +150,10 @@ def _add_fractions(out: Genotypes, samples: Sequence[str]) -> None:
                 out.fractions[min(-1, math.floor(QUALITY_BINS * math.log10(float(fraction))))] += 1  # 1 in the last one
 
 
-def make_row(fields: Sequence[str]) -> Row:
+def make_row(fields: Sequence[str], has_fractions: bool) -> Row:
     """fields: of a line of QUERY."""
     contig, position, reference, alternative, quality, filters, kind, *samples = fields
-    genotype, depth, reads, *_ = samples[0].split(":") if samples else ("", "", "")
+    genotype, depth, reads, _, fractions = samples[0].split(":") if samples else [""] * 5
     reference, alternative = (",".join(map(shorten, text.split(","))) for text in (reference, alternative))
     value = None if quality == "." else round(float(quality), 1)
     return Row(
@@ -164,7 +164,7 @@ def make_row(fields: Sequence[str]) -> Row:
         TYPES.get(kind, kind.lower()),
         value,
         filters,
-        genotype,
+        fractions if has_fractions else genotype,
         depth,
         reads,
     )
