@@ -5,10 +5,14 @@ import re
 import shlex
 import subprocess
 import sys
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
+from helpers.browser import PROGRAM, Browser
 from readwarp.cli import parse
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -29,17 +33,25 @@ WANTED = {  # what people type into the search field, and the page they should b
     "UMI": "faq",
     "MultiQC": "how-to/report",
     "amplicon": "how-to/run",
+    "tumor": "how-to/low-frequencies",
+    "somatic": "",
+    "virus": "",
 }
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory):
-    """The text of each section of the site, by its place, as the search field sees it."""
+def site(tmp_path_factory) -> Path:
     pytest.importorskip("material", reason="needs the docs extra")
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
     subprocess.run(command, cwd=ROOT, check=True, env={"NO_MKDOCS_2_WARNING": "1", "PATH": "/usr/bin:/bin"})
-    found = json.loads((folder / "search" / "search_index.json").read_text())["docs"]
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    """The text of each section of the site, by its place, as the search field sees it."""
+    found = json.loads((site / "search" / "search_index.json").read_text())["docs"]
     return [(entry["location"], f"{entry['title']} {entry['text']}".lower()) for entry in found]
 
 
@@ -47,6 +59,12 @@ def pages(tmp_path_factory):
 def test_search_finds(pages, word, page):
     where = {location.split("#")[0].strip("/") for location, text in pages if re.search(rf"\b{word.lower()}s?\b", text)}
     assert page in where, sorted(where)
+
+
+def test_labels_of_tests_are_not_shown(site, pages):
+    shown = "".join(path.read_text() for path in site.rglob("*.html"))
+    assert "<!-- needs a network -->" in shown and 'class="filename">needs' not in shown
+    assert not [place for place, text in pages if "needs a network" in text]
 
 
 def test_commands_beside_those_of_other_tools():
@@ -60,3 +78,52 @@ def test_commands_beside_those_of_other_tools():
     options = {option for cell in ours for option in re.findall(r"(?<![\w-])-{1,2}[a-zA-Z][\w-]*", cell)}
     assert len(lines) >= 15 and len(options) >= 25
     assert not {option for option in options if not re.search(rf"(?<![\w-]){option}(?![\w-])", reference)}
+
+
+@pytest.fixture(scope="module")
+def search(site):
+    """A function: the pages that the site's own search field leads to, first ones first."""
+    if PROGRAM is None:
+        pytest.skip("needs Chromium: apt-get install chromium")
+    serve = partial(SimpleHTTPRequestHandler, directory=str(site))
+    server, browser = ThreadingHTTPServer(("127.0.0.1", 0), serve), Browser()
+    Thread(target=server.serve_forever, daemon=True).start()
+    browser.open(f"http://127.0.0.1:{server.server_port}/index.html")
+
+    def found(words: str) -> list[str]:
+        return browser.run(f"""(async () => {{
+            const field = document.querySelector("[data-md-component=search-query]"), meta = ".md-search-result__meta";
+            const type = text => {{ field.value = text; field.dispatchEvent(new KeyboardEvent("keyup")); }};
+            const said = () => document.querySelector(meta).textContent;
+            const deadline = Date.now() + 20000;
+            field.focus();
+            type("readwarp");
+            while (!/\\d/.test(said()) && Date.now() < deadline) await new Promise(done => setTimeout(done, 50));
+            const before = said();
+            type({json.dumps(words)});
+            while (said() === before && Date.now() < deadline) await new Promise(done => setTimeout(done, 50));
+            await new Promise(done => setTimeout(done, 200));
+            return [...document.querySelectorAll(".md-search-result__link")].map(a => new URL(a.href).pathname);
+        }})()""")
+
+    yield found
+    browser.close()
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("browser")
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [
+        ("tumor", "/how-to/low-frequencies/"),
+        ("tumour", "/how-to/low-frequencies/"),
+        ("--min-qual", "/reference/cli/"),
+        ("min-qual", "/reference/cli/"),
+        ("--haplotag", "/how-to/long-reads/"),
+        ("-ax sr", "/coming-from/"),
+    ],
+)
+def test_the_search_field_leads_to(search, words, page):
+    assert page in search(words)[:8]
