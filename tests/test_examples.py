@@ -1,6 +1,6 @@
 """The examples of the README and the docs run as they stand, in a folder with small real data.
 
-A block that needs what is not here says so in a comment above its fence, which readers do not see: <!-- needs SLURM -->.
+A block that needs what is not here says so in a comment above its fence, hidden from readers: <!-- needs SLURM -->.
 """
 
 import gzip
@@ -99,7 +99,7 @@ def test_no_example_hides_from_the_tests(page):
 def test_fences(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(
-        '```sh setup\na\n```\n```sh\nb\n```\n<!-- needs SLURM -->\n```sh\nc\n```\n'
+        "```sh setup\na\n```\n```sh\nb\n```\n<!-- needs SLURM -->\n```sh\nc\n```\n"
         "```python\n>>> d\n```\n```text\ne\n```\n"
     )
     assert blocks_of(page) == [Block("sh", None, "b\n"), Block("sh", "SLURM", "c\n")]

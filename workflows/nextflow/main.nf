@@ -5,6 +5,11 @@ include { GERMLINE } from './subworkflows/germline/main'
 // A line of the sample sheet: sample, lane, fastq_1, fastq_2 (empty for single reads and BAM), library and preset (optional).
 // Paths are absolute, addresses, or relative to the sheet.
 def read_lane(row, sheet) {
+    def known = ['sample', 'lane', 'fastq_1', 'fastq_2', 'library', 'preset']
+    def unknown = row.keySet().findAll { name -> !(name in known) }
+    if (unknown) {
+        error("${params.input}: unknown column ${unknown.join(', ')}; a sheet may have ${known.join(', ')}")
+    }
     if (!row.sample || !row.lane || !row.fastq_1) {
         error("${params.input}: sample, lane and fastq_1 are needed in each line: ${row}")
     }
