@@ -81,14 +81,37 @@ def test_commands_beside_those_of_other_tools():
 
 
 @pytest.fixture(scope="module")
-def search(site):
-    """A function: the pages that the site's own search field leads to, first ones first."""
+def served(site):
+    """A browser, and the address of the site."""
     if PROGRAM is None:
         pytest.skip("needs Chromium: apt-get install chromium")
     serve = partial(SimpleHTTPRequestHandler, directory=str(site))
     server, browser = ThreadingHTTPServer(("127.0.0.1", 0), serve), Browser()
     Thread(target=server.serve_forever, daemon=True).start()
-    browser.open(f"http://127.0.0.1:{server.server_port}/index.html")
+    yield browser, f"http://127.0.0.1:{server.server_port}"
+    browser.close()
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("browser")
+@pytest.mark.parametrize("page", ["index.html", "tutorial/", "how-to/calling/", "how-to/devices/"])
+def test_commands_do_not_run_off_the_page(served, page):
+    browser, address = served
+    browser.open(f"{address}/{page}", 1000)
+    codes = "[...document.querySelectorAll('pre > code')]"
+    assert browser.run(f"{codes}.length") > 0
+    assert (
+        browser.run(f"{codes}.filter(code => code.scrollWidth > code.clientWidth).map(code => code.textContent)") == []
+    )
+
+
+@pytest.fixture(scope="module")
+def search(served):
+    """A function: the pages that the site's own search field leads to, first ones first."""
+    browser, address = served
+    browser.open(f"{address}/index.html")
 
     def found(words: str) -> list[str]:
         return browser.run(f"""(async () => {{
@@ -106,10 +129,7 @@ def search(site):
             return [...document.querySelectorAll(".md-search-result__link")].map(a => new URL(a.href).pathname);
         }})()""")
 
-    yield found
-    browser.close()
-    server.shutdown()
-    server.server_close()
+    return found
 
 
 @pytest.mark.slow
