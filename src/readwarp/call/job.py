@@ -16,7 +16,7 @@ from readwarp.call.inputs import Alignments, match_files, names_of, open_readers
 from readwarp.call.mates.primers import read_primers
 from readwarp.call.pairhmm.shared import SharedCard
 from readwarp.call.phase.haplotag import HaplotaggedBam
-from readwarp.call.platforms import Platform, find_platform
+from readwarp.call.platforms import Platform, find_platform, has_long_reads
 from readwarp.call.ploidy import Ploidies, read_ploidies
 from readwarp.call.qualities import explain_qualities
 from readwarp.call.resources import WorkerPlan, open_memory, open_workers, plan_workers, share_cards
@@ -31,7 +31,7 @@ from readwarp.config import CallParameters, GenomeParameters, StructuralParamete
 from readwarp.config.combinations import check_kind
 from readwarp.device.backend import Backend
 from readwarp.errors import UsageError
-from readwarp.formats.alignments.regions import Form, ReadFilter
+from readwarp.formats.alignments.regions import AlignedReader, Form, ReadFilter
 from readwarp.formats.common.files import check_apart, check_output, check_twice, clear_remains
 from readwarp.formats.common.regions import Target
 from readwarp.formats.variants.vcf import VariantWriter, kind_of
@@ -244,7 +244,8 @@ def call_structural_only(job: CallJob, reference: Reference, reporter: Reporter)
     metrics = reporter.metrics
     targets = job.find_targets(reference)
     with metrics.time("call"), open_alignments(job, reference, metrics) as (alignments, ploidies):
-        check_kind("call", False, {"sv_only": 0 < length_of(alignments) < job.structural.min_span})
+        readers, is_short = readers_of(alignments), 0 < length_of(alignments) < job.structural.min_span
+        check_kind("call", has_long_reads(job.parameters.platform, readers), {"sv_only": is_short})
         steps = structural_steps(job, reference, alignments, ploidies, metrics)
         plan = plan_workers(job.resources, alignments, Backend("cpu"), targets, may_fork())
         with (
@@ -285,8 +286,7 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork:
         names = alignments.samples
         if job.gvcf and len(names) > 1:
             raise UsageError(f"--gvcf takes one sample; choose it with --sample: {', '.join(names)}")
-        readers = [source.reader for source in alignments.sources]
-        platform = find_platform(parameters.platform, readers)
+        platform = find_platform(parameters.platform, readers_of(alignments))
         check_reads(job, "call", platform, length_of(alignments))
         share = bases_of(targets) / int(reference.contig_offsets[-1])
         backend = choose_backend(resources, job.alignments, CALL, share)
@@ -342,7 +342,11 @@ def open_haplotag(job: CallJob, steps: Steps) -> HaplotaggedBam | None:
 
 def length_of(alignments: Alignments) -> int:
     """The median length of the first reads; of several files, the largest one."""
-    return max(source.reader.first_length for source in alignments.sources)
+    return max(reader.first_length for reader in readers_of(alignments))
+
+
+def readers_of(alignments: Alignments) -> list[AlignedReader]:
+    return [source.reader for source in alignments.sources]
 
 
 def check_reads(job: CallJob, command: str, platform: Platform, length: int) -> None:

@@ -39,6 +39,13 @@ def platform_of(asked: str, names: Iterable[str]) -> Platform:
     return PLATFORMS[found.pop()]
 
 
+def has_long_reads(asked: str, readers: Sequence[AlignedReader]) -> bool:
+    """Whether the platform `asked` for, or for auto that of any read group, is one of long reads."""
+    names = [name.upper() for reader in readers for name in _names(reader)]
+    found = [OF_READ_GROUPS.get(name, "short") for name in names] if asked == "auto" else [asked]
+    return any(PLATFORMS[name].is_long for name in found)
+
+
 def find_platform(asked: str, readers: Sequence[AlignedReader]) -> Platform:
     """That of files. Raises UsageError if it is not clear."""
     found = platform_of(asked, [name for reader in readers for name in _names(reader)])

@@ -270,6 +270,8 @@ def test_short_reads_are_refused(folder):
     with pytest.raises(UsageError, match="--sv-only is for long reads"):
         call(folder, "none.vcf", bam="short.bam")
     assert not (folder / "none.vcf").exists()
+    call(folder, "none.vcf", bam="short.bam", parameters=CallParameters(platform="ont"))  # of a platform that has them
+    assert rows_of(folder / "none.vcf") == []
 
 
 def test_damage_leaves_no_file(folder):
