@@ -22,19 +22,19 @@ from readwarp.errors import ReadwarpError, UsageError
 from readwarp.version import __version__
 
 COMMANDS = {
-    "run": "turn reads into sorted alignments and variants, in one go",
+    "run": "align reads and call variants, in one go",
     "index": "build the index of a reference",
     "align": "align reads: FASTQ, BAM or CRAM to SAM, BAM or CRAM",
     "merge": "join parts and lanes: sort, mark duplicates, index",
-    "consensus": "make one read of all reads of a molecule (UMI)",
+    "consensus": "collapse the reads of each molecule (UMI) into a consensus read",
     "call": "call variants from sorted alignments",
     "genotype": "genotype a cohort from the gVCF of each sample",
-    "panel": "make a panel of normals, for mutations of tumours",
-    "report": "show one or several samples on one HTML page",
+    "panel": "make a panel of normals for somatic calling",
+    "report": "report one sample or several on an HTML page",
     "pairwise": "align pairs of sequences (Smith-Waterman)",
-    "compile": "compile the kernels beforehand, for images, clusters and packages",
+    "compile": "compile kernels ahead of time, for images, clusters and packages",
     "doctor": "show what this machine has and what is missing",
-    "completion": "print a script that completes commands and options in a shell",
+    "completion": "print a completion script for a shell",
 }
 ANSWERS: dict[type[BaseException], tuple[int, str]] = {  # exit code, message
     **stopping.ENDS,

@@ -11,9 +11,9 @@ examples:
   readwarp compile --level x86-64-v3 --level x86-64-v4 -o /opt/readwarp/kernels
   readwarp compile --package --level all                             for all who use this installation or image
 
-Users find the kernels of a folder by READWARP_KERNELS=/opt/readwarp/kernels, those of the package by themselves. The
-folder, and each above it, must belong to root, to the owner of the package or to the user, and only its owner may write
-to it. Kernels fit the versions of readwarp, Numba and Python that made them; with others, the first run compiles.
+Set READWARP_KERNELS=/opt/readwarp/kernels to use the kernels of a folder; those of the package are found. The folder,
+and each above it, must belong to root, the owner of the package or the user, and be writable by its owner only. Kernels
+fit the versions of readwarp, Numba and Python that made them; with others, the first run compiles.
 """
 
 

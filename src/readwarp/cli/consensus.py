@@ -12,9 +12,8 @@ examples:
   readwarp consensus sample.bam -o duplex.bam --duplex --min-reads 3,2,1
   readwarp align ref.fa consensus.bam -o consensus.aligned.bam --sort coordinate
 
-The input has the molecule of each read in the tag MI, as `readwarp align --umi ... --mark-duplicates` and fgbio
-GroupReadsByUmi write it. Options are those of fgbio CallMolecularConsensusReads, CallDuplexConsensusReads and
-FilterConsensusReads.
+The input has molecules in the tag MI, as `readwarp align --umi ... --mark-duplicates` and fgbio GroupReadsByUmi write
+it. Options are those of fgbio CallMolecularConsensusReads, CallDuplexConsensusReads and FilterConsensusReads.
 """
 QUALITIES = (  # fields of `ConsensusParameters`
     ("min_input_base_quality", "ignore input bases with quality < Q"),

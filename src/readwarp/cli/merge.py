@@ -10,8 +10,8 @@ examples:
   readwarp merge part.*.bam -o sample.bam --mark-duplicates --write-index
   readwarp merge lane1.bam lane2.bam -o sample.cram --reference ref.fa --mark-duplicates
 
-Inputs are BAM files that `readwarp align` wrote without --sort. The records are those of a single run of `align`, as if
-parts (--part I/N) had never been split, and lanes, in the order given, had been its inputs.
+Inputs are BAM files that `readwarp align` wrote without --sort. The output is that of a single run of `align` on the
+undivided input of the parts (--part I/N), or on the inputs of all lanes in the order given.
 """
 
 

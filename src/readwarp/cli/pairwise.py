@@ -7,8 +7,8 @@ from readwarp.config import Scoring
 from readwarp.keywords import pick
 
 EPILOG = """\
-QUERIES and TARGETS are FASTA or FASTQ, plain or compressed. The i-th query is aligned with the i-th target; a file
-with a single record is paired with every record of the other. Columns of the TSV: query, target, score, query start
+QUERIES and TARGETS are FASTA or FASTQ, plain or compressed. The i-th query is aligned with the i-th target; a single
+record is aligned with every record of the other file. Columns of the TSV: query, target, score, query start
 and stop, target start and stop (0-based, half-open), CIGAR; without --traceback the starts and the CIGAR are left out.
 """
 MODES = ("local", "global", "semiglobal")

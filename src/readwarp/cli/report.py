@@ -11,9 +11,8 @@ examples:
   readwarp report sample1 sample2 sample3 -o cohort.html
   readwarp report --bam sample.bam --vcf sample.vcf.gz --reference ref.fa -o sample.html
 
-The page is complete in itself and fetches nothing; beside it is a session for IGV. What samtools stats, flagstat and
-idxstats and bcftools stats say, and the depth, are written beside each BAM and VCF, where MultiQC reads them; what is
-there and newer is used.
+The page is self-contained; an IGV session lies beside it. The output of samtools stats, flagstat and idxstats and of
+bcftools stats, and the depth, are written beside each BAM and VCF, for MultiQC too; if they are newer, they are used.
 """
 
 
