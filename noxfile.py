@@ -1,9 +1,10 @@
 """The checks by name: `nox -l` lists them, `nox -s lint types` runs two, and `nox` those that a change needs.
 
-They run in nox's own environment, as made by `pip install -e '.[dev]'`. Arguments after `--` go to the last command of
-a session: `nox -s tests -- tests/call -k ploidy`.
+They run in nox's own environment, as made by `pip install -e '.[dev]'`, but `oldest` and `newest` have their own Python
+and packages. Arguments after `--` go to the last command of a session: `nox -s tests -- tests/call -k ploidy`.
 """
 
+import importlib.util
 import shutil
 import sys
 from pathlib import Path
@@ -13,6 +14,14 @@ import nox
 nox.options.default_venv_backend = "none"
 nox.options.sessions = ["lint", "types", "docs", "tests"]
 FORMS = Path(".github/ISSUE_TEMPLATE")
+PROJECT = nox.project.load_toml("pyproject.toml")
+PYTHONS = nox.project.python_versions(PROJECT)  # of its classifiers, in order
+# Each library we depend on, kernels beside their oracles, and whole commands:
+WITH_LOWEST = [
+    *("tests/formats", "tests/pairwise", "tests/align/seed", "tests/call/pairhmm", "tests/test_sequences.py"),
+    *("tests/align/test_aligner.py", "tests/call/test_variants.py"),
+    *("tests/cli/test_completion.py", "tests/cli/test_doctor.py", "tests/cli/test_run.py"),
+]
 
 
 @nox.session
@@ -32,6 +41,7 @@ def lint(session: nox.Session) -> None:
         "citation-file-format": ["CITATION.cff"],
     }.items():
         session.run("check-jsonschema", "--quiet", "--builtin-schema", f"vendor.{schema}", *files)
+    session.run("pre-commit", "run", "--all-files", env={"SKIP": "ruff,ruff-format,mypy"})
 
 
 @nox.session
@@ -52,6 +62,20 @@ def tests(session: nox.Session) -> None:
     session.run("python", "-m", "pytest", *session.posargs)
 
 
+@nox.session(python=PYTHONS[0], venv_backend="uv")
+def oldest(session: nox.Session) -> None:
+    """A part of the tests on the oldest Python, with the lowest versions that pyproject.toml allows."""
+    session.install("--resolution", "lowest-direct", ".[test]")
+    session.run("python", "-m", "pytest", *(session.posargs or WITH_LOWEST))
+
+
+@nox.session(python=PYTHONS[-1], venv_backend="uv")
+def newest(session: nox.Session) -> None:
+    """All tests but the slow ones on the newest Python, with the newest versions; CUDA code on emulated cards."""
+    session.install("--upgrade", ".[test-gpu]")
+    session.run("python", "-m", "pytest", "-m", "", *session.posargs)
+
+
 @nox.session
 def slow(session: nox.Session) -> None:
     """Tests that take long."""
@@ -61,7 +85,7 @@ def slow(session: nox.Session) -> None:
 @nox.session(venv_backend="venv")
 def engines(session: nox.Session) -> None:
     """The workflows for Nextflow, WDL, CWL and Galaxy by their own tools, which have an environment of their own."""
-    session.install(*nox.project.load_toml("pyproject.toml")["project"]["optional-dependencies"]["engines"])
+    session.install(*PROJECT["project"]["optional-dependencies"]["engines"])
     tests = ("-m", "pytest", "--slow", "-n", "2", "tests/workflows/test_engines.py", *session.posargs)
     session.run(sys.executable, *tests, env={"READWARP_ENGINES": session.bin}, external=True)
 
@@ -69,7 +93,10 @@ def engines(session: nox.Session) -> None:
 @nox.session
 def gpu(session: nox.Session) -> None:
     """The CUDA path, on emulated cards where there is no GPU."""
-    session.run("python", "-m", "pytest", "-m", "gpu", "--capabilities", "7.5,8.0,9.0,12.0", *session.posargs)
+    if importlib.util.find_spec("ziglang") is None and not Path("/dev/nvidiactl").exists():
+        session.error("there is no GPU, and nothing to emulate one: python -m pip install -e '.[test-gpu]'")
+    tests = ("-m", "pytest", "-m", "gpu or cards or zig", "--capabilities", "7.5,8.0,9.0,12.0")
+    session.run("python", *tests, *session.posargs)
 
 
 @nox.session(venv_backend="venv")

@@ -2,7 +2,7 @@
 
     python benchmarks/sass.py [--capability 90 ...] [--kernel NAME] [--save]
 
-Compiles every kernel by Numba, libNVVM and ptxas (`pip install '.[test]'` installs them) and counts the
+Compiles every kernel by Numba, libNVVM and ptxas (`pip install '.[test-gpu]'` installs them) and counts the
 instructions of hot loops by pipe. "Bounds" are what the pipes alone would allow named cards. No card can do better, and
 latency, memory and launches cost extra. --save adds rows to benchmarks/results/sass.csv.
 """

@@ -2,13 +2,14 @@
 
 import secrets
 import signal
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 import emulated_card
 from emulated_card.options import CHECKS
-from helpers.cards import HAS_GPU, take_cards
+from helpers.cards import HAS_CARDS, IS_EMULATED, take_cards
 
 TEST_DATA = Path(__file__).resolve().parent.parent / "test_data"
 
@@ -40,7 +41,12 @@ def pytest_report_header(config):
 
 def pytest_collection_modifyitems(config, items):
     skip_slow = pytest.mark.skip(reason="slow: needs --slow")
+    skip_cards = pytest.mark.skip(reason="needs a GPU, or emulated ones: pip install '.[test-gpu]'")
     for item in items:
+        if not HAS_CARDS and {"cards", "gpu"} & item.keywords.keys():
+            item.add_marker(skip_cards)
+        if "zig" in item.keywords and find_spec("ziglang") is None:
+            item.add_marker(pytest.mark.skip(reason="needs Zig's C compiler: pip install '.[test-gpu]'"))
         if "slow" in item.keywords and not config.getoption("--slow"):
             item.add_marker(skip_slow)
 
@@ -53,7 +59,7 @@ def test_data() -> Path:
 @pytest.fixture(scope="session", autouse=True)
 def auto_is_the_cpu():
     """With emulated cards, auto is the CPU, as for users without a GPU; tests of cards ask for cards."""
-    if HAS_GPU:
+    if not IS_EMULATED:
         yield
         return
     from readwarp.device import backend
@@ -68,7 +74,7 @@ def auto_is_the_cpu():
 @pytest.fixture(autouse=True)
 def nothing_found():
     """A test whose kernels do what a card does not forgive has failed, whatever their results."""
-    if HAS_GPU:
+    if not IS_EMULATED:
         yield
         return
     emulated_card.clear_findings()
@@ -79,7 +85,7 @@ def nothing_found():
 @pytest.fixture(scope="session")
 def frees_in_context():
     """Numba arrays that tests make are freed in the context of their card, whichever context is current."""
-    if HAS_GPU:
+    if not IS_EMULATED:
         return
     from readwarp.device import freeing
     from readwarp.device.jit import cuda

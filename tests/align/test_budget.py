@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from helpers.cards import HAS_CARDS
 from readwarp.align import steps
 from readwarp.align.budget import (
     ENGINE,
@@ -26,25 +27,27 @@ from readwarp.align.budget import (
     seed_bytes,
     workspace_bytes,
 )
-from readwarp.align.extend import cuda as extend
 from readwarp.align.inputs import Inputs
 from readwarp.align.job import AlignJob, open_memory
-from readwarp.align.long.chain import cuda as chain
 from readwarp.align.long.ends import scalar as ends
 from readwarp.config import Resources
 from readwarp.device.backend import Backend
-from readwarp.device.cuda_launch import WARP
-from readwarp.device.memory import PINNED
-from readwarp.device.staging import rounded
 from readwarp.errors import MemoryBudgetError
 from readwarp.formats.alignments.sort import Sizes
 from readwarp.index import Index
 from readwarp.metrics import Metrics
-from readwarp.pairwise import cuda_local
 from readwarp.ragged import columns_of
 from readwarp.stream.cards import Cards
 from readwarp.stream.halving import READS
 from readwarp.stream.plan import AHEAD, MIN_ON_CARD, CardPlan
+
+if HAS_CARDS:
+    from readwarp.align.extend import cuda as extend
+    from readwarp.align.long.chain import cuda as chain
+    from readwarp.device.cuda_launch import WARP
+    from readwarp.device.memory import PINNED
+    from readwarp.device.staging import rounded
+    from readwarp.pairwise import cuda_local
 
 GB, MB = 1 << 30, 1 << 20
 CARD = Backend("cuda", (0,))
@@ -58,6 +61,7 @@ def index(tmp_path_factory):
     return Index.build(path)
 
 
+@pytest.mark.cards
 def test_pinned_memory_is_what_the_plan_counts():
     assert PINNED_BYTES == PINNED
 
@@ -121,6 +125,7 @@ def test_too_little_vram_states_the_minimum(index):
     assert planned(index, least).device_bytes == least
 
 
+@pytest.mark.cards
 @pytest.mark.parametrize("bases", [1, MIN_ON_CARD, 1 << 18, 1 << 22, 1 << 24])
 def test_a_workspace_has_room_for_what_its_steps_say(bases):
     reads = -(-bases // 150)
@@ -131,6 +136,7 @@ def test_a_workspace_has_room_for_what_its_steps_say(bases):
     assert scored <= workspace_bytes(bases, False) <= workspace_bytes(bases, True)
 
 
+@pytest.mark.cards
 @pytest.mark.parametrize("bases", [1, MIN_ON_CARD, 1 << 18, 1 << 22, 1 << 24])
 def test_a_workspace_has_room_for_long_reads(bases):
     """An anchor for every eight bases; then both strands and the longest end, which may take half of what is left."""
@@ -151,6 +157,7 @@ def arrays(*values) -> int:
     return sum(found.values())
 
 
+@pytest.mark.cards
 @pytest.mark.parametrize("seeding", ["cuda", "cpu"])
 def test_what_is_allocated_is_what_was_planned(index, seeding):
     on_card = reference_bytes(index) + (seed_bytes(index) if seeding == "cuda" else 0)

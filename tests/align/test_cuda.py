@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+pytest.importorskip("numba_cuda")
 from helpers.align_oracle import cut_pair, random_bases
 from helpers.seeding import planned
 from readwarp.align import steps
@@ -17,6 +18,8 @@ from readwarp.index import Index
 from readwarp.metrics import Metrics
 from readwarp.ragged import columns_of
 from readwarp.rules.bases import unpack
+
+pytestmark = pytest.mark.cards
 
 HERE, CARD = Backend("cpu"), Backend("cuda", (0,))
 

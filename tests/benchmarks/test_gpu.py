@@ -27,6 +27,7 @@ SUBJECTS = {
 SLOW = ("kernels", "commands")
 
 
+@pytest.mark.cards
 @pytest.mark.skipif(HAS_GPU, reason="there is a card")
 @pytest.mark.parametrize(
     ("environment", "reason"),

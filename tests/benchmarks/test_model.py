@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+pytest.importorskip("numba_cuda")
 import emulated_card
 from emulated_card.counted import Launched, take_launches
 from helpers.cards import HAS_GPU
@@ -22,6 +23,7 @@ from modelled.kernels import Kernel, kernels_of, short
 from modelled.waits import clocks_of, registers_of
 
 pytestmark = [
+    pytest.mark.cards,
     pytest.mark.skipif(HAS_GPU, reason="counts of an emulated card"),
     pytest.mark.skipif(tool("ptxas") is None or tool("nvdisasm") is None, reason="needs ptxas and nvdisasm"),
 ]

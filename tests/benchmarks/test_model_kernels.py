@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+pytest.importorskip("numba_cuda")
 import emulated_card
 from emulated_card.counted import take_launches
 from emulated_card.options import CHECKS
@@ -24,6 +25,7 @@ from modelled.kernels import kernels_of
 from modelled.machine import Block
 
 pytestmark = [
+    pytest.mark.cards,
     pytest.mark.skipif(HAS_GPU, reason="counts of an emulated card"),
     pytest.mark.skipif(tool("ptxas") is None or tool("nvdisasm") is None, reason="needs ptxas and nvdisasm"),
 ]

@@ -3,13 +3,16 @@
 import pysam
 import pytest
 
+from helpers.cards import HAS_CARDS
 from helpers.making import Read, random_sequence, tiled, write_bam, write_fasta
 from readwarp import Caller
 from readwarp.call.pairhmm import cpu as pairhmm_cpu
-from readwarp.call.pairhmm import cuda as pairhmm_cuda
 from readwarp.call.pileup import cpu as pileup_cpu
-from readwarp.call.pileup import cuda as pileup_cuda
 from readwarp.errors import InputError, UsageError, WorkspaceFullError
+
+if HAS_CARDS:
+    from readwarp.call.pairhmm import cuda as pairhmm_cuda
+    from readwarp.call.pileup import cuda as pileup_cuda
 
 SEQUENCE = random_sequence(3000, seed=21)
 
@@ -86,6 +89,7 @@ def test_samples(made, tmp_path):
         list(caller.call(bam, samples=["u"]))
 
 
+@pytest.mark.cards
 @pytest.mark.parametrize(("most", "halved", "on_host"), [(0, 4, 4), (2600, 2, 0)])
 def test_windows_too_deep_for_a_card_are_cut_then_called_on_the_host(made, monkeypatch, most, halved, on_host):
     """A card that takes no window, or none of more than so many bases, gives what the CPU gives. Contigs part first."""

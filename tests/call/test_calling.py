@@ -154,6 +154,7 @@ def test_deep_windows_are_cut(made, tmp_path, caplog):
     reader.close()
 
 
+@pytest.mark.cards
 def test_cuda_gives_the_same_bytes(tmp_path):
     """Pileup and PairHMM on a minimal set with a deletion in a region and a substitution outside."""
     sequence = random_sequence(110, seed=5)

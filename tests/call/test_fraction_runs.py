@@ -149,6 +149,7 @@ def test_worker_processes_do_not_matter(mixture, called, tmp_path):
     assert lines_of(tmp_path / "p.vcf") == lines_of(tmp_path / "o.vcf")
 
 
+@pytest.mark.cards
 def test_a_card_gives_the_same_bytes(called, tmp_path):
     files = write_pair(tmp_path, [*MUTATIONS, *INHERITED], INHERITED, depth=40)
     options = "--somatic", "--normal", "NORMAL", "-r", "chrM:251-750"

@@ -4,6 +4,9 @@ from contextlib import closing
 
 import numpy as np
 import pysam
+import pytest
+
+pytest.importorskip("numba_cuda")
 from numba.cuda.cudadrv.driver import Context
 
 from helpers.cards import two_cards
@@ -22,7 +25,7 @@ from readwarp.device.backend import Backend
 from readwarp.device.jit import cuda
 from readwarp.metrics import Metrics
 
-pytestmark = two_cards
+pytestmark = [pytest.mark.cards, two_cards]
 
 FRACTIONS = CallParameters(fractions=FractionParameters())
 THREADS = resources.WorkerPlan(0, 6, 1 << 20, 1 << 17)

@@ -14,7 +14,6 @@ import pytest
 
 import readwarp
 from helpers.command_samples import CONTIGS, fasta, letters, pairs, record, reverse_complement, run_main, sam_lines
-from readwarp.device.memory import SEPARATE
 from readwarp.errors import UsageError
 
 
@@ -287,11 +286,14 @@ def test_force(reference, mates, tmp_path, capsys):
     assert out.read_text().startswith("@HD")
 
 
+@pytest.mark.cards
 @pytest.mark.parametrize(
     ("device", "separate"), [("cuda:0", "0"), ("cuda:1", "0"), ("cuda:0,1", "0"), ("cuda:0,1", "1")]
 )
 def test_cuda_gives_the_same_bytes(reference, mates, tmp_path, monkeypatch, device, separate):
     """With arrays in one block, and with each by itself, so that an access beyond one is found."""
+    from readwarp.device.memory import SEPARATE
+
     monkeypatch.setenv(SEPARATE, separate)
     found = []
     for number, each in enumerate(("cpu", device)):

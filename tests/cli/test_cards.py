@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+pytest.importorskip("numba_cuda")
 import emulated_card
 from helpers.cards import HAS_GPU
 from readwarp.align import job, steps
@@ -14,6 +15,8 @@ from readwarp.device import freeing, memory
 from readwarp.device.backend import Backend
 from readwarp.device.jit import cuda
 from readwarp.errors import WorkspaceFullError
+
+pytestmark = pytest.mark.cards
 
 
 @pytest.fixture

@@ -83,6 +83,7 @@ def planned(capsys, *options: str) -> str:
     return " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.cards
 def test_plan_of_a_card_that_is_not_here(capsys):
     text = planned(capsys, "--vram", "80G", "--threads", "16")
     assert "an index of 3,100,000,000 bases: 1.5G for bases, 4G for seeds" in text
@@ -90,21 +91,32 @@ def test_plan_of_a_card_that_is_not_here(capsys):
     assert "at least --vram 1.5G" in text
 
 
+@pytest.mark.cards
 def test_plan_of_a_small_card_seeds_on_the_host(capsys):
     text = planned(capsys, "--vram", "4G", "-t", "4")
     assert "seeds are looked up on the CPU" in text and "batches in flight" in text
 
 
+@pytest.mark.cards
 def test_plan_for_an_index(capsys, reference):
     text = planned(capsys, "--vram", "256M", "--index", f"{reference}.rwx")
     assert "ref.fa.rwx:" in text and "a card with --vram 256M: 3 batches" in text and "on the card" in text
 
 
+def test_a_plan_without_numba_cuda(capsys, monkeypatch):
+    """As most have it, on their own computer."""
+    monkeypatch.setattr(doctor, "find_spec", lambda name: None)
+    assert main(["doctor", "--vram", "8G"]) == 4
+    assert capsys.readouterr().err.startswith("readwarp: error: a plan for a card needs numba-cuda: `pip install")
+
+
+@pytest.mark.cards
 def test_too_little_memory_states_the_minimum(capsys):
     assert main(["doctor", "--vram", "1G"]) == 5
     assert "one batch needs 1.5G" in capsys.readouterr().err
 
 
+@pytest.mark.cards
 def test_plan_of_each_card_that_is_there(monkeypatch, capsys):
     monkeypatch.setattr(doctor, "read_driver", lambda: Driver((13, 0), "580.65", (CARD,)))
     monkeypatch.setattr(doctor, "HUMAN", 10**9)

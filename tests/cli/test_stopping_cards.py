@@ -8,7 +8,7 @@ import pytest
 from emulated_card import environment
 from helpers.cards import two_cards
 
-pytestmark = two_cards
+pytestmark = [pytest.mark.cards, two_cards]
 
 SCRIPT = """
 import os, signal, sys, threading, time

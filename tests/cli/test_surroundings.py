@@ -121,6 +121,7 @@ def test_contigs_are_ascii(reference, tmp_path):
     assert ended == (3, f"readwarp: error: {path}: record 1: its name is not printable ASCII\n")
 
 
+@pytest.mark.zig
 @pytest.mark.row("the clock jumps")
 def test_a_clock_that_jumps(reference, mates, tmp_path):
     """By twelve years, forwards and back at each look; and files from the future."""
@@ -180,6 +181,7 @@ def test_a_full_stdout(command, reference, mates, tmp_path):
     assert ended.stderr == b"readwarp: error: stdout: No space left on device\n1\n"
 
 
+@pytest.mark.zig
 @pytest.mark.row("the log cannot be written any more")
 def test_a_full_log(reference, mates, tmp_path):
     """That is said once, and the command goes on."""
@@ -190,6 +192,7 @@ def test_a_full_log(reference, mates, tmp_path):
     assert path.exists()
 
 
+@pytest.mark.zig
 @pytest.mark.row("the metrics cannot be written")
 def test_full_metrics(align, tmp_path):
     folder = tmp_path / "metrics"

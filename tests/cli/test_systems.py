@@ -88,6 +88,7 @@ WRITTEN = (
 )
 
 
+@pytest.mark.zig
 @pytest.mark.row("the disk is full")
 @pytest.mark.parametrize(("name", "allowed"), [*((name, 0) for name in WRITTEN), ("o.bam", 600), ("o.vcf.gz", 600)])
 def test_a_full_disk(name, allowed, commands, out, scratch):
@@ -99,6 +100,7 @@ def test_a_full_disk(name, allowed, commands, out, scratch):
     assert list(out.iterdir()) == [] and list(scratch.iterdir()) == []
 
 
+@pytest.mark.zig
 @pytest.mark.parametrize(
     ("ending", "name", "options"),
     [("bai", "o.bam", ["--write-index"]), ("tbi", "o.vcf.gz", []), ("csi", "o.bcf", [])],
@@ -112,6 +114,7 @@ def test_a_disk_without_room_for_the_index(ending, name, options, commands, out)
     assert said.count("\n") == 1 and list(out.iterdir()) == []
 
 
+@pytest.mark.zig
 def test_a_full_disk_while_work_is_kept(commands, out):
     """--resume: what was complete before stays."""
     unfinished = out / "o.bam.unfinished"
@@ -123,6 +126,7 @@ def test_a_full_disk_while_work_is_kept(commands, out):
     assert [path.name for path in unfinished.iterdir()] == ["job.json"]
 
 
+@pytest.mark.zig
 def test_a_full_disk_while_realigned_reads_are_written(commands, out):
     path = out / "r.bam"
     command = (*commands["o.vcf"], "-o", out / "o.vcf", "--bam-output", path, "-q")
@@ -162,6 +166,7 @@ def test_a_disk_that_is_full_at_the_report(reference, mates, in_namespace):
     assert not any("partial" in name for name in left)
 
 
+@pytest.mark.zig
 @pytest.mark.row("a quota is used up")
 def test_a_quota(commands, out):
     environment = fault("write", errno.EDQUOT, out, 100)
@@ -173,6 +178,7 @@ def test_a_quota(commands, out):
     assert list(out.iterdir()) == []
 
 
+@pytest.mark.zig
 @pytest.mark.row("the temporary folder is full")
 def test_a_full_temporary_folder(reference, sample, out, scratch):
     with sample.open("rb") as stream:
@@ -207,6 +213,7 @@ def test_a_folder_that_vanishes(reference, mates, out):
     assert not out.exists()
 
 
+@pytest.mark.zig
 @pytest.mark.row("a disk fails to read")
 @pytest.mark.parametrize("name", ["s_1.fq", "ref.fa", "s.bam", "s.g.vcf.gz", "t.bed", "gvcfs.txt"])
 def test_a_disk_that_cannot_be_read(name, reference, mates, sample, out, tmp_path):
@@ -229,6 +236,7 @@ def test_a_disk_that_cannot_be_read(name, reference, mates, sample, out, tmp_pat
     assert "Errno" not in said and said.count("\n") == 1 and list(out.iterdir()) == []
 
 
+@pytest.mark.zig
 @pytest.mark.parametrize("name", ["s.stats.txt", "s.idxstats.txt", "metrics.json"])
 def test_texts_of_a_report_that_cannot_be_read(name, reference, mates, tmp_path):
     folder = tmp_path / "results"
@@ -238,6 +246,7 @@ def test_texts_of_a_report_that_cannot_be_read(name, reference, mates, tmp_path)
     assert ended == (3, f"readwarp: error: {path}: cannot be read (Input/output error)\n")
 
 
+@pytest.mark.zig
 @pytest.mark.row("a disk fails to write")
 @pytest.mark.parametrize("name", ["o.bam", "o.vcf.gz"])
 def test_a_disk_that_cannot_be_written(name, commands, out):
@@ -246,6 +255,7 @@ def test_a_disk_that_cannot_be_written(name, commands, out):
     assert list(out.iterdir()) == []
 
 
+@pytest.mark.zig
 @pytest.mark.row("the file system has no locks")
 def test_a_file_system_without_locks(commands, out):
     process = start(*commands["o.bam"], "-o", out / "o.bam", "-q", environment=fault("flock", errno.ENOLCK, out))

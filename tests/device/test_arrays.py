@@ -18,6 +18,7 @@ def test_host_arrays_are_not_copied():
     assert is_foreign(HostArray(CODES)) and not is_foreign(CODES) and not is_foreign([CODES])
 
 
+@pytest.mark.cards
 def test_arrays_of_a_card_are_not_copied():
     other = OnCard(CODES)
     view = on_card(other, "x")
@@ -35,6 +36,7 @@ def test_an_array_of_a_card_without_the_interface_is_refused():
         on_host(HostArray(CODES, device=2), "reads")
 
 
+@pytest.mark.cards
 @pytest.mark.parametrize("wrap", [np.asarray, HostArray, OnCard])
 def test_ragged(wrap):
     found = ragged_of(Ragged(wrap(CODES), wrap(np.array([0, 2, 2, 6], np.int32))), "reads")
@@ -43,6 +45,7 @@ def test_ragged(wrap):
     assert is_on_card(found.values) == (wrap is OnCard)
 
 
+@pytest.mark.cards
 def test_axes_of_an_array_on_a_card():
     assert ragged_of(OnCard(CODES), "x").offsets.tolist() == [0, 6]
     rows = ragged_of(OnCard(CODES.reshape(3, 2)), "x")
@@ -70,6 +73,7 @@ def test_a_ragged_that_is_none(values, offsets, reason):
         ragged_of(Ragged(values, offsets), "reads")
 
 
+@pytest.mark.cards
 def test_places():
     check_places("host", False, CODES, Ragged(CODES, [0, 6]), "ACGT", None)
     check_places("device", True, OnCard(CODES))

@@ -1,7 +1,12 @@
 """What the driver says of a card, compared with what numba-cuda reads."""
 
+import pytest
+
+pytest.importorskip("numba_cuda")
 from readwarp.device.driver import read_driver
 from readwarp.device.jit import cuda
+
+pytestmark = pytest.mark.cards
 
 
 def test_speed_of_each_card():

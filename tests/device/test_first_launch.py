@@ -5,6 +5,8 @@ from threading import Barrier, Thread
 
 import numpy as np
 import pytest
+
+pytest.importorskip("numba_cuda")
 from numba.cuda.cudadrv.driver import Context
 
 from helpers.cards import two_cards
@@ -12,7 +14,7 @@ from helpers.launched_first import made
 from readwarp.device import memory
 from readwarp.device.backend import Backend
 
-pytestmark = two_cards
+pytestmark = [pytest.mark.cards, two_cards]
 
 THREADS = 8
 BOTH = Backend("cuda", (0, 1))

@@ -6,6 +6,8 @@ from threading import Thread
 
 import numpy as np
 import pytest
+
+pytest.importorskip("numba_cuda")
 from numba.cuda.cudadrv.driver import driver
 
 from helpers.cards import two_cards
@@ -14,7 +16,7 @@ from readwarp.device.backend import Backend
 from readwarp.device.jit import cuda
 from readwarp.ragged import replace
 
-pytestmark = two_cards
+pytestmark = [pytest.mark.cards, two_cards]
 
 TWO_CARDS = Backend("cuda", (0, 1))
 ENOUGH = 30  # arrays, which is more than Numba keeps

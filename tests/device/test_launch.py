@@ -7,10 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+pytest.importorskip("numba_cuda")
 from readwarp.device.card_array import CardArray
 from readwarp.device.jit import cuda
 from readwarp.device.launch import CardKernel
 from readwarp.device.memory import Workspace, current
+
+pytestmark = pytest.mark.cards
 
 
 class Batch(NamedTuple):

@@ -5,6 +5,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+
+pytest.importorskip("numba_cuda")
 from numba.cuda.cudadrv.driver import CudaAPIError
 
 from helpers.launched_first import made
@@ -13,6 +15,8 @@ from readwarp.device.jit import cuda
 from readwarp.device.memory import Workspace
 from readwarp.device.staging import ALIGNMENT, rounded
 from readwarp.errors import PinnedMemoryError, StoppedError, WorkspaceFullError
+
+pytestmark = pytest.mark.cards
 
 
 def test_frames_give_back_what_they_took():

@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 
+pytest.importorskip("numba_cuda")
 from readwarp.device.cuda_scan import ITEMS, THREADS, TILE, device_bytes, exclusive_scan
 from readwarp.device.memory import Workspace
 from readwarp.ragged import offsets_of
+
+pytestmark = pytest.mark.cards
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from threading import Event, Thread
 import numpy as np
 import pytest
 
+pytest.importorskip("numba_cuda")
 from helpers.cards import two_cards
 from readwarp.device import backend as backends
 from readwarp.device import driver, freeing, memory
@@ -17,7 +18,7 @@ from readwarp.device.staging import ALIGNMENT
 from readwarp.device.workspaces import Workspaces, union
 from readwarp.errors import StoppedError, WorkspaceFullError
 
-pytestmark = two_cards
+pytestmark = [pytest.mark.cards, two_cards]
 
 
 @pytest.fixture

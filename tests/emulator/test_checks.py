@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+pytest.importorskip("numba_cuda")
 import emulated_card
 from helpers.cards import CAPABILITIES, HAS_GPU
 from helpers.checked_launches import found_by, moved

@@ -12,6 +12,8 @@ from emulated_card import control
 from emulated_card.fresh import Pointer, fresh_driver
 from helpers.processes import environment_with_tests
 
+pytestmark = pytest.mark.cards
+
 MEBIBYTE = 1 << 20
 INVALID_VALUE, OUT_OF_MEMORY, NOT_INITIALIZED, INVALID_CONTEXT, NO_BINARY, NOT_FOUND = 1, 2, 3, 201, 209, 500
 INVALID_HANDLE, LAUNCH_FAILED, NOT_SUPPORTED, UNKNOWN = 400, 719, 801, 999

@@ -7,7 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from emulated_card import environment
+
+pytestmark = pytest.mark.cards
 
 SCRIPT = """
 import numpy as np

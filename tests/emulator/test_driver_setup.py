@@ -11,6 +11,8 @@ from emulated_card import environment
 from emulated_card.build import compile_library
 from emulated_card.options import Options
 
+pytestmark = pytest.mark.cards
+
 
 def test_a_child_process_has_the_cards_and_the_sitecustomize_that_was_there(tmp_path):
     (tmp_path / "sitecustomize.py").write_text("print('mine too')\n")

@@ -9,6 +9,8 @@ import pytest
 from emulated_card import control
 from emulated_card.fresh import HOST_FUNCTION, fresh_driver
 
+pytestmark = pytest.mark.cards
+
 INVALID_HANDLE, NOT_READY, LAUNCH_FAILED = 400, 600, 719
 BLOCKING, NON_BLOCKING, DISABLE_TIMING = 0, 1, 2
 LEGACY, PER_THREAD = ctypes.c_void_p(1), ctypes.c_void_p(2)

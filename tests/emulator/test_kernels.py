@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+pytest.importorskip("numba_cuda")
 from numba import uint64
 
 from emulated_card.kernels import load_ptx

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+pytest.importorskip("numba_cuda")
 from helpers.cards import HAS_GPU
 from helpers.checked_launches import SEEDS, found_by, is_clean, moved
 from readwarp.device.jit import cuda

@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+pytest.importorskip("numba_cuda")
 from helpers.checked_launches import launched
 from helpers.inline_ptx import inline
 from readwarp.device.jit import cuda

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+pytest.importorskip("numba_cuda")
 import readwarp
 from helpers.other_libraries import OnCard
 from readwarp import Ragged

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("numba_cuda")
 import emulated_card
 from readwarp.device.memory import SEPARATE
 

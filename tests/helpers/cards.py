@@ -1,6 +1,7 @@
 """Which cards the tests of this process run on: the machine's, or emulated ones."""
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ import pytest
 import emulated_card
 
 HAS_GPU = Path("/dev/nvidiactl").exists()
+HAS_CARDS = find_spec("numba_cuda") is not None and (HAS_GPU or find_spec("ziglang") is not None)
+IS_EMULATED = HAS_CARDS and not HAS_GPU  # without cards, tests marked `cards` and `gpu` are skipped
 CAPABILITIES = ("9.0", "8.0", "7.5", "12.0")  # of the emulated cards, in the order of their numbers
 two_cards = pytest.mark.skipif(
     HAS_GPU and len(list(Path("/dev").glob("nvidia[0-9]*"))) < 2, reason="there is one GPU; this is about two cards"
@@ -16,7 +19,7 @@ two_cards = pytest.mark.skipif(
 
 def take_cards() -> None:
     """Choose the cards, before numba.cuda is imported."""
-    if not HAS_GPU:
+    if IS_EMULATED:
         emulated_card.activate(",".join(f"{capability}:8G" for capability in CAPABILITIES), checks="")
 
 

@@ -74,8 +74,11 @@ def test_the_recipe_needs_what_the_package_needs():
     wanted = [*project["project"]["dependencies"], *project["project"]["optional-dependencies"]["report"]]
     wanted += project["build-system"]["requires"]
     for requirement in wanted:
-        name, sign, version = re.fullmatch(r"([\w.-]+)(?:(>=)(.+))?", requirement).groups()
-        line = f"- {renamed.get(name, name)}" + (f" {sign}{version}" if version else "")
+        name, version, before = re.fullmatch(
+            r"([\w.-]+)(>=[\w.]+)?(?:; python_version < '3\.(\d+)')?", requirement
+        ).groups()
+        line = f"- {renamed.get(name, name)}" + (f" {version}" if version else "")
+        line += f"  # [py<3{before}]" if before else ""
         assert f"    {line}\n" in recipe, requirement
 
 

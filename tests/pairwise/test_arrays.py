@@ -4,13 +4,16 @@ import numpy as np
 import pytest
 
 import readwarp
+from helpers.cards import HAS_CARDS
 from helpers.other_libraries import HostArray, OnCard
 from readwarp import Ragged
-from readwarp.device import memory
 from readwarp.device.arrays import is_on_card, on_host
 from readwarp.errors import UsageError
 from readwarp.pairwise import MatrixScoring
 from readwarp.ragged import columns_of
+
+if HAS_CARDS:
+    from readwarp.device import memory
 
 QUERIES, TARGETS = ["ACGTNACG", "", "TTACG", "ACGTAC"], ["ACGGTNACGA", "ACG", "TTCG", "ACTTAC"]
 
@@ -40,6 +43,7 @@ def test_tensors_are_codes():
         assert readwarp.pairwise(given, codes, traceback=True).cigar_string(0) == "4="
 
 
+@pytest.mark.cards
 def test_ragged_on_a_card(monkeypatch):
     """Sequences stay there."""
     expected = readwarp.pairwise(QUERIES, TARGETS, mode="semiglobal", traceback=True)
@@ -53,6 +57,7 @@ def test_ragged_on_a_card(monkeypatch):
     assert downloaded and not any(array.dtype == np.uint8 for array in downloaded)
 
 
+@pytest.mark.cards
 def test_results_on_a_card():
     expected = readwarp.pairwise(QUERIES, TARGETS, traceback=True)
     found = readwarp.pairwise(QUERIES, TARGETS, traceback=True, device="cuda", output="device")
@@ -64,6 +69,7 @@ def test_results_on_a_card():
     assert contents(scores) == contents(readwarp.pairwise(QUERIES, "ACGT"))
 
 
+@pytest.mark.cards
 def test_plain_matches_and_a_matrix_on_a_card():
     blosum = MatrixScoring(2 * np.eye(5, dtype=int) - 1, "ACGTN", 3, 1)
     for options in ({"eqx": False}, {"scoring": blosum}, {"scoring": readwarp.Scoring(2, 3, 4, 1), "mode": "global"}):
@@ -72,6 +78,7 @@ def test_plain_matches_and_a_matrix_on_a_card():
         assert contents(found) == contents(expected), options
 
 
+@pytest.mark.cards
 def test_refusals():
     card = ragged(QUERIES, OnCard)
     with pytest.raises(UsageError, match='arrays on a card need device="cuda"'):

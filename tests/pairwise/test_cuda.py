@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 
+pytest.importorskip("numba_cuda")
 from helpers.alignment_oracle import packed, random_costs, random_pairs
 from readwarp.pairwise import cpu, cuda, pairwise
 from readwarp.pairwise.pairs import Costs, Scheme
 from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, SEMIGLOBAL, UNREACHED
+
+pytestmark = pytest.mark.cards
 
 
 @pytest.mark.parametrize("mode", [LOCAL, GLOBAL, SEMIGLOBAL])

@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+pytest.importorskip("numba_cuda")
 from helpers.alignment_oracle import packed, random_pairs, related
 from readwarp.device import lanes, memory
 from readwarp.device.jit import cuda as card
@@ -25,6 +26,8 @@ from readwarp.pairwise.cuda_tiles import AHEAD, BLOCK, COLUMNS, GROUPS, MAX_QUER
 from readwarp.pairwise.pairs import Costs, Ends, Scheme
 from readwarp.pairwise.scalar import LOCAL, OVERFLOWN
 from readwarp.ragged import replace
+
+pytestmark = pytest.mark.cards
 
 DEFAULT = Costs(1, 4, 6, 1, 5)
 ONE = 1  # the factor that keeps a sum from the ALU

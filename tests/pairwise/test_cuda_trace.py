@@ -5,11 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+pytest.importorskip("numba_cuda")
 from helpers.alignment_oracle import packed, random_costs, random_pairs
 from readwarp.device import memory
 from readwarp.pairwise import cpu, cuda, trace_plan
 from readwarp.pairwise.pairs import Costs, Pairs, Scheme, Tasks
 from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, SEMIGLOBAL, longest_gaps
+
+pytestmark = pytest.mark.cards
 
 MODES = [LOCAL, GLOBAL, SEMIGLOBAL]
 READS = Costs(1, 4, 6, 1, 5)

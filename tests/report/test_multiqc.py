@@ -17,7 +17,7 @@ PLUGIN = Path(__file__).parents[2] / "packaging" / "multiqc"
 
 def run_multiqc(folder: Path, output: Path, *python_path: Path) -> dict:
     """The content of multiqc_data.json."""
-    pytest.importorskip("multiqc", reason="needs MultiQC: pip install '.[dev]'")
+    pytest.importorskip("multiqc", reason="needs MultiQC: pip install '.[workflows]'")
     command = [sys.executable, "-m", "multiqc", "--quiet", "--outdir", str(output), str(folder)]
     path = os.pathsep.join([*map(str, python_path), os.environ.get("PYTHONPATH", "")])
     environment = os.environ | {"PYTHONPATH": path}

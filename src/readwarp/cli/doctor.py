@@ -11,6 +11,7 @@ from readwarp.cli import options as shared
 from readwarp.cli.reporting import show
 from readwarp.device import machine
 from readwarp.device.driver import MIN_CUDA, Driver, has_card, is_able, read_driver
+from readwarp.errors import DeviceError
 from readwarp.stream.plan import FREE_SHARE, ON_CARDS, min_bytes, plan_card, readable, usual_batch, workers_of
 from readwarp.version import __version__
 from readwarp.wording import counted
@@ -48,7 +49,9 @@ def run(options: argparse.Namespace) -> None:
 
 
 def describe_plan(options: argparse.Namespace, driver: Driver | str) -> list[str]:
-    """How `align` would use a card of --vram bytes, or each card that is there. Raises MemoryBudgetError."""
+    """How `align` would use a card of --vram bytes, or each that is there. Raises MemoryBudgetError, DeviceError."""
+    if find_spec("numba_cuda") is None:
+        raise DeviceError("a plan for a card needs numba-cuda: `pip install '.[cuda13]'` in a clone of readwarp")
     from readwarp.align.budget import CONTEXT_BYTES, card_for, card_of
     from readwarp.index import Index
 

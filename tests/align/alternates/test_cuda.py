@@ -14,6 +14,8 @@ from readwarp.index import Index
 from readwarp.metrics import Metrics
 from readwarp.ragged import columns_of
 
+pytestmark = pytest.mark.cards
+
 ONE = random_bases(300, 41)
 FAR = substituted(ONE[40:260], range(3, 220, 9))  # without seeds on contig one
 NEAR = substituted(ONE[40:260], range(30, 220, 60))

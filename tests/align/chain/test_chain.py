@@ -5,13 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.cards import HAS_CARDS
 from helpers.seeding import planned, read_batch
 from readwarp.align.chain.cpu import chain_hits
 from readwarp.batches import Chains, ReadBatch, SeedHits, Status
 from readwarp.config import ChainParameters, SeedParameters
-from readwarp.device import memory
 from readwarp.device.backend import Backend
 from readwarp.ragged import columns_of
+
+if HAS_CARDS:
+    from readwarp.device import memory
 
 K, LENGTH = 20, 150
 CONTIGS = np.array([0, 1000, 5000, 100_000, 5_000_000_000], np.int64)
@@ -174,6 +177,7 @@ def assert_same_on_card(reads: list[list[Anchor]], p: ChainParameters) -> Chains
     return here
 
 
+@pytest.mark.cards
 @pytest.mark.parametrize(
     ("anchors", "is_settled"),
     [
@@ -190,12 +194,14 @@ def test_a_read_is_settled_where_no_chain_may_hide_a_place(anchors, is_settled):
         assert chains.settled.tolist() == [is_settled]
 
 
+@pytest.mark.cards
 @settings(max_examples=30, deadline=None)
 @given(st.lists(anchor_lists, max_size=30), st.sampled_from([2, 64]))
 def test_cuda_gives_the_same_bytes(reads, max_chains):
     assert_same_on_card(reads, ChainParameters(max_chains=max_chains, drop=0.3))
 
 
+@pytest.mark.cards
 def test_cuda_links_as_far_back():
     """A link skips more anchors than a warp has threads, and cannot skip more than LOOKBACK."""
     near = place(2000, [0, 10]) + [(0, 2011, q) for q in range(60, 100)] + place(2003, [90, 120])
@@ -205,6 +211,7 @@ def test_cuda_links_as_far_back():
     assert rows_of(chains, 1)[0] == (20 + (11 - 8) + (20 - 8), 0, 2000, 2142, 0, 141)  # a direct link would make 37
 
 
+@pytest.mark.cards
 def test_cuda_takes_the_bytes_it_says():
     from readwarp.align.chain import cuda
 

@@ -6,16 +6,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.alignment_oracle import best, rescored
+from helpers.cards import HAS_CARDS
 from helpers.seeding import planned
-from readwarp.align.extend import cpu, cuda
+from readwarp.align.extend import cpu
 from readwarp.align.extend.scalar import loss_by_part
 from readwarp.batches import Candidates, ReadBatch, Status
 from readwarp.config import MAX_READ_LENGTH, Scoring
-from readwarp.device import memory
 from readwarp.device.backend import Backend
 from readwarp.pairwise.scalar import LOCAL
 from readwarp.ragged import columns_of, take
 from readwarp.rules.bases import LETTERS, pack
+
+if HAS_CARDS:
+    from readwarp.align.extend import cuda
+    from readwarp.device import memory
 
 SCORINGS = [
     Scoring(),
@@ -152,6 +156,7 @@ def test_one_mismatch_is_answered_without_dynamic_programming():
     assert (scores.status[0], scores.score[0], scores.reference_stop[0]) == (Status.UNGAPPED, 155, 250)
 
 
+@pytest.mark.cards
 @pytest.mark.parametrize("places", [(70,), (70, 71), (3, 140), (20, 60, 100), (9, 40, 66, 90, 111, 140)])
 def test_mismatches_are_answered_without_dynamic_programming(places):
     rng = np.random.default_rng(3)
@@ -190,6 +195,7 @@ def repetitive(draw):
     return reference, read or [0], start
 
 
+@pytest.mark.cards
 @settings(max_examples=25, deadline=None)
 @given(cases=st.lists(repetitive(), min_size=50, max_size=50), scoring=st.sampled_from(SCORINGS))
 def test_no_alignment_scores_more_than_one_without_dynamic_programming(cases, scoring):
@@ -248,6 +254,7 @@ def test_nothing_to_do():
     assert len(trace(cpu, reads, none, np.arange(0), np.zeros(1, np.uint8), Scoring()).score) == 0
 
 
+@pytest.mark.cards
 @pytest.mark.parametrize("scoring", SCORINGS[:3], ids=str)
 def test_cuda_gives_the_same_bytes(scoring):
     reference, _, reads, windows = simulated(np.random.default_rng(5), 1500, 150)
@@ -262,6 +269,7 @@ def test_cuda_gives_the_same_bytes(scoring):
     ]
 
 
+@pytest.mark.cards
 def test_cuda_takes_the_bytes_it_says():
     """Only the step's own bytes: reads without gaps leave nothing to the engine."""
     rng = np.random.default_rng(7)
@@ -287,6 +295,7 @@ def test_cuda_takes_the_bytes_it_says():
         assert workspace.high_water - before == cuda.traced_bytes(200)
 
 
+@pytest.mark.cards
 def test_cuda_windows_take_the_bytes_they_say():
     reads, windows = batch([[0, 1, 2, 3]]), candidates([(0, 0, 3, 160, 3), (0, 0, 20, 220, 3)])
     reference = np.random.default_rng(8).integers(0, 5, 300).astype(np.uint8)

@@ -19,6 +19,8 @@ from readwarp.index import Index
 from readwarp.metrics import Metrics
 from readwarp.ragged import columns_of
 
+pytestmark = pytest.mark.cards
+
 HERE, CARD = Backend("cpu"), Backend("cuda", (0,))
 ONE, TWO = random_bases(9000, 41), random_bases(4000, 42)
 

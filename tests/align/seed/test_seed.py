@@ -301,6 +301,7 @@ def on_card(reads: ReadBatch, index: Index, p: SeedParameters) -> SeedHits:
         return SeedHits(*current().download(*cuda.find_seeds(there, *placed, p, Scoring())))
 
 
+@pytest.mark.cards
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_cuda_gives_the_same_bytes(indexes, data):
@@ -315,6 +316,7 @@ def test_cuda_gives_the_same_bytes(indexes, data):
     assert_same(found_in(indexes[preset], reads, p), on_card(reads, indexes[preset], p))
 
 
+@pytest.mark.cards
 def test_wide_entries_on_both_sides(indexes):
     index = indexes["standard"]
     reads = read_batch([LONG[i : i + 150] for i in range(0, 500, 90)] + [CONTIGS[1][i : i + 150] for i in (0, 100)])
@@ -323,6 +325,7 @@ def test_wide_entries_on_both_sides(indexes):
     assert_same(narrow, on_card(reads, widened(index), SeedParameters()))
 
 
+@pytest.mark.cards
 @pytest.mark.parametrize(("first", "count", "kept"), [(0, 0, 0), ((1 << 35) + 5, 77, 77), (3, 1 << 40, (1 << 28) - 1)])
 def test_cuda_slots_hold_first_and_number(first, count, kept):
     from readwarp.align.seed.cuda_slots import count_of, entry_of, found_at
@@ -331,12 +334,14 @@ def test_cuda_slots_hold_first_and_number(first, count, kept):
     assert slot.dtype == np.uint64 and (entry_of.py_func(slot), count_of.py_func(slot)) == (first, kept)
 
 
+@pytest.mark.cards
 def test_cuda_odd_reads(indexes):
     reads = read_batch(["", "N" * 60, "A" * (MAX_READ_LENGTH + 1), LONG[:90]])
     here = found_in(indexes["standard"], reads)
     assert_same(here, on_card(reads, indexes["standard"], SeedParameters()))
 
 
+@pytest.mark.cards
 def test_cuda_many_anchors(indexes):
     """Weak places are left out. Anchors are sorted in shared memory, or elsewhere if there are too many for it."""
     from readwarp.align.seed import cuda
@@ -349,6 +354,7 @@ def test_cuda_many_anchors(indexes):
     assert_same(here, on_card(reads, indexes["standard"], SeedParameters()))
 
 
+@pytest.mark.cards
 def test_cuda_takes_the_bytes_it_says(indexes):
     from readwarp.align.seed import cuda
 

@@ -9,11 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.cards import HAS_CARDS
 from helpers.fraction_oracle import certain, contrasts_of, exact_product, log_product
 from helpers.processes import environment_with_tests
-from readwarp.call.fractions import LEAST, SMALL, cpu, cuda
+from readwarp.call.fractions import LEAST, SMALL, cpu
 from readwarp.call.fractions.contrasts import STEP
 from readwarp.call.fractions.products import log_likelihoods
+
+if HAS_CARDS:
+    from readwarp.call.fractions import cuda
 
 PROBABILITIES = st.sampled_from([LEAST, 1e-12, 1e-6, 1e-3, 0.25, 0.5, 0.999, 1.0]) | st.floats(LEAST, 1.0)
 ITEMS = st.lists(st.lists(st.tuples(PROBABILITIES, PROBABILITIES), max_size=40), max_size=4)
@@ -58,12 +62,14 @@ def test_so_many_reads(size):
             assert (product[node], growths[node]) == expected
 
 
+@pytest.mark.cards
 def test_nothing_to_multiply():
     for step in (cpu, cuda):
         product, growths = step.multiply(contrasts_of([]))
         assert product.size == growths.size == 0
 
 
+@pytest.mark.cards
 @settings(max_examples=8, deadline=None)
 @given(ITEMS)
 def test_cuda_gives_the_same_bits(items):
@@ -72,6 +78,7 @@ def test_cuda_gives_the_same_bits(items):
         assert a.dtype == b.dtype and a.tobytes() == b.tobytes()
 
 
+@pytest.mark.cards
 def test_cuda_gives_the_same_bits_of_many_reads():
     """Items of one block and of several, whose products grow up to 300 times."""
     contrasts = contrasts_of([*random_items(), certain(4000, 31), [(LEAST, LEAST)] * 3000, [], [(0.5, 0.5)]])

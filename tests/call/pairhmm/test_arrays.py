@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+pytest.importorskip("numba_cuda")
 import readwarp
 from helpers.hmm_oracle import random_read
 from helpers.other_libraries import HostArray, OnCard
@@ -11,6 +12,8 @@ from readwarp.call.pairhmm import cpu
 from readwarp.device import memory
 from readwarp.device.arrays import is_on_card
 from readwarp.errors import UsageError
+
+pytestmark = pytest.mark.cards
 
 
 def given():

@@ -5,12 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+pytest.importorskip("numba_cuda")
 import readwarp
 from helpers.hmm_oracle import all_pairs, all_with_status, random_read
 from readwarp.batches import Status
 from readwarp.call.pairhmm import cpu
 from readwarp.call.pairhmm.scalar import FLOAT32, FLOAT64
 from readwarp.device.cuda_launch import WARP
+
+pytestmark = pytest.mark.cards
 
 
 def test_the_bits_of_the_cpu():

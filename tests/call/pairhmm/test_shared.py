@@ -50,6 +50,7 @@ def inputs():
     return [some(rng) for _ in range(NUMBER)]
 
 
+@pytest.mark.cards
 @pytest.mark.parametrize(("room", "batches"), [(1 << 30, 1), (1, NUMBER)])
 def test_questions_that_wait_are_one_batch_if_there_is_room(inputs, room, batches):
     shared = SharedCard(sum_on_card, nullcontext, lambda error: False, room)
@@ -60,6 +61,7 @@ def test_questions_that_wait_are_one_batch_if_there_is_room(inputs, room, batche
     assert (shared.questions, shared.batches) == (NUMBER, batches)
 
 
+@pytest.mark.cards
 @pytest.mark.parametrize("most", [0, 30])
 def test_what_does_not_fit_together_is_tried_alone_and_then_left_to_the_host(inputs, most):
     def sum_few(given):

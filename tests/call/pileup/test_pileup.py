@@ -88,6 +88,7 @@ def test_equals_plain_python(data):
     assert events_of(pileup, reference[:stop] + "N" * LENGTH) == events
 
 
+@pytest.mark.cards
 @settings(max_examples=6, deadline=None)
 @given(st.data())
 def test_cuda_gives_the_same_bytes(data):
@@ -103,6 +104,7 @@ def test_cuda_gives_the_same_bytes(data):
         assert getattr(a, "dtype", None) == getattr(b, "dtype", None), field
 
 
+@pytest.mark.cards
 def test_cuda_moves_events_through_repeats():
     from readwarp.call.pileup import cuda
 

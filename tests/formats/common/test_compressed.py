@@ -5,15 +5,16 @@ import gzip
 import io
 import lzma
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
-from backports import zstd
 
 from helpers.command_samples import letters, record
 from readwarp.call.forced import read_alleles
 from readwarp.errors import InputError
+from readwarp.formats.common.compressed import READERS
 from readwarp.formats.common.fasta import read_contigs
 from readwarp.formats.common.intervals import read_intervals
 from readwarp.formats.common.source import Source, kind_of
@@ -21,6 +22,7 @@ from readwarp.formats.variants.genomic_text import LineText
 from readwarp.index.build import read_reference
 from readwarp.pairwise.job import _records
 
+zstd = import_module(READERS["zstd"][0])
 COMPRESS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstd.compress}
 READS = "".join(record(f"r{i}", letters(100, i)) for i in range(3000)).encode()
 SKIPPABLE_FRAME = b"\x50\x2a\x4d\x18\x04\x00\x00\x00\x01\x02\x03\x04"  # as pzstd writes before each frame

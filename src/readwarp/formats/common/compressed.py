@@ -1,5 +1,6 @@
 """Compressed input, known by its first bytes: gzip (of any number of members, so bgzip too), bzip2, xz, Zstandard."""
 
+import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +25,7 @@ MAGIC: dict[str, tuple[bytes, ...]] = {
 READERS = {  # module, class; imported when they are needed
     "bzip2": ("bz2", "BZ2File"),
     "xz": ("readwarp.formats.common.xz", "XzFile"),
-    "zstd": ("backports.zstd", "ZstdFile"),
+    "zstd": ("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd", "ZstdFile"),
 }
 BROKEN: tuple[Any, ...] = (EOFError, OSError, zlib.error, isal_zlib.error)
 BROKEN_ELSEWHERE = ("LZMAError", "ZstdError")  # exceptions of modules that may not have been imported

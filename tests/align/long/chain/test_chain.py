@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -160,6 +161,7 @@ def assert_same_on_card(reads: list[list[Anchor]], **parameters) -> list[list[tu
     return rows_of(there)
 
 
+@pytest.mark.cards
 @settings(max_examples=30, deadline=None)
 @given(
     st.lists(anchor_lists, min_size=1, max_size=6),
@@ -170,6 +172,7 @@ def test_cuda_gives_the_same_bytes(reads, max_gap, max_step):
     assert_same_on_card(reads, max_gap=max_gap, max_step=max_step, min_score=20, min_anchors=1)
 
 
+@pytest.mark.cards
 @settings(max_examples=20, deadline=None)
 @given(st.integers(1, 1200), st.integers(1, 40), st.integers(60, 1100))
 def test_cuda_links_dense_anchors_as_far_back(near, period, number):
@@ -178,6 +181,7 @@ def test_cuda_links_dense_anchors_as_far_back(near, period, number):
     assert_same_on_card([sorted(dense | set(place(4500, [0, 40, 900, 2000])))], min_anchors=1)
 
 
+@pytest.mark.cards
 def test_cuda_looks_exactly_as_far_back():
     """The 64 anchors before one, and of the 1,024 before it those within 256 bases of the reference."""
 
@@ -193,6 +197,7 @@ def test_cuda_looks_exactly_as_far_back():
     assert linked(1023, 216) and not linked(1024, 216)
 
 
+@pytest.mark.cards
 def test_cuda_takes_the_bytes_it_says():
     from readwarp.align.long.chain import cuda
 

@@ -3,6 +3,7 @@
 import random
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -146,6 +147,7 @@ def assert_same_on_card(ends, costs: Costs, band: int, drop: int) -> int:
     return int(here.runs.size)
 
 
+@pytest.mark.cards
 @settings(max_examples=60, deadline=None)
 @given(
     st.integers(0, 10**9),
@@ -158,6 +160,7 @@ def test_cuda_gives_the_same_bytes(seed, number, costs, band, drop):
     assert_same_on_card(ends_of(random.Random(seed), number, 120), costs, band, drop)
 
 
+@pytest.mark.cards
 def test_cuda_cuts_ends_that_do_not_fit_together(monkeypatch):
     from readwarp.align.long.ends import cuda
 
