@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+pytest.importorskip("numba_cuda")
 import emulated_card
 from helpers.cards import HAS_GPU
 from readwarp.device import backend as backends
@@ -14,6 +15,7 @@ from readwarp.device.driver import Device, Driver
 from readwarp.device.jit import cuda
 from readwarp.errors import DeviceError, PinnedMemoryError
 
+pytestmark = pytest.mark.cards
 emulated = pytest.mark.skipif(HAS_GPU, reason="a real card has no faults on demand")
 NEWER_PTX = 222  # CUDA_ERROR_UNSUPPORTED_PTX_VERSION: the compiler is newer than the driver
 
