@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from readwarp.call.resources import plan_workers
-from readwarp.call.steps import BYTES_PER_BASE
+from readwarp.call.steps import BYTES_PER_BASE, BYTES_PER_BASE_OF_FRACTIONS
 from readwarp.config import Resources
 from readwarp.device.backend import Backend
 from readwarp.formats.common.regions import Target
@@ -33,6 +33,13 @@ def test_all_processes_fit(memory):
     assert 3 < plan.processes <= 32 and plan.processes * own + ALIGNMENTS.memory <= memory * MB
     assert plan.processes == 32 or (plan.processes + 1) * 2 * PROCESS > memory * MB - ALIGNMENTS.memory
     assert plan.window >= 1 << 16
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_deep_reads_cost_more(threads):
+    given = Resources(threads, memory=300 * MB), ALIGNMENTS, CPU, [Target(0, 0, 20_000)], True
+    usual, deep = plan_workers(*given), plan_workers(*given, BYTES_PER_BASE_OF_FRACTIONS)
+    assert deep.max_bases * BYTES_PER_BASE_OF_FRACTIONS * threads <= 295 * MB < 2 * usual.max_bases * 12 * threads
 
 
 def test_too_little_for_processes():

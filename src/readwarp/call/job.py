@@ -20,7 +20,7 @@ from readwarp.call.platforms import Platform, find_platform, has_long_reads
 from readwarp.call.ploidy import Ploidies, read_ploidies
 from readwarp.call.qualities import explain_qualities
 from readwarp.call.resources import WorkerPlan, open_memory, open_workers, plan_workers, share_cards
-from readwarp.call.steps import Steps
+from readwarp.call.steps import BYTES_PER_BASE, BYTES_PER_BASE_OF_FRACTIONS, Steps
 from readwarp.call.structural.job import STRUCTURAL_FIELDS, write_structural, write_structural_file
 from readwarp.call.structural.steps import StructuralSteps
 from readwarp.call.targets import bases_of
@@ -304,7 +304,8 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork:
             least_depth=job.genome.consensus_min_depth if job.consensus else 0,
             platform=platform,
         )
-        plan = plan_workers(resources, alignments, backend, targets, may_fork)
+        per_base = BYTES_PER_BASE_OF_FRACTIONS if parameters.fractions else BYTES_PER_BASE
+        plan = plan_workers(resources, alignments, backend, targets, may_fork, per_base)
         with closing(open_memory(resources, backend, plan, metrics)) as cards:
             if cards.planned:
                 cards.warm_up(lambda placed: warm_up(placed, parameters))

@@ -43,7 +43,12 @@ class WorkerPlan(NamedTuple):
 
 
 def plan_workers(
-    resources: Resources, alignments: Alignments, backend: Backend, targets: Sequence[Target], may_fork: bool
+    resources: Resources,
+    alignments: Alignments,
+    backend: Backend,
+    targets: Sequence[Target],
+    may_fork: bool,
+    per_base: int = BYTES_PER_BASE,
 ) -> WorkerPlan:
     """Processes, if they are more than a few, in memory as in windows. Raises MemoryBudgetError.
 
@@ -58,8 +63,8 @@ def plan_workers(
     processes = 0
     if may_fork:
         windows = sum(-(-(target.stop - target.start) // widest) for target in targets)
-        processes = processes_of(min(resources.threads, windows), room, LEAST_WINDOW * depth * BYTES_PER_BASE)
-    bases = (room - processes * PROCESS) // (BYTES_PER_BASE * (processes or threads))
+        processes = processes_of(min(resources.threads, windows), room, LEAST_WINDOW * depth * per_base)
+    bases = (room - processes * PROCESS) // (per_base * (processes or threads))
     return WorkerPlan(processes, threads, bases, min(widest, max(LEAST_WINDOW, bases // depth)))
 
 

@@ -83,6 +83,7 @@ from readwarp.rules.shares import COPIES
 
 CALL_MARGIN = MAX_INDEL + 1  # bases around a window whose calls may overlap one in it
 BYTES_PER_BASE = 12  # of peak memory, for each base of the reads in a window
+BYTES_PER_BASE_OF_FRACTIONS = 28  # likewise, where reads lie 10,000 deep
 
 
 class Around(NamedTuple):

@@ -8,6 +8,7 @@ from functools import partial
 from itertools import groupby, pairwise, repeat
 from operator import attrgetter
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -53,6 +54,7 @@ from readwarp.wording import counted
 T = TypeVar("T")
 logger = logging.getLogger("readwarp")
 OpenOutput = Callable[[Sequence[str]], AbstractContextManager[VariantWriter]]
+ALONE = Lock()  # windows that do not fit are called one at a time in a process
 GOLDEN = (5**0.5 - 1) / 2  # whose multiples, less whole numbers, are spread evenly
 
 
@@ -113,7 +115,8 @@ class Calling:
                 raise
             own = replace(own, metrics=Metrics())
             own.metrics.count("windows_beyond_memory", 1)
-            found = step(own, window, None)
+            with ALONE:
+                found = step(own, window, None)
         metrics.include(own.metrics)
         return found
 
