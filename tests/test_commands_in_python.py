@@ -1,9 +1,11 @@
 """The commands as Python functions: the same options, defaults, bytes and errors."""
 
 import argparse
+import builtins
 import gzip
 import inspect
 import itertools
+import json
 import os
 import pickle
 import pydoc
@@ -26,6 +28,7 @@ from readwarp.cli import build_parser, main, parse
 from readwarp.cli.options import pick_keywords
 from readwarp.errors import InputError, UsageError
 from readwarp.index import api as index_api
+from readwarp.option_help import list_options
 from readwarp.report import api as report_api
 from readwarp.run import api as run_api
 
@@ -195,8 +198,11 @@ def test_errors(given, bam, tmp_path):
         TypeError, match=r"align\(\) takes files one by one, not \[.*\]; \*\[\.\.\.\] gives those of a list"
     ):
         readwarp.align(given[0], list(given[1:]), output=tmp_path / "s.bam")
-    with pytest.raises(TypeError, match=r"align\(\) takes memory as int, not '4G'"):
-        readwarp.align(*given, output=tmp_path / "s.bam", memory="4G")
+    with pytest.raises(TypeError, match=r"align\(\) takes threads as int, not '4'"):
+        readwarp.align(*given, output=tmp_path / "s.bam", threads="4")
+    for memory, reason in (("4X", "is not a size such as 500M or 4G"), ("4", "is 4 bytes: perhaps 4G")):
+        with pytest.raises(UsageError, match=reason):
+            readwarp.align(*given, output=tmp_path / "s.bam", memory=memory)
     with pytest.raises(TypeError, match=r"call\(\) takes min_quality as float, not '20'"):
         readwarp.call(given[0], bam, output=tmp_path / "s.vcf", min_quality="20")
     with pytest.raises(TypeError, match=r"Aligner\(\) takes mismatch as int, not 2.5"):
@@ -205,7 +211,7 @@ def test_errors(given, bam, tmp_path):
 
 
 def test_numbers_of_other_types_are_numbers(given, tmp_path):
-    options = {"memory": 1e9, "threads": np.int64(1), "secondary": None, "insert_size": (400, 90.5)}
+    options = {"memory": "1.5G", "threads": np.int64(1), "secondary": None, "insert_size": (400, 90.5)}
     assert readwarp.align(*given, output=tmp_path / "s.bam", **options).metrics.counts["reads"] == 2 * PAIRS
 
 
@@ -312,11 +318,48 @@ def test_help_lists_the_options():
             assert name in inspect.signature(function).parameters
     text = inspect.getdoc(readwarp.align) or ""
     assert text.startswith("Align reads to a file of alignments") and "seed -> chain" in text
-    assert "    mark_duplicates: bool\n" in text and "    eqx: bool  # = and X in CIGARs instead of M\n" in text
+    assert "    mark_duplicates: bool = False\n" in text
+    assert "    eqx: bool = False  # = and X in CIGARs instead of M\n" in text
     assert "options" not in inspect.signature(readwarp.align).parameters
-    assert ", sort: str | None = ..., mark_duplicates: bool = ..., " in str(inspect.signature(readwarp.align))
-    assert "    mismatch: int\n" in (inspect.getdoc(readwarp.Aligner) or "")
-    assert "    ploidy: int  # copies of each contig\n" in (inspect.getdoc(readwarp.Caller) or "")
+    assert ", sort: str | None = None, mark_duplicates: bool = False, " in str(inspect.signature(readwarp.align))
+    assert "    mismatch: int = 4\n" in (inspect.getdoc(readwarp.Aligner) or "")
+    assert "    ploidy: int = 2  # copies of each contig\n" in (inspect.getdoc(readwarp.Caller) or "")
+
+
+SPELLED = {"trim_bases": "clip", "trim_poly_g": "auto", "cs": "none", "platform": "auto", "preset": "standard"}
+
+
+@pytest.mark.parametrize("command", KEYWORDS)
+def test_signatures_show_the_defaults_of_the_command_line(command):
+    """As the parser has them; where it leaves a default to the job, its help shows it in brackets."""
+    shown = {option.name: option.default for option in list_options(KEYWORDS[command])}
+    subparsers = next(a for a in build_parser([command])._actions if isinstance(a, argparse._SubParsersAction))
+    for action in subparsers.choices[command]._actions:
+        if action.dest not in shown:
+            continue
+        default = shown[action.dest]
+        if action.default not in (None, argparse.SUPPRESS, []):
+            assert default == action.default, action.dest
+        elif isinstance(default, int | float) and not isinstance(default, bool):
+            value = re.search(r"\[([\d.e-]+)", (action.help or "").replace(",", ""))
+            assert value is None or float(value[1]) == default, action.dest
+        else:
+            assert default in (None, False, (), SPELLED.get(action.dest), "A", (1,), ""), (action.dest, default)
+
+
+def test_no_keyword_is_the_name_of_a_builtin():
+    assert not {name for kind in KEYWORDS.values() for name in kind.__annotations__} & set(dir(builtins))
+
+
+def test_an_index_is_opened_or_built(given, tmp_path):
+    (tmp_path / "ref.fa").write_bytes(given[0].read_bytes())
+    built, opened = readwarp.Index(tmp_path / "ref.fa"), readwarp.Index(str(tmp_path / "ref.fa.rwx"))
+    assert repr(built) == repr(opened) and built.origin == opened.origin == pickle.loads(pickle.dumps(built)).origin
+
+
+def test_metrics_are_shown(given, tmp_path):
+    metrics = readwarp.align(*given, output=tmp_path / "s.bam").metrics
+    assert json.loads(str(metrics))["counts"]["reads"] == json.loads(repr(metrics))["counts"]["reads"] == 2 * PAIRS
 
 
 def test_functions_pickle():

@@ -21,6 +21,7 @@ BESIDE = {  # imports between rooms of one layer
     ("index", "stream"),  # what a job reports
     ("sequences", "errors"),
     ("sequences", "wording"),
+    ("keywords", "errors"),
     ("keywords", "wording"),
     ("callable_package", "option_help"),
     ("scratch", "stopping"),

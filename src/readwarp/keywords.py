@@ -7,9 +7,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-from readwarp.wording import nearest
+from readwarp.errors import UsageError
+from readwarp.wording import counted, nearest
 
 AnyPath = str | PathLike[str]
+MIN_BYTES = 1 << 20  # fewer, without a unit, are a forgotten unit
+UNITS = {"K": 1, "M": 2, "G": 3, "T": 4}
 SIMPLE: dict[Any, type] = {int: Integral, float: Real, str: str, type(None): type(None)}  # what is taken for these
 
 
@@ -33,9 +36,36 @@ def _is_whole(value: Any, wanted: Sequence[type]) -> bool:
     return int in wanted and isinstance(value, float) and value.is_integer()
 
 
+def bytes_of(size: int | str) -> int:
+    """4G, 500M, 1.5g or plain bytes, as text or number, in bytes. Raises UsageError."""
+    if not isinstance(size, str):
+        return int(size)
+    number, factor = split_unit(size.upper().removesuffix("B").removesuffix("I"), 1024)
+    try:
+        found = int(float(number) * factor)
+    except (ValueError, OverflowError):
+        found = 0
+    if found < 1:
+        raise UsageError(f"{size!r} is not a size such as 500M or 4G")
+    if factor == 1 and found < MIN_BYTES:
+        raise UsageError(f"{size!r} is {counted(found, 'byte')}: perhaps {number}G")
+    return found
+
+
+def split_unit(text: str, step: int) -> tuple[str, int]:
+    """Split 20M into 20 and the factor of M, which is step**2."""
+    power = UNITS.get(text[-1:], 0)
+    return text[:-1] if power else text, step**power
+
+
 def pick(options: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     """The given options under other names. Those that are absent or None keep their defaults."""
     return {other: options[name] for name, other in names.items() if options.get(name) is not None}
+
+
+def defaults_of(parameters: object, names: Mapping[str, str]) -> dict[str, Any]:
+    """The defaults of options, which are the parameters' own fields. names: of options -> of fields."""
+    return {option: getattr(parameters, name) for option, name in names.items()}
 
 
 def command_line(command: str, *files: AnyPath, **options: Any) -> str:

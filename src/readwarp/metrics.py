@@ -18,6 +18,9 @@ class Metrics:
         self.phases: dict[str, float] = {}
         self.facts: dict[str, object] = {}
 
+    def __repr__(self) -> str:
+        return self.as_json().decode().rstrip()
+
     def __getstate__(self) -> dict[str, object]:  # a lock belongs to its process
         return {name: value for name, value in vars(self).items() if name != "_lock"}
 

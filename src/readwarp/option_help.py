@@ -1,6 +1,7 @@
 """Help on functions whose keywords a TypedDict declares: its fields become a list in the docstring and the signature.
 
-What a field means is the comment behind it, so that it stands in one place: `threads: int  # of the CPU`.
+What a field means is the comment behind it, so that it stands in one place: `threads: int  # of the CPU`. Its default
+is that in DEFAULTS of its module, which come from the parameters, or what its type implies: False, None, nothing.
 """
 
 import ast
@@ -19,6 +20,7 @@ class Shown(str):
 class Option(NamedTuple):
     name: str
     type: str  # as it is written
+    default: Any
     meaning: str
 
 
@@ -30,13 +32,15 @@ def explain_options(function: Any, kind: type) -> None:
     signature = inspect.signature(function)
     kept = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
     added = [
-        inspect.Parameter(each.name, keyword, default=Shown("..."), annotation=Shown(each.type)) for each in options
+        inspect.Parameter(each.name, keyword, default=each.default, annotation=Shown(each.type)) for each in options
     ]
     function.__signature__ = signature.replace(parameters=kept + added)
 
 
 def line_of(option: Option) -> str:
-    return f"    {option.name}: {option.type}" + (f"  # {option.meaning}" if option.meaning else "")
+    return f"    {option.name}: {option.type} = {option.default!r}" + (
+        f"  # {option.meaning}" if option.meaning else ""
+    )
 
 
 def list_options(kind: type) -> Iterator[Option]:
@@ -50,5 +54,15 @@ def list_options(kind: type) -> Iterator[Option]:
             yield from list_options(getattr(module, base.id))
     for node in declared.body:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            name, type_ = node.target.id, ast.unparse(node.annotation)
             meaning = lines[(node.end_lineno or node.lineno) - 1][node.end_col_offset or 0 :]
-            yield Option(node.target.id, ast.unparse(node.annotation), meaning.strip().removeprefix("#").strip())
+            known = getattr(module, "DEFAULTS", {})
+            default = known[name] if name in known else implied_default(type_)
+            yield Option(name, type_, default, meaning.strip().removeprefix("#").strip())
+
+
+def implied_default(type_: str) -> Any:
+    """Raises KeyError for a type that implies none: its field belongs in DEFAULTS."""
+    if "None" in type_:
+        return None
+    return {"bool": False, "AnyPath | Sequence[AnyPath]": (), "str | Sequence[str]": ()}[type_]

@@ -1,11 +1,14 @@
 """Calling from Python gives what the command line writes."""
 
+import pickle
+
 import pysam
 import pytest
 
+from helpers import made_mixtures
 from helpers.cards import HAS_CARDS
 from helpers.making import Read, random_sequence, tiled, write_bam, write_fasta
-from readwarp import Caller
+from readwarp import Caller, call
 from readwarp.call.pairhmm import cpu as pairhmm_cpu
 from readwarp.call.pileup import cpu as pileup_cpu
 from readwarp.errors import InputError, UsageError, WorkspaceFullError
@@ -47,6 +50,33 @@ def test_the_same_as_a_file(made, tmp_path):
         assert (ours.allele_depth, ours.likelihoods) == (theirs["AD"], theirs["PL"])
         assert variant.annotations["DP"] == record.info["DP"]
     assert [v.position for v in found if v.is_snv and v.passes] == [400, 2400]
+
+
+def test_tables_can_be_filtered_and_grouped(made):
+    frame = Caller(made[0]).call(made[1]).to_pandas()
+    assert (frame.filters == "PASS").sum() == 3 and frame.groupby("genotype").size().to_dict() == {"0/1": 1, "1/1": 2}
+    assert (frame.AF.between(0.2, 0.8) == (frame.genotype == "0/1")).all()
+
+
+@pytest.mark.parametrize(("options", "samples"), [({"mixture": True}, 1), ({"somatic": True, "normal": "NORMAL"}, 2)])
+def test_alleles_on_fractions_of_molecules(options, samples, tmp_path):
+    """As the command writes them, header and filters included."""
+    inherited = [made_mixtures.snv(700, 0.5), made_mixtures.deletion(2100, 2, 0.5)]
+    changed = [made_mixtures.snv(300, 0.2), made_mixtures.snv(1800, 0.02), *inherited]
+    if samples == 1:
+        reference, bam = made_mixtures.write_mixture(tmp_path, changed)
+    else:
+        reference, bam = made_mixtures.write_pair(tmp_path, changed, inherited)
+    call(reference, bam, output=tmp_path / "command.vcf", **options)
+    caller = pickle.loads(pickle.dumps(Caller(reference, **options)))
+    caller.call(bam).write(tmp_path / "calls.vcf")
+    texts = ((tmp_path / name).read_text() for name in ("command.vcf", "calls.vcf"))
+    expected, found = ([line for line in text.splitlines() if "readwarpCommand" not in line] for text in texts)
+    assert found == expected and any(line.startswith("##fraction_threshold") for line in found)
+    variants = list(caller.call(bam))
+    assert len(variants[0].genotypes) == samples and any(variant.filters for variant in variants) == (samples == 2)
+    fraction = max(genotype.fractions[0] for genotype in variants[0].genotypes.values())
+    assert variants[0].position == 300 and 0.1 < fraction < 0.3
 
 
 def test_parts(made):

@@ -119,3 +119,8 @@ def test_bad_input(panel, tmp_path, capfd):
     refused(3, "cut.bam: truncated", tmp_path / "cut.bam", "-o", out)
     out.write_bytes(b"")
     assert run_main(["consensus", folder / "in.bam", "-o", out]) == 2
+
+
+def test_counts_are_said(panel, tmp_path, capfd):
+    assert run_main(["consensus", panel[0] / "in.bam", "-o", tmp_path / "o.bam", "--duplex", "-t", "1"]) == 0
+    assert "2 consensus reads from 12 reads of 1 molecule; 0 without one" in capfd.readouterr().err

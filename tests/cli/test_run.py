@@ -24,6 +24,9 @@ three	5	.	A	C	.	.	.
 """
 
 
+OF_PAIRS = "properly paired", "heterozygous", "genotype", "0/1", "1/1"  # and of genotypes
+
+
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory):
     """Pairs at 40x from contig `one` with a homozygous SNV at 3000 (0-based) and a heterozygous deletion at 4000."""
@@ -90,6 +93,15 @@ def test_the_summary_of_targets_and_of_haploid_genomes(reference, sample, tmp_pa
     whole, part = said("whole"), said("part", "-r", "one:2,500-4,500", "--ploidy", "1")
     assert "per base of the reference" in whole and "heterozygous" in whole
     assert "per base of the targets" in part and "heterozygous" not in part
+
+
+def test_the_summary_of_mixtures_and_of_single_reads(reference, sample, tmp_path, capfd, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    options = ["-o", tmp_path / "mixed", "--no-report", "--mixture"]
+    assert run_main(["run", reference, sample[0], *options]) == 0
+    out = capfd.readouterr().out
+    assert "fraction" in out and "100.00 %" in out
+    assert not [text for text in OF_PAIRS if text in out]
 
 
 def test_insert_sizes_name_their_input_where_there_are_several(reference, sample, tmp_path, capfd):

@@ -185,7 +185,7 @@ task genotype {
     fasta=$(cat '~{write_lines([fasta])}')
     mapfile -t targets < '~{write_lines(select_all([targets]))}'
     prefix=$(cat '~{write_lines([prefix])}')
-    readwarp genotype "$fasta" --list gvcfs "${targets[@]/#/--targets=}" --ploidy ~{ploidy} -o "$prefix.vcf.gz" \
+    readwarp genotype "$fasta" --file-list gvcfs "${targets[@]/#/--targets=}" --ploidy ~{ploidy} -o "$prefix.vcf.gz" \
       --threads ~{cpu} --memory ~{planned_mb}M --no-progress ~{options}
   >>>
   output {

@@ -18,6 +18,7 @@ from readwarp.config import (
     AlignParameters,
     PairParameters,
     RecordParameters,
+    Scoring,
     SeedParameters,
     find_preset,
 )
@@ -25,7 +26,7 @@ from readwarp.config.combinations import check_together
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.output import sort_for
 from readwarp.formats.common.files import check_inputs
-from readwarp.keywords import AnyPath, check_keywords, command_line, path_or_none, pick
+from readwarp.keywords import AnyPath, check_keywords, command_line, defaults_of, path_or_none, pick
 from readwarp.stream.choice import ResourceOptions, resources_of
 from readwarp.stream.display import Listener, reporting
 from readwarp.stream.parts import WHOLE, parse_part
@@ -35,6 +36,7 @@ SCORES = {name: name for name in ("match", "mismatch", "gap_open", "gap_extend")
 RECORDS = {"min_score": "min_score", "soft_clip": "soft_clip_supplementary", "eqx": "eqx", "cs": "cs"}
 RECORDS |= {"five_prime": "five_prime_primary", "split_secondary": "splits_as_secondary"}
 
+DEFAULTS = defaults_of(Scoring(), SCORES) | defaults_of(RecordParameters(), RECORDS)
 ALTERNATES = {"alt", "no_alt"}  # options that are no parameters
 
 

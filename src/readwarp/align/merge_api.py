@@ -10,7 +10,7 @@ from readwarp.config.combinations import check_together
 from readwarp.device.machine import usable_threads
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.output import sort_for
-from readwarp.keywords import AnyPath, check_keywords, command_line, path_or_none
+from readwarp.keywords import AnyPath, bytes_of, check_keywords, command_line, path_or_none
 from readwarp.stream.display import Listener, reporting
 from readwarp.stream.reporter import Result
 
@@ -26,7 +26,7 @@ class MergeOptions(TypedDict, total=False):
     reference: AnyPath | None  # for CRAM
     no_pg: bool  # no @PG line in the header
     threads: int | None  # None: all that this process may use
-    memory: int | None  # bytes for sorting; None: 1 GiB
+    memory: int | str | None  # bytes, or a text such as "8G", for sorting; None: 1 GiB
     force: bool  # replace an output that exists
 
 
@@ -69,7 +69,7 @@ def make_job(alignments: Sequence[AnyPath], output: AnyPath | None, options: Mer
         reference=path_or_none(options.get("reference")),
         command=None if options.get("no_pg") else command,
         threads=options.get("threads") or usable_threads(),
-        memory=options.get("memory") or SORT_BYTES,
+        memory=bytes_of(options.get("memory") or SORT_BYTES),
         force=options.get("force", False),
     )
 

@@ -1,6 +1,7 @@
 """readwarp.call: the command `readwarp call`, from Python."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -11,7 +12,17 @@ from readwarp.config.combinations import check_kind, check_together
 from readwarp.formats.common.files import named_files
 from readwarp.formats.common.qualities import encoding_of
 from readwarp.formats.common.regions import Region
-from readwarp.keywords import AnyPath, as_paths, as_texts, as_tuple, check_keywords, command_line, path_or_none, pick
+from readwarp.keywords import (
+    AnyPath,
+    as_paths,
+    as_texts,
+    as_tuple,
+    check_keywords,
+    command_line,
+    defaults_of,
+    path_or_none,
+    pick,
+)
 from readwarp.stream.choice import ResourceOptions, resources_of
 from readwarp.stream.display import Listener, reporting
 from readwarp.stream.reporter import Result
@@ -59,6 +70,11 @@ class FractionOptions(TypedDict, total=False):
     min_probability: float  # that a call is real, to pass
     min_fraction: float  # share of molecules below which a call is filtered
     max_events: int  # mutations of a tumour near each other
+
+
+class GenomeOptions(TypedDict, total=False):
+    """The genome that most molecules of a mixture have; the limits are fields of `GenomeParameters`."""
+
     consensus: AnyPath | None  # FASTA file of what most molecules of a mixture have
     consensus_min_depth: int  # reads, below which its bases are N
     consensus_share: float  # fraction that the bases named at a position must reach together
@@ -80,6 +96,14 @@ class ParameterOptions(FilterOptions, PriorOptions, total=False):
     max_mnp_distance: int  # bases; phased substitutions that are as near are one record
 
 
+class NormalOptions(TypedDict, total=False):
+    normal: str | Sequence[str]  # samples of the tumour's normal tissue, with `somatic`
+
+
+class CallerOptions(ParameterOptions, FractionOptions, NormalOptions, total=False):
+    """Parameters of `readwarp.Caller`."""
+
+
 class StructuralOptions(TypedDict, total=False):
     """Structural variants of long reads; the limits are fields of `StructuralParameters`."""
 
@@ -89,7 +113,7 @@ class StructuralOptions(TypedDict, total=False):
     min_sv_support: int  # a sample's reads that show one
 
 
-class CallingOptions(PlaceOptions, ParameterOptions, StructuralOptions, FractionOptions, total=False):
+class CallingOptions(PlaceOptions, ParameterOptions, StructuralOptions, FractionOptions, GenomeOptions, total=False):
     bam_output: AnyPath | None  # a BAM file of the reads in called regions, aligned to the called haplotypes
     haplotag: AnyPath | None  # a BAM file of all records, with the haplotypes that long reads are of
     gvcf: bool  # also say how sure the reference is, in blocks (one sample)
@@ -110,6 +134,13 @@ FRACTIONS = {
     name: name for name in ("contamination", "mutation_prior", "min_probability", "min_fraction", "max_events")
 }
 GENOME = {name: name for name in ("consensus_min_depth", "consensus_share")}
+DEFAULTS = {
+    **defaults_of(CallParameters(), PARAMETERS),
+    **defaults_of(FractionParameters(), FRACTIONS),
+    **defaults_of(GenomeParameters(), GENOME),
+    **defaults_of(StructuralParameters(), STRUCTURAL),
+    "interval_padding": 0,
+}
 OF_FRACTIONS = {  # fields of `CallParameters` where alleles have fractions
     "ploidy": MAX_PLOIDY,
     "max_depth": 100_000,
@@ -119,13 +150,12 @@ OF_FRACTIONS = {  # fields of `CallParameters` where alleles have fractions
 }
 
 
-class CallOptions(CallingOptions, ResourceOptions, total=False):
+class CallOptions(CallingOptions, NormalOptions, ResourceOptions, total=False):
     """Long options of `readwarp call`, with its defaults."""
 
-    list: AnyPath | None  # file with the names of more alignments, one per line
+    file_list: AnyPath | None  # file with the names of more alignments, one per line
     sv_only: bool  # `output` is of structural variants, and nothing else is called
     sample: str | Sequence[str]  # to call; without it, all of them
-    normal: str | Sequence[str]  # samples of the tumour's normal tissue, with `somatic`
     phred64: bool  # base qualities are Phred+64: convert them
     phred33: bool  # they are Phred+33, even if they look like Phred+64
     force: bool  # replace an existing output
@@ -168,7 +198,7 @@ def make_job(
     command: str,
 ) -> CallJob:
     """Raises UsageError, and InputError for a list that cannot be read."""
-    listed = options.get("list")
+    listed = options.get("file_list")
     names = (*as_paths(alignments), *([f"@{listed}"] if listed else ()))
     return CallJob(
         reference=Path(reference),
@@ -198,7 +228,7 @@ def make_job(
     )
 
 
-def call_parameters(options: CallingOptions) -> CallParameters:
+def call_parameters(options: CallingOptions | CallerOptions) -> CallParameters:
     """Raises UsageError, also for options that do not go together."""
     check_together("call", options)
     if (platform := options.get("platform", "auto")) != "auto":
@@ -211,10 +241,11 @@ def call_parameters(options: CallingOptions) -> CallParameters:
     return CallParameters(**OF_FRACTIONS | given, fractions=known)
 
 
-def parameters_of(options: ParameterOptions) -> CallParameters:
+def parameters_of(options: CallerOptions) -> CallParameters:
     """By names of the command line or of `CallParameters`. Raises UsageError, and TypeError for other names."""
-    check_keywords("Caller", options, ParameterOptions, CallParameters)
-    return CallParameters(**{PARAMETERS.get(name, name): value for name, value in options.items()})  # type: ignore[arg-type]
+    check_keywords("Caller", options, CallerOptions, CallParameters)
+    own: dict[str, Any] = {name: value for name, value in options.items() if name not in CallerOptions.__annotations__}
+    return replace(call_parameters(options), **own)
 
 
 def places_of(options: PlaceOptions) -> Places:

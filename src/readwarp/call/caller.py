@@ -7,21 +7,21 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from readwarp.batches import Calls
-from readwarp.call.api import ParameterOptions, parameters_of
-from readwarp.call.job import CallJob, call_variants, open_calling
+from readwarp.call.api import CallerOptions, parameters_of
+from readwarp.call.job import FRACTION_KERNELS, CallJob, call_variants, check_fractions, open_calling
 from readwarp.call.results import Genotype, Variant, Variants
 from readwarp.call.targets import Places, as_regions
-from readwarp.call.variant_job import count_calls
-from readwarp.call.windows import Calling
-from readwarp.config import Resources
+from readwarp.call.variant_job import FIELDS, FRACTION_FIELDS, Fields, count_calls
+from readwarp.call.windows import Calling, gather_fractions
 from readwarp.config.combinations import check_together
 from readwarp.device.prepare import prepare_once
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import check_inputs, locked
 from readwarp.formats.common.regions import Region
 from readwarp.index.build import read_reference
-from readwarp.keywords import AnyPath, as_paths, as_tuple
+from readwarp.keywords import AnyPath, as_paths, as_tuple, path_or_none
 from readwarp.metrics import Metrics
+from readwarp.stream.choice import resources_of
 from readwarp.stream.display import check_new
 from readwarp.stream.reporter import Reporter
 from readwarp.stream.workers import Threads
@@ -33,8 +33,8 @@ class Caller:
     """Sorted alignments to variants, those of `readwarp call`. It can be pickled, for several processes.
 
     reference: the path of a FASTA, GenBank or EMBL file, or of an index; circular: its contigs that are circles;
-    parameters: the long options of the command, such as ploidy=1, min_base_quality=15, and the fields of
-    `readwarp.config.CallParameters`.
+    threads: None: all that this process may use; parameters: the long options of the command, such as ploidy=1,
+    mixture=True, min_base_quality=15, and the fields of `readwarp.config.CallParameters`.
 
         caller = readwarp.Caller("ref.fa", ploidy=1)
         for variant in caller.call("sample.bam", ["chr20:1-1,000,000"]):
@@ -48,15 +48,18 @@ class Caller:
         reference: str | Path,
         *,
         circular: str | Iterable[str] = (),
-        threads: int = 1,
+        threads: int | None = None,
         device: str = "cpu",
-        **parameters: Unpack[ParameterOptions],
+        **parameters: Unpack[CallerOptions],
     ):
         self.path, self.circular = Path(reference), as_tuple(circular)
         self.parameters = parameters_of(parameters)
-        self.resources = Resources(threads, device)
-        check_inputs([self.path])
-        prepare_once("call")  # after what can be wrong: it may take a minute
+        self.population = path_or_none(parameters.get("population"))
+        self.panel = path_or_none(parameters.get("panel_of_normals"))
+        self.resources = resources_of({"threads": threads, "device": device})
+        check_inputs([self.path, *(path for path in (self.population, self.panel) if path)])
+        kernels = FRACTION_KERNELS if self.parameters.fractions else "call"
+        prepare_once(kernels)  # after what can be wrong: it may take a minute
         self.reference = read_reference(self.path)
         self.metrics = Metrics()
 
@@ -64,10 +67,11 @@ class Caller:
         return f"Caller({self.path}, ploidy={self.parameters.ploidy}, threads={self.resources.threads})"
 
     def __getstate__(self) -> tuple[Any, ...]:  # the other process reads the reference
-        return self.path.resolve(), self.circular, self.parameters, self.resources
+        paths = (path and path.resolve() for path in (self.path, self.population, self.panel))
+        return *paths, self.circular, self.parameters, self.resources
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.path, self.circular, self.parameters, self.resources = state
+        self.path, self.population, self.panel, self.circular, self.parameters, self.resources = state
         self.reference, self.metrics = read_reference(self.path), Metrics()
 
     def call(
@@ -91,7 +95,13 @@ class Caller:
         check_inputs(job.alignments)
         with ExitStack() as stack:  # what cannot be called is refused here, not at the first variant
             calling = stack.enter_context(open_calling(job, self.reference, self.metrics, may_fork=False))
-            return Variants(job, self.reference, self._found(calling, stack.pop_all()), calling.samples)
+            fields = FIELDS
+            if self.parameters.fractions:
+                check_fractions(job, calling)
+                found, fields = self._weigh(calling, stack.pop_all())
+            else:
+                found = self._found(calling, stack.pop_all())
+            return Variants(job, self.reference, found, calling.samples, fields)
 
     def _found(self, calling: Calling, opened: ExitStack) -> Generator[Calls, None, None]:
         """Calls as they are made; then all is closed."""
@@ -100,6 +110,19 @@ class Caller:
             for calls in (found.calls for window in windows for found in window):
                 count_calls(calls, self.metrics)
                 yield calls
+
+    def _weigh(self, calling: Calling, opened: ExitStack) -> tuple[Generator[Calls, None, None], Fields]:
+        """All calls by fractions, which are known together, and what their header says."""
+        workers = Threads(calling, calling.plan.threads)
+        with opened:
+            found, extra = gather_fractions(calling, workers)
+
+        def each() -> Generator[Calls, None, None]:
+            for calls in found:
+                count_calls(calls, self.metrics)
+                yield calls
+
+        return each(), FRACTION_FIELDS._replace(extra=extra)
 
     def write(
         self,
@@ -157,4 +180,6 @@ class Caller:
             ploidies=ploidies,
             primers=primers,
             circular=self.circular,
+            population=self.population,
+            panel_of_normals=self.panel,
         )

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from readwarp import tables
 from readwarp.batches import Calls
-from readwarp.call.variant_job import VariantJob
+from readwarp.call.variant_job import FIELDS, Fields, VariantJob
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import locked
 from readwarp.formats.common.silence import quiet_htslib
-from readwarp.formats.variants.vcf import kind_of, lines_of
+from readwarp.formats.variants.vcf import genotype_text, kind_of, lines_of, shares_of
 from readwarp.index.reference import Reference
 from readwarp.keywords import AnyPath, explain_names
 from readwarp.stream.display import check_new
@@ -34,6 +34,11 @@ class Genotype(NamedTuple):
     allele_depth: tuple[int, ...]
     likelihoods: tuple[int, ...]  # PL, in VCF order
     phase_set: int | None  # 0-based position of its first site; None: not phased
+    fractions: tuple[float, ...]  # AF of each ALT allele: its share of the reads or, by fractions, of the molecules
+
+    def __str__(self) -> str:
+        """Spell it as VCF does: 0/1, or 0|1 if it is phased."""
+        return genotype_text(self.alleles, self.phase_set is not None)
 
 
 class Variant(NamedTuple):
@@ -69,9 +74,15 @@ class Variants(Iterator[Variant]):
     """
 
     def __init__(
-        self, job: VariantJob, reference: Reference, calls: Generator[Calls, None, None], samples: tuple[str, ...]
+        self,
+        job: VariantJob,
+        reference: Reference,
+        calls: Generator[Calls, None, None],
+        samples: tuple[str, ...],
+        fields: Fields = FIELDS,
     ):
         self.samples = samples  # names, in the order of each variant's genotypes
+        self._fields = fields  # of the header
         self._job, self._reference, self._calls = job, reference, calls
         self._variants = (variant for found in calls for variant in list_variants(found, reference.names, self.samples))
         self._is_fresh = True
@@ -100,7 +111,7 @@ class Variants(Iterator[Variant]):
         import pysam
 
         with TemporaryFile(prefix="readwarp-") as file:
-            file.write(self._job.header(self._reference, self.samples).encode())
+            file.write(self._job.header(self._reference, self.samples, self._fields).encode())
             for calls in self._take():
                 file.write(lines_of(calls, self._reference.names))
             file.seek(0)
@@ -130,7 +141,7 @@ class Variants(Iterator[Variant]):
         kind_of(str(path))
         check_new(path, force, [self._job.reference])
         job = replace(self._job, output=path)
-        with locked(path), job.open_output(self._reference, self.samples) as writer:
+        with locked(path), job.open_output(self._reference, self.samples, self._fields) as writer:
             for calls in self._take():
                 writer.write(lines_of(calls, self._reference.names))
         return path
@@ -155,11 +166,12 @@ class Variants(Iterator[Variant]):
             "reference": (tables.TEXT, [variant.alleles[0] for variant, _, _ in rows]),
             "alternates": (tables.TEXTS, [list(variant.alleles[1:]) for variant, _, _ in rows]),
             "quality": (tables.REAL, [variant.quality for variant, _, _ in rows]),
-            "filters": (tables.TEXTS, [list(variant.filters) for variant, _, _ in rows]),
+            "filters": (tables.TEXT, [";".join(variant.filters) or "PASS" for variant, _, _ in rows]),
             "sample": (tables.TEXT, [name for _, name, _ in rows]),
-            "genotype": (tables.INTEGERS, [list(genotype.alleles) for _, _, genotype in rows]),
+            "genotype": (tables.TEXT, [str(genotype) for _, _, genotype in rows]),
             "genotype_quality": (tables.INTEGER, [genotype.quality for _, _, genotype in rows]),
             "depth": (tables.INTEGER, [genotype.depth for _, _, genotype in rows]),
+            "AF": (tables.REAL, [sum(genotype.fractions) if genotype.fractions else None for _, _, genotype in rows]),
             "allele_depth": (tables.INTEGERS, [list(genotype.allele_depth) for _, _, genotype in rows]),
             "likelihoods": (tables.INTEGERS, [list(genotype.likelihoods) for _, _, genotype in rows]),
             "phase_set": (tables.INTEGER, [genotype.phase_set for _, _, genotype in rows]),
@@ -172,10 +184,12 @@ class Variants(Iterator[Variant]):
 
 def list_variants(calls: Calls, contigs: tuple[str, ...], samples: tuple[str, ...]) -> Iterator[Variant]:
     annotations = {name: column.tolist() for name, column in calls.annotations.items()}
+    shares = [[(share,) for share in own] for own in calls.of_samples["AF"].tolist()] if calls.of_samples else None
     for i, alleles in enumerate(calls.alleles):
         fields = zip(
             *(calls.genotype[i], calls.genotype_quality[i].tolist(), calls.depth[i].tolist(), calls.allele_depth[i]),
             *(calls.likelihoods[i], (start if start >= 0 else None for start in calls.phase_set[i].tolist())),
+            shares[i] if shares else map(shares_of, calls.allele_depth[i]),
             strict=True,
         )
         yield Variant(

@@ -14,17 +14,18 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy import ndarray
 
+from readwarp.batches import Calls
 from readwarp.call.bam_output import RealignedBam
 from readwarp.call.circular.circle import lay_round
 from readwarp.call.found import Found
 from readwarp.call.fractions.given import GivenFractions
-from readwarp.call.fractions.shortlist import Candidates, Shortlist, candidates_of, header_lines
+from readwarp.call.fractions.shortlist import Candidates, Shortlist, candidates_of, filter_together, header_lines
 from readwarp.call.genome.write import ConsensusGenome
 from readwarp.call.inputs import RegionTooDeepError
 from readwarp.call.noise import LEARNED, LEARNING_WINDOW
 from readwarp.call.noise.contamination import Contamination, estimate_contamination
 from readwarp.call.noise.counts import ErrorCounts, add_counts, covered_bases, no_counts
-from readwarp.call.noise.fit import fit_noise
+from readwarp.call.noise.fit import Noise, fit_noise
 from readwarp.call.noise.kinship import CARRIED, are_two_people, have_same_reads
 from readwarp.call.pairhmm.given import log_likelihoods_by
 from readwarp.call.phase.haplotag import HaplotaggedBam
@@ -247,6 +248,34 @@ def find_contamination(calling: Calling, errors: ErrorCounts) -> Contamination |
     return found
 
 
+class Learned(NamedTuple):
+    """What the reads tell before alleles are called by fractions."""
+
+    given: GivenFractions  # with the noise and the contamination
+    noise: Noise
+    contamination: Contamination | None
+    min_probability: float
+
+
+def learn_fractions(calling: Calling, workers: Workers[Calling]) -> Learned:
+    """Raises UsageError where the tumour and its normal have the same reads."""
+    known, given = calling.steps.parameters.fractions, calling.steps.given
+    assert known is not None and given is not None
+    errors = calling.learn_errors(workers)
+    check_samples(calling.samples, known.normals, errors.kinship)
+    noise, contamination = fit_noise(errors), find_contamination(calling, errors)
+    with_both = replace(given, noise=noise, contamination=contamination)
+    return Learned(with_both, noise, contamination, known.min_probability)
+
+
+def gather_fractions(calling: Calling, workers: Workers[Calling]) -> tuple[list[Calls], list[str]]:
+    """Calls by fractions with their filters, in order, and the lines of their header."""
+    learned = learn_fractions(calling, workers)
+    with closing(calling.run(workers, partial(work_with, learned.given, Calling.call))) as windows:
+        found, threshold = filter_together([part.calls for parts in windows for part in parts], learned.min_probability)
+    return found, header_lines(threshold, learned.noise, learned.contamination, calling.samples)
+
+
 def write_candidates(calling: Calling, window: Place) -> Done[Listed]:
     """As `write_window`, of alleles by fractions."""
     contigs, (parts, metrics) = calling.steps.reference.names, calling.call(window)
@@ -261,13 +290,8 @@ def write_fractions(
 
     open_output: gives the writer for a header with these lines.
     """
-    known = calling.steps.parameters.fractions
-    assert known is not None
-    errors, whole = calling.learn_errors(workers), bases_of(calling.targets)
-    check_samples(calling.samples, known.normals, errors.kinship)
-    assert calling.steps.given is not None
-    noise, contamination = fit_noise(errors), find_contamination(calling, errors)
-    work = partial(work_with, replace(calling.steps.given, noise=noise, contamination=contamination), write_candidates)
+    learned, whole = learn_fractions(calling, workers), bases_of(calling.targets)
+    work = partial(work_with, learned.given, write_candidates)
     with closing(Shortlist()) as shortlist, closing(calling.run(workers, work)) as results:
         for parts, shallow, bases in results:
             for part, runs in zip(parts, shallow, strict=True):
@@ -275,8 +299,8 @@ def write_fractions(
                 if genome:
                     genome.add_shallow(runs)
             meter.reach(meter.done + bases, whole)
-        threshold = shortlist.choose_threshold(known.min_probability)
-        with open_output(header_lines(threshold, noise, contamination, calling.samples)) as writer:
+        threshold = shortlist.choose_threshold(learned.min_probability)
+        with open_output(header_lines(threshold, learned.noise, learned.contamination, calling.samples)) as writer:
             for line in shortlist.lines(threshold, calling.steps.metrics):
                 writer.write(line)
                 if genome:

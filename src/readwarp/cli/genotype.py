@@ -8,7 +8,7 @@ from readwarp.cli import options as shared
 EPILOG = """\
 examples:
   readwarp genotype ref.fa a.g.vcf.gz b.g.vcf.gz c.g.vcf.gz -o cohort.vcf.gz
-  readwarp genotype ref.fa --list gvcfs.txt -r chr20:1-1,000,000 -o part.bcf
+  readwarp genotype ref.fa --file-list gvcfs.txt -r chr20:1-1,000,000 -o part.bcf
   readwarp genotype ref.fa @gvcfs.txt | bcftools view -i 'FILTER="PASS"' -o cohort.vcf.gz
 """
 
@@ -17,7 +17,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_reference(parser)
     text = "sorted gVCF of readwarp, GATK, DeepVariant or bcftools; @FILE is a list of files"
     parser.add_argument("inputs", nargs="*", metavar="GVCF", help=text)
-    parser.add_argument("--list", type=Path, metavar="FILE", help="file that lists more gVCFs, one per line")
+    parser.add_argument(
+        "--file-list", "--list", type=Path, metavar="FILE", help="file that lists more gVCFs, one per line"
+    )
     shared.add_output(parser, ".vcf, .vcf.gz or .bcf; with .tbi or .csi [VCF to stdout]")
     group = parser.add_argument_group("genotyping")
     shared.add_places(group, "genotype", "; inputs need an index")

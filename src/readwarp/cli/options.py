@@ -18,7 +18,7 @@ from readwarp.config import (
     find_preset,
 )
 from readwarp.errors import UsageError
-from readwarp.wording import counted
+from readwarp.keywords import bytes_of, split_unit
 
 Number = TypeVar("Number", int, float)
 SORTS = ("coordinate", "name", "none")
@@ -88,8 +88,6 @@ FILTER_LIMITS = (  # fields of `CallParameters`, and the filter that each is the
     ),
 )
 MEMORY = "memory budget, such as 8G [free less a margin]"
-MIN_BYTES = 1 << 20  # fewer, without a unit, are a forgotten unit
-UNITS = {"K": 1, "M": 2, "G": 3, "T": 4}
 
 
 def pick_keywords(options: argparse.Namespace, known: type) -> Any:
@@ -99,16 +97,15 @@ def pick_keywords(options: argparse.Namespace, known: type) -> Any:
 
 def size(text: str) -> int:
     """`4G`, `500M`, `1.5g` or plain bytes -> bytes."""
-    number, factor = _split_unit(text.upper().removesuffix("B").removesuffix("I"), 1024)
-    bytes_ = _convert(text, lambda: int(float(number) * factor), 1, "a size such as 500M or 4G")
-    if factor == 1 and bytes_ < MIN_BYTES:
-        raise argparse.ArgumentTypeError(f"{text!r} is {counted(bytes_, 'byte')}: perhaps {number}G")
-    return bytes_
+    try:
+        return bytes_of(text)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def count(text: str) -> int:
     """A whole number of 1 or more; 20M is 20 million."""
-    number, factor = _split_unit(text.upper(), 1000)
+    number, factor = split_unit(text.upper(), 1000)
     return _convert(text, lambda: int(number) * factor, 1, "a whole number of 1 or more")
 
 
@@ -120,12 +117,6 @@ def natural(text: str) -> int:
 def number(text: str) -> float:
     """A number of 0 or more."""
     return _convert(text, lambda: float(text), 0.0, "a number of 0 or more")
-
-
-def _split_unit(text: str, step: int) -> tuple[str, int]:
-    """`20M` -> 20 and the factor of M, which is step**2."""
-    power = UNITS.get(text[-1:], 0)
-    return text[:-1] if power else text, step**power
 
 
 def _convert(text: str, convert: Callable[[], Number], minimum: Number, kind: str) -> Number:

@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import pysam
 from rich.markup import escape
 from rich.table import Table
 
 from readwarp.cli.reporting import show
+from readwarp.formats.variants.vcf import genotype_text
 from readwarp.metrics import Metrics
 from readwarp.report.numbers import ratio
 from readwarp.stream.reporter import Result
@@ -17,33 +19,42 @@ from readwarp.wording import printable
 MAX_CALLS = 5
 
 
-def show_summary(result: Result, targeted: bool, haploid: bool) -> None:
-    """Tables on stdout. targeted: a part of the reference was called; haploid: with one copy of it."""
+class Asked(NamedTuple):
+    """The job that a summary is of."""
+
+    is_targeted: bool = False  # a part of the reference was called
+    is_haploid: bool = False
+    has_fractions: bool = False  # --mixture or --somatic: alleles have fractions, not genotypes
+
+
+def show_summary(result: Result, asked: Asked) -> None:
+    """Print tables on stdout."""
     title = f"[bold]sample {escape(printable(result.paths['alignments'].stem))}[/]"
     table = Table(title=title, title_justify="left", show_header=False, box=None, pad_edge=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(justify="right")
     table.add_column(style="dim")
-    for row in summarise(result.metrics, targeted, haploid):
+    for row in summarise(result.metrics, asked):
         table.add_row(*row)
     calls = Table(title="first variants", title_justify="left", box=None, pad_edge=False, title_style="bold")
-    for name in ("place", "alleles", "genotype", "depth", "quality"):
-        calls.add_column(name, justify="right" if name in ("depth", "quality") else "left")
-    for call in islice(read_calls(result.paths["variants"]), MAX_CALLS):
+    for name in ("place", "alleles", "fraction" if asked.has_fractions else "genotype", "depth", "quality"):
+        calls.add_column(name, justify="left" if name in ("place", "alleles", "genotype") else "right")
+    for call in islice(read_calls(result.paths["variants"], asked.has_fractions), MAX_CALLS):
         calls.add_row(*call)
     files = [str(path) for name, path in result.paths.items() if not name.endswith("_index")]
     show(table, "", *((calls, "") if calls.rows else ()), *files)
 
 
-def summarise(metrics: Metrics, targeted: bool = False, haploid: bool = False) -> list[tuple[str, str, str]]:
-    """(what, figure, explanation)."""
+def summarise(metrics: Metrics, asked: Asked) -> list[tuple[str, str, str]]:
+    """List (what, figure, explanation)."""
     count = metrics.counts.get
     reads, passed = count("reads", 0), count("variants_pass", 0)
+    has_genotypes = not (asked.is_haploid or asked.has_fractions)
     depth = f"{metrics.facts['mean_depth']:.1f}" if "mean_depth" in metrics.facts else ""
     rows = [
         ("reads", f"{reads:,}", ""),
         ("mapped", percent(count("mapped", 0), reads), ""),
-        ("properly paired", percent(count("proper", 0), reads), ""),
+        ("properly paired", percent(count("proper", 0), reads) if count("records_paired") else "", ""),
         ("duplicates", percent(count("duplicates", 0), reads), ""),
         ("molecules", *describe_molecules(metrics)),
         (
@@ -52,11 +63,15 @@ def summarise(metrics: Metrics, targeted: bool = False, haploid: bool = False) -
             "of the bases",
         ),
         ("insert size", describe_insert_size(metrics), "bases, mean ± deviation"),
-        ("mean depth", depth, f"bases used for calling per base of the {'targets' if targeted else 'reference'}"),
+        (
+            "mean depth",
+            depth,
+            f"bases used for calling per base of the {'targets' if asked.is_targeted else 'reference'}",
+        ),
         ("variants", f"{passed:,}", f"pass all filters, of {count('variants', 0):,}"),
         ("SNVs", f"{count('snvs', 0):,}", f"Ts/Tv {ratio(count('transitions', 0), count('transversions', 0))}"),
         ("indels", f"{count('indels', 0):,}", ""),
-        ("heterozygous", "" if haploid else percent(count("heterozygous", 0), passed), "of the variants"),
+        ("heterozygous", percent(count("heterozygous", 0), passed) if has_genotypes else "", "of the variants"),
     ]
     return [row for row in rows if row[1]]
 
@@ -80,18 +95,21 @@ def describe_insert_size(metrics: Metrics) -> str:
     return f"{min(means):.0f}-{max(means):.0f} ± {min(deviations):.0f}-{max(deviations):.0f}"
 
 
-def percent(part: int, whole: int) -> str:
+def percent(part: float, whole: int) -> str:
     return f"{100 * part / whole:.2f} %" if whole else "-"
 
 
-def read_calls(vcf: Path) -> Iterator[tuple[str, ...]]:
-    """Place, alleles, genotype, depth and quality of each variant that passes."""
+def read_calls(vcf: Path, has_fractions: bool) -> Iterator[tuple[str, ...]]:
+    """Yield place, alleles, genotype or fraction, depth and quality of each variant that passes."""
     with pysam.VariantFile(str(vcf)) as file:
         for record in file:
             others = [allele for allele in record.alts or () if allele != "<NON_REF>"]
             if others and list(record.filter) in ([], ["PASS"]):
                 sample = record.samples[0]
-                genotype = "/".join("." if allele is None else str(allele) for allele in sample["GT"])
+                if has_fractions:
+                    shown = percent(max(own["AF"][0] for own in record.samples.values()), 1)
+                else:
+                    shown = genotype_text(tuple(-1 if a is None else a for a in sample["GT"]), sample.phased)
                 alleles = f"{record.ref} → {','.join(others)}"
                 depth, quality = str(sample.get("DP", "")), f"{record.qual or 0:.0f}"
-                yield f"{record.chrom}:{record.pos:,}", alleles, genotype, depth, quality
+                yield f"{record.chrom}:{record.pos:,}", alleles, shown, depth, quality

@@ -9,6 +9,7 @@ Contigs follow one another; a k-mer that spans a border or a base other than A C
 import logging
 import os
 from dataclasses import dataclass, fields
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from numpy import ndarray
 
 from readwarp.callable_package import make_callable
 from readwarp.config import SeedParameters
-from readwarp.device.machine import free_memory
+from readwarp.device.machine import free_memory, usable_threads
 from readwarp.device.prepare import prepare_once
 from readwarp.errors import InputError, OutputExistsError, UsageError
 from readwarp.formats.common.files import check_output
@@ -34,11 +35,12 @@ logger = logging.getLogger("readwarp")
 AGAIN = "build it again with readwarp index --force"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Index:
     """Positions of the reference's syncmers, grouped by bucket (upper bits of the hash), sorted by tag and position.
 
-    All arrays are read-only. `Index.build("ref.fa")`, `.save("ref.fa.rwx")`, `Index.open("ref.fa.rwx")`.
+    All arrays are read-only. `Index("ref.fa")` opens the index of a reference, or builds and saves it, as
+    `open_or_build`. `Index.build("ref.fa")`, `.save("ref.fa.rwx")`, `Index.open("ref.fa.rwx")` do one thing each.
     """
 
     reference: Reference
@@ -47,6 +49,15 @@ class Index:
     tags: ndarray  # uint16 [entries]: 15 more bits of the hash << 1 | strand of the canonical k-mer
     positions: ndarray  # uint32 [entries], first base of the k-mer; uint64 if there are 2^32 bases or more
     origin: tuple[str, str] | None = None  # the file that is mapped, and its digest
+
+    def __init__(self, reference: Reference | str | Path, *others: Any):
+        """reference: a path, and perhaps its `SeedParameters`; or all fields, in their order."""
+        values = reference, *others
+        if not isinstance(reference, Reference):
+            found = open_or_build(reference, others[0] if others else None, usable_threads())
+            values = tuple(getattr(found, field.name) for field in fields(found))
+        for field, value in zip_longest(fields(self), values):
+            object.__setattr__(self, field.name, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A mapped index goes to other processes as the path of its file, which they map too."""

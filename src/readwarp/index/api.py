@@ -13,10 +13,12 @@ from readwarp.formats.common.files import check_inputs, check_output
 from readwarp.formats.common.index_file import is_index
 from readwarp.index import build_file, index_path
 from readwarp.index.place import explain_place
-from readwarp.keywords import AnyPath, check_keywords, command_line
+from readwarp.keywords import AnyPath, bytes_of, check_keywords, command_line
 from readwarp.stream.display import Listener, reporting
 from readwarp.stream.reporter import Reporter, Result
 from readwarp.wording import counted
+
+DEFAULTS = {"preset": "standard"}
 
 
 class IndexOptions(TypedDict, total=False):
@@ -26,7 +28,7 @@ class IndexOptions(TypedDict, total=False):
     k: int | None  # bases of a seed; None: by the preset
     s: int | None  # bases of the words in a seed; None: by the preset
     threads: int | None  # None: all that this process may use
-    memory: int | None  # bytes; None: the free memory less a margin
+    memory: int | str | None  # bytes, or a text such as "8G"; None: the free memory less a margin
     force: bool  # replace an index that exists
 
 
@@ -66,7 +68,7 @@ def index(
 
 def make_job(reference: AnyPath, output: AnyPath | None, options: IndexOptions) -> IndexJob:
     """Raises UsageError and InputError."""
-    parameters = choose_seeds(options)
+    parameters, memory = choose_seeds(options), options.get("memory")
     check_inputs([reference])
     if output is None and is_index(Path(reference)):
         raise UsageError(f"{reference}: is an index already (-o FILE makes one with other seeds from it)")
@@ -75,14 +77,14 @@ def make_job(reference: AnyPath, output: AnyPath | None, options: IndexOptions) 
         output=Path(output) if output else index_path(Path(reference)),
         parameters=parameters,
         threads=options.get("threads") or usable_threads(),
-        memory=options.get("memory"),
+        memory=None if memory is None else bytes_of(memory),
         force=options.get("force", False),
     )
 
 
 def choose_seeds(options: IndexOptions) -> SeedParameters:
     """Raises UsageError."""
-    preset = PRESETS[find_preset(options.get("preset") or "standard")].parameters.seed
+    preset = PRESETS[find_preset(options.get("preset") or DEFAULTS["preset"])].parameters.seed
     k, s = options.get("k") or preset.k, options.get("s") or preset.s
     if (k - s) % 2:
         raise UsageError(f"-k {k} -s {s}: k - s must be even")

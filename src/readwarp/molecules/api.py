@@ -9,7 +9,7 @@ from readwarp.config.combinations import check_together
 from readwarp.device.machine import usable_threads
 from readwarp.errors import UsageError
 from readwarp.formats.common.names import text_problem
-from readwarp.keywords import AnyPath, check_keywords, command_line, path_or_none, pick
+from readwarp.keywords import AnyPath, check_keywords, command_line, defaults_of, path_or_none, pick
 from readwarp.molecules.job import GROUP, ConsensusJob, run_consensus
 from readwarp.stream.display import Listener, reporting
 from readwarp.stream.reporter import Result
@@ -26,6 +26,14 @@ PARAMETERS = {  # options, fields of ConsensusParameters
     "max_read_error_rate": "max_read_error_rate",
     "max_base_error_rate": "max_base_error_rate",
     "max_no_calls": "max_no_calls",
+}
+
+
+DEFAULTS = {
+    **defaults_of(ConsensusParameters(), PARAMETERS),
+    "min_reads": ConsensusParameters().min_reads,
+    "output_per_base_tags": True,
+    "read_group_id": GROUP,
 }
 
 

@@ -1,5 +1,6 @@
 """The consensus job: from a file of aligned reads with molecules to a file of consensus reads."""
 
+import logging
 import time
 from collections import Counter
 from contextlib import closing
@@ -22,7 +23,9 @@ from readwarp.molecules.tags import Naming
 from readwarp.stream.plan import FREE_SHARE
 from readwarp.stream.reporter import Reporter, Result
 from readwarp.stream.runner import map_ordered
+from readwarp.wording import counted
 
+logger = logging.getLogger("readwarp")
 GROUP = "A"  # ID of the read group, as fgbio names it
 
 
@@ -69,8 +72,21 @@ def run_consensus(job: ConsensusJob, reporter: Reporter) -> Result:
         if fate != "taken":
             metrics.count(f"records_{fate}", number)
     metrics.note(family_sizes={str(size): sizes[size] for size in sorted(sizes)})
+    log_counts(metrics)
     metrics.note(consensus_seconds=round(time.perf_counter() - started, 3))
     return Result.of(metrics, {"reads": job.output})
+
+
+def log_counts(metrics: Metrics) -> None:
+    """Log how many reads and molecules there were, and how many consensus reads they gave."""
+    count = metrics.counts.get
+    molecules, given = count("molecules", 0), count("consensus_molecules", 0)
+    logger.info(
+        "%s from %s of %s; %s without one",
+        counted(count("consensus_reads", 0), "consensus read"),
+        counted(count("reads", 0), "read"),
+        *(counted(molecules, "molecule"), f"{molecules - given:,}"),
+    )
 
 
 def make_steps(job: ConsensusJob, source: Input, room: Room) -> Steps:

@@ -16,6 +16,7 @@ from readwarp.device import backend as backends
 from readwarp.device.backend import Backend
 from readwarp.device.machine import usable_threads
 from readwarp.formats.common.compressed import compression_of
+from readwarp.keywords import bytes_of
 from readwarp.stream.speed import Side, Work, min_bases
 
 logger = logging.getLogger("readwarp")
@@ -30,23 +31,27 @@ ALIGN = Work(Side(37.0, 0.0), Side(21.0, 0.6), clocks=33.0)
 CALL = Work(Side(19.8, 0.0), Side(19.1, 0.3), clocks=10.0)
 
 
+DEFAULTS = {"device": "auto"}
+
+
 class ResourceOptions(TypedDict, total=False):
     """What a job may use; this does not change the output."""
 
     threads: int | None  # None: all that this process may use
     device: str  # auto, cpu, cuda (a free GPU) or cuda:0,1
-    memory: int | None  # bytes; None: the free memory less a margin
-    vram: int | None  # bytes of each GPU, likewise
+    memory: int | str | None  # bytes, or a text such as "8G"; None: the free memory less a margin
+    vram: int | str | None  # of each GPU, in the same way
     batch_bases: int | None  # maximum read bases in one batch; None: by the memory
 
 
 def resources_of(options: ResourceOptions) -> Resources:
     """Raises UsageError."""
+    memory, vram = options.get("memory"), options.get("vram")
     return Resources(
         options.get("threads") or usable_threads(),
-        options.get("device", "auto"),
-        options.get("memory"),
-        options.get("vram"),
+        options.get("device", DEFAULTS["device"]),
+        None if memory is None else bytes_of(memory),
+        None if vram is None else bytes_of(vram),
         options.get("batch_bases"),
     )
 

@@ -9,12 +9,15 @@ from readwarp.align.trim.batch import MASK
 from readwarp.config import TrimParameters
 from readwarp.errors import UsageError
 from readwarp.formats.common.fasta import read_contigs
-from readwarp.keywords import AnyPath, pick
+from readwarp.keywords import AnyPath, defaults_of, pick
 
 FIELDS = {"trim_poly_g": "poly_g", "trim_quality": "min_quality", "trim_min_length": "min_length"}
 OTHERS = "adapter", "adapter2", "trim_bases", "correct_overlap"
 BASES = ("clip", "drop")
 MIN_ADAPTER = 5  # bases other than N; fewer are in every other read by chance
+
+
+DEFAULTS = {**defaults_of(TrimParameters(), FIELDS), "trim_bases": BASES[0]}
 
 
 class TrimOptions(TypedDict, total=False):

@@ -1,7 +1,7 @@
 """Records that wait until all are known, and the probability that they must reach to pass. See the package's text."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from tempfile import SpooledTemporaryFile
 from typing import Annotated, NamedTuple
 
@@ -15,6 +15,7 @@ from readwarp.call.noise.contamination import Contamination
 from readwarp.call.noise.fit import Noise
 from readwarp.formats.variants.vcf import format_calls
 from readwarp.metrics import Metrics
+from readwarp.ragged import replace
 
 HELD = 64 << 20  # bytes of records in memory; more are on disk
 PASS, FILTER = b"PASS", 6  # a column of VCF
@@ -31,11 +32,47 @@ class Candidates(NamedTuple):
 
 def candidates_of(calls: Calls, contigs: tuple[str, ...]) -> Candidates:
     lines = [line for _, line in format_calls(calls, contigs)]
-    if not lines:
-        return Candidates([], np.zeros((0, len(BY_QUALITY))), np.zeros(0, bool))
+    return Candidates(lines, doubts_of(calls), passes_of(calls))
+
+
+def doubts_of(calls: Calls) -> ndarray:
+    """Probabilities of what speaks against each call: float64 [records, filters by quality]."""
+    if len(calls) == 0:
+        return np.zeros((0, len(BY_QUALITY)))
     phred = np.stack([calls.annotations[row.quality] for row in BY_QUALITY], axis=1)
-    doubts = np.where(np.isnan(phred), 0.0, 10.0 ** (-0.1 * phred))
-    return Candidates(lines, doubts, np.array([not own for own in calls.filters]))
+    return np.asarray(np.where(np.isnan(phred), 0.0, 10.0 ** (-0.1 * phred)), float)
+
+
+def passes_of(calls: Calls) -> ndarray:
+    """Whether each call passes all other filters: bool [records]."""
+    return np.array([not own for own in calls.filters], bool)
+
+
+def find_unlikely(doubts: ndarray, threshold: float) -> ndarray:
+    """Which filters by quality each record fails: bool, of the shape of `doubts`."""
+    real = np.prod(1 - doubts, axis=1)
+    fails = (doubts > 1 - threshold) & (real < threshold)[:, None]
+    rows = np.flatnonzero(real < threshold)
+    fails[rows, np.argmax(doubts[rows], axis=1)] = True
+    return fails
+
+
+def name_failed(others: Iterable[str], failed: ndarray) -> tuple[str, ...]:
+    """The filters that a record fails, in the order of the table. failed: bool [filters by quality]."""
+    names = {*others, *(row.name for row, fails in zip(BY_QUALITY, failed, strict=True) if fails)}
+    return tuple(row.name for row in FILTERS if row.name in names)
+
+
+def filter_together(batches: Sequence[Calls], least: float) -> tuple[list[Calls], float]:
+    """All calls with the filters by quality, and the P(real) that those which pass reach, `least` or more."""
+    doubts = [doubts_of(calls) for calls in batches]
+    real = [np.prod(1 - own[passes_of(calls)], axis=1) for own, calls in zip(doubts, batches, strict=True)]
+    threshold = max(least, best_threshold(np.concatenate([np.zeros(0), *real])))
+    filtered = []
+    for own, calls in zip(doubts, batches, strict=True):
+        failed = zip(calls.filters, find_unlikely(own, threshold), strict=True)
+        filtered.append(replace(calls, filters=[name_failed(others, rows) for others, rows in failed]))
+    return filtered, threshold
 
 
 class Shortlist:
@@ -59,16 +96,11 @@ class Shortlist:
         """The records with their filters; they are counted."""
         doubts, _ = self._columns()
         metrics.count("variants", 0)
-        real = np.prod(1 - doubts, axis=1)
-        fails = (doubts > 1 - threshold) & (real < threshold)[:, None]
-        rows = np.flatnonzero(real < threshold)
-        fails[rows, np.argmax(doubts[rows], axis=1)] = True
         self._lines.seek(0)
-        for line, own in zip(self._lines, fails, strict=True):
+        for line, own in zip(self._lines, find_unlikely(doubts, threshold), strict=True):
             fields = line.split(b"\t", FILTER + 1)
-            names = [row.name.encode() for row, failed in zip(BY_QUALITY, own, strict=True) if failed]
-            others = [] if fields[FILTER] == PASS else fields[FILTER].split(b";")
-            fields[FILTER] = b";".join(name for name in NAMES if name in names + others) or PASS
+            others = fields[FILTER].decode().split(";")  # PASS is none of the filters
+            fields[FILTER] = ";".join(name_failed(others, own)).encode() or PASS
             count(fields, metrics)
             yield b"\t".join(fields)
         self.close()
@@ -79,9 +111,6 @@ class Shortlist:
     def _columns(self) -> tuple[ndarray, ndarray]:
         doubts = np.concatenate([np.zeros((0, len(BY_QUALITY))), *self._doubts])
         return doubts, np.concatenate([np.zeros(0, bool), *self._passes])
-
-
-NAMES = [row.name.encode() for row in FILTERS]
 
 
 def best_threshold(real: ndarray) -> float:
@@ -116,7 +145,6 @@ def count(fields: list[bytes], metrics: Metrics) -> None:
         is_snv = len(reference) == len(other) == 1
         counts["variants_pass"] += 1
         counts["snvs" if is_snv else "indels"] += 1
-        counts["heterozygous"] += b"\t0/1:" in fields[FILTER + 1]
         if is_snv:
             counts["transitions" if reference + other in TRANSITIONS else "transversions"] += 1
     for name, number in counts.items():

@@ -9,22 +9,25 @@ from readwarp.call.joint.job import GenotypeJob, run_genotype
 from readwarp.config import CallParameters, JointParameters
 from readwarp.config.combinations import check_together
 from readwarp.formats.common.files import named_files
-from readwarp.keywords import AnyPath, check_keywords, command_line, path_or_none, pick
+from readwarp.keywords import AnyPath, check_keywords, command_line, defaults_of, path_or_none, pick
 from readwarp.stream.choice import resources_of
 from readwarp.stream.display import Listener, reporting
 from readwarp.stream.reporter import Result
+
+JOINT = {"max_alleles": "max_alts", "ploidy": "max_ploidy"}
+DEFAULTS = {**defaults_of(JointParameters(), JOINT), "max_mnp_distance": CallParameters().max_mnp_distance}
 
 
 class GenotypeOptions(PlaceOptions, FilterOptions, PriorOptions, total=False):
     """Long options of `readwarp genotype`, with its defaults."""
 
-    list: AnyPath | None  # file with the names of more gVCFs, one per line
+    file_list: AnyPath | None  # file with the names of more gVCFs, one per line
     ploidy: int  # the highest of the samples
     max_alleles: int  # ALT alleles of a site; the rarest beyond them are left out
     max_mnp_distance: int  # bases; phased substitutions that are as near are one record
     force: bool  # replace an existing output
     threads: int | None  # None: all that this process may use
-    memory: int | None  # bytes; None: what is free, less a margin
+    memory: int | str | None  # bytes, or a text such as "8G"; None: what is free, less a margin
 
 
 def genotype(
@@ -58,13 +61,13 @@ def make_job(
 ) -> GenotypeJob:
     """Raises UsageError, and InputError for a list that cannot be read."""
     check_together("genotype", options)
-    listed = options.get("list")
+    listed = options.get("file_list")
     names = [*map(str, gvcfs), *([f"@{listed}"] if listed else [])]
     return GenotypeJob(
         reference=Path(reference),
         inputs=tuple(path for name in names for path in named_files(name, "a gVCF")),
         output=path_or_none(output),
-        parameters=JointParameters(**pick(options, {"max_alleles": "max_alts", "ploidy": "max_ploidy"})),
+        parameters=JointParameters(**pick(options, JOINT)),
         calling=CallParameters(**pick(options, LIMITS | PRIORS | {"max_mnp_distance": "max_mnp_distance"})),
         resources=resources_of({"threads": options.get("threads"), "memory": options.get("memory"), "device": "cpu"}),
         places=places_of(options),

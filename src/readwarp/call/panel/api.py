@@ -10,11 +10,13 @@ from readwarp.keywords import AnyPath, check_keywords, command_line, path_or_non
 from readwarp.stream.display import Listener, reporting
 from readwarp.stream.reporter import Result
 
+DEFAULTS = {"min_samples": 2}
+
 
 class PanelOptions(TypedDict, total=False):
     """Long options of `readwarp panel`, with its defaults."""
 
-    list: AnyPath | None  # file with the names of more files, one per line
+    file_list: AnyPath | None  # file with the names of more files, one per line
     min_samples: int  # normals that show an allele of the panel
     force: bool  # replace an existing output
     threads: int | None  # None: all that this process may use
@@ -45,12 +47,12 @@ def panel(
 
 def make_job(normals: Sequence[AnyPath], output: AnyPath | None, options: PanelOptions, command: str) -> PanelJob:
     """Raises UsageError, and InputError for a list that cannot be read."""
-    listed = options.get("list")
+    listed = options.get("file_list")
     names = [*map(str, normals), *([f"@{listed}"] if listed else [])]
     return PanelJob(
         inputs=tuple(path for name in names for path in named_files(name, "calls of a normal")),
         output=path_or_none(output),
-        min_samples=options.get("min_samples", 2),
+        min_samples=options.get("min_samples", DEFAULTS["min_samples"]),
         threads=options.get("threads") or usable_threads(),
         command=command,
         force=options.get("force", False),

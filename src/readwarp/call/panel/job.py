@@ -23,7 +23,7 @@ class PanelJob:
 
     inputs: tuple[Path, ...]  # sorted VCF, VCF.gz or BCF files of normals
     output: Path | None = None  # .vcf, .vcf.gz or .bcf; None: VCF to stdout
-    min_samples: int = 2  # that show an allele
+    min_samples: int  # that show an allele
     threads: int = 1
     command: str = "readwarp panel"
     force: bool = False  # replace an output that exists

@@ -240,11 +240,15 @@ def genotype_texts(calls: Calls, is_genomic: bool) -> list[str]:
     return texts
 
 
+def shares_of(depths: tuple[int, ...]) -> tuple[float, ...]:
+    """AF of AD; empty where it is unknown."""
+    total = sum(depths)
+    return tuple(round(depth / total, 3) for depth in depths[1:]) if total > 0 else ()
+
+
 @lru_cache(maxsize=4096)
 def shares_text(depths: tuple[int, ...]) -> str:
-    """AF of AD."""
-    total = sum(depths)
-    return reals_text([round(depth / total, 3) for depth in depths[1:]]) if total > 0 else "."
+    return reals_text(shares_of(depths)) or "."
 
 
 def reals_text(values: Sequence[float]) -> str:
