@@ -40,7 +40,7 @@ def doubts_of(calls: Calls) -> ndarray:
     if len(calls) == 0:
         return np.zeros((0, len(BY_QUALITY)))
     phred = np.stack([calls.annotations[row.quality] for row in BY_QUALITY], axis=1)
-    return np.asarray(np.where(np.isnan(phred), 0.0, 10.0 ** (-0.1 * phred)), float)
+    return np.asarray(np.where(np.isnan(phred), 0.0, 10.0 ** (-0.1 * phred)))
 
 
 def passes_of(calls: Calls) -> ndarray:
@@ -51,7 +51,7 @@ def passes_of(calls: Calls) -> ndarray:
 def find_unlikely(doubts: ndarray, threshold: float) -> ndarray:
     """Which filters by quality each record fails: bool, of the shape of `doubts`."""
     real = np.prod(1 - doubts, axis=1)
-    fails = (doubts > 1 - threshold) & (real < threshold)[:, None]
+    fails = np.asarray((doubts > 1 - threshold) & (real < threshold)[:, None])
     rows = np.flatnonzero(real < threshold)
     fails[rows, np.argmax(doubts[rows], axis=1)] = True
     return fails
