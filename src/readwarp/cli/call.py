@@ -1,7 +1,6 @@
 """call: variants from sorted alignments."""
 
 import argparse
-from pathlib import Path
 
 from readwarp.cli import options as shared
 
@@ -18,9 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_reference(parser)
     text = "sorted, indexed BAM or CRAM; - is sorted BAM, CRAM or SAM on stdin; @FILE lists files"
     parser.add_argument("alignments", nargs="*", metavar="ALIGNMENTS", help=text)
-    parser.add_argument(
-        "-b", "--file-list", "--list", type=Path, metavar="FILE", help="file that lists alignments, one per line"
-    )
+    shared.add_file_list(parser, "alignments", "-b")
     shared.add_output(parser, ".vcf, .vcf.gz or .bcf; with .tbi or .csi [VCF to stdout]")
     shared.add_calling(parser)
     text = "sample to call; may be repeated [all samples]"

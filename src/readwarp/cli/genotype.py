@@ -1,7 +1,6 @@
 """genotype: one VCF of a cohort from the gVCFs of its samples."""
 
 import argparse
-from pathlib import Path
 
 from readwarp.cli import options as shared
 
@@ -17,9 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_reference(parser)
     text = "sorted gVCF of readwarp, GATK, DeepVariant or bcftools; @FILE is a list of files"
     parser.add_argument("inputs", nargs="*", metavar="GVCF", help=text)
-    parser.add_argument(
-        "--file-list", "--list", type=Path, metavar="FILE", help="file that lists more gVCFs, one per line"
-    )
+    shared.add_file_list(parser, "more gVCFs")
     shared.add_output(parser, ".vcf, .vcf.gz or .bcf; with .tbi or .csi [VCF to stdout]")
     group = parser.add_argument_group("genotyping")
     shared.add_places(group, "genotype", "; inputs need an index")

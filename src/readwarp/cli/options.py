@@ -197,6 +197,11 @@ def add_encoding(group: "argparse._ActionsContainer") -> None:
     group.add_argument("--phred33", action="store_true", help=text)
 
 
+def add_file_list(parser: argparse.ArgumentParser, what: str, *short: str) -> None:
+    text = f"file that lists {what}, one per line"
+    parser.add_argument(*short, "--file-list", "--list", type=Path, metavar="FILE", help=text)
+
+
 def add_output(parser: argparse.ArgumentParser, text: str) -> None:
     """-o -f."""
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=text)

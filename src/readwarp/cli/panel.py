@@ -1,7 +1,6 @@
 """panel: the alleles that several normal tissues show, for `call --panel-of-normals`."""
 
 import argparse
-from pathlib import Path
 
 from readwarp.cli import options as shared
 
@@ -16,9 +15,7 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "sorted calls of a normal by itself (--somatic or --mixture); @FILE is a list of files"
     parser.add_argument("inputs", nargs="*", metavar="VCF", help=text)
-    parser.add_argument(
-        "--file-list", "--list", type=Path, metavar="FILE", help="file that lists more VCFs, one per line"
-    )
+    shared.add_file_list(parser, "more VCFs")
     shared.add_output(parser, ".vcf, .vcf.gz or .bcf; with .tbi or .csi [VCF to stdout]")
     text = "keep alleles found in at least N normals [2]"
     parser.add_argument("--min-samples", type=shared.count, default=2, metavar="N", help=text)

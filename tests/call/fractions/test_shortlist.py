@@ -115,7 +115,7 @@ def test_counts_of_what_passes():
     assert [text.split(b"\t")[6] for text in waiting.lines(0.95, metrics)] == [
         b"PASS", b"PASS", b"PASS", b"position", b"weak_evidence;germline;normal_artifact",
     ]  # fmt: skip
-    wanted = {"variants": 5, "variants_pass": 3, "snvs": 2, "indels": 1, "heterozygous": 2}
+    wanted = {"variants": 5, "variants_pass": 3, "snvs": 2, "indels": 1}
     assert {name: metrics.counts[name] for name in wanted} == wanted
     assert metrics.counts["transitions"] == metrics.counts["transversions"] == 1
 
