@@ -14,7 +14,7 @@ from readwarp.errors import UsageError
 COMMON = (  # what --help shows of a command that has them, after its positional arguments
     (
         "inputs and outputs",
-        "--list --bam --vcf --output --force --package --read-group --sample --reference --format",
+        "--file-list --bam --vcf --output --force --package --read-group --sample --reference --format",
     ),
     (
         "the job",
