@@ -9,7 +9,7 @@ from readwarp.config.combinations import check_together
 from readwarp.device.machine import usable_threads
 from readwarp.errors import UsageError
 from readwarp.formats.common.names import text_problem
-from readwarp.keywords import AnyPath, check_keywords, command_line, defaults_of, path_or_none, pick
+from readwarp.keywords import AnyPath, bytes_of, check_keywords, command_line, defaults_of, path_or_none, pick
 from readwarp.molecules.job import GROUP, ConsensusJob, run_consensus
 from readwarp.stream.display import Listener, reporting
 from readwarp.stream.reporter import Result
@@ -58,7 +58,7 @@ class ConsensusOptions(TypedDict, total=False):
     reference: AnyPath | None  # FASTA, for CRAM
     no_pg: bool  # no @PG line in the header
     threads: int | None  # None: all that this process may use
-    memory: int | None  # bytes; None: what is free, less a margin
+    memory: int | str | None  # bytes, or a text such as "8G"; None: what is free, less a margin
     force: bool  # replace an output that exists
 
 
@@ -94,6 +94,7 @@ def make_job(alignments: AnyPath, output: AnyPath | None, options: ConsensusOpti
     for name in ("read_group_id", "read_name_prefix"):
         if problem := text_problem(str(options.get(name) or GROUP)):
             raise UsageError(f"--{name.replace('_', '-')}: {problem}")
+    memory = options.get("memory")
     return ConsensusJob(
         alignments=Path(alignments),
         output=Path(output),
@@ -104,7 +105,7 @@ def make_job(alignments: AnyPath, output: AnyPath | None, options: ConsensusOpti
         per_base_tags=options.get("output_per_base_tags", True),
         command=None if options.get("no_pg") else command,
         threads=options.get("threads") or usable_threads(),
-        memory=options.get("memory"),
+        memory=None if memory is None else bytes_of(memory),
         force=options.get("force", False),
     )
 
