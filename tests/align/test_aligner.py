@@ -82,8 +82,8 @@ def test_options_are_those_of_the_command(fasta, genome):
         TypeError, match=r"Aligner\(\) got an unexpected keyword argument 'mismatches'; perhaps mismatch"
     ):
         Aligner(fasta, mismatches=3)
-    with pytest.raises(UsageError, match="preset sr: not one of standard, short"):
-        Aligner(fasta, preset="sr")
+    with pytest.raises(UsageError, match="preset fast: not one of standard, short"):
+        Aligner(fasta, preset="fast")
     with pytest.raises(InputError, match="asked for k=16"):
         Aligner(fasta, preset="short")
 
