@@ -27,7 +27,7 @@ COMPILING = {
     for name in ("compiler", "entry", "instructions", "lowering", "card_cache", "parts", "shortcuts", "vectors")
 }
 FOR_CARDS = {  # and cuda*.py
-    *(f"readwarp.device.{name}" for name in ("freeing", "launch", "memory", "staging")),
+    *(f"readwarp.device.{name}" for name in ("freeing", "launch", "memory", "staging", "trial")),
     "readwarp.pairwise.trace_plan",
 }
 
