@@ -73,7 +73,7 @@ from readwarp.call.sites.slips import drop_slips, split_sides
 from readwarp.call.spelling import Bases
 from readwarp.call.strips import Place, Strip, StripBases
 from readwarp.call.targets import MARGIN, Stretch
-from readwarp.call.window_counts import count_pairs, count_regions, count_removed, find_long_indels
+from readwarp.call.window_counts import count_pairs, count_regions, count_removed, find_long_indels, lie_within
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
 from readwarp.index.reference import Reference
@@ -220,7 +220,7 @@ class Steps:
         copies, noted = self.ploidies.at(around.contig, np.arange(around.start, around.stop)), list[np.ndarray]()
         sites = find_sites(pileup, around, self.parameters, None, self._pileups(reads, pileup, around, noted), copies)
         is_simple = ~sites.is_indel & (np.diff(sites.allele_offsets) == 2)
-        sites = take(sites, "sites", is_simple & (sites.begin >= window.start) & (sites.begin < window.stop))
+        sites = take(sites, "sites", is_simple & lie_within(sites.begin, window))
         evidence = weigh_substitutions(reads, sites, self.parameters)
         copies = self.ploidies.at(sites.contig, sites.position)
         expected = Expected(copies, Depths(first_place(around.start), np.stack(noted)))
@@ -234,7 +234,7 @@ class Steps:
         limits = Limits(window.start, window.stop, self.parameters.min_base_quality)
         common = self.given.common(window, self.reference, self.strip) if self.given else None
         pileups = self._pileups(reads, pileup, around, [])
-        return count_errors(reads, orientations_of(reads), around, pileups, limits, common)
+        return count_errors(reads, orientations_of(reads), around, pileups, (limits, window.mask()), common)
 
     def _cut(self, reads: AlignedReads, low: int, high: int) -> AlignedReads:
         """Long reads as far as a window and its margin see them, and MARGIN more, which is beyond FAR."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from readwarp.batches import AlignedReads, Regions, Status
+from readwarp.batches import AlignedReads, Status
 from readwarp.call.alleles.compare import Weighed
 from readwarp.call.mates.join import Removed
 from readwarp.call.pileup import MAX_INDEL
@@ -13,17 +13,16 @@ from readwarp.rules.cigar import DELETION, INSERTION
 
 def count_removed(metrics: Metrics, removed: Removed, window: Stretch) -> None:
     """Count what reads that begin in the window have that is no evidence."""
-    own = (removed.position >= window.start) & (removed.position < window.stop)
-    own[own] = window.mask()[removed.position[own] - window.start]
+    own = lie_within(removed.position, window)
     metrics.count("reads_joined_to_mates", removed.is_joined[own].sum())
     metrics.count("bases_beyond_mates", removed.beyond[own].sum())
     metrics.count("bases_of_primers", removed.hidden[own].sum())
 
 
 def count_regions(metrics: Metrics, weighed: Weighed, window: Stretch) -> None:
-    """Count the regions that begin in the window; neighbouring windows see some of them too."""
+    """Count the regions that begin in the window's targets; neighbouring windows see some of them too."""
     regions, count = weighed.regions, metrics.count
-    own = _begin_within(regions, window)
+    own = lie_within(regions.start, window)
     for name, chosen in (
         ("regions", own),
         ("regions_thinned", own & (regions.status == Status.CAPACITY)),
@@ -35,7 +34,7 @@ def count_regions(metrics: Metrics, weighed: Weighed, window: Stretch) -> None:
 
 def count_pairs(metrics: Metrics, weighed: Weighed, window: Stretch) -> None:
     """Count what was compared in these regions."""
-    own, count = _begin_within(weighed.regions, window), metrics.count
+    own, count = lie_within(weighed.regions.start, window), metrics.count
     count("haplotypes", np.diff(weighed.haplotypes.haplotype_offsets)[own].sum())
     count("pairhmm_cells", weighed.cells[own].sum())
     count("pairhmm_pairs", np.diff(weighed.pair_offsets)[own].sum())
@@ -49,6 +48,8 @@ def find_long_indels(reads: AlignedReads) -> np.ndarray:
     return reads.position[np.searchsorted(reads.cigar_offsets, np.flatnonzero(is_long), side="right") - 1]
 
 
-def _begin_within(regions: Regions, window: Stretch) -> np.ndarray:
-    """bool [regions]"""
-    return (regions.start >= window.start) & (regions.start < window.stop)
+def lie_within(position: np.ndarray, window: Stretch) -> np.ndarray:
+    """bool [n]: positions in the window's targets."""
+    own = (position >= window.start) & (position < window.stop)
+    own[own] = window.mask()[position[own] - window.start]
+    return own

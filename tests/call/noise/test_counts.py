@@ -112,8 +112,8 @@ def count(reads, reference, samples=1, within=(START, STOP)):
         count_window(take(reads, "reads", np.flatnonzero(reads.sample == sample)), window, p)
         for sample in range(samples)
     ]
-    limits = Limits(*within, QUALITY)
-    return count_errors(reads, orientations_of(reads), window, iter(pileups), limits), pileups
+    counted = Limits(*within, QUALITY), np.ones(within[1] - within[0], bool)
+    return count_errors(reads, orientations_of(reads), window, iter(pileups), counted), pileups
 
 
 def as_counter(array: np.ndarray) -> dict:

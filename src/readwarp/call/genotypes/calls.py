@@ -24,6 +24,7 @@ from readwarp.config import CallParameters
 from readwarp.ragged import columns_of, offsets_of, replace
 
 PerSample = list[tuple[tuple[int, ...], ...]]
+NAMED = 1000  # bases; see `name_sets`
 
 
 def build_calls(spelled: Spelled, out: Emitted, columns: Any, parameters: CallParameters) -> Calls:
@@ -54,7 +55,10 @@ def build_calls(spelled: Spelled, out: Emitted, columns: Any, parameters: CallPa
 
 
 def name_sets(spelled: Spelled, phase_set: ndarray) -> list[tuple[str, ...]]:
-    """PID of each record and sample: position, REF and first ALT of the first call of its phase set."""
+    """PID of each record and sample: position, REF and first ALT of the first call of its phase set.
+
+    The position alone for records more than NAMED bases away, whose window may not hold that call.
+    """
     names = np.full(phase_set.shape, "", object)
     positions = spelled.position.tolist()
     for sample in np.flatnonzero((phase_set >= 0).any(axis=0)).tolist():
@@ -63,7 +67,8 @@ def name_sets(spelled: Spelled, phase_set: ndarray) -> list[tuple[str, ...]]:
             start = int(phase_set[row, sample])
             if positions[row] == start:
                 known.setdefault(start, name_set(start, spelled.alleles[row]))
-            names[row, sample] = known.get(start, f"{start + 1}")
+            is_near = positions[row] - start <= NAMED
+            names[row, sample] = known.get(start, f"{start + 1}") if is_near else f"{start + 1}"
     return list(map(tuple, names.tolist()))
 
 

@@ -1,6 +1,6 @@
 """Noise: how often molecules of a library show alleles that their sample does not have, learned from its own reads.
 
-    count_errors(reads: AlignedReads, window: Window, pileups: Iterable[Pileup], limits: Limits) -> ErrorCounts
+    count_errors(reads: AlignedReads, window: Window, pileups: Iterable[Pileup], counted) -> ErrorCounts
     fit_noise(counts: ErrorCounts) -> Noise                                                      of all windows
     estimate_contamination(piles, is_normal) -> Contamination                                    likewise
 

@@ -70,16 +70,19 @@ def count_errors(
     orientation: ndarray,
     window: Window,
     pileups: Iterable[Pileup],
-    limits: Limits,
+    counted: tuple[Limits, ndarray],
     common: CommonSites | None = None,
 ) -> ErrorCounts:
     """orientation: uint8 [reads], of their pairs. pileups: of the window, of each sample.
 
-    Counts of neighbouring limits add up to those of both, to the last bit, if the window has a margin around them.
+    counted: limits, and which positions within them count (bool). Counts of neighbouring limits add up to those of
+    both, to the last bit, if the window has a margin around them.
     """
-    pileups, window = list(pileups), window.trim()
+    pileups, window, (limits, is_counted) = list(pileups), window.trim(), counted
     within = limits.start - window.start, limits.stop - window.start
     out, runs = no_counts(len(pileups)), np.empty(window.bases.size, np.int64)
+    outside = np.ones(window.bases.size, bool)
+    outside[slice(*within)] = ~is_counted
     measure_runs(window.bases, runs)
     order = np.argsort(reads.sample, kind="stable")
     bounds = np.searchsorted(reads.sample[order], np.arange(len(pileups) + 1))
@@ -91,13 +94,16 @@ def count_errors(
             column[:] = 0
         chosen = reads if len(pileups) == 1 else take(reads, "reads", own)
         pile_up(chosen, orientation[own], (window.start, window.stop, limits.min_base_quality), piles)
+        for column in piles:
+            column[outside] = 0
         found.append(piles.bases[slice(*within)].sum(axis=2))
         damage = out.reads[sample], out.expected[sample], out.shown[sample]
         count_substitutions(window.bases, within, piles, damage, out.sites[sample])
         is_deletion = np.diff(pileup.allele_offsets) == 0
         gaps = pileup.allele_position - pileup.start, is_deletion, pileup.allele_counts.sum(axis=1)
         number = np.zeros((runs.size, 2), np.int64)
-        count_gaps(runs, within, pileup.counts, gaps, number, damage, out.sites[sample])
+        counts = pileup.counts * ~outside[:, None, None]
+        count_gaps(runs, within, counts, gaps, number, damage, out.sites[sample])
     inside = window.bases[slice(*within)]
     piles_of_common = [pile_common(common, inside, limits.start, found)] if common else []
     return out._replace(kinship=count_kinship(inside, found), piles=piles_of_common)
