@@ -89,15 +89,15 @@ class Outcome:
 class Server:
     """A running `helpers.fuzz_server`, with a temporary folder of its own."""
 
-    def __init__(self, folder: Path, **variables: str):
-        self.folder = folder
+    def __init__(self, folder: Path, module: str = "helpers.fuzz_server", **variables: str):
+        self.folder, self._module = folder, module
         self.scratch = folder / "tmp"
         self.scratch.mkdir(parents=True)
         self._environment = environment_with_tests(TMPDIR=str(self.scratch), **variables)
         self._start()
 
     def _start(self) -> None:
-        command = [sys.executable, "-m", "helpers.fuzz_server"]
+        command = [sys.executable, "-m", self._module]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=self._environment
         )
