@@ -125,9 +125,11 @@ def test_headers(command, aligned, reference, refused, tmp_path):
     refused(path, command, *(() if command == "merge" else (reference,)), path)
 
 
-@pytest.mark.parametrize("line", [b"@HD\tVN:1.6\n", b"@RG\tSM:x\n", b"@PG\tPN:x\n"])
+@pytest.mark.parametrize(
+    "line", [b"@HD\tVN:1.6\n", b"@RG\tSM:x\n", b"@PG\tPN:x\n", b"@RG\tID:a\tCL:x\n", b"\n", b"\n@CO\tx\n"]
+)
 def test_header_lines(line, aligned, reference, refused, tmp_path):
-    """Two @HD lines, and lines without an ID."""
+    """Two @HD lines, lines without an ID, a command line of a read group, and blank lines, which htslib refuses."""
     path, bam = tmp_path / "x.bam", Bam.read(aligned / "sorted.bam")
     bam.text += line
     path.write_bytes(bgzf(bam.bytes()))

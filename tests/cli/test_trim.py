@@ -232,9 +232,10 @@ def test_refused(options, reason, reads, reference, capsys):
 
 
 def test_a_file_of_adapters_that_is_damaged(reads, reference, write, capsys):
-    path = write("adapters.fa", ">x\nACGT!\n")
-    assert run_main(["align", reference, *reads, "--trim", "--adapter", path]) == 3
-    assert capsys.readouterr().err.startswith(f"readwarp: error: {path}: record x: ")
+    for text, reason in ((">x\nACGT!\n", ""), (">y\nACGTACGT\n>x\nACRN\n", "needs 5 bases other than N\n")):
+        path = write("adapters.fa", text)
+        assert run_main(["align", reference, *reads, "--trim", "--adapter", path]) == 3
+        assert capsys.readouterr().err.startswith(f"readwarp: error: {path}: record x: {reason}")
 
 
 def test_run_trims_and_says_so(reads, reference, tmp_path, capfd):

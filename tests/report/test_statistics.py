@@ -122,6 +122,20 @@ def test_a_bad_interval_is_named(folder, tmp_path):
         make([Sample("x", folder.folder / "x.bam", targets=(str(bed),))], None, 1)
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [(">one\nACGT\n", "has no contig"), (">one\nAC\nACGT\n", "cannot be read as indexed FASTA")],
+    ids=["other", "lines"],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_bad_reference_is_named_by_its_own_name(folder, tmp_path, text, says, packed):
+    """Not a copy of it that is indexed for the time being."""
+    path = tmp_path / ("other.fa.gz" if packed else "other.fa")
+    path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+    with pytest.raises(InputError, match=rf"^{path}: {'has no contig' if packed else says}"):
+        make([Sample("x", folder.folder / "x.bam", reference=path)], tmp_path, 1)
+
+
 def test_gvcf(folder):
     """Reference blocks do not count, and <NON_REF> is not a variant."""
     lines = (folder.folder / "x.vcf").read_text().splitlines()

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from readwarp.errors import InputError
 from readwarp.formats.alignments.samtools import reference_in
 from readwarp.formats.common.source import reading
 from readwarp.formats.common.writing import write_whole, writing, writing_temporary
@@ -122,12 +123,17 @@ class Maker:
         wanted = {"stats": "--ref-seq" if self.sample.reference else "", "flagstat": "", "idxstats": ""}
         wanted |= {name: title for name in ("depth", "along", "targets") if name in self.texts}
         stale = [name for name, text in wanted.items() if self._is_stale(name, text)]
-        if stale:
-            self._count(stale, title)
-        if longest_in(self.texts["stats"]) < LONG:
-            del self.texts["long"]
-        elif "stats" in stale or self._is_stale("long", TITLE):
-            self.long_reads()
+        try:
+            if stale:
+                self._count(stale, title)
+            if longest_in(self.texts["stats"]) < LONG:
+                del self.texts["long"]
+            elif "stats" in stale or self._is_stale("long", TITLE):
+                self.long_reads()
+        except InputError as error:
+            if error.path != self.fasta:
+                raise
+            raise InputError(self.sample.reference, error.reason, error.record) from error  # not a copy of it
 
     def _count(self, stale: list[str], title: str) -> None:
         """Count the alignments, and write these texts."""

@@ -118,9 +118,3 @@ def test_a_tag_that_is_no_number(tmp_path, tags):
     path = write(tmp_path / "x.bam", [read_of([("M", 9)], random.Random(1), **tags)])
     with pytest.raises(InputError, match=re.escape("x.bam: record r: the tags of a read cannot be read")):
         counted(path)
-
-
-def test_qualities_that_no_sam_has_count_as_the_highest(tmp_path):
-    read = read_of([("M", 4)], random.Random(1))
-    read.query_qualities = [1, 1, 120, 93]
-    assert counted(write(tmp_path / "x.bam", [read])).bases == {1.0: 2, 93.0: 2}

@@ -7,14 +7,15 @@ from typing import Any, TypedDict
 
 from readwarp.align.trim.batch import MASK
 from readwarp.config import TrimParameters
-from readwarp.errors import UsageError
+from readwarp.errors import InputError, UsageError
 from readwarp.formats.common.fasta import read_contigs
 from readwarp.keywords import AnyPath, defaults_of, pick
 
 FIELDS = {"trim_poly_g": "poly_g", "trim_quality": "min_quality", "trim_min_length": "min_length"}
 OTHERS = "adapter", "adapter2", "trim_bases", "correct_overlap"
 BASES = ("clip", "drop")
-MIN_ADAPTER = 5  # bases other than N; fewer are in every other read by chance
+MIN_ADAPTER = 5  # bases other than N
+TOO_SHORT = f"needs {MIN_ADAPTER} bases other than N"
 
 
 DEFAULTS = {**defaults_of(TrimParameters(), FIELDS), "trim_bases": BASES[0]}
@@ -53,12 +54,19 @@ def read_adapters(option: str, given: AnyPath | Sequence[AnyPath] | None) -> tup
     found: list[str] = []
     for text in map(str, texts):
         if text and set(text.upper()) <= MASK.keys():
+            if is_short(text.upper()):
+                raise UsageError(f"{option} {text}: {TOO_SHORT}")
             found.append(text.upper())
         elif Path(text).is_file():
-            found += [contig.letters.decode() for contig in read_contigs(text)]
+            for contig in read_contigs(text):
+                if is_short(adapter := contig.letters.decode()):
+                    raise InputError(text, TOO_SHORT, contig.name)
+                found.append(adapter)
         else:
             raise UsageError(f"{option} {text}: neither a sequence of IUPAC letters nor a file")
-    for adapter in found:
-        if len(adapter) - adapter.count("N") < MIN_ADAPTER:
-            raise UsageError(f"{option} {adapter}: needs {MIN_ADAPTER} bases other than N")
     return tuple(found)
+
+
+def is_short(adapter: str) -> bool:
+    """Whether it is in every other read by chance."""
+    return len(adapter) - adapter.count("N") < MIN_ADAPTER

@@ -159,8 +159,8 @@ class BamHeader(NamedTuple):
             raise InputError(path, NAMELESS)
         if len(set(names)) < len(names):
             raise InputError(path, "its header names a contig twice")
-        for line in text.split("\n"):
-            if line and not LINE.fullmatch(line):
+        for line in text.removesuffix("\n").split("\n") if text else ():
+            if not LINE.fullmatch(line):
                 raise InputError(path, f"its header has a line that is not SAM: {line[:80]!a}")
         if not all(field(line, "ID") for kind in ("RG", "PG") for line in lines_of(text, kind)):
             raise InputError(path, "its header has a read group or program without an ID")

@@ -29,6 +29,8 @@ def header_from(path: Path, text: str) -> pysam.AlignmentHeader:
             groups = header.to_dict().get("RG", [])  # it is read now
         except ValueError as error:
             raise InputError(path, f"its header is not valid SAM ({error})") from error
+        except KeyError as error:  # pysam's, of CL in a line other than @PG
+            raise InputError(path, f"its header has {error.args[0]} in a line that may not have it") from error
     if not all("ID" in group for group in groups):
         raise InputError(path, "its header has a read group without an ID")
     return header

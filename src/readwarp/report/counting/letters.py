@@ -26,7 +26,7 @@ class ReferenceLetters:
             with quiet_htslib():
                 self._file = pysam.FastaFile(str(fasta))
         except (OSError, ValueError) as error:
-            raise InputError(fasta, f"cannot be read as indexed FASTA ({error})") from error
+            raise InputError(fasta, "cannot be read as indexed FASTA (`samtools faidx` tells why)") from error
 
     def read(self, name: str, start: int, stop: int) -> ndarray:
         """Codes (uint8) of [start, stop) of a contig. Raises InputError where it has another length, or is missing."""

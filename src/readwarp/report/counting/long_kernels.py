@@ -6,6 +6,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.device.jit import kernel, scalar
+from readwarp.formats.alignments.check_kernels import MAX_QUALITY, NO_QUALITY
 from readwarp.formats.alignments.layout import (
     BASES,
     FLAG,
@@ -25,10 +26,8 @@ from readwarp.report.counting.span_kernels import begins_before
 from readwarp.rules.cigar import DELETION, INSERTION, is_match, run_of
 from readwarp.rules.flags import SECONDARY, SUPPLEMENTARY, UNMAPPED
 
-HIGHEST = 93  # quality that SAM can hold
-NO_QUALITY = 255
 SHARES, TENTHS, PARTS = 10_000, 10, 1_000  # of identity, of a unit of quality; parts that are told apart
-ERRORS = 10.0 ** (-np.arange(HIGHEST + 1) / 10)  # of a base, by its quality
+ERRORS = 10.0 ** (-np.arange(MAX_QUALITY + 1) / 10)  # of a base, by its quality
 INTEGERS = tuple(b"cCsSiI")  # types of fields
 UNKNOWN, BAD = -1.0, -2.0  # instead of a number: there is no such field; it holds none
 SEMICOLON = ord(";")
@@ -45,7 +44,7 @@ class LongTables(NamedTuple):
 
 
 def make_long_tables() -> LongTables:
-    sizes = SHARES + 1, TENTHS * HIGHEST + 1, HIGHEST + 1, 101, PARTS
+    sizes = SHARES + 1, TENTHS * MAX_QUALITY + 1, MAX_QUALITY + 1, 101, PARTS
     return LongTables(*(np.zeros(size, np.int64) for size in sizes))
 
 
@@ -85,7 +84,7 @@ def add_bases(data, at, tables):
     if data[start] != NO_QUALITY:
         error = 0.0
         for i in range(np.uint64(start), np.uint64(stop)):
-            quality = min(data[i], np.uint8(HIGHEST))
+            quality = data[i]
             tables.bases[quality] += 1
             error += ERRORS[quality]
         tables.quality[np.int64(np.rint(-10 * TENTHS * np.log10(error / (stop - start))))] += 1
