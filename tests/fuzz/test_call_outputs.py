@@ -23,8 +23,8 @@ OPTIONS = {  # kind -> (reads, options, check of another output)
     "haplotag-region": ("long", (*LONG, "--haplotag", "b.bam", "-r", "one:1-900"), (ALIGNMENTS, ["b.bam"])),
     "both": ("long", (*LONG, "--haplotag", "b.bam", "--bam-output", "c.bam"), (ALIGNMENTS, ["c.bam"])),
     "sv": ("long", (*LONG, "--sv", "s.vcf"), (VARIANTS, ["s.vcf"])),
-    "consensus": ("short", ("--mixture", "--consensus", "c.fa"), None),
-    "somatic": ("short", ("--somatic",), None),
+    "consensus": ("short", ("--mixture", "--consensus", "c.fa", "--sample", "r"), None),
+    "somatic": ("short", ("t.bam", "--somatic", "--normal", "r"), None),  # the mutated file is the normal
     "circular": ("short", ("--circular", "one", "--gvcf"), None),
 }
 
@@ -54,6 +54,8 @@ def made(tmp_path_factory, server):
     folder, rng = tmp_path_factory.mktemp("outputs"), random.Random(1)
     write_pairs(folder, 200)
     server.warm_up(folder, ["align", "ref.fa", "r_1.fq", "r_2.fq", "-o", "short.bam", "-q", "--sort", "coordinate"])
+    tumour = ["align", "ref.fa", "r_1.fq", "r_2.fq", "-o", "t.bam", "-q", "--write-index", "--sample", "t"]
+    server.warm_up(folder, tumour)
     write_fasta(folder / "long.fa", {"one": SEQUENCE, "two": CONTIGS["two"]})
     first = [*SITES[:4], (3000, SEQUENCE[3000], SEQUENCE[3000] + INSERTED), *SITES[4:]]
     reads = [read for read in tiled([first, []], SEQUENCE, step=150, length=1500) if rng.random() < 0.9]
@@ -73,7 +75,8 @@ def made(tmp_path_factory, server):
 
 def files_of(made, reads):
     reference = "ref.fa" if reads == "short" else "long.fa"
-    return {"ref.fa": made / reference, "ref.fa.rwx": made / f"{reference}.rwx"}
+    tumour = {name: made / name for name in ("t.bam", "t.bam.bai") if reads == "short"}
+    return tumour | {"ref.fa": made / reference, "ref.fa.rwx": made / f"{reference}.rwx"}
 
 
 @pytest.mark.slow

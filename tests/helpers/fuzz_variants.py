@@ -75,7 +75,7 @@ CELLS = (
 def change_cells(chance: Mutator, text: bytes) -> bytes:
     """A line or two lost, doubled, moved or with other cells; now and then one of the header."""
     lines = text.split(b"\n")[:-1]
-    first = next(i for i, line in enumerate(lines) if not line.startswith(b"#"))
+    first = next(i for i, line in enumerate(lines) if line[:1] not in (b"#", b"@"))
     for _ in range(chance.choice((1, 1, 2))):
         is_header = chance.random() < 0.15
         place = chance.randrange(first) if is_header else chance.randrange(first, len(lines))
