@@ -9,7 +9,6 @@ Contigs follow one another; a k-mer that spans a border or a base other than A C
 import logging
 import os
 from dataclasses import dataclass, fields
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,13 +49,21 @@ class Index:
     positions: ndarray  # uint32 [entries], first base of the k-mer; uint64 if there are 2^32 bases or more
     origin: tuple[str, str] | None = None  # the file that is mapped, and its digest
 
-    def __init__(self, reference: Reference | str | Path, *others: Any):
-        """reference: a path, and perhaps its `SeedParameters`; or all fields, in their order."""
-        values = reference, *others
+    def __init__(
+        self,
+        reference: Reference | str | Path,
+        parameters: SeedParameters | None = None,
+        bucket_starts: ndarray | None = None,
+        tags: ndarray | None = None,
+        positions: ndarray | None = None,
+        origin: tuple[str, str] | None = None,
+    ):
+        """Take all fields, or the path of a reference or an index, which has `parameters` if they are given."""
+        values: tuple[Any, ...] = reference, parameters, bucket_starts, tags, positions, origin
         if not isinstance(reference, Reference):
-            found = open_or_build(reference, others[0] if others else None, usable_threads())
+            found = open_or_build(reference, parameters, usable_threads())
             values = tuple(getattr(found, field.name) for field in fields(found))
-        for field, value in zip_longest(fields(self), values):
+        for field, value in zip(fields(self), values, strict=True):
             object.__setattr__(self, field.name, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
