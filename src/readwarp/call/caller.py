@@ -96,6 +96,8 @@ class Caller:
         with ExitStack() as stack:  # what cannot be called is refused here, not at the first variant
             calling = stack.enter_context(open_calling(job, self.reference, self.metrics, may_fork=False))
             fields = FIELDS
+            if calling.steps.platform.is_long:
+                prepare_once("call.long")
             if self.parameters.fractions:
                 check_fractions(job, calling)
                 found, fields = self._weigh(calling, stack.pop_all())

@@ -247,9 +247,10 @@ def call_structural_only(job: CallJob, reference: Reference, reporter: Reporter)
         readers, is_short = readers_of(alignments), 0 < length_of(alignments) < job.structural.min_span
         check_kind("call", has_long_reads(job.parameters.platform, readers), {"sv_only": is_short})
         steps = structural_steps(job, reference, alignments, ploidies, metrics)
+        reporter.prepare("call.long", job.resources.threads)
         plan = plan_workers(job.resources, alignments, Backend("cpu"), targets, may_fork())
         with (
-            open_workers(steps, plan, alignments, "call", metrics) as workers,
+            open_workers(steps, plan, alignments, "call.long", metrics) as workers,
             job.open_output(reference, alignments.samples, STRUCTURAL_FIELDS) as writer,
         ):
             write_structural(steps, targets, writer, (workers, StructuralSteps.gather), reporter)

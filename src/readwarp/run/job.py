@@ -70,6 +70,11 @@ class RunJob:
     def page(self) -> Path:
         return self.folder / "report.html"
 
+    @property
+    def kernels(self) -> str:
+        """What the job is called in the table of kernels."""
+        return self.alignment.kernels.replace("align", "run")
+
 
 def sample_of(inputs: Inputs) -> str:
     """The one sample of all read groups, after which the results are named. Raises UsageError."""
@@ -115,7 +120,7 @@ def make_results(job: RunJob, reporter: Reporter) -> tuple[Sample, list[statisti
     """`run_sample` once the outputs are checked and locked -> the sample, the texts for its page, paths of results."""
     bam, metrics = job.alignments, reporter.metrics
     alignment, backend = job.alignment, choose_side(job.alignment)
-    reporter.prepare("run", alignment.resources.threads)
+    reporter.prepare(job.kernels, alignment.resources.threads)
     index = open_index(alignment, reporter)
     named = {name for line in alignment.inputs.read_groups if (name := field(line, "SM"))}
     calling.check_files(job.calling, index.reference, sorted(named) or [bam.name.split(".")[0]])
