@@ -91,7 +91,7 @@ def test_call(pytestconfig, server, made, tmp_path, kind):
         arguments = ["call", "ref.fa", "x.bam", *options, "-o", "o.vcf", "-q"]
         return Case(what, files_of(made, reads) | {"x.bam": data}, arguments, "x.bam", checks)
 
-    campaign(pytestconfig, server, tmp_path, f"call-{kind}", make, 0.3)
+    campaign(pytestconfig, server, tmp_path, f"call-{kind}", make, 0.12)
 
 
 @pytest.mark.slow
@@ -130,4 +130,4 @@ def test_run(pytestconfig, server, made, tmp_path):
         checks = [(ALIGNMENTS, ["out/s.bam"]), (VARIANTS, ["out/s.vcf.gz"])]
         return Case(what, files_of(made, "short") | {name: data}, arguments, name, checks)
 
-    campaign(pytestconfig, server, tmp_path, "run", make, 0.1)
+    campaign(pytestconfig, server, tmp_path, "run", make, 0.05)

@@ -132,7 +132,7 @@ def test_aligned(pytestconfig, server, made, tmp_path, option):
         checks = [("helpers.fuzz_checks:alignments", ["o.sam"])]
         return Case(option, shared | {name: content}, arguments, damaged=name, checks=checks)
 
-    campaign(pytestconfig, server, tmp_path, option, make, 0.2)
+    campaign(pytestconfig, server, tmp_path, option, make, 0.1)
 
 
 @pytest.mark.slow
