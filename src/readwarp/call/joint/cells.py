@@ -45,15 +45,16 @@ def gather(sites: Sequence[JointSite], files: Sequence[GenomicFile], lines: Sequ
             columns.append((place[row], place[cover], number))
             known += used.size
     owner = np.array([number for *_, number in columns])
+    code, is_own, cover_code = (np.take(each, owner, axis=1) for each in (code, is_own > 0, cover_code))  # C order
     return Evidence(
         owner=owner,
         cells=concatenate(parts, "cells"),
         cell=np.array([cell for cell, *_ in columns], np.int32).T.copy(),
-        code=code[:, owner],
-        is_own=is_own[:, owner] > 0,
-        has_prior=(is_own[:, owner] > 0) & np.array([files[number].has_priors for number in owner], np.bool_),
+        code=code,
+        is_own=is_own,
+        has_prior=is_own & np.array([files[number].has_priors for number in owner], np.bool_),
         cover=np.array([cover for _, cover, _ in columns], np.int32).T.copy(),
-        cover_code=cover_code[:, owner],
+        cover_code=cover_code,
         codes=np.array([code for codes in pool for code in codes], np.int16),
         code_offsets=offsets_of([len(codes) for codes in pool]),
     )
