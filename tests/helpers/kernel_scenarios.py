@@ -175,6 +175,8 @@ COMMANDS = (
     "report --bam {folder}/sorted.bam --reference {ref} --vcf {folder}/x.vcf.gz -t 2 -f -o {folder}/x.html",
     "report --bam {folder}/sorted.cram --reference {ref} -L {folder}/targets.bed -t 2 -f -o {folder}/x.html",
     "report --bam {folder}/long.bam -t 2 -f -o {folder}/x.html",
+    "run.long {ref} {folder}/long.fq --preset hifi --primers {folder}/primers.bed --bam-output {folder}/shown.bam"
+    " --alleles {folder}/truth.vcf.gz -r {contig}:1-4000 --no-report -t 2 -f -o {folder}/run",
     "run {ref} {folder}/interleaved.fq -p -C -t 2 -f --no-report -o {folder}/run --batch-bases 200000",
     "run {ref} {folder}/names.bam -t 2 -f --no-report -o {folder}/run",
     "pairwise {folder}/reads.fa {folder}/window.fa -o {folder}/x.tsv -f",
@@ -422,9 +424,15 @@ def names_of(scenes: Iterable[Scene]) -> Called:
         for key in scene.called:
             if not called[key] & special:
                 called[key].add(scene.name)
-    for names in called.values():
+    for (kernel, _), names in called.items():
+        if kernel == "readwarp.pairwise.groups:trace_single":  # of --bam-output, for pairs that are long
+            names |= {"call", "call.long"}
         if names >= {"align", "align.long", "run", "run.long"}:
             names -= {"align.alt", "align.umi"}  # which is what these need beyond their own
+        if "pair_hmm" in names:  # some of which only few reads need
+            names |= {"call", "call.long", "call.fractions"}
+        if "call" in names:
+            names |= {"run", "run.long"}
         if "merge" in names:
             names.discard("merge.umi")
         if "index" in names:  # which these build where there is none
