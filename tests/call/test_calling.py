@@ -11,10 +11,12 @@ import pytest
 
 from helpers.jobs import call_variants
 from helpers.making import Read, other, random_sequence, tiled, write_bam, write_fasta
+from readwarp.call import resources
 from readwarp.call.depth.limit import DepthLimit
+from readwarp.call.evidence import substitutions
 from readwarp.call.inputs import Alignments, RegionTooDeepError, Source
-from readwarp.config import CallParameters, Resources
-from readwarp.errors import InputError
+from readwarp.config import CallParameters, FractionParameters, Resources
+from readwarp.errors import InputError, MemoryBudgetError
 from readwarp.formats.alignments.regions import AlignedReader, ReadFilter
 from readwarp.metrics import Metrics
 
@@ -65,8 +67,8 @@ def made(tmp_path_factory):
 def run(
     fasta, bam, output, *, parameters=None, threads=1, device="cpu", batch_bases=None, memory=None, **options
 ) -> Metrics:
-    resources = Resources(threads=threads, device=device, memory=memory, batch_bases=batch_bases)
-    return call_variants(fasta, bam, output, parameters, resources, **options)
+    given = Resources(threads=threads, device=device, memory=memory, batch_bases=batch_bases)
+    return call_variants(fasta, bam, output, parameters, given, **options)
 
 
 def records(path) -> list[tuple]:
@@ -136,22 +138,32 @@ def test_threads_and_windows_do_not_matter(made, tmp_path, options):
     assert len(lines) > len([x for x in lines if x[:1] == b"#"])
 
 
-def test_deep_windows_are_cut(made, tmp_path, caplog):
-    """The memory holds 6,000 bases of reads, less than a window has, so windows are cut down to the smallest size.
-
-    These have more reads too, which is said.
-    """
-    assert "windows_beyond_memory" not in run(*made, tmp_path / "a.vcf").counts
-    counts = run(*made, tmp_path / "b.vcf", memory=12 * 6000).counts
-    assert counts["windows_beyond_memory"] == 4
-    assert "4 windows with more reads than --memory allows, too short to split" in caplog.text
+def test_deep_windows_are_cut(made, tmp_path):
+    """Narrow ones are tried with the memory of all workers, and the run ends where that is too little."""
+    assert "windows_alone" not in run(*made, tmp_path / "a.vcf").counts
+    fixed = resources.PROGRAM + 5000  # of the reference and the index
+    whole = run(*made, tmp_path / "b.vcf", memory=fixed + 8 * 100_000, threads=3).counts
+    assert whole["windows_alone"] == 2
     assert body(tmp_path / "a.vcf") == body(tmp_path / "b.vcf")
+    with pytest.raises(
+        MemoryBudgetError, match=r"the [\d,]+ bases of reads at and around one:1-\d+ need at least 64\.\dM"
+    ):
+        run(*made, tmp_path / "c.vcf", memory=fixed + 8 * 6000)
+    assert not (tmp_path / "c.vcf").exists()
     reader = AlignedReader(made[1])
     alignments = Alignments((Source(reader, {0: 0}, ReadFilter(), np.zeros(1, np.uint16)),), ("s",))
     with pytest.raises(RegionTooDeepError):
         alignments.read((0, 0, 4000), DepthLimit(1000), 6000)
     assert alignments.read((0, 0, 1000), DepthLimit(1), 6000).bases.size < 3000
     reader.close()
+
+
+@pytest.mark.parametrize("parameters", [None, CallParameters(fractions=FractionParameters())], ids=["usual", "mixture"])
+def test_sites_in_parts_are_called_as_all_together(made, tmp_path, monkeypatch, parameters):
+    run(*made, tmp_path / "a.vcf", parameters=parameters)
+    monkeypatch.setattr(substitutions, "PAIRS", 100)  # of some 40 reads across a site
+    run(*made, tmp_path / "b.vcf", parameters=parameters)
+    assert body(tmp_path / "a.vcf") == body(tmp_path / "b.vcf") and calls_of(tmp_path / "a.vcf")
 
 
 @pytest.mark.cards

@@ -130,7 +130,9 @@ def test_files_that_are_refused(made, tmp_path):
 
 
 def test_memory_and_open_files_are_planned(made, tmp_path, monkeypatch):
-    with pytest.raises(MemoryBudgetError, match="the indexes of 2 files take 0 MB: more than the 0 MB"):
+    with pytest.raises(
+        MemoryBudgetError, match="--memory 1 is too small: the program, the reference and the indexes of 2"
+    ):
         called(made, tmp_path, "s t", resources=Resources(memory=1))
     monkeypatch.setattr("resource.getrlimit", lambda _: (16, 16))
     with pytest.raises(InputError, match=r"inputs: 5 files need 37 to be open at once, .*`samtools merge`"):

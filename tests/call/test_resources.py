@@ -4,8 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from readwarp.call.resources import plan_workers
-from readwarp.call.steps import BYTES_PER_BASE, BYTES_PER_BASE_OF_FRACTIONS
+from readwarp.call.resources import BYTES_PER_BASE, BYTES_PER_DEEP_BASE, PROGRAM, memory_for, plan_workers
 from readwarp.config import Resources
 from readwarp.device.backend import Backend
 from readwarp.formats.common.regions import Target
@@ -13,6 +12,7 @@ from readwarp.stream.plan import PROCESS
 
 MB, CPU, CARD = 1 << 20, Backend("cpu"), Backend("cuda", (0,))
 ALIGNMENTS = SimpleNamespace(memory=5 * MB, sources=[1], samples=["s"])
+FIXED = PROGRAM + ALIGNMENTS.memory
 GENOME = [Target(0, 0, 100 * MB), Target(1, 0, 50 * MB)]
 
 
@@ -25,27 +25,33 @@ def test_who_works(backend, threads, may_fork, processes):
     assert (plan.processes, plan.threads) == (processes, threads)
 
 
-@pytest.mark.parametrize("memory", [200, 600, 2048, 1 << 16])
+@pytest.mark.parametrize("memory", [270, 600, 2048, 1 << 16])
 def test_all_processes_fit(memory):
     """With windows that are worth it: what each costs, however small, is some 10 ms."""
     plan = plan_workers(Resources(32, memory=memory * MB), ALIGNMENTS, CPU, GENOME, may_fork=True)
     own = PROCESS + plan.max_bases * BYTES_PER_BASE
-    assert 3 < plan.processes <= 32 and plan.processes * own + ALIGNMENTS.memory <= memory * MB
-    assert plan.processes == 32 or (plan.processes + 1) * 2 * PROCESS > memory * MB - ALIGNMENTS.memory
+    assert 3 < plan.processes <= 32 and plan.processes * own + FIXED <= memory * MB
+    assert plan.processes == 32 or (plan.processes + 1) * 2 * PROCESS > memory * MB - FIXED
     assert plan.window >= 1 << 16
 
 
-@pytest.mark.parametrize("threads", [1, 4])
-def test_deep_reads_cost_more(threads):
-    given = Resources(threads, memory=300 * MB), ALIGNMENTS, CPU, [Target(0, 0, 20_000)], True
-    usual, deep = plan_workers(*given), plan_workers(*given, BYTES_PER_BASE_OF_FRACTIONS)
-    assert deep.max_bases * BYTES_PER_BASE_OF_FRACTIONS * threads <= 295 * MB < 2 * usual.max_bases * 12 * threads
+@pytest.mark.parametrize("threads", [1, 4, 32])
+def test_one_worker_has_all_of_the_memory_where_it_must(threads):
+    given = Resources(threads, memory=300 * MB), ALIGNMENTS, CPU
+    plan, reference = plan_workers(*given, [Target(0, 0, 20_000)], True, 7 * MB), 7 * MB
+    workers = plan.processes or plan.threads
+    fixed = PROGRAM + reference + ALIGNMENTS.memory + plan.processes * PROCESS
+    assert workers <= 5  # narrow windows
+    assert plan.fixed == fixed and fixed + plan.max_bases_alone * BYTES_PER_DEEP_BASE <= 300 * MB
+    assert fixed + workers * plan.max_bases * BYTES_PER_BASE <= 300 * MB
+    assert memory_for(plan, plan.max_bases_alone) == "300M"
+    assert plan_workers(*given, [Target(0, 0, 3_000)], True).threads == 1
 
 
 def test_too_little_for_processes():
-    plan = plan_workers(Resources(32, memory=190 * MB), ALIGNMENTS, CPU, GENOME, may_fork=True)
-    bases = 185 * MB // (32 * BYTES_PER_BASE)
-    assert plan == (0, 32, bases, bases // 32)
+    plan = plan_workers(Resources(32, memory=255 * MB), ALIGNMENTS, CPU, GENOME, may_fork=True)
+    bases = (255 * MB - FIXED) // (32 * BYTES_PER_BASE)
+    assert plan[:4] == (0, 32, bases, bases // 32)
 
 
 @pytest.mark.parametrize(

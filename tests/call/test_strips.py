@@ -21,6 +21,7 @@ from readwarp.call.genotypes.order import genotype_tables
 from readwarp.call.genotypes.spell import spell_alleles
 from readwarp.call.genotypes.surroundings import STEP
 from readwarp.call.regions import MAX_REGION
+from readwarp.call.resources import PROGRAM
 from readwarp.call.sites.find import sites_of
 from readwarp.call.strips import Strip, join_contigs, next_origin
 from readwarp.call.targets import MARGIN, Target, join_targets, stretch_of
@@ -171,7 +172,7 @@ def check_strips(folder: Path, seed: int) -> int:
     resources = Resources(
         threads=rng.choice((1, 3)),
         batch_bases=rng.choice((None, None, 1 << 20)),
-        memory=rng.choice((None, None, 400_000)),  # strips of few contigs, and halves of these
+        memory=rng.choice((None, None, PROGRAM + 400_000)),  # strips of few contigs, and halves of these
     )
     call_variants(fasta, bams, folder / "together.vcf", resources=resources, **options)
     call_apart(fasta, bams, folder / "apart.vcf", **options)

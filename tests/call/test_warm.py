@@ -28,7 +28,7 @@ from readwarp.metrics import Metrics
 pytestmark = [pytest.mark.cards, two_cards]
 
 FRACTIONS = CallParameters(fractions=FractionParameters())
-THREADS = resources.WorkerPlan(0, 6, 1 << 20, 1 << 17)
+THREADS = resources.WorkerPlan(0, 6, 1 << 20, 1 << 17, 1 << 20, 0)
 BOTH, PARAMETERS = Backend("cuda", (0, 1)), CallParameters()
 
 

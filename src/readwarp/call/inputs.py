@@ -1,9 +1,10 @@
 """Alignments as an input: one file or several, do their contigs match the reference, and whose reads are they?"""
 
 import logging
-from collections.abc import Container, Generator, Iterator, Sequence
+from collections.abc import Callable, Container, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,11 @@ REMEDY = "join some with `samtools merge`"
 
 class RegionTooDeepError(TooLargeError):
     """A region holds more than there is room for: ask for a smaller one."""
+
+    def __init__(self, count: Callable[[], int]):
+        """count: the bases of the region's reads."""
+        super().__init__()
+        self.count = count
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +111,7 @@ class Alignments:
                     parts = [limit.limit(join_parts(parts, contig, start, stop))]
                     bases = parts[0].bases.size
                     if max_bases and bases > max_bases // 2:
-                        raise RegionTooDeepError
+                        raise RegionTooDeepError(partial(self._count, place, limit.max_depth))
                     room = max_bases or max(HELD_BASES, 2 * bases)
         reads = limit.limit(join_parts(parts, contig, start, stop))
         if len(reads) > MAX_READS:
@@ -115,6 +121,11 @@ class Alignments:
         if isinstance(circle := self.sources[0].strip, Circle):
             return sort_reads(drop_doubles(reads, circle))
         return take(reads, "reads", np.argsort(reads.position, kind="stable")) if len(self.sources) > 1 else reads
+
+    def _count(self, place: tuple[int, int, int], max_depth: int) -> int:
+        """Bases that `read` has room for if it is given so many."""
+        bases = sum(part.bases.size for source in self.sources for part in source.parts(*place))
+        return min(bases, 2 * max_depth * len(self.samples) * (place[2] - place[1]))
 
     def facts(self) -> list[dict[str, object]]:
         """What the metrics say about each file."""

@@ -20,7 +20,7 @@ from readwarp.call.platforms import Platform, find_platform, has_long_reads
 from readwarp.call.ploidy import Ploidies, read_ploidies
 from readwarp.call.qualities import explain_qualities
 from readwarp.call.resources import WorkerPlan, open_memory, open_workers, plan_workers, share_cards
-from readwarp.call.steps import BYTES_PER_BASE, BYTES_PER_BASE_OF_FRACTIONS, Steps
+from readwarp.call.steps import Steps
 from readwarp.call.structural.job import STRUCTURAL_FIELDS, write_structural, write_structural_file
 from readwarp.call.structural.steps import StructuralSteps
 from readwarp.call.targets import bases_of
@@ -40,13 +40,13 @@ from readwarp.metrics import Metrics
 from readwarp.stream.choice import CALL, choose_backend
 from readwarp.stream.processes import Reply, may_fork
 from readwarp.stream.reporter import Reporter, Result
+from readwarp.stream.room import Room
 from readwarp.wording import counted
 
 WARNINGS = {  # counter -> noun and the rest of a warning
     "windows_halved": ("window", "too deep for the GPU's memory: split"),
     "windows_on_host": ("window", "too deep for the GPU's memory: called on the CPU"),
     "comparisons_on_host": ("comparison", "of reads with haplotypes too large for the GPU's memory: made on the CPU"),
-    "windows_beyond_memory": ("window", "with more reads than --memory allows, too short to split"),
     "reads_beyond_max_depth": ("read", "left out where the depth exceeds --max-depth"),
     "regions_thinned": ("region", "with too many reads of a sample to compare with haplotypes: some were left out"),
     "regions_short_of_haplotypes": ("region", "with too many haplotypes in a sample: some were left out"),
@@ -248,7 +248,7 @@ def call_structural_only(job: CallJob, reference: Reference, reporter: Reporter)
         check_kind("call", has_long_reads(job.parameters.platform, readers), {"sv_only": is_short})
         steps = structural_steps(job, reference, alignments, ploidies, metrics)
         reporter.prepare("call.long", job.resources.threads)
-        plan = plan_workers(job.resources, alignments, Backend("cpu"), targets, may_fork())
+        plan = plan_workers(job.resources, alignments, Backend("cpu"), targets, may_fork(), reference.packed.nbytes)
         with (
             open_workers(steps, plan, alignments, "call.long", metrics) as workers,
             job.open_output(reference, alignments.samples, STRUCTURAL_FIELDS) as writer,
@@ -305,15 +305,16 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork:
             least_depth=job.genome.consensus_min_depth if job.consensus else 0,
             platform=platform,
         )
-        per_base = BYTES_PER_BASE_OF_FRACTIONS if parameters.fractions else BYTES_PER_BASE
-        plan = plan_workers(resources, alignments, backend, targets, may_fork, per_base)
-        with closing(open_memory(resources, backend, plan, metrics)) as cards:
+        plan = plan_workers(resources, alignments, backend, targets, may_fork, reference.packed.nbytes)
+        room = Room(plan.processes or plan.threads)
+        with closing(room), closing(open_memory(resources, backend, plan, metrics)) as cards:
             if cards.planned:
                 cards.warm_up(lambda placed: warm_up(placed, parameters))
             yield Calling(
                 steps=steps,
                 cards=cards,
                 plan=plan,
+                room=room,
                 targets=targets,
                 window=window_of(plan, targets, parameters),
                 with_sites=job.bam_output is not None,

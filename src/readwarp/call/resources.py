@@ -7,9 +7,8 @@ from typing import NamedTuple, TypeVar
 
 from readwarp.call.inputs import Alignments
 from readwarp.call.pairhmm.shared import SharedCard
-from readwarp.call.steps import BYTES_PER_BASE
 from readwarp.call.strips import Place
-from readwarp.call.targets import bases_of
+from readwarp.call.targets import MARGIN, bases_of
 from readwarp.config import Resources
 from readwarp.device.backend import Backend
 from readwarp.device.machine import free_memory
@@ -19,7 +18,7 @@ from readwarp.metrics import Metrics
 from readwarp.stream import workers
 from readwarp.stream.cards import Cards, open_cards
 from readwarp.stream.halving import Divisible
-from readwarp.stream.plan import PROCESS, CardPlan, processes_of, share_card, workers_of
+from readwarp.stream.plan import PROCESS, CardPlan, processes_of, readable, share_card, workers_of
 from readwarp.stream.processes import Reply
 from readwarp.stream.workers import Workers
 from readwarp.wording import counted
@@ -28,6 +27,10 @@ WINDOW, WIDEST_WINDOW = 1 << 17, 1 << 18  # reference bases; some ms of a window
 EACH = 4  # windows for a worker, at least, before they become wider than WINDOW: workers should end together
 LEAST_WINDOW, USUAL_DEPTH = 1 << 13, 32  # a window is made to fit if samples have that depth; deeper ones are cut
 MIN_WINDOW = 1024  # is not cut further, however deep it is
+NARROW = 4 * MARGIN  # bases of a window that reads less than half as much if it is cut again
+PROGRAM = 64 << 20  # bytes, with kernels
+BYTES_PER_BASE = 12  # of peak memory, for each base of the reads in a window
+BYTES_PER_DEEP_BASE = 8  # likewise, of many reads in a narrow window, where little else counts
 USUAL_WORKSPACE, MIN_WORKSPACE = 512 << 20, 32 << 20  # bytes on a card; deep windows are cut until they fit
 DEPTH_OF_A_BATCH = 64  # reads across a base, as --batch-bases assumes
 S = TypeVar("S")
@@ -40,6 +43,8 @@ class WorkerPlan(NamedTuple):
     threads: int
     max_bases: int  # of reads that each worker may hold
     window: int  # reference bases
+    max_bases_alone: int  # of reads that one worker may hold while the others have none
+    fixed: int  # bytes, beside reads
 
 
 def plan_workers(
@@ -48,24 +53,39 @@ def plan_workers(
     backend: Backend,
     targets: Sequence[Target],
     may_fork: bool,
-    per_base: int = BYTES_PER_BASE,
+    reference: int = 0,
 ) -> WorkerPlan:
     """Processes, if they are more than a few, in memory as in windows. Raises MemoryBudgetError.
 
+    reference: bytes. No more workers share the memory than there are windows, if they are cut to NARROW ones.
+
     Files are read one after the other, so their number adds indexes to the memory, and no buffers.
     """
-    memory, held = resources.memory or free_memory() // 2, alignments.memory
+    memory, held = resources.memory or free_memory() // 2, PROGRAM + reference + alignments.memory
     if memory <= held:
-        files = f"the indexes of {counted(len(alignments.sources), 'file')} take {held >> 20:,} MB"
-        raise MemoryBudgetError(f"{files}: more than the {memory >> 20:,} MB of --memory")
+        files = f"the program, the reference and the indexes of {counted(len(alignments.sources), 'file')}"
+        raise MemoryBudgetError(f"--memory {readable(memory)} is too small: {files} take {readable(held)}")
     room, threads = memory - held, workers_of(resources.threads, len(backend.devices))
+    threads = min(threads, max(1, _number(targets, NARROW)))
     depth, widest = USUAL_DEPTH * len(alignments.samples), _widest_window(resources, bases_of(targets), threads)
     processes = 0
     if may_fork:
-        windows = sum(-(-(target.stop - target.start) // widest) for target in targets)
-        processes = processes_of(min(resources.threads, windows), room, LEAST_WINDOW * depth * per_base)
-    bases = (room - processes * PROCESS) // (per_base * (processes or threads))
-    return WorkerPlan(processes, threads, bases, min(widest, max(LEAST_WINDOW, bases // depth)))
+        windows = _number(targets, widest)
+        processes = processes_of(min(resources.threads, windows), room, LEAST_WINDOW * depth * BYTES_PER_BASE)
+    room -= processes * PROCESS
+    bases = room // (BYTES_PER_BASE * (processes or threads))
+    window = min(widest, max(LEAST_WINDOW, bases // depth))
+    return WorkerPlan(processes, threads, bases, window, room // BYTES_PER_DEEP_BASE, memory - room)
+
+
+def memory_for(plan: WorkerPlan, bases: int) -> str:
+    """What a narrow window with so many bases of reads takes, as --memory."""
+    return readable(plan.fixed + bases * BYTES_PER_DEEP_BASE)
+
+
+def _number(targets: Sequence[Target], width: int) -> int:
+    """Windows of that width."""
+    return sum(-(-(target.stop - target.start) // width) for target in targets)
 
 
 def _widest_window(resources: Resources, bases: int, threads: int) -> int:

@@ -35,7 +35,7 @@ from readwarp.call.confidence.bands import reference_bands, split_bands, unknown
 from readwarp.call.confidence.other import add_non_ref
 from readwarp.call.depth import BLOCK
 from readwarp.call.depth.limit import DepthLimit
-from readwarp.call.evidence.substitutions import weigh_substitutions
+from readwarp.call.evidence.substitutions import split_sites, weigh_substitutions
 from readwarp.call.forced import Forced
 from readwarp.call.found import Found
 from readwarp.call.fractions.calls import call_alleles, count_events
@@ -82,8 +82,6 @@ from readwarp.ragged import replace, take
 from readwarp.rules.shares import COPIES
 
 CALL_MARGIN = MAX_INDEL + 1  # bases around a window whose calls may overlap one in it
-BYTES_PER_BASE = 12  # of peak memory, for each base of the reads in a window
-BYTES_PER_BASE_OF_FRACTIONS = 28  # likewise, where reads lie 10,000 deep
 
 
 class Around(NamedTuple):
@@ -260,13 +258,13 @@ class Steps:
             regions = take(regions, "regions", _may_reach(regions, window))
         single = take(sites, "sites", (sites.position >= low) & (sites.position < high) & ~in_region)
         known, parts = Around(around, Depths(first_place(around.start), np.stack(noted)), sides), list[Calls]()
-        if len(single):
-            evidence = weigh_substitutions(reads, single, p)
+        for some in split_sites(single, reads):
+            evidence = weigh_substitutions(reads, some, p)
             with self.metrics.time("genotypes"):
                 if p.fractions:
-                    parts.append(self._call_alleles(single, evidence, reads, around))
+                    parts.append(self._call_alleles(some, evidence, reads, around))
                 else:
-                    parts.append(self._genotype_sites(single, evidence, known, limited))
+                    parts.append(self._genotype_sites(some, evidence, known, limited))
         if len(regions):
             regional, likelihoods, phase, own_limits = self._weigh(reads, regions, sites, around, (window, sides))
             limited += own_limits

@@ -8,7 +8,6 @@ from functools import partial
 from itertools import groupby, pairwise, repeat
 from operator import attrgetter
 from pathlib import Path
-from threading import Lock
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -33,7 +32,7 @@ from readwarp.call.phase.join import phase_sites
 from readwarp.call.phase.links import join_links, no_links
 from readwarp.call.phase.types import Links, Phasing
 from readwarp.call.realigned import CalledSite, sites_of
-from readwarp.call.resources import WorkerPlan, halve, no_cards
+from readwarp.call.resources import NARROW, WorkerPlan, halve, memory_for, no_cards
 from readwarp.call.steps import Steps
 from readwarp.call.strips import Place, join_contigs
 from readwarp.call.structural.evidence import Evidence
@@ -41,13 +40,14 @@ from readwarp.call.structural.steps import Part, StructuralSteps
 from readwarp.call.targets import bases_of, join_targets
 from readwarp.call.variant_job import count_calls
 from readwarp.device.backend import Backend
-from readwarp.errors import UsageError
+from readwarp.errors import MemoryBudgetError, UsageError
 from readwarp.formats.common.regions import Target
 from readwarp.formats.variants.gvcf import BlockJoiner, Piece, piece_of
 from readwarp.formats.variants.vcf import VariantWriter, format_calls, lines_of
 from readwarp.metrics import Metrics
 from readwarp.stream.cards import Cards
 from readwarp.stream.reporter import Meter
+from readwarp.stream.room import Room
 from readwarp.stream.worker import ask
 from readwarp.stream.workers import Done, Workers, map_counted
 from readwarp.wording import counted
@@ -55,7 +55,6 @@ from readwarp.wording import counted
 T = TypeVar("T")
 logger = logging.getLogger("readwarp")
 OpenOutput = Callable[[Sequence[str]], AbstractContextManager[VariantWriter]]
-ALONE = Lock()  # windows that do not fit are called one at a time in a process
 GOLDEN = (5**0.5 - 1) / 2  # whose multiples, less whole numbers, are spread evenly
 
 
@@ -66,6 +65,7 @@ class Calling:
     steps: Steps
     cards: Cards[Place, Backend]
     plan: WorkerPlan
+    room: Room
     targets: list[Target]  # to call
     window: int  # bases
     with_sites: bool  # for --bam-output
@@ -107,19 +107,36 @@ class Calling:
     def _try(
         self, step: Callable[[Steps, Place, int | None], T], metrics: Metrics, window: Place, backend: Backend
     ) -> T:
-        """A window that does not fit counts nothing."""
-        own = replace(self.steps, backend=backend, metrics=Metrics())
-        try:
-            found = step(own, window, self.plan.max_bases)
-        except RegionTooDeepError:
-            if halve(window):
-                raise
-            own = replace(own, metrics=Metrics())
-            own.metrics.count("windows_beyond_memory", 1)
-            with ALONE:
-                found = step(own, window, None)
-        metrics.include(own.metrics)
-        return found
+        """A window that does not fit counts nothing.
+
+        A narrow one, which has more reads around it than in it, is tried with the memory of all workers before it is
+        cut. Raises MemoryBudgetError for one that cannot be cut further.
+        """
+        is_narrow, tries = window.stop - window.start <= NARROW, [(1, self.plan.max_bases)]
+        if is_narrow:
+            tries.append((self.room.parts, self.plan.max_bases_alone))
+        for parts, max_bases in tries[is_narrow and self.room.parts == 1 :]:
+            own = replace(self.steps, backend=backend, metrics=Metrics())
+            if parts > 1:
+                own.metrics.count("windows_alone", 1)
+            try:
+                with self.room.take(parts):
+                    found = step(own, window, max_bases)
+            except RegionTooDeepError as error:
+                if not is_narrow or (parts, max_bases) == tries[-1] and halve(window):
+                    raise
+                count = error.count
+            else:
+                metrics.include(own.metrics)
+                return found
+        raise self._explain(window, count())
+
+    def _explain(self, window: Place, bases: int) -> MemoryBudgetError:
+        """So many bases of reads in a window are too many."""
+        target = window.targets[0]
+        place = f"{self.steps.reference.names[target.contig]}:{target.start + 1}-{target.stop}"
+        need = f"the {bases:,} bases of reads at and around {place} need at least {memory_for(self.plan, bases)}"
+        return MemoryBudgetError(f"{need}: raise --memory, or lower --max-depth")
 
     def run(self, workers: "Workers[Calling]", work: "Callable[[Calling, Place], Done[T]]") -> Generator[T, None, None]:
         """work(self, window) of all windows, in order; of long reads, once a contig is phased."""

@@ -1,6 +1,8 @@
 """Reads against the alleles of single substitutions (host only)."""
 
 import math
+from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 from numpy import ndarray
@@ -11,10 +13,11 @@ from readwarp.call.evidence.strands import count_ends_once, strand_at
 from readwarp.call.regions.reads import reads_across
 from readwarp.config import CallParameters
 from readwarp.device.jit import kernel, scalar
-from readwarp.ragged import empty, offsets_of
+from readwarp.ragged import empty, offsets_of, take
 from readwarp.rules.cigar import DELETION, find_base, is_match
 
 LOG10_3 = math.log10(3.0)
+PAIRS = 1 << 19  # of sites and reads that are weighed at a time, with some 100 bytes each
 
 
 @scalar
@@ -27,6 +30,18 @@ def log_match(quality):
 def log_mismatch(quality):
     """log10(e / 3)"""
     return -0.1 * quality - LOG10_3 if quality > 1 else -LOG10_3
+
+
+def split_sites(sites: Sites, reads: AlignedReads) -> Iterator[Sites]:
+    """The sites in parts with about PAIRS reads across them; each has at least one site."""
+    if len(sites) * len(reads) <= PAIRS:
+        parts = np.zeros(len(sites), np.int64)
+    else:
+        begun, ended = np.searchsorted(reads.position, sites.begin, "right"), np.sort(reads.reference_stop)
+        parts = np.cumsum(begun - np.searchsorted(ended, sites.begin, "right")) // PAIRS
+    bounds = np.flatnonzero(np.diff(parts, prepend=-1, append=-1)).tolist()
+    for first, stop in pairwise(bounds):
+        yield take(sites, "sites", slice(first, stop))
 
 
 def weigh_substitutions(reads: AlignedReads, sites: Sites, parameters: CallParameters) -> Likelihoods:

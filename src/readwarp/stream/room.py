@@ -1,0 +1,54 @@
+"""Room that workers share, threads and processes alike: each takes a part of it while it works, or one takes all."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class Room:
+    """So many parts, which are bytes in a pipe: forked processes have the same one."""
+
+    def __init__(self, parts: int) -> None:
+        self.parts = parts
+        self._parts, self._turn = Pipe(parts), Pipe(1)  # one at a time collects several
+
+    @contextmanager
+    def take(self, number: int) -> Iterator[None]:
+        """Wait until so many parts are free, and have them."""
+        taken = 0
+        try:
+            if number == 1:
+                taken += self._parts.take(1)
+            else:
+                self._turn.take(1)
+                try:
+                    while taken < number:
+                        taken += self._parts.take(number - taken)
+                finally:
+                    self._turn.give(1)
+            yield
+        finally:
+            self._parts.give(taken)
+
+    def close(self) -> None:
+        self._parts.close()
+        self._turn.close()
+
+
+class Pipe:
+    """Tokens."""
+
+    def __init__(self, number: int) -> None:
+        self._out, self._into = os.pipe()
+        self.give(number)
+
+    def take(self, number: int) -> int:
+        """Up to so many tokens, at least one; how many there were."""
+        return len(os.read(self._out, number))
+
+    def give(self, number: int) -> None:
+        os.write(self._into, bytes(number))
+
+    def close(self) -> None:
+        os.close(self._out)
+        os.close(self._into)
