@@ -123,7 +123,7 @@ class Calling:
                 with self.room.take(parts):
                     found = step(own, window, max_bases)
             except RegionTooDeepError as error:
-                if not is_narrow or (parts, max_bases) == tries[-1] and halve(window):
+                if not is_narrow or ((parts, max_bases) == tries[-1] and halve(window)):
                     raise
                 count = error.count
             else:
