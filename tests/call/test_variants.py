@@ -77,13 +77,15 @@ def test_tables(called):
     for row, record, (variant, name, genotype) in zip(arrow.to_pylist(), frame.to_dict("records"), rows, strict=True):
         assert (row["contig"], row["position"], row["sample"]) == (variant.contig, variant.position, name)
         assert (row["reference"], *row["alternates"]) == variant.alleles
-        assert tuple(row["genotype"]) == genotype.alleles and row["genotype_quality"] == genotype.quality
+        assert row["genotype"] == "/".join(map(str, genotype.alleles)) or genotype.phase_set is not None
+        assert row["genotype_quality"] == genotype.quality and row["filters"] == (";".join(variant.filters) or "PASS")
+        assert row["AF"] == pytest.approx(sum(genotype.allele_depth[1:]) / sum(genotype.allele_depth), abs=0.001)
         assert tuple(row["allele_depth"]) == genotype.allele_depth and row["depth"] == genotype.depth
         assert row["DP"] == variant.annotations["DP"] == record["DP"] and row["quality"] == variant.quality
         assert (record["position"], record["reference"], record["genotype"]) == (
             variant.position,
             variant.alleles[0],
-            list(genotype.alleles),
+            str(genotype),
         )
     polars = pytest.importorskip("polars")
     assert polars.DataFrame(called())["position"].to_list() == frame["position"].tolist()
