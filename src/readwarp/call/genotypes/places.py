@@ -2,7 +2,8 @@
 
 Of two records of one sample, s with alleles a and t with alleles b, each with <NON_REF> as its last one, the joint
 record has REF, <NON_REF> and an allele (a, b) for each pair on a haplotype. Where both are heterozygous without a phase
-in common, they are taken to be on different haplotypes. A genotype G of pairs has
+in common, they are taken to be on different haplotypes. At high ploidies, pairs with the fewest reads are left out where
+all would make more genotypes than can be told apart (`order.most_alleles`); copies that have them are unknown. A genotype G of pairs has
 
     PL(G) = PL_s(the first of each pair) + PL_t(the second of each pair)      less the least one
 
@@ -18,7 +19,7 @@ import numpy as np
 
 from readwarp.batches import Calls
 from readwarp.call.genotypes.calls import take_calls
-from readwarp.call.genotypes.order import genotypes_of
+from readwarp.call.genotypes.order import genotypes_of, most_alleles
 from readwarp.call.genotypes.score import genotype_phred
 from readwarp.formats.variants.gvcf import NON_REF
 
@@ -95,7 +96,12 @@ def join_records(one: Record, other: Record) -> Record:
     spelled = {pair: spell(base, length, pair) for pair in carried}
     names = list(dict.fromkeys(spelled.values()))  # two pairs may be one allele
     pairs = [next(pair for pair in carried if spelled[pair] == name) for name in names]
-    genotype = tuple(names.index(spelled[pair]) if pair in spelled else -1 for pair in haplotypes)
+    if len(names) > (limit := most_alleles(len(haplotypes)) - 1):
+        depths = join_depths(base, length, pairs)
+        kept = sorted([0, *sorted(range(1, len(names)), key=lambda a: -depths[a])[: limit - 1]])
+        names, pairs = [names[a] for a in kept], [pairs[a] for a in kept]
+    known = {pair: names.index(name) for pair, name in spelled.items() if name in names}
+    genotype = tuple(known.get(pair, -1) for pair in haplotypes)
     are_together = any(a and b for a, b in carried)
     depths = join_depths(base, length, pairs)
     most = max(base, length, key=lambda record: record.depth)
