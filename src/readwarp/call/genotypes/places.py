@@ -2,9 +2,9 @@
 
 Of two records of one sample, s with alleles a and t with alleles b, each with <NON_REF> as its last one, the joint
 record has REF, <NON_REF> and an allele (a, b) for each pair on a haplotype. Where both are heterozygous without a phase
-in common, they are taken to be on different haplotypes. At high ploidies, where all pairs would make more genotypes than
-can be told apart (`order.most_alleles`), those with the fewest reads are left out, and copies that have them are unknown.
-A genotype G of pairs has
+in common, they are taken to be on different haplotypes. At high ploidies, where all pairs would make more genotypes
+than can be told apart (`order.most_alleles`), those with the fewest reads are left out, and copies that have them are
+unknown. A genotype G of pairs has
 
     PL(G) = PL_s(the first of each pair) + PL_t(the second of each pair)      less the least one
 
