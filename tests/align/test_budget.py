@@ -75,6 +75,7 @@ def test_vram_does_not_matter_on_the_cpu(index):
         assert cards.planned is None
 
 
+@pytest.mark.cards
 def test_batches_beside_cards_are_larger(index):
     given = Resources(threads=8, memory=64 * GB)
     sides = Backend("cpu"), Backend("cuda", (0,)), Backend("cuda", tuple(range(8)))
@@ -103,6 +104,7 @@ def planned(index, vram, devices=(0,), threads=4) -> CardPlan:
     return plan_cards(vram, plan_batches(given, index, backend, 0), index, backend)
 
 
+@pytest.mark.cards
 def test_each_card_has_a_workspace_for_each_of_its_workers(index):
     assert planned(index, 64 * GB).workspaces == 4
     assert planned(index, 64 * GB, threads=1).workspaces == 3
@@ -110,6 +112,7 @@ def test_each_card_has_a_workspace_for_each_of_its_workers(index):
     assert planned(index, 64 * GB, (0, 1), threads=16).workspaces == 8
 
 
+@pytest.mark.cards
 @pytest.mark.parametrize("vram", [256 * MB, 300 * MB, 512 * MB, GB, 3 * GB, 17 * GB])
 def test_any_limit_from_256_mb_works_on_a_small_reference(index, vram):
     made = planned(index, vram, threads=8)
@@ -117,6 +120,7 @@ def test_any_limit_from_256_mb_works_on_a_small_reference(index, vram):
     assert made.workspaces >= 3 and made.seeding == "cuda"
 
 
+@pytest.mark.cards
 def test_too_little_vram_states_the_minimum(index):
     with pytest.raises(MemoryBudgetError, match="--vram 1M is too small: one batch needs ") as caught:
         planned(index, MB)
@@ -168,6 +172,7 @@ def test_what_is_allocated_is_what_was_planned(index, seeding):
     assert there + cards.workspaces.allocated == made.device_bytes
 
 
+@pytest.mark.cards
 def test_the_plan_says_where_seeds_are_looked_up(index):
     card = card_of(index)
     assert (card.reference, card.seeds) == (reference_bytes(index), seed_bytes(index))

@@ -41,6 +41,7 @@ def test_no_card_is_said_in_one_line(environment, reason):
     assert done.stderr.startswith(f"no card to measure: {reason}") and done.stderr.count("\n") == 1
 
 
+@pytest.mark.cards
 @pytest.mark.parametrize("section", [pytest.param(s, marks=pytest.mark.slow) if s in SLOW else s for s in SUBJECTS])
 def test_sections_run(section, monkeypatch, capsys):
     before = RESULTS.read_bytes()

@@ -170,7 +170,7 @@ def test_parts_that_are_none(text, lanes, reference, tmp_path, capsys):
 def test_a_part_is_not_sorted(lanes, reference, tmp_path, capsys):
     options = ("--part", "1/2", "--sort", "coordinate", "-o", tmp_path / "o.bam", "-q")
     assert run_main(["align", reference, *files(lanes, 1), *options]) == 2
-    assert "readwarp merge sorts" in capsys.readouterr().err
+    assert "`readwarp merge` sorts" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("small_blocks")

@@ -31,7 +31,7 @@ CALL_WAYS = (
     "-t 4 --batch-bases 70001",
     "-t 9 --memory 1G",
     "-t 33",
-    "-t 1 --memory 4M",
+    "-t 1 --memory 68M",
     "-t 1 --batch-bases 20000",
 )
 THREADS = ("-t 2", "-t 4", "-t 9", "-t 33")

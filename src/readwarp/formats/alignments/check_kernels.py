@@ -63,12 +63,13 @@ def _classes() -> ndarray:
     digit = (codes >= 48) & (codes <= 57)
     graph = (codes > SPACE) & (codes < 127)
     hexadecimal = digit | ((codes | 32 >= 97) & (codes | 32 <= 102))
-    sets = (letter, letter | digit, graph, graph | (codes == SPACE), hexadecimal)
+    text = graph | (codes == SPACE) | (codes >= 128)  # names of files, samples and read groups may be UTF-8
+    sets = (letter, letter | digit, graph, text, hexadecimal, codes < 128)
     return np.array(sum(own.astype(np.uint8) << bit for bit, own in enumerate(sets)), np.uint8)
 
 
 CLASSES = _classes()
-LETTER, ALPHANUMERIC, GRAPH, PRINTABLE, HEXADECIMAL = 1, 2, 4, 8, 16
+LETTER, ALPHANUMERIC, GRAPH, PRINTABLE, HEXADECIMAL, ASCII = 1, 2, 4, 8, 16, 32
 WIDTHS = np.zeros(256, np.uint8)  # bytes of a number of each type
 WIDTHS[np.frombuffer(b"cCsSiIf", np.uint8)] = 1, 1, 2, 2, 4, 4, 4
 
@@ -180,7 +181,7 @@ def reason_of_tags(data, tags, letters, offsets):
             end, known = read_text(data, value, stop)
             if end == stop:
                 return CUT
-            if not known & PRINTABLE:
+            if not known & PRINTABLE or not (known & ASCII or is_utf8(data, value, end)):
                 return LETTERS
             if kind == HEX and (not known & HEXADECIMAL or (end - value) & 1):
                 return DIGITS
@@ -214,6 +215,30 @@ def read_text(data, at, stop):
         known &= CLASSES[data[i]]
         i += one
     return np.int64(i), known
+
+
+@scalar
+def is_utf8(data, at, stop):
+    """Whether the bytes [at, stop) are UTF-8 (RFC 3629), of characters in the shortest form and no surrogates."""
+    while at < stop:
+        first, low, high = data[at], 0x80, 0xBF  # of the second byte
+        if first < 0x80:
+            more = 0
+        elif 0xC2 <= first <= 0xDF:
+            more = 1
+        elif 0xE0 <= first <= 0xEF:
+            more, low, high = 2, 0xA0 if first == 0xE0 else 0x80, 0x9F if first == 0xED else 0xBF
+        elif 0xF0 <= first <= 0xF4:
+            more, low, high = 3, 0x90 if first == 0xF0 else 0x80, 0x8F if first == 0xF4 else 0xBF
+        else:
+            return False
+        if at + more >= stop or (more and not low <= data[at + 1] <= high):
+            return False
+        for i in range(2, more + 1):
+            if data[at + i] & 0xC0 != 0x80:
+                return False
+        at += more + 1
+    return True
 
 
 @scalar
