@@ -213,7 +213,7 @@ def test_presets_of_long_reads(sam, write, reference, capfd, tmp_path):
         assert f"AS:i:{score}" in rows[0] and f"SA:Z:one,1,+,1500M3000S,{rows[1][4]},0;" in rows[0]
     assert run_main(["run", reference, file, "-o", tmp_path / "other", "--preset", "asm"]) == 2
     assert "asm: is not for calling variants" in capfd.readouterr().err
-    with pytest.raises(UsageError, match="--preset asm: not for calling variants"):
+    with pytest.raises(UsageError, match="--preset asm: is not for calling variants"):
         readwarp.run(reference, file, output=tmp_path / "other", preset="asm")
 
 

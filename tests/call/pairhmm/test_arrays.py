@@ -9,7 +9,7 @@ from helpers.hmm_oracle import random_read
 from helpers.other_libraries import HostArray, OnCard
 from readwarp import Ragged
 from readwarp.call.pairhmm import cpu
-from readwarp.device import memory
+from readwarp.device import backend, memory
 from readwarp.device.arrays import is_on_card
 from readwarp.errors import UsageError
 
@@ -50,6 +50,7 @@ def on_card():
 def test_ragged_on_a_card(monkeypatch):
     (bases, qualities, opens, _), haplotypes = given()
     expected = readwarp.pair_hmm(bases, qualities, haplotypes, gap_open=opens, gap_extend=10)
+    backend.choose("cuda")  # the card is tried once, which downloads, too
     downloaded, download = [], memory.Workspace.download
     monkeypatch.setattr(
         memory.Workspace, "download", lambda self, *arrays: downloaded.extend(arrays) or download(self, *arrays)
