@@ -8,16 +8,16 @@ class ReadwarpError(Exception):
 
 
 class UsageError(ReadwarpError):
-    """Options that do not go together, or an output that already exists."""
+    """Options that cannot be combined, or an output that already exists."""
 
     exit_code = 2
 
 
 class OutputExistsError(UsageError, FileExistsError):
-    """An output exists already, and it is not to be replaced."""
+    """An output already exists, and it is not to be replaced."""
 
     def __init__(self, path: object, remedy: str = "use --force to replace it"):
-        super().__init__(f"{path}: exists already ({remedy})")
+        super().__init__(f"{path}: already exists ({remedy})")
         self.path, self.remedy = path, remedy
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -21,7 +21,7 @@ def check_keywords(function: str, options: Mapping[str, Any], *known: type) -> N
     hints = {name: hint for kind in known for name, hint in get_type_hints(kind).items()}
     for name, value in options.items():
         if name not in hints:
-            hint = f"; perhaps {near}" if (near := nearest(name, hints)) else ""
+            hint = f"; did you mean {near}?" if (near := nearest(name, hints)) else ""
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
         wanted = get_args(hints[name]) or (hints[name],)
         if value is None or not SIMPLE.keys() >= set(wanted):
@@ -75,7 +75,7 @@ def command_line(command: str, *files: AnyPath, **options: Any) -> str:
     """
     for file in files:
         if not isinstance(file, str | PathLike):
-            raise TypeError(f"{command}() takes files one by one, not {file!r}; *[...] gives those of a list")
+            raise TypeError(f"{command}(): pass files as separate arguments, not {file!r}: {command}(..., *files)")
     words = ["readwarp", command, *map(str, files)]
     for name, value in options.items():
         option = f"--{name.replace('_', '-')}"

@@ -79,7 +79,7 @@ def test_options_are_those_of_the_command(fasta, genome):
     (record,) = Aligner(fasta, eqx=True, gap_open=2, insert_size=(400, 90)).align(read)
     assert (record.cigar, record.tags["AS"]) == ("50=1D89=", 139 - 3)
     with pytest.raises(
-        TypeError, match=r"Aligner\(\) got an unexpected keyword argument 'mismatches'; perhaps mismatch"
+        TypeError, match=r"Aligner\(\) got an unexpected keyword argument 'mismatches'; did you mean mismatch"
     ):
         Aligner(fasta, mismatches=3)
     with pytest.raises(UsageError, match="preset fast: not one of standard, short"):
@@ -142,7 +142,7 @@ def test_files(records, fasta, tmp_path, name):
         assert segment.get_tag("RG") == "lane"
     theirs = [(s.query_name, s.flag, s.reference_start, s.query_sequence) for s in found]
     assert theirs == [(r.name, r.flag, r.position, r.sequence) for r in records]
-    with pytest.raises(FileExistsError, match="exists already"):
+    with pytest.raises(FileExistsError, match="already exists"):
         records.write(out)
     records[:2].write(out, force=True, sort="name")
 
@@ -159,7 +159,7 @@ def test_files_that_cannot_be_written(records, tmp_path):
         records.write(tmp_path / "x.cram")
     with pytest.raises(UsageError, match=r"must end in \.sam, \.bam, \.cram or \.paf"):
         records.write(tmp_path / "x.txt")
-    with pytest.raises(UsageError, match="--write-index and --sort name do not go together"):
+    with pytest.raises(UsageError, match="--write-index and --sort name cannot be combined"):
         records.write(tmp_path / "x.bam", sort="name", write_index=True)
     with pytest.raises(UsageError, match="--sort coord: not one of coordinate, name, none"):
         records.write(tmp_path / "x.bam", sort="coord")

@@ -66,7 +66,7 @@ def index(tmp_path_factory) -> Index:
     ("counts", "said"),
     [
         ({"reads": 100, "mapped": 0}, "only 0.00 % of the reads are mapped to the reference, which has 1 contig and 3"),
-        ({"reads": 100, "mapped": 9}, "likely causes are another species or another reference, other files than meant"),
+        ({"reads": 100, "mapped": 9}, "likely causes are another species or another reference, the wrong input files"),
         ({"reads": 100, "mapped": 10}, ""),
         ({"reads": 9000, "mapped": 9000, "records_both_mapped": 9000, "proper": 4000}, "only 44.44 % of the pairs"),
         ({"reads": 9000, "mapped": 9000, "records_both_mapped": 9000, "proper": 5000}, ""),

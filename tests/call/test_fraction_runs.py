@@ -204,7 +204,7 @@ def test_limit_of_fractions(mixture, called):
         assert ("low_allele_frac" in record.filter) == (change.share == RARE)
 
 
-BESIDE = "--mixture and {} do not go together"
+BESIDE = "--mixture and {} cannot be combined"
 COPIES = f"{BESIDE}: alleles have fractions, not genotypes"
 PRIOR = "--mutation-prior must lie between 0 and 1"
 ERRORS = {
@@ -220,7 +220,7 @@ ERRORS = {
     "--mixture --sv-only": BESIDE.format("--sv-only"),
     "--mixture --haplotag x.bam": BESIDE.format("--haplotag"),
     "--mixture --bam-output x.bam": BESIDE.format("--bam-output"),
-    "--mixture --platform hifi": "--mixture is for short reads: give --platform short, if these are",
+    "--mixture --platform hifi": "--mixture supports short reads only (--platform short, if these are)",
     "--somatic --normal Normal": "--normal Normal: no such sample in the alignments, which have TUMOUR, NORMAL",
     "--somatic --normal NORMAL --normal TUMOUR": "--normal names all samples (TUMOUR, NORMAL): the tumour is missing",
     "--somatic --mutation-prior 1": f"{PRIOR}, --max-events be at least 1",

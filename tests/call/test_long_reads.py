@@ -103,13 +103,17 @@ def test_a_genomic_vcf_is_phased_too(made, tmp_path):
 @pytest.mark.parametrize(
     ("header", "options", "message"),
     [
-        ({"RG": [{"ID": "g", "SM": "p"}]}, {}, r"reads of 4,0\d\d bases, and no read group of PACBIO or ONT"),
+        ({"RG": [{"ID": "g", "SM": "p"}]}, {}, r"reads of 4,0\d\d bases, but the read groups do not say PL:PACBIO"),
         (
             {"RG": [{"ID": "g", "SM": "p", "PL": "ONT"}, {"ID": "h", "SM": "p", "PL": "ILLUMINA"}]},
             {},
             r"reads of several platforms \(ont, short\)",
         ),
-        (PACBIO, {"parameters": CallParameters(platform="short"), "haplotag": "x.bam"}, "--haplotag is for long reads"),
+        (
+            PACBIO,
+            {"parameters": CallParameters(platform="short"), "haplotag": "x.bam"},
+            "--haplotag supports long reads only",
+        ),
     ],
 )
 def test_what_is_not_clear_is_asked_for(made, tmp_path, header, options, message):

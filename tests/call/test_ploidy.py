@@ -50,17 +50,17 @@ def test_any_order_of_lines(tmp_path_factory, spans):
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("c1\t1\t2", "not contig, start, end and ploidy"),
-        ("c1\t1\t2\tx", "not contig, start, end and ploidy"),
-        ("c1\t-1\t2\t1", "not contig, start and end"),
+        ("c1\t1\t2", "expected columns contig, start, end and ploidy"),
+        ("c1\t1\t2\tx", "expected columns contig, start, end and ploidy"),
+        ("c1\t-1\t2\t1", "expected columns contig, start and end"),
         ("c9\t1\t2\t1", "no contig 'c9'"),
         ("c1\t5\t3\t1", "ends before it starts"),
         ("c1\t900\t999\t1", "lies outside 'c1'"),
-        ("c1\t1\t2\t1.5", "not contig, start, end and ploidy"),
+        ("c1\t1\t2\t1.5", "expected columns contig, start, end and ploidy"),
         ("c1\t1\t2\t101", "ploidy 101 is not 0 to 100"),
         ("c1\t15\t25\t1", "ploidy 1, and 3 in record 1 that overlaps it"),
         ("c1\t15\t25\t1\tx", "no sample 'x' in the alignments"),
-        ("c1\t15\t25\ta\ta", "not contig, start, end and ploidy"),
+        ("c1\t15\t25\ta\ta", "expected columns contig, start, end and ploidy"),
         ("c1\t15\t25\ta\t101", "ploidy 101 is not 0 to 100"),
     ],
 )

@@ -116,9 +116,9 @@ def test_bed_of_any_line_end_and_packing(pack, tmp_path):
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        (b"c1\t5\t10\nc1\t\xd9\xa5\t10\n", "record 2: not contig, start and end"),
-        (b"c1\t5\t\n", "record 1: not contig, start and end"),
-        (b"c1,5,10\n", r"record 1: not contig, start and end \(columns are separated by tabs\)"),
+        (b"c1\t5\t10\nc1\t\xd9\xa5\t10\n", "record 2: expected columns contig, start and end"),
+        (b"c1\t5\t\n", "record 1: expected columns contig, start and end"),
+        (b"c1,5,10\n", r"record 1: expected columns contig, start and end \(columns are separated by tabs\)"),
         (gzip.compress(b"c1\t5\t10\n" * 99, mtime=0)[:30], "truncated: the compressed data end"),
         (b"\xff\xfe\x00", "is not text"),
     ],

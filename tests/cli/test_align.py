@@ -281,7 +281,7 @@ def test_force(reference, mates, tmp_path, capsys):
     out.write_text("precious")
     assert run_main(["align", reference, *mates, "-o", out, "-q"]) == 2
     assert out.read_text() == "precious"
-    assert "exists already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert run_main(["align", reference, *mates, "-o", out, "-q", "--force"]) == 0
     assert out.read_text().startswith("@HD")
 

@@ -143,11 +143,11 @@ def test_duplicate_contigs_in_the_reference(plain, refused, write):
     ("options", "reason"),
     [
         (("--circular", "ones"), "--circular ones: no contig 'ones' in the reference, which has 'one'"),
-        (("--circular", "one", "--ignore-soft-clips"), "--circular and --ignore-soft-clips do not go together: "),
-        (("--circular", "one", "--bam-output", "x.bam"), "--circular and --bam-output do not go together"),
-        (("--circular", "one", "--sv", "x.vcf"), "--circular and --sv do not go together"),
-        (("--circular", "one", "--sv-only"), "--circular and --sv-only do not go together"),
-        (("--circular", "one", "--platform", "hifi"), "--circular is for short reads: "),
+        (("--circular", "one", "--ignore-soft-clips"), "--circular and --ignore-soft-clips cannot be combined: "),
+        (("--circular", "one", "--bam-output", "x.bam"), "--circular and --bam-output cannot be combined"),
+        (("--circular", "one", "--sv", "x.vcf"), "--circular and --sv cannot be combined"),
+        (("--circular", "one", "--sv-only"), "--circular and --sv-only cannot be combined"),
+        (("--circular", "one", "--platform", "hifi"), "--circular supports short reads only ("),
     ],
 )
 def test_circles_that_cannot_be(plain, refused, options, reason):
@@ -174,7 +174,7 @@ def test_bam_without_an_index_is_read_through_if_no_region_is_asked_for(plain, t
     for file, name in ((plain[1], "with.vcf"), (path, "without.vcf")):
         assert run_main(["call", plain[0], file, "-o", tmp_path / name, "--device", "cpu"]) == 0
     said = [line for line in capsys.readouterr().err.splitlines() if "has no index" in line]
-    assert said == [f"readwarp: {path} has no index, so it is read once before calling"]
+    assert said == [f"readwarp: {path} has no index: scanning the whole file first (samtools index avoids this)"]
     ours, others = ((tmp_path / name).read_text().splitlines() for name in ("with.vcf", "without.vcf"))
     calls = [line for line in ours if line[0] != "#"]
     assert calls and calls == [line for line in others if line[0] != "#"]
@@ -206,7 +206,7 @@ def test_index_of_another_file(refused, tmp_path):
 @pytest.mark.parametrize("order", ["unsorted", "queryname"])
 def test_header_says_unsorted(order, refused, tmp_path):
     path = write_bam(tmp_path / "x.bam", HD={"VN": "1.6", "SO": order})
-    assert refused(path) == f"{path}: is not sorted by coordinate (`samtools sort` does that)"
+    assert refused(path) == f"{path}: is not sorted by coordinate; run `samtools sort` first"
 
 
 def test_header_lies(refused, plain, tmp_path):
@@ -248,7 +248,7 @@ def test_phred_64_is_an_error_that_names_the_option(plain, refused, called, tmp_
     (tmp_path / "out.vcf.gz.tbi").unlink()
     low = raised(plain[1], tmp_path, 0)
     assert refused(low, "--phred64") == f"{low}: record near one:1: {TOO_LOW}"
-    assert refused(low, "--phred64", "--phred33", code=2) == "--phred33 and --phred64 do not go together"
+    assert refused(low, "--phred64", "--phred33", code=2) == "--phred33 and --phred64 cannot be combined"
 
 
 # reference
@@ -327,7 +327,7 @@ def test_unknown_region(region, says, plain, refused):
     ("line", "says"),
     [
         ("three\t1\t2", "record 2: no contig 'three' in the reference, which has 'one', 'two'"),
-        ("one\t1", "record 2: not contig, start and end"),
+        ("one\t1", "record 2: expected columns contig, start and end"),
         ("one\t9\t5", "record 2: ends before it starts, or lies outside 'one'"),
     ],
 )
@@ -380,14 +380,14 @@ def test_unknown_sample(plain, refused, tmp_path):
 
 def test_options_that_do_not_go_together(plain, refused, tmp_path, write):
     vcf = write("x.vcf", "")
-    assert refused(plain[1], "--gvcf", "--alleles", vcf, code=2).startswith("--gvcf and --alleles do not go together")
+    assert refused(plain[1], "--gvcf", "--alleles", vcf, code=2).startswith("--gvcf and --alleles cannot be combined")
     path = write_bam(tmp_path / "x.bam", RG=[{"ID": "1", "SM": "s"}, {"ID": "2", "SM": "t"}])
     assert refused(path, "--gvcf", code=2) == "--gvcf takes one sample; choose it with --sample: s, t"
 
 
 def test_outputs_that_cannot_be(plain, refused, tmp_path, write):
     there = write("there.vcf", "precious")
-    assert refused(plain[1], "-o", there, code=2) == f"{there}: exists already (use --force to replace it)"
+    assert refused(plain[1], "-o", there, code=2) == f"{there}: already exists (use --force to replace it)"
     assert refused(plain[1], "-o", plain[1], "-f", code=2) == f"{plain[1]}: is an input too"
     assert refused(plain[1], "--alleles", there, "-o", there, "-f", code=2) == f"{there}: is an input too"
     no = tmp_path / "no" / "x.vcf"
@@ -411,7 +411,7 @@ def test_broken_streams(plain, refused, tmp_path, write):
     assert refused_stream(write("empty", b""), refused) == "stdin: is empty"
     assert refused_stream(write("text", b"text\n"), refused).startswith("stdin: cannot be read as BAM, CRAM or SAM")
     cut = write("cut.bam", plain[1].read_bytes()[:-1000])
-    assert refused_stream(cut, refused) == "stdin: truncated: ends before the block that marks its end"
+    assert refused_stream(cut, refused) == "stdin: truncated: no BGZF EOF marker"
 
 
 def test_no_stdin(refused, monkeypatch):

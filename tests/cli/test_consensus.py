@@ -123,4 +123,4 @@ def test_bad_input(panel, tmp_path, capfd):
 
 def test_counts_are_said(panel, tmp_path, capfd):
     assert run_main(["consensus", panel[0] / "in.bam", "-o", tmp_path / "o.bam", "--duplex", "-t", "1"]) == 0
-    assert "2 consensus reads from 12 reads of 1 molecule; 0 without one" in capfd.readouterr().err
+    assert "2 consensus reads from 12 reads of 1 molecule; 0 molecules yielded no consensus" in capfd.readouterr().err

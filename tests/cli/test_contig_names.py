@@ -33,7 +33,7 @@ def data(tmp_path_factory) -> Path:
     ("arguments", "said"),
     [
         ("call ref.fa chr.bam", "none of its contigs ('chr1', 'chrM') is in the reference, which has '1', 'MT': take"),
-        ("call ref.fa hg18.bam", "aligned to another reference, whose 'chr1' has 2999 bases, '1' here has 3000"),
+        ("call ref.fa hg18.bam", "aligned to a different reference, whose 'chr1' has 2999 bases, '1' here has 3000"),
         ("call ref.fa own.bam -r chr1:5-9", f"chr1:5-9: {ABSENT}"),
         ("call ref.fa own.bam -r 1,chrM", "1,chrM: no contig '1,chrM' in the reference"),
         ("call ref.fa own.bam -L chr1", f"chr1: no such file, and {ABSENT}"),

@@ -67,7 +67,7 @@ def test_limit_of_structural_variants(reference, tmp_path):
 def test_structural_variants_of_short_reads_are_refused(reference, alignments, tmp_path, capsys):
     for option in (["--sv-only"], ["--sv", tmp_path / "x.vcf"]):
         assert run_main(["call", reference, alignments, *option, "-o", tmp_path / "o.vcf"]) == 2
-        assert f"{option[0]} is for long reads: give --platform hifi or ont, if these are" in capsys.readouterr().err
+        assert f"{option[0]} supports long reads only (--platform hifi or ont, if these are)" in capsys.readouterr().err
         assert not list(tmp_path.iterdir())
 
 

@@ -60,7 +60,7 @@ def test_lists_regions_and_what_is_made(reference, gvcf, tmp_path, capsys):
     assert bodies[0] == bodies[1] and len(bodies[0]) == 1 and bodies[2] == []
     assert Path(f"{outputs[0]}.tbi").exists()
     assert f"##readwarpCommand=readwarp genotype {reference}" in texts[0][2]
-    assert run(reference, *names, "-o", outputs[0]) == 2 and "exists already" in capsys.readouterr().err
+    assert run(reference, *names, "-o", outputs[0]) == 2 and "already exists" in capsys.readouterr().err
 
 
 def refusals():

@@ -84,7 +84,7 @@ def test_secondary_records_in_the_counts(genome, repeated, tmp_path):
 
 def test_hits_that_contradict(genome, repeated, tmp_path, capsys):
     assert run_main(["align", genome[0], repeated, "-a", "--secondary", "3"]) == 2
-    assert "--all-hits and --secondary do not go together" in capsys.readouterr().err
+    assert "--all-hits and --secondary cannot be combined" in capsys.readouterr().err
     assert run_main(["align", genome[0], repeated, "--secondary", "73"]) == 2
 
 

@@ -35,7 +35,7 @@ def test_writes_the_index_and_says_what_is_in_it(reference, capsys):
 def test_existing_file_is_kept_without_force(reference, capsys):
     assert main(["index", str(reference)]) == 0
     assert main(["index", "--preset", "short", str(reference)]) == 2
-    assert "exists already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert Index.open(f"{reference}.rwx").parameters.k == 20
     assert main(["index", "--preset", "short", "--force", str(reference)]) == 0
     assert Index.open(f"{reference}.rwx").parameters.k == 16

@@ -54,11 +54,12 @@ def test_verbose_shows_the_traceback(capsys):
         (["align", "r", "q", "--frobnicate"], "unrecognized arguments: --frobnicate (see `readwarp align --help`)"),
         (
             ["align", "r", "q", "--thread", "2"],
-            "unrecognized arguments: --thread 2; --thread: perhaps --threads (see `readwarp align --help`)",
+            "unrecognized arguments: --thread 2; --thread: did you mean --threads? (see `readwarp align --help`)",
         ),
         (
             ["run", "r", "q", "--outpt", "o"],
-            "the following arguments are required: -o/--output; --outpt: perhaps --output (see `readwarp run --help`)",
+            "the following arguments are required: -o/--output; --outpt: did you mean --output? "
+            "(see `readwarp run --help`)",
         ),
         (
             ["align", "r", "q", "-t", "0"],
@@ -83,7 +84,7 @@ def test_without_arguments_the_help_is_shown(capsys):
 
 def test_unknown_command(capsys):
     assert main(["fold"]) == 2
-    assert "no command 'fold': there are run, index, align," in capsys.readouterr().err
+    assert "unknown command 'fold': there are run, index, align," in capsys.readouterr().err
 
 
 def test_version(capsys):

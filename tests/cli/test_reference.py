@@ -17,9 +17,9 @@ stdin and stdout are `-`. `readwarp --version` says the version, `readwarp COMMA
 
 | exit code | meaning |
 |---|---|
-| 0 | fine; also when the reader of a pipe has closed it |
+| 0 | success, including a closed output pipe |
 | 1 | internal error, or the system refused something (a full disk) |
-| 2 | usage: options that do not go together, an output that exists already |
+| 2 | usage: options that cannot be combined, an output that already exists |
 | 3 | bad input; the message names file, record and reason |
 | 4 | the device that was asked for cannot be used |
 | 5 | not enough memory for one batch; the message states the minimum |

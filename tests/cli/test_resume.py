@@ -164,7 +164,7 @@ def test_another_job_is_refused(reads, reference, tmp_path, capsys):
     assert stopped(signal.SIGKILL, arguments) == -9
     capsys.readouterr()
     assert run_main([*arguments, "-B", "5", "-q"]) == 2
-    assert "out.bam.unfinished: belongs to another job (parameters differ)" in capsys.readouterr().err
+    assert "out.bam.unfinished: was made with other options or inputs (parameters differ)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("resumes", [True, False])
@@ -224,7 +224,7 @@ def test_run_does_not_begin_anew_where_all_is_done(reads, reference, tmp_path, c
     assert run_main(arguments) == 0
     written = (tmp_path / "out" / "m.bam").stat().st_mtime_ns
     assert run_main(arguments) == 2
-    assert "exists already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert (tmp_path / "out" / "m.bam").stat().st_mtime_ns == written
 
 

@@ -72,7 +72,7 @@ def test_run(reference, sample, tmp_path, capfd, monkeypatch):
 def test_run_refuses_results_that_exist(reference, sample, tmp_path, capsys):
     (tmp_path / "x.vcf.gz").write_text("precious")
     assert run_main(["run", reference, *sample, "-o", tmp_path]) == 2
-    assert "x.vcf.gz: exists already" in capsys.readouterr().err
+    assert "x.vcf.gz: already exists" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["x.vcf.gz"]
 
 

@@ -161,7 +161,7 @@ def test_run_takes_umis(copies, reference, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (("--umi", "nmae"), "--umi nmae: not name, comment, tag or a read structure such as 8M12S+T (perhaps name)"),
+        (("--umi", "nmae"), "not name, comment, tag or a read structure such as 8M12S+T (did you mean name?)"),
         (("--umi", "8M+T"), "--umi: pairs need two read structures, one for each mate, such as 8M+T,+T"),
         (("--umi", "tag"), "is not BAM or CRAM; for RX:Z: in the comments of FASTQ: --umi comment"),
         (("--umi-duplex",), "--umi-duplex needs --umi"),
@@ -180,7 +180,7 @@ def test_options_that_do_not_go_together(options, reason, copies, reference, tmp
     ("umis", "options", "reason"),
     [
         (["AC", "AC", "ACG"], (), "s.fq: record 3: its UMI ACG has other lengths than the input's first, AC"),
-        (["AC", "12"], (), "s.fq: record 2: its name does not end in a UMI: letters A C G T N after the last ':'"),
+        (["AC", "12"], (), "s.fq: record 2: its name does not end in a UMI (A, C, G, T or N after the last ':'"),
         (["AC"], ("--umi-duplex", "--mark-duplicates"), "s.fq: record 1: its UMI is AC, but --umi-duplex needs two"),
     ],
 )

@@ -98,7 +98,7 @@ def test_a_folder_that_others_may_write_to_is_refused(asked, tmp_path, monkeypat
     (tmp_path / "home").touch()  # so that the temporary folder is the last one
     bad = made(tmp_path / "tmp" / f"readwarp-{os.getuid()}", mode)
     file = tmp_path / "home" / "readwarp"  # cannot be made
-    text = f"{bad}: kernels in this folder are not used: it is open to others (mode {mode:o}; remedy: chmod go-w)"
+    text = f"{bad}: kernels in this folder are not used: it is writable by others (mode {mode:o}); fix: chmod go-w"
     assert asked(cache_folders.folders) == ((file,), [text])
     with pytest.raises(OSError, match=r"no folder for compiled kernels can be written: .*/home/readwarp, .*/tmp/"):
         asked(cache_folders.own_folder)
@@ -152,7 +152,7 @@ def test_a_file_is_trusted_by_itself(asked, tmp_path, monkeypatch):
     paths = [tmp_path / "absent", bad, good]
     found, told = asked(lambda: list(cache_folders.read(iter(paths))))
     assert found == [(good, b"code")]
-    assert told == [f"{bad}: this kernel is not used: it is open to others (mode 666; remedy: chmod go-w)"]
+    assert told == [f"{bad}: this kernel is not used: it is writable by others (mode 666); fix: chmod go-w"]
 
 
 def test_the_package_is_trusted_as_far_as_its_modules_are(asked, tmp_path, monkeypatch):
@@ -234,7 +234,7 @@ def test_the_way_to_a_cache_is_looked_at_too(asked, tmp_path, monkeypatch):
     found, told = asked(cache_folders.own_folder, READWARP_CACHE=lab / "cache")
     assert found == tmp_path / "home" / "readwarp"
     assert told == [
-        f"{lab / 'cache'}: kernels in this folder are not used: {lab} is open to others "
-        "(mode 2775; remedy: chmod go-w)",
+        f"{lab / 'cache'}: kernels in this folder are not used: {lab} is writable by others "
+        "(mode 2775); fix: chmod go-w",
         f"READWARP_CACHE: {lab / 'cache'} cannot be used for new kernels, which go to {found}",
     ]

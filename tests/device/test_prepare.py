@@ -45,8 +45,8 @@ def test_in_python_it_is_said_once_how_long_it_takes_and_took(fresh, capsys):
     prepare.prepare_once.cache_clear()
     prepare.prepare_once("any")
     first, *_, last = capsys.readouterr().err.splitlines()
-    assert first == "readwarp: compiling 1 kernel, once, which takes about 2 s"
-    assert last.startswith("readwarp: compiled 1 kernel in ") and last.endswith(" s; later runs find them")
+    assert first == "readwarp: compiling 1 kernel, one time only (about 2 s)"
+    assert last.startswith("readwarp: compiled 1 kernel in ") and last.endswith(" s; later runs reuse them")
     prepare.prepare_once("any")
     assert capsys.readouterr().err == ""
     prepare.prepare_once.cache_clear()
@@ -154,7 +154,7 @@ def test_lines_are_said_every_ten_seconds(monkeypatch):
         clock[0] += seconds
         lines(state)
     assert said == [
-        "compiling 9 kernels, once, which takes about 22 s",
+        "compiling 9 kernels, one time only (about 22 s)",
         "compiling kernels: 4 of 9, about 10 s left",
         "waiting for another readwarp (PID 7 on node3) that compiles kernels",
     ]

@@ -157,7 +157,7 @@ def _named(command: Command, expected: Undisturbed, folder: Path) -> set[str]:
 
 
 def is_refused(ended: "subprocess.CompletedProcess[bytes]") -> bool:
-    return ended.returncode == 2 and b"exists already" in ended.stderr
+    return ended.returncode == 2 and b"already exists" in ended.stderr
 
 
 def _after(

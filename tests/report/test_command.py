@@ -27,7 +27,7 @@ def test_a_folder(made_texts, capsys):
     assert capsys.readouterr().out == f"{made_texts / 'report.html'}\n"
     assert "<h1>Mine</h1>" in (made_texts / "report.html").read_text()
     assert run_main("report", made_texts) == 2
-    assert "exists already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert run_main("report", made_texts, "--force", "-q") == 0
     assert capsys.readouterr().out == ""
 

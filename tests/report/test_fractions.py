@@ -62,9 +62,7 @@ def found_in(folder, header=HEADER) -> VariantStatistics:
 def test_plots(tmp_path):
     plotter, samples = Plotter(["s"]), {0: found_in(tmp_path)}
     fractions, damage = plot_fractions(plotter, samples), plot_damage(plotter, samples)
-    assert (
-        fractions.summary == f"2 alleles in calls that are real with a probability of {number_text(0.97, True)} or more"
-    )
+    assert fractions.summary == f"2 ALT alleles with P(real) >= {number_text(0.97, True)}"
     shown = {row[0]: row[1] for row in fractions.rows}
     assert sum(float(number) for number in shown.values()) == 2
     assert damage.summary == "at most 191 per million bases, at T[T>G]T"

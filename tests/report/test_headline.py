@@ -49,7 +49,7 @@ def test_each_unusual_figure_is_named():
     assert "differ from the reference" in said(replace(GOOD, summary={"error rate": 0.02}))
     assert "mean depth is 5.0" in said(replace(GOOD, depth=[(5.0, 1000.0)]))
     assert "covered by any read" in said(replace(GOOD, depth=[(0.0, 500.0), (30.0, 500.0)]))
-    assert "mean quality of second reads is 30.0" in said(replace(GOOD, quality_last=[(1.0, 30.0)]))
+    assert "mean quality of read 2 is 30.0" in said(replace(GOOD, quality_last=[(1.0, 30.0)]))
     assert "Ts/Tv is 1.00" in said(None, replace(CALLS, transitions=2000, transversions=2000))
     assert "fail a filter" in said(None, replace(CALLS, genotypes=Genotypes(passed=2000, failed=2000)))
     assert "one half" in said(None, replace(CALLS, genotypes=Genotypes(balance_snvs=Counter({10: 2000}))))

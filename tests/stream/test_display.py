@@ -89,7 +89,7 @@ def test_a_terminal_has_one_line(capsys, monkeypatch):
 
 
 def test_the_remedy_is_that_of_python():
-    remedy = r"^x.bam: exists already \(force=True replaces it\)$"
+    remedy = r"^x.bam: already exists \(force=True replaces it\)$"
     with pytest.raises(FileExistsError, match=remedy), reporting("readwarp align", None):
         raise OutputExistsError("x.bam")
 

@@ -100,7 +100,7 @@ workflow germline {
   }
   parameter_meta {
     index: "made by `readwarp index`; built if it is not given"
-    samples: "each with its lanes; duplicates are searched within a library"
+    samples: "each with its lanes; duplicates are identified per library"
     ploidy: "of samples that do not say theirs; the highest one if they do"
   }
 }

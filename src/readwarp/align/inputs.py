@@ -167,7 +167,7 @@ def mention_missing_mates(given: ReadInput, reads: Sequence[str]) -> None:
     """Log a line on a file of first reads that is given alone, while that of their mates lies beside it."""
     other = mates.find_other_file(given.paths[0]) if len(given.paths) == 1 else None
     if other and not (given.interleaved or given.single) and str(other) not in reads:
-        text = "%s: aligned as unpaired reads, but the file of their mates lies beside it: give %s too, or --single"
+        text = "%s: aligned as single-end, but a mate file exists next to it: give %s too, or --single"
         logger.info(text, given.paths[0], other)
 
 

@@ -154,7 +154,7 @@ def read_checked(path: Path, rules: DuplicateRules) -> Iterator[Encoded]:
     seen = 0
     for records in read_stored(str(path)):
         if rules.umis and (bad := find_bad_umi(records, rules.duplex)) >= 0:
-            wanted = "of two parts of one length " if rules.duplex else ""
+            wanted = "of two parts of equal length " if rules.duplex else ""
             raise InputError(path, f"has no UMI {wanted}in RX: was it aligned with --umi?", seen + bad + 1)
         seen += len(records)
         yield records

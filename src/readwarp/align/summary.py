@@ -65,7 +65,8 @@ def note_molecules(metrics: Metrics, rules: DuplicateRules, families: Counter[in
     text = "%s from %s (mean family size %.2f; %.1f %% singletons)"
     logger.info(text, counted(molecules, "molecule"), counted(templates, noun), mean, 100 * alone)
     if unknown := metrics.counts.get("umis_with_n"):
-        logger.info("%s an N in the UMI: assigned to no molecule", counted(unknown, "template has", "templates have"))
+        forms = "template has an N in its UMI and was", "templates have an N in their UMI and were"
+        logger.info("%s not assigned to a molecule", counted(unknown, *forms))
 
 
 def warn_of_shares(metrics: Metrics, first: Sequence[ReadBatch], index: Index, pairing: bool = True) -> None:
@@ -81,7 +82,7 @@ def warn_of_shares(metrics: Metrics, first: Sequence[ReadBatch], index: Index, p
         place = f"the reference, which has {counted(contigs, 'contig')} and {counted(bases, 'base')}"
         causes = list(find_causes(first, index.parameters.k))
         text = "only %.2f %% of the reads are mapped to %s: likely causes are %s"
-        usual = "another species or another reference, other files than meant, RNA or bisulfite-treated DNA"
+        usual = "another species or another reference, the wrong input files, RNA or bisulfite-treated DNA"
         logger.warning(text, 100 * mapped / reads, place, "; ".join([*causes, usual]))
     elif pairing and pairs >= ENOUGH and proper < HALF * pairs:
         text = "only %.2f %% of the pairs whose mates are both mapped are proper: likely causes are files of different"

@@ -100,7 +100,7 @@ class Trainer:
             known = sizes.mean, sizes.deviation, counted(sizes.pairs, "pair")
             logger.info("insert size %s%.0f ± %.0f, from %s", self._whose(first), *known)
         elif any((reads.segment == Segment.FIRST).any() for reads in first):
-            text = "too few confident pairs to estimate the insert size: taking %.0f ± %.0f"
+            text = "too few confident pairs to estimate the insert size: assuming %.0f ± %.0f"
             logger.info(text, sizes.mean, sizes.deviation)
         for group, own in found.groups.items():
             self._note_group(group, own)

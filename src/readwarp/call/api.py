@@ -229,7 +229,7 @@ def make_job(
 
 
 def call_parameters(options: CallingOptions | CallerOptions) -> CallParameters:
-    """Raises UsageError, also for options that do not go together."""
+    """Raises UsageError, also for options that cannot be combined."""
     check_together("call", options)
     if (platform := options.get("platform", "auto")) != "auto":
         check_kind("call", platform != "short", {**options, "sv": None, "sv_only": None})

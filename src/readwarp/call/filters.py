@@ -12,7 +12,7 @@ from readwarp.formats.variants.vcf import Named
 SMALL_ODDS = 1.0  # SOR where it is not the ALT alleles that lie on one strand
 LOW_QUALITY = "QUAL < {limits.min_quality:g} (--min-quality)"
 STRAND_BIAS = (
-    "ALT reads lie on one strand, REF reads do not: FS > {limits.max_strand_bias:g} for substitutions "
+    "ALT reads are strand-biased, REF reads are not: FS > {limits.max_strand_bias:g} for substitutions "
     "(--max-strand-bias), > {limits.max_indel_strand_bias:g} for insertions and deletions (--max-indel-strand-bias), "
     f"and SOR > {SMALL_ODDS:g}"
 )
@@ -31,7 +31,7 @@ def describe_filters(rows: Sequence[Named], limits: CallParameters) -> list[Desc
 
 
 def is_strand_biased(info: dict[str, ndarray], is_indel: ndarray, limits: CallParameters) -> ndarray:
-    """Where the reference's reads lie on one strand and the other alleles' on both, these are not the biased ones.
+    """Where the reference's reads lie on one strand and the ALT alleles' on both, these are not the biased ones.
 
     bool [records]. info: FS and SOR, NaN where there is none.
     """

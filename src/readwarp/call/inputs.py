@@ -237,11 +237,11 @@ def _explain_other_names(reader: AlignedReader, reference: Reference) -> str:
     own = zip(reader.names, reader.lengths, strict=True)
     same = [(name, length, other) for name, length in own if (other := other_name(name, lengths)) is not None]
     if not same:
-        return f"{text}: it was aligned to another reference"
+        return f"{text}: it was aligned to a different reference"
     for name, length, other in same:
         if length != lengths[other]:
             bases = f"whose {name!r} has {length} bases, {other!r} here has {lengths[other]}"
-            return f"{text}: it was aligned to another reference, {bases}"
+            return f"{text}: it was aligned to a different reference, {bases}"
     return f"{text}: {remedy_for('alignments', same[0][0], same[0][2])}"
 
 

@@ -50,7 +50,7 @@ WARNINGS = {  # counter -> noun and the rest of a warning
     "reads_beyond_max_depth": ("read", "left out where the depth exceeds --max-depth"),
     "regions_thinned": ("region", "with too many reads of a sample to compare with haplotypes: some were left out"),
     "regions_short_of_haplotypes": ("region", "with too many haplotypes in a sample: some were left out"),
-    "regions_cut": ("region", "too long, and split: variants are not phased across the cuts"),
+    "regions_cut": ("region", "too long and split: variants are not phased across the cuts"),
     "alleles_left_out": ("allele", "left out at sites with too many"),
     "reads_without_qualities": ("read", "without base qualities: Q20 is assumed"),
 }

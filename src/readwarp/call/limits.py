@@ -18,7 +18,7 @@ FIELD = Field(
     ".",
     "String",
     "What a limit left out here: depth (reads beyond --max-depth), reads (of an active region), haplotypes (of one), "
-    f"{ALLELES} (of a site), or length (the region is too long, and was cut)",
+    f"{ALLELES} (of a site), or length (the region is too long and was cut)",
 )
 
 

@@ -51,8 +51,8 @@ def find_platform(asked: str, readers: Sequence[AlignedReader]) -> Platform:
     found = platform_of(asked, [name for reader in readers for name in _names(reader)])
     longest = max(readers, key=lambda reader: reader.first_length)
     if asked == "auto" and not found.is_long and longest.first_length >= LONG:
-        text = f"reads of {longest.first_length:,} bases, and no read group of PACBIO or ONT (PL)"
-        raise UsageError(f"{longest.path}: {text}: give --platform hifi, ont, or short if that is what they are")
+        text = f"reads of {longest.first_length:,} bases, but the read groups do not say PL:PACBIO or PL:ONT"
+        raise UsageError(f"{longest.path}: {text}; specify --platform hifi, ont or short")
     return found
 
 

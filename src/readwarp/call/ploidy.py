@@ -133,7 +133,7 @@ def read_rows(path: Path | None, reference: Reference) -> Rows:
         if name.isdecimal() and not text.isdecimal():
             text, name = name, text
         if not (text.isascii() and text.isdecimal()):
-            raise InputError(path, f"not {COLUMNS}", line)
+            raise InputError(path, f"expected columns {COLUMNS}", line)
         if not 0 <= int(text) <= MAX_PLOIDY:
             raise InputError(path, f"ploidy {text} is not 0 to {MAX_PLOIDY}", line)
         if start < stop:

@@ -148,7 +148,7 @@ class Variants(Iterator[Variant]):
 
     def _take(self) -> Iterator[Calls]:
         if not self._is_fresh:
-            raise UsageError("these variants were read before: call again, or keep list(variants)")
+            raise UsageError("this iterator is exhausted: call again, or keep list(variants)")
         self._is_fresh = False
         return self._calls
 

@@ -37,7 +37,7 @@ def add_alignment(parser: argparse.ArgumentParser, presets: Mapping[str, Preset]
     """--index --alt --no-alt --preset -I --min-score -Y --eqx --cs -a --secondary -M -5 -S -P."""
     default = PRESETS["standard"].parameters.records
     group = parser.add_argument_group("alignment")
-    text = "index of REF, built if missing [REF.rwx, or in a cache folder if that cannot be written]"
+    text = "index of REF, built if missing [REF.rwx, or in a cache folder if that location is not writable]"
     group.add_argument("--index", type=Path, metavar="FILE", help=text)
     text = "ALT contigs of REF, a SAM file as for bwa [REF.alt or REF.64.alt, if present]"
     group.add_argument("--alt", type=Path, metavar="FILE", help=text)

@@ -16,23 +16,23 @@ class Habit(NamedTuple):
     here: str
 
 
-ONE_SAMPLE = "run takes one sample: run tumour and normal apart, then `readwarp call REF tumour.bam normal.bam"
+ONE_SAMPLE = "run takes one sample: run tumour and normal separately, then `readwarp call REF tumour.bam normal.bam"
 OPTIONS = [
     Habit("align", "-L", "the penalty for clipping is --clip; -L is --targets in call, run, genotype and report"),
-    Habit("align run", "-k", "the length of seeds is a matter of the index: `readwarp index -k`"),
+    Habit("align run", "-k", "seed length is set when the index is built: `readwarp index -k`"),
     Habit("align run", "-H", "give read groups by --read-group; other header lines are added by `samtools reheader`"),
     Habit("align run", "-T", "the lowest score to report is --min-score"),
     Habit("align run", "-K", "not needed: the output does not depend on the number of threads"),
     Habit("align run", "-y", "comments are kept by -C (--comments)"),
     Habit("align run", "-N", "the number of secondary alignments is --secondary"),
     Habit("align run", "--rg --rg-id", "the read group is -R '@RG\\tID:x\\tSM:y'"),
-    Habit("align run", "--in-fq --in-se-fq", "reads are given without an option, after the reference"),
+    Habit("align run", "--in-fq --in-se-fq", "reads are positional arguments, after the reference"),
     Habit(
         "align run",
         "-w -d -c -D -W -m -U -g -G -z -s -n",
-        "heuristics of bwa and minimap2 are not options here: leave it out",
+        "readwarp has no equivalent option: leave it out",
     ),
-    Habit("align", "-r", "heuristics of bwa and minimap2 are not options here; regions are -r (--region) of call"),
+    Habit("align", "-r", "readwarp has no equivalent option; regions are -r (--region) of call"),
     Habit("align run", "--MD", "MD is always written"),
     Habit("align run", "--sam-hit-only", "`samtools view -F 4` leaves unmapped reads out"),
     Habit("align run", "--end-bonus", "the penalty for clipping is --clip"),
@@ -41,7 +41,7 @@ OPTIONS = [
     Habit("align run", "-u --junc-bed --splice", "readwarp is for DNA: align RNA with minimap2, STAR or HISAT2"),
     Habit("index", "-d -p", "the index is named by -o (--output)"),
     Habit("index", "-a -b -H -w", "not needed: leave it out"),
-    Habit("align", "-b", "the output's ending decides: -o out.bam"),
+    Habit("align", "-b", "the output's extension sets the format: -o out.bam"),
     Habit(
         "align",
         "--remove-duplicates --dedup",
@@ -89,7 +89,7 @@ OPTIONS = [
     Habit("run", "--normal -normal", f"{ONE_SAMPLE} --somatic --normal NAME`"),
     Habit("call run", "--cnv-map", "that is --ploidy-bed, with the same file"),
     Habit("call", "-mv", "not needed: alleles are called at once, and only variants are written"),
-    Habit("call genotype", "-O", "give the output by -o; its ending decides the format (.vcf, .vcf.gz, .bcf)"),
+    Habit("call genotype", "-O", "use -o; the extension sets the format (.vcf, .vcf.gz, .bcf)"),
     Habit(
         "call genotype",
         "-R --reference --ref --fasta-ref",
@@ -100,13 +100,13 @@ OPTIONS = [
         "--reference --ref",
         "the reference comes first, without an option: `readwarp {command} ref.fa ...`",
     ),
-    Habit("call", "-I --input --in-bam --bam", "alignments are given without an option, after the reference"),
+    Habit("call", "-I --input --in-bam --bam", "alignments are positional arguments, after the reference"),
     Habit("call", "--germline-resource", "frequencies in the population are given by --population"),
     Habit("call", "--normal-sample -normal", "the normal is --normal NAME, with --somatic"),
     Habit("call", "--mitochondria-mode", "that is --mixture, with --circular chrM for the origin"),
     Habit("call", "--pooled-continuous", "that is --mixture"),
-    Habit("panel", "-V --variant --vcfs", "calls of normals are given without an option"),
-    Habit("genotype", "-V --variant", "gVCFs are given without an option, after the reference"),
+    Habit("panel", "-V --variant --vcfs", "calls of normals are positional arguments"),
+    Habit("genotype", "-V --variant", "gVCFs are positional arguments, after the reference"),
     Habit("call", "--out-variants --out", "the output is -o (--output)"),
     Habit("align", "--out-bam --out", "the output is -o (--output)"),
     Habit(

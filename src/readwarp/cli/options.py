@@ -161,7 +161,7 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         "further inputs",
     )
     group = parser.add_argument_group("reads")
-    text = r"'@RG\tID:x\tSM:y'; once, or once per input [by the names of files and reads]"
+    text = r"'@RG\tID:x\tSM:y'; once, or once per input [from file and read names]"
     group.add_argument("-R", "--read-group", action="append", metavar="LINE", help=text)
     text = "sample (SM) of all reads [BAM header or file name]"
     group.add_argument("--sample", metavar="NAME", help=text)
@@ -273,7 +273,7 @@ def add_calling(parser: argparse.ArgumentParser) -> None:
     """-r -L --ploidy --gvcf --alleles, qualities, and limits of filters."""
     group = parser.add_argument_group("calling")
     add_places(group, "call")
-    text = "kind of reads: short, hifi or ont [auto: by PL of @RG]"
+    text = "read type: short, hifi or ont [auto: by @RG PL]"
     group.add_argument("--platform", choices=CALL_PLATFORMS, default="auto", metavar="NAME", help=text)
     text = "write a gVCF; one sample, with blocks of confident reference"
     group.add_argument("--gvcf", action="store_true", help=text)
@@ -312,7 +312,7 @@ def add_fractions(parser: argparse.ArgumentParser) -> "argparse._ArgumentGroup":
         value = getattr(FractionParameters(), field)
         kind = natural if isinstance(value, int) else number
         group.add_argument(f"--{field.replace('_', '-')}", type=kind, metavar="N", help=f"{text} [{value:g}]")
-    text = "also write the consensus genome of a --mixture"
+    text = "write the consensus genome (with --mixture)"
     group.add_argument("--consensus", type=Path, metavar="FASTA", help=text)
     text = "write N where fewer than N reads cover the consensus [10]"
     group.add_argument("--consensus-min-depth", type=natural, metavar="N", help=text)

@@ -17,7 +17,7 @@ COMMON = (  # what --help shows of a command that has them, after its positional
         "--file-list --bam --vcf --output --force --package --read-group --sample --reference --format",
     ),
     (
-        "the job",
+        "main options",
         "--preset --trim --umi --sort --mark-duplicates --write-index --platform --region --targets --ploidy --gvcf "
         "--primers --mixture --somatic --normal --sv --haplotag --max-alleles --duplex --min-reads --min-samples "
         "--mode --traceback --level --command --title",

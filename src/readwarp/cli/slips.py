@@ -28,15 +28,15 @@ def check_words(arguments: Sequence[str], commands: Iterable[str]) -> None:
         known = nearest(first, ("--help", "--version"))
         command = next((text for text in arguments if text in commands), None)
         options = f"`readwarp {command} ... {first}`" if command else "`readwarp COMMAND ...`"
-        hint = f"perhaps {known}" if known else f"the command comes first: {options}"
+        hint = f"did you mean {known}?" if known else f"the command comes first: {options}"
         raise UsageError(f"{first}: {hint} (see `readwarp --help`)")
     if done := STEPS.get(first.lower()):
-        raise UsageError(f"no command {first!r}: {done}")
+        raise UsageError(f"unknown command {first!r}: {done}")
     meant = COMMANDS.get(first.lower()) or nearest(first, commands)
     if meant is None and Path(first).exists():
         raise UsageError(f"{first} is a file: the command comes first, as in `readwarp run {first} ...`")
-    hint = f"perhaps {meant}" if meant else f"there are {', '.join(commands)}"
-    raise UsageError(f"no command {first!r}: {hint} (see `readwarp --help`)")
+    hint = f"; did you mean `{meant}`?" if meant else f": there are {', '.join(commands)}"
+    raise UsageError(f"unknown command {first!r}{hint} (see `readwarp --help`)")
 
 
 def check_dashes(arguments: Sequence[str], known: Iterable[str], habits: Mapping[str, str]) -> None:
@@ -64,7 +64,7 @@ def explain_unknown(arguments: Sequence[str], known: Iterable[str], habits: Mapp
         if here := habits.get(text) or habits.get(short if short not in known else ""):
             said.append(f"; {text}: {here}")
         elif text.startswith(BOTH_DASHES) and (near := nearest_option(text, known)):
-            said.append(f"; {text}: perhaps {near}")
+            said.append(f"; {text}: did you mean {near}?")
     return "".join(said)
 
 

@@ -68,7 +68,7 @@ def summarise(metrics: Metrics, asked: Asked) -> list[tuple[str, str, str]]:
             depth,
             f"bases used for calling per base of the {'targets' if asked.is_targeted else 'reference'}",
         ),
-        ("variants", f"{passed:,}", f"pass all filters, of {count('variants', 0):,}"),
+        ("variants", f"{passed:,}", f"of {count('variants', 0):,} pass all filters"),
         ("SNVs", f"{count('snvs', 0):,}", f"Ts/Tv {ratio(count('transitions', 0), count('transversions', 0))}"),
         ("indels", f"{count('indels', 0):,}", ""),
         ("heterozygous", percent(count("heterozygous", 0), passed) if has_genotypes else "", "of the variants"),
@@ -82,7 +82,7 @@ def describe_molecules(metrics: Metrics) -> tuple[str, str]:
     if not isinstance(sizes, dict):
         return "", ""
     molecules, templates = sum(sizes.values()), sum(int(size) * number for size, number in sizes.items())
-    return f"{molecules:,}", f"by UMIs, of {templates / max(1, molecules):.2f} pairs or single reads on average"
+    return f"{molecules:,}", f"by UMI, {templates / max(1, molecules):.2f} pairs or single reads each on average"
 
 
 def describe_insert_size(metrics: Metrics) -> str:

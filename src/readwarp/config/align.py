@@ -243,7 +243,7 @@ NAMES_ELSEWHERE = {  # of minimap2 and bwa: the preset here, or what to do
     **dict.fromkeys(("asm5", "asm10", "asm20", "intractg"), "asm"),
     "lr:hq": "give --preset ont for nanopore reads, hifi for PacBio HiFi",
     **dict.fromkeys(
-        ("map-pb", "pacbio"), "there is none for PacBio CLR, whose errors are many: use minimap2; HiFi reads: hifi"
+        ("map-pb", "pacbio"), "PacBio CLR is not supported (error rate too high): use minimap2; HiFi reads: hifi"
     ),
     **dict.fromkeys(
         ("splice", "splice:hq", "splice:sr", "cdna"), "readwarp is for DNA: align RNA with minimap2, STAR or HISAT2"

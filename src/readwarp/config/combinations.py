@@ -68,7 +68,7 @@ LONG, SHORT = ("haplotag", "sv", "sv_only"), ("mixture", "somatic", "circular") 
 
 
 def check_together(command: str, options: Mapping[str, Any]) -> None:
-    """Raises UsageError for options that do not go together, by the table."""
+    """Raises UsageError for options that cannot be combined, by the table."""
     for rule in RULES:
         if rule.commands and command not in rule.commands.split():
             continue
@@ -79,7 +79,7 @@ def check_together(command: str, options: Mapping[str, Any]) -> None:
             if rule.kind == NEEDS and found is None:
                 raise UsageError(f"{spell(name)} needs {' or '.join(map(spell, others))}{reason}")
             if rule.kind == EXCLUDES and found is not None:
-                raise UsageError(f"{spell(name)} and {spell(found, options)} do not go together{reason}")
+                raise UsageError(f"{spell(name)} and {spell(found, options)} cannot be combined{reason}")
 
 
 def check_kind(command: str, is_long: bool, options: Mapping[str, Any]) -> None:
@@ -87,7 +87,7 @@ def check_kind(command: str, is_long: bool, options: Mapping[str, Any]) -> None:
     option = "--preset" if command == "run" else "--platform"
     kind, remedy = ("short", "--platform short") if is_long else ("long", f"{option} hifi or ont")
     for name in find_given(SHORT if is_long else LONG, options):
-        raise UsageError(f"{spell(name)} is for {kind} reads: give {remedy}, if these are")
+        raise UsageError(f"{spell(name)} supports {kind} reads only ({remedy}, if these are)")
 
 
 def find_given(names: Iterable[str], options: Mapping[str, Any]) -> Iterator[str]:

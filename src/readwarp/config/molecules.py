@@ -28,7 +28,7 @@ class ConsensusParameters:
         if not 1 <= len(self.min_reads) <= (3 if self.duplex else 1):
             raise UsageError("--min-reads takes one number, or up to three with --duplex: TOTAL,LARGER,SMALLER")
         if list(self.min_reads) != sorted(self.min_reads, reverse=True) or self.min_reads[0] < 1 or self.limits[2] < 0:
-            raise UsageError("--min-reads must be 1 or more, and its further numbers no larger than those before them")
+            raise UsageError("--min-reads: values must be at least 1 and must not increase")
         if self.max_reads is not None and self.max_reads < self.limits[0 if not self.duplex else 1]:
             raise UsageError("--max-reads must be at least --min-reads")
         for name in ("error_rate_pre_umi", "error_rate_post_umi"):

@@ -26,7 +26,7 @@ class Compiling(NamedTuple):
             return f"waiting for another readwarp ({self.holder}) that compiles kernels"
         left = max(1, round(self.seconds_left))
         if not self.done:
-            return f"compiling {counted(self.total, 'kernel')}, once, which takes about {left} s"
+            return f"compiling {counted(self.total, 'kernel')}, one time only (about {left} s)"
         return f"compiling kernels: {self.done} of {self.total}, about {left} s left"
 
 
@@ -49,7 +49,7 @@ class Lines:
 
 
 def done(kernels: int, seconds: float) -> str:
-    return f"compiled {counted(kernels, 'kernel')} in {seconds:.0f} s; later runs find them"
+    return f"compiled {counted(kernels, 'kernel')} in {seconds:.0f} s; later runs reuse them"
 
 
 def to_stderr(line: str) -> None:

@@ -83,7 +83,7 @@ def _check(place: Path, found: os.stat_result, granted: int = 0) -> None:
     if writers == stat.S_IWGRP and _is_private(found.st_gid, found.st_uid) and not _has_acl(place):
         return
     if writers:
-        raise DistrustError(place, f"is open to others (mode {stat.S_IMODE(found.st_mode):o}; remedy: chmod go-w)")
+        raise DistrustError(place, f"is writable by others (mode {stat.S_IMODE(found.st_mode):o}); fix: chmod go-w")
 
 
 def _has_acl(place: Path) -> bool:

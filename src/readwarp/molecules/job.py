@@ -82,10 +82,10 @@ def log_counts(metrics: Metrics) -> None:
     count = metrics.counts.get
     molecules, given = count("molecules", 0), count("consensus_molecules", 0)
     logger.info(
-        "%s from %s of %s; %s without one",
+        "%s from %s of %s; %s yielded no consensus",
         counted(count("consensus_reads", 0), "consensus read"),
         counted(count("reads", 0), "read"),
-        *(counted(molecules, "molecule"), f"{molecules - given:,}"),
+        *(counted(molecules, "molecule"), counted(molecules - given, "molecule")),
     )
 
 

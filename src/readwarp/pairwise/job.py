@@ -33,7 +33,7 @@ Record = tuple[str, str]  # name, sequence
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairwiseJob:
-    """The options of `readwarp pairwise`. Raises UsageError if they do not go together."""
+    """The options of `readwarp pairwise`. Raises UsageError if they cannot be combined."""
 
     queries: str  # FASTA or FASTQ; - is stdin
     targets: str

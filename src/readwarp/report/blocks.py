@@ -23,7 +23,7 @@ def figure(plot: Plot) -> Html:
     """The picture as SVG, with a place for the one that the script draws, and its numbers as a table."""
     name, title = plot.caption.id, plot.caption.title
     label = f"{title}: {plot.summary}. The numbers are in the table below."
-    note = f"{plot.left_out:,} more places are left out here." if plot.left_out else None
+    note = f"{count_text(plot.left_out, 'row')} omitted." if plot.left_out else None
     return element(
         "figure",
         element("h3", title, id=f"{name}-title"),
@@ -33,7 +33,7 @@ def figure(plot: Plot) -> Html:
         element("figcaption", plot.caption.note),
         element(
             "details",
-            element("summary", "Numbers", element("span", f" of {title}", class_="hidden")),
+            element("summary", element("span", f"{title}: ", class_="hidden"), "Data table"),
             scrolled(table(plot.head, plot.rows), f"{title}, numbers"),
             element("p", note, class_="fine") if note else None,
         ),

@@ -21,9 +21,7 @@ def plot_fractions(plotter: Plotter, samples: Samples) -> Plot | None:
         bins = range(min(counts) - 1, max(counts) + 2)
         lines.append(Line(number, [(10 ** ((b + 0.5) / QUALITY_BINS), float(counts[b])) for b in bins]))
         least = number_text(v.library.threshold, True)
-        texts[number] = (
-            f"{count_text(counts.total(), 'allele')} in calls that are real with a probability of {least} or more"
-        )
+        texts[number] = f"{count_text(counts.total(), 'ALT allele')} with P(real) >= {least}"
     x, y = Axis("fraction of the molecules", (None, 1), log=True), Axis("alleles", (0, None))
     return plotter.lines(caption("fractions"), lines, (x, y), texts)
 

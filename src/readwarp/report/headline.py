@@ -171,7 +171,7 @@ def _judge_alignments(a: AlignmentStatistics) -> Iterator[str]:
         yield f"Only {number_text(share, True)} of the bases are covered by any read."
     first, last = (fmean([mean for _, mean in cycles] or [0.0]) for cycles in (a.quality_first, a.quality_last))
     if a.quality_last and first - last > 3:
-        yield f"The mean quality of second reads is {last:.1f}, that of first reads {first:.1f}."
+        yield f"The mean quality of read 2 is {last:.1f}, that of read 1 {first:.1f}."
 
 
 def _judge_variants(v: VariantStatistics) -> Iterator[str]:

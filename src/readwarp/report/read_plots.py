@@ -34,7 +34,7 @@ def plot_quality_bases(plotter: Plotter, samples: Samples) -> Plot | None:
         return None
     values = {n: [found.get(q, 0.0) / max(1.0, sum(found.values())) for q in qualities] for n, found in known.items()}
     texts = {
-        n: f"{number_text(sum(s for q, s in zip(qualities, row, strict=True) if q >= 30), True)} at 30 or more"
+        n: f"{number_text(sum(s for q, s in zip(qualities, row, strict=True) if q >= 30), True)} >= Q30"
         for n, row in values.items()
     }
     names, axis = [f"{q:g}" for q in qualities], Axis("bases", (0, None), percent=True)
@@ -72,7 +72,7 @@ def plot_adapters(plotter: Plotter, samples: Samples) -> Plot | None:
             short += sizes.get(cycle - 1, 0.0)
             points.append((float(cycle), short / pairs))
         lines.append(Line(number, points))
-        texts[number] = f"{number_text(points[-1][1], True)} of the pairs read into the adapter"
+        texts[number] = f"{number_text(points[-1][1], True)} of pairs contain adapter read-through"
     top = max((line.points[-1][1] for line in lines), default=0.0)
     axes = Axis("cycle", (0, None)), Axis("pairs", (0, max(0.01, 1.08 * top)), percent=True)
     return plotter.lines(caption("adapters"), lines, axes, texts, fill=True)
@@ -91,7 +91,7 @@ def first_and_last(plotter: Plotter, samples: Mapping[int, tuple[Points, Points]
     lines = []
     for number, (first, last) in samples.items():
         both = bool(last) and not plotter.is_crowd
-        lines.append(Line(number, first or last, "first reads" if both else ""))
+        lines.append(Line(number, first or last, "read 1" if both else ""))
         if first and both:
-            lines.append(Line(number, last, "second reads", True))
+            lines.append(Line(number, last, "read 2", True))
     return lines

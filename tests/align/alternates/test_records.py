@@ -220,7 +220,7 @@ def test_headers_and_processes(aware, fasta, tmp_path):
     assert len(Aligner(aware.index).align(reads)) == 1  # an index alone has no ALT contigs
     again = Aligner(aware.index, aware.parameters, alt=f"{fasta}.alt")
     assert again.align(reads) == aware.align(reads)
-    with pytest.raises(UsageError, match="--alt and --no-alt do not go together"):
+    with pytest.raises(UsageError, match="--alt and --no-alt cannot be combined"):
         Aligner(fasta, alt=f"{fasta}.alt", no_alt=True)
     (tmp_path / "x.alt").write_text("three\n")
     with pytest.raises(InputError, match="three is no contig of the reference"):

@@ -68,8 +68,8 @@ def test_the_primer_of_a_read(scheme, reads):
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("c1\t10\t30\tx\t1", "record 2: not contig, start, end, name, pool and strand"),
-        ("c1\t10\t30", "record 2: not contig, start, end, name, pool and strand"),
+        ("c1\t10\t30\tx\t1", "record 2: expected columns contig, start, end, name, pool and strand"),
+        ("c1\t10\t30", "record 2: expected columns contig, start, end, name, pool and strand"),
         ("c9\t10\t30\tx\t1\t+", "record 2: no contig 'c9' in the reference"),
         ("c1\t30\t10\tx\t1\t+", "record 2: ends before it starts"),
     ],

@@ -172,7 +172,7 @@ def test_run_writes_them_too(folder, capsys, monkeypatch):
     assert (folder / "own.vcf.gz.tbi").exists()
     (sample,) = {path.name.split(".")[0] for path in (folder / "results").glob("*.bam")}
     for options, said in (
-        (["-o", "new", "--sv", "own.vcf.gz"], "own.vcf.gz: exists already"),
+        (["-o", "new", "--sv", "own.vcf.gz"], "own.vcf.gz: already exists"),
         (["-o", "results", "--sv", f"results/{sample}.vcf.gz", "-f"], "is another output too"),
         (["-o", "results", "--haplotag", f"results/{sample}.bam", "-f"], "is another output too"),
         (["-o", "new", "--haplotag", "x.bam", "--bam-output", "x.bam"], "x.bam: is another output too"),
@@ -267,7 +267,7 @@ def test_a_stream_and_stdout(folder):
 def test_short_reads_are_refused(folder):
     made = [Read(p, "150M", CONTIG[p : p + 150], (30,) * 150, 0, 60, f"s{p}") for p in range(0, 3000, 50)]
     write_bam(folder / "short.bam", {"c": len(CONTIG), "d": len(SECOND)}, [("c", read) for read in made])
-    with pytest.raises(UsageError, match="--sv-only is for long reads"):
+    with pytest.raises(UsageError, match="--sv-only supports long reads only"):
         call(folder, "none.vcf", bam="short.bam")
     assert not (folder / "none.vcf").exists()
     call(folder, "none.vcf", bam="short.bam", parameters=CallParameters(platform="ont"))  # of a platform that has them
@@ -292,8 +292,8 @@ def test_damage_leaves_no_file(folder):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--sv-only", "--sv", "x.vcf"], "--sv-only and --sv do not go together: it calls"),
-        (["--sv-only", "--gvcf"], "--sv-only and --gvcf do not go together: it calls"),
+        (["--sv-only", "--sv", "x.vcf"], "--sv-only and --sv cannot be combined: it calls"),
+        (["--sv-only", "--gvcf"], "--sv-only and --gvcf cannot be combined: it calls"),
         (["--sv", "x.txt", "-o", "y.vcf"], "x.txt"),
         (["--sv", "y.vcf", "-o", "y.vcf"], "y.vcf: is another output too"),
         (["--sv", "-"], "--sv and --output are both stdout"),

@@ -106,7 +106,7 @@ def test_genbank_without_sequence(tmp_path, test_data):
         (b">a\nACGT\n>\nACGT\n", "record 2: the contig has no name"),
         (b">a\xff\nACGT\n", "not printable ASCII"),
         (b"ACGT\n", "not FASTA"),
-        (b"@r\nACGT\n+\nIIII\n", "is FASTQ; a reference is FASTA"),
+        (b"@r\nACGT\n+\nIIII\n", "is FASTQ; the first argument must be the reference"),
         (b"\x00\x01\x02", "not FASTA"),
     ],
 )

@@ -17,7 +17,7 @@ def test_check_output(tmp_path):
     check_output(tmp_path / "new.bam", False)
     check_output(there, True)
     check_output(None, False)
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(UsageError, match="already exists"):
         check_output(there, False)
     with pytest.raises(UsageError, match="is an input too"):
         check_output(there, True, [tmp_path / "." / "there.bam"])

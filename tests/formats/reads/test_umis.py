@@ -173,7 +173,7 @@ def test_structures_are_read():
 @pytest.mark.parametrize(
     ("text", "duplex", "reason"),
     [
-        ("nam", False, "perhaps name"),
+        ("nam", False, "did you mean name"),
         ("8X+T", False, "'8X\\+T' is not a segment"),
         ("8M+", False, "'\\+' is not a segment"),
         ("M8T", False, "'M8T' is not a segment"),
@@ -196,12 +196,12 @@ def test_bad_structures(text, duplex, reason):
 @pytest.mark.parametrize(
     ("source", "texts", "reason"),
     [
-        ("3M+T", [fastq("a", "ACGTT") + fastq("b", "AC")], "1.fq: record 2: has 2 bases, its read structure 3"),
-        ("3M4T", [fastq("a", "ACGTT")], "1.fq: record 1: has 5 bases, its read structure 7"),
-        ("3M1T", [fastq("a", "ACGTT")], r"record 1: has 5 bases, its read structure 4: end it in \+T"),
+        ("3M+T", [fastq("a", "ACGTT") + fastq("b", "AC")], "record 2: has 2 bases, but its read structure needs 3"),
+        ("3M4T", [fastq("a", "ACGTT")], "1.fq: record 1: has 5 bases, but its read structure needs 7"),
+        ("3M1T", [fastq("a", "ACGTT")], r"record 1: has 5 bases, but its read structure needs 4: end it in \+T"),
         ("3M+T", [fastq("a", "ACGTT"), fastq("a", "ACGTT")], "1.fq: record 1: is of a pair, which needs two"),
         ("3M+T,+T", [fastq("a", "ACGTT")], "1.fq: record 1: has no mate, but there are two"),
-        ("3M+T,4M+T", [fastq("a", "ACGTT"), fastq("a", "AC")], "2.fq: record 1: has 2 bases, its read structure 4"),
+        ("3M+T,4M+T", [fastq("a", "ACGTT"), fastq("a", "AC")], "2.fq: record 1: has 2 bases, but its read structure"),
         ("name", [fastq("a:AC") + fastq("a:12")], "1.fq: record 2: its name does not end in a UMI"),
         ("name", [fastq("ACGT")], "record 1: its name does not end in a UMI"),
     ],
@@ -214,7 +214,7 @@ def test_reads_that_do_not_fit(source, texts, reason, tmp_path):
 @pytest.mark.parametrize(
     ("texts", "reason"),
     [
-        ([fastq("a RX:Z:AC") + fastq("b")], "1.fq: record 2: its comment has no UMI: no RX:Z:"),
+        ([fastq("a RX:Z:AC") + fastq("b")], "1.fq: record 2: its comment has no RX:Z: tag"),
         ([fastq("a RX:Z:AC") + fastq("b RX:Z:AX")], "1.fq: record 2: its UMI has letters other than A C G T N"),
         ([fastq("a RX:Z:AC") + fastq("b RX:Z:A-")], "record 2: its UMI has letters other"),
         ([fastq("a RX:Z:AC") + fastq("b RX:i:1")], "record 2: has no UMI: its tag RX is not text"),
@@ -224,7 +224,7 @@ def test_reads_that_do_not_fit(source, texts, reason, tmp_path):
         ),
         ([fastq("a RX:Z:A-CC") + fastq("b RX:Z:AC-C")], "record 2: its UMI AC-C has other lengths"),
         ([fastq("a RX:Z:AC"), fastq("a RX:Z:AG")], "2.fq: record 1: the mates of the pair have different UMIs"),
-        ([fastq("a RX:Z:AC"), fastq("a")], "2.fq: record 1: its comment has no UMI"),
+        ([fastq("a RX:Z:AC"), fastq("a")], "2.fq: record 1: its comment has no RX:Z: tag"),
     ],
 )
 def test_umis_that_are_refused(texts, reason, tmp_path):
@@ -236,7 +236,7 @@ def test_umis_that_are_refused(texts, reason, tmp_path):
 def test_the_first_read_says_what_a_umi_is(tmp_path):
     reads, raw = read(tmp_path, [fastq("a RX:Z:AC")], UmiParameters("comment"))
     assert layout_of(reads, raw.input) == umi_of(reads, 0) == "AC"
-    for text, duplex, reason in (("b", False, "no RX:Z:"), ("b RX:Z:AC", True, "needs two parts of one length")):
+    for text, duplex, reason in (("b", False, "no RX:Z:"), ("b RX:Z:AC", True, "needs two parts of equal length")):
         reads, raw = read(tmp_path, [fastq(text)], UmiParameters("comment", duplex=duplex))
         with pytest.raises(InputError, match=rf"1.fq: record 1: .*{reason}"):
             layout_of(reads, raw.input)

@@ -1,4 +1,4 @@
-"""Fractions: alleles on any share of the molecules, as in a tumour, a mitochondrion or a virus, with no ploidy assumed.
+"""Fractions: variants at any allele fraction, as in a tumour, a mitochondrion or a virus, with no ploidy assumed.
 
     call_alleles(sites: Sites, likelihoods: Likelihoods, reads: AlignedReads, window: Window, known: Known,
                  setting: Setting) -> Calls

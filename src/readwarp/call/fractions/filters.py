@@ -18,7 +18,7 @@ class Facts(NamedTuple):
     fraction: ndarray  # AF of the sample, but the normal, that has most
     siblings: ndarray  # other alleles of the site that are records
     in_panel: ndarray  # of normals
-    damage: ndarray  # reads of the other allele that damage is expected to make, by those seen
+    damage: ndarray  # reads of the ALT allele that damage is expected to make, by those seen
     limits: CallParameters
     parameters: FractionParameters
 
@@ -44,10 +44,10 @@ UNLIKELY = (
     "P(real) < fraction_threshold of this header (--min-probability {limits.fractions.min_probability:g} or more)"
 )
 FILTERS = (
-    Filter("weak_evidence", f"Perhaps a sequencing error, by SEQQ: {UNLIKELY}", None, "SEQQ"),
-    Filter("germline", f"Perhaps inherited, by GERMQ: {UNLIKELY}", None, "GERMQ"),
-    Filter("contamination", f"Perhaps contamination from another person, by CONTQ: {UNLIKELY}", None, "CONTQ"),
-    Filter("normal_artifact", f"Perhaps an artefact that the normal shows too, by NARTQ: {UNLIKELY}", None, "NARTQ"),
+    Filter("weak_evidence", f"Possible sequencing error (SEQQ): {UNLIKELY}", None, "SEQQ"),
+    Filter("germline", f"Possibly inherited (GERMQ): {UNLIKELY}", None, "GERMQ"),
+    Filter("contamination", f"Possible contamination from another person (CONTQ): {UNLIKELY}", None, "CONTQ"),
+    Filter("normal_artifact", f"Possible artefact also present in the normal (NARTQ): {UNLIKELY}", None, "NARTQ"),
     Filter("panel_of_normals", "In the panel of normals (--panel-of-normals)", lambda facts: facts.in_panel),
     Filter(
         "orientation",
@@ -84,7 +84,7 @@ FILTERS = (
     ),
     Filter(
         "multiallelic",
-        "Several ALT alleles at a site, of which a mutation makes one",
+        "More than one ALT allele, one of them somatic",
         lambda facts: facts.parameters.is_somatic & (facts.siblings > 0),
     ),
     Filter(

@@ -16,7 +16,7 @@ from readwarp.device.jit import kernel, scalar
 MAX_VALUE = 255  # a greater distance counts as this one in rank sums
 VALUES = MAX_VALUE + 1
 ENOUGH = cohort.ENOUGH
-RANKS = f" of the other alleles against the reference's: z of rank sums (at most {ENOUGH} of each)"
+RANKS = f" of the ALT alleles against the reference's: z of rank sums (at most {ENOUGH} of each)"
 
 
 @scalar
@@ -79,12 +79,12 @@ class Annotation(NamedTuple):
 
 
 ANNOTATIONS = (  # in the order of a record
-    Annotation("DP", "Reads that say something about the alleles", cohort.total_depth, type="Integer"),
-    Annotation("QD", "QUAL by DP of the samples that have other alleles", cohort.quality_by_depth, 2),
+    Annotation("DP", "Informative reads", cohort.total_depth, type="Integer"),
+    Annotation("QD", "QUAL / depth of samples carrying an ALT allele", cohort.quality_by_depth, 2),
     Annotation("MQ", "Root mean square mapping quality", by_reads(cohort.root_mean_square), 2),
     Annotation(
         "AMQ",
-        "Root mean square mapping quality of the reads that show the other alleles",
+        "Root mean square mapping quality of the reads that show the ALT alleles",
         by_alt_reads(cohort.root_mean_square),
         2,
     ),
@@ -96,7 +96,7 @@ ANNOTATIONS = (  # in the order of a record
     Annotation("SOR", "Strand bias: symmetric odds ratio", by_strands(symmetric_odds_ratio)),
     Annotation(
         "ED",
-        "Mean distance of the other alleles from the nearer end of the aligned read",
+        "Mean distance of the ALT alleles from the nearer end of the aligned read",
         by_alt_reads(cohort.mean),
         2,
     ),
@@ -116,12 +116,12 @@ ANNOTATIONS = (  # in the order of a record
     ),
     Annotation(
         "InbreedingCoeff",
-        "1 less heterozygous samples by those expected in Hardy-Weinberg equilibrium; for 10 samples and more",
+        "1 - observed / expected heterozygotes in Hardy-Weinberg equilibrium; for 10 samples and more",
         cohort.by_genotypes,
         4,
     ),
 )
-BY_ALLELE = (Annotation("AS_QD", "QD of each other allele by itself", cohort.by_genotypes, 2, number="A"),)
+BY_ALLELE = (Annotation("AS_QD", "QD of each ALT allele by itself", cohort.by_genotypes, 2, number="A"),)
 
 # A column for each annotation before it is rounded; NaN where a record has no such value.
 Columns: Any = NamedTuple("Columns", [(row.name, Annotated[ndarray, "float64 [records]"]) for row in ANNOTATIONS])  # type: ignore[misc]

@@ -104,12 +104,12 @@ FILTERS = (
     ),
     Filter(
         "LowMapping",
-        "ALT reads may belong elsewhere: AMQ < {limits.min_alt_mapping_quality:g} (--min-alt-mapping-quality), and the "
+        "ALT reads may be mismapped: AMQ < {limits.min_alt_mapping_quality:g} (--min-alt-mapping-quality), and the "
         "other reads exceed 1 - {limits.min_expected_fraction:g} (--min-expected-fraction) x the genotype's ALT share "
         "of the depth around",
         _is_placed_unsurely,
     ),
-    Filter(OVERLAP, "A better call deletes the copies that this one needs", None),
+    Filter(OVERLAP, "Overlaps a better-supported deletion on the same haplotypes", None),
 )
 NOT_APPLIED = (".",)  # FILTER of a record whose genotypes have no ALT allele: it has forced alleles alone
 

@@ -27,8 +27,8 @@ from readwarp.ragged import offsets_of, replace
 
 UNKNOWN = -1  # AD of a line without
 OWN_FIELDS = {
-    "GQ": "Phred of the probability that GT is wrong, given the cohort and that the site is a variant; at most 99",
-    "DP": "Reads that say something about the alleles; the least of its block of reference",
+    "GQ": "Phred-scaled probability that GT is wrong, given the cohort and that the site is a variant; at most 99",
+    "DP": "Informative reads; the least of its block of reference",
 }
 COHORT_FIELDS: tuple[Field, ...] = tuple(
     field._replace(description=OWN_FIELDS.get(field.name, field.description)) for field in GENOTYPE_FIELDS

@@ -43,7 +43,8 @@ def read_primers(path: Path | None, reference: Reference) -> dict[int, Primers]:
         given = [text.strip() for text in rest[1:] if text.strip() in ("+", "-")]
         side = given[0] if given else name["side"].upper() if name else ""
         if side not in SIDES:
-            raise InputError(path, "not contig, start, end, name, pool and strand (+ or -) of a primer", line)
+            text = "expected columns contig, start, end, name, pool and strand (+ or -) of a primer"
+            raise InputError(path, text, line)
         if start < stop:
             rows.setdefault(contig, []).append((start, stop, SIDES[side], name["amplicon"] if name else ""))
     return {contig: primers_of(own) for contig, own in rows.items()}

@@ -55,7 +55,7 @@ class NormalFile(NamedTuple):
 
 
 def open_normals(paths: Sequence[Path], stack: ExitStack) -> list[NormalFile]:
-    """The files, which the stack closes. Raises InputError for those that do not go together."""
+    """The files, which the stack closes. Raises InputError for those that cannot be combined."""
     files, owner = list[NormalFile](), dict[str, Path]()
     for path in paths:
         file = open_normal(path, stack)

@@ -112,7 +112,7 @@ class AlignedReader:
         else:
             self._file = path.open("rb")
             if tail_of(self._file) != EOF_BLOCK:
-                raise InputError(path, "truncated: the block that marks its end is missing")
+                raise InputError(path, "truncated: no BGZF EOF marker")
         if self._file:
             self._bam = BamFile(self._file, self.path)
             if not self._bam.header.names:
@@ -124,7 +124,7 @@ class AlignedReader:
         lines = self.header.to_dict()
         self._samples = read_groups_of(lines)
         if lines.get("HD", {}).get("SO") in ("unsorted", "queryname"):
-            raise InputError(self.path, "is not sorted by coordinate (`samtools sort` does that)")
+            raise InputError(self.path, "is not sorted by coordinate; run `samtools sort` first")
         if self._bam and self._index is None:
             is_absent = self._form.scan and not any(map(Path.exists, bam_indexes(path)))
             self._index = self._make_index() if is_absent else load_bam_index(path, self._bam)
@@ -138,7 +138,7 @@ class AlignedReader:
         return reference_in(str(reference), self._folder.path)
 
     def _make_index(self) -> BgzfIndex:
-        logger.info("%s has no index, so it is read once before calling", self.path)
+        logger.info("%s has no index: scanning the whole file first (samtools index avoids this)", self.path)
         assert self._file is not None
         os.lseek(self._file.fileno(), 0, os.SEEK_SET)
         return scan_file(self._file, str(self.path))

@@ -114,7 +114,7 @@ def _check_job(folder: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
     changed = sorted(name for name in {*then, *now} if then.get(name) != now.get(name))
     if changed:
         raise UsageError(
-            f"{folder}: belongs to another job ({', '.join(changed)} differ); remove it, or resume that job"
+            f"{folder}: was made with other options or inputs ({', '.join(changed)} differ); remove it, or repeat those"
         )
 
 

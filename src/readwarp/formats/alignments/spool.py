@@ -148,7 +148,7 @@ class _Indexer:
                 self._add_blocks(data[: places[-1]], np.array(places[:-1]), np.array(sizes))
             rest, self._size = data[places[-1] :], self._size + places[-1]
         if rest or last != 0 or self._raw.size or self._windows is None:
-            raise InputError(self._name, "truncated: ends before the block that marks its end")
+            raise InputError(self._name, "truncated: no BGZF EOF marker")
         first, offset = self._windows
         return BgzfIndex(LINEAR_WINDOW, [fill_in(part) for part in np.split(offset, first[1:-1])])
 

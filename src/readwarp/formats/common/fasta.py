@@ -16,7 +16,7 @@ from readwarp.formats.common.names import contig_problem
 from readwarp.formats.common.source import reading
 
 OTHER_FILES = {
-    b"BAM\1": "is BAM",
+    b"BAM\1": "is a BAM file",
     b"CRAM": "is CRAM",
     b"##fileformat=VCF": "is VCF",
     b"BCF\2": "is BCF",
@@ -111,9 +111,9 @@ def _parse(stream: BinaryIO, path: Path) -> Iterator[Piece]:
             return _read_annotated(stream, line, kind, path)
     for start, reason in OTHER_FILES.items():
         if line.startswith(start):
-            raise InputError(path, f"{reason}; a reference is FASTA, GenBank or EMBL, and is given first")
+            raise InputError(path, f"{reason}; the first argument must be the reference (FASTA, GenBank or EMBL)")
     if line.startswith(b"@"):
-        raise InputError(path, "is FASTQ; a reference is FASTA, GenBank or EMBL, and is given before the reads")
+        raise InputError(path, "is FASTQ; the first argument must be the reference (FASTA, GenBank or EMBL)")
     if FAI.fullmatch(line):
         raise InputError(path, "is the index of a FASTA file (.fai): give the FASTA file itself")
     raise InputError(path, "is not FASTA, GenBank or EMBL: it does not start with '>', 'LOCUS' or 'ID'")

@@ -33,7 +33,7 @@ def read_intervals(path: Path) -> Iterator[Interval]:
     text = read_text(path)
     kind = kind_of(path, text)
     if kind == REGIONS:
-        raise InputError(path, "not contig, start and end", 1)
+        raise InputError(path, "expected columns contig, start and end", 1)
     for number, line in enumerate(text.splitlines(), 1):
         fields = line.split("\t") if "\t" in line else line.split()
         if not fields or fields[0].startswith(("#", "track", "browser")) or (kind == PICARD and line[0] == "@"):
@@ -42,7 +42,7 @@ def read_intervals(path: Path) -> Iterator[Interval]:
             continue
         if len(fields) < 3 or not all(PLACE.fullmatch(field.strip()) for field in fields[1:3]):
             hint = " (columns are separated by tabs)" if "," in line and len(fields) < 3 else ""
-            raise InputError(path, f"not contig, start and end{hint}", number)
+            raise InputError(path, f"expected columns contig, start and end{hint}", number)
         start, stop = int(fields[1]), int(fields[2])
         if kind == PICARD and start == 0:
             raise InputError(path, "positions of an interval list begin at 1", number)

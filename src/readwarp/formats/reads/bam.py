@@ -54,7 +54,7 @@ def _check_whole(path: str) -> bool:
             raise InputError(path, "is neither BAM nor CRAM")
         tail = tail_of(file, 40)
     if (b"\xe0EOF" not in tail) if is_cram else not tail.endswith(EOF_BLOCK):
-        raise InputError(path, "truncated: the block that marks its end is missing")
+        raise InputError(path, "truncated: no BGZF EOF marker")
     return is_cram
 
 

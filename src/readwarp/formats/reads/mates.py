@@ -74,7 +74,7 @@ def check_mates(names: Sequence[Sequence[Name]], read_input: ReadInput) -> None:
         return
     for path, own in zip(paths, names, strict=True):
         if is_interleaved(own):
-            text = f"mates follow each other in it ({own[0].fragment} twice): give --interleaved (-p)"
+            text = f"looks interleaved ({own[0].fragment} occurs twice): give --interleaved (-p)"
             raise InputError(path, text if len(paths) == 2 else f"{text}, or --single to align them as unpaired reads")
     if len(paths) == 2:
         _check_order(paths, names)
@@ -98,11 +98,11 @@ def _check_order(paths: Sequence[str], names: Sequence[Sequence[Name]]) -> None:
     """Raises InputError for last reads before first ones, and for two files of the same mates."""
     said = [{name.mate for name in own} for own in names]
     if said == [{2}, {1}] or (said == [{0}, {0}] and mates_of_files(paths) == (2, 1)):
-        text = f"holds last reads (R2), {paths[1]} first reads (R1): give them the other way round"
+        text = f"contains R2 reads, {paths[1]} R1 reads: swap the two files"
         raise InputError(paths[0], text)
     if said[0] == said[1] and said[0] in ({1}, {2}):
         (mate,) = said[0]
-        text = f"holds {ORDINALS[mate]} reads (R{mate}), as {paths[0]} does: give files as R1 R2 R1 R2 ..."
+        text = f"contains R{mate} reads, as {paths[0]} does: give files as R1 R2 R1 R2 ..."
         raise InputError(paths[1], f"{text}, and --single if the reads are unpaired")
 
 

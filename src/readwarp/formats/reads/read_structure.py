@@ -21,7 +21,7 @@ def parse_umi(text: str, duplex: bool) -> UmiParameters:
         return UmiParameters(text, duplex=duplex)
     words = re.split(r"[,\s]+", text.strip())
     if not any(character.isdigit() or character == "+" for character in text):
-        hint = f" (perhaps {near})" if (near := nearest(text, UMI_SOURCES)) else ""
+        hint = f" (did you mean {near}?)" if (near := nearest(text, UMI_SOURCES)) else ""
         known = f"not {', '.join(UMI_SOURCES)} or a read structure such as 8M12S+T"
         raise UsageError(f"--umi {text}: {known}{hint}")
     structures = tuple(parse_structure(text, word) for word in words)

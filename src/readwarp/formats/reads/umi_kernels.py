@@ -11,7 +11,7 @@ from readwarp.formats.common.text import letter_of, put_copy
 
 OK, NOT_IN_NAME, NO_TAG, NOT_TEXT, BAD_LETTER, UNLIKE, MIXED, SHORT, LONG, NEED_TWO, NEED_ONE = range(11)
 REASONS = {
-    NOT_IN_NAME: "its name does not end in a UMI: letters A C G T N after the last ':', or after the last '_'",
+    NOT_IN_NAME: "its name does not end in a UMI (A, C, G, T or N after the last ':' or '_')",
     NO_TAG: "has no UMI: no tag RX:Z:",
     NOT_TEXT: "has no UMI: its tag RX is not text",
     BAD_LETTER: "its UMI has letters other than A C G T N, with '-' between its parts",

@@ -51,7 +51,7 @@ def from_bases(reads: ReadBatch, raw: RawBatch, given: tuple[ReadStructure, ...]
     read, reason, bases = kernels.measure_templates(reads.segment, reads.read_offsets, structures, sizes)
     if read >= 0:
         length = int(np.diff(reads.read_offsets)[read])
-        unlike = f"has {counted(length, 'base')}, its read structure {bases:,}"
+        unlike = f"has {counted(length, 'base')}, but its read structure needs {bases:,}"
         hint = "" if reason != kernels.LONG else ": end it in +T, or in +S"
         raise error_of(reads, raw, read, kernels.REASONS.get(reason, unlike + hint))
     used = {kind for each in given for kind, _ in each.segments if kind in NAMES}
@@ -95,7 +95,7 @@ def layout_of(first: ReadBatch, given: ReadInput) -> str:
     if not text:
         raise InputError(given.paths[0], explain(first, 0, kernels.NO_TAG, "", given.umi), record)
     if given.umi.duplex and (len(parts) != 2 or len(parts[0]) != len(parts[1])):
-        reason = f"its UMI is {text}, but --umi-duplex needs two parts of one length"
+        reason = f"its UMI is {text}, but --umi-duplex needs two parts of equal length"
         raise InputError(given.paths[0], reason, record)
     return text
 
@@ -125,7 +125,7 @@ def count_umis(reads: ReadBatch, metrics: Metrics) -> None:
 def explain(reads: ReadBatch, read: int, reason: int, layout: str, umi: UmiParameters) -> str:
     """Why the UMI of a read is refused."""
     if reason == kernels.NO_TAG and umi.source == "comment":
-        return "its comment has no UMI: no RX:Z:"
+        return "its comment has no RX:Z: tag"
     if reason != kernels.MIXED:
         return kernels.REASONS[reason]
     return f"its UMI {umi_of(reads, read)} has other lengths than the input's first, {layout}"

@@ -60,21 +60,21 @@ GENOTYPE_FIELDS = (
         "GQ",
         "1",
         "Integer",
-        "Phred of the probability that GT is wrong, given that the site is a variant; at most 99",
+        "Phred-scaled probability that GT is wrong, given that the site is a variant; at most 99",
     ),
-    Field("DP", "1", "Integer", "Reads that say something about the alleles"),
+    Field("DP", "1", "Integer", "Informative reads"),
     Field("AD", "R", "Integer", "Reads that show each allele"),
-    Field("PL", "G", "Integer", "Phred-scaled genotype likelihoods less their minimum"),
+    Field("PL", "G", "Integer", "Phred-scaled genotype likelihoods, normalized to a minimum of 0"),
     Field("PGT", "1", "String", "The genotype in the order of haplotypes"),
     Field("PID", "1", "String", "Phase set: position, REF and ALT of its first record"),
     Field("PS", "1", "Integer", "Phase set: position of its first record"),
-    Field("SB", "4", "Integer", "Forward and reverse reads of REF, then of the other alleles"),
-    Field("AF", "A", "Float", "Share of each other allele in the reads that show an allele"),
+    Field("SB", "4", "Integer", "Forward and reverse reads of REF, then of the ALT alleles"),
+    Field("AF", "A", "Float", "ALT read fraction"),
 )
 COUNT_FIELDS = (
-    Field("AC", "A", "Integer", "Copies of each other allele in the genotypes"),
-    Field("AN", "1", "Integer", "Copies of all alleles in the genotypes"),
-    Field("AF", "A", "Float", "AC by AN"),
+    Field("AC", "A", "Integer", "ALT allele count in genotypes"),
+    Field("AN", "1", "Integer", "Total alleles in called genotypes"),
+    Field("AF", "A", "Float", "AC / AN"),
 )
 
 

@@ -87,7 +87,7 @@ def check_presets(sample, own):
 
 
 def check_units():
-    """Report lanes that do not go together, before any job starts."""
+    """Report lanes that cannot be combined, before any job starts."""
     named = units[units.duplicated(["sample", "unit"])]
     if len(named):
         raise WorkflowError(

@@ -13,7 +13,7 @@ check_short_reads()
 SAMPLES = sorted(set(units["sample"]))
 ALIGN_OPTIONS = config["align"]["options"]
 MERGE_OPTIONS = (
-    ""  # fragments of an amplicon begin and end alike without being duplicates
+    ""  # all fragments of an amplicon share start and end without being duplicates
 )
 PRIMERS = f"--primers {quote(config['primers'])}" if config["primers"] else ""
 
