@@ -270,7 +270,7 @@ def test_samples(made, tmp_path):
     [
         (
             {"two": 4000},
-            r"none of its contigs \('two'\) is in the reference, which has 'one', 'bare': it was aligned to another",
+            r"none of its contigs \('two'\) is in the reference, which has 'one', 'bare': it was aligned to a",
         ),
         ({"one": 3999}, "has 3999 bases, in the reference 4000"),
         ({"one": 4000, "two": 100}, "has reads on contig 'two', which is not in the reference"),

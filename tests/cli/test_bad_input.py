@@ -230,5 +230,5 @@ def test_a_forgotten_reference_is_not_indexed(command, write, tmp_path, capsys):
     reads = [write(name, ONE) for name in ("a_1.fq", "a_2.fq")]
     assert run_main([command, *reads, "-o", tmp_path / "out.sam" if command == "align" else tmp_path / "out"]) == 3
     said = capsys.readouterr().err
-    assert "is given before the reads" in said and "index" not in said
+    assert "the first argument must be the reference" in said and "index" not in said
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a_1.fq", "a_2.fq"]

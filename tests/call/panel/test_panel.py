@@ -171,7 +171,7 @@ def test_what_is_refused(tmp_path, capsys):
     assert "no calls of normals are given" in refused(tmp_path, capsys, 2)
     assert "only 1 normal given" in refused(tmp_path, capsys, 2, good)
     assert "is given twice" in refused(tmp_path, capsys, 2, good, good)
-    assert "without an option" in refused(tmp_path, capsys, 2, "-V", good)
+    assert "positional arguments" in refused(tmp_path, capsys, 2, "-V", good)
     same = write(tmp_path / "same.vcf", ROWS, "good")
     assert f"{same}: its sample 'good' is in {good} too" in refused(tmp_path, capsys, 3, good, same)
     late = write(tmp_path / "late.vcf", [ROWS[0], ("b", 9, "A", "C", "PASS", "0/1:90,10")])

@@ -1,5 +1,5 @@
 rule call:
-    """Variants on any share of a sample's molecules, and what most of them have."""
+    """Variants at any allele fraction, and the majority consensus."""
     input:
         bam="results/bam/{sample}.bam",
         reference="results/reference/genome.fa",
