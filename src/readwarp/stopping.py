@@ -114,7 +114,7 @@ def _stop(signum: int, frame: object) -> None:
 def _send_again(lost: Any) -> None:
     """Python drops a stop in a callback of a library (of LLVM, while a kernel is compiled), so it is sent again.
 
-    Of names in damaged headers, pysam first looks up bytes that are no text, which Python 3.13 tells of; then it raises.
+    Names in damaged headers that are no text, which pysam looks up before it raises, are not news either.
     """
     global _ignored_from
     if isinstance(lost.exc_value, UnicodeDecodeError) and "PyDict_GetItemString" in str(lost.err_msg):
