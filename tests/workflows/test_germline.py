@@ -186,11 +186,16 @@ def test_ready_for_the_catalog(tmp_path, snakemake_installed):
 
 
 def test_a_bad_input_is_said(project, tmp_path):
+    """Another attempt, which plans with the memory that it then has, does not help."""
     cut = tmp_path / "cut.fq"
     cut.write_text("@r1\nACGT\n+\nIIII\n@r2\nACGT\n+\nIII\n")
     folder = project("sample\nA\n", HEAD + f"A\tL1\t{cut}\t\ta\n", READS / "ref.fa")
-    done = snakemake(folder, "--workflow-profile", "workflow/profiles/local", "--retries", 0, check=False)
+    options = "--workflow-profile", "workflow/profiles/local", "--retries", 1, "--printshellcmds"
+    done = snakemake(folder, *options, check=False)
     assert done.returncode != 0
+    planned = re.findall(r"readwarp align .* --memory (.*?M)\b", done.stdout)
+    shown = subprocess.run(["bash", "-c", f"echo {' '.join(planned)}"], text=True, capture_output=True)
+    assert list(dict.fromkeys(shown.stdout.split())) == ["14400M", "28800M"]
     assert re.search(r"readwarp: error: .*cut\.fq: record 2: ", done.stdout)
     assert not list((folder / "results").glob("units/*/*"))
 

@@ -22,13 +22,12 @@ rule align:
         preset=preset_of,
         device=config["device"],
         extra=ALIGN_OPTIONS,
-        memory=planned,
         work=lambda wildcards: f"results/work/{wildcards.sample}/{wildcards.unit}.bam",
     shell:
         # Snakemake removes the outputs of a failed job, so what --resume needs is beside a file that is not an output
         "mkdir -p results/work/{wildcards.sample} && "
         "readwarp align {input.reference} {input.reads:q} -R {params.read_group:q} -o {params.work} --force --resume"
-        " --device {params.device} --threads {threads} --memory {params.memory} {params.preset} {params.extra}"
+        " --device {params.device} --threads {threads} --memory $(({resources.mem_mb} * 9 / 10))M {params.preset} {params.extra}"
         " --no-progress 2>> {log} && mv {params.work} {output}"
 
 

@@ -41,13 +41,12 @@ rule call:
         runtime=longer(120),
         gpu=GPUS,
     params:
-        memory=planned,
         device=config["device"],
         ploidy=ploidy_of,
         extra=config["call"]["options"],
     shell:
         "readwarp call {input.reference} {input.bam} --gvcf -L {input.region} --ploidy {params.ploidy} -o {output.vcf}"
-        " --device {params.device} --threads {threads} --memory {params.memory} {params.extra} --force --no-progress 2> {log}"
+        " --device {params.device} --threads {threads} --memory $(({resources.mem_mb} * 9 / 10))M {params.extra} --force --no-progress 2> {log}"
 
 
 rule gather:
@@ -90,12 +89,11 @@ rule vcf:
         mem_mb=growing(8000),
         runtime=longer(120),
     params:
-        memory=planned,
         ploidy=ploidy_of,
         extra=config["genotype"]["options"],
     shell:
         "readwarp genotype {input.reference} {input.gvcf} -o {output.vcf} --ploidy {params.ploidy} {params.extra}"
-        " --threads {threads} --memory {params.memory} --force --no-progress 2> {log}"
+        " --threads {threads} --memory $(({resources.mem_mb} * 9 / 10))M --force --no-progress 2> {log}"
 
 
 rule genotype:
@@ -119,12 +117,11 @@ rule genotype:
         mem_mb=growing(8000),
         runtime=longer(120),
     params:
-        memory=planned,
         ploidy=max(map(ploidy_of_sample, SAMPLES)),
         extra=config["genotype"]["options"],
     shell:
         "readwarp genotype {input.reference} {input.gvcfs} -L {input.region} -o {output.vcf} --ploidy {params.ploidy}"
-        " {params.extra} --threads {threads} --memory {params.memory} --force --no-progress 2> {log}"
+        " {params.extra} --threads {threads} --memory $(({resources.mem_mb} * 9 / 10))M --force --no-progress 2> {log}"
 
 
 rule cohort:

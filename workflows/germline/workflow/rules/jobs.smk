@@ -2,7 +2,11 @@
 
 
 def growing(megabytes):
-    """Memory that doubles with each attempt, so that `retries` helps a job that ran out of it."""
+    """Memory that doubles with each attempt, so that `retries` helps a job that ran out of it.
+
+    readwarp plans with 9 tenths of it, because the interpreter takes some. The shell works that out, since Snakemake
+    keeps `params` of the first attempt.
+    """
 
     def memory(wildcards, attempt):
         return megabytes * 2 ** (attempt - 1)
@@ -15,11 +19,6 @@ def longer(minutes):
         return minutes * attempt
 
     return runtime
-
-
-def planned(wildcards, resources):
-    """The memory for readwarp's plan: a little less than the job's, because the interpreter takes some of it."""
-    return f"{resources.mem_mb * 9 // 10}M"
 
 
 TARGETS = (

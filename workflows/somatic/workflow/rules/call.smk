@@ -28,12 +28,11 @@ rule call:
         normals=normals_of,
         known=KNOWN,
         targets=TARGETS,
-        memory=planned,
         device=config["device"],
         extra=config["call"]["options"],
     shell:
         "readwarp call {input.reference} {input.bams} --somatic {params.normals:q} {params.known:q} {params.targets}"
-        " -o {output.vcf} --device {params.device} --threads {threads} --memory {params.memory} {params.extra}"
+        " -o {output.vcf} --device {params.device} --threads {threads} --memory $(({resources.mem_mb} * 9 / 10))M {params.extra}"
         " --force --no-progress 2> {log}"
 
 
@@ -59,12 +58,11 @@ rule normal:
         gpu=GPUS,
     params:
         targets=TARGETS,
-        memory=planned,
         device=config["device"],
         extra=config["call"]["options"],
     shell:
         "readwarp call {input.reference} {input.bam} --somatic {params.targets} -o {output.vcf} --device {params.device}"
-        " --threads {threads} --memory {params.memory} {params.extra} --force --no-progress 2> {log}"
+        " --threads {threads} --memory $(({resources.mem_mb} * 9 / 10))M {params.extra} --force --no-progress 2> {log}"
 
 
 rule panel:

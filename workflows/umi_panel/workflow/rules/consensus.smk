@@ -45,7 +45,6 @@ rule realign:
     params:
         device=config["device"],
         extra=config["align"]["options"],
-        memory=planned,
     shell:
         "readwarp align {input.reference} {input.reads} -o {output.bam} --write-index --device {params.device}"
-        " --threads {threads} --memory {params.memory} {params.extra} --force --no-progress 2> {log}"
+        " --threads {threads} --memory $(({resources.mem_mb} * 9 / 10))M {params.extra} --force --no-progress 2> {log}"

@@ -26,14 +26,13 @@ rule call:
         fraction=config["call"]["min_fraction"],
         depth=config["consensus"]["min_depth"],
         share=config["consensus"]["share"],
-        memory=planned,
         device=config["device"],
         extra=config["call"]["options"],
     shell:
         "readwarp call {input.reference} {input.bam} --mixture {params.primers} {params.targets} -o {output.vcf}"
         " --min-fraction {params.fraction}"
         " --consensus {output.consensus} --consensus-min-depth {params.depth} --consensus-share {params.share}"
-        " --device {params.device} --threads {threads} --memory {params.memory} {params.extra} --force --no-progress"
+        " --device {params.device} --threads {threads} --memory $(({resources.mem_mb} * 9 / 10))M {params.extra} --force --no-progress"
         " 2> {log}"
 
 
