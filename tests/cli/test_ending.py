@@ -5,7 +5,7 @@ import shlex
 import pysam
 import pytest
 
-from helpers.command_samples import letters, record, run_main
+from helpers.command_samples import CONTIGS, letters, record, reverse_complement, run_main
 
 
 @pytest.fixture
@@ -65,6 +65,37 @@ def test_molecules_become_consensus_reads(options, words, reference, tmp_path, e
     for mate in (1, 2):
         (tmp_path / f"{mate}.fq").write_text(record("r:ACGT-ACGT", letters(100, mate)))
     assert ended("align", reference, "1.fq", "2.fq", "-o", "o.bam", *options.split())[1] == f"next: {words}"
+
+
+def test_consensus_reads_are_not_marked_as_duplicates(reference, tmp_path, ended, monkeypatch):
+    """Each is of a molecule of its own; the step for their alignments works, and looks for low fractions."""
+    monkeypatch.chdir(tmp_path)
+    for mate, sequence in ((1, CONTIGS["one"][:100]), (2, reverse_complement(CONTIGS["one"][200:300]))):
+        names = "r1:ACGT", "r2:ACGT", "r3:GGTT"
+        (tmp_path / f"{mate}.fq").write_text("".join(record(name, sequence) for name in names))
+    ended("align", reference, "1.fq", "2.fq", "-o", "o.bam", "--umi", "name", "--mark-duplicates")
+    ended("consensus", "o.bam", "-o", "c.bam")
+    step = ended("align", reference, "c.bam", "-o", "u.bam")[1]
+    assert step == "next: readwarp merge u.bam -o u.sorted.bam --write-index sorts it"
+    step = ended(*shlex.split(step)[2:-2])[1]
+    assert step.startswith("next: readwarp call REF u.sorted.bam -o u.sorted.vcf.gz (low allele fractions: ")
+    step = ended("align", reference, "c.bam", "-o", "p.bam", "--part", "1/2")[1]
+    assert step == "next: when all parts are there: readwarp merge PARTS -o sample.bam --write-index"
+
+
+def test_reads_with_umis_in_tags(reference, tmp_path, ended, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "u.fq").write_text(record("r RX:Z:ACGT", CONTIGS["one"][:100]))
+    assert "--mark-duplicates --umi tag " in ended("align", "-C", reference, "u.fq", "-o", "o.bam")[1]
+
+
+def test_long_reads_are_not_marked_as_duplicates(reference, tmp_path, ended, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "l.fq").write_text(record("r", CONTIGS["one"][:3000]))
+    step = ended("align", reference, "l.fq", "-o", "o.bam", "-x", "map-ont")[1]
+    assert step == "next: readwarp merge o.bam -o o.sorted.bam --write-index sorts it"
+    assert "--mark" not in ended("align", reference, "l.fq", "-o", "p.bam", "-x", "asm", "--part", "1/2")[1]
+    assert "--mark" not in ended("merge", "o.bam", "-o", "m.bam")[1]
 
 
 def test_a_part(reference, mates, tmp_path, ended):

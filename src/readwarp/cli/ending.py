@@ -2,14 +2,29 @@
 
 import argparse
 import logging
+import re
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
-from readwarp.config import CALLED_PRESETS
+from readwarp.config import CALLED_PRESETS, PRESETS, find_preset
 
 ENDINGS = (".g.vcf.gz", ".vcf.gz", ".g.vcf", ".vcf", ".bcf", ".bam", ".cram", ".sam")
+CONSENSUS = re.compile(r"^readwarp consensus |\bCall\w*ConsensusReads\b")  # commands in @PG
+ONE_PER_MOLECULE = {"cD", "MI"}  # tags of reads whose copies have been told already
+LONG_PRESETS = ("hifi", "ont", "asm")  # of reads whose duplicates are not marked
+LONG_PLATFORMS = {preset.instrument for preset in PRESETS.values() if preset.instrument}
 logger = logging.getLogger("readwarp")
+
+
+class Contents(NamedTuple):
+    """What alignments show of their reads."""
+
+    is_consensus: bool = False
+    is_long: bool = False
+    has_umis: bool = False
 
 
 def conclude(options: argparse.Namespace, paths: Mapping[str, Path]) -> None:
@@ -48,26 +63,47 @@ def next_step(options: argparse.Namespace, paths: Mapping[str, Path]) -> str:
 
 
 def _after_alignment(options: argparse.Namespace, path: Path, reference: object) -> str:
+    found, preset = _look_into(path), find_preset(getattr(options, "preset", None) or "standard")
+    umis = ("--umi", "tag") if getattr(options, "umi", None) or found.has_umis else ()
+    duplex = ("--umi-duplex",) if umis and options.umi_duplex else ()
+    is_marked = not (found.is_consensus or found.is_long or preset in LONG_PRESETS)
+    wanted = *(("--mark-duplicates", *umis, *duplex) if is_marked else ()), "--write-index"
     if getattr(options, "part", None):
-        return "when all parts are there: readwarp merge PARTS -o sample.bam --mark-duplicates --write-index"
+        return f"when all parts are there: readwarp merge PARTS -o sample.bam {' '.join(wanted)}"
     is_sorted = options.sort == "coordinate" or (
         options.sort is None and (options.mark_duplicates or options.write_index)
     )
     stem = _stem(path)
-    if getattr(options, "preset", None) not in (None, *CALLED_PRESETS):
+    if preset not in CALLED_PRESETS:
         return ""
-    umis = ("--umi", "tag") if getattr(options, "umi", None) else ()
-    if umis and options.mark_duplicates and path.suffix in (".bam", ".cram"):
+    if options.umi and options.mark_duplicates and path.suffix in (".bam", ".cram"):
         duplex = ("--duplex",) if options.umi_duplex else ()
         source = ("--reference", reference) if path.suffix == ".cram" and reference != "REF" else ()
         return _spell("readwarp", "consensus", path, *duplex, *source, "-o", Path(f"{stem}.consensus.bam"))
     if is_sorted and path.suffix in (".bam", ".cram"):
-        return _spell("readwarp", "call", reference, path, "-o", Path(f"{stem}.vcf.gz"))
+        called = _spell("readwarp", "call", reference, path, "-o", Path(f"{stem}.vcf.gz"))
+        deep = options.umi or found.is_consensus
+        return called + (" (low allele fractions: with --somatic for a tumour, else --mixture)" if deep else "")
     if not is_sorted and path.suffix == ".bam" and options.sort != "name":
-        marked = Path(f"{stem}.sorted.bam")
-        wanted = "--mark-duplicates", *umis, "--write-index"
-        return _spell("readwarp", "merge", path, "-o", marked, *wanted) + " sorts it"
+        return _spell("readwarp", "merge", path, "-o", Path(f"{stem}.sorted.bam"), *wanted) + " sorts it"
     return ""
+
+
+def _look_into(path: Path) -> Contents:
+    """By the header, and the tags of the first record of BAM; a pipe is not read."""
+    if path.suffix not in (".bam", ".cram") or not path.is_file():
+        return Contents()
+    import pysam
+
+    with suppress(OSError, ValueError), pysam.AlignmentFile(str(path), check_sq=False) as file:
+        header = file.header.to_dict()
+        first = next(file.fetch(until_eof=True), None) if path.suffix == ".bam" else None
+        tags = {name for name, _ in first.get_tags()} if first else set()
+        made = any(CONSENSUS.search(line.get("CL", "")) for line in header.get("PG", []))
+        platforms = {line.get("PL", "") for line in header.get("RG", [])}
+        is_long = bool(platforms) and platforms <= LONG_PLATFORMS
+        return Contents(made or bool(tags & ONE_PER_MOLECULE), is_long, "RX" in tags)
+    return Contents()
 
 
 def _stem(path: Path) -> str:
