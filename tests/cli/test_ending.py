@@ -166,6 +166,27 @@ def test_duplicates_of_amplicons(reference, mates, tmp_path, capfd):
     assert "duplicates" not in capfd.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("header", "options", "advice"),
+    [
+        ("A:1:C:1:11:{i}:5:GGATTTGT+CGTGACGT", [], "read names end in what look like UMIs: add --umi name"),
+        ("r{i}_ACGTAC", [], "read names end in what look like UMIs: add --umi name"),
+        ("r{i} RX:Z:ACGT-AAAA", ["-C"], "reads have RX tags: add --umi tag"),
+        ("r{i} RX:Z:ACGT\tcD:i:3", ["-C"], "these are consensus reads, each of one molecule: do not mark them"),
+        ("r{i}:ACG", [], "for amplicons, whose reads start alike, do not mark them"),
+    ],
+)
+def test_duplicates_that_umis_would_tell_apart(header, options, advice, reference, mates, tmp_path, capfd):
+    reads = []
+    for number, path in enumerate(mates, 1):
+        _, bases, plus, qualities = path.read_text().splitlines()[:4]
+        reads.append(tmp_path / f"a_{number}.fq")
+        reads[-1].write_text("".join(f"@{header.format(i=i)}\n{bases}\n{plus}\n{qualities}\n" for i in range(800)))
+    command = ["align", reference, *reads, *options, "--mark-duplicates", "-o", tmp_path / "a.bam", "-q"]
+    assert run_main(command) == 0
+    assert f"marked as duplicates, which are not used for calling: {advice}" in capfd.readouterr().err
+
+
 def test_duplicates_of_molecules_are_no_surprise(reference, mates, tmp_path, capfd):
     """Copies of molecules, which have MI, are as many as there are: nobody is told to unmark them."""
     reads = []

@@ -1,6 +1,7 @@
 """What is said when reads are aligned: the result, and where it looks wrong, what may be the cause."""
 
 import logging
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -19,6 +20,9 @@ from readwarp.wording import counted
 FEW, HALF = 0.1, 0.5  # shares of the reads
 ENOUGH = 1000  # reads whose pairs and duplicates are worth a word
 ADAPTER_BASES, ADAPTER_STARTS = 12, 6  # that are compared, and the places at which an adapter may begin
+SAMPLE = 100  # reads whose names and tags are looked at
+CONSENSUS_TAG, UMI_TAG = re.compile(rb"cD[cCsSiI]"), re.compile(rb"RXZ[ACGTN]+(-[ACGTN]+)*\0")
+UMI_IN_NAME = re.compile(rb"[:_]r?[ACGTN]{4,}([+_-]r?[ACGTN]{4,})?$")
 RARE, COMMON = 0.05, 0.35  # shares of bases; of cytosines in reads after bisulfite, and of what became of them
 NOT_IN_FULL = {  # counter -> noun and the rest of a warning
     "reads_too_long": ("read", "too long to align: left unmapped"),
@@ -89,9 +93,24 @@ def warn_of_shares(metrics: Metrics, first: Sequence[ReadBatch], index: Index, p
         text += " libraries, mates in another order or orientation (mate-pair libraries), or distant mates (Hi-C: -5SP)"
         logger.warning(text, 100 * proper / pairs)
     if mapped >= ENOUGH and duplicates > HALF * mapped and "molecules" not in counts:
-        text = "%.2f %% of the mapped reads are marked as duplicates, which are not used for calling: for "
-        text += "amplicons, whose reads start alike, do not mark them (run: --primers BED or --no-mark-duplicates)"
-        logger.warning(text, 100 * duplicates / mapped)
+        text = "%.2f %% of the mapped reads are marked as duplicates, which are not used for calling: %s"
+        logger.warning(text, 100 * duplicates / mapped, find_copies(first))
+
+
+def find_copies(first: Sequence[ReadBatch]) -> str:
+    """What to do about many duplicates, by what the first reads show."""
+    names, tags = list[bytes](), list[bytes]()
+    for reads in first:
+        for row in range(min(len(reads), SAMPLE - len(names))):
+            names.append(reads.names[slice(*reads.name_offsets[row : row + 2])].tobytes())
+            tags.append(reads.tags[slice(*reads.tag_offsets[row : row + 2])].tobytes())
+    if names and all(map(CONSENSUS_TAG.search, tags)):
+        return "these are consensus reads, each of one molecule: do not mark them (run: --no-mark-duplicates)"
+    if names and all(map(UMI_TAG.search, tags)):
+        return "reads have RX tags: add --umi tag (--umi comment for FASTQ)"
+    if names and all(map(UMI_IN_NAME.search, names)):
+        return "read names end in what look like UMIs: add --umi name"
+    return "for amplicons, whose reads start alike, do not mark them (run: --primers BED or --no-mark-duplicates)"
 
 
 def find_causes(first: Sequence[ReadBatch], seed: int) -> Iterator[str]:
