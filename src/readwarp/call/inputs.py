@@ -242,7 +242,7 @@ def _explain_other_names(reader: AlignedReader, reference: Reference) -> str:
         if length != lengths[other]:
             bases = f"whose {name!r} has {length} bases, {other!r} here has {lengths[other]}"
             return f"{text}: it was aligned to a different reference, {bases}"
-    return f"{text}: {remedy_for('alignments', same[0][0], same[0][2])}"
+    return f"{text}: {remedy_for('alignments', same[0][0], same[0][2], lengths)}"
 
 
 def _check_contig(reader: AlignedReader, line: dict[str, Any], reference: Reference, contig: int) -> None:

@@ -1,13 +1,14 @@
 """Contigs by other names: the reference has chr1 where a file has 1, and chrM where it has MT."""
 
+import re
 from collections.abc import Collection
 from itertools import islice
 
 from readwarp.wording import nearest
 
-REMEDIES = {  # of a file whose contigs have other names; {add}: whether the reference's begin with chr
+REMEDIES = {  # of a file whose contigs have other names; {sed}: a script for them
     "intervals": "rename those of the file, as by `sed '{sed}'`",
-    "alignments": "take the reference that it was made with, or rename: `samtools reheader -c \"sed '{header}'\"`",
+    "alignments": "take the reference that it was made with, or rename: `samtools reheader -c \"sed '{sed}'\"`",
     "variants": "rename those of the file: `bcftools annotate --rename-chrs NAMES`, a line `{old} {new}` for each",
 }
 
@@ -31,7 +32,7 @@ def explain_absent(name: str, known: Collection[str], kind: str = "") -> str:
     """
     same, near = other_name(name, known), nearest(name, known)
     if same is not None:
-        hint = f"which calls it {same!r}" + (f": {remedy_for(kind, name, same)}" if kind else "")
+        hint = f"which calls it {same!r}" + (f": {remedy_for(kind, name, same, known)}" if kind else "")
     else:
         hint = f"which has {repr(near) if near else listed(known)}"
     return f"no contig {name!r} in the reference, {hint}"
@@ -43,12 +44,22 @@ def explain_strange(name: str, known: Collection[str]) -> str:
     return f"which the reference calls {same!r}" if same is not None else "which is not in the reference"
 
 
-def remedy_for(kind: str, name: str, same: str) -> str:
-    """How to rename the contigs of a file: `name` is one of its names, `same` the reference's for it."""
-    adds = same.lower().startswith("chr")
-    sed = "s/^/chr/" if adds else "s/^chr//"
-    header = "s/SN:/SN:chr/" if adds else "s/SN:chr/SN:/"
-    return REMEDIES[kind].format(sed=sed, header=header, old=name, new=same)
+def remedy_for(kind: str, name: str, same: str, known: Collection[str]) -> str:
+    """How to rename a file's contigs: `name` is one of them, `same` the reference's for it, one of `known`."""
+    sed = sed_script("SN:" if kind == "alignments" else "^", name, same, known)
+    return REMEDIES[kind].format(sed=sed, old=name, new=same)
+
+
+def sed_script(at: str, name: str, same: str, known: Collection[str]) -> str:
+    """Renames contigs, which stand after `at`: the one alone, or its prefix and that of all others, and M or MT."""
+    start = at.removeprefix("^")
+    old, new = (each[:3] if each.lower().startswith("chr") else "" for each in (name, same))
+    if old == new:
+        return rf"s/{at}{re.escape(name)}\b/{start}{same}/"
+    prefix = f"s/{at}{old}/{start}{new}/"
+    ours = (each.removeprefix(new) for each in known if core(each) == "m")
+    other = {"M": "MT", "MT": "M"}
+    return next((rf"s/{at}{old}{other[own]}\b/{start}{old}{own}/;{prefix}" for own in ours if own in other), prefix)
 
 
 def listed(names: Collection[str]) -> str:
