@@ -18,6 +18,7 @@ import time
 import traceback
 from importlib import import_module
 
+from readwarp import stopping
 from readwarp.cli import main
 
 STDERR, STDOUT = ".stderr", ".stdout"
@@ -85,4 +86,5 @@ def act(job: dict) -> None:
 
 
 if __name__ == "__main__":
+    sys.unraisablehook = stopping._send_again  # as in a command of its own
     serve()
