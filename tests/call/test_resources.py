@@ -25,7 +25,7 @@ def test_who_works(backend, threads, may_fork, processes):
     assert (plan.processes, plan.threads) == (processes, threads)
 
 
-@pytest.mark.parametrize("memory", [270, 600, 2048, 1 << 16])
+@pytest.mark.parametrize("memory", [340, 600, 2048, 1 << 16])
 def test_all_processes_fit(memory):
     """With windows that are worth it: what each costs, however small, is some 10 ms."""
     plan = plan_workers(Resources(32, memory=memory * MB), ALIGNMENTS, CPU, GENOME, may_fork=True)

@@ -31,7 +31,7 @@ CALL_WAYS = (
     "-t 4 --batch-bases 70001",
     "-t 9 --memory 1G",
     "-t 33",
-    "-t 1 --memory 68M",
+    "-t 1 --memory 132M",
     "-t 1 --batch-bases 20000",
 )
 THREADS = ("-t 2", "-t 4", "-t 9", "-t 33")
@@ -40,7 +40,7 @@ WAYS = {
     "align": ALIGN_WAYS,
     "run": tuple(way for way in ALIGN_WAYS if "33" not in way),
     "call": CALL_WAYS,
-    "genotype": ("-t 2", "-t 4 --memory 200M", "-t 9", "-t 33 --memory 1G", "-t 1 --memory 150M"),
+    "genotype": ("-t 2", "-t 4 --memory 200M", "-t 9", "-t 33 --memory 1G", "-t 1 --memory 180M"),
     "consensus": (*THREADS, "-t 2 --memory 200M"),
     **dict.fromkeys(("index", "merge"), HOST_WAYS),
     **dict.fromkeys(("panel", "pairwise", "report"), THREADS),

@@ -18,7 +18,7 @@ from readwarp.metrics import Metrics
 from readwarp.stream import workers
 from readwarp.stream.cards import Cards, open_cards
 from readwarp.stream.halving import Divisible
-from readwarp.stream.plan import PROCESS, CardPlan, processes_of, readable, share_card, workers_of
+from readwarp.stream.plan import PROCESS, PROGRAM, CardPlan, processes_of, readable, share_card, workers_of
 from readwarp.stream.processes import Reply
 from readwarp.stream.workers import Workers
 from readwarp.wording import counted
@@ -28,7 +28,6 @@ EACH = 4  # windows for a worker, at least, before they become wider than WINDOW
 LEAST_WINDOW, USUAL_DEPTH = 1 << 13, 32  # a window is made to fit if samples have that depth; deeper ones are cut
 MIN_WINDOW = 1024  # is not cut further, however deep it is
 NARROW = 4 * MARGIN  # bases of a window that reads less than half as much if it is cut again
-PROGRAM = 64 << 20  # bytes, with kernels
 BYTES_PER_BASE = 12  # of peak memory, for each base of the reads in a window
 BYTES_PER_DEEP_BASE = 8  # likewise, of many reads in a narrow window, where little else counts
 USUAL_WORKSPACE, MIN_WORKSPACE = 512 << 20, 32 << 20  # bytes on a card; deep windows are cut until they fit

@@ -21,9 +21,9 @@ from readwarp.formats.alignments.layout import NAME
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.molecules import group_kernels as kernels
 from readwarp.molecules.group_kernels import FATES, NO_STRAND, TAKEN, UNSORTED
-from readwarp.molecules.memory import COLUMNS, COPIES, PROGRAM, READS, MemoryPlan, cut, work_of
+from readwarp.molecules.memory import COLUMNS, COPIES, READS, MemoryPlan, cut, work_of
 from readwarp.ragged import concatenate, empty, offsets_of, take
-from readwarp.stream.plan import readable
+from readwarp.stream.plan import PROGRAM, readable
 
 GAP = 1000  # bases between the starts of two reads of one molecule's end, at most
 AT_A_TIME = 1 << 11

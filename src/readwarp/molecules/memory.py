@@ -14,9 +14,8 @@ from numpy import ndarray
 
 from readwarp.errors import MemoryBudgetError
 from readwarp.ragged import offsets_of
-from readwarp.stream.plan import readable
+from readwarp.stream.plan import PROGRAM, readable
 
-PROGRAM = 96 << 20  # bytes of Python, NumPy, kernels, and of the buffers of files
 BATCH, MIN_BATCH = 1 << 23, 1 << 17  # bytes of records that are looked at together, where as many fit
 COPIES = 3  # of the records that wait
 READS, COLUMNS = 4, 24  # bytes of work for each byte of a record, and of the first STACKS of a molecule besides

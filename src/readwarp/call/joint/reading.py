@@ -18,13 +18,12 @@ from readwarp.formats.common.regions import Target
 from readwarp.formats.variants.genomic import CHUNK, MIN_CHUNK, GenomicFile, Room
 from readwarp.formats.variants.genomic_kernels import Lines
 from readwarp.index.reference import Reference
-from readwarp.stream.plan import PROCESS, processes_of, readable
+from readwarp.stream.plan import PROCESS, PROGRAM, processes_of, readable
 from readwarp.wording import counted
 
 WINDOW = 1 << 17  # reference bases at a time, at most
 GAP = 1 << 15  # bases between targets that are read through: a jump costs as much
 STRIP = 1 << 10  # bases of the first strip; the next ones follow from its lines
-PROGRAM = 64 << 20  # bytes of Python, NumPy and kernels
 FILE = 16 << 10  # bytes of an open file beside its text
 LEAST, LEAST_OF_FILE = 32 << 20, 64 << 10  # bytes for windows, in all and of each file
 RECORDS = 4  # bytes of a window's lines while they are objects, for each byte of text
