@@ -3,10 +3,13 @@
 import os
 import pwd
 import random
+import re
+import shlex
 
 import pytest
 
 from helpers.seeding import random_letters, write_fasta
+from readwarp.cli import main
 from readwarp.config import PRESETS, SeedParameters
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.common.fasta import read_contigs
@@ -109,6 +112,25 @@ def test_a_place_of_its_own(reference, tmp_path):
     other = write_fasta(tmp_path / "other.fa", ["ACGT" * 9])
     with pytest.raises(InputError, match="made from another reference"):
         open_or_build(other, place=place)
+
+
+@pytest.mark.parametrize("is_placed", [False, True])
+@pytest.mark.parametrize("seeds", [PRESETS["short"].parameters.seed, SeedParameters(k=15, s=11, t=2), SeedParameters()])
+def test_the_command_that_is_advised_makes_the_index(seeds, is_placed, reference, tmp_path):
+    """The message that names it is not seen again."""
+    place = tmp_path / "mine" if is_placed else None
+    other = SeedParameters(k=18, s=14, t=2)
+    open_or_build(reference, other, place=place)
+    with pytest.raises(InputError, match="made with k=18 s=14") as error:
+        open_or_build(reference, seeds, place=place)
+    command = re.search(r"build it again with readwarp (.*), or keep both with --index FILE$", str(error.value))[1]
+    assert main([*shlex.split(command), "-q"]) == 0
+    assert open_or_build(reference, seeds, place=place).parameters == seeds
+    with pytest.raises(InputError) as error:
+        open_or_build(place or index_path(reference), other)
+    command = re.search(r"make another of it with readwarp (.*) -o FILE$", str(error.value))[1]
+    assert main([*shlex.split(command), "-o", str(tmp_path / "third.rwx"), "-q"]) == 0
+    assert open_or_build(tmp_path / "third.rwx", other).parameters == other
 
 
 def test_an_index_is_a_reference(reference, tmp_path):

@@ -8,6 +8,7 @@ Contigs follow one another; a k-mer that spans a border or a base other than A C
 
 import logging
 import os
+import shlex
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 from numpy import ndarray
 
 from readwarp.callable_package import make_callable
-from readwarp.config import SeedParameters
+from readwarp.config import PRESETS, SeedParameters
 from readwarp.device.machine import free_memory, usable_threads
 from readwarp.device.prepare import prepare_once
 from readwarp.errors import InputError, OutputExistsError, UsageError
@@ -31,7 +32,6 @@ from readwarp.wording import counted
 
 __all__ = ["Index", "Reference", "index_path", "open_or_build"]
 logger = logging.getLogger("readwarp")
-AGAIN = "build it again with readwarp index --force"
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -186,14 +186,14 @@ def open_or_build(
     if is_index(reference):
         if place:
             raise UsageError(f"--index {place}: {reference} is an index itself")
-        return _open(Path(reference), parameters, metrics)
+        return _open(reference, Path(reference), parameters, metrics)
     if not Path(reference).is_file():
         raise InputError(reference, "no such file")
     path = Path(place) if place else place_of(reference, parameters)
     is_kept = not place and path.parent == cache_folder()
     if path.exists():
         try:
-            index = _open(path, parameters, metrics)
+            index = _open(reference, path, parameters, metrics)
             _check_source(path, index, reference)
             return index
         except InputError as error:
@@ -218,15 +218,32 @@ def open_or_build(
         return Index.open(path)
 
 
-def _open(path: Path, parameters: SeedParameters | None, metrics: Metrics) -> Index:
+def _open(reference: str | Path, path: Path, parameters: SeedParameters | None, metrics: Metrics) -> Index:
     """Raises InputError if its seeds are not those of the parameters."""
     with metrics.time("index_open"):
         index = Index.open(path)
     have = index.parameters
     if parameters and (parameters.k, parameters.s) != (have.k, have.s):
         text = f"made with k={have.k} s={have.s}, asked for k={parameters.k} s={parameters.s}"
-        raise InputError(path, f"{text}; {AGAIN}")
+        raise InputError(path, f"{text}; {_remedy(reference, path, parameters)}")
     return index
+
+
+def _remedy(reference: str | Path, path: Path, parameters: SeedParameters) -> str:
+    """The command that makes the index of a reference, or of what is an index itself, with these seeds."""
+    k, s = parameters.k, parameters.s
+    seeds = {(preset.parameters.seed.k, preset.parameters.seed.s): name for name, preset in reversed(PRESETS.items())}
+    preset = seeds.get((k, s))
+    given = () if preset == "standard" else ("--preset", preset) if preset else ("-k", k, "-s", s)
+    if path == Path(reference):
+        return f"make another of it with {_spell('readwarp', 'index', *given, reference)} -o FILE"
+    place = () if path == index_path(reference) else ("-o", path)
+    words = "readwarp", "index", "--force", *given, reference, *place
+    return f"build it again with {_spell(*words)}, or keep both with --index FILE"
+
+
+def _spell(*words: object) -> str:
+    return shlex.join(map(str, words))
 
 
 def _check_source(path: Path, index: Index, reference: str | Path) -> None:
@@ -238,7 +255,8 @@ def _check_source(path: Path, index: Index, reference: str | Path) -> None:
     present, indexed = read_reference(reference), index.reference
     lengths_agree = present.contig_offsets.tolist() == indexed.contig_offsets.tolist()
     if present.names != indexed.names or present.md5 != indexed.md5 or not lengths_agree:
-        raise InputError(path, f"made from another reference than {reference}; {AGAIN}")
+        remedy = _remedy(reference, path, index.parameters)
+        raise InputError(path, f"made from another reference than {reference}; {remedy}")
 
 
 make_callable(__name__, {"index": "readwarp.index.api"})
