@@ -193,6 +193,9 @@ def test_bad_input(families, tmp_path):
     refused("no base qualities", records)
     for record in records:
         record.set_tag("MI", None)
+    refused(r"has UMIs \(RX\) but no molecules \(MI\): run `readwarp merge --umi tag --mark-duplicates`", records)
+    for record in records:
+        record.set_tag("RX", None)
     refused("no aligned read has the tag MI", records)
 
 

@@ -28,6 +28,10 @@ from readwarp.stream.plan import PROGRAM, readable
 GAP = 1000  # bases between the starts of two reads of one molecule's end, at most
 AT_A_TIME = 1 << 11
 MI = re.compile(rb"MIZ([^\0]+)\0")  # a tag of a record
+RX = re.compile(rb"RXZ[ACGTN]+(-[ACGTN]+)*\0")
+NO_UMIS = "no aligned read has the tag MI: give it to `readwarp align --umi` first"
+NO_MOLECULES = "has UMIs (RX) but no molecules (MI): run `readwarp merge --umi tag --mark-duplicates`, or align with "
+NO_MOLECULES += "--umi and --mark-duplicates"
 
 
 class Records(NamedTuple):
@@ -71,7 +75,9 @@ class Gathering:
         MemoryBudgetError if too many wait, and for a molecule that is too large.
         """
         pool, found = empty(Records, {}, offsets=np.zeros(1, np.int64)), list[Records]()
+        has_umis = False  # without molecules
         for batch in batches:
+            has_umis = has_umis or (not self.fates and RX.search(batch.data) is not None)
             found.append(self._find(batch))
             enough = max(self._memory.batch, min(pool.data.size, self._memory.waiting - pool.data.size))
             if sum(part.data.size for part in found) < enough:
@@ -84,7 +90,7 @@ class Gathering:
             del together
         pool = concatenate([pool, *found], "records")
         if not self.fates["taken"]:
-            raise InputError(self.path, "no aligned read has the tag MI: give it to `readwarp align --umi` first")
+            raise InputError(self.path, NO_MOLECULES if has_umis else NO_UMIS)
         self._last = kernels.LAST_PLACE + GAP + 1
         yield from self._pieces(pool, *self._split(pool, ended=True)[1])
 
