@@ -108,8 +108,9 @@ def test_a_mixture(mixture, called):
     assert "GERMQ" not in found[MIXED[0].record][0].info
 
 
-def test_a_tumour_and_its_normal(pair, called):
+def test_a_tumour_and_its_normal(pair, called, capsys):
     found = called(pair, "--somatic", "--normal", "NORMAL")
+    assert "no --normal" not in capsys.readouterr().err
     filters = {key: set(record.filter) for key, (record, _) in found.items()}
     assert {key for key, own in filters.items() if own == {"PASS"}} == {change.record for change in MUTATIONS}
     for change in INHERITED:
@@ -127,6 +128,15 @@ def test_a_tumour_without_its_normal(pair, called):
     assert filters[ARTEFACT.record] == {"PASS"}
     assert filters[INHERITED[1].record] >= {"germline"} or filters[INHERITED[1].record] == {"PASS"}
     assert "NLOD" not in found[ARTEFACT.record][0].info
+
+
+def test_samples_of_which_none_is_said_to_be_normal(pair, called, capsys, tmp_path):
+    called(pair, "--somatic", name="o.g.vcf")
+    said = capsys.readouterr().err
+    assert "2 samples and no --normal: all are called as tumours (TUMOUR, NORMAL)" in said
+    assert f"{tmp_path / 'o.g.vcf'}: is a plain VCF, not a gVCF" in said
+    called(pair, "--mixture")
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("mode", ["mixture", "somatic"])

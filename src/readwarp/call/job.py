@@ -113,6 +113,8 @@ def run_call(job: CallJob, reporter: Reporter) -> Result:
     for path in (job.sv, job.consensus):
         check_output(path, job.force, inputs)
     check_beside(job)
+    if not job.gvcf and str(job.output).endswith((".g.vcf.gz", ".g.vcf", ".g.bcf")):
+        logger.warning("%s: is a plain VCF, not a gVCF as its name says, since there is no --gvcf", job.output)
     result = job.run(inputs, lambda reference: call_variants(job, reference, reporter), reporter)
     if lost := reporter.metrics.counts.get("reads_without_sample", 0):
         logger.warning("%s without a read group of a sample in the header: left out", counted(lost, "read"))
@@ -237,6 +239,8 @@ def check_fractions(job: CallJob, calling: Calling) -> None:
             raise UsageError(f"--normal {name}: no such sample in the alignments, which have {names}")
     if not set(calling.samples).difference(normals):
         raise UsageError(f"--normal names all samples ({names}): the tumour is missing")
+    if job.parameters.fractions.is_somatic and not normals and len(calling.samples) > 1:
+        logger.warning("%d samples and no --normal: all are called as tumours (%s)", len(calling.samples), names)
 
 
 def call_structural_only(job: CallJob, reference: Reference, reporter: Reporter) -> Result:
