@@ -65,7 +65,7 @@ def test_lists_regions_and_what_is_made(reference, gvcf, tmp_path, capsys):
 
 def refusals():
     other = random_sequence(1, 1)
-    yield "no header", lambda t: "nothing\n", "is not VCF"
+    yield "no header", lambda t: "nothing\n", "is not VCF: a gVCF of alignments is made by `readwarp call --gvcf`"
     yield "no sample", lambda t: t.replace("\tFORMAT\ta\n", "\n"), "its header names no sample"
     yield "no contig", lambda t: "".join(x for x in t.splitlines(True) if "##contig" not in x), "names no contig"
     yield "another length", lambda t: t.replace("length=200", "length=201"), "'one' has 201 bases, in the reference 200"

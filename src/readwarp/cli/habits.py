@@ -81,6 +81,7 @@ OPTIONS = [
     Habit("call run", "-F", "the share of reads that makes an allele worth testing is --min-alternate-fraction"),
     Habit("call", "-p", "the number of copies is --ploidy"),
     Habit("call run", "-ploidy --sample-ploidy", "the ploidy is --ploidy"),
+    Habit("call", "--min-depth --min-coverage", "the fewest reads for a base of --consensus are --consensus-min-depth"),
     Habit("call", "-sn --sample-name", "samples are chosen by --sample"),
     Habit("call run", "--max-reads-per-alignment-start --max-coverage", "the depth is limited by --max-depth"),
     Habit("call run genotype", "--create-output-variant-index -OVI", "not needed: .vcf.gz and .bcf get their index"),

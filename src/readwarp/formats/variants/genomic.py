@@ -111,7 +111,7 @@ class GenomicFile:
     def _read_header(self) -> tuple[str, ...]:
         header = self._text_of.header()
         if not header or not header[0].startswith("##fileformat=VCF"):
-            raise InputError(self.path, "is not VCF")
+            raise InputError(self.path, "is not VCF: a gVCF of alignments is made by `readwarp call --gvcf`")
         columns = header[-1].split("\t")
         if columns[0] != "#CHROM" or len(columns) <= kernels.FIXED:
             raise InputError(self.path, "its header names no sample")
