@@ -57,7 +57,9 @@ def stopped(number, arguments, wait_for_segments=1, again=None):
             time.sleep(0.005)
             process.send_signal(again)
         code = process.wait(60)
-        assert b"Traceback" not in process.stderr.read()
+        said = process.stderr.read()
+        assert b"Traceback" not in said
+        assert code < 0 or said.endswith(b"; the same command continues (--resume)\n")
         return code
 
 

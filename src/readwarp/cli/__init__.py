@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if argv is None:
             stopping.ignore()
         is_stopped = isinstance(stopping.cause_of(error), tuple(stopping.ENDS))
-        code = explain(stopping.cause_of(error), verbose=_is_verbose(arguments))
+        code = explain(stopping.cause_of(error), _is_verbose(arguments), resumes="--resume" in arguments)
         if argv is None:
             sys.unraisablehook = lambda _: None  # libraries complain when they are interrupted
             _let_go(error)
@@ -117,8 +117,11 @@ def build_parser(arguments: Sequence[str] = (), every: bool = False) -> argparse
     return parser
 
 
-def explain(error: BaseException, verbose: bool = False) -> int:
-    """Print one line on stderr that says what went wrong (with -v after a traceback) -> exit code."""
+def explain(error: BaseException, verbose: bool = False, resumes: bool = False) -> int:
+    """Print one line on stderr that says what went wrong (with -v after a traceback) -> exit code.
+
+    resumes: whether the command, if it is stopped, continues when it is given again.
+    """
     if isinstance(error, BrokenPipeError):  # the reader of our output has gone, such as `head`: no error
         streams.give_up_stdout()
         return 0
@@ -127,7 +130,8 @@ def explain(error: BaseException, verbose: bool = False) -> int:
 
         streams.tell("".join(traceback.format_exception(error)).rstrip())
     code, line = _code_and_line(error)
-    streams.tell(f"readwarp: error: {line}")
+    hint = "; the same command continues (--resume)" if resumes and isinstance(error, tuple(stopping.ENDS)) else ""
+    streams.tell(f"readwarp: error: {line}{hint}")
     streams.give_up_stdout()
     return code
 
