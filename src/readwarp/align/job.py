@@ -87,7 +87,7 @@ class AlignJob:
 
     @property
     def kernels(self) -> str:
-        """What the job is called in the table of kernels."""
+        """The name of the job in the table of kernels."""
         return "align" if self.parameters.long.min_length > MAX_READ_LENGTH else "align.long"
 
     @property

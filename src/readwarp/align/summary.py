@@ -11,6 +11,7 @@ from readwarp.align.trim import describe
 from readwarp.align.trim.known import ADAPTERS
 from readwarp.batches import ReadBatch, Segment
 from readwarp.config import DuplicateRules
+from readwarp.formats.reads.umis import RX
 from readwarp.index import Index
 from readwarp.metrics import Metrics
 from readwarp.rules.bases import CODES
@@ -21,7 +22,7 @@ FEW, HALF = 0.1, 0.5  # shares of the reads
 ENOUGH = 1000  # reads whose pairs and duplicates are worth a word
 ADAPTER_BASES, ADAPTER_STARTS = 12, 6  # that are compared, and the places at which an adapter may begin
 SAMPLE = 100  # reads whose names and tags are looked at
-CONSENSUS_TAG, UMI_TAG = re.compile(rb"cD[cCsSiI]"), re.compile(rb"RXZ[ACGTN]+(-[ACGTN]+)*\0")
+CONSENSUS_TAG = re.compile(rb"cD[cCsSiI]")
 UMI_IN_NAME = re.compile(rb"[:_]r?[ACGTN]{4,}([+_-]r?[ACGTN]{4,})?$")
 RARE, COMMON = 0.05, 0.35  # shares of bases; of cytosines in reads after bisulfite, and of what became of them
 NOT_IN_FULL = {  # counter -> noun and the rest of a warning
@@ -98,7 +99,7 @@ def warn_of_shares(metrics: Metrics, first: Sequence[ReadBatch], index: Index, p
 
 
 def find_copies(first: Sequence[ReadBatch]) -> str:
-    """What to do about many duplicates, by what the first reads show."""
+    """Advise what to do about many duplicates, by the names and tags of the first reads."""
     names, tags = list[bytes](), list[bytes]()
     for reads in first:
         for row in range(min(len(reads), SAMPLE - len(names))):
@@ -106,7 +107,7 @@ def find_copies(first: Sequence[ReadBatch]) -> str:
             tags.append(reads.tags[slice(*reads.tag_offsets[row : row + 2])].tobytes())
     if names and all(map(CONSENSUS_TAG.search, tags)):
         return "these are consensus reads, each of one molecule: do not mark them (run: --no-mark-duplicates)"
-    if names and all(map(UMI_TAG.search, tags)):
+    if names and all(map(RX.search, tags)):
         return "reads have RX tags: add --umi tag (--umi comment for FASTQ)"
     if names and all(map(UMI_IN_NAME.search, names)):
         return "read names end in what look like UMIs: add --umi name"

@@ -114,7 +114,7 @@ class Caller:
                 yield calls
 
     def _weigh(self, calling: Calling, opened: ExitStack) -> tuple[Generator[Calls, None, None], Fields]:
-        """All calls by fractions, which are known together, and what their header says."""
+        """Call alleles by fractions, which are known together only, and describe their header."""
         workers = Threads(calling, calling.plan.threads)
         with opened:
             found, extra = gather_fractions(calling, workers)

@@ -1,4 +1,4 @@
-"""What the filters of genotypes, fractions and structural variants share: texts with limits, and strand bias."""
+"""Texts with limits, and strand bias: shared by the filters of genotypes, fractions and structural variants."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -26,12 +26,12 @@ class Described(NamedTuple):
 
 
 def describe_filters(rows: Sequence[Named], limits: CallParameters) -> list[Described]:
-    """With the limits of the run in place of {limits...} in the descriptions."""
+    """Put the limits of the run in place of {limits...} in the descriptions."""
     return [Described(row.name, row.description.format(limits=limits)) for row in rows]
 
 
 def is_strand_biased(info: dict[str, ndarray], is_indel: ndarray, limits: CallParameters) -> ndarray:
-    """Where the reference's reads lie on one strand and the ALT alleles' on both, these are not the biased ones.
+    """Find records whose ALT reads are biased to a strand; not those of which only the REF reads lie on one.
 
     bool [records]. info: FS and SOR, NaN where there is none.
     """

@@ -78,7 +78,7 @@ def plan_workers(
 
 
 def memory_for(plan: WorkerPlan, bases: int) -> str:
-    """What a narrow window with so many bases of reads takes, as --memory."""
+    """Spell the --memory that a narrow window with so many bases of reads takes."""
     return readable(plan.fixed + bases * BYTES_PER_DEEP_BASE)
 
 

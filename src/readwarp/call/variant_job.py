@@ -77,7 +77,7 @@ class VariantJob:
 
     @property
     def limits(self) -> CallParameters:
-        """Of the filters."""
+        """The parameters that hold the limits of the filters."""
         raise NotImplementedError
 
     def find_targets(self, reference: Reference) -> list[Target]:

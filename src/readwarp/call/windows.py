@@ -132,7 +132,7 @@ class Calling:
         raise self._explain(window, count())
 
     def _explain(self, window: Place, bases: int) -> MemoryBudgetError:
-        """So many bases of reads in a window are too many."""
+        """Make the error that says where reads are too deep, and what they need."""
         target = window.targets[0]
         place = f"{self.steps.reference.names[target.contig]}:{target.start + 1}-{target.stop}"
         need = f"the {bases:,} bases of reads at and around {place} need at least {memory_for(self.plan, bases)}"
@@ -266,7 +266,7 @@ def find_contamination(calling: Calling, errors: ErrorCounts) -> Contamination |
 
 
 class Learned(NamedTuple):
-    """What the reads tell before alleles are called by fractions."""
+    """Noise and contamination, known before alleles are called by fractions."""
 
     given: GivenFractions  # with the noise and the contamination
     noise: Noise

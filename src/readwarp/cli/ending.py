@@ -14,13 +14,12 @@ from readwarp.config import CALLED_PRESETS, PRESETS, find_preset
 ENDINGS = (".g.vcf.gz", ".vcf.gz", ".g.vcf", ".vcf", ".bcf", ".bam", ".cram", ".sam")
 CONSENSUS = re.compile(r"^readwarp consensus |\bCall\w*ConsensusReads\b")  # commands in @PG
 ONE_PER_MOLECULE = {"cD", "MI"}  # tags of reads whose copies have been told already
-LONG_PRESETS = ("hifi", "ont", "asm")  # of reads whose duplicates are not marked
 LONG_PLATFORMS = {preset.instrument for preset in PRESETS.values() if preset.instrument}
 logger = logging.getLogger("readwarp")
 
 
 class Contents(NamedTuple):
-    """What alignments show of their reads."""
+    """Kinds of reads that a file of alignments holds."""
 
     is_consensus: bool = False
     is_long: bool = False
@@ -66,7 +65,7 @@ def _after_alignment(options: argparse.Namespace, path: Path, reference: object)
     found, preset = _look_into(path), find_preset(getattr(options, "preset", None) or "standard")
     umis = ("--umi", "tag") if getattr(options, "umi", None) or found.has_umis else ()
     duplex = ("--umi-duplex",) if umis and options.umi_duplex else ()
-    is_marked = not (found.is_consensus or found.is_long or preset in LONG_PRESETS)
+    is_marked = not (found.is_consensus or found.is_long or PRESETS[preset].instrument is not None)
     wanted = *(("--mark-duplicates", *umis, *duplex) if is_marked else ()), "--write-index"
     if getattr(options, "part", None):
         return f"when all parts are there: readwarp merge PARTS -o sample.bam {' '.join(wanted)}"
@@ -90,7 +89,7 @@ def _after_alignment(options: argparse.Namespace, path: Path, reference: object)
 
 
 def _look_into(path: Path) -> Contents:
-    """By the header, and the tags of the first record of BAM; a pipe is not read."""
+    """Look at the header, and at the tags of the first record of BAM; a pipe is not read."""
     if path.suffix not in (".bam", ".cram") or not path.is_file():
         return Contents()
     import pysam

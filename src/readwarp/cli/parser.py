@@ -71,7 +71,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class CommandParser(Parser):
-    """Of one command."""
+    """Parser of one command, with a short help and a full one."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options, formatter_class=Formatter, allow_abbrev=False, add_help=False)
@@ -121,7 +121,7 @@ class CommandParser(Parser):
 
 
 def shorten(action: argparse.Action) -> argparse.Action:
-    """With the first part of its help text, the default, and one long name."""
+    """Copy an option with the first part of its help text, the default, and one long name."""
     short, (text, _, detail) = copy(action), str(action.help).partition(DETAIL)
     default = detail[detail.rindex(DEFAULT) :] if detail.endswith("]") else ""
     short.help = text + default

@@ -9,7 +9,7 @@ NEEDS, EXCLUDES = "needs", "excludes"
 
 
 class Rule(NamedTuple):
-    """For each of the `options`. Names are those of Python; `sort=name|none` is the option with one of these values."""
+    """A condition on each of the `options`, by names of Python; `sort=name|none` is sort with one of these values."""
 
     options: str
     kind: str
@@ -91,7 +91,7 @@ def check_kind(command: str, is_long: bool, options: Mapping[str, Any]) -> None:
 
 
 def find_given(names: Iterable[str], options: Mapping[str, Any]) -> Iterator[str]:
-    """Those of the options that are given, and are not 0; `name=value|value` with one of these values."""
+    """Yield the options that are given and not 0; of `name=value|value`, if it has one of these values."""
     for each in names:
         name, _, values = each.partition("=")
         value = options.get(name)

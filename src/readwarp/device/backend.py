@@ -258,7 +258,7 @@ def unusable() -> str | None:
 
 
 def problems() -> list[str | None]:
-    """Of each device, why it cannot be used, or None."""
+    """Tell why each device cannot be used, or None."""
     return [unusable() or problem_of(device) for device in range(len(devices()))]
 
 

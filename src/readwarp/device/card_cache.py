@@ -1,4 +1,4 @@
-"""Where machine code for cards is kept: a file for each function, closure, signature and kind of card.
+"""Files of machine code for cards: one for each function, closure, signature and kind of card.
 
 numba-cuda's own cache gives its files numbers, which it looks up in an index: of two processes that compile at once,
 such as on two nodes with one home, both take the next number, and one finds the other's code under it. Our files are
@@ -46,7 +46,7 @@ class CardCache(NullCache):  # type: ignore[misc]
         return kernel_cache.is_current(self._function.__module__)
 
     def _key(self, signature: Any, codegen: Any) -> tuple[Any, ...]:
-        """What the code depends on, besides the sources."""
+        """List all that the code depends on, besides the sources."""
         code = self._function.__code__
         closure = tuple(cell.cell_contents for cell in self._function.__closure__ or ())
         hashes = sha256(code.co_code).hexdigest(), sha256(dumps(closure)).hexdigest()

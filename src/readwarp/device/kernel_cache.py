@@ -43,7 +43,7 @@ def find(kernel: str, signature: str) -> MachineCode | None:
 
 
 def contents(place: Path) -> Iterator[bytes]:
-    """What the folders have at `place`, the first folder first; damaged files are passed over."""
+    """Yield the contents at `place` in each folder, in their order; damaged files are passed over."""
     for path, data in cache_folders.read(folder / place for folder in cache_folders.folders()):
         content = unsealed(data)
         if content is not None:

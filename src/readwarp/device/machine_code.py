@@ -32,7 +32,7 @@ def from_bytes(content: bytes) -> MachineCode:
 
 
 def sealed(content: bytes) -> bytes:
-    """What is written to a file, so that damage is seen."""
+    """Put a checksum before the content, so that damage is seen."""
     return FIRST_LINE + hashlib.sha256(content).digest() + content
 
 

@@ -19,6 +19,7 @@ from numpy import ndarray
 from readwarp.errors import InputError, MemoryBudgetError
 from readwarp.formats.alignments.layout import NAME
 from readwarp.formats.alignments.sam import Encoded
+from readwarp.formats.reads.umis import RX
 from readwarp.molecules import group_kernels as kernels
 from readwarp.molecules.group_kernels import FATES, NO_STRAND, TAKEN, UNSORTED
 from readwarp.molecules.memory import COLUMNS, COPIES, READS, MemoryPlan, cut, work_of
@@ -28,7 +29,6 @@ from readwarp.stream.plan import PROGRAM, readable
 GAP = 1000  # bases between the starts of two reads of one molecule's end, at most
 AT_A_TIME = 1 << 11
 MI = re.compile(rb"MIZ([^\0]+)\0")  # a tag of a record
-RX = re.compile(rb"RXZ[ACGTN]+(-[ACGTN]+)*\0")
 NO_UMIS = "no aligned read has the tag MI: give it to `readwarp align --umi` first"
 NO_MOLECULES = "has UMIs (RX) but no molecules (MI): run `readwarp merge --umi tag --mark-duplicates`, or align with "
 NO_MOLECULES += "--umi and --mark-duplicates"
@@ -69,7 +69,7 @@ class Gathering:
         self._last = -1
 
     def families(self, batches: Iterator[Encoded]) -> Iterator[Families]:
-        """In pieces that all threads may work on at a time.
+        """Cut families into pieces that all threads may work on at a time.
 
         Raises InputError for records that are out of order or of an unknown strand, and if no record has MI;
         MemoryBudgetError if too many wait, and for a molecule that is too large.
@@ -168,7 +168,7 @@ REASONS = {
 
 
 def take_records(records: Records, rows: ndarray) -> Records:
-    """As `take`, whose numbers of bytes are ten times as large as these; they are made for a few records at a time."""
+    """Take records like `take`, a few at a time, since its index arrays are ten times as large as they are."""
     parts = [take(records, "records", rows[i : i + AT_A_TIME]) for i in range(0, max(1, rows.size), AT_A_TIME)]
     return concatenate(parts, "records")
 

@@ -72,7 +72,7 @@ class RunJob:
 
     @property
     def kernels(self) -> str:
-        """What the job is called in the table of kernels."""
+        """The name of the job in the table of kernels."""
         return self.alignment.kernels.replace("align", "run")
 
 

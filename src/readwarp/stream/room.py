@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 
 class Room:
-    """So many parts, which are bytes in a pipe: forked processes have the same one."""
+    """Parts that are bytes in a pipe, which forked processes share."""
 
     def __init__(self, parts: int) -> None:
         self.parts = parts

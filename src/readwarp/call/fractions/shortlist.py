@@ -49,7 +49,7 @@ def passes_of(calls: Calls) -> ndarray:
 
 
 def find_unlikely(doubts: ndarray, threshold: float) -> ndarray:
-    """Which filters by quality each record fails: bool, of the shape of `doubts`."""
+    """Find the filters by quality that each record fails: bool, of the shape of `doubts`."""
     real = np.prod(1 - doubts, axis=1)
     fails = np.asarray((doubts > 1 - threshold) & (real < threshold)[:, None])
     rows = np.flatnonzero(real < threshold)
@@ -64,7 +64,7 @@ def name_failed(others: Iterable[str], failed: ndarray) -> tuple[str, ...]:
 
 
 def filter_together(batches: Sequence[Calls], least: float) -> tuple[list[Calls], float]:
-    """All calls with the filters by quality, and the P(real) that those which pass reach, `least` or more."""
+    """Set the filters by quality -> all calls, and the P(real) that passing ones reach, `least` or more."""
     doubts = [doubts_of(calls) for calls in batches]
     real = [np.prod(1 - own[passes_of(calls)], axis=1) for own, calls in zip(doubts, batches, strict=True)]
     threshold = max(least, best_threshold(np.concatenate([np.zeros(0), *real])))

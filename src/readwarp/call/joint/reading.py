@@ -43,7 +43,7 @@ class WindowPlan(NamedTuple):
 
 
 def plan_windows(memory: int, reference: Reference, files: int, threads: int, most: int) -> WindowPlan:
-    """Of what is left beside the program and buffers of files, half is for windows in flight, 3/8 for work on them.
+    """Share out what the program and buffers of files leave: half for windows in flight, 3/8 for work on them.
 
     most: processes. Raises MemoryBudgetError.
     """
@@ -72,7 +72,7 @@ class WindowReader:
         self._strip = STRIP
 
     def windows(self, targets: Sequence[Target]) -> Iterator[tuple[Stretch, list[Lines]]]:
-        """In order. Raises InputError, MemoryBudgetError."""
+        """Yield windows in order, with their lines. Raises InputError, MemoryBudgetError."""
         with self._pool:
             for stretch in join_targets(targets, WINDOW, GAP):
                 if self._is_part:

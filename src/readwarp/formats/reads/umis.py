@@ -12,6 +12,8 @@ specification: RX and QX, for sample barcodes BC and QT, for cell barcodes CR an
 qualities by a space.
 """
 
+import re
+
 import numpy as np
 
 from readwarp.batches import ReadBatch
@@ -24,6 +26,7 @@ from readwarp.metrics import Metrics
 from readwarp.ragged import empty, offsets_of, replace
 from readwarp.wording import counted
 
+RX = re.compile(rb"RXZ[ACGTN]+(-[ACGTN]+)*\0")  # a field of a record
 NAMES = {"M": "RXQX", "B": "BCQT", "C": "CRCY"}  # of the fields, by the kind of segment
 MODIFIED = ("MM", "ML", "MN", "Mm", "Ml")  # fields that number the bases of the whole read
 

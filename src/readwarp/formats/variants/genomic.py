@@ -187,7 +187,7 @@ class GenomicFile:
         return high
 
     def survey(self, contig: int, low: int, high: int) -> tuple[ndarray, int]:
-        """Where variants begin in [low, high) (int64, ascending), and the bytes of the lines that begin there."""
+        """Find where variants begin in [low, high) (int64, ascending), and the bytes of the lines that begin there."""
         found, size = [np.empty(0, np.int64)], 0
         for number, lines in self._pieces:
             if number == contig:
@@ -346,7 +346,7 @@ def depth_in(information: bytes) -> int:
 
 
 def bytes_of(lines: Lines, first: int, stop: int) -> int:
-    """Of the rows [first, stop), text and numbers."""
+    """Count the bytes of rows [first, stop), text and numbers."""
     return int(lines.offsets[stop] - lines.offsets[first]) + (stop - first) * BYTES_OF_LINE
 
 
