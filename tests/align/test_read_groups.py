@@ -1,6 +1,7 @@
 """Read groups by what the user says, and by the names of files and reads."""
 
 import gzip
+import logging
 
 import pysam
 import pytest
@@ -152,3 +153,37 @@ def test_the_sample_of_reads_with_groups_of_their_own(tmp_path):
     reference.write_text(">c\nACGT\n")
     inputs = open_inputs(reference, [str(path)], {"sample": "new"})
     assert inputs.read_groups == ("@RG\tID:1\tSM:new\tLB:lib1", "@RG\tID:2\tSM:new\tLB:lib2")
+
+
+ILLUMINA = {"read_group": r"@RG\tID:x\tPL:ILLUMINA"}
+
+
+@pytest.mark.parametrize(
+    ("preset", "name", "options", "warning"),
+    [
+        ("hifi", "m64017_191110_150028/4/ccs", {}, None),
+        (
+            "map-hifi",
+            "A1:43:HC:1:16:29:17",
+            {},
+            "its read names look like ILLUMINA, but --preset is for PACBIO",
+        ),
+        ("ont", "m64017_191110_150028/4/ccs", {}, "its read names look like PACBIO, but --preset is for ONT"),
+        (
+            "ont",
+            "r1",
+            {"read_group": r"@RG\tID:x\tPL:ILLUMINA"},
+            "its read group says PL:ILLUMINA, but --preset is for ONT",
+        ),
+        ("ont", "r1", {"read_group": r"@RG\tID:x"}, None),
+        ("standard", "m64017_191110_150028/4/ccs", {}, None),
+    ],
+)
+def test_reads_of_another_instrument_than_the_preset(preset, name, options, warning, tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr(logging.getLogger("readwarp"), "propagate", True)
+    (tmp_path / "ref.fa").write_text(">c\nACGT\n")
+    (tmp_path / "a.fq").write_text(f"@{name}\nACGT\n+\nIIII\n")
+    inputs = open_inputs(tmp_path / "ref.fa", [str(tmp_path / "a.fq")], {"preset": preset, **options})
+    said = [record.getMessage() for record in caplog.records if "--preset" in record.getMessage()]
+    assert said == ([f"{tmp_path}/a.fq: {warning}: is it the right preset?"] if warning else [])
+    assert preset != "ont" or "PL:" in inputs.read_groups[0]  # call knows long reads by it

@@ -1,7 +1,7 @@
 """Files of reads -> inputs, each with its read group, and the header lines to carry over."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -105,6 +105,9 @@ def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> 
         return first_instrument(path, kinds[path]) if Path(path).is_file() else Instrument()  # a pipe is read once
 
     lines = read_group_lines(naming, groups, own, look)
+    if instrument:
+        said = [[line] if line else mine for line, mine in zip(lines, own, strict=True)]
+        warn_of_instruments(instrument, [paths[0] for paths in groups], said, look)
     if naming.lines and not all(field(line, "SM") for line in lines):
         logger.warning("a --read-group has no SM: GATK and others reject such files (add SM:NAME, or --sample NAME)")
     merged = merge_lines([line for line in lines if line] + [line for group in own for line in group])
@@ -134,6 +137,24 @@ def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> 
             mention_missing_mates(given, reads)
     remarks = (line for header in headers for line in lines_of(header, "CO") if not line.startswith(PART))
     return Inputs(inputs, tuple(merged), tuple(merge_programs(headers)), tuple(dict.fromkeys(remarks)))
+
+
+def warn_of_instruments(
+    expected: str, paths: Sequence[str], groups: Sequence[Sequence[str]], look: Callable[[str], Instrument]
+) -> None:
+    """Log a warning where read names, or PL of the read groups of an input, are not those of the preset's instruments.
+
+    groups: lines of each input. look: the instrument of the first read of a file.
+    """
+    for path, lines in zip(paths, groups, strict=True):
+        named, said = look(path).platform, {field(line, "PL") for line in lines} - {None, expected}
+        if named not in (None, expected):
+            reason = f"its read names look like {named}"
+        elif said:
+            reason = f"its read group says PL:{said.pop()}"
+        else:
+            continue
+        logger.warning("%s: %s, but --preset is for %s: is it the right preset?", path, reason, expected)
 
 
 def umi_of(options: ReadOptions) -> UmiParameters | None:

@@ -26,7 +26,12 @@ class Naming(NamedTuple):
     lines: tuple[str, ...] = ()  # @RG lines of -R: one for all inputs or one for each; none: by the files' names
     sample: str | None = None  # SM of all read groups, also of those that inputs bring along
     library: str | None = None  # LB, likewise
-    instrument: str | None = None  # PL of read groups that are named after files; "": none; None: as reads are named
+    instrument: str | None = None  # PL of read groups that do not say it; "": none; None: as reads are named
+
+    def complete(self, line: str) -> str:
+        """Apply the sample and the library to a line of -R, and PL if it has none: `call` tells long reads by it."""
+        lacks_platform = self.instrument and field(line, "PL") is None
+        return self.apply(line) + (f"\tPL:{self.instrument}" if lacks_platform else "")
 
     def apply(self, line: str) -> str:
         """An @RG line with the sample and the library."""
@@ -80,7 +85,7 @@ def read_group_lines(
     if len(lines) != len(inputs):
         numbers = f"{counted(len(lines), 'read group')} for {counted(len(inputs), 'input')}"
         raise UsageError(f"{numbers}: give one for all or one for each")
-    return [naming.apply(line) for line in lines]
+    return [naming.complete(line) for line in lines]
 
 
 def name_groups(naming: Naming, paths: Sequence[str], look: Callable[[str], Instrument]) -> list[str]:
