@@ -94,7 +94,9 @@ def _look_into(path: Path) -> Contents:
         return Contents()
     import pysam
 
-    with suppress(OSError, ValueError), pysam.AlignmentFile(str(path), check_sq=False) as file:
+    from readwarp.formats.common.silence import quiet_htslib
+
+    with suppress(OSError, ValueError), quiet_htslib(), pysam.AlignmentFile(str(path), check_sq=False) as file:
         header = file.header.to_dict()
         first = next(file.fetch(until_eof=True), None) if path.suffix == ".bam" else None
         tags = {name for name, _ in first.get_tags()} if first else set()
