@@ -2,6 +2,7 @@
 
 import errno
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -221,13 +222,43 @@ def test_run_calls_from_its_own_alignments_only(reads, reference, tmp_path, monk
     assert (out / "m.bam").read_bytes() == (tmp_path / "other" / "m.bam").read_bytes()
 
 
-def test_run_does_not_begin_anew_where_all_is_done(reads, reference, tmp_path, capsys):
-    arguments = ["run", reference, *reads, "-o", tmp_path / "out", "--resume", *OPTIONS, "--no-report", "-q"]
+@pytest.mark.parametrize("command", ["align", "run"])
+def test_a_finished_run_is_repeated(command, reads, reference, tmp_path, capsys):
+    """As schedulers repeat jobs: the same command has nothing to do; another one, or one on new input, is refused."""
+    copy = tmp_path / "m_1.fq"
+    copy.write_bytes(reads[0].read_bytes())
+    os.utime(copy, (1, 1))
+    output, more = ("out.bam", ()) if command == "align" else ("out", ("--no-report",))
+    bam = tmp_path / ("out.bam" if command == "align" else "out/m.bam")
+    arguments = [command, reference, copy, reads[1], "-o", tmp_path / output, "--resume", *more]
+    arguments += ["--metrics", tmp_path / "m.json"]
     assert run_main(arguments) == 0
-    written = (tmp_path / "out" / "m.bam").stat().st_mtime_ns
+    kept = [(path, path.read_bytes(), path.stat().st_mtime_ns) for path in sorted(tmp_path.rglob("*.*"))]
+    capsys.readouterr()
+    assert run_main(arguments) == 0
+    assert capsys.readouterr().err == f"readwarp: {bam}: is complete, made by the same command (--force replaces it)\n"
+    for another in ([*arguments, "-t", "1"], [each for each in arguments if each != "--resume"]):
+        assert run_main(another) == 2
+        assert f"{bam}: already exists" in capsys.readouterr().err
+    assert [(path, path.read_bytes(), path.stat().st_mtime_ns) for path in sorted(tmp_path.rglob("*.*"))] == kept
+    os.utime(copy)
     assert run_main(arguments) == 2
     assert "already exists" in capsys.readouterr().err
-    assert (tmp_path / "out" / "m.bam").stat().st_mtime_ns == written
+
+
+def test_kept_work_is_not_lost(reads, reference, tmp_path, capsys):
+    """Whoever forgets --resume is told, whoever gives --force means it."""
+    arguments = ["align", reference, *reads, "-o", tmp_path / "out.bam", *OPTIONS]
+    assert stopped(signal.SIGKILL, [*arguments, "--resume"]) == -9
+    kept = tmp_path / "out.bam.unfinished"
+    segments_kept = sorted(kept.glob("*"))
+    capsys.readouterr()
+    assert run_main([*arguments, "-q"]) == 2
+    text = f"{kept}: holds the work of an interrupted run; --resume continues it, --force starts over\n"
+    assert capsys.readouterr().err.endswith(text)
+    assert sorted(kept.glob("*")) == segments_kept
+    assert run_main([*arguments, "-q", "--force"]) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.bam"]
 
 
 @pytest.mark.parametrize("arguments", [("-",), ("x.fq",)])

@@ -103,6 +103,8 @@ def run_align(job: AlignJob, reporter: Reporter) -> Result:
     check_output(job.output, job.force or resumes, [job.reference, *filter(None, [job.alternates]), *job.inputs.files])
     Finish(job.sort, job.mark_duplicates, job.write_index).check(format_of(job.output))
     check_resume(job.resume, [job.output], job.inputs.files)
+    if not job.resume and not job.force:
+        segments.check_none(job.output)
     with locked(job.output):
         backend = choose_side(job)
         reporter.prepare(job.kernels, job.resources.threads)

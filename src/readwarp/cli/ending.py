@@ -4,7 +4,7 @@ import argparse
 import logging
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +15,7 @@ ENDINGS = (".g.vcf.gz", ".vcf.gz", ".g.vcf", ".vcf", ".bcf", ".bam", ".cram", ".
 CONSENSUS = re.compile(r"^readwarp consensus |\bCall\w*ConsensusReads\b")  # commands in @PG
 ONE_PER_MOLECULE = {"cD", "MI"}  # tags of reads whose copies have been told already
 LONG_PLATFORMS = {preset.instrument for preset in PRESETS.values() if preset.instrument}
+MADE_BY = "PN", "VN", "CL"  # fields of @PG
 logger = logging.getLogger("readwarp")
 
 
@@ -105,6 +106,22 @@ def _look_into(path: Path) -> Contents:
         is_long = bool(platforms) and platforms <= LONG_PLATFORMS
         return Contents(made or bool(tags & ONE_PER_MOLECULE), is_long, "RX" in tags)
     return Contents()
+
+
+def was_made_by(path: Path, command: str, inputs: Iterable[Path]) -> bool:
+    """Whether alignments are what this command of this version wrote, and none of its inputs has changed since."""
+    import pysam
+
+    from readwarp.formats.alignments.header import field, lines_of, program_lines
+    from readwarp.formats.common.silence import quiet_htslib
+
+    ours, finished = program_lines([], command)[0], path.stat().st_mtime_ns
+    with suppress(OSError, ValueError), quiet_htslib(), pysam.AlignmentFile(str(path), check_sq=False) as file:
+        is_same = [field(ours, tag) for tag in MADE_BY] in (
+            [field(line, tag) for tag in MADE_BY] for line in lines_of(str(file.header), "PG")
+        )
+        return is_same and all(each.stat().st_mtime_ns <= finished for each in inputs if each.is_file())
+    return False
 
 
 def _stem(path: Path) -> str:

@@ -12,10 +12,10 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from readwarp.cli.ending import conclude
+from readwarp.cli.ending import conclude, was_made_by
 from readwarp.cli.options import pick_keywords
 from readwarp.cli.streams import tell
-from readwarp.errors import ReadwarpError, UsageError
+from readwarp.errors import OutputExistsError, ReadwarpError, UsageError
 from readwarp.formats.common.files import INDEXES, check_output, is_device, is_same, named_files
 from readwarp.formats.common.writing import writing
 from readwarp.stream.reporter import Meter, Reporter, Result
@@ -24,6 +24,7 @@ from readwarp.wording import counted, printable
 RESULTS = (*(f".{ending}" for ending in INDEXES), ".bam", ".cram", ".sam", ".vcf", ".gz", ".bcf", ".html", ".xml")
 TEXTS = ("sample", "library", "read_group", "title", "region", "command", "command_line")  # options without files
 OUTPUTS = ("output", "bam_output", "haplotag", "sv")
+WRITTEN = (*OUTPUTS, "log", "metrics", *TEXTS)  # options whose values are not files that a command reads
 LOG_INTERVAL = 30.0  # seconds between log lines where there is no progress bar
 logger = logging.getLogger("readwarp")
 
@@ -119,8 +120,7 @@ def check_replaced(name: str, options: argparse.Namespace) -> None:
     path = getattr(options, name, None)
     if path is None or not path.is_file():
         return
-    outputs = (*OUTPUTS, "log", "metrics", *TEXTS)
-    others = [value for key, value in vars(options).items() if key not in outputs]
+    others = [value for key, value in vars(options).items() if key not in WRITTEN]
     if other := next((other for other in files_in(others) if is_same(path, other)), None):
         raise UsageError(f"{path}: is an input too" + (f" ({other})" if other != path else ""))
 
@@ -144,11 +144,23 @@ def run_job(
     known: type,
     make_job: Callable[..., Any],
     run: Callable[[Any, Reporter], Result],
-) -> Result:
-    """Make and run the job of a command; `known`: the TypedDict of its keywords."""
+) -> Result | None:
+    """Make and run the job of a command; `known`: the TypedDict of its keywords.
+
+    -> None if --resume finds all done: what a scheduler repeats succeeds again, and its metrics stay.
+    """
     with CommandReporter(options) as reporter:
         given = pick_keywords(options, known)
-        result = run(make_job(options.reference, inputs, options.output, given, options.command_line), reporter)
+        job = make_job(options.reference, inputs, options.output, given, options.command_line)
+        try:
+            result = run(job, reporter)
+        except OutputExistsError as error:
+            used = files_in([value for key, value in vars(options).items() if key not in WRITTEN])
+            if not getattr(options, "resume", False) or not was_made_by(error.path, options.command_line, used):
+                raise
+            logger.info("%s: is complete, made by the same command (--force replaces it)", error.path)
+            options.metrics = None
+            return None
         conclude(options, result.paths)
         return result
 

@@ -45,6 +45,6 @@ def run(options: argparse.Namespace) -> None:
     from readwarp.run.job import run_sample
 
     result = run_job(options, options.reads, RunOptions, make_job, run_sample)
-    if not options.quiet:
+    if result and not options.quiet:
         asked = Asked(is_targeted(options), options.ploidy == 1, options.mixture or options.somatic)
         show_summary(result, asked)

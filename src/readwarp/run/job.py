@@ -11,6 +11,7 @@ from readwarp.call import job as calling
 from readwarp.call.job import CallJob
 from readwarp.call.targets import bases_of
 from readwarp.errors import UsageError
+from readwarp.formats.alignments import segments
 from readwarp.formats.alignments.header import field
 from readwarp.formats.common.files import (
     check_apart,
@@ -104,6 +105,8 @@ def run_sample(job: RunJob, reporter: Reporter) -> Result:
         for path in followers_of(job, made_sample(job)):
             check_replaceable(path)
         check_resume(job.alignment.resume, [job.alignments], job.alignment.inputs.files)
+        if not job.alignment.resume and not job.force:
+            segments.check_none(job.alignments)
         with locked(*files):
             with followed():
                 sample, texts, found = make_results(job, reporter)

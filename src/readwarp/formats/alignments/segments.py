@@ -102,6 +102,13 @@ def folder_of(output: object) -> Path:
     return Path(f"{output}.unfinished")
 
 
+def check_none(output: object) -> None:
+    """Raises UsageError where an interrupted run has kept segments of this output."""
+    folder = folder_of(output)
+    if any(path.suffix[1:].isdecimal() for path in folder.glob("*")):
+        raise UsageError(f"{folder}: holds the work of an interrupted run; --resume continues it, --force starts over")
+
+
 def remove(output: object) -> None:
     """Remove the folder of an output, at once for all who look at it: it is of no use once the output is complete."""
     private = private_folder(output)
