@@ -90,3 +90,27 @@ def test_genotypes_have_none_of_these(tmp_path):
 def test_a_broken_header(tmp_path):
     with pytest.raises(InputError, match=r"fraction_threshold or damage cannot be read"):
         found_in(tmp_path, HEADER.replace("=0.97", "=much"))
+
+
+@pytest.mark.parametrize("has_fractions", [True, False])
+def test_calls_of_several_samples_name_those_that_have_the_allele(has_fractions, tmp_path):
+    lines = [line for line in HEADER.splitlines() if has_fractions or "threshold" not in line]
+    none, one = "0/0:9,0:0:9", "0/1:5,5:0.5:10"
+    calls = [
+        [none, "0/1:4,6:0.6:10", "./.:0,0:.:0", none, none],
+        [one] * 5,
+        ["1/1:0,7:1:7", "1/1:0,7:1:7", none, none, none],
+    ]
+    path, given = tmp_path / "x.vcf", "A\tC\t60\tPASS\t.\tGT:AD:AF:DP"
+    rows = ["\t".join(("c", str(number), ".", given, *samples)) for number, samples in enumerate(calls, 1)]
+    path.write_text("\n".join([*lines[:-1], lines[-1] + "\tt\tu\tv\tw", *rows]) + "\n")
+    found = read_calls(Tools(str(tmp_path)), path, 10).rows
+    names = [["t 0.6"], ["s 0.5", "t 0.5", "u 0.5", "2 more"], ["s 1", "t 1"]]
+    if not has_fractions:
+        names = [["t 0/1"], ["s 0/1", "t 0/1", "u 0/1", "2 more"], ["s 1/1", "t 1/1"]]
+    assert [row.genotype.split("; ") for row in found] == names
+    assert [(row.depth, row.reads) for row in found] == [
+        ("10", "4,6"),
+        ("10; 10; 10", "5,5; 5,5; 5,5"),
+        ("7; 7", "0,7; 0,7"),
+    ]

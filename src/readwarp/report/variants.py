@@ -18,6 +18,7 @@ QUERY = "%CHROM\\t%POS\\t%REF\\t%ALT\\t%QUAL\\t%FILTER\\t%TYPE[\\t%GT:%DP:%AD:%P
 TYPES = {"SNP": "SNV", "INDEL": "indel", "MNP": "MNV", "SNP,INDEL": "mixed", "INDEL,SNP": "mixed"}
 UNCALLED = frozenset("0.")  # alleles
 MAX_LETTERS = 24  # of an allele in a row
+MAX_CARRIERS = 3  # named in a row
 BALANCE_BINS = 40  # of the share of reads, 0-1
 QUALITY_BINS = 8  # for a factor of ten
 
@@ -54,7 +55,7 @@ class Row(NamedTuple):
     kind: str
     quality: float | None
     filters: str
-    genotype: str  # of the first sample; where alleles have fractions, these
+    genotype: str  # where alleles have fractions, these; of several samples, only of those that have the allele
     depth: str
     reads: str  # of each allele
 
@@ -100,9 +101,11 @@ class Calls(NamedTuple):
 def read_calls(tools: Tools, path: Path, most: int) -> Calls:
     """One pass over a VCF or BCF; lines without ALT do not count. most: of the rows to keep."""
     out, blocks, rows, width = Genotypes(), PhaseBlocks(), list[Row](), 0
-    header = tools.lines("bcftools", "view", "-h", argument(path), folder=path.parent)
+    lines = tools.lines("bcftools", "view", "-h", argument(path), folder=path.parent)
+    header = [line.decode(errors="replace") for line in lines]
+    names = header[-1].rstrip("\n").split("\t")[9:] if header else []
     try:
-        library = read_library(line.decode(errors="replace") for line in header)
+        library = read_library(header)
     except ValueError as error:
         raise InputError(path, "the header's fraction_threshold or damage cannot be read") from error
     for line in tools.lines(
@@ -112,7 +115,7 @@ def read_calls(tools: Tools, path: Path, most: int) -> Calls:
         try:
             width = max(width, _count(fields, (out, blocks)))
             if len(rows) < most:
-                rows.append(make_row(fields, library is not None))
+                rows.append(make_row(fields, names, library is not None))
             if library and fields[5] == "PASS":
                 _add_fractions(out, fields[7:])
         except (ValueError, OverflowError) as error:
@@ -150,10 +153,10 @@ def _add_fractions(out: Genotypes, samples: Sequence[str]) -> None:
                 out.fractions[min(-1, math.floor(QUALITY_BINS * math.log10(float(fraction))))] += 1  # 1 in the last one
 
 
-def make_row(fields: Sequence[str], has_fractions: bool) -> Row:
-    """fields: of a line of QUERY."""
+def make_row(fields: Sequence[str], names: Sequence[str], has_fractions: bool) -> Row:
+    """fields: of a line of QUERY; names: of the samples, told where there are several."""
     contig, position, reference, alternative, quality, filters, kind, *samples = fields
-    genotype, depth, reads, _, fractions = samples[0].split(":") if samples else [""] * 5
+    genotype, depth, reads = _spell_samples([text.split(":") for text in samples], names, has_fractions)
     reference, alternative = (",".join(map(shorten, text.split(","))) for text in (reference, alternative))
     value = None if quality == "." else round(float(quality), 1)
     return Row(
@@ -164,10 +167,22 @@ def make_row(fields: Sequence[str], has_fractions: bool) -> Row:
         TYPES.get(kind, kind.lower()),
         value,
         filters,
-        fractions if has_fractions else genotype,
+        genotype,
         depth,
         reads,
     )
+
+
+def _spell_samples(samples: Sequence[list[str]], names: Sequence[str], has_fractions: bool) -> tuple[str, str, str]:
+    """Genotype or fractions, depth and reads of the sample; of several, of the first ones that have the allele."""
+    shown = list(zip(names, samples, strict=True))
+    if len(names) > 1:
+        shown = [(name, values) for name, values in shown if not alleles_of(values[0]) <= UNCALLED]
+    first, others = shown[:MAX_CARRIERS], len(shown[MAX_CARRIERS:])
+    calls, depths, reads = ([values[place] for _, values in first] for place in (4 if has_fractions else 0, 1, 2))
+    if len(names) > 1:
+        calls = [f"{name} {call}" for (name, _), call in zip(first, calls, strict=True)]
+    return "; ".join([*calls, f"{others} more"] if others else calls), "; ".join(depths), "; ".join(reads)
 
 
 def shorten(allele: str) -> str:
