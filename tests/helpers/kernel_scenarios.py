@@ -453,7 +453,7 @@ def watch(scenes: list[Scene], text: str, name: str) -> Iterator[None]:
         scene.prepared.add(command)
         return needed_by(command)
 
-    for kernel in (each for each in gc.get_objects() if isinstance(each, jit.Kernel)):
+    for kernel in (each for each in gc.get_objects() if type(each) is jit.Kernel):
         kernel._by_key.clear()
     prepare_once.cache_clear()
     with patch.object(jit.Kernel, "_prepare", note_call), patch.object(manifest, "needed_by", note_prepared):

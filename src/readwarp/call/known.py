@@ -4,7 +4,7 @@ Such files may have hundreds of millions of records, so a window asks for its ow
 spelled as calls are (`readwarp.call.spelling`); those that are not of A, C, G and T are passed over.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,12 +109,17 @@ class KnownAlleles:
                     yield alleles[0], float(value)
 
 
-def open_known(path: Path, reference: Reference, with_frequencies: bool) -> KnownAlleles:
-    """Raises InputError for a file without an index, of another reference, or, if these are wanted, without AF."""
+def open_known(path: Path, reference: Reference, with_frequencies: bool, others: Iterable[str] = ()) -> KnownAlleles:
+    """others: samples whose calls it must not be, since they are compared with it.
+
+    Raises InputError for a file without an index, of another reference, or, if these are wanted, without AF.
+    """
     index = find_index(path)
     with _open(path, index, None, "not a VCF.gz or BCF file, or damaged") as file:
         contigs, field = frozenset(map(str, file.index)), file.header.info.get("AF")
-        kind = field.type if field else None
+        kind, own = field.type if field else None, set(file.header.samples).intersection(others)
+    if own:
+        raise InputError(path, f"holds calls of the sample {min(own)} itself: a panel is made of normals")
     if with_frequencies and kind is None:
         raise InputError(path, "has no INFO field AF, the frequency of alleles in the population")
     if with_frequencies and kind not in ("Float", "Integer"):
@@ -131,7 +136,7 @@ def _open(path: Path, index: Path, place: str | None, otherwise: str) -> Iterato
     with (
         quiet_htslib(),
         explaining(path, place, otherwise),
-        pysam.VariantFile(str(path), index_filename=str(index), drop_samples=True) as file,
+        pysam.VariantFile(str(path), index_filename=str(index), drop_samples=place is not None) as file,
     ):
         if file.index is None:
             raise InputError(index, explain_other(path))

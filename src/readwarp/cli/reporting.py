@@ -156,7 +156,9 @@ def run_job(
             result = run(job, reporter)
         except OutputExistsError as error:
             used = files_in([value for key, value in vars(options).items() if key not in WRITTEN])
-            if not getattr(options, "resume", False) or not was_made_by(Path(str(error.path)), options.command_line, used):
+            if not getattr(options, "resume", False) or not was_made_by(
+                Path(str(error.path)), options.command_line, used
+            ):
                 raise
             logger.info("%s: is complete, made by the same command (--force replaces it)", error.path)
             options.metrics = None

@@ -294,6 +294,13 @@ def test_what_normals_show(tumour, tmp_path):
     assert found == {INHERITED: ("PASS",), MUTATED: ("PASS",), SHARED: ("panel_of_normals",)}
 
 
+def test_calls_of_the_tumour_are_no_panel(tumour, tmp_path, capsys):
+    own = tmp_path / "own.vcf.gz"
+    assert run_main(("call", *tumour, "--somatic", "-o", own, "-q")) == 0
+    assert run_main(("call", *tumour, "--somatic", "--panel-of-normals", own, "-o", tmp_path / "x.vcf", "-q")) == 3
+    assert "own.vcf.gz: holds calls of the sample a itself: a panel is made of normals" in capsys.readouterr().err
+
+
 def test_only_of_tumours(tumour, tmp_path, capsys):
     for option in ("--population", "--panel-of-normals"):
         assert run_main(("call", *tumour, "--mixture", option, tmp_path / "x.vcf.gz", "-o", tmp_path / "x.vcf")) == 2

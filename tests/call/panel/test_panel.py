@@ -55,6 +55,21 @@ def make(folder, *inputs, name="pon.vcf.gz", options=()):
     return output
 
 
+def test_genotypes_are_warned_of(tmp_path, capsys):
+    fractions = HEADER.replace(
+        "##FORMAT=<ID=AD", '##FORMAT=<ID=AF,Number=A,Type=Float,Description="Fraction">\n##FORMAT=<ID=AD'
+    )
+    files = [
+        write(tmp_path / "s.vcf", [], header=fractions),
+        write(tmp_path / "t.vcf", []),
+        write(tmp_path / "u.vcf", []),
+    ]
+    make(tmp_path, *files)
+    assert "2 files without allele fractions (FORMAT AF), first " + str(files[1]) in capsys.readouterr().err
+    make(tmp_path, files[0], options=("--min-samples", "1"))
+    assert not capsys.readouterr().err
+
+
 def test_alleles_of_several_normals(tmp_path):
     """Filters do not matter; reads of an allele that GT does not name, and alleles of one normal, do not count."""
     one = [

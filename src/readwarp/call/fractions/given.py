@@ -63,7 +63,7 @@ def open_given(
 ) -> GivenFractions:
     """population: a file with frequencies. Raises InputError."""
     known = open_known(population, reference, True) if population else None
-    shown = open_known(panel, reference, False) if panel else None
+    shown = open_known(panel, reference, False, samples) if panel else None
     fraction = parameters.fractions.contamination if parameters.fractions else None
     contamination = None if fraction is None else given_contamination(fraction, len(samples))
     return GivenFractions(samples, known, shown, contamination=contamination)

@@ -54,6 +54,9 @@ def run_panel(job: PanelJob, reporter: Reporter) -> Result:
             raise UsageError(f"--min-samples {job.min_samples}: only {counted(samples, 'normal')} given")
         index = write_panel(job, files, samples, reporter)
     metrics.count("samples", samples)
+    if plain := [file.path for file in files if "AF" not in file.records.header.formats]:
+        text = "%s without allele fractions (FORMAT AF), first %s: calls without --somatic show few artefacts"
+        logger.warning(text, counted(len(plain), "file"), plain[0])
     shown = counted(metrics.counts["variants"], "allele"), counted(samples, "normal"), job.min_samples
     logger.info("%s of %s: in at least %d", *shown)
     return Result.of(metrics, {"variants": job.output, "variants_index": index})
