@@ -211,4 +211,13 @@ def test_duplicates_of_molecules_are_no_surprise(reference, mates, tmp_path, cap
     assert run_main([*command, "--write-index"]) == 0
     capfd.readouterr()
     assert run_main(["call", reference, bam, "-o", tmp_path / "o.vcf", "-q"]) == 0
-    assert "duplicates" not in capfd.readouterr().err
+    assert capfd.readouterr().err == ""
+    consensus = tmp_path / "c.bam"
+    assert run_main(["consensus", bam, "-o", consensus, "-q"]) == 0
+    again = [reference, consensus, "-o", tmp_path / "d.bam", "-q", "--write-index"]
+    assert run_main(["align", *again]) == 0
+    capfd.readouterr()
+    for path, warns in ((bam, True), (tmp_path / "d.bam", False)):
+        assert run_main(["call", reference, path, "--mixture", "-o", tmp_path / "m.vcf", "-q", "-f"]) == 0
+        said = f"{path}: its reads have molecules (MI) but are not their consensus" in capfd.readouterr().err
+        assert said == warns

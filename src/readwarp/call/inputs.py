@@ -164,9 +164,14 @@ def match_files(
     return Alignments(tuple(sources), names)
 
 
-def warn_of_duplicates(readers: Sequence[AlignedReader]) -> None:
-    """Log a warning for a file most of whose first reads are marked as duplicates, which are left out."""
+def warn_of_copies(readers: Sequence[AlignedReader], has_fractions: bool) -> None:
+    """Log a warning for a file most of whose first reads are marked as duplicates, or, for fractions, not consensus."""
     for reader in readers:
+        if has_fractions and 2 * reader.first_copies > reader.first_records:
+            text = (
+                "%s: its reads have molecules (MI) but are not their consensus, so errors of copying pass as variants: "
+            )
+            logger.warning(f"{text}run `readwarp consensus`, align and call its reads", reader.path)
         if reader.first_records >= ENOUGH_RECORDS and 2 * reader.first_duplicates > reader.first_records:
             text = "%s: %s of its first %s are marked as duplicates, which are left out: if they are of amplicons, "
             text += "unmark them (`samtools view --remove-flags DUP`) or align without marking, and give --primers"

@@ -12,7 +12,7 @@ from readwarp.call.circular.circle import find_circular
 from readwarp.call.forced import Forced, read_alleles
 from readwarp.call.fractions.given import GivenFractions, open_given
 from readwarp.call.genome.write import ConsensusGenome
-from readwarp.call.inputs import Alignments, match_files, names_of, open_readers, warn_of_duplicates
+from readwarp.call.inputs import Alignments, match_files, names_of, open_readers, warn_of_copies
 from readwarp.call.mates.primers import read_primers
 from readwarp.call.pairhmm.shared import SharedCard
 from readwarp.call.phase.haplotag import HaplotaggedBam
@@ -54,6 +54,7 @@ WARNINGS = {  # counter -> noun and the rest of a warning
     "alleles_left_out": ("allele", "left out at sites with too many"),
     "reads_without_qualities": ("read", "without base qualities: Q20 is assumed"),
 }
+LEAST_PRIMED = 0.25  # of reads begin at a primer: nearly all do; by chance, 0.1 where amplicons tile a whole genome
 FRACTION_KERNELS = "call.fractions"  # in the manifest
 PANEL_WINDOW = 4096  # bases; what lies around a window is read for it too
 logger = logging.getLogger("readwarp")
@@ -164,7 +165,7 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
                 structural = write_structural_file(job, job.sv, calling.structural, calling.targets, given, reporter)
                 writer.beside.append(structural.file)
         note_cards(calling, shared, metrics)
-    warn_of_limits(metrics)
+    warn_of_limits(job, metrics)
     files = {"variants": job.output, "variants_index": writer.index, "realigned": job.bam_output}
     files["haplotagged"] = job.haplotag
     if structural:
@@ -190,10 +191,14 @@ def note_cards(calling: Calling, shared: SharedCard | None, metrics: Metrics) ->
     metrics.append("gpu", [{"command": "call", **facts} for facts in calling.cards.facts()])
 
 
-def warn_of_limits(metrics: Metrics) -> None:
+def warn_of_limits(job: CallJob, metrics: Metrics) -> None:
     for name, (noun, text) in WARNINGS.items():
         if number := metrics.counts.get(name):
             logger.warning("%s %s", counted(number, noun), text)
+    at, beside = (metrics.counts.get(f"reads_{where}_primers", 0) for where in ("at", "beside"))
+    if at < LEAST_PRIMED * (at + beside):
+        text = "%s: only %.0f %% of reads begin at a primer: is it the scheme of this library?"
+        logger.warning(text, job.primers, 100 * at / (at + beside))
     if promise := explain_qualities(metrics.counts):
         logger.warning("%s", promise)
 
@@ -212,7 +217,7 @@ def call_fractions(job: CallJob, reference: Reference, reporter: Reporter) -> Re
             genome, open_output = open_genome(job, calling), partial(open_fractions, job, reference, calling.samples)
             index = write_fractions(calling, workers, open_output, meter, genome)
         note_cards(calling, shared, metrics)
-    warn_of_limits(metrics)
+    warn_of_limits(job, metrics)
     return Result.of(metrics, {"variants": job.output, "variants_index": index, "consensus": job.consensus})
 
 
@@ -276,7 +281,7 @@ def open_alignments(job: CallJob, reference: Reference, metrics: Metrics) -> Ite
     with open_readers(job.alignments, job.reference, job.resources.threads, form) as readers:
         keep = ReadFilter(job.parameters.min_mapping_quality)
         alignments = match_files(readers, reference, job.samples, keep, whole=not job.places.is_partial)
-        warn_of_duplicates(readers)
+        warn_of_copies(readers, job.parameters.fractions is not None)
         metrics.append("alignment_files", alignments.facts())
         named = alignments.samples, names_of(readers)
         yield alignments, read_ploidies(job.ploidies, reference, job.parameters.ploidy, *named)

@@ -178,7 +178,7 @@ class Steps:
             primers = self.primers.get(contig, NO_PRIMERS)
             reads, removed = join_mates(reads, around, primers, self.parameters.ignore_soft_clips)
             reads = self._cut(reads, low, high)
-        count_removed(self.metrics, removed, window)
+        count_removed(self.metrics, removed, window, primers.start.size > 0)
         pileup_step = self.backend.step("readwarp.call.pileup")
         with self.metrics.time("pileup"):
             pileup = pileup_step.count_window(reads, around, self.parameters)

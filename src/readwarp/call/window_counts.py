@@ -11,12 +11,15 @@ from readwarp.metrics import Metrics
 from readwarp.rules.cigar import DELETION, INSERTION
 
 
-def count_removed(metrics: Metrics, removed: Removed, window: Stretch) -> None:
-    """Count what reads that begin in the window have that is no evidence."""
+def count_removed(metrics: Metrics, removed: Removed, window: Stretch, has_primers: bool) -> None:
+    """Count what reads that begin in the window have that is no evidence. has_primers: whether its contig has any."""
     own = lie_within(removed.position, window)
     metrics.count("reads_joined_to_mates", removed.is_joined[own].sum())
     metrics.count("bases_beyond_mates", removed.beyond[own].sum())
     metrics.count("bases_of_primers", removed.hidden[own].sum())
+    if has_primers:
+        metrics.count("reads_at_primers", removed.is_primed[own].sum())
+        metrics.count("reads_beside_primers", (~removed.is_primed[own]).sum())
 
 
 def count_regions(metrics: Metrics, weighed: Weighed, window: Stretch) -> None:

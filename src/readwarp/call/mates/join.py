@@ -28,6 +28,7 @@ class Removed(NamedTuple):
     beyond: Annotated[ndarray, "int32 [reads]"]  # their mate
     hidden: Annotated[ndarray, "int32 [reads]"]  # primers and clips that were made on purpose
     is_joined: Annotated[ndarray, "bool [reads]"]  # to its mate
+    is_primed: Annotated[ndarray, "bool [reads]"]  # its fragment begins at a primer
 
 
 def join_mates(
@@ -38,10 +39,12 @@ def join_mates(
         qualities = np.where(reads.qualities == MISSING, np.uint8(DEFAULT_QUALITY), reads.qualities)
         reads = replace(reads, qualities=qualities)
     pairs = find_pairs(reads)
-    bounds = find_bounds(reads, pairs, window, primers, ignore_soft_clips)
+    bounds, is_primed = find_bounds(reads, pairs, window, primers, ignore_soft_clips)
     switch = np.full(len(reads), NONE, np.int64)
     choose_switches(reads, pairs, bounds, switch)
-    removed = Removed(reads.position, bounds.beyond, bounds.hidden[:, 0] + bounds.hidden[:, 1], switch != NONE)
+    removed = Removed(
+        reads.position, bounds.beyond, bounds.hidden[:, 0] + bounds.hidden[:, 1], switch != NONE, is_primed
+    )
     fragments, chosen = build(reads, pairs, bounds, switch)
     merge_mates(fragments, np.flatnonzero(pairs.meets[chosen]))
     return fragments, removed

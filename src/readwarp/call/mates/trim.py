@@ -25,11 +25,14 @@ class Bounds(NamedTuple):
     hidden: Annotated[ndarray, "int32 [reads, 2]"]  # ... and of the fragment, before the first and after the last
 
 
-def find_bounds(reads: AlignedReads, pairs: Pairs, window: Window, primers: Primers, ignore_soft_clips: bool) -> Bounds:
-    """primers: those of the window's contig."""
+def find_bounds(
+    reads: AlignedReads, pairs: Pairs, window: Window, primers: Primers, ignore_soft_clips: bool
+) -> tuple[Bounds, ndarray]:
+    """primers: those of the window's contig. -> the bounds, whether a fragment begins at a primer (bool [reads])."""
     out = empty(Bounds, {"reads": len(reads)})
-    narrow(reads, pairs, window, *find_amplicons(reads, pairs, primers), ignore_soft_clips, out)
-    return out
+    low, high = find_amplicons(reads, pairs, primers)
+    narrow(reads, pairs, window, low, high, ignore_soft_clips, out)
+    return out, (low > -NOWHERE) | (high < NOWHERE)
 
 
 @kernel

@@ -93,7 +93,7 @@ class AlignedReader:
         self._cram: CramFile | None = None
         self._fasta: str | None = None
         self._again: pysam.AlignmentFile | None = None  # for `fetch`
-        self.first_records = self.first_duplicates = 0  # of those that were looked at when the file was opened ...
+        self.first_records = self.first_duplicates = self.first_copies = 0  # of those looked at when it was opened ...
         self.first_length = 0  # ... and the median of their bases
         try:
             self._open(path, reference, threads)
@@ -148,13 +148,13 @@ class AlignedReader:
         try:
             with quiet_htslib(), self._open_first() as file:
                 records = list(islice(file.fetch(until_eof=True), ENOUGH_RECORDS))
-                rows = [record.query_qualities for record in records]
                 self.first_records = len(records)
                 self.first_duplicates = sum(r.is_duplicate and not r.has_tag("MI") for r in records)
+                self.first_copies = sum(r.has_tag("MI") and not r.has_tag("cD") for r in records)  # of molecules
                 self.first_length = int(np.median([record.query_length for record in records] or [0]))
         except (OSError, ValueError, InputError):  # damage is reported where it is read
             return
-        known = [np.frombuffer(row, np.uint8) for row in rows if row is not None]
+        known = [np.frombuffer(row, np.uint8) for record in records if (row := record.query_qualities) is not None]
         is_asked = self._form.phred is None
         if is_asked and (reason := explain_phred64(np.concatenate([*known, np.empty(0, np.uint8)]))):
             raise InputError(self.path, reason)
