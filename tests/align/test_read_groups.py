@@ -155,6 +155,16 @@ def test_the_sample_of_reads_with_groups_of_their_own(tmp_path):
     assert inputs.read_groups == ("@RG\tID:1\tSM:new\tLB:lib1", "@RG\tID:2\tSM:new\tLB:lib2")
 
 
+@pytest.mark.parametrize(("preset", "groups"), [("hifi", 2), ("map-ont", 2), ("asm", 2), ("standard", 1), ("auto", 1)])
+def test_long_reads_have_no_mates(preset, groups, tmp_path):
+    (tmp_path / "ref.fa").write_text(">c\nACGT\n")
+    files = [tmp_path / "cell1.fq", tmp_path / "cell2.fq"]
+    for path in files:
+        path.write_text("@r\nACGT\n+\nIIII\n")
+    inputs = open_inputs(tmp_path / "ref.fa", list(map(str, files)), {"preset": preset})
+    assert [given.single for given in inputs.inputs] == [groups == 2] * groups
+
+
 ILLUMINA = {"read_group": r"@RG\tID:x\tPL:ILLUMINA"}
 
 

@@ -85,7 +85,10 @@ def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> 
     check_inputs([reference, *reads])
     kinds = {path: kind_of(path) if Path(path).is_file() else "fastq" for path in reads}  # a pipe is read once
     phred = encoding_of(options.get("phred33", False), options.get("phred64", False))
-    interleaved, alone = options.get("interleaved", False), options.get("single", False)
+    every: Any = options
+    instrument = PRESETS[find_preset(preset)].instrument if (preset := every.get("preset")) else None
+    interleaved = options.get("interleaved", False)
+    alone = options.get("single", False) or (instrument is not None and not interleaved)  # long reads have no mates
     groups = group_files(reads, [kinds[path] for path in reads], interleaved or alone)
     umi = umi_of(options)
     for first, last in (paths for paths in groups if len(paths) == 2):
@@ -94,8 +97,6 @@ def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> 
             raise UsageError(f"{last}: is given as both files of a pair{known}")
     check_twice(map(Path, reads))
     headers = [read_header(paths[0]) if kinds[paths[0]] in ALIGNED else "" for paths in groups]
-    every: Any = options
-    instrument = PRESETS[find_preset(preset)].instrument if (preset := every.get("preset")) else None
     naming = Naming(as_tuple(options.get("read_group")), options.get("sample"), options.get("library"), instrument)
     for paths, header in zip(groups, headers, strict=True):
         check_read_groups(paths[0], lines_of(header, "RG"))

@@ -167,7 +167,11 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--sample", metavar="NAME", help=text)
     group.add_argument("--library", metavar="NAME", help="library (LB) of all reads [BAM header or sample]")
     group.add_argument("-p", "--interleaved", action="store_true", help="FASTQ files are interleaved: mates alternate")
-    group.add_argument("--single", action="store_true", help="reads are unpaired, even in two FASTQ files")
+    group.add_argument(
+        "--single",
+        action="store_true",
+        help="reads are unpaired, even in two FASTQ files; implied by --preset hifi, ont or asm",
+    )
     text = "keep FASTQ comments: SAM tags, or 1:N:0:ACGT as BC:Z:ACGT"
     group.add_argument("-C", "--comments", action="store_true", help=text)
     add_encoding(group)
