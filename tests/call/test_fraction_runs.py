@@ -108,9 +108,10 @@ def test_a_mixture(mixture, called):
     assert "GERMQ" not in found[MIXED[0].record][0].info
 
 
-def test_a_tumour_and_its_normal(pair, called, capsys):
+def test_a_tumour_and_its_normal(pair, called, tmp_path, capsys):
     found = called(pair, "--somatic", "--normal", "NORMAL")
     assert "no --normal" not in capsys.readouterr().err
+    assert b"\n##tumor_sample=TUMOUR\n##normal_sample=NORMAL\n" in (tmp_path / "o.vcf").read_bytes()
     filters = {key: set(record.filter) for key, (record, _) in found.items()}
     assert {key for key, own in filters.items() if own == {"PASS"}} == {change.record for change in MUTATIONS}
     for change in INHERITED:

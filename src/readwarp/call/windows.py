@@ -39,6 +39,7 @@ from readwarp.call.structural.evidence import Evidence
 from readwarp.call.structural.steps import Part, StructuralSteps
 from readwarp.call.targets import bases_of, join_targets
 from readwarp.call.variant_job import count_calls
+from readwarp.config import FractionParameters
 from readwarp.device.backend import Backend
 from readwarp.errors import MemoryBudgetError, UsageError
 from readwarp.formats.common.regions import Target
@@ -271,7 +272,10 @@ class Learned(NamedTuple):
     given: GivenFractions  # with the noise and the contamination
     noise: Noise
     contamination: Contamination | None
-    min_probability: float
+    mode: FractionParameters
+
+    def header(self, threshold: float, samples: tuple[str, ...]) -> list[str]:
+        return header_lines(threshold, self.noise, self.contamination, samples, self.mode)
 
 
 def learn_fractions(calling: Calling, workers: Workers[Calling]) -> Learned:
@@ -282,15 +286,17 @@ def learn_fractions(calling: Calling, workers: Workers[Calling]) -> Learned:
     check_samples(calling.samples, known.normals, errors.kinship)
     noise, contamination = fit_noise(errors), find_contamination(calling, errors)
     with_both = replace(given, noise=noise, contamination=contamination)
-    return Learned(with_both, noise, contamination, known.min_probability)
+    return Learned(with_both, noise, contamination, known)
 
 
 def gather_fractions(calling: Calling, workers: Workers[Calling]) -> tuple[list[Calls], list[str]]:
     """Calls by fractions with their filters, in order, and the lines of their header."""
     learned = learn_fractions(calling, workers)
     with closing(calling.run(workers, partial(work_with, learned.given, Calling.call))) as windows:
-        found, threshold = filter_together([part.calls for parts in windows for part in parts], learned.min_probability)
-    return found, header_lines(threshold, learned.noise, learned.contamination, calling.samples)
+        found, threshold = filter_together(
+            [part.calls for parts in windows for part in parts], learned.mode.min_probability
+        )
+    return found, learned.header(threshold, calling.samples)
 
 
 def write_candidates(calling: Calling, window: Place) -> Done[Listed]:
@@ -316,8 +322,8 @@ def write_fractions(
                 if genome:
                     genome.add_shallow(runs)
             meter.reach(meter.done + bases, whole)
-        threshold = shortlist.choose_threshold(learned.min_probability)
-        with open_output(header_lines(threshold, learned.noise, learned.contamination, calling.samples)) as writer:
+        threshold = shortlist.choose_threshold(learned.mode.min_probability)
+        with open_output(learned.header(threshold, calling.samples)) as writer:
             for line in shortlist.lines(threshold, calling.steps.metrics):
                 writer.write(line)
                 if genome:

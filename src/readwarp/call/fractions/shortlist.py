@@ -13,6 +13,7 @@ from readwarp.call.fractions.filters import BY_QUALITY, FILTERS
 from readwarp.call.noise import CONTEXTS
 from readwarp.call.noise.contamination import Contamination
 from readwarp.call.noise.fit import Noise
+from readwarp.config import FractionParameters
 from readwarp.formats.variants.vcf import format_calls
 from readwarp.metrics import Metrics
 from readwarp.ragged import replace
@@ -121,10 +122,16 @@ def best_threshold(real: ndarray) -> float:
 
 
 def header_lines(
-    threshold: float, noise: Noise, contamination: Contamination | None, samples: tuple[str, ...]
+    threshold: float,
+    noise: Noise,
+    contamination: Contamination | None,
+    samples: tuple[str, ...],
+    mode: FractionParameters,
 ) -> list[str]:
-    """What the header says of the threshold, and of each sample's noise and contamination."""
+    """What the header says of the threshold, and of each sample's role, noise and contamination."""
     lines = [f"##fraction_threshold={threshold:.4g}"]
+    if mode.is_somatic:
+        lines += [f"##{'normal' if name in mode.normals else 'tumor'}_sample={name}" for name in samples]  # as Mutect2
     for name, fraction, error, sites in zip(samples, *contamination, strict=True) if contamination else ():
         learned = f",StandardError={error:.3g},Sites={sites}" if error == error else ""
         if fraction == fraction:
