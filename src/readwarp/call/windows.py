@@ -293,9 +293,8 @@ def gather_fractions(calling: Calling, workers: Workers[Calling]) -> tuple[list[
     """Calls by fractions with their filters, in order, and the lines of their header."""
     learned = learn_fractions(calling, workers)
     with closing(calling.run(workers, partial(work_with, learned.given, Calling.call))) as windows:
-        found, threshold = filter_together(
-            [part.calls for parts in windows for part in parts], learned.mode.min_probability
-        )
+        calls = [part.calls for parts in windows for part in parts]
+        found, threshold = filter_together(calls, learned.mode.min_probability)
     return found, learned.header(threshold, calling.samples)
 
 
