@@ -98,6 +98,14 @@ def test_long_reads_are_not_marked_as_duplicates(reference, tmp_path, ended, mon
     assert "--mark" not in ended("merge", "o.bam", "-o", "m.bam")[1]
 
 
+def test_a_header_that_pysam_cannot_take_apart(tmp_path, ended):
+    """The output is complete by then."""
+    header = pysam.AlignmentHeader.from_text("@HD\tVN:1.6\tGO:query\n@SQ\tSN:c\tLN:9\n@RG\tID:r\tSM:s\tPL:ONT\tCL:x\n")
+    pysam.AlignmentFile(tmp_path / "x.bam", "wb", header=header).close()
+    step = ended("merge", tmp_path / "x.bam", "-o", tmp_path / "o.bam")[1]
+    assert step.endswith("o.sorted.bam --write-index sorts it")
+
+
 def test_a_part(reference, mates, tmp_path, ended):
     assert "readwarp merge PARTS" in ended("align", reference, *mates, "-o", tmp_path / "p.bam", "--part", "1/2")[1]
 

@@ -95,14 +95,15 @@ def _look_into(path: Path) -> Contents:
         return Contents()
     import pysam
 
+    from readwarp.formats.alignments.header import field, lines_of
     from readwarp.formats.common.silence import quiet_htslib
 
     with suppress(OSError, ValueError), quiet_htslib(), pysam.AlignmentFile(str(path), check_sq=False) as file:
-        header = file.header.to_dict()
+        header = str(file.header)
         first = next(file.fetch(until_eof=True), None) if path.suffix == ".bam" else None
         tags = {name for name, _ in first.get_tags()} if first else set()
-        made = any(CONSENSUS.search(line.get("CL", "")) for line in header.get("PG", []))
-        platforms = {line.get("PL", "") for line in header.get("RG", [])}
+        made = any(CONSENSUS.search(field(line, "CL") or "") for line in lines_of(header, "PG"))
+        platforms = {field(line, "PL") for line in lines_of(header, "RG")}
         is_long = bool(platforms) and platforms <= LONG_PLATFORMS
         return Contents(made or bool(tags & ONE_PER_MOLECULE), is_long, "RX" in tags)
     return Contents()
