@@ -4,6 +4,7 @@ import ctypes
 import hashlib
 import json
 import os
+import re
 import threading
 from collections.abc import Iterator
 from functools import cache
@@ -14,13 +15,13 @@ import llvmlite.binding as llvm
 
 from emulated_card.build import cache_folder
 from emulated_card.control import driver
-from emulated_card.ptx import KernelText, UnknownPtxError, read
+from emulated_card.ptx import KernelText, UnknownPtxError, read, without_comments
 from emulated_card.translate import Translation
 
 CALLED = ("card_access", "card_atomic", "card_reduce", "card_shuffle", "card_warp_barrier")  # by translated kernels
 THREADS = 1024  # of a block, at most
 _lock = threading.Lock()
-_loaded: dict[str, list[tuple[str, int]]] = {}  # by hash of the PTX
+_loaded: dict[str, list[tuple[str, int]]] = {}  # by PTX
 texts: dict[int, str] = {}  # PTX by address of a `Kernel`
 _kept: list[object] = []  # what kernels need as long as the process lives
 
@@ -48,14 +49,13 @@ class Kernel(ctypes.Structure):
 
 def load_ptx(text: str) -> list[tuple[str, int]]:
     """(name, address of a `Kernel`) of each kernel of the PTX. Raises UnknownPtxError."""
-    key = hashlib.sha256(f"{_made_by()}{text}".encode()).hexdigest()[:24]
     with _lock:
-        if key not in _loaded:
+        if text not in _loaded:
             for name in CALLED:
                 llvm.add_symbol(name, ctypes.cast(getattr(driver(), name), ctypes.c_void_p).value)
-            _loaded[key] = [_load(*made) for made in _compiled(text, key, cache_folder() / "kernels")]
-            texts.update((address, text) for _, address in _loaded[key])
-        return _loaded[key]
+            _loaded[text] = [_load(*made) for made in _compiled(text, cache_folder() / "kernels")]
+            texts.update((address, text) for _, address in _loaded[text])
+        return _loaded[text]
 
 
 @cache
@@ -65,8 +65,13 @@ def _made_by() -> str:
     return f"{hashlib.sha256(sources).hexdigest()} {llvmlite.__version__} {llvm.get_host_cpu_name()}"
 
 
-def _compiled(text: str, key: str, folder: Path) -> Iterator[tuple[dict, bytes]]:
-    """Facts and machine code of each kernel, from the cache folder if they are there."""
+def _compiled(text: str, folder: Path) -> Iterator[tuple[dict, bytes]]:
+    """Facts and machine code of each kernel, from the cache folder if they are there.
+
+    The PTX of most kernels differs between capabilities only in its head and comments, which do not count.
+    """
+    code = re.sub(r"^\.(?:version|target)\b[^\n]*", "", without_comments(text), flags=re.MULTILINE)
+    key = hashlib.sha256(f"{_made_by()}{code}".encode()).hexdigest()[:24]
     listing = folder / f"{key}.json"
     if not listing.exists():
         folder.mkdir(parents=True, exist_ok=True)

@@ -60,13 +60,18 @@ class KernelText:
 
 def read(text: str) -> list[KernelText]:
     """The kernels of a PTX module."""
-    text = re.sub(r"/\*.*?\*/", lambda m: "\n" * m[0].count("\n"), text, flags=re.DOTALL)
-    text = re.sub(r"//[^\n]*", "", text)
+    text = without_comments(text)
     if functions := re.search(r"^\s*(?:\.visible |\.weak )?\.func\b[^;{]*\{", text, re.MULTILINE):
         raise UnknownPtxError(f"line {_line(text, functions.start())}: a function that kernels call")
     outer = _symbols(text, "shared", SHARED_BASE)
     entry = re.compile(r"\.entry\s+([\w$]+)\s*\((.*?)\)(.*?)^\}", re.DOTALL | re.MULTILINE)
     return [_kernel(text, match, outer) for match in entry.finditer(text)]
+
+
+def without_comments(text: str) -> str:
+    """The text, with all its lines."""
+    text = re.sub(r"/\*.*?\*/", lambda m: "\n" * m[0].count("\n"), text, flags=re.DOTALL)
+    return re.sub(r"//[^\n]*", "", text)
 
 
 def _line(text: str, place: int) -> int:
