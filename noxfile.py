@@ -18,7 +18,8 @@ PROJECT = nox.project.load_toml("pyproject.toml")
 PYTHONS = nox.project.python_versions(PROJECT)  # of its classifiers, in order
 # Each library we depend on, kernels beside their oracles, and whole commands:
 WITH_LOWEST = [
-    *("tests/formats", "tests/pairwise", "tests/align/seed", "tests/call/pairhmm", "tests/test_sequences.py"),
+    *("tests/formats/common", "tests/formats/reads", "tests/formats/variants", "tests/pairwise/test_lanes.py"),
+    *("tests/align/seed", "tests/call/pairhmm", "tests/test_sequences.py", "tests/formats/alignments/test_sort.py"),
     *("tests/align/test_aligner.py", "tests/call/test_variants.py"),
     *("tests/cli/test_completion.py", "tests/cli/test_doctor.py", "tests/cli/test_run.py"),
 ]
@@ -97,6 +98,14 @@ def gpu(session: nox.Session) -> None:
         session.error("there is no GPU, and nothing to emulate one: python -m pip install -e '.[test-gpu]'")
     tests = ("-m", "pytest", "-m", "gpu or cards or zig", "--capabilities", "7.5,8.0,9.0,12.0")
     session.run("python", *tests, *session.posargs)
+
+
+@nox.session
+def weekly(session: nox.Session) -> None:
+    """Tests that take longer than .ci/run has, many damaged files and kills, and cards of all capabilities."""
+    session.run("python", "-m", "pytest", "--weekly", "-m", "weekly", *session.posargs)
+    session.run("python", "-m", "pytest", "--slow", "tests/fuzz", "--fuzz-cases", "2000", "--kills", "200")
+    session.notify("gpu")
 
 
 @nox.session(venv_backend="venv")

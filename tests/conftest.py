@@ -20,6 +20,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's script starts
 
 def pytest_addoption(parser):
     parser.addoption("--slow", action="store_true", help="run the slow tests too")
+    parser.addoption("--weekly", action="store_true", help="run the weekly tests too")
     parser.addoption(
         "--capabilities",
         default="9.0,8.0",
@@ -40,15 +41,16 @@ def pytest_report_header(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    skip_slow = pytest.mark.skip(reason="slow: needs --slow")
+    skips = {tier: pytest.mark.skip(reason=f"{tier}: needs --{tier}") for tier in ("slow", "weekly")}
     skip_cards = pytest.mark.skip(reason="needs a GPU, or emulated ones: pip install '.[test-gpu]'")
     for item in items:
         if not HAS_CARDS and {"cards", "gpu"} & item.keywords.keys():
             item.add_marker(skip_cards)
         if "zig" in item.keywords and find_spec("ziglang") is None:
             item.add_marker(pytest.mark.skip(reason="needs Zig's C compiler: pip install '.[test-gpu]'"))
-        if "slow" in item.keywords and not config.getoption("--slow"):
-            item.add_marker(skip_slow)
+        for tier, skip in skips.items():
+            if tier in item.keywords and not config.getoption(f"--{tier}"):
+                item.add_marker(skip)
 
 
 @pytest.fixture(scope="session")

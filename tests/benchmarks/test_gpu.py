@@ -42,7 +42,7 @@ def test_no_card_is_said_in_one_line(environment, reason):
 
 
 @pytest.mark.cards
-@pytest.mark.parametrize("section", [pytest.param(s, marks=pytest.mark.slow) if s in SLOW else s for s in SUBJECTS])
+@pytest.mark.parametrize("section", [pytest.param(s, marks=pytest.mark.weekly) if s in SLOW else s for s in SUBJECTS])
 def test_sections_run(section, monkeypatch, capsys):
     before = RESULTS.read_bytes()
     monkeypatch.setattr(sys, "argv", ["gpu.py", "--tiny", "--only", section])

@@ -14,7 +14,7 @@ from compiled.kernels import CAPABILITIES, CEILINGS, KERNELS
 from compiled.occupancy import occupancy, warps_held
 
 QUICK = (75, 90)
-EACH = [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in CAPABILITIES]
+EACH = [pytest.param(n, marks=pytest.mark.cards if n in QUICK else pytest.mark.weekly) for n in CAPABILITIES]
 needs_compilers = pytest.mark.skipif(
     find_spec("numba_cuda") is None or tool("ptxas") is None or tool("nvdisasm") is None,
     reason="needs numba-cuda, nvidia-cuda-nvcc and nvidia-cuda-nvdisasm",
@@ -79,6 +79,7 @@ def test_instructions_per_cell(capability):
             assert sum(code.per_cell().values()) > 1, name
 
 
+@pytest.mark.cards
 @needs_compilers
 def test_ceilings_are_measured_with_the_instructions_they_name():
     for capability in QUICK:

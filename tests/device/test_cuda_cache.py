@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("numba_cuda")
+pytestmark = pytest.mark.cards
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 COMPILE = """
 import sys

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from importlib.util import find_spec
 from typing import NamedTuple
 
 import numba
@@ -18,7 +17,7 @@ from readwarp.device.jit import kernel, listen, scalar
 from readwarp.device.signature import key_of, signature_of
 
 
-@pytest.mark.skipif(find_spec("numba_cuda") is None, reason="needs numba-cuda")
+@pytest.mark.cards
 def test_small_grids_are_not_warned_of():
     """Numba warns of grids below 128 blocks, such as scans and last batches; a user could do nothing about it."""
     code = (
@@ -30,7 +29,7 @@ def test_small_grids_are_not_warned_of():
     assert (done.stdout, done.returncode) == ("0 numba.cuda\n", 0), done.stderr
 
 
-@pytest.mark.skipif(find_spec("numba_cuda") is None, reason="needs numba-cuda")
+@pytest.mark.cards
 def test_numba_cuda_is_found_where_python_runs_no_pth_files():
     """As by PYTHONPATH: numba.cuda would be Numba's own, which is another."""
     code = f"import sys; sys.path = {sys.path}; from readwarp.device.jit import cuda; print(cuda.__file__)"

@@ -82,7 +82,7 @@ def test_few_records(tmp_path_factory, contigs, reference, rng, number, with_ref
     check(write_records(folder / "x.bam", header, records), reference if with_reference else None)
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @settings(deadline=None, max_examples=300)
 @given(st.randoms(use_true_random=True), st.integers(0, 60), st.booleans())
 def test_many_times_few_records(tmp_path_factory, contigs, reference, rng, number, with_reference):
