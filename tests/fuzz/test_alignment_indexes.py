@@ -55,5 +55,6 @@ def test_indexes(pytestconfig, server, files, tmp_path, kind):
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("bounds")  # one server compiles for all of them
 def test_bounds(pytestconfig, checking_server, checked_files, tmp_path):
     campaign(pytestconfig, checking_server, tmp_path, "index-bounds", maker(checked_files, "bai"), share=0.2)

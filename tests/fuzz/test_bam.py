@@ -88,6 +88,7 @@ def test_bam(pytestconfig, server, files, tmp_path, command):
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("bounds")  # one server compiles for all of them
 def test_bounds(pytestconfig, checking_server, checked_files, tmp_path):
     makers = [maker(checked_files, command) for command in ("merge", "align", "call")]
     campaign(pytestconfig, checking_server, tmp_path, "bam-bounds", lambda chance: chance.choice(makers)(chance), 0.2)
