@@ -13,7 +13,7 @@ from compiled.compile import compiled, tool
 from compiled.kernels import CAPABILITIES, CEILINGS, KERNELS
 from compiled.occupancy import occupancy, warps_held
 
-QUICK = (75, 90)
+QUICK = (90,)
 EACH = [pytest.param(n, marks=pytest.mark.cards if n in QUICK else pytest.mark.weekly) for n in CAPABILITIES]
 needs_compilers = pytest.mark.skipif(
     find_spec("numba_cuda") is None or tool("ptxas") is None or tool("nvdisasm") is None,
@@ -51,6 +51,7 @@ INSTRUCTIONS = {  # kernel, capability: per cell (pair of cells when packed) at 
 }
 
 
+@pytest.mark.xdist_group("sass")  # each capability is compiled once
 @needs_compilers
 @pytest.mark.parametrize("capability", EACH)
 def test_no_stack_and_no_spills(capability):
@@ -65,6 +66,7 @@ def test_no_stack_and_no_spills(capability):
         listing.by_pipe(code.listing.instructions)  # knows them all
 
 
+@pytest.mark.xdist_group("sass")  # each capability is compiled once
 @needs_compilers
 @pytest.mark.parametrize("capability", EACH)
 def test_instructions_per_cell(capability):
@@ -79,6 +81,7 @@ def test_instructions_per_cell(capability):
             assert sum(code.per_cell().values()) > 1, name
 
 
+@pytest.mark.xdist_group("sass")
 @pytest.mark.cards
 @needs_compilers
 def test_ceilings_are_measured_with_the_instructions_they_name():

@@ -93,7 +93,7 @@ def test_processes_write_what_one_thread_writes(made, tmp_path):
     assert several["stage_seconds"].keys() == one["stage_seconds"].keys()
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.parametrize("options", ["--gvcf", "--ploidy 1", "--bam-output out.bam", "-r one:1001-4000"])
 def test_all_numbers_of_threads(options, made, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -107,7 +107,7 @@ def test_all_numbers_of_threads(options, made, tmp_path, monkeypatch):
     assert [each.get("worker_processes", 0) for each in found][2:] == numbers[: len(ways) - 1]
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_long_reads_in_processes(long_reads, tmp_path):
     """They are read twice; the phase of the contig goes to all workers."""
     for number, way in enumerate((("-t", "2"), PROCESSES)):
