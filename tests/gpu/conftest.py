@@ -26,7 +26,7 @@ class Inputs:
 def pytest_generate_tests(metafunc):
     if "capability" in metafunc.fixturenames:
         asked = metafunc.config.getoption("--capabilities").split(",")
-        if metafunc.definition.get_closest_marker("any_capability"):
+        if metafunc.definition.get_closest_marker("any_capability") and not metafunc.config.getoption("--weekly"):
             asked = asked[:1]
         metafunc.parametrize("capability", ["real"] if HAS_GPU else asked, scope="session")
 

@@ -10,7 +10,11 @@ from helpers.made_mixtures import deletion, snv, write_mixture
 from helpers.random_reads import changed
 from helpers.seeding import reverse_complement
 
-pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("commands")]  # no two processes compile the same at once
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.any_capability,  # kernels that differ have tests of their own
+    pytest.mark.xdist_group("commands"),  # no two processes compile the same at once
+]
 
 SETS = {
     "na12878": ("na12878_chr21/ref.fa", ("na12878_chr21/reads_1.fq.gz", "na12878_chr21/reads_2.fq.gz"), ()),
