@@ -166,7 +166,7 @@ def test_equals_bcftools_norm(tmp_path, fasta, reference):
         (11, "*", "symbolic"),
         (11, ONE[10] + "[two:1:3[", "symbolic"),
         (11, "R", "not_acgt"),
-        (11, ONE[10] + "A" * 250, "long"),
+        (11, ONE[10] + "A" * 301, "long"),
         (1, other(ONE[0]) + "GG" + ONE[0], "at_start"),
         (ONE.index("NNN") + 1, "NA", "not_acgt"),
         (len(ONE), ONE[-1] + "GG", "at_end"),

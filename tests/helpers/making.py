@@ -2,6 +2,7 @@
 
 import random
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,11 @@ def reads_of(draw, length: int, most: int = 12, few_bases: str = "ACGTN"):
             )
         )
     return made
+
+
+def no_mates(place: int) -> Iterator[list[bytes]]:
+    """What `call.mates.lost` finds where there is nothing."""
+    return iter([[]])
 
 
 def random_sequence(length: int, seed: int = 1) -> str:

@@ -141,15 +141,14 @@ def records_of(source: Source, region: CalledRegion) -> Iterator[tuple[pysam.Ali
     """The usable records that overlap a region, with their samples."""
     if region.contig not in source.contigs:
         return
-    groups = {group: number for number, own in enumerate(source.keep.samples) for group in own}
     name = source.reader.names[source.contigs[region.contig]]
     for record in source.reader.fetch(name, region.start, region.stop):
         is_usable = record.flag & source.keep.excluded_flags == 0 and record.cigartuples and record.query_sequence
         if not is_usable or record.mapping_quality < source.keep.min_mapping_quality:
             continue
-        number = groups.get(str(record.get_tag("RG")) if record.has_tag("RG") else "") if groups else 0
-        if number is not None and all(operation != SKIP for operation, _ in record.cigartuples or ()):
-            yield record, int(source.samples[number])
+        sample = source.sample_of(record)
+        if sample is not None and all(operation != SKIP for operation, _ in record.cigartuples or ()):
+            yield record, sample
 
 
 def region_for(record: Record, regions: Sequence[CalledRegion]) -> CalledRegion:

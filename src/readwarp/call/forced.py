@@ -8,7 +8,7 @@ Alleles that cannot be genotyped are skipped and counted by reason in `Forced.sk
 
     symbolic    <DEL>, <NON_REF>, breakends and `*`
     not_acgt    letters other than A, C, G and T are inserted, deleted, or before an indel
-    long        more than MAX_INDEL bases inserted or deleted
+    long        more than MAX_INDEL bases deleted, or more than MAX_INSERTION inserted
     at_start    an insertion or deletion before the second base of a contig, which has no anchor base
     at_end      an insertion after the last base of a contig, where no read is aligned
     too_many    more than MAX_ALLELES - 1 insertions and deletions at one place; the first ones in the file stay
@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.pileup import MAX_INDEL
+from readwarp.call.pileup import MAX_INDEL, MAX_INSERTION
 from readwarp.call.sites import MAX_ALLELES
 from readwarp.call.spelling import Allele, Bases, encode, is_indel, spell_alleles
 from readwarp.call.strips import Strip
@@ -100,7 +100,7 @@ def read_alleles(path: Path, reference: Reference) -> Forced:
 
 def _reason_to_skip(bases: Bases, allele: Allele) -> str | None:
     begin, deleted, inserted = allele
-    if max(deleted, len(inserted)) > MAX_INDEL:
+    if deleted > MAX_INDEL or len(inserted) > MAX_INSERTION:
         return "long"
     if is_indel(allele) and begin < 1:
         return "at_start"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pysam
 
 from readwarp.batches import AlignedReads
 from readwarp.call.circular.circle import Circle
@@ -53,6 +54,20 @@ class Source:
     samples: np.ndarray  # ... and the number of each of these samples among all (uint16)
     strip: Strip | None = None  # whose axis is contig 0 ...
     bases: Bases | None = None  # ... and the reference's bases there
+
+    def locate(self, contig: int, position: int) -> tuple[str, int] | None:
+        """The name in the file of a contig, or of that of the strip at the position, and the position there."""
+        if self.strip:
+            row = int(self.strip.rows_of(np.array(position)))
+            contig, position = self.strip.contigs[row], position - int(self.strip.origins[row])
+        return (self.reader.names[self.contigs[contig]], position) if contig in self.contigs else None
+
+    def sample_of(self, record: pysam.AlignedSegment) -> int | None:
+        """The sample of a record by its read group, as a number among all; None if it is not called."""
+        group = str(record.get_tag("RG")) if record.has_tag("RG") else ""
+        own = self.keep.samples
+        number = next((i for i, groups in enumerate(own) if group in groups), None) if own else 0
+        return None if number is None else int(self.samples[number])
 
     def parts(self, contig: int, start: int, stop: int) -> Iterator[AlignedReads]:
         """As `AlignedReader.parts`, by the numbers of contigs in the reference and of samples among all.

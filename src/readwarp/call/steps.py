@@ -9,6 +9,7 @@ neither on where windows end nor on threads.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -53,6 +54,7 @@ from readwarp.call.inputs import Alignments
 from readwarp.call.limits import ALLELES, Limited, limit_of, limits_of, mark_limits
 from readwarp.call.mates.cut import cut_long
 from readwarp.call.mates.join import join_mates
+from readwarp.call.mates.lost import find_lost
 from readwarp.call.mates.primers import NO_PRIMERS, Primers, primers_along
 from readwarp.call.noise.counts import ErrorCounts, count_errors
 from readwarp.call.pairhmm import LogLikelihoods
@@ -64,7 +66,7 @@ from readwarp.call.pileup.events import Limits
 from readwarp.call.platforms import Platform
 from readwarp.call.ploidy import Ploidies, silence_absent
 from readwarp.call.qualities import check_qualities, count_missing
-from readwarp.call.regions.clips import add_clipped, find_clip_places
+from readwarp.call.regions.clips import add_clipped, drop_overhangs, find_clip_places
 from readwarp.call.regions.find import find_regions
 from readwarp.call.regions.reads import thin_reads
 from readwarp.call.regions.samples import split_samples
@@ -253,9 +255,11 @@ class Steps:
                 sites = drop_slips(sites, around, self._sided(reads, sides, around), copies, self.platform.gaps)
         with self.metrics.time("regions"):
             places = find_clip_places(reads, around, copies)
-            sites = add_clipped(reads, places, sites, around)
+            mates, sites = partial(find_lost, self.alignments, around.contig), drop_overhangs(reads, places, sites)
+            sites, unknown = add_clipped(reads, places, sites, around, mates)
+            self.metrics.count("insertions_not_assembled", lie_within(unknown, window).sum())
             regions, in_region = find_regions(reads, places, sites, around)
-            regions = take(regions, "regions", _may_reach(regions, window))
+            regions = take(regions, "regions", (regions.start < high) & (regions.stop > low))
         single = take(sites, "sites", (sites.position >= low) & (sites.position < high) & ~in_region)
         known, parts = Around(around, Depths(first_place(around.start), np.stack(noted)), sides), list[Calls]()
         for some in split_sites(single, reads):
@@ -390,8 +394,3 @@ class Steps:
         bases = self._bases(contig)
         first, last = max(0, low - reach), min(bases.length, high + reach)
         return Window(contig, low, high, bases.array(first, last), first)
-
-
-def _may_reach(regions: Regions, window: Stretch) -> np.ndarray:
-    """bool [regions]: calls of the region may be in the window, or overlap one that is."""
-    return (regions.start < window.stop + CALL_MARGIN) & (regions.stop > window.start - CALL_MARGIN)

@@ -146,6 +146,7 @@ def find_unusual(subject: Subject) -> Iterator[str]:
         ("reads_too_long", "reads were too long to align and were left unmapped"),
         ("reads_without_sample", "reads belong to no sample by their read group and were not used for calling"),
         ("indels_too_long", "indels were too long to call"),
+        ("insertions_not_assembled", "places look like insertions that could not be assembled"),
     ):
         if number := counts.get(name):
             yield f"{number:,} {text}."

@@ -7,11 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.making import Read, aligned_reads, codes, random_sequence, window_of
+from helpers.making import Read, aligned_reads, codes, no_mates, random_sequence, window_of
 from readwarp.call.pileup.cpu import count_window
-from readwarp.call.regions.clips import BEGINNING, ENDING, add_clipped, clipped_variants, find_clip_places, rejoin
+from readwarp.call.regions.clips import (
+    BEGINNING,
+    ENDING,
+    add_clipped,
+    clipped_variants,
+    drop_overhangs,
+    find_clip_places,
+    rejoin,
+)
 from readwarp.call.sites.find import find_sites
 from readwarp.config import CallParameters
+from readwarp.ragged import replace
 
 SEQUENCE = random_sequence(2000, seed=31)
 NEW = random_sequence(60, seed=32)
@@ -40,7 +49,7 @@ def clipped(place: int, deleted: int, inserted: str, length: int = 150) -> list[
 def alleles_of(reads: list[Read], low: int = 0, high: int = len(SEQUENCE), start: int = 0):
     batch = aligned_reads(reads)
     window = window_of(SEQUENCE[start:], max(low, start), high, start)
-    found = clipped_variants(batch, find_clip_places(batch, window), window)
+    found, _ = clipped_variants(batch, find_clip_places(batch, window), window, no_mates)
     return [(begin, deleted, "".join("ACGT"[b] for b in bases)) for begin, deleted, bases in found]
 
 
@@ -89,6 +98,15 @@ def test_what_is_no_gap_spells_nothing():
     assert alleles_of([]) == []
 
 
+def test_new_bases_before_a_few_that_match_need_clips_on_their_other_side():
+    """The clips of a deletion beyond the limit: by chance their last bases are also nearby."""
+    far = SEQUENCE[1500:1560] + SEQUENCE[520:532]
+    reads = [Read(500 - 60, "60M72S", SEQUENCE[440:500] + far, (35,) * 132, name=f"r{i}") for i in range(4)]
+    assert alleles_of(reads) == []
+    behind = [Read(520, "20S60M", far[40:60] + SEQUENCE[520:580], (35,) * 80, name=f"l{i}") for i in range(4)]
+    assert alleles_of(reads + behind) == [(500, 19, SEQUENCE[1500:1559])]
+
+
 def test_sites_are_extended():
     """The new site is in order among the others; what CIGARs show already is not added again."""
     reads = [Read(p, "150M", SEQUENCE[p : p + 150], (35,) * 150, name=f"s{p}") for p in range(600, 1200, 10)] + clipped(
@@ -110,7 +128,8 @@ def test_sites_are_extended():
 def begins(reads: list[Read]) -> tuple[list[int], list[int]]:
     batch, window, parameters = aligned_reads(reads), window_of(SEQUENCE), CallParameters()
     sites = find_sites(count_window(batch, window, parameters), window, parameters)
-    extended = add_clipped(batch, find_clip_places(batch, window), sites, window)
+    extended, unknown = add_clipped(batch, find_clip_places(batch, window), sites, window, no_mates)
+    assert unknown.size == 0
     assert extended.allele_offsets[-1] == extended.deleted.size == extended.is_forced.size
     assert extended.inserted_offsets[-1] == extended.inserted.size
     assert (np.diff(extended.begin - extended.is_indel) >= 0).all()
@@ -146,3 +165,36 @@ def test_rejoining_equals_plain_python(data):
         assert (abs(mirrored[0] - (len(reference) - place)), mirrored[1]) == (distance, ways[1])
     else:
         assert mirrored == (-1, 0)
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_what_only_overhanging_ends_show_is_no_site(copies):
+    """At a deletion of 600 bases: reads that have few bases beyond it are aligned as if these differed."""
+    haplotype, place, gone, reads = SEQUENCE[:900] + SEQUENCE[1500:], 900, 600, []
+    for start in range(700, 1100, 4):
+        before, bases, name = place - start, haplotype[start : start + 150], f"r{start}"
+        position, cigar = start, "150M"
+        if before < 8:
+            position = start + gone
+        elif before < 75:
+            position, cigar = place + gone, f"{before}S{150 - before}M"
+        elif before < 143:
+            cigar = f"{before}M{150 - before}S"
+        reads.append(Read(position, cigar, bases, (35,) * 150, name=name))
+    if copies == 1:
+        reads += [Read(p, "150M", SEQUENCE[p : p + 150], (35,) * 150, name=f"s{p}") for p in range(700, 1700, 4)]
+    batch, window, parameters = aligned_reads(reads), window_of(SEQUENCE), CallParameters()
+    sites, places = (
+        find_sites(count_window(batch, window, parameters), window, parameters),
+        find_clip_places(batch, window),
+    )
+    assert places.ending.tolist() == [900]
+    assert places.beginning.tolist() == [1500]
+    left = drop_overhangs(batch, places, sites)
+    if copies == 2:
+        assert len(sites.begin) > 0
+        assert len(left.begin) == 0
+        forced = replace(sites, is_forced=np.ones_like(sites.is_forced))
+        assert len(drop_overhangs(batch, places, forced).begin) == len(sites.begin)
+    else:
+        assert left.begin.tolist() == sites.begin.tolist()

@@ -7,7 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.making import QUERY, REFERENCE, Read, aligned_reads, offsets, random_sequence, reads_of, window_of
+from helpers.making import (
+    QUERY,
+    REFERENCE,
+    Read,
+    aligned_reads,
+    no_mates,
+    offsets,
+    random_sequence,
+    reads_of,
+    window_of,
+)
 from readwarp.batches import AlignedReads, Regions, Sites, Status
 from readwarp.call.mates.merge import merge_mates
 from readwarp.call.pileup import MAX_INDEL
@@ -274,7 +284,7 @@ def regions_between(reads: list[Read], reference: str, low: int, high: int, max_
     merge_mates(batch, np.arange(len(batch)))
     window, p = window_of(reference, low, high), CallParameters()
     places, sites = find_clip_places(batch, window), find_sites(count_window(batch, window, p), window, p)
-    sites = add_clipped(batch, places, sites, window)
+    sites, _ = add_clipped(batch, places, sites, window, no_mates)
     regions, within = find_regions(batch, places, sites, window)
     regions = thin_reads(regions, batch, np.full(len(regions), max_reads))
     rows = [(*row[:5], [(chosen[r], a, b) for r, a, b in row[5]]) for row in listed(regions, batch)]

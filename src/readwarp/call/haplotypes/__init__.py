@@ -30,9 +30,9 @@ their parts. `rarest` is RAREST for one or two copies, and grows with the ploidy
 Each haplotype is aligned to its reference span (global, COSTS: `readwarp.pairwise`) and spelled as variants:
 substitutions one by one, insertions and deletions leftmost. Variants that do not begin in the region's [start, stop)
 are replaced by the reference's bases. So a haplotype's variants, applied to the reference, make exactly its bases.
-Haplotypes with an insertion or deletion of more than pileup.MAX_INDEL bases, or one that touches an end of the span,
-are left out. The haplotype of an allele that the user asks for is not aligned: that allele is its only variant. Equal
-haplotypes are united, with the greatest support, and spelled as asked for.
+Haplotypes with a deletion of more than pileup.MAX_INDEL bases, an insertion of more than pileup.MAX_INSERTION, or
+either at an end of the span, are left out. The haplotype of an allele that the user asks for is not aligned: that
+allele is its only variant. Equal haplotypes are united, with the greatest support, and spelled as asked for.
 
 Order and limit: the reference's first, then by support, greatest first, then by sequence. At most MAX_HAPLOTYPES of a
 region remain, besides those of alleles that the user asks for. The status is CAPACITY if one was left out, if more than
@@ -49,6 +49,6 @@ RAREST = 16
 MARGIN = 4  # bases that a read aligns on both sides of an insertion or deletion to know that it is not there
 MAX_FORKS = 62  # bits of a way
 MAX_WAYS = 64
-MAX_LONGER = 256  # bases by which a haplotype may be longer than the reference's
+MAX_LONGER = 352  # bases by which a haplotype may be longer than the reference's
 MAX_HAPLOTYPES = 32  # with the reference's, without those asked for
 COSTS = Costs(match=10, mismatch=8, gap_open=20, gap_extend=1)

@@ -12,7 +12,7 @@ from numpy import ndarray
 from readwarp.call.haplotypes import COSTS
 from readwarp.call.haplotypes.alleles import Alleles
 from readwarp.call.haplotypes.drafts import REFERENCE, Drafts, Spans, add_draft, copy, new_drafts
-from readwarp.call.pileup import MAX_INDEL
+from readwarp.call.pileup import MAX_INDEL, MAX_INSERTION
 from readwarp.device.jit import kernel
 from readwarp.pairwise.cpu import score_pairs, trace_pairs
 from readwarp.pairwise.pairs import Pairs, Scheme
@@ -149,7 +149,7 @@ def normalise(first, stop, region, spans, reference, variants):
             p -= 1
         if not start <= p < end or has_unknown(inserted, place, size) or has_unknown(reference, p, gone):
             continue
-        if is_gap and (p <= low or p + gone >= high or max(gone, size) > MAX_INDEL):
+        if is_gap and (p <= low or p + gone >= high or gone > MAX_INDEL or size > MAX_INSERTION):
             return False, first
         begin[number], deleted[number] = p, gone
         number += 1

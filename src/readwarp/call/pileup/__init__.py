@@ -14,4 +14,5 @@ either side.
 """
 
 MAX_INDEL = 200
+MAX_INSERTION = 300  # bases of one that is assembled from reads that do not span it
 MAX_SHIFT = 200

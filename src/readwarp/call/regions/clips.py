@@ -5,17 +5,23 @@ of them show at each distance, as far as MIN_CLIPS reads reach. Where the consen
 MAX_INDEL bases of the place, the haplotype jumps there: forwards over a deletion, or backwards where bases are
 repeated. If it does so only after some bases, these are new. It must match to its end, over at least MIN_REJOINED
 bases, with at most one other base in REJOINED_PER_ERROR. The jump with the fewest new bases is taken, then the shortest
-one, then the one to the right.
+one, then the one to the right. After new bases so few match by chance: they must be MIN_UNAIDED unless reads are
+clipped there as well.
+
+Places on both sides of an insertion whose clips do not rejoin are joined by `insertions`, if that can be.
 """
 
+from collections.abc import Callable, Iterator
 from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Sites, Window
-from readwarp.call.pileup import MAX_INDEL, MAX_SHIFT
+from readwarp.call.haplotypes import MIN_QUALITY
+from readwarp.call.pileup import MAX_INDEL, MAX_INSERTION, MAX_SHIFT
 from readwarp.call.regions import MIN_CLIP, MIN_CLIP_FRACTION, MIN_CLIP_QUALITY, MIN_CLIPS
+from readwarp.call.regions.insertions import assemble, pair_ends
 from readwarp.call.regions.reads import clips_of
 from readwarp.call.sites.find import Site, Variant, list_alleles, sites_of
 from readwarp.device.jit import kernel
@@ -25,6 +31,7 @@ from readwarp.rules.shares import scale_shares
 
 MAX_CLIP = 256  # bases of a clip that are looked at
 MIN_REJOINED, REJOINED_PER_ERROR = 10, 10
+MIN_UNAIDED, BESIDE = 30, 10  # bases
 ENDING, BEGINNING = 0, 1  # sides of a place: reads that end there in a clip, and reads that begin after one
 
 
@@ -97,26 +104,58 @@ def pair_places(places: ClipPlaces) -> tuple[ndarray, ndarray]:
     return first[is_near], last[is_near]
 
 
-def add_clipped(reads: AlignedReads, places: ClipPlaces, sites: Sites, window: Window) -> Sites:
-    """The sites, and new ones of insertions and deletions in the window that only clipped bases spell."""
-    variants = clipped_variants(reads, places, window) if any(map(len, places)) else []
+def drop_overhangs(reads: AlignedReads, places: ClipPlaces, sites: Sites) -> Sites:
+    """The sites without those that only the last bases of reads show, which hang over a clip place like the clips.
+
+    Beyond such a place fewer than MIN_CLIPS reads are aligned: a long deletion is there. What the user asks for stays.
+    """
+    beyond = np.concatenate((places.ending + MIN_CLIP, places.beginning - MIN_CLIP - 1))
+    aligned = np.searchsorted(reads.position, beyond, "right")
+    aligned -= np.searchsorted(np.sort(reads.reference_stop), beyond, "right")
+    first = np.concatenate((places.ending, places.beginning - MIN_CLIP))[aligned < MIN_CLIPS]
+    is_before = np.repeat((False, True), (places.ending.size, places.beginning.size))[aligned < MIN_CLIPS]
+    begin = sites.begin - (sites.is_indel & is_before[:, None])  # an insertion there follows the base before it
+    is_over = ((begin >= first[:, None]) & (begin < first[:, None] + MIN_CLIP)).any(axis=0)
+    return take(sites, "sites", ~is_over | np.logical_or.reduceat(sites.is_forced, sites.allele_offsets[:-1]))
+
+
+Reads = list[bytes]
+Mates = Callable[[int], Iterator[Reads]]  # at a place: the bases of unaligned ones, then of those aligned elsewhere
+
+
+def add_clipped(
+    reads: AlignedReads, places: ClipPlaces, sites: Sites, window: Window, mates: Mates
+) -> tuple[Sites, ndarray]:
+    """The sites, and new ones of insertions and deletions in the window that only clipped bases spell.
+
+    mates: of the reads beside a place, on both strands. Also returns the places of insertions that cannot be assembled
+    (int64).
+    """
+    if not any(map(len, places)):
+        return sites, np.empty(0, np.int64)
+    variants, unknown = clipped_variants(reads, places, window, mates)
     known = set(list_alleles(sites)) if variants else set()
     rows: list[Site] = [(v[0], True, [(0, b""), v[1:]]) for v in variants if v not in known]
     if not rows:
-        return sites
+        return sites, unknown
     both = concatenate((sites, sites_of(rows, window)), "sites")
-    return take(both, "sites", np.lexsort((both.is_indel, both.position)))
+    return take(both, "sites", np.lexsort((both.is_indel, both.position))), unknown
 
 
-def clipped_variants(reads: AlignedReads, places: ClipPlaces, window: Window) -> list[Variant]:
-    """Distinct insertions and deletions, leftmost, in order."""
+def clipped_variants(
+    reads: AlignedReads, places: ClipPlaces, window: Window, mates: Mates
+) -> tuple[list[Variant], ndarray]:
+    """Distinct insertions and deletions, leftmost, in order; see `add_clipped`."""
     found, clips = set[Variant](), find_clips(reads)
-    for side, own in ((ENDING, places.ending), (BEGINNING, places.beginning)):
+    open_ends: tuple[dict[int, bytes], dict[int, bytes]] = {}, {}
+    for side, (own, others) in enumerate((places, places[::-1])):
         votes = count_votes(reads, clips, own, side)
         consensus, sizes = votes.argmax(axis=2), (votes.sum(axis=2) >= MIN_CLIPS).cumprod(axis=1).sum(axis=1)
         for place, bases, size in zip((own - window.first).tolist(), consensus, sizes.tolist(), strict=True):
             other, new = rejoin(bases[:size], place, side, window.bases, MAX_INDEL)
-            if other < 0:
+            is_sure = new == 0 or size - new >= MIN_UNAIDED or lies_beside(other + window.first, others)
+            if other < 0 or not is_sure:
+                open_ends[side][place] = bases[:size].astype(np.uint8).tobytes()
                 continue
             ahead = min(size - new, max(0, (place - other) * (1 if side == ENDING else -1)))
             inner = bases[: new + ahead].astype(np.uint8).tobytes()  # repeated bases as the consensus has them
@@ -124,8 +163,49 @@ def clipped_variants(reads: AlignedReads, places: ClipPlaces, window: Window) ->
                 found.add(_spell(window.bases, place, other + ahead, inner))
             else:
                 found.add(_spell(window.bases, other - ahead, place, inner[::-1]))
-    variants = [(begin + window.first, deleted, bases) for begin, deleted, bases in found if _is_fit(deleted, bases)]
-    return sorted(v for v in variants if window.start < v[0] and v[0] + v[1] < window.stop)
+
+    def read_sets(left: int, right: int) -> Iterator[Reads]:
+        own = spell_clips(reads, clips, left + window.first, right + window.first)
+        return (own + found for found in mates(left + window.first))
+
+    joined, unknown = join_ends(*open_ends, window.bases, read_sets)
+    variants = [(begin + window.first, gone, new) for begin, gone, new in found | joined if _is_fit(gone, new)]
+    inside = sorted(v for v in variants if window.start < v[0] and v[0] + v[1] < window.stop)
+    return inside, np.array(unknown, np.int64) + window.first
+
+
+def lies_beside(place: int, places: ndarray) -> bool:
+    return bool((np.abs(places - place) <= BESIDE).any())
+
+
+def spell_clips(reads: AlignedReads, clips: Clips, ending: int, beginning: int) -> list[bytes]:
+    """The bases of the clips at the two places, 4 where they are of low quality."""
+    is_ending = clips.side == ENDING
+    rows = np.flatnonzero(clips.place == np.where(is_ending, ending, beginning))
+    first = np.where(is_ending, clips.base, clips.base - clips.size + 1)[rows]
+    spans = [slice(at, at + size) for at, size in zip(first, clips.size[rows], strict=True)]
+    return [np.where(reads.qualities[own] < MIN_QUALITY, np.uint8(4), reads.bases[own]).tobytes() for own in spans]
+
+
+def join_ends(
+    ending: dict[int, bytes],
+    beginning: dict[int, bytes],
+    reference: ndarray,
+    read_sets: Callable[[int, int], Iterator[Reads]],
+) -> tuple[set[Variant], list[int]]:
+    """Insertions between places of both sides, whose clips are given outwards; and places of those not assembled.
+
+    read_sets: for two places, sets of reads to try.
+    """
+    found, unknown = set[Variant](), list[int]()
+    for left, right in pair_ends(ending, beginning):
+        first, last = ending[left], beginning[right][::-1]
+        joined = (assemble(first, last, reads) for reads in read_sets(left, right))
+        if bases := next(filter(None, joined), None):
+            found.add(_spell(reference, left, right, bases))
+        else:
+            unknown.append(left)
+    return found, unknown
 
 
 def _spell(reference: ndarray, left: int, right: int, new: bytes) -> Variant:
@@ -145,7 +225,8 @@ def _spell(reference: ndarray, left: int, right: int, new: bytes) -> Variant:
 
 
 def _is_fit(deleted: int, bases: bytes) -> bool:
-    return 0 < max(deleted, len(bases)) <= MAX_INDEL and deleted != len(bases) and max(bases, default=0) < 4
+    fits = deleted <= MAX_INDEL and len(bases) <= MAX_INSERTION
+    return fits and deleted != len(bases) and max(bases, default=0) < 4
 
 
 def count_votes(reads: AlignedReads, clips: Clips, places: ndarray, side: int) -> ndarray:

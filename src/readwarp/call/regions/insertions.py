@@ -1,0 +1,78 @@
+"""Insertions that no read spans, assembled from the clips on both sides and from reads that lie within.
+
+The clips of reads that end at a place spell the beginning of the insertion, those of reads that begin at a place nearby
+its end. The beginning grows by the bases that follow its last SEED bases in reads, as long as MIN_CLIPS of them and one
+in MAX_THINNER of the first reach, and all but one in MAX_DISSENT agree, until it overlaps the end.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from readwarp.call.pileup import MAX_INSERTION
+from readwarp.call.regions import MIN_CLIPS
+
+NEAR = 50  # bases that an insertion may repeat or replace at its place
+END = 40  # bases of an insertion's beginning and end that its clips have to tell
+MIN_OVERLAP, OVERLAP_PER_ERROR = 16, 10
+SEED, MAX_UNSURE = 20, 10  # bases of a read's match, and at the end of what is known that may be wrong
+MAX_THINNER, MAX_DISSENT = 2, 4
+
+
+def pair_ends(ending: Iterable[int], beginning: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Places where reads end and nearby ones where reads begin, the nearest first; each place once."""
+    pairs = ((abs(left - right), left, right) for left in ending for right in beginning if abs(left - right) <= NEAR)
+    used = set[tuple[bool, int]]()
+    for _, left, right in sorted(pairs):
+        if used.isdisjoint(both := {(False, left), (True, right)}):
+            used |= both
+            yield left, right
+
+
+def assemble(left: bytes, right: bytes, reads: Sequence[bytes]) -> bytes | None:
+    """The bases that begin like `left` and end like `right`; None where the reads do not tell."""
+    left, right = left[:END], right[-END:]
+    while len(left) <= MAX_INSERTION + len(right):
+        place, shared = find_overlap(left, right)
+        if shared:
+            return left[: place + shared // 2] + right[shared // 2 :]  # each is surest at its own end
+        longer = grow(left, reads)
+        if len(longer) <= len(left):
+            return None
+        left = longer
+    return None
+
+
+def find_overlap(left: bytes, right: bytes) -> tuple[int, int]:
+    """Where `right` begins within `left`, and how many bases match from there to the end of either; (0, 0): nowhere."""
+    own, other, best = np.frombuffer(left, np.uint8), np.frombuffer(right, np.uint8), (0, 0)
+    for place in range(len(left) - MIN_OVERLAP + 1):
+        size = min(len(left) - place, len(right))
+        is_longest = size >= max(MIN_OVERLAP, best[1] + 1)
+        if is_longest and (own[place : place + size] != other[:size]).sum() <= size // OVERLAP_PER_ERROR:
+            best = place, size
+    return best
+
+
+def grow(left: bytes, reads: Sequence[bytes]) -> bytes:
+    """`left` with the bases that reads show after it; its last ones may be replaced where no read has them."""
+    for unsure in range(min(MAX_UNSURE, len(left) - SEED) + 1):
+        known = left[: len(left) - unsure]
+        found = ((read, read.find(known[-SEED:])) for read in reads)
+        tails = [read[at + SEED :] for read, at in found if at >= 0]
+        if sum(len(tail) > unsure for tail in tails) >= MIN_CLIPS:
+            return known + agree(tails)
+    return left
+
+
+def agree(tails: Sequence[bytes]) -> bytes:
+    """The bases on which those agree that reach so far."""
+    out, votes = bytearray(), np.zeros((max(map(len, tails)), 5), np.int64)
+    for tail in tails:
+        votes[np.arange(len(tail)), np.frombuffer(tail, np.uint8)] += 1
+    least = max(MIN_CLIPS, votes[0].sum() // MAX_THINNER)
+    for row in votes[:, :4]:
+        if row.max() < least or MAX_DISSENT * (row.sum() - row.max()) > row.sum():
+            break
+        out.append(int(row.argmax()))
+    return bytes(out)
