@@ -149,3 +149,18 @@ def test_samples_may_be_one_name(caller, made):
     assert caller.call(made[1], samples="b").samples == ("b",)
     with pytest.raises(TypeError, match=r"Caller\(\) got an unexpected keyword argument 'ploidi'; did you mean ploidy"):
         Caller(made[0], ploidi=1)
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+@pytest.mark.parametrize(("letter", "at", "size"), [("Y", 2, 4), ("N", 3, 4), ("R", 1, 40), ("N", 0, 3)])
+def test_a_deletion_may_take_letters_that_are_no_base(tmp_path, copies, letter, at, size):
+    """It is called where its first base is known; REF has N for the letter."""
+    place = next(p for p in range(800, 3000) if SEQUENCE[p] != SEQUENCE[p + size])  # nowhere else to write it
+    deletion = (place, SEQUENCE[place : place + size + 1], SEQUENCE[place])
+    reads = tiled([[deletion], [deletion] if copies == 2 else []], SEQUENCE, step=4)
+    bam = write_bam(tmp_path / "x.bam", {"c": 3000}, [("c", read) for read in reads])
+    unknown = place + 1 + at
+    fasta = write_fasta(tmp_path / "x.fa", {"c": SEQUENCE[:unknown] + letter + SEQUENCE[unknown + 1 :]})
+    found = [(v.position, *v.alleles, sum(g.alleles)) for v in Caller(fasta).call([bam]) for g in v.genotypes.values()]
+    old = SEQUENCE[place:unknown] + "N" + SEQUENCE[unknown + 1 : place + size + 1]
+    assert found == ([(place, old, SEQUENCE[place], copies)] if at else [])

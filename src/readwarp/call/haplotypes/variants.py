@@ -147,7 +147,8 @@ def normalise(first, stop, region, spans, reference, variants):
             if size > 0:
                 inserted[place] = base
             p -= 1
-        if not start <= p < end or has_unknown(inserted, place, size) or has_unknown(reference, p, gone):
+        known = gone if size > 0 else min(gone, 1)  # a deletion begins with a base that is known
+        if not start <= p < end or has_unknown(inserted, place, size) or has_unknown(reference, p, known):
             continue
         if is_gap and (p <= low or p + gone >= high or gone > MAX_INDEL or size > MAX_INSERTION):
             return False, first

@@ -227,7 +227,7 @@ def _sites_of_indels(pileup: Pileup, reference: ndarray, indels: set[Variant], a
     for begin, deleted, bases in sorted(shown, key=lambda variant: -number[variant]):
         w = begin - pileup.start
         is_inner = w + deleted < reference.size and reference[w + deleted] != OUTSIDE  # a base of the contig follows
-        if is_inner and (reference[w - 1 : w + deleted] < 4).all():
+        if is_inner and (reference[w - 1 : w + min(deleted, 1)] < 4).all():
             found[begin].append((deleted, bases))
     for begin, deleted, bases in asked:
         if deleted != len(bases):
