@@ -190,11 +190,11 @@ def test_what_only_overhanging_ends_show_is_no_site(copies):
     )
     assert places.ending.tolist() == [900]
     assert places.beginning.tolist() == [1500]
-    left = drop_overhangs(batch, places, sites)
+    left = drop_overhangs(batch, places, sites, window)
     if copies == 2:
         assert len(sites.begin) > 0
         assert len(left.begin) == 0
         forced = replace(sites, is_forced=np.ones_like(sites.is_forced))
-        assert len(drop_overhangs(batch, places, forced).begin) == len(sites.begin)
+        assert len(drop_overhangs(batch, places, forced, window).begin) == len(sites.begin)
     else:
         assert left.begin.tolist() == sites.begin.tolist()

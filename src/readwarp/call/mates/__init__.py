@@ -37,6 +37,10 @@ MAX_RECORDS of one name in a row) stay apart, and `merge.merge_mates` lets a bas
 position count once, in file order: of two that agree the better one (the first on a tie) keeps its quality, of two that
 differ the better one keeps the difference, and the other's becomes 0.
 
+Ends of contigs (`ends.align_overhangs`). An aligner clips a read that hangs over the end of its contig at a difference
+near that end. Where at most MAX_DIFFERENCES of the clipped bases that lie on the contig differ from its last MAX_END
+bases or fewer, the read is aligned to the end.
+
 `cut_long` leaves of each read what lies in [low, high), from the last aligned base at or before `low` to the first one
 at or after `high` - 1, in file order. What it cuts off counts as hidden, in reference bases with clips, so that reads
 keep their ends.

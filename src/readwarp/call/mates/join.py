@@ -8,6 +8,7 @@ from numpy import ndarray
 from readwarp.batches import AlignedReads, Window
 from readwarp.call.mates import DEFAULT_QUALITY
 from readwarp.call.mates.anchor import is_anchor
+from readwarp.call.mates.ends import align_overhangs
 from readwarp.call.mates.merge import merge_mates
 from readwarp.call.mates.pairs import NONE, REVERSE, Pairs, find_pairs
 from readwarp.call.mates.primers import Primers
@@ -47,7 +48,7 @@ def join_mates(
     )
     fragments, chosen = build(reads, pairs, bounds, switch)
     merge_mates(fragments, np.flatnonzero(pairs.meets[chosen]))
-    return fragments, removed
+    return align_overhangs(fragments, window), removed
 
 
 def build(reads: AlignedReads, pairs: Pairs, bounds: Bounds, switch: ndarray) -> tuple[AlignedReads, ndarray]:

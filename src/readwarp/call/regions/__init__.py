@@ -1,7 +1,7 @@
 """Regions: where reads are compared with whole haplotypes instead of site by site (host only).
 
     find_clip_places(reads: AlignedReads, window: Window, ploidy: int8 [positions, samples]) -> ClipPlaces
-    drop_overhangs(reads, places: ClipPlaces, sites: Sites) -> Sites: without what only ends of reads over a place show
+    drop_overhangs(reads, places: ClipPlaces, sites: Sites, window) -> Sites: without what only overhanging ends show
     add_clipped(reads, places, sites, window, mates) -> Sites: those given, and what only clips spell; and the places of
         insertions that could not be assembled
     find_regions(reads, places, sites, window) -> Regions, in_region: bool [sites]

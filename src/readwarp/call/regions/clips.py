@@ -24,6 +24,7 @@ from readwarp.call.regions import MIN_CLIP, MIN_CLIP_FRACTION, MIN_CLIP_QUALITY,
 from readwarp.call.regions.insertions import assemble, pair_ends
 from readwarp.call.regions.reads import clips_of
 from readwarp.call.sites.find import Site, Variant, list_alleles, sites_of
+from readwarp.call.strips import contigs_around
 from readwarp.device.jit import kernel
 from readwarp.ragged import concatenate, take
 from readwarp.rules.bases import OUTSIDE
@@ -104,16 +105,19 @@ def pair_places(places: ClipPlaces) -> tuple[ndarray, ndarray]:
     return first[is_near], last[is_near]
 
 
-def drop_overhangs(reads: AlignedReads, places: ClipPlaces, sites: Sites) -> Sites:
+def drop_overhangs(reads: AlignedReads, places: ClipPlaces, sites: Sites, window: Window) -> Sites:
     """The sites without those that only the last bases of reads show, which hang over a clip place like the clips.
 
-    Beyond such a place fewer than MIN_CLIPS reads are aligned: a long deletion is there. What the user asks for stays.
+    Beyond such a place the contig goes on, but fewer than MIN_CLIPS reads are aligned: a long deletion is there. What
+    the user asks for stays.
     """
-    beyond = np.concatenate((places.ending + MIN_CLIP, places.beginning - MIN_CLIP - 1))
+    place, is_before = np.concatenate(places), np.repeat((False, True), (places.ending.size, places.beginning.size))
+    beyond = np.where(is_before, place - MIN_CLIP - 1, place + MIN_CLIP)
+    start, stop = contigs_around(window, place)
     aligned = np.searchsorted(reads.position, beyond, "right")
     aligned -= np.searchsorted(np.sort(reads.reference_stop), beyond, "right")
-    first = np.concatenate((places.ending, places.beginning - MIN_CLIP))[aligned < MIN_CLIPS]
-    is_before = np.repeat((False, True), (places.ending.size, places.beginning.size))[aligned < MIN_CLIPS]
+    is_thin = (aligned < MIN_CLIPS) & (start <= beyond) & (beyond < stop)
+    first, is_before = (place - MIN_CLIP * is_before)[is_thin], is_before[is_thin]
     begin = sites.begin - (sites.is_indel & is_before[:, None])  # an insertion there follows the base before it
     is_over = ((begin >= first[:, None]) & (begin < first[:, None] + MIN_CLIP)).any(axis=0)
     return take(sites, "sites", ~is_over | np.logical_or.reduceat(sites.is_forced, sites.allele_offsets[:-1]))
