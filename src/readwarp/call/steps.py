@@ -255,10 +255,8 @@ class Steps:
                 sites = drop_slips(sites, around, self._sided(reads, sides, around), copies, self.platform.gaps)
         with self.metrics.time("regions"):
             places = find_clip_places(reads, around, copies)
-            mates, sites = (
-                partial(find_lost, self.alignments, around.contig),
-                drop_overhangs(reads, places, sites, around),
-            )
+            mates = partial(find_lost, self.alignments, around.contig)
+            sites = drop_overhangs(reads, places, sites, around)
             sites, unknown = add_clipped(reads, places, sites, around, mates)
             self.metrics.count("insertions_not_assembled", lie_within(unknown, window).sum())
             regions, in_region = find_regions(reads, places, sites, around)

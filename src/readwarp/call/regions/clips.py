@@ -21,7 +21,7 @@ from readwarp.batches import AlignedReads, Sites, Window
 from readwarp.call.haplotypes import MIN_QUALITY
 from readwarp.call.pileup import MAX_INDEL, MAX_INSERTION, MAX_SHIFT
 from readwarp.call.regions import MIN_CLIP, MIN_CLIP_FRACTION, MIN_CLIP_QUALITY, MIN_CLIPS
-from readwarp.call.regions.insertions import assemble, pair_ends
+from readwarp.call.regions.insertions import END, assemble, pair_ends
 from readwarp.call.regions.reads import clips_of
 from readwarp.call.sites.find import Site, Variant, list_alleles, sites_of
 from readwarp.call.strips import contigs_around
@@ -199,7 +199,7 @@ def join_ends(
 ) -> tuple[set[Variant], list[int]]:
     """Insertions between places of both sides, whose clips are given outwards; and places of those not assembled.
 
-    read_sets: for two places, sets of reads to try.
+    Clips of fewer than END bases may be of anything. read_sets: for two places, sets of reads to try.
     """
     found, unknown = set[Variant](), list[int]()
     for left, right in pair_ends(ending, beginning):
@@ -207,7 +207,7 @@ def join_ends(
         joined = (assemble(first, last, reads) for reads in read_sets(left, right))
         if bases := next(filter(None, joined), None):
             found.add(_spell(reference, left, right, bases))
-        else:
+        elif min(len(first), len(last)) >= END:
             unknown.append(left)
     return found, unknown
 
