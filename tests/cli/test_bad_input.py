@@ -163,7 +163,8 @@ def test_cram_of_another_reference(refused, tmp_path, reference):
             read.query_qualities = pysam.qualitystring_to_array("I" * 100)
             read.reference_id, read.reference_start, read.cigarstring = 0, i, "100M"
             out.write(read)
-    assert refused(path).startswith(f"{path}: ")
+    other.unlink()
+    assert refused(path).startswith(f"{path}: the sequence of its contig one (M5 ")
 
 
 @pytest.mark.parametrize(

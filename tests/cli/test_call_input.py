@@ -398,11 +398,11 @@ def test_outputs_that_cannot_be(plain, refused, tmp_path, write):
 # streams
 
 
-def refused_stream(path: object, refused, *options: object) -> str:
+def refused_stream(path: object, refused, *options: object, **others: object) -> str:
     """The message about a file that comes through stdin."""
     before = sys.stdin
     with open(str(path), "rb") as sys.stdin:
-        said = refused("-", *options)
+        said = refused("-", *options, **others)
     sys.stdin = before
     return said
 
@@ -412,6 +412,14 @@ def test_broken_streams(plain, refused, tmp_path, write):
     assert refused_stream(write("text", b"text\n"), refused).startswith("stdin: cannot be read as BAM, CRAM or SAM")
     cut = write("cut.bam", plain[1].read_bytes()[:-1000])
     assert refused_stream(cut, refused) == "stdin: truncated: no BGZF EOF marker"
+
+
+def test_a_cram_stream_of_another_build(plain, refused, tmp_path, write):
+    cram = write_bam(tmp_path / "x.cram", mode="wc", reference=plain[0])
+    ref = tmp_path / "longer.fa"
+    ref.write_text(fasta({**CONTIGS, "one": CONTIGS["one"] + "ACGT"}))
+    assert refused_stream(cram, refused, ref=ref) == "stdin: its contig 'one' has 6000 bases, in the reference 6004"
+    assert refused_stream(write("cut.cram", cram.read_bytes()[:60]), refused) == "stdin: cannot be read as CRAM"
 
 
 def test_no_stdin(refused, monkeypatch):

@@ -20,7 +20,7 @@ from readwarp.formats.reads.bam import read_header
 from readwarp.formats.reads.first_name import Instrument, first_instrument
 from readwarp.formats.reads.raw import ReadInput
 from readwarp.formats.reads.read_structure import check_mates, parse_umi
-from readwarp.keywords import as_tuple
+from readwarp.keywords import AnyPath, as_tuple
 
 ALIGNED = ("bam", "cram")
 logger = logging.getLogger("readwarp")
@@ -68,6 +68,7 @@ def _positions(wanted: set[Path]) -> Iterator[int]:
 class ReadOptions(TypedDict, total=False):
     """How to read the inputs."""
 
+    input_reference: AnyPath | None  # FASTA that CRAM was written with; None: found by M5
     read_group: str | Sequence[str] | None  # @RG line of all inputs, or one for each; None: named after the files
     sample: str | None  # SM of all read groups, also of those that BAM and CRAM bring along
     library: str | None  # LB, likewise
@@ -82,7 +83,9 @@ class ReadOptions(TypedDict, total=False):
 
 def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> Inputs:
     """The inputs in these files. Raises InputError and UsageError."""
-    check_inputs([reference, *reads])
+    other = options.get("input_reference")
+    references = (str(reference),) if other is None else (str(other), str(reference))
+    check_inputs([*references, *reads])
     kinds = {path: kind_of(path) if Path(path).is_file() else "fastq" for path in reads}  # a pipe is read once
     phred = encoding_of(options.get("phred33", False), options.get("phred64", False))
     every: Any = options
@@ -125,7 +128,7 @@ def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> 
             comments=comments and not header,
             groups=tuple(ids),
             named_groups=known if len(known) > 1 else (),
-            reference=str(reference),
+            references=references,
             phred=phred,
             umi=umi,
         )

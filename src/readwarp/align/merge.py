@@ -24,9 +24,9 @@ from readwarp.formats.alignments.header import (
 from readwarp.formats.alignments.molecules import find_bad_umi
 from readwarp.formats.alignments.output import AlignmentWriter, Finish
 from readwarp.formats.alignments.sam import Encoded
-from readwarp.formats.alignments.stored import read_stored, split_blocks
+from readwarp.formats.alignments.stored import split_blocks
 from readwarp.formats.common.files import check_inputs, check_output, check_twice, locked
-from readwarp.formats.reads.bam import read_header
+from readwarp.formats.reads.bam import read_header, read_records
 from readwarp.stream import parts
 from readwarp.stream.reporter import Reporter, Result
 from readwarp.stream.runner import map_ordered
@@ -36,17 +36,21 @@ SORT_BYTES = 1 << 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeJob:
-    alignments: tuple[Path, ...]  # BAM files of parts and lanes, not sorted
+    alignments: tuple[Path, ...]  # BAM and CRAM files of parts and lanes, not sorted
     output: Path  # BAM, CRAM or SAM by its ending; - is SAM on stdout
     sort: str = "none"  # coordinate | name | none
     mark_duplicates: bool = False
     duplicates: DuplicateRules = BY_ENDS
     write_index: bool = False
-    reference: Path | None = None  # for CRAM
+    reference: Path | None = None  # for CRAM, in and out
     command: str | None = None  # for @PG; None: no @PG
     threads: int = 1
     memory: int = SORT_BYTES  # for sorting
     force: bool = False  # replace an output that exists
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        return () if self.reference is None else (str(self.reference),)
 
 
 def run_merge(job: MergeJob, reporter: Reporter) -> Result:
@@ -59,7 +63,8 @@ def run_merge(job: MergeJob, reporter: Reporter) -> Result:
         for kernels in ("merge", *(["merge.umi"] if job.duplicates.umis else [])):
             reporter.prepare(kernels, job.threads)
         with reporter.progress("merging", "reads") as meter, open_writer(job, header) as writer:
-            batches = map_ordered(merge_records(groups, job.duplicates), writer.prepare, job.threads, job.threads + 1)
+            records = merge_records(groups, job.references, job.duplicates)
+            batches = map_ordered(records, writer.prepare, job.threads, job.threads + 1)
             with closing(batches):
                 for batch in batches:
                     writer.add(batch)
@@ -80,7 +85,7 @@ def open_writer(job: MergeJob, header: str) -> AlignmentWriter:
         header,
         Finish(job.sort, job.mark_duplicates, job.write_index, job.memory, job.duplicates),
         threads=job.threads,
-        reference=None if job.reference is None else str(job.reference),
+        reference=next(iter(job.references), None),
         binary=True,
     )
 
@@ -89,19 +94,19 @@ def plan_merge(paths: Sequence[Path], sort: str, command: str | None) -> tuple[s
     """(header of the output, the files in order, with the parts of one run together). Raises InputError, UsageError."""
     check_twice(paths)
     headers = {path: read_header(str(path)) for path in paths}
-    contigs = [lines_of(header, "SQ") for header in headers.values()]
+    contigs = {path: list(map(contig_in, lines_of(header, "SQ"))) for path, header in headers.items()}
     for path, header in headers.items():
         order = next(iter(lines_of(header, "HD")), "")
         if field(order, "SO") not in (None, "unsorted") or field(order, "GO") != "query":
             raise InputError(path, "is not an unsorted file of readwarp align; use samtools merge for sorted files")
-        if lines_of(header, "SQ") != contigs[0]:
+        if contigs[path] != contigs[paths[0]]:
             raise InputError(path, f"has other contigs than {paths[0]}")
         check_ids(path, lines_of(header, "RG"))
     own = [line for header in headers.values() for line in lines_of(header, "RG")]
     programs = merge_programs(list(headers.values()))
     comments = [line for header in headers.values() for line in lines_of(header, "CO") if not line.startswith(PART)]
     lines = program_lines(programs, command) if command else programs
-    text = header_text(map(contig_in, contigs[0]), sort, merge_lines(own), lines, list(dict.fromkeys(comments)))
+    text = header_text(contigs[paths[0]], sort, merge_lines(own), lines, list(dict.fromkeys(comments)))
     return text, group_parts(headers)
 
 
@@ -133,13 +138,13 @@ def group_parts(headers: dict[Path, str]) -> list[list[Path]]:
     return groups
 
 
-def merge_records(groups: list[list[Path]], rules: DuplicateRules) -> Iterator[Encoded]:
+def merge_records(groups: list[list[Path]], references: Sequence[str], rules: DuplicateRules) -> Iterator[Encoded]:
     """All records in the order of the reads."""
     for paths in groups:
         if len(paths) == 1:
-            yield from read_checked(paths[0], rules)
+            yield from read_checked(paths[0], references, rules)
             continue
-        streams = [split_blocks(read_checked(path, rules), parts.BLOCK) for path in paths]
+        streams = [split_blocks(read_checked(path, references, rules), parts.BLOCK) for path in paths]
         while streams:
             for stream in list(streams):
                 block = next(stream, None)
@@ -149,10 +154,10 @@ def merge_records(groups: list[list[Path]], rules: DuplicateRules) -> Iterator[E
                     yield from block
 
 
-def read_checked(path: Path, rules: DuplicateRules) -> Iterator[Encoded]:
+def read_checked(path: Path, references: Sequence[str], rules: DuplicateRules) -> Iterator[Encoded]:
     """The records of a file. Raises InputError for one without a UMI where molecules are to be found by these."""
     seen = 0
-    for records in read_stored(str(path)):
+    for records in read_records(path, references):
         if rules.umis and (bad := find_bad_umi(records, rules.duplex)) >= 0:
             wanted = "of two parts of equal length " if rules.duplex else ""
             raise InputError(path, f"has no UMI {wanted}in RX: was it aligned with --umi?", seen + bad + 1)

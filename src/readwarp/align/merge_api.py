@@ -23,7 +23,7 @@ class MergeOptions(TypedDict, total=False):
     write_index: bool
     umi: str | None  # tag: duplicates are copies of one molecule, by the UMIs that align --umi wrote to RX
     umi_duplex: bool  # UMIs have two parts, which the other strand of a molecule has the other way round
-    reference: AnyPath | None  # for CRAM
+    reference: AnyPath | None  # for CRAM, in and out
     no_pg: bool  # no @PG line in the header
     threads: int | None  # None: all that this process may use
     memory: int | str | None  # bytes, or a text such as "8G", for sorting; None: 1 GiB
@@ -38,8 +38,8 @@ def merge(
 ) -> Result:
     """Join parts and lanes of `readwarp.align` to one file, sorted, marked and indexed, as `readwarp merge` does.
 
-    alignments: BAM files that were written without sort. output: .sam, .bam or .cram. progress: a function that is
-    called with a `Progress`, True for a bar, False for none; None: a bar in a notebook.
+    alignments: BAM and CRAM files that were written without sort. output: .sam, .bam or .cram. progress: a function
+    that is called with a `Progress`, True for a bar, False for none; None: a bar in a notebook.
 
         readwarp.merge("lane1.bam", "lane2.bam", output="sample.bam", mark_duplicates=True, write_index=True)
 

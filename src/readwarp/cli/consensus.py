@@ -44,7 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--read-group-id", metavar="ID", help="ID of the output's read group [A]")
     text = "prefix of read names, NAME:MI [the input's libraries]"
     group.add_argument("--read-name-prefix", metavar="NAME", help=text)
-    group.add_argument("--reference", type=Path, metavar="REF", help="FASTA or index (.rwx), for CRAM input")
+    text = "FASTA or index (.rwx), for CRAM input [found by M5: UR, REF_CACHE, REF_PATH]"
+    group.add_argument("--reference", type=Path, metavar="REF", help=text)
     group.add_argument("--no-pg", action="store_true", help="write no @PG line of this command")
     shared.add_host_resources(parser)
     shared.add_reporting(parser)

@@ -98,8 +98,9 @@ OPTIONS = [
     ),
     Habit(
         "align run",
-        "--reference --ref",
-        "the reference comes first, without an option: `readwarp {command} ref.fa ...`",
+        "--reference --ref --input-fmt-option",
+        "the reference comes first, without an option: `readwarp {command} ref.fa ...`; that of CRAM input is "
+        "--input-reference",
     ),
     Habit("call", "-I --input --in-bam --bam", "alignments are positional arguments, after the reference"),
     Habit("call", "--germline-resource", "frequencies in the population are given by --population"),

@@ -10,21 +10,26 @@ examples:
   readwarp merge part.*.bam -o sample.bam --mark-duplicates --write-index
   readwarp merge lane1.bam lane2.bam -o sample.cram --reference ref.fa --mark-duplicates
 
-Inputs are BAM files that `readwarp align` wrote without --sort. The output is that of a single run of `align` on the
-undivided input of the parts (--part I/N), or on the inputs of all lanes in the order given.
+Inputs are BAM or CRAM files that `readwarp align` wrote without --sort. The output is that of a single run of `align`
+on the undivided input of the parts (--part I/N), or on the inputs of all lanes in the order given.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "alignments", nargs="+", type=Path, metavar="BAM", help="unsorted parts and lanes of `readwarp align`"
+        "alignments",
+        nargs="+",
+        type=Path,
+        metavar="BAM",
+        help="unsorted parts and lanes of `readwarp align`, BAM or CRAM",
     )
     shared.add_output(parser, ".bam, .cram or .sam; - is SAM on stdout")
     group = shared.add_sorting(parser)
     text = "tag: duplicates must share the UMI that `align --umi` wrote to RX"
     group.add_argument("--umi", metavar="tag", help=text)
     shared.add_duplex(group)
-    group.add_argument("--reference", type=Path, metavar="REF", help="FASTA or index (.rwx), for CRAM output")
+    text = "FASTA or index (.rwx), for CRAM output and input [input: found by M5: UR, REF_CACHE, REF_PATH]"
+    group.add_argument("--reference", type=Path, metavar="REF", help=text)
     group.add_argument("--no-pg", action="store_true", help="write no @PG line of this command")
     shared.add_host_resources(parser, "memory for sorting [1G]")
     shared.add_reporting(parser)

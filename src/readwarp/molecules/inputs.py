@@ -1,17 +1,12 @@
-"""What the header of the input says, and its records; the header of the output."""
+"""What the header of the input says; the header of the output."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from readwarp.errors import InputError
-from readwarp.formats.alignments.checks import Header
-from readwarp.formats.alignments.header import check_ids, contig_in, field, header_text, lines_of, program_lines
-from readwarp.formats.alignments.sam import Encoded
-from readwarp.formats.alignments.stored import read_templates
-from readwarp.formats.reads.bam import open_records, read_header
+from readwarp.formats.alignments.header import check_ids, field, header_text, lines_of, program_lines
+from readwarp.formats.reads.bam import read_header
 
 STRANGE = re.compile("[^!-?A-~]")  # letters that names of reads do not have
 LONGEST_PREFIX = 200  # letters of a name; 254 with the molecule's
@@ -39,13 +34,6 @@ class Input(NamedTuple):
         names = sorted({field(line, "LB") or field(line, "ID") or "" for line in groups}) or ["consensus"]
         prefix = "|".join(names)
         return cls(path, header, field(order, "SO") == "coordinate", STRANGE.sub("_", prefix[:LONGEST_PREFIX]))
-
-    @contextmanager
-    def records(self, reference: str | None, threads: int) -> Iterator[Iterator[Encoded]]:
-        """All records in the order of the file. reference: FASTA, for CRAM."""
-        lengths = [contig_in(line).length for line in lines_of(self.header, "SQ")]
-        with open_records(str(self.path), reference, threads) as read_into:
-            yield read_templates(str(self.path), read_into, Header.of(self.header, lengths))
 
     def output_header(self, group: str, command: str | None) -> str:
         """Of unaligned reads of one read group."""

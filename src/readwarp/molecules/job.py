@@ -12,6 +12,7 @@ import numpy as np
 from readwarp.config import ConsensusParameters
 from readwarp.device.machine import free_memory
 from readwarp.formats.common.files import check_inputs, check_output, locked
+from readwarp.formats.reads.bam import read_records
 from readwarp.formats.reads.unaligned import open_writer
 from readwarp.metrics import Metrics
 from readwarp.molecules.group import Gathering
@@ -56,11 +57,11 @@ def run_consensus(job: ConsensusJob, reporter: Reporter) -> Result:
         gathering = Gathering(job.alignments, source.by_place, job.parameters.duplex, memory, job.threads)
         header = source.output_header(job.read_group_id, job.command)
         reporter.prepare("consensus", job.threads)
-        reference = None if job.reference is None else str(job.reference)
+        references = () if job.reference is None else (str(job.reference),)
         with (
             reporter.progress("consensus", "reads") as meter,
             open_writer(str(job.output), header, job.threads) as writer,
-            source.records(reference, job.threads) as records,
+            closing(read_records(job.alignments, references, job.threads)) as records,
             closing(map_ordered(gathering.families(records), steps.run, job.threads, job.threads + 1)) as results,
         ):
             for made in results:

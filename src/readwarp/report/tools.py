@@ -91,12 +91,11 @@ class Tools:
 
     def _start(self, tool: str, arguments: tuple[str, ...], out: int, folder: Path) -> "subprocess.Popen[bytes]":
         command = command_of(folder.absolute(), tool, *arguments)
-        environment = {"REF_PATH": os.devnull} | os.environ | {"TMPDIR": self._scratch}  # nothing from the network
         with self._lock:
             self.check()
             process = subprocess.Popen(
                 command,
-                env=environment,
+                env=os.environ | {"TMPDIR": self._scratch},
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.PIPE,

@@ -94,9 +94,10 @@ def test_a_stream_equals_its_file(mode, made, piped, tmp_path):
     assert_same(piped(converted(bam, mode, reference, tmp_path / "x"), reference), bam)
 
 
-def test_pieces_that_cut_everywhere(made, piped, monkeypatch):
-    monkeypatch.setattr(spool, "CHUNK", 997)
-    assert_same(piped(made[1].read_bytes()), made[1])
+@pytest.mark.parametrize(("mode", "size"), [("wb", 997), ("wc", 97)])
+def test_pieces_that_cut_everywhere(mode, size, made, piped, tmp_path, monkeypatch):
+    monkeypatch.setattr(spool, "CHUNK", size)
+    assert_same(piped(converted(made[1], mode, made[0], tmp_path / "x"), made[0]), made[1])
 
 
 def test_standard_input(made, monkeypatch):
@@ -143,9 +144,11 @@ def test_a_damaged_block(made, piped):
 
 
 def test_cram_without_its_reference(made, piped, tmp_path):
-    cram = converted(made[1], "wc", made[0], tmp_path / "x")
+    gone = write_fasta(tmp_path / "gone.fa", {n: SEQUENCE[:length] for n, length in CONTIGS.items()})
+    cram = converted(made[1], "wc", gone, tmp_path / "x")
+    gone.unlink()
     other = write_fasta(tmp_path / "other.fa", {n: SEQUENCE[-length:] for n, length in CONTIGS.items()})
-    with pytest.raises(InputError, match=r"pipe\.bam: cannot be read as BAM, CRAM or SAM"):
+    with pytest.raises(InputError, match=r"pipe\.bam: the sequence of its contig .* is not in .*other\.fa"):
         piped(cram, other)
 
 

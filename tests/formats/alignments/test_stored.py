@@ -6,8 +6,9 @@ import pytest
 from helpers.batch_samples import bam_records, write_batches
 from readwarp.errors import InputError
 from readwarp.formats.alignments.header import Contig, binary_header, header_text
-from readwarp.formats.alignments.stored import read_stored, split_blocks
+from readwarp.formats.alignments.stored import split_blocks
 from readwarp.formats.common.bgzf import BgzfWriter
+from readwarp.formats.reads.bam import read_records
 
 HEADER = header_text([Contig("phix", 5386)], read_groups=["@RG\tID:a\tSM:x"])
 
@@ -20,7 +21,7 @@ def path(tmp_path):
 
 def test_blocks_of_templates(path):
     whole = bam_records(path)
-    blocks = list(split_blocks(read_stored(str(path)), 300))
+    blocks = list(split_blocks(read_records(path), 300))
     assert [sum(map(len, block)) for block in blocks] == [300, 300, 200]
     assert np.array_equal(np.concatenate([piece.data for block in blocks for piece in block]), whole.data)
 
@@ -36,4 +37,4 @@ def test_a_record_of_an_impossible_size(path, size):
         writer.write(data)
         writer.close()
     with pytest.raises(InputError, match=r"record 6: (damaged: its size|truncated)"):
-        list(read_stored(str(path)))
+        list(read_records(path))

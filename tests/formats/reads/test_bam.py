@@ -85,7 +85,7 @@ def expected(folder):
 @pytest.mark.parametrize("name", ["grouped.bam", "sorted.bam", "named.bam", "sorted.cram"])
 @pytest.mark.parametrize("batch_bases", [100, 10**6])
 def test_reads_come_back_as_they_were_sequenced(folder, expected, name, batch_bases):
-    options = {"groups": ("a", "b"), "reference": str(folder / "ref.fa")}
+    options = {"groups": ("a", "b"), "references": (str(folder / "ref.fa"),)}
     reads = read_all(folder / name, batch_bases=batch_bases, **options)
     assert sorted(reads) == expected
     for i, read in enumerate(reads):
@@ -155,7 +155,7 @@ def test_damage(folder, tmp_path):
     cram = (folder / "sorted.cram").read_bytes()
     path = tmp_path / "broken.cram"
     path.write_bytes(cram[:-38])
-    assert "truncated" in read_error(path, reference=str(folder / "ref.fa"))[1]
+    assert "truncated" in read_error(path, references=(str(folder / "ref.fa"),))[1]
 
 
 def test_damaged_records(folder, tmp_path):
@@ -186,8 +186,9 @@ def test_cram_without_its_reference(folder, tmp_path, monkeypatch):
     monkeypatch.setenv("REF_CACHE", str(tmp_path))
     (folder / "ref.fa").rename(folder / "ref.away")
     try:
-        assert "decoded" in read_error(path, reference=str(folder / "other.fa"))[1]
-        assert "decoded" in read_error(path)[1]
+        missing = f"{folder}/ref.fa (UR: no such file), REF_CACHE, REF_PATH (not set): give"
+        assert f"is not in {folder}/other.fa, {missing}" in read_error(path, references=(str(folder / "other.fa"),))[1]
+        assert f"is not in {missing}" in read_error(path)[1]
     finally:
         (folder / "ref.away").rename(folder / "ref.fa")
 

@@ -20,14 +20,12 @@ from readwarp.call.phase.types import Phasing
 from readwarp.device.jit import kernel
 from readwarp.errors import UsageError
 from readwarp.formats.alignments import samtools
-from readwarp.formats.alignments.checks import Header
 from readwarp.formats.alignments.header import program_lines
-from readwarp.formats.alignments.stored import read_templates
 from readwarp.formats.common.index import CSI_LENGTH
 from readwarp.formats.common.output_file import OutputFile
 from readwarp.formats.common.silence import quiet_htslib
 from readwarp.formats.common.writing import writing
-from readwarp.formats.reads.bam import open_records
+from readwarp.formats.reads.bam import read_records
 from readwarp.ragged import offsets_of
 from readwarp.rules.hashes import hash_of
 
@@ -39,12 +37,12 @@ TAGS = "HP", "PS"
 class HaplotaggedBam:
     """Collects the phase of contigs, and writes the file at the end."""
 
-    def __init__(self, path: Path, alignments: Alignments, fasta: Path, threads: int, command: str):
+    def __init__(self, path: Path, alignments: Alignments, reference: Path, threads: int, command: str):
         if len(alignments.sources) != 1 or len(alignments.samples) != 1:
             raise UsageError("--haplotag takes one alignment file and one of its samples")
         if alignments.sources[0].reader.is_stream:
             raise UsageError("--haplotag reads the alignments again: give a file with an index")
-        self.path, self.source, self.fasta = path, alignments.sources[0], fasta
+        self.path, self.source, self.reference = path, alignments.sources[0], reference
         self.threads, self.command = threads, command
         self._phased = dict[str, Phasing]()
 
@@ -67,15 +65,13 @@ class HaplotaggedBam:
 
     def _check_records(self) -> None:
         """Raises InputError for a record that SAM cannot hold: not all of them were read for the calls."""
-        reader = self.source.reader
-        path, header = str(reader.path), Header.of(str(reader.header), reader.lengths)
-        with open_records(path, str(self.fasta), self.threads) as read_into:
-            for _ in read_templates(path, read_into, header):
-                pass
+        for _ in read_records(self.source.reader.path, [str(self.reference)], self.threads):
+            pass
 
     def _make(self, file: OutputFile) -> None:
         place, threads = str(file.place), self.threads
-        with pysam.AlignmentFile(str(self.source.reader.path), reference_filename=str(self.fasta)) as records:
+        reader = self.source.reader
+        with pysam.AlignmentFile(str(reader.path), reference_filename=reader.fasta) as records:
             lines = str(records.header).splitlines()
             programs = [line for line in lines if line.startswith("@PG")]
             lines = [line for line in lines if not line.startswith("@PG")] + program_lines(programs, self.command)

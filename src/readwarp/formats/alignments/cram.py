@@ -4,39 +4,46 @@ import os
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pysam
 from isal import igzip
 
 from readwarp.errors import InputError
+from readwarp.formats.alignments.cram_reference import find_reference
 from readwarp.formats.alignments.header import parse_header
+from readwarp.formats.alignments.samtools import reason
 from readwarp.formats.common.htslib import Child
 
 FILE = 0  # the number of the file in each child
-DAMAGED = "cannot be decoded; is this its reference? Or it is damaged"
 
 
 class CramFile:
     """A CRAM file, open for reading from any thread."""
 
-    def __init__(self, path: Path, fasta: str | None):
-        """Raises InputError for a file that htslib cannot read."""
-        self._path, self._fasta = path, fasta
-        self._lock, self._idle = threading.Lock(), list[Child]()
-        child, text = self._start()
-        self._idle.append(child)
-        self.text = text.decode(errors="replace")  # of the header
+    def __init__(self, path: Path, given: Sequence[str], folder: Path):
+        """given: references, and folder: for what is made of them, see `find_reference`.
 
-    def _start(self) -> tuple[Child, bytes]:
+        Raises InputError for a file that htslib cannot read.
+        """
+        self._path, self._lock, self._idle = path, threading.Lock(), list[Child]()
+        with ExitStack() as stack:
+            stack.callback(self.close)
+            self._idle.append(Child())
+            self.text = _open(self._idle[0], path, None)
+            self.reference = find_reference(self.text, given, folder)
+            _open(self._idle[0], path, self.reference.fasta)
+            stack.pop_all()
+
+    def _start(self) -> Child:
         child = Child()
         try:
-            request = {"do": "open_cram", "file": FILE, "name": str(self._path), "reference": self._fasta}
-            return child, child.ask(self._path, "cannot be read as CRAM", **request)
+            _open(child, self._path, self.reference.fasta)
         except BaseException:
             child.close()
             raise
+        return child
 
     @contextmanager
     def reading(self, places: Sequence[tuple[str, int, int]] | None, records: int | None = None) -> Iterator[Path]:
@@ -46,16 +53,16 @@ class CramFile:
         """
         with self._lock:
             child = self._idle.pop() if self._idle else None
-        child = child or self._start()[0]
+        child = child or self._start()
         try:
             with tempfile.TemporaryFile(prefix="readwarp-") as copy:  # without a name, so that it never remains
                 name = f"/proc/{os.getpid()}/fd/{copy.fileno()}"
                 request = {"do": "read_cram", "file": FILE, "output": name, "places": places, "records": records}
                 try:
-                    child.ask(self._path, DAMAGED, **request)
+                    child.ask(self._path, lambda said: self.reference.explain(reason(said)), **request)
                 except InputError as error:
                     near = f"near {places[0][0]}:{places[0][1] + 1}" if places else None
-                    raise InputError(self._path, DAMAGED, near) from error
+                    raise InputError(self._path, error.reason, near) from error
                 yield Path(name)
         finally:
             with self._lock:
@@ -81,6 +88,11 @@ class CramFile:
 
 def header_of(path: Path) -> str:
     """SAM header text. Raises InputError."""
-    file = CramFile(path, None)
-    file.close()
-    return file.text
+    with closing(Child()) as child:
+        return _open(child, path, None)
+
+
+def _open(child: Child, path: Path, fasta: str | None) -> str:
+    """Open the file in a process -> its header."""
+    request = {"do": "open_cram", "file": FILE, "name": str(path), "reference": fasta}
+    return child.ask(path, "cannot be read as CRAM", **request).decode(errors="replace")

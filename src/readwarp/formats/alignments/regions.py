@@ -7,7 +7,7 @@ region goes the same way once htslib has written it as uncompressed BAM.
 import logging
 import os
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -32,7 +32,6 @@ from readwarp.formats.alignments.decoded import Contigs, contigs_of, decode, joi
 from readwarp.formats.alignments.layout import MAX_RECORD, NAME
 from readwarp.formats.alignments.opening import header_from, is_cram
 from readwarp.formats.alignments.read_groups import group_table, read_groups_of
-from readwarp.formats.alignments.samtools import reference_in
 from readwarp.formats.alignments.spool import is_stream, scan_file, spool
 from readwarp.formats.common.bgzf import EOF_BLOCK, tail_of
 from readwarp.formats.common.index import BgzfIndex
@@ -91,23 +90,21 @@ class AlignedReader:
         self._bam: BamFile | None = None
         self._index: BgzfIndex | None = None
         self._cram: CramFile | None = None
-        self._fasta: str | None = None
         self._again: pysam.AlignmentFile | None = None  # for `fetch`
         self.first_records = self.first_duplicates = self.first_copies = 0  # of those looked at when it was opened ...
         self.first_length = 0  # ... and the median of their bases
         try:
-            self._open(path, reference, threads)
+            self._open(path, () if reference is None else (str(reference),), threads)
         except BaseException:
             self.close()
             raise
 
-    def _open(self, path: Path, reference: Path | None, threads: int) -> None:
+    def _open(self, path: Path, given: Sequence[str], threads: int) -> None:
         if is_stream(path):
-            self._file, self._index = spool(path, str(self.path), lambda: self._prepare_fasta(reference), threads)
+            self._file, self._index = spool(path, str(self.path), given, threads)
         elif is_cram(path):
-            self._fasta = self._prepare_fasta(reference)
-            self._cram_contigs = contigs_of_cram(path)
-            self._cram = CramFile(path, self._fasta)
+            self._cram_contigs, self._folder = contigs_of_cram(path), ScratchFolder()
+            self._cram = CramFile(path, given, self._folder.path)
             self.header = header_from(self.path, self._cram.text)
         else:
             self._file = path.open("rb")
@@ -129,13 +126,6 @@ class AlignedReader:
             is_absent = self._form.scan and not any(map(Path.exists, bam_indexes(path)))
             self._index = self._make_index() if is_absent else load_bam_index(path, self._bam)
         self._look_at_first()
-
-    def _prepare_fasta(self, reference: Path | None) -> str | None:
-        """The reference as FASTA that htslib can use."""
-        if reference is None:
-            return None
-        self._folder = ScratchFolder()
-        return reference_in(str(reference), self._folder.path)
 
     def _make_index(self) -> BgzfIndex:
         logger.info("%s has no index: scanning the whole file first (samtools index avoids this)", self.path)
@@ -194,6 +184,11 @@ class AlignedReader:
         """Keep no process for reading; one is started when it is needed."""
         if self._cram:
             self._cram.close()
+
+    @property
+    def fasta(self) -> str | None:
+        """The reference of a CRAM file, as htslib takes it."""
+        return self._cram.reference.fasta if self._cram else None
 
     @property
     def is_stream(self) -> bool:

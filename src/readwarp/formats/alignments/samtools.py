@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterable
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -25,15 +26,14 @@ def command_of(folder: object, tool: str, *arguments: str) -> list[str]:
 class Child(subprocess.Popen[bytes]):
     """A running `samtools ...`, out of reach of the terminal's Ctrl-C, with the pipes of subprocess.Popen.
 
-    Its messages go to a temporary file, so that it never waits for us to read them. It never looks for the reference of
-    a CRAM file on the network.
+    Its messages go to a temporary file, so that it never waits for us to read them.
     """
 
     def __init__(self, *arguments: str, folder: object = ".", **pipes: Any):
         """folder: that it runs in."""
         command = command_of(folder, "samtools", *arguments)
         self._scratch = ScratchFolder()  # pysam leaves files behind when it is killed
-        environment = {"REF_PATH": os.devnull} | os.environ | {"TMPDIR": str(self._scratch.path)}
+        environment = os.environ | {"TMPDIR": str(self._scratch.path)}
         self._said = open(self._scratch.path / "said", "w+b")  # noqa: SIM115
         super().__init__(command, env=environment, start_new_session=True, stderr=self._said, **pipes)
 
@@ -60,7 +60,7 @@ def run(*arguments: str, output: object = None) -> None:
             raise ReadwarpError(said) if output is None else unwritten(output, said)
 
 
-def reason(said: bytes, code: int) -> str:
+def reason(said: bytes, code: int = 1) -> str:
     """The first error in what samtools wrote to stderr, without its place in the source code; or what ended it."""
     if code < 0:
         return f"was ended by {signal.Signals(-code).name}"
@@ -87,7 +87,12 @@ def reference_in(path: str, folder: Path) -> str:
     if is_plain:
         copy.symlink_to(Path(path).resolve())
         return str(copy)
-    with writing_temporary(), copy.open("wb") as out:
-        for contig in read_contigs(path):
-            out.write(b">" + contig.name.encode() + b"\n" + contig.letters + b"\n")
+    write_fasta(copy, read_contigs(path))
     return str(copy)
+
+
+def write_fasta(path: Path, contigs: Iterable[tuple[str, bytes]]) -> None:
+    """Write names and letters to a file of the temporary folder."""
+    with writing_temporary(), path.open("wb") as out:
+        for name, letters in contigs:
+            out.write(b">" + name.encode() + b"\n" + letters + b"\n")

@@ -5,11 +5,12 @@ memory.
 """
 
 import os
+import struct
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from itertools import chain
 from pathlib import Path
@@ -22,18 +23,21 @@ from readwarp.errors import InputError
 from readwarp.formats.alignments import decode_kernels as records
 from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.check_kernels import REASONS
+from readwarp.formats.alignments.crai import DEFINITION, HEADER
+from readwarp.formats.alignments.cram import header_of
+from readwarp.formats.alignments.cram_reference import CramReference, find_reference
 from readwarp.formats.alignments.decode_kernels import Blocks, Windows
-from readwarp.formats.alignments.header import parse_header
+from readwarp.formats.alignments.header import MAX_HEADER, parse_header
 from readwarp.formats.alignments.layout import MAX_RECORD
 from readwarp.formats.common.bgzf import blocks_of
 from readwarp.formats.common.compressed import BROKEN, GZIP_MAGIC
 from readwarp.formats.common.index import LINEAR_WINDOW, BgzfIndex, fill_in
 from readwarp.formats.common.writing import writing_temporary
 from readwarp.ragged import concatenate, empty, offsets_of
+from readwarp.scratch import ScratchFolder
 
 CHUNK = 1 << 20  # compressed bytes read at a time
 MAX_BLOCK = 1 << 16  # bytes, compressed
-Reference = Callable[[], str | None]
 
 
 def is_stream(path: Path) -> bool:
@@ -41,18 +45,18 @@ def is_stream(path: Path) -> bool:
     return str(path) == "-" or path.is_fifo()
 
 
-def spool(path: Path, name: str, reference: Reference, threads: int) -> tuple[BinaryIO, BgzfIndex]:
+def spool(path: Path, name: str, given: Sequence[str], threads: int) -> tuple[BinaryIO, BgzfIndex]:
     """Read stdin ("-") or a pipe to its end -> an unnamed BAM file in the temporary folder, and its index.
 
-    `name`: of the stream, for errors; `reference` gives an indexed FASTA file, and is called for CRAM only. Raises
-    InputError for what is damaged or not sorted, OSError where the temporary folder is full.
+    `name`: of the stream, for errors. `given`: references, for CRAM. Raises InputError for what is damaged or not
+    sorted, OSError where the temporary folder is full.
     """
     if str(path) == "-" and sys.stdin is None:
         raise InputError(name, "is closed")
     descriptor = os.dup(sys.stdin.fileno()) if str(path) == "-" else os.open(path, os.O_RDONLY)
     file = tempfile.TemporaryFile(prefix="readwarp-")  # noqa: SIM115
     try:
-        with closing(_to_bam(_read(descriptor), name, reference, threads)) as chunks:
+        with closing(_to_bam(_read(descriptor), name, given, threads)) as chunks:
             return file, _Indexer(name).index(_copy(chunks, file))
     except BaseException:
         file.close()
@@ -88,7 +92,7 @@ def _read(descriptor: int) -> Iterator[bytes]:
         yield b"".join(parts)
 
 
-def _to_bam(chunks: Iterator[bytes], name: str, reference: Reference, threads: int) -> Generator[bytes, None, None]:
+def _to_bam(chunks: Iterator[bytes], name: str, given: Sequence[str], threads: int) -> Generator[bytes, None, None]:
     """The stream as the bytes of a BAM file; samtools converts other formats."""
     head = next(chunks, b"")
     if not head:
@@ -97,16 +101,42 @@ def _to_bam(chunks: Iterator[bytes], name: str, reference: Reference, threads: i
     if is_bam:
         with suppress(*BROKEN):  # damage shows when the block is read
             is_bam = isal_zlib.decompressobj(31).decompress(head, 4) in (b"BAM\x01", b"")
-    whole = chain((head,), chunks)
     if is_bam:
-        yield from whole
-        return
-    options = ("-T", str(reference())) if head[:4] == b"CRAM" else ()
-    yield from _convert(whole, name, "-@", str(threads), *options)
+        yield from chain((head,), chunks)
+    elif head[:4] == b"CRAM":
+        with ScratchFolder() as scratch:
+            header = head + _rest_of_header(head, chunks)
+            reference = find_reference(_header_in(header, name), given, scratch.path)
+            yield from _convert(chain((header,), chunks), name, threads, reference)
+    else:
+        yield from _convert(chain((head,), chunks), name, threads, None)
 
 
-def _convert(chunks: Iterable[bytes], name: str, *options: str) -> Iterator[bytes]:
-    command = ("view", "--no-PG", "-b", "-1", *options, "-")
+def _rest_of_header(head: bytes, chunks: Iterator[bytes]) -> bytes:
+    """What follows the beginning of a CRAM stream, as far as its first container, which has the header."""
+    (size,) = struct.unpack("<I", head[DEFINITION : DEFINITION + 4].ljust(4, b"\0"))
+    rest, missing = list[bytes](), min(size, MAX_HEADER) + DEFINITION + HEADER - len(head)
+    while missing > 0 and (chunk := next(chunks, b"")):
+        rest.append(chunk)
+        missing -= len(chunk)
+    return b"".join(rest)
+
+
+def _header_in(head: bytes, name: str) -> str:
+    """SAM header text, from the beginning of a CRAM stream."""
+    with tempfile.NamedTemporaryFile(prefix="readwarp-") as file:
+        with writing_temporary():
+            file.write(head)
+            file.flush()
+        try:
+            return header_of(Path(file.name))
+        except InputError as error:
+            raise InputError(name, error.reason) from error
+
+
+def _convert(chunks: Iterable[bytes], name: str, threads: int, reference: CramReference | None) -> Iterator[bytes]:
+    options = ("-T", reference.fasta) if reference else ()
+    command = ("view", "--no-PG", "-b", "-1", "-@", str(threads), *options, "-")
     with closing(samtools.Child(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)) as child:
         assert child.stdin is not None and child.stdout is not None
         feeder = threading.Thread(target=_feed, args=(chunks, child.stdin), name="readwarp feeder", daemon=True)
@@ -114,7 +144,9 @@ def _convert(chunks: Iterable[bytes], name: str, *options: str) -> Iterator[byte
         while chunk := child.stdout.read(CHUNK):
             yield chunk
         if child.wait():
-            raise InputError(name, f"cannot be read as BAM, CRAM or SAM ({child.error()})")
+            said = child.error()
+            known = reference.explain(said) if reference else f"cannot be read as BAM, CRAM or SAM ({said})"
+            raise InputError(name, known)
         feeder.join()
 
 

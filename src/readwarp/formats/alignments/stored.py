@@ -6,33 +6,26 @@ record they belong to.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
 
 import numpy as np
 from numpy import ndarray
 
 from readwarp.errors import InputError
 from readwarp.formats.alignments.checks import ANY, Header, check_size, find_bad
-from readwarp.formats.alignments.header import read_binary_header
 from readwarp.formats.alignments.layout import FLAG, values_at
 from readwarp.formats.alignments.runs import records_in
 from readwarp.formats.alignments.sam import Encoded
-from readwarp.formats.common.source import Source
 from readwarp.ragged import take
 
 CHUNK = 1 << 22  # bytes of records in memory
 NOT_FIRST = 0x80 | 0x100 | 0x800  # last mate, secondary, supplementary
 
 
-def read_stored(path: str) -> Iterator[Encoded]:
-    """Read a BAM file, in pieces of whole templates. Raises InputError."""
-    with closing(Source(path)) as source:
-        header = read_binary_header(source.read_into, source.path)
-        yield from read_templates(path, source.read_into, Header.of(header.text, header.lengths))
-
-
 def read_templates(path: str, read_into: Callable[[ndarray], int], header: Header = ANY) -> Iterator[Encoded]:
-    """As `read_stored`; `read_into` fills a buffer, or as much of it as the file has."""
+    """The records in pieces of whole templates; `read_into` fills a buffer, or as much of it as the file has.
+
+    Raises InputError.
+    """
     rest, ended, seen = np.empty(0, np.uint8), False, 0
     while not ended:
         data = np.empty(rest.size + CHUNK, np.uint8)

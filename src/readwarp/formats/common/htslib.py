@@ -1,15 +1,16 @@
 """htslib in child processes: what it crashes on ends the child, not this process."""
 
 import json
-import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
 from readwarp.errors import InputError
 
+CRASHED = b"htslib crashed"
 CHILD = (sys.executable, "-P", "-m", "readwarp.formats.common.htslib_child")
 
 
@@ -24,16 +25,20 @@ class Child:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={"REF_PATH": os.devnull} | os.environ,  # nothing is fetched from the network
             start_new_session=True,  # out of reach of the terminal's Ctrl-C
         )
 
     def next_number(self) -> int:
         return next(self._numbers)
 
-    def ask(self, path: Path, reason: str = "damaged, or truncated", **request: object) -> bytes:
-        """Its answer. Raises InputError with this reason for an error, and where it crashed."""
-        process = self._process
+    def ask(
+        self, path: Path, reason: str | Callable[[bytes], str] = "damaged, or truncated", **request: object
+    ) -> bytes:
+        """Its answer. Raises InputError with this reason for an error, and where it crashed.
+
+        reason: or what makes it of htslib's messages.
+        """
+        process, data = self._process, b""
         assert process.stdin is not None and process.stdout is not None
         with self._lock:
             try:
@@ -48,7 +53,7 @@ class Child:
                 process.kill()
                 raise
         if head[:1] != b"\0" or len(data) < size:  # it failed, or has ended before or within its answer
-            raise InputError(path, reason)
+            raise InputError(path, reason if isinstance(reason, str) else reason(data or CRASHED))
         return data
 
     @property

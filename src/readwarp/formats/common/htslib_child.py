@@ -1,7 +1,8 @@
 """Reads BCF and CRAM files for `htslib`, in a process of its own.
 
 A request is a line of JSON on stdin: what to do, the number of a file, and more. The answer on stdout is a byte, 1 for
-an error, the length of a text (8 bytes, little-endian), and the text. Imports nothing but pysam, to start soon.
+an error, the length of a text (8 bytes, little-endian), and the text; that of an error is what htslib said. Imports
+nothing but pysam, to start soon.
 """
 
 import json
@@ -10,18 +11,24 @@ import sys
 from itertools import islice
 from typing import Any
 
+MOST_SAID = 1 << 16  # bytes of htslib's messages
+
 
 def main() -> None:
     import pysam
 
-    pysam.set_verbosity(0)
+    pysam.set_verbosity(1)
     answers, files = os.fdopen(os.dup(1), "wb"), Files(pysam.VariantFile, pysam.AlignmentFile)
-    os.dup2(2, 1)
+    said = os.memfd_create("said")
+    for descriptor in (1, 2):
+        os.dup2(said, descriptor)
     for line in sys.stdin:
+        os.lseek(said, 0, os.SEEK_SET)
+        os.ftruncate(said, 0)
         try:
             status, text = b"\0", files.answer(json.loads(line))
         except Exception as error:
-            status, text = b"\1", str(error)
+            status, text = b"\1", os.pread(said, MOST_SAID, 0).decode(errors="surrogateescape") or str(error)
         data = text.encode(errors="surrogateescape")
         answers.write(status + len(data).to_bytes(8, "little") + data)
         answers.flush()

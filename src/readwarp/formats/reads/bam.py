@@ -7,7 +7,7 @@ file becomes a single read.
 """
 
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -18,10 +18,13 @@ from numpy import ndarray
 from readwarp.batches import ReadBatch, Segment
 from readwarp.errors import InputError
 from readwarp.formats.alignments import samtools
-from readwarp.formats.alignments.checks import check_size, find_bad, name_of
+from readwarp.formats.alignments.checks import Header, check_size, find_bad, name_of
 from readwarp.formats.alignments.cram import header_of
+from readwarp.formats.alignments.cram_reference import find_reference
 from readwarp.formats.alignments.header import field, lines_of, read_binary_header
 from readwarp.formats.alignments.layout import NAME
+from readwarp.formats.alignments.sam import Encoded
+from readwarp.formats.alignments.stored import read_templates
 from readwarp.formats.common.bgzf import EOF_BLOCK, tail_of
 from readwarp.formats.common.compressed import is_bgzf
 from readwarp.formats.common.source import Source
@@ -63,28 +66,33 @@ def _open_records(source: Source, read_input: ReadInput, collate: bool) -> Itera
     """A function that fills a buffer with BAM records; with `collate`, samtools brings mates together first."""
     with ExitStack() as stack:
         is_bam = source.kind == "bam" and not collate
-        read_into = source.read_into if is_bam else _start_samtools(stack, source, read_input.reference, collate)
+        read_into = source.read_into if is_bam else _start_samtools(stack, source, read_input.references, collate)
         read_binary_header(read_into, source.path)
         yield read_into
 
 
-@contextmanager
-def open_records(path: str, reference: str | None, threads: int) -> Iterator[Callable[[ndarray], int]]:
-    """A function that fills a buffer with the records of a BAM or CRAM file, in their order. Raises InputError."""
-    with closing(Source(path, threads=threads)) as source, ExitStack() as stack:
+def read_records(path: Path, references: Sequence[str] = (), threads: int = 1) -> Generator[Encoded, None, None]:
+    """The records of a BAM or CRAM file in their order, in pieces of whole templates. Raises InputError.
+
+    references: where the sequences of a CRAM file may be. threads: which decompress BAM.
+    """
+    with closing(Source(str(path), threads=threads)) as source, ExitStack() as stack:
         if source.kind not in ("bam", "cram"):
             raise InputError(path, "is neither BAM nor CRAM")
         is_bam = source.kind == "bam"
-        read_into = source.read_into if is_bam else _start_samtools(stack, source, reference, collate=False)
-        read_binary_header(read_into, path)
-        yield read_into
+        read_into = source.read_into if is_bam else _start_samtools(stack, source, references, collate=False)
+        header = read_binary_header(read_into, path)
+        yield from read_templates(str(path), read_into, Header.of(header.text, header.lengths))
 
 
-def _start_samtools(stack: ExitStack, source: Source, reference: str | None, collate: bool) -> Callable[[ndarray], int]:
-    folder = stack.enter_context(ScratchFolder()).path
+def _start_samtools(
+    stack: ExitStack, source: Source, references: Sequence[str], collate: bool
+) -> Callable[[ndarray], int]:
+    folder, reference = stack.enter_context(ScratchFolder()).path, None
     command = ["collate", "-u", "-O", "--no-PG"] if collate else ["view", "-u", "--no-PG"]
-    if source.kind == "cram" and reference:
-        command += ["--reference", samtools.reference_in(reference, folder)]
+    if source.kind == "cram":
+        reference = find_reference(header_of(Path(source.path)), references, folder)
+        command += ["--reference", reference.fasta]
     path = str(Path(source.path).absolute())  # neither an option nor an address, whatever its name
     command += [path, f"{folder}/collate"] if collate else [path]
     child = samtools.Child(*command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
@@ -95,7 +103,9 @@ def _start_samtools(stack: ExitStack, source: Source, reference: str | None, col
     def read_into(buffer: ndarray) -> int:
         got = decoded.read_into(buffer)
         if got < buffer.size and child.wait():
-            raise InputError(source.path, f"cannot be decoded ({child.error()})")
+            said = child.error()
+            known = reference.explain(said) if reference else f"cannot be decoded ({said})"
+            raise InputError(source.path, known)
         return got
 
     return read_into

@@ -18,7 +18,7 @@ class ReadInput:
     comments: bool = False  # FASTQ and FASTA: comments hold SAM tags
     groups: tuple[str, ...] = ()  # IDs of the header's read groups, which RG tags refer to
     named_groups: tuple[int, ...] = ()  # those of them that this input's own header or comments may name, if several
-    reference: str | None = None  # FASTA that CRAM was written against
+    references: tuple[str, ...] = ()  # where the sequences of a CRAM file may be
     phred: int | None = None  # 33 or 64, of the qualities; None: 33, unless they look like 64, which is an error
     umi: UmiParameters | None = None  # where the UMIs are; None: nobody asked
 

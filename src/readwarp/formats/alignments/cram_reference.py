@@ -1,0 +1,197 @@
+"""The sequences that a CRAM file was written with, as htslib takes them: FASTA whose index lists them by its names.
+
+htslib takes any contig of the same name, and checks nothing in slices that have reads of several contigs: another build
+would give other bases without a word. So contigs are found here by the M5 of the header, whatever their names, and
+where it has none by name and length: in the files that the user gives, then in that which UR names. REF_CACHE and
+REF_PATH go by M5 too; htslib looks there for the others. What is nowhere is listed beyond the end of the FASTA file, so
+that htslib fails where it would believe UR. Files that need no sequences, or have them embedded, are none the worse.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
+from functools import lru_cache
+from hashlib import md5
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from readwarp.ahead import read_ahead
+from readwarp.errors import InputError, ReadwarpError
+from readwarp.formats.alignments.header import Contig, contig_in, field, lines_of
+from readwarp.formats.alignments.samtools import reference_in, run, write_fasta
+from readwarp.formats.common.fasta import read_contigs, read_pieces
+from readwarp.formats.common.index_file import IndexFile, describe_source, is_index
+from readwarp.formats.common.source import reading
+
+Names = dict[str, str]  # of contigs in the CRAM file -> in a reference
+NO_SEQUENCE = re.compile(r"Unable to fetch reference (?P<contig>.+):\d+-\d+|Failure to decode slice")  # as htslib says
+VARIABLES = ("REF_CACHE", "REF_PATH")
+NOWHERE = 1 << 45  # bytes, beyond the end of any FASTA file
+ANY_TEXT = "surrogateescape"
+READ_AHEAD = 8  # pieces of contigs
+
+
+class CramReference(NamedTuple):
+    """What was found for a CRAM file."""
+
+    fasta: str  # with a .fai
+    missing: tuple[Contig, ...]  # that are in no file
+    places: tuple[str, ...]  # where they were looked for
+
+    def explain(self, said: str) -> str:
+        """Why the file cannot be decoded. said: by htslib."""
+        found = NO_SEQUENCE.match(said)
+        if not found or not self.missing:
+            return f"cannot be decoded ({said})"
+        contig = next((contig for contig in self.missing if contig.name == found["contig"]), self.missing[0])
+        known = f"M5 {contig.md5}" if contig.md5 else f"{contig.length} bases, without M5"
+        remedy = "give the FASTA file that it was written with (--input-reference or --reference)"
+        return f"the sequence of its contig {contig.name} ({known}) is not in {', '.join(self.places)}: {remedy}"
+
+
+def find_reference(header: str, given: Sequence[str], folder: Path) -> CramReference:
+    """Find the sequences for a CRAM file with this header.
+
+    given: references of the user. folder: where the FASTA file is made, most often of links. Raises InputError for a
+    given file that cannot be read.
+    """
+    lines = lines_of(header, "SQ")
+    wanted = [contig._replace(md5=contig.md5.lower()) for contig in map(contig_in, lines)]
+    origins = dict.fromkeys(filter(None, map(_origin_of, lines)))
+    found, every = dict[str, Names](), set[str]()
+    for path in dict.fromkeys((*given, *origins)):
+        if len(every) < len(wanted):
+            found[path] = _match(wanted, sums_of(path) if path in given else _sums_of_origin(path))
+            every |= found[path].keys()
+    missing = tuple(contig for contig in wanted if contig.name not in every and not _is_cached(contig.md5))
+    fasta = folder / "cram.fa"
+    index = _lay_out(found, {contig.name: contig.length for contig in wanted if contig.name in every}, fasta)
+    if "://" not in os.environ.get("REF_PATH", ""):
+        index |= {contig.name: f"{contig.name}\t{contig.length}\t{NOWHERE}\t60\t61\n" for contig in missing}
+    Path(f"{fasta}.fai").write_text("".join(index.values()), errors=ANY_TEXT)
+    places = [path if path in given else _describe_origin(path) for path in found]
+    places += [name if os.environ.get(name) else f"{name} (not set)" for name in VARIABLES]
+    return CramReference(str(fasta), missing, tuple(places))
+
+
+def sums_of(path: str) -> dict[str, tuple[int, str]]:
+    """Length and M5 of the contigs of a reference, by name: of its index, or counted. Raises InputError."""
+    try:
+        return _sums_of(path, *describe_source(path).values())
+    except OSError as error:
+        raise InputError(path, f"cannot be read ({error.strerror})") from error
+
+
+@lru_cache(maxsize=8)
+def _sums_of(path: str, *state: int) -> dict[str, tuple[int, str]]:
+    """state: size and time of the file."""
+    index = path if is_index(path) else f"{path}.rwx"
+    with suppress(InputError):
+        if is_index(index):
+            facts = IndexFile(Path(index)).description
+            if index == path or tuple((facts["source"] or {}).values()) == state:
+                return dict(zip(facts["names"], zip(facts["lengths"], facts["md5"], strict=True), strict=True))
+    lengths, sums = dict[str, int](), dict[str, Any]()
+    with closing(read_ahead(read_pieces(path), READ_AHEAD)) as pieces:
+        for name, letters, _ in pieces:
+            sums.setdefault(name, md5(usedforsecurity=False)).update(letters)
+            lengths[name] = lengths.get(name, 0) + len(letters)
+    return {name: (length, sums[name].hexdigest()) for name, length in lengths.items()}
+
+
+def _sums_of_origin(path: str) -> dict[str, tuple[int, str]]:
+    with suppress(InputError):  # what a header names is often no longer there
+        return sums_of(path) if Path(path).is_file() else {}
+    return {}
+
+
+def _match(wanted: Sequence[Contig], sums: dict[str, tuple[int, str]]) -> Names:
+    names = {own: name for name, (_, own) in sums.items()}
+    found = {}
+    for contig in wanted:
+        length, own = sums.get(contig.name, (0, ""))
+        if contig.md5 not in ("", own):
+            name = names.get(contig.md5)
+        else:
+            name = contig.name if length == contig.length else None
+        if name is not None:
+            found[contig.name] = name
+    return found
+
+
+def _lay_out(found: dict[str, Names], lengths: dict[str, int], fasta: Path) -> dict[str, str]:
+    """Make `fasta` of the file that has all contigs with these lengths, or else of several -> its index, by names."""
+    if not lengths:
+        fasta.touch()
+        return {}
+    path = next((path for path, names in found.items() if len(names) == len(lengths)), None)
+    if path is None:
+        write_fasta(fasta, _join(found))
+        names, source = {name: name for name in lengths}, fasta
+    else:
+        names, source = found[path], Path(reference_in(path, fasta.parent))
+        for ending in ("", ".gzi"):
+            if (part := Path(f"{source}{ending}")).exists():
+                Path(f"{fasta}{ending}").symlink_to(part.resolve())
+    lines = _index_of(source, path)
+    for name, own in names.items():
+        if not lines.get(own, "").startswith(f"{lengths[name]}\t"):
+            fault = f"is not the index of {path}, by its contig {own}: make one with `samtools faidx`"
+            raise InputError(f"{source}.fai", fault)
+    return {name: f"{name}\t{lines[own]}\n" for name, own in names.items()}
+
+
+def _index_of(fasta: Path, path: str | None) -> dict[str, str]:
+    """Lines of a .fai, which is made if it is absent, by their names. path: that the user knows."""
+    index = Path(f"{fasta}.fai")
+    if not index.exists():
+        try:
+            run("faidx", str(fasta))
+        except ReadwarpError as error:
+            raise InputError(path, f"cannot be indexed ({error})") from error
+    with reading(index):
+        lines = index.read_text(errors=ANY_TEXT).splitlines()
+    return {name: rest for name, _, rest in (line.partition("\t") for line in lines)}
+
+
+def _join(found: dict[str, Names]) -> Iterator[tuple[str, bytes]]:
+    """Names and letters of the contigs, each once."""
+    done = set[str]()
+    for path, names in found.items():
+        wanted: dict[str, list[str]] = {}
+        for name in names.keys() - done:
+            wanted.setdefault(names[name], []).append(name)
+        for contig in read_contigs(path) if wanted else ():
+            yield from ((name, contig.letters) for name in wanted.get(contig.name, ()))
+        done |= names.keys()
+
+
+def _origin_of(line: str) -> str | None:
+    """The file that an @SQ line names; None for addresses on the network."""
+    place = re.sub("^file:(//)?", "", field(line, "UR") or "")
+    return place if "://" not in place else None
+
+
+def _describe_origin(path: str) -> str:
+    return f"{path} (UR)" if Path(path).is_file() else f"{path} (UR: no such file)"
+
+
+def _is_cached(digest: str) -> bool:
+    """Whether a sequence is in a folder of REF_CACHE or REF_PATH."""
+    patterns = [pattern for name in VARIABLES for pattern in os.environ.get(name, "").split(":")]
+    return bool(digest) and any(Path(_expand(pattern, digest)).is_file() for pattern in patterns if pattern)
+
+
+def _expand(pattern: str, digest: str) -> str:
+    """Replace %s by the digest, and %2s by its next two letters; what is left over is a name in that folder."""
+    rest = digest
+
+    def take(found: re.Match[str]) -> str:
+        nonlocal rest
+        size = int(found[1] or len(rest))
+        taken, rest = rest[:size], rest[size:]
+        return taken
+
+    path = re.sub(r"%(\d*)s", take, pattern)
+    return f"{path}/{rest}" if rest else path
