@@ -51,6 +51,8 @@ class ReadBatch(NamedTuple):
     tag_offsets: Annotated[ndarray, "int64 [reads + 1] of tag bytes"]
     segment: Annotated[ndarray, "uint8 [reads]"]  # Segment
     read_group: Annotated[ndarray, "int32 [reads]"]  # index into the header's read groups, -1 none
+    failed: Annotated[ndarray, "uint8 [reads]"]  # 1: the instrument's quality checks, flag 0x200
+    left_out: int = 0  # fields of FASTQ comments
 
     def __len__(self) -> int:
         return self.read_offsets.size - 1

@@ -130,6 +130,7 @@ def test_contigs_that_vcf_cannot_hold(reads, capsys):
     """Commas: alignments may have them, and so may what is not called; `run` says so before it aligns."""
     Path("odd.fa").write_text(fasta({"a,b": CONTIGS["one"], "two": CONTIGS["two"]}))
     assert run_main(["align", "odd.fa", "x_1.fq", "-o", "o.bam", "--write-index", "-q"]) == 0
+    assert "SA and XA cannot hold the comma in the name of contig 'a,b': " in capsys.readouterr().err
     said = "odd.fa: record a,b: the name of a contig cannot have ',' in VCF: rename it, or leave it out "
     said = f"{said}(--exclude-regions)", 3
     assert refused(capsys, "call", "odd.fa", "o.bam", "-o", "o.vcf", "-q") == said

@@ -77,7 +77,8 @@ def batch_of(reads: list[Read]) -> ReadBatch:
     tags, tag_offsets = joined([read.tags for read in reads])
     segment = np.array([read.segment for read in reads], np.uint8)
     groups = np.array([read.read_group for read in reads], np.int32)
-    return ReadBatch(0, 0, bases, qualities, read_offsets, names, name_offsets, tags, tag_offsets, segment, groups)
+    failed, named = np.zeros(len(reads), np.uint8), (names, name_offsets, tags, tag_offsets)
+    return ReadBatch(0, 0, bases, qualities, read_offsets, *named, segment, groups, failed)
 
 
 class Row(NamedTuple):

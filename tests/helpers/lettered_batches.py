@@ -15,7 +15,18 @@ def batch(names: str, paired: bool = True, source: int = 0, number: int = 0) -> 
     bases = np.repeat(letters, lengths)
     segment = np.where(np.arange(n) % 2 == 0, Segment.FIRST, Segment.LAST) if paired else np.zeros(n)
     groups = np.arange(n, dtype=np.int32)
-    arrays = (bases, bases + 1, offsets, letters, one_each, letters + 2, one_each, segment.astype(np.uint8), groups)
+    arrays = (
+        bases,
+        bases + 1,
+        offsets,
+        letters,
+        one_each,
+        letters + 2,
+        one_each,
+        segment.astype(np.uint8),
+        groups,
+        np.zeros(n, np.uint8),
+    )
     return ReadBatch(number, source, *arrays)
 
 

@@ -82,7 +82,7 @@ def read_batch(reads: list[str]) -> ReadBatch:
     none, zeros = np.zeros(0, np.uint8), np.zeros(len(reads) + 1, np.int64)
     return ReadBatch(
         0, 0, bases, np.full(bases.size, 30, np.uint8), offsets, none, zeros, none, zeros,
-        np.zeros(len(reads), np.uint8), np.full(len(reads), -1, np.int32),
+        np.zeros(len(reads), np.uint8), np.full(len(reads), -1, np.int32), np.zeros(len(reads), np.uint8),
     )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from readwarp.align.alternates import Alternates, read_alternates
 from readwarp.align.alternates.table import contigs_of, count_alternates, describe_alternates
 from readwarp.align.budget import bytes_to_sort, plan_batches, plan_cards
 from readwarp.align.inputs import Inputs
-from readwarp.align.summary import note_molecules, summarize, warn_of_shares
+from readwarp.align.summary import note_molecules, summarize, warn_of_names, warn_of_shares
 from readwarp.align.trainer import AlignCards, Model, Trainer
 from readwarp.align.work import Aligning, Done
 from readwarp.batches import InsertSizes
@@ -129,6 +129,7 @@ def align_reads(job: AlignJob, index: Index, backend: Backend, reporter: Reporte
         reporter.prepare(each, job.resources.threads)
     planned, cards = open_memory(job, index, alternates, backend, sort_bytes, metrics)
     header = header_of(job, index, alternates)
+    warn_of_names(index.reference.names)
     with closing(cards):
         with reporter.compiling():
             cards.warm_up(lambda placed: steps.warm_up(placed, job.parameters))

@@ -255,6 +255,7 @@ def make_batch(reads: Sequence[Read | tuple[str, str, str | None]], paired: bool
         tag_offsets=np.zeros(len(given) + 1, np.int64),
         segment=np.array(segments, np.uint8),
         read_group=np.full(len(given), -1, np.int32),
+        failed=np.zeros(len(given), np.uint8),
     )
 
 

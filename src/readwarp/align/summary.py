@@ -28,6 +28,7 @@ RARE, COMMON = 0.05, 0.35  # shares of bases; of cytosines in reads after bisulf
 NOT_IN_FULL = {  # counter -> noun and the rest of a warning
     "reads_too_long": ("read", "too long to align: left unmapped"),
     "batches_halved": ("batch", "too large for the GPU's memory: aligned in halves"),
+    "comment_tags_left_out": ("tag", "of comments left out: of an earlier alignment, or there twice"),
     "reads_on_host": ("read", "too large for the GPU's memory: aligned on the CPU"),
 }
 logger = logging.getLogger("readwarp")
@@ -72,6 +73,16 @@ def note_molecules(metrics: Metrics, rules: DuplicateRules, families: Counter[in
     if unknown := metrics.counts.get("umis_with_n"):
         forms = "template has an N in its UMI and was", "templates have an N in their UMI and were"
         logger.info("%s not assigned to a molecule", counted(unknown, *forms))
+
+
+def warn_of_names(contigs: Sequence[str]) -> None:
+    """Log a warning where the fields of SA and XA, which commas separate, cannot be told apart."""
+    if commas := [name for name in contigs if "," in name]:
+        text = (
+            "SA and XA cannot hold the comma in the name of contig %r%s: other programs misread or refuse such records;"
+        )
+        more = f" (and {counted(len(commas) - 1, 'other contig')})" if len(commas) > 1 else ""
+        logger.warning(f"{text} rename it in the reference", commas[0], more)
 
 
 def warn_of_shares(metrics: Metrics, first: Sequence[ReadBatch], index: Index, pairing: bool = True) -> None:

@@ -48,6 +48,8 @@ class Aligning:
                 reads = parse(raw)
                 if raw.input.umi:
                     check_umis(reads, raw, umi)
+                if reads.left_out:
+                    metrics.count("comment_tags_left_out", reads.left_out)
             for some in select_reads(reads, raw.first_template, self.part, self.done):
                 number += len(some)
                 if raw.input.umi:

@@ -49,6 +49,7 @@ def make_reads(
         tag_offsets=offsets_of(sizes[2]),
         segment=SEGMENTS[rows % PILES],
         read_group=np.zeros(rows.size, np.int32),
+        failed=np.zeros(rows.size, np.uint8),
     )
     kernels.fill(families.records, firsts, rows, columns, consensus, umis, naming, reads)
     return reads

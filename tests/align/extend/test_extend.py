@@ -36,7 +36,7 @@ def batch(reads):
     bases = np.array([code for read in reads for code in read], np.uint8)
     read_offsets = np.concatenate([[0], np.cumsum([len(read) for read in reads])]).astype(np.int64)
     segment, group = np.zeros(len(reads), np.uint8), np.zeros(len(reads), np.int32)
-    return ReadBatch(0, 0, bases, bases, read_offsets, nothing, offsets, nothing, offsets, segment, group)
+    return ReadBatch(0, 0, bases, bases, read_offsets, nothing, offsets, nothing, offsets, segment, group, segment)
 
 
 def candidates(rows):

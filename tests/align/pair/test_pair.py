@@ -39,6 +39,7 @@ def batch(reads: list[np.ndarray], paired: bool = True) -> ReadBatch:
         tag_offsets=np.zeros(n + 1, np.int64),
         segment=np.array(segments, np.uint8),
         read_group=np.full(n, -1, np.int32),
+        failed=np.zeros(n, np.uint8),
     )
 
 

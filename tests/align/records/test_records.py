@@ -46,6 +46,7 @@ def batch(names: list[str], paired: bool) -> ReadBatch:
         tag_offsets=np.zeros(n + 1, np.int64),
         segment=np.array(segments, np.uint8),
         read_group=np.full(n, -1, np.int32),
+        failed=np.zeros(n, np.uint8),
     )
 
 

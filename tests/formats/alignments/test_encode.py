@@ -23,6 +23,22 @@ COUNTED = {"MM:Z:C+m,1;": b"MMZC+m,1;\0", "Mm:Z:": b"MmZ\0", "ML:B:C,7": b"MLBC\
 COUNTED["Ml:B:C,1,2"] = b"MlBC\2\0\0\0\1\2"  # they tell of bases by number, so they need all of them
 INTEGERS = {b"c": "b", b"C": "B", b"s": "h", b"S": "H", b"i": "i", b"I": "I"}
 
+TURNED = {"OQ": b"!5I~", "cd": bytes([0, 1, 200]), "ac": b"ACGTNacgt"}  # they have a value for each base
+
+
+def per_base(name, values):
+    """The bytes of a field; of cd with elements of two bytes."""
+    if name != "cd":
+        return name.encode() + b"Z" + values + b"\0"
+    return b"cdBS" + struct.pack(f"<I{len(values)}H", len(values), *values)
+
+
+def per_base_text(name, values, is_complement):
+    if name == "cd":
+        return f"cd:B:S,{','.join(map(str, values))}"
+    complement = str.maketrans("ACGTacgt", "TGCAtgca" if is_complement and name == "ac" else "ACGTacgt")
+    return f"{name}:Z:{values.decode().translate(complement)}"
+
 
 @st.composite
 def tags(draw):
@@ -60,6 +76,11 @@ def rows(draw, index):
     group = draw(st.integers(-1, 1))
     (carried, carried_text), (own, own_text) = draw(tags()), draw(tags())
     counted = draw(st.lists(st.sampled_from(sorted(COUNTED)), unique=True))
+    turned = draw(st.lists(st.sampled_from(sorted(TURNED)), unique=True)) if length else []
+    values = {
+        name: bytes(draw(st.lists(st.sampled_from(TURNED[name]), min_size=length, max_size=length))) for name in turned
+    }
+    carried += b"".join(per_base(name, values[name]) for name in turned)
     read = Read(
         name, 0, bases, qualities if length else "", carried + b"".join(COUNTED[text] for text in counted), group
     )
@@ -80,6 +101,11 @@ def rows(draw, index):
     if mapped and supplementary:
         shown = shown[left : length - right]
         shown_qualities = shown_qualities and shown_qualities[left : length - right]
+    for name in turned:
+        seen = values[name][::-1] if strand else values[name]
+        seen = seen[left : length - right] if mapped and supplementary else seen
+        if seen and has_bases:
+            carried_text.append(per_base_text(name, seen, strand))
     if not has_bases:
         shown = shown_qualities = ""
     line = [

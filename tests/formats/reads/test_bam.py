@@ -1,16 +1,22 @@
 """BAM, uBAM and CRAM in: the reads that samtools would write as FASTQ, with their tags and groups."""
 
 import random
+from array import array
+from contextlib import closing
 
 import numpy as np
 import pysam
 import pytest
 
-from helpers.batch_samples import Read, bam_records, fastq, random_read, read_all, samtools
+from helpers.batch_samples import Read, Row, alignments_of, bam_records, fastq, random_read, read_all, samtools
 from readwarp.errors import InputError
-from readwarp.formats.alignments.header import binary_header
+from readwarp.formats.alignments.header import Contig, binary_header, header_text
+from readwarp.formats.alignments.output import AlignmentWriter
+from readwarp.formats.alignments.sam import Encoder
 from readwarp.formats.common.bgzf import EOF_BLOCK, BgzfWriter
 from readwarp.formats.reads.bam import read_header
+from readwarp.formats.reads.raw import ReadInput
+from readwarp.formats.reads.stream import open_reads, parse
 
 LENGTH = 3000
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
@@ -80,6 +86,33 @@ def expected(folder):
             tags = b"BCZ" + record.get_tag("BC").encode() + b"\0zbBs\3\0\0\0\1\0\xfe\xff\x2c\1"
             out.append(Read(name, segment, bases, qualities, tags, "ab".index(record.get_tag("RG"))))
     return sorted(out)
+
+
+def test_fields_of_an_old_alignment(tmp_path):
+    """Left out unless nothing was aligned; values of bases are turned with them, and 0x200 stays."""
+    stale = {"HP": 1, "MI": "17", "BQ": "@@@@"}
+    kept = {"ts": 7, "OQ": "!5I~", "ce": array("H", [0, 0, 1, 300]), "ac": "AACG", "pw": array("B", [1, 2, 3, 4])}
+    turned = kept | {"OQ": "~I5!", "ce": array("H", [300, 1, 0, 0]), "ac": "CGTT"}
+    path = str(tmp_path / "old.bam")
+    with pysam.AlignmentFile(path, "wb", header={"HD": {"GO": "query"}, "SQ": [{"SN": "one", "LN": 9}]}) as out:
+        for name, flag in (("forward", 0x200), ("reverse", 16), ("unaligned", 4), ("mate", 77), ("mate", 141)):
+            record = pysam.AlignedSegment(out.header)
+            record.query_name, record.flag, record.query_sequence = name, flag, "ACGT"
+            if not flag & 4:
+                record.reference_id, record.reference_start, record.cigarstring = 0, 2, "4M"
+            record.set_tags([*stale.items(), ("TS", "+", "A"), *kept.items()])
+            out.write(record)
+    with closing(open_reads([ReadInput((path,))], 1000)) as batches:
+        (reads,) = map(parse, batches)
+    assert reads.failed.tolist() == [1, 0, 0, 0, 0]
+    whole = tmp_path / "again.sam"
+    header = header_text((Contig("one", 9),))
+    with AlignmentWriter(str(whole), header) as writer:
+        rows = [Row(read, 4, -1, -1, 0, "*") for read in range(len(reads))]
+        writer.write(Encoder(("one",), (), text=writer.text).encode(reads, alignments_of(rows)))
+    with pysam.AlignmentFile(str(whole), check_sq=False) as file:
+        found = [dict(record.get_tags()) for record in file]
+    assert found == [kept, turned, *[stale | {"TS": "+"} | kept] * 3]
 
 
 @pytest.mark.parametrize("name", ["grouped.bam", "sorted.bam", "named.bam", "sorted.cram"])

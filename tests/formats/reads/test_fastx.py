@@ -5,6 +5,7 @@ import io
 import subprocess
 import sys
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 import dnaio
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.batch_samples import Read, fastq, read_all
+from helpers.batch_samples import Read, fastq, read_all, reads_in
 from helpers.processes import environment_with_tests
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.common.bgzf import BgzfWriter
@@ -189,6 +190,32 @@ def test_comments_of_illumina_are_barcodes(comment, tags, tmp_path):
     path = tmp_path / "reads.fq"
     path.write_bytes(fastq([(f"r {comment}", "A", "I"), (f"q {comment}", "A", "I")]))
     assert [read.tags for read in read_all(path, comments=True)] == [tags, tags]
+
+
+@pytest.mark.parametrize(
+    ("comment", "tags", "left_out"),
+    [
+        ("BC:Z:AC\tBC:Z:GT\tBX:Z:b", b"BCZAC\0BXZb\0", 1),
+        ("HP:i:1\tXT:A:U\tts:i:7", b"HPC\1XTAUtsC\7", 0),  # not of an alignment, since nothing else says so
+        ("NM:i:3\tBC:Z:AC\tHP:i:1\tXT:A:U\tts:i:7\tts:A:+\tcd:B:c,1", b"BCZAC\0tsC\7cdBc\1\0\0\0\1", 4),
+        ("SA:Z:chr9,5,+,50M50S,60,0;", b"", 1),
+    ],
+)
+def test_fields_of_comments_that_align_writes_are_left_out(comment, tags, left_out, tmp_path):
+    path = tmp_path / "reads.fq"
+    path.write_bytes(fastq([("p za:i:1", "A", "I"), (f"r {comment}", "A", "I"), ("q zb:i:2", "A", "I")]))
+    with closing(open_reads([ReadInput((str(path),), comments=True)], 1000)) as batches:
+        (reads,) = map(parse, batches)
+    assert [read.tags for read in reads_in(reads)] == [b"zaC\1", tags, b"zbC\2"]
+    assert reads.left_out == left_out
+
+
+def test_reads_that_failed_the_checks_of_the_instrument(tmp_path):
+    path = tmp_path / "reads.fq"
+    path.write_bytes(fastq([(f"r 1:{letter}:0:ACGT", "A", "I") for letter in "NYN"]))
+    for comments in (True, False):
+        with closing(open_reads([ReadInput((str(path),), comments=comments)], 1000)) as batches:
+            assert [parse(raw).failed.tolist() for raw in batches] == [[0, int(comments), 0]]
 
 
 @pytest.mark.parametrize("comment", ["1:N:x:ACGT", "3:N:0:ACGT", "1:X:0:ACGT", "length=100", "1:N:0:ACGT length=100"])

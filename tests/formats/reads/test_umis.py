@@ -52,6 +52,8 @@ def umi_in(name):
     part = "r?[ACGTNacgtn]+"
     found = re.fullmatch(rf".*:({part}(?:[-+_]{part})*)", name)
     if not found or ":" in found[1]:
+        found = re.fullmatch(rf".*:[A-Za-z]+_({part}(?:[-+_]{part})*)", name)
+    if not found or ":" in found[1]:
         found = re.fullmatch(rf".*_({part}(?:[-+]{part})*)", name)
     if not found:
         return None
@@ -67,6 +69,9 @@ def umi_in(name):
         ("A00:1:HX:1:1101:10:20:ACGT+TTGA", "ACGT-TTGA"),
         ("A00:1:HX:1:1101:10:20:ACGT-TTGA", "ACGT-TTGA"),
         ("A00:1:HX:1:1101:10:20:ACGT_TTGA", "ACGT-TTGA"),  # fastp
+        ("A00:1:HX:1:1101:10:20:UMI_ACGT_TTGA", "ACGT-TTGA"),  # fastp --umi_prefix
+        ("A00:1:HX:1:1101:10:20:umi_ACGT", "ACGT"),
+        ("A00:1:HX:1:1101:10:20_ACGT_TTGA", "TTGA"),
         ("A00:1:HX:1:1101:10:20:ACGT+rTTGA", "ACGT-TCAA"),  # BCL Convert
         ("A00:1:HX:1:1101:10:20_ACGT", "ACGT"),  # UMI-tools
         ("A00:1:HX:1:1101:10:20_CELL_ACGT", "ACGT"),
@@ -81,7 +86,7 @@ def test_umis_in_names(name, umi, tmp_path):
 
 
 NAMES = st.text("ACGTNaxr1:_+-", min_size=1, max_size=14) | st.from_regex(
-    r"(1:|1_)(AC_)?r?[ACGTNac]{1,4}([-+_]r?[ACGT]{1,3})?", fullmatch=True
+    r"(1:|1_)(AC_|xT_)?r?[ACGTNac]{1,4}([-+_]r?[ACGT]{1,3})?", fullmatch=True
 )
 
 

@@ -134,14 +134,16 @@ def template_length(e, m, strand, extensions):
 
 
 @kernel
-def fill_mates(segment, rows, traced, splits, out):
+def fill_mates(reads, rows, traced, splits, out):
     """Flags and mate fields; an unmapped read gets the place of its mapped mate. splits: flag of supplementary rows."""
     strand, proper, role, kind = traced.choices.strand, traced.choices.proper, traced.choices.role, rows.kind
+    segment, failed = reads.segment, reads.failed
     for row in range(rows.read.size):
         r, e = rows.read[row], rows.trace[row]
         own_row = rows.offsets[r]
         flag = (0x4 if e < 0 else 0x10 * strand[e]) | (splits if kind[row] == SUPPLEMENTARY else 0)
         flag |= 0x100 if kind[row] == SECONDARY else (0x800 if kind[row] == ALTERNATE else 0)
+        flag |= 0x200 if failed[r] else 0
         out.has_bases[row] = kind[row] != SECONDARY
         out.mate_contig[row], out.mate_position[row], out.template_length[row] = -1, -1, 0
         if segment[r] != UNPAIRED:
@@ -241,12 +243,12 @@ def build(
     room = extensions.cigar.size + 2 * n + (2 * int(extensions.edit_distance.sum()) if options.eqx else 0)
     out = replace(empty(Alignments, {"records": n, "operations": room, "tag bytes": 0}), read=rows.read)
     fill_places(rows, traced, contig_offsets, out)
-    fill_mates(reads.segment, rows, traced, 0x100 if options.splits_as_secondary else 0x800, out)
+    fill_mates(reads, rows, traced, 0x100 if options.splits_as_secondary else 0x800, out)
     hard_clips = not options.soft_clip_supplementary
     used = write_cigars(reads, reference.packed, rows, traced, hard_clips, options.eqx, out)
     if options.secondary_records:  # XA does not name what is a record
         role = np.where(choices.role == SECONDARY, np.uint8(SUPPLEMENTARY), choices.role)
         traced = Traced(replace(choices, role=role), extensions)
-    more = options.cs, are_long(aligned, parameters)
+    more = options.cs, options.eqx, are_long(aligned, parameters)
     tags, tag_offsets = encode_tags(reads, reference, rows, traced, out, more)
     return replace(out, cigar=out.cigar[:used], tags=tags, tag_offsets=tag_offsets)

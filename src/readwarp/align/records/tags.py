@@ -15,14 +15,14 @@ from readwarp.device.jit import kernel
 from readwarp.index.reference import Reference
 from readwarp.ragged import offsets_of
 from readwarp.rules.bases import LETTERS, base_at
-from readwarp.rules.cigar import DELETION, INSERTION, LETTER_BYTES, SHARES, rounded_share, run_of
+from readwarp.rules.cigar import DELETION, INSERTION, LETTER_BYTES, MATCH, SHARES, rounded_share, run_of
 
 UNPAIRED, FIRST, UNGAPPED = int(Segment.UNPAIRED), int(Segment.FIRST), int(Status.UNGAPPED)
 NM, MD, AS, XS, DE, MC, MQ, MS, SA, PA, XA, CS = (
     int.from_bytes(name, "little")
     for name in (b"NM", b"MD", b"AS", b"XS", b"de", b"MC", b"MQ", b"ms", b"SA", b"pa", b"XA", b"cs")
 )
-END, STAR, PLUS, COMMA, MINUS, COLON, SEMICOLON, EQUALS, SOFT_CLIP, TEXT, CARET, FLOAT = b"\0*+,-:;=SZ^f"
+END, STAR, PLUS, COMMA, MINUS, COLON, SEMICOLON, EQUALS, SOFT_CLIP, X, TEXT, CARET, FLOAT = b"\0*+,-:;=SXZ^f"
 LOWER = 32  # makes a letter a small one
 NO_CS, LONG_CS = CS_FORMS.index("none"), CS_FORMS.index("long")
 FIXED_ROOM = 72  # bytes of the numeric tags of a row, tag names and ends included
@@ -51,6 +51,7 @@ class Shared(NamedTuple):
     genome: Genome
     names: ContigNames
     cs: int  # NO_CS, SHORT_CS or LONG_CS
+    eqx: bool  # = and X in SA and XA, as in CIGARs
     has_de: Annotated[ndarray, "bool [reads]"]
 
 
@@ -131,12 +132,32 @@ def put_operations(out, at, operations, start, stop):
 
 
 @kernel
-def put_clipped(out, at, e, length, extensions):
-    """CIGAR of alignment e with soft clips."""
-    head, tail = extensions.query_start[e], length - extensions.query_stop[e]
-    if head > 0:
-        at = put_run(out, at, head, SOFT_CLIP)
-    at = put_operations(out, at, extensions.cigar, extensions.cigar_offsets[e], extensions.cigar_offsets[e + 1])
+def put_matches(out, at, run, bases, packed, strand):
+    """Aligned bases as runs of = and X. run: where they begin in read and reference, and how many there are."""
+    (q, position, count), first, before = run, 0, False
+    for i in range(count):
+        there = base_at(packed[(position + i) >> 1], position + i)
+        is_equal = are_equal(base_of(bases, q + i, strand), there)
+        if i > 0 and is_equal != before:
+            at, first = put_run(out, at, i - first, EQUALS if before else X), i
+        before = is_equal
+    return put_run(out, at, count - first, EQUALS if before else X)
+
+
+@kernel
+def put_clipped(out, at, e, bases, strand, extensions, shared):
+    """CIGAR of alignment e of a read with soft clips."""
+    q, position, cigar = np.int64(extensions.query_start[e]), extensions.reference_start[e], extensions.cigar
+    tail = bases.size - extensions.query_stop[e]
+    if q > 0:
+        at = put_run(out, at, q, SOFT_CLIP)
+    for i in range(extensions.cigar_offsets[e], extensions.cigar_offsets[e + 1]):
+        operation, count, on_reference, on_read = run_of(cigar[i])
+        if shared.eqx and operation == MATCH:
+            at = put_matches(out, at, (q, position, count), bases, shared.genome.packed, strand)
+        else:
+            at = put_run(out, at, count, LETTER_BYTES[operation])
+        q, position = q + on_read, position + on_reference
     return put_run(out, at, tail, SOFT_CLIP) if tail > 0 else at
 
 
@@ -233,17 +254,17 @@ def put_contig(out, at, contig, names):
 
 
 @kernel
-def put_supplementary(out, at, row, length, rows, traced, alignments, names):
+def put_supplementary(out, at, row, bases, rows, traced, alignments, shared):
     """SA: the other parts of the read, primary first: contig,position,strand,CIGAR,MAPQ,NM;"""
     at, (choices, extensions), r = put_text_start(out, at, SA), traced, rows.read[row]
     for other in range(rows.offsets[r], rows.offsets[r + 1]):
         if other == row or rows.kind[other] == SECONDARY:
             continue
         e = rows.trace[other]
-        at = put_contig(out, at, alignments.contig[other], names)
+        at = put_contig(out, at, alignments.contig[other], shared.names)
         at = put_run(out, at, alignments.position[other] + 1, COMMA)
         at = put_letter(out, at, MINUS if choices.strand[e] else PLUS)
-        at = put_clipped(out, put_letter(out, at, COMMA), e, length, extensions)
+        at = put_clipped(out, put_letter(out, at, COMMA), e, bases, choices.strand[e], extensions, shared)
         at = put_run(out, put_letter(out, at, COMMA), alignments.mapping_quality[other], COMMA)
         at = put_run(out, at, extensions.edit_distance[e], SEMICOLON)
     return put_letter(out, at, END)
@@ -261,9 +282,9 @@ def put_ratio(out, at, row, rows, extensions):
 
 
 @kernel
-def put_secondary(out, at, r, length, traced, contig_offsets, names):
+def put_secondary(out, at, r, bases, traced, shared):
     """XA: other places of the read: contig,strand and position,CIGAR,NM; nothing if there are none."""
-    has_begun, (choices, extensions) = False, traced
+    has_begun, (choices, extensions), contig_offsets = False, traced, shared.genome.contig_offsets
     for e in range(choices.choice_offsets[r], choices.choice_offsets[r + 1]):
         if choices.role[e] != SECONDARY or extensions.status[e] > UNGAPPED:
             continue
@@ -271,10 +292,10 @@ def put_secondary(out, at, r, length, traced, contig_offsets, names):
             at, has_begun = put_text_start(out, at, XA), True
         start = extensions.reference_start[e]
         contig = contig_of(contig_offsets, start)
-        at = put_contig(out, at, contig, names)
+        at = put_contig(out, at, contig, shared.names)
         at = put_letter(out, at, MINUS if choices.strand[e] else PLUS)
         at = put_run(out, at, start - contig_offsets[contig] + 1, COMMA)
-        at = put_clipped(out, at, e, length, extensions)
+        at = put_clipped(out, at, e, bases, choices.strand[e], extensions, shared)
         at = put_run(out, put_letter(out, at, COMMA), extensions.edit_distance[e], SEMICOLON)
     return put_letter(out, at, END) if has_begun else at
 
@@ -285,9 +306,9 @@ def mate_of(r, segment):
 
 
 @kernel
-def total_room(segment, rows, traced, alignments, max_name, cs):
+def total_room(segment, rows, traced, alignments, max_name, shared):
     """Maximum bytes of all tags; SA and XA name no more places than were traced."""
-    room, (choices, extensions) = 0, traced
+    room, (choices, extensions), cs = 0, traced, shared.cs
     choice_offsets, cigar_offsets, mate_cigars = (
         choices.choice_offsets,
         extensions.cigar_offsets,
@@ -307,6 +328,9 @@ def total_room(segment, rows, traced, alignments, max_name, cs):
             if cs == LONG_CS:
                 room += extensions.query_stop[e] - extensions.query_start[e]
             operations = cigar_offsets[last] - cigar_offsets[first]
+            if shared.eqx:
+                for other in range(first, last):
+                    operations += 2 * extensions.edit_distance[other]
             room += (last - first) * (max_name + 6 * NUMBER_ROOM) + NUMBER_ROOM * operations
     return room
 
@@ -336,8 +360,8 @@ def put_mate(out, at, mate, reads, rows, alignments):
 @kernel
 def write_tags(reads, shared, rows, traced, alignments, out, out_offsets):
     """Tags of all records; returns their bytes."""
-    at, (packed, contig_offsets), (choices, extensions), kind = 0, shared.genome, traced, rows.kind
-    names, cs, has_de = shared.names, shared.cs, shared.has_de
+    at, packed, (choices, extensions), kind = 0, shared.genome.packed, traced, rows.kind
+    cs, has_de = shared.cs, shared.has_de
     out_offsets[0] = 0
     for row in range(rows.read.size):
         r, e = rows.read[row], rows.trace[row]
@@ -355,10 +379,10 @@ def write_tags(reads, shared, rows, traced, alignments, out, out_offsets):
             at = put_mate(out, at, mate_of(r, reads.segment), reads, rows, alignments)
         first, stop = rows.offsets[r], rows.offsets[r + 1]
         if stop - first > 1 and kind[row] != SECONDARY and kind[first + 1] != SECONDARY:
-            at = put_supplementary(out, at, row, bases.size, rows, traced, alignments, names)
+            at = put_supplementary(out, at, row, bases, rows, traced, alignments, shared)
         if e >= 0 and choices.role[e] == PRIMARY:
             at = put_ratio(out, at, row, rows, extensions)
-            at = put_secondary(out, at, r, bases.size, traced, contig_offsets, names)
+            at = put_secondary(out, at, r, bases, traced, shared)
         if e >= 0 and cs != NO_CS:
             at = put_cs(out, at, e, bases, packed, choices.strand[e], extensions, cs == LONG_CS)
         out_offsets[row + 1] = at
@@ -371,15 +395,15 @@ def encode_tags(
     rows: Rows,
     traced: Traced,
     alignments: Alignments,
-    more: tuple[str, ndarray],
+    more: tuple[str, bool, ndarray],
 ) -> tuple[ndarray, ndarray]:
     """NM MD AS XS de MC MQ ms SA pa XA cs of all records: uint8 bytes and int64 offsets [records + 1].
 
-    more: the form of cs, and which reads have de (bool [reads]).
+    more: the form of cs, whether CIGARs have = and X, and which reads have de (bool [reads]).
     """
     names, genome = contig_names(reference.names), Genome(reference.packed, reference.contig_offsets)
-    shared = Shared(genome, names, CS_FORMS.index(more[0]), more[1])
-    room = total_room(reads.segment, rows, traced, alignments, int(np.diff(names.offsets).max()), shared.cs)
+    shared = Shared(genome, names, CS_FORMS.index(more[0]), *more[1:])
+    room = total_room(reads.segment, rows, traced, alignments, int(np.diff(names.offsets).max()), shared)
     out, offsets = np.empty(room, np.uint8), np.empty(rows.read.size + 1, np.int64)
     used = write_tags(reads, shared, rows, traced, alignments, out, offsets)
     return out[:used], offsets

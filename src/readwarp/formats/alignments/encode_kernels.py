@@ -8,6 +8,7 @@ import numpy as np
 
 from readwarp.device.jit import kernel, scalar
 from readwarp.formats.alignments import layout
+from readwarp.formats.alignments.fields import put_turned
 from readwarp.formats.alignments.tag_text import put_tags
 from readwarp.formats.common.binning import bin_of
 from readwarp.formats.common.index import DEPTH
@@ -77,12 +78,28 @@ def counts_bases(tags, at):
 
 
 @scalar
-def put_fitting(carried, start, stop, is_text, out, at):
-    """The fields that a read carries to a record that does not show all of its bases."""
+def longest_row(offsets):
+    longest = np.int64(0)
+    for i in range(offsets.size - 1):
+        longest = max(longest, offsets[i + 1] - offsets[i])
+    return longest
+
+
+@scalar
+def put_carried(fields, span, shown, strand, scratch, out, at):
+    """The fields that a read carries to a record -> out[at:]; where they end.
+
+    fields: of all reads; span: of this one. shown: the first and last base of the record, and the read's length.
+    strand: whether it is reversed, and whether it is text. scratch: has room for a field.
+    """
+    (start, stop), (reverse, is_text), (first, last, length) = span, strand, shown
     while start < stop:
-        end = layout.field_stop(carried, start, stop)
-        if not counts_bases(carried, start):
-            at = put_tags(carried, start, end, out, at) if is_text else put_copy(carried, start, end, out, at)
+        end = layout.field_stop(fields, start, stop)
+        if last - first == length or not counts_bases(fields, start):
+            if is_text:
+                at = put_tags(scratch, 0, put_turned(fields, start, end, shown, reverse, scratch, 0), out, at)
+            else:
+                at = put_turned(fields, start, end, shown, reverse, out, at)
         start = end
     return at
 
@@ -97,7 +114,7 @@ def encode_sam(reads, rows, contigs, groups, out):
     mate, mate_position, template_length = rows.mate_contig, rows.mate_position, rows.template_length
     has_bases = rows.has_bases
     (contig_letters, contig_offsets), (group_letters, group_offsets) = contigs, groups
-    data, offsets, at = out.data, out.offsets, 0
+    data, offsets, at, scratch = out.data, out.offsets, 0, np.empty(longest_row(carried_offsets), np.uint8)
     for row in range(read.size):
         offsets[row] = at
         r = np.int64(read[row])
@@ -126,10 +143,9 @@ def encode_sam(reads, rows, contigs, groups, out):
             data[at], data[at + 1], data[at + 2] = TAB, layout.R, layout.G
             data[at + 3], data[at + 4], data[at + 5] = COLON, layout.TEXT, COLON
             at = put_name(group_letters, group_offsets, np.int64(read_group[r]), data, at + 6)
-        if stop - start == read_offsets[r + 1] - read_offsets[r]:
-            at = put_tags(carried, carried_offsets[r], carried_offsets[r + 1], data, at)
-        else:
-            at = put_fitting(carried, carried_offsets[r], carried_offsets[r + 1], True, data, at)
+        shown = start - read_offsets[r], stop - read_offsets[r], read_offsets[r + 1] - read_offsets[r]
+        span = carried_offsets[r], carried_offsets[r + 1]
+        at = put_carried(carried, span, shown, (reverse, True), scratch, data, at)
         data[at] = NEWLINE
         at += 1
     offsets[read.size] = at
@@ -218,10 +234,9 @@ def encode_bam(reads, rows, groups, out):
             end = put_name(group_letters, group_offsets, np.int64(read_group[r]), data, end + 3)
             data[end] = 0
             end += 1
-        if stop - start == read_offsets[r + 1] - read_offsets[r]:
-            end = put_copy(carried, carried_offsets[r], carried_offsets[r + 1], data, end)
-        else:
-            end = put_fitting(carried, carried_offsets[r], carried_offsets[r + 1], False, data, end)
+        shown = start - read_offsets[r], stop - read_offsets[r], read_offsets[r + 1] - read_offsets[r]
+        span = carried_offsets[r], carried_offsets[r + 1]
+        end = put_carried(carried, span, shown, (reverse, False), data, data, end)
         put_bytes(end - at - 4, 4, data, at)
         at = end
     offsets[read.size] = at

@@ -15,7 +15,7 @@ ADDRESS = re.compile(r"[A-Za-z0-9+.-]{2,}:")  # to htslib, a protocol, such as h
 
 
 def contig_problem(name: str) -> str | None:
-    """Why SAM cannot hold the name of a contig (specification, 1.2.1); commas, which VCF cannot hold, are allowed."""
+    """Why SAM cannot hold the name of a contig (specification, 1.2.1); commas, which are in use, are allowed."""
     if not name:
         return "the contig has no name"
     if not name.isascii() or not name.isprintable():

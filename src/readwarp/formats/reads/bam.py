@@ -2,7 +2,7 @@
 
 Mates must be neighbours. A file that is sorted by coordinate, or turns out not to be grouped, goes through
 `samtools collate` first; samtools decodes CRAM. Secondary and supplementary records are omitted; so are tags that
-describe the old alignment, and the flags for failed quality control and duplicates. A record whose mate is not in the
+describe the old alignment (`formats.alignments.fields`), and the flag for duplicates. A record whose mate is not in the
 file becomes a single read.
 """
 

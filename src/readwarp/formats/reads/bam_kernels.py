@@ -6,6 +6,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.device.jit import kernel, scalar
+from readwarp.formats.alignments.fields import is_left_out, kind_of, put_turned
 from readwarp.formats.alignments.layout import (
     BASES,
     FLAG,
@@ -23,19 +24,12 @@ from readwarp.formats.alignments.layout import (
     stop_of,
     uint16_at,
 )
-from readwarp.formats.common.text import find_name
+from readwarp.formats.common.text import find_name, put_copy
 from readwarp.rules.bases import complement
+from readwarp.rules.flags import FAILED, MATE_UNMAPPED, PAIRED, REVERSE, UNMAPPED
 
 UNPAIRED, FIRST, LAST = 0, 1, 2  # batches.Segment
-NOT_PRIMARY, PAIRED, REVERSE, MATES, FIRST_MATE, LAST_MATE = 0x900, 0x1, 0x10, 0xC0, 0x40, 0x80
-
-# Fields that describe the old alignment, as sorted numbers of their two letters.
-NAMES = (
-    *("NM", "MD", "AS", "XS", "SA", "XA", "MC", "MQ", "ms", "cm", "tp", "s1", "s2", "de", "dv", "rl", "nn", "cs", "cg"),
-    *("zd", "CG", "H0", "H1", "H2", "HI", "IH", "NH", "CC", "CP", "PQ", "SM", "AM", "UQ", "X0", "X1", "XM", "XO", "XG"),
-    *("XT", "XN", "XE", "XF", "XI", "YS", "YT", "YF", "ZS", "pa", "mc", "dt", "do", "dc", "RG", "OA"),
-)
-DROPPED = np.array(sorted(ord(name[0]) << 8 | ord(name[1]) for name in NAMES), np.int64)
+NOT_PRIMARY, MATES, FIRST_MATE, LAST_MATE = 0x900, 0xC0, 0x40, 0x80
 
 
 class Templates(NamedTuple):
@@ -109,11 +103,9 @@ def pair_up(out, ended):
 
 
 @scalar
-def is_kept(data, at):
-    """Whether the new records have this field too."""
-    number = np.int64(data[at]) << 8 | np.int64(data[at + 1])
-    found = np.searchsorted(DROPPED, number)
-    return found == DROPPED.size or DROPPED[found] != number
+def was_aligned(flag):
+    """Whether the record or its mate was."""
+    return flag & UNMAPPED == 0 or (flag & PAIRED != 0 and flag & MATE_UNMAPPED == 0)
 
 
 @kernel
@@ -124,9 +116,10 @@ def measure(templates, groups, sizes, read_group):
         at = places[i]
         sizes[0, i], sizes[1, i], sizes[2, i] = int32_at(data, at + LENGTH), np.int64(data[at + NAME_LENGTH]) - 1, 0
         tag, stop = qualities_of(data, at)[1], stop_of(data, at)
+        aligned = was_aligned(uint16_at(data, at + FLAG))
         while tag < stop:
             end = field_stop(data, tag, stop)
-            if is_kept(data, tag):
+            if not is_left_out(kind_of(data, tag), aligned):
                 sizes[2, i] += end - tag
             elif data[tag] == R and data[tag + 1] == G:
                 group = find_name(data, tag + 3, end - 1, letters, offsets)
@@ -146,17 +139,19 @@ def fill(templates, out):
             names[name_offsets[i] + j] = data[at + NAME + j]
         sequence, length = bases_of(data, at)
         quality, tag = qualities_of(data, at)
-        reverse = uint16_at(data, at + FLAG) & REVERSE
+        flag = uint16_at(data, at + FLAG)
+        reverse, out.failed[i] = flag & REVERSE, 1 if flag & FAILED else 0
         for j in range(length):
             base = BASES[(data[sequence + (j >> 1)] >> (0 if j & 1 else 4)) & 15]
             to = last - j if reverse else first + j
             bases[to] = complement(base) if reverse else base
             qualities[to] = data[quality + j]
-        to, stop = tag_offsets[i], stop_of(data, at)
+        to, stop, shown = tag_offsets[i], stop_of(data, at), (np.int64(0), length, length)
         while tag < stop:
             end = field_stop(data, tag, stop)
-            if is_kept(data, tag):
-                for j in range(tag, end):
-                    tags[to] = data[j]
-                    to += 1
+            if not is_left_out(kind_of(data, tag), was_aligned(flag)):
+                if reverse:
+                    to = put_turned(data, tag, end, shown, True, tags, to)
+                else:
+                    to = put_copy(data, tag, end, tags, to)
             tag = end

@@ -215,6 +215,7 @@ def parse(raw: RawBatch) -> ReadBatch:
         tag_offsets=np.zeros_like(read_offsets),
         segment=np.zeros(read_offsets.size - 1, np.uint8),
         read_group=np.full(read_offsets.size - 1, read_input.read_group, np.int32),
+        failed=np.zeros(read_offsets.size - 1, np.uint8),
     )
     for file, text in enumerate(texts):
         record, reason = kernels.fill(text, records[file], file, len(texts), reads)

@@ -3,6 +3,10 @@
 A field is `XX:T:value` with T one of A i f Z H B. Fields are separated by a tab, or by a space before the next
 `XX:T:`. RG does not become a tag: it names one of the header's read groups. Illumina's `1:N:0:ACGT+TGCA` may stand in
 front: its barcode becomes BC:Z:ACGT-TGCA, as `samtools import -i` has it; a sample's number in its place says nothing.
+Y instead of N says that the read failed the instrument's quality checks.
+
+Fields that align writes itself are left out, with those of other aligners and of phasing that came with them, and all
+but the first of equal names.
 """
 
 from collections.abc import Sequence
@@ -12,8 +16,9 @@ import numpy as np
 from readwarp.batches import ReadBatch
 from readwarp.device.jit import kernel, scalar
 from readwarp.errors import InputError
-from readwarp.formats.alignments.layout import ARRAY, CHARACTER, FLOAT, HEX, INTEGER, TEXT, UNSIGNED
-from readwarp.formats.common.text import find_name, pack_names, put_bytes
+from readwarp.formats.alignments.fields import WRITTEN, is_left_out, kind_of
+from readwarp.formats.alignments.layout import ARRAY, CHARACTER, FLOAT, HEX, INTEGER, TEXT, UNSIGNED, field_stop
+from readwarp.formats.common.text import find_name, pack_names, put_bytes, put_copy
 from readwarp.formats.reads.fastx_kernels import SPACE, TAB, Records
 from readwarp.formats.reads.raw import RawBatch
 from readwarp.ragged import offsets_of, replace
@@ -34,47 +39,72 @@ def encode_comments(reads: ReadBatch, raw: RawBatch, records: Sequence[Records])
     If the comments are not asked for but UMIs are, with RX and QX alone.
     """
     wanted = pack_names(raw.input.groups), not raw.input.comments
-    sizes, places = (np.zeros(len(reads), np.int64) for _ in range(2))
+    sizes, left_out = np.zeros(len(reads), np.int64), 0
     longest = max(int(rows.comment_length.max(initial=0)) for rows in records)
-    tags, offsets = np.empty(4 * longest + 8, np.uint8), np.zeros(0, np.int64)
+    scratch, tags, offsets = np.empty(4 * longest + 8, np.uint8), np.empty(0, np.uint8), offsets_of(sizes)
     for is_measured in (False, True):
         for file, (text, rows) in enumerate(zip(raw.chunk.data, records, strict=True)):
             stride = file, len(records)
-            record, reason = write_comments(text, rows, stride, wanted, tags, places, sizes, reads.read_group)
+            out = tags, offsets, sizes, reads.read_group, reads.failed
+            record, reason, number = write_comments(text, rows, stride, wanted, scratch, out)
             if record >= 0:
                 raise InputError(raw.input.paths[file], REASONS[reason], raw.chunk.first_record + record)
+            left_out += number * is_measured
         if not is_measured:
             offsets = offsets_of(sizes)
-            tags, places = np.empty(offsets[-1] + 8, np.uint8), offsets[:-1]
-    return replace(reads, tags=tags[: offsets[-1]], tag_offsets=offsets)
+            tags = np.empty(offsets[-1], np.uint8)
+    return replace(reads, tags=tags, tag_offsets=offsets, left_out=left_out)
 
 
 @kernel
-def write_comments(text, records, stride, wanted, tags, places, sizes, read_group):
-    """Tags of each read -> `tags` from its place on, their bytes -> sizes, its group among the names -> read_group.
+def write_comments(text, records, stride, wanted, scratch, out):
+    """The fields of each read, its group and whether it failed -> out; their bytes only if it has no room for them.
 
     Record r is that of read `first + step * r`; `stride`: first, step. `wanted`: the names of the groups, and whether
-    of RX and QX alone. -> (record, reason) of the first error, or (-1, 0).
+    of RX and QX alone. scratch: has room for a comment. -> (record, reason) of the first error, or (-1, 0), and how
+    many fields are left out.
     """
-    (first, step), ((group_letters, group_offsets), only_umis) = stride, wanted
+    (first, step), ((group_letters, group_offsets), only_umis), left_out = stride, wanted, 0
     letters, comment, length = text.letters, records.comment, records.comment_length
+    tags, offsets, sizes, read_group, failed = out
     for r in range(comment.size):
-        read = first + step * r
-        out = tags[places[read] :]
-        span = comment[r], comment[r] + length[r]
+        read, span = first + step * r, (comment[r], comment[r] + length[r])
         if only_umis:
-            size, group_start, group_stop = encode_umi(letters, *span, out), 0, 0
+            size, group_start, group_stop = encode_umi(letters, *span, scratch), 0, 0
         else:
-            size, group_start, group_stop = encode(letters, *span, out)
+            size, group_start, group_stop = encode(letters, *span, scratch)
+            failed[read] = find_barcode(letters, *span) > 0 and letters[comment[r] + 2] == YES
         if size < 0:
-            return r, size
-        sizes[read] = size
+            return r, size, 0
+        sizes[read], number = leave_out(scratch, size)
+        left_out += number
+        if tags.size > 0:
+            put_copy(scratch, 0, sizes[read], tags, offsets[read])
         if group_stop > group_start:
             group = find_name(letters, group_start, group_stop, group_letters, group_offsets)
             if group < 0:
-                return r, UNKNOWN_GROUP
+                return r, UNKNOWN_GROUP, 0
             read_group[read] = group
-    return -1, 0
+    return -1, 0, left_out
+
+
+@scalar
+def leave_out(fields, size):
+    """Of fields[:size], keep those that a record may have; (their bytes, how many do not stay)."""
+    at, kept, number, was_aligned = 0, 0, 0, False
+    while at < size and not was_aligned:
+        was_aligned, at = kind_of(fields, at) == WRITTEN, field_stop(fields, at, size)
+    at = 0
+    while at < size:
+        end, kind, other = field_stop(fields, at, size), kind_of(fields, at), 0
+        while other < kept and (fields[other] != fields[at] or fields[other + 1] != fields[at + 1]):
+            other = field_stop(fields, other, kept)
+        if other < kept or (was_aligned and is_left_out(kind, True)):
+            number += 1
+        else:
+            kept = put_copy(fields, at, end, fields, kept)
+        at = end
+    return kept, number
 
 
 @scalar

@@ -63,6 +63,15 @@ def is_umi(text, start, stop, parts_by_underscore):
 
 
 @scalar
+def after_prefix(text, start, stop):
+    """Where text[start:stop] goes on after letters and _, such as UMI_ of fastp; `stop` if it does not begin so."""
+    i = start
+    while i < stop and 65 <= text[i] & 0xDF <= 90:
+        i += 1
+    return i + 1 if start < i < stop and text[i] == UNDERSCORE else stop
+
+
+@scalar
 def umi_of_name(names, start, stop):
     """Where the UMI of names[start:stop] begins; -1 if there is none."""
     field, word = -1, -1
@@ -73,6 +82,8 @@ def umi_of_name(names, start, stop):
             word = i + 1
     if field >= 0 and is_umi(names, field, stop, True):
         return field
+    if field >= 0 and is_umi(names, after_prefix(names, field, stop), stop, True):
+        return after_prefix(names, field, stop)
     return word if word >= 0 and is_umi(names, word, stop, False) else -1
 
 

@@ -1,7 +1,7 @@
 """Unique molecular identifiers (UMIs) of reads: from where they are into the field RX, and its qualities into QX.
 
-    name       the last field of the name, after ':', as instruments of Illumina and fastp write it, or after '_', as
-               UMI-tools does; + and _ between its parts become -, and parts after r are turned back, which the
+    name       the last field of the name, after ':', as instruments of Illumina and fastp (perhaps after a prefix of
+               letters and _) write it, or after '_', as UMI-tools does; + and _ between its parts become -, and parts after r are turned back, which the
                instrument has reverse-complemented
     comment    RX:Z: (and QX:Z:) of the FASTQ comment, as `samtools fastq -T RX,QX` and others write it
     tag        RX of the records of BAM or CRAM
@@ -19,6 +19,7 @@ import numpy as np
 from readwarp.batches import ReadBatch
 from readwarp.config import ReadStructure, UmiParameters
 from readwarp.errors import InputError
+from readwarp.formats.alignments.fields import PER_BASE
 from readwarp.formats.reads import umi_kernels as kernels
 from readwarp.formats.reads.raw import RawBatch, ReadInput
 from readwarp.formats.reads.umi_kernels import Fields, Structures
@@ -28,7 +29,8 @@ from readwarp.wording import counted
 
 RX = re.compile(rb"RXZ[ACGTN]+(-[ACGTN]+)*\0")  # a field of a record
 NAMES = {"M": "RXQX", "B": "BCQT", "C": "CRCY"}  # of the fields, by the kind of segment
-MODIFIED = ("MM", "ML", "MN", "Mm", "Ml")  # fields that number the bases of the whole read
+# Fields that number the bases of the whole read, or have a value for each.
+OF_BASES = ("MM", "ML", "MN", "Mm", "Ml", *PER_BASE)
 
 
 def extract_umis(reads: ReadBatch, raw: RawBatch) -> ReadBatch:
@@ -67,7 +69,7 @@ def from_bases(reads: ReadBatch, raw: RawBatch, given: tuple[ReadStructure, ...]
     cut, qualities = (np.empty(offsets[-1], np.uint8) for _ in range(2))
     kernels.copy_templates(reads, structures, offsets, cut, qualities)
     replaced = [name for kind in wanted for name in (NAMES[kind][:2], NAMES[kind][2:])]
-    reads = with_fields(reads, fields, (*replaced, *MODIFIED))
+    reads = with_fields(reads, fields, (*replaced, *OF_BASES))
     return replace(reads, bases=cut, qualities=qualities, read_offsets=offsets)
 
 

@@ -1,0 +1,99 @@
+"""Optional fields by their names: which of them describe an alignment, and which have a value for each base.
+
+    written     align writes them itself
+    foreign     other aligners do
+    stale       phasing, duplicate sets and base qualities that an alignment gave rise to; TS and ts as a letter only
+
+Fields with a value for each base are in the order of SEQ and as long, as fgbio and Picard have them:
+
+    reversed        OQ U2 (SAM tags specification); cd ce, of duplex reads ad ae bd be aq bq (fgbio)
+    complemented    E2; ac bc (fgbio)
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.device.jit import scalar
+from readwarp.formats.alignments.layout import ARRAY, CHARACTER, TEXT, UNSIGNED, get_number, width_of
+from readwarp.formats.common.text import put_bytes, put_copy
+
+KEPT, WRITTEN, FOREIGN, STALE, TURNED, COMPLEMENTED = range(6)
+NAMES = {
+    WRITTEN: "NM MD AS XS SA XA MC MQ ms de pa cs",
+    FOREIGN: "cm tp s1 s2 dv rl nn cg zd CG H0 H1 H2 HI IH NH CC CP PQ SM AM UQ X0 X1 XM XO XG XT XN XE XF XI YS YT YF "
+    "ZS mc dt do dc RG OA nM jM jI",
+    STALE: "HP PS PC TS ts BQ DT DI DS MI OC OP",
+    TURNED: "OQ U2 cd ce ad ae bd be aq bq",
+    COMPLEMENTED: "E2 ac bc",
+}
+
+PER_BASE = NAMES[TURNED].split() + NAMES[COMPLEMENTED].split()
+
+
+def numbers_of(names: Iterable[str]) -> ndarray:
+    """Names as numbers of their two letters."""
+    return np.array([ord(name[0]) << 8 | ord(name[1]) for name in names], np.int64)
+
+
+_NUMBERS = np.concatenate([numbers_of(names.split()) for names in NAMES.values()])
+_KINDS = np.repeat(list(NAMES), [len(names.split()) for names in NAMES.values()])
+NUMBERS, KINDS = np.sort(_NUMBERS), _KINDS[np.argsort(_NUMBERS)]
+LETTERS = np.arange(256, dtype=np.uint8)  # the complement of each
+for _one, _other in ("AT", "CG", "at", "cg"):
+    LETTERS[ord(_one)], LETTERS[ord(_other)] = ord(_other), ord(_one)
+STRANDS = 0x54, 0x74  # T and t, of TS and ts
+
+
+@scalar
+def kind_of(fields, at):
+    """KEPT or what is known of the field at `at`."""
+    number = np.int64(fields[at]) << 8 | np.int64(fields[at + 1])
+    found = np.searchsorted(NUMBERS, number)
+    if found == NUMBERS.size or NUMBERS[found] != number:
+        return KEPT
+    if fields[at] in STRANDS and fields[at + 1] & 0xDF == 83 and fields[at + 2] != CHARACTER:
+        return KEPT  # trimmed signal or template switches
+    return KINDS[found]
+
+
+@scalar
+def is_left_out(kind, was_aligned):
+    """Whether a record that is aligned anew lacks a field of its old one."""
+    return kind == WRITTEN or kind == FOREIGN or (kind == STALE and was_aligned)
+
+
+@scalar
+def values_of(fields, at, stop, length):
+    """(where the values of a field with at least one for each base begin, bytes of each); (0, 0): it is no such."""
+    if fields[at + 2] == TEXT:
+        return (at + 3, 1) if stop - at - 4 >= length else (np.int64(0), 0)
+    is_array = fields[at + 2] == ARRAY and get_number(fields, at + 4, UNSIGNED) >= length
+    return (at + 8, width_of(fields[at + 3])) if is_array else (np.int64(0), 0)
+
+
+@scalar
+def put_turned(fields, at, stop, shown, reverse, out, to):
+    """A field, or of one with a value for each base those of the bases shown, if any -> out[to:]; where it ends.
+
+    shown: the first and last base, and the length of the read. reverse: in the order of the other strand.
+    """
+    kind, (first, last, length) = kind_of(fields, at), shown
+    value, width = values_of(fields, at, stop, length)
+    if value == 0 or (kind != TURNED and kind != COMPLEMENTED):
+        return put_copy(fields, at, stop, out, to)
+    if first == last:
+        return to
+    to = put_copy(fields, at, value, out, to)
+    if fields[at + 2] == ARRAY:
+        put_bytes(last - first, 4, out, to - 4)
+    for i in range(last - first):
+        place = value + width * (last - 1 - i if reverse else first + i)
+        to = put_copy(fields, place, place + width, out, to)
+        if reverse and kind == COMPLEMENTED:
+            out[to - 1] = LETTERS[out[to - 1]]
+    if fields[at + 2] == TEXT:
+        out[to] = 0
+        to += 1
+    return to
