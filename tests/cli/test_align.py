@@ -217,6 +217,15 @@ def test_presets_of_long_reads(sam, write, reference, capfd, tmp_path):
         readwarp.run(reference, file, output=tmp_path / "other", preset="asm")
 
 
+def test_parts_are_named_with_equal_and_other_bases(sam, write):
+    other = {"A": "C", "C": "G", "G": "T", "T": "A"}[CONTIGS["one"][700]]
+    read = CONTIGS["one"][:700] + other + CONTIGS["one"][701:1500] + reverse_complement(CONTIGS["one"][3000:6000])
+    rows = [fields(line) for line in sam_lines(sam(write("split.fq", record("r", read)), "--eqx"))]
+    assert [row[5] for row in rows] == ["3000=1500S", "700=1X799=3000H"]
+    assert any(tag.startswith("SA:Z:one,1,+,700=1X799=3000S,") for tag in rows[0])
+    assert any(tag.startswith("SA:Z:one,3001,-,3000=1500S,") for tag in rows[1])
+
+
 def test_odd_contigs_are_fine(sam, write):
     """Names of HLA alleles, contigs shorter than a read, IUPAC and lower case, and 10,000 contigs in all."""
     contigs = {

@@ -53,7 +53,8 @@ def retold(
             for base, there in zip(oriented[q : q + count], contig[position : position + count], strict=True):
                 same = base == there and base in "ACGT"
                 assert kind == "M" or (kind == "=") == same
-                score += scoring.match if same else -scoring.mismatch
+                loss = scoring.mismatch if {base, there} <= set("ACGT") else min(scoring.mismatch, 1)
+                score += scoring.match if same else -loss
                 edits += not same
                 md, matched = (md, matched + 1) if same else (f"{md}{matched}{there}", 0)
             q, position = q + count, position + count

@@ -8,9 +8,16 @@ from readwarp.pairwise.scalar import GLOBAL, LOCAL, SEMIGLOBAL
 NEVER = -(10**9)
 
 
+def gain(one, other, costs):
+    """Of a pair: N is 4 in queries and 5 in targets, and costs 1 at most."""
+    if one == other:
+        return costs[0]
+    return -min(costs[1], 1) if one == 4 or other == 5 else -costs[1]
+
+
 def best(query, target, costs, mode):
     """(score, query stop, target stop) of the best alignment: smallest target stop, then query stop, on ties."""
-    match, mismatch, gap_open, gap_extend, bonus = costs
+    _, _, gap_open, gap_extend, bonus = costs
     n, m = len(query), len(target)
     H = [[0 if mode == LOCAL or j == 0 else -(gap_open + j * gap_extend) for j in range(n + 1)]]
     E = [NEVER] * (n + 1)
@@ -25,7 +32,7 @@ def best(query, target, costs, mode):
             E[j] = max(E[j] - gap_extend, H[i - 1][j] - gap_open - gap_extend)
             opened = H[i][j - 1] - gap_open - gap_extend if j > 1 or mode != LOCAL else NEVER
             F = max(F - gap_extend, opened)
-            M = H[i - 1][j - 1] + (match if query[j - 1] == target[i - 1] else -mismatch)
+            M = H[i - 1][j - 1] + gain(query[j - 1], target[i - 1], costs)
             H[i].append(max(M, E[j], F, 0 if mode == LOCAL else NEVER))
             if mode == LOCAL:
                 value = M + bonus if j == n else H[i][j]
@@ -40,14 +47,14 @@ def best(query, target, costs, mode):
 
 def rescored(query, target, query_start, target_start, cigar, costs):
     """(score, edit distance, query stop, target stop) by walking the CIGAR."""
-    match, mismatch, gap_open, gap_extend, _ = costs
+    _, _, gap_open, gap_extend, _ = costs
     score = edits = 0
     for run in cigar:
         length, operation = int(run) >> 4, int(run) & 15
         if operation == 0:
             for _ in range(length):
                 equal = query[query_start] == target[target_start]
-                score += match if equal else -mismatch
+                score += gain(query[query_start], target[target_start], costs)
                 edits += not equal
                 query_start, target_start = query_start + 1, target_start + 1
         else:

@@ -47,9 +47,9 @@ def check_alignment(record: pysam.AlignedSegment, whole: str, contig: str) -> No
             score, edits = score - scoring.gap_open - count * scoring.gap_extend, edits + count
             q, position = (q + count, position) if operation == pysam.CINS else (q, position + count)
         else:
-            pairs = zip(whole[q : q + count], contig[position : position + count], strict=True)
-            same = sum(a == b != "N" for a, b in pairs)
-            score += same * scoring.match - (count - same) * scoring.mismatch
+            pairs = list(zip(whole[q : q + count], contig[position : position + count], strict=True))
+            same, unknown = sum(a == b != "N" for a, b in pairs), sum("N" in pair for pair in pairs)
+            score += same * scoring.match - (count - same - unknown) * scoring.mismatch - unknown
             edits, q, position = edits + count - same, q + count, position + count
     assert q == len(whole) and record.query_sequence in whole
     assert (record.get_tag("AS"), record.get_tag("NM")) == (score, edits)

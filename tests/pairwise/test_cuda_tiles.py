@@ -22,7 +22,18 @@ from readwarp.pairwise.cuda_local import (
     shape_table,
     stream_starts,
 )
-from readwarp.pairwise.cuda_tiles import AHEAD, BLOCK, COLUMNS, GROUPS, MAX_QUERY, OUTSIDE, UNKNOWN, Tiles, lay_rows
+from readwarp.pairwise.cuda_tiles import (
+    AHEAD,
+    BLOCK,
+    COLUMNS,
+    GROUPS,
+    MAX_QUERY,
+    OTHER,
+    OUTSIDE,
+    UNKNOWN,
+    Tiles,
+    lay_rows,
+)
 from readwarp.pairwise.pairs import Costs, Ends, Scheme
 from readwarp.pairwise.scalar import LOCAL, OVERFLOWN
 from readwarp.ragged import replace
@@ -252,7 +263,8 @@ def test_costs_that_a_form_does_not_hold():
     assert [form for form, _ in engines(Costs(2, 8, 12, 2, 10))] == held  # minimap2 for short reads
     assert constants_of(S16X2, Costs(1, 4, 2, 1, 4)) is None  # a gap would be worth the bonus
     assert constants_of(HALF2, Costs(1, 8, 6, 1, 0)) is None  # a gain below zero
-    assert constants_of(HALF2, Costs(2, 8, 12, 2, 0)) is not None
+    assert constants_of(HALF2, Costs(2, 4, 4, 2, 0)) is not None
+    assert constants_of(HALF2, Costs(2, 8, 12, 2, 0)) is None  # the gain of N has more bits than a byte of a half
     assert constants_of(S16X2, Costs(1, 4, 900, 1, 0)) is None  # nothing left for scores
     assert constants_of(S16X2, Costs(7, 4, 6, 1, 0)).max_bases < MAX_QUERY  # a half would be carried to the other
     assert constants_of(S16X2, Costs(2, 8, 12, 2, 10)).max_bases >= 250
@@ -286,7 +298,8 @@ def test_rows_of_tiles_lie_apart():
             pair = min(2 * tile + half, lengths.size - 1)
             codes = stream[starts[tile] - group : starts[tile + 1]] >> 3 * half & 7
             inside = slice(group, group + lengths[pair])
-            assert codes[inside].tolist() == np.minimum(targets[begins[pair] :][: lengths[pair]], UNKNOWN).tolist()
+            given = targets[begins[pair] :][: lengths[pair]]
+            assert codes[inside].tolist() == np.array([0, 1, 2, 3, OTHER, UNKNOWN])[given].tolist()
             assert (np.delete(codes, inside) == OUTSIDE).all() and codes.size >= lengths[pair] + 2 * group + AHEAD
 
 

@@ -62,6 +62,16 @@ def test_as_the_recurrence(mode, seed):
         check(queries, targets, random_costs(rng, mode), mode)
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_unknown_bases_cost_less(mode):
+    rng = np.random.default_rng(mode)
+    queries, targets = random_pairs(rng, 100, 30, 5)
+    targets = [[5 if code == 4 else code for code in target] for target in targets]
+    queries, targets = [*queries, [0, 4, 66, 1]], [*targets, [0, 1, 66, 5]]
+    for costs in (DEFAULT, random_costs(rng, mode)):
+        check(queries, targets, costs._replace(bonus=costs.bonus * (mode == LOCAL)), mode)
+
+
 @pytest.mark.parametrize("number", sorted({1, 2, lanes("i1") - 1, lanes("i1"), lanes("i1") + 1, 2 * lanes("i1") + 3}))
 def test_any_number_of_pairs(number):
     queries, targets = random_pairs(np.random.default_rng(number), number, 20)

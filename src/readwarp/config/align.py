@@ -16,7 +16,10 @@ from readwarp.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """Affine-gap scores of bwa mem: a gap of n bases costs gap_open + n * gap_extend. All are magnitudes."""
+    """Affine-gap scores of bwa mem: a gap of n bases costs gap_open + n * gap_extend. All are magnitudes.
+
+    N, in a read or in the reference, costs 1 at most.
+    """
 
     match: int = 1
     mismatch: int = 4

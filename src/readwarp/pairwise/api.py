@@ -61,9 +61,9 @@ def pairwise(
     """Align the i-th query with the i-th target; a single query or target is paired with all of the others.
 
     Sequences are text (str, bytes, Seq), records (SeqRecord, dnaio, pysam), or uint8 arrays of codes, 0-3 for A C G T
-    and 4 for a base that matches nothing (with a matrix: rows of it). Letters are IUPAC; case does not matter, U is T,
-    equal letters match and N matches nothing. Proteins need a matrix. The end bonus of a `Scoring` is not used. A gap
-    of n bases costs gap_open + n * gap_extend.
+    and 4 for N (with a matrix: rows of it). Letters are IUPAC; case does not matter, U is T, equal letters match, and N
+    matches nothing but costs 1 at most. Proteins need a matrix. The end bonus of a `Scoring` is not used. A gap of n
+    bases costs gap_open + n * gap_extend.
 
         found = readwarp.pairwise(["ACGTTGCA"], ["TTACGTGCATT"], traceback=True)
         found.score, found[0].cigar

@@ -16,6 +16,7 @@ from readwarp.pairwise.scalar import (
     UNREACHED,
     band_of,
     cell,
+    gain_of_bases,
     operation,
     push,
     state_after,
@@ -43,7 +44,7 @@ def gain_of(query_code, target_code, costs, matrix):
     """Score of an aligned pair."""
     if matrix.size > 0:
         return np.int64(matrix[np.int64(query_code) * ALPHABET + target_code])
-    return costs.match if query_code == target_code else -costs.mismatch
+    return np.int64(gain_of_bases(query_code, target_code, costs))
 
 
 @scalar

@@ -9,8 +9,19 @@ from readwarp.device.jit import kernel
 from readwarp.errors import UsageError
 from readwarp.pairwise.groups import score_sorted, trace_sorted
 from readwarp.pairwise.pairs import Ends, Pairs, Scheme, Tasks, Traces, Walks
-from readwarp.pairwise.scalar import GLOBAL, LOCAL, OVERFLOWN, longest_gaps
+from readwarp.pairwise.scalar import (
+    ALPHABET,
+    GLOBAL,
+    LOCAL,
+    OUTSIDE,
+    OVERFLOWN,
+    PAD,
+    UNKNOWN_COST,
+    UNREACHED,
+    longest_gaps,
+)
 from readwarp.ragged import fields_of, offsets_of, replace
+from readwarp.rules.bases import NEVER, UNKNOWN
 from readwarp.rules.cigar import DELETION, INSERTION
 
 PORTION = 1 << 24  # bases that are laid out in lanes at a time
@@ -23,14 +34,44 @@ def score_pairs(pairs: Pairs, scheme: Scheme, known: ndarray | None = None) -> E
     pairs skip lanes that they would overflow.
     """
     ends, order = score_empty_pairs(pairs, scheme)
-    for width in _widths(pairs, scheme):
-        fits = np.ones(order.size, bool) if known is None else known[order] < _ceiling(width, scheme.mode)
-        now = order[fits]
-        for some in _portions(now, pairs):
-            score_sorted(pairs, some, scheme, width, ends)
-        fits[fits] = (ends.score[now] != OVERFLOWN) | (scheme.mode != LOCAL)
-        order = order[~fits]
+    for rows, how in by_letters(pairs, scheme, order):
+        for width in _widths(pairs, how):
+            fits = np.ones(rows.size, bool) if known is None else known[rows] < _ceiling(width, how.mode)
+            now = rows[fits]
+            for some in _portions(now, pairs):
+                score_sorted(pairs, some, how, width, ends)
+            fits[fits] = (ends.score[now] != OVERFLOWN) | (how.mode != LOCAL)
+            rows = rows[~fits]
     return ends
+
+
+def by_letters(pairs: Pairs, scheme: Scheme, order: ndarray) -> list[tuple[ndarray, Scheme]]:
+    """The order in two: pairs as they are, and those with an N, which lanes know by a matrix."""
+    if scheme.matrix.size:
+        return [(order, scheme)]
+    is_unknown = np.zeros(order.size, bool)
+    find_unknown(pairs, order, is_unknown)
+    if not is_unknown.any():
+        return [(order, scheme)]
+    codes = np.arange(1 + max(NEVER, int(pairs.queries.max()), int(pairs.targets.max())))
+    matrix = np.full((ALPHABET, ALPHABET), UNREACHED, np.int32)
+    matrix[: codes.size, : codes.size] = -scheme.costs.mismatch
+    matrix[UNKNOWN, : codes.size] = matrix[: codes.size, NEVER] = -min(scheme.costs.mismatch, UNKNOWN_COST)
+    matrix[codes, codes], matrix[PAD, :OUTSIDE] = scheme.costs.match, 0
+    return [(order[~is_unknown], scheme), (order[is_unknown], scheme._replace(matrix=matrix.ravel()))]
+
+
+@kernel
+def find_unknown(pairs, order, is_unknown):
+    """Whether the query or the target of each pair in the order has an N."""
+    queries, query_starts, query_lengths, targets, target_starts, target_lengths = pairs
+    for row in range(order.size):
+        pair, found = order[row], False
+        for code in queries[query_starts[pair] : query_starts[pair] + query_lengths[pair]]:
+            found |= code == UNKNOWN
+        for code in targets[target_starts[pair] : target_starts[pair] + target_lengths[pair]]:
+            found |= code == NEVER
+        is_unknown[row] = found
 
 
 def score_empty_pairs(pairs: Pairs, scheme: Scheme) -> tuple[Ends, ndarray]:
@@ -52,12 +93,13 @@ def trace_pairs(pairs: Pairs, scheme: Scheme, ends: Ends) -> Traces:
     No path of the known score strays further from its diagonal than `scalar.longest_gaps`, so the band is exact.
     """
     tasks = tasks_of(pairs, scheme, ends)
-    order, (walks, cigar) = rows_to_trace(tasks), start_walks(tasks, scheme)
-    for width in _widths(pairs, scheme):
-        fits = tasks.ends.score[order] < _ceiling(width, scheme.mode)
-        for some in _portions(order[fits], pairs):
-            trace_sorted(tasks, some, scheme, width, walks, cigar)
-        order = order[~fits]
+    walks, cigar = start_walks(tasks, scheme)
+    for rows, how in by_letters(pairs, scheme, rows_to_trace(tasks)):
+        for width in _widths(pairs, how):
+            fits = tasks.ends.score[rows] < _ceiling(width, how.mode)
+            for some in _portions(rows[fits], pairs):
+                trace_sorted(tasks, some, how, width, walks, cigar)
+            rows = rows[~fits]
     return finish_traces(tasks, scheme, walks, cigar)
 
 

@@ -15,6 +15,7 @@ from readwarp.device.memory import current
 from readwarp.device.staging import rounded
 from readwarp.pairwise.cuda_tiles import AHEAD, BLOCK, COLUMNS, GROUPS, MAX_QUERY, Tiles, lay_rows, score_kernel
 from readwarp.pairwise.pairs import Costs, Ends, Pairs
+from readwarp.pairwise.scalar import UNKNOWN_COST
 
 ROOM = 1 << 26  # bytes of rows that are laid out at a time
 OF_CELL, OF_ROW = 8, 13  # instructions of a row, roughly: per column, and apart from columns
@@ -29,7 +30,7 @@ class Constants:
 
     limit: int  # this score and higher ones may have overflowed
     max_bases: int  # of a query: in s16x2 none may overflow, which would carry into the other half
-    numbers: ndarray  # uint32 [13]: gains by code of the stream; floor, opening, extending, border, threshold, 1, keys
+    numbers: ndarray  # uint32 [14]: gains by code of the stream; floor, opening, extending, border, threshold, 1, keys
     bounds: ndarray  # int32 [3]: what makes a number with its key score * keys + key; limit; bonus * keys
 
 
@@ -53,9 +54,10 @@ def constants_of(form: Form, costs: Costs) -> Constants | None:
     held = (_in_halves if form.is_float else _in_integers)(form, costs, opening)
     if held is None or held.limit < MIN_LIMIT:
         return None
-    match, mismatch, outside = held.codes
-    rows = [[match if base == code else mismatch for base in range(4)] for code in range(5)]
-    tables = [int.from_bytes(bytes(row), "little") for row in (*rows, [outside] * 4)]
+    match, mismatch, unknown, outside = held.codes
+    rows = [[match if base == code else mismatch for base in range(4)] for code in range(4)]
+    rows += [[gain] * 4 for gain in (unknown, mismatch, outside)]
+    tables = [int.from_bytes(bytes(row), "little") for row in rows]
     lanes = [form.packed(x, x) for x in (held.floor, -opening, -costs.gap_extend, held.border, held.threshold)]
     if form.numbers == 2 and not form.is_float:
         lanes[1] = -(opening * 0x10001) & 0xFFFFFFFF  # for a 32-bit sum
@@ -69,7 +71,7 @@ class Held(NamedTuple):
 
     limit: int
     max_bases: int
-    codes: tuple[int, int, int]  # bytes that make the gains of a match, of a mismatch and outside the target
+    codes: tuple[int, int, int, int]  # bytes that make the gains of a match, a mismatch, an N, and outside the target
     floor: int
     border: int
     threshold: int
@@ -77,14 +79,15 @@ class Held(NamedTuple):
 
 
 def _in_halves(form: Form, costs: Costs, opening: int) -> Held | None:
-    gains = [opening + costs.match, opening - costs.mismatch, 0]  # added to H - opening
+    unknown = min(costs.mismatch, UNKNOWN_COST)
+    gains = [opening + costs.match, opening - costs.mismatch, opening - unknown, 0]  # added to H - opening
     halves = np.array(gains, np.float16).view(np.uint16)
     if min(gains) < 0 or gains[0] > 2048 or (halves & 255).any():
         return None
-    first_key, (match, mismatch, outside) = form.lowest + form.keys - 1, (halves >> 8).tolist()
+    first_key, codes = form.lowest + form.keys - 1, (halves >> 8).tolist()
     limit = (2048 - first_key) // form.factor - costs.match - 2 * costs.bonus - 1
     threshold = form.factor * costs.bonus + first_key
-    return Held(limit, MAX_QUERY, (match, mismatch, outside), 0, costs.bonus - opening, threshold, -form.lowest)
+    return Held(limit, MAX_QUERY, tuple(codes), 0, costs.bonus - opening, threshold, -form.lowest)
 
 
 def _in_integers(form: Form, costs: Costs, opening: int) -> Held | None:
@@ -96,7 +99,8 @@ def _in_integers(form: Form, costs: Costs, opening: int) -> Held | None:
     max_bases = min(MAX_QUERY, (limit - 1 - 2 * bonus) // max(match, 1))
     border, zero = floor + bonus, -form.factor * floor
     threshold = form.factor * border + form.factor - 1
-    return Held(limit, max_bases, (match, -costs.mismatch & 255, 128), floor, border, threshold, zero)
+    codes = match, -costs.mismatch & 255, -min(costs.mismatch, UNKNOWN_COST) & 255, 128
+    return Held(limit, max_bases, codes, floor, border, threshold, zero)
 
 
 @lru_cache
@@ -156,7 +160,7 @@ def device_bytes(pairs: int, longest_target: int) -> int:
     rows = longest_target + max(GROUPS) + AHEAD
     laid = max(min(ROOM, pairs * rows), BLOCK * rows) + max(GROUPS) + AHEAD
     columns = 2 * rounded(8 * pairs) + 2 * rounded(4 * pairs) + rounded(12 * pairs) + rounded(8 * (pairs + 1))
-    return columns + 2 * rounded(48) + rounded(laid)
+    return columns + 2 * rounded(56) + rounded(laid)
 
 
 def stream_starts(target_lengths: ndarray, form: Form, group: int) -> ndarray:

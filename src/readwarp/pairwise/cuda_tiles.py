@@ -16,6 +16,7 @@ from readwarp.device.instructions import shuffle_up
 from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.lanes import Form
 from readwarp.pairwise.scalar import OVERFLOWN
+from readwarp.rules.bases import NEVER, UNKNOWN
 
 GROUPS = (4, 8, 16, 32)  # threads per tile
 COLUMNS = (4, 6, 8, 10, 12, 14, 16, 20, 24)  # of the query per thread; at most as many as there are keys
@@ -23,7 +24,7 @@ MAX_QUERY = 512  # bases
 ROWS = 4  # per step of the loop
 AHEAD = ROWS + 2  # rows that a thread may read beyond its last
 BLOCK = 128  # threads
-UNKNOWN, OUTSIDE = 4, 5  # codes of the stream: not 0 to 3; before or after the target
+OTHER, OUTSIDE = 5, 6  # codes of the stream besides UNKNOWN: another letter; before or after the target
 CODES = 64  # of a row of two targets: first | second << 3
 
 inlined = cuda.jit(device=True, forceinline=True)
@@ -46,6 +47,12 @@ def across(value, distance):
     return cuda.shfl_xor_sync(0xFFFFFFFF, value, distance)
 
 
+@cuda.jit(device=True)
+def streamed(code):
+    """The code of the stream for a target's."""
+    return code if code < UNKNOWN else UNKNOWN if code == NEVER else OTHER
+
+
 @cuda_kernel
 def lay_rows(targets, starts, tiles, margin, pairs):
     """Codes of each tile's rows, and `margin` rows outside before the first tile; a warp per tile.
@@ -60,11 +67,11 @@ def lay_rows(targets, starts, tiles, margin, pairs):
     b = min(a + 1, starts.size - 1)
     begin, before, lengths = tiles.stream_starts[tile], margin if tile == 0 else 0, tiles.target_lengths
     for row in range(thread % WARP - before, tiles.stream_starts[tile + 1] - begin, WARP):
-        first = min(targets[starts[a] + row], UNKNOWN) if 0 <= row < lengths[a] else OUTSIDE
-        if pairs == 1:  # the other register has the gains of a query's code 4, where code 0 would be
+        first = streamed(targets[starts[a] + row]) if 0 <= row < lengths[a] else OUTSIDE
+        if pairs == 1:  # the other register has the gains of a query's N, where code 0 would be
             second = OUTSIDE if first == OUTSIDE else 0 if targets[starts[a] + row] == UNKNOWN else UNKNOWN
         else:
-            second = min(targets[starts[b] + row], UNKNOWN) if 0 <= row < lengths[b] else OUTSIDE
+            second = streamed(targets[starts[b] + row]) if 0 <= row < lengths[b] else OUTSIDE
         tiles.stream[begin + row] = first | second << 3
 
 
@@ -259,8 +266,8 @@ def score_kernel(form: Form, columns: int) -> Any:
             gains[code] = np.uint64(numbers[here]) | np.uint64(numbers[there]) << np.uint64(32)
         limits = bounds[0], bounds[1], bounds[2]
         cuda.syncthreads()
-        costs, start, threshold = (numbers[6], numbers[7], numbers[8]), numbers[9], numbers[10]
-        one, factor = numbers[11], numbers[12]
+        costs, start, threshold = (numbers[7], numbers[8], numbers[9]), numbers[10], numbers[11]
+        one, factor = numbers[12], numbers[13]
         floor, opening = costs[0], costs[1]
         thread, last = np.int32(cuda.grid(1)), np.int32(tiles.query_starts.size - 1)
         rank, tile = np.int32(thread % group), np.int32(min(thread // group, last // pairs))

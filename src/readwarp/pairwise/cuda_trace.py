@@ -34,6 +34,7 @@ from readwarp.pairwise.scalar import (
     ON_PAIR,
     ON_PAIR_OR_DELETION,
     UNREACHED,
+    gain_of_bases,
     operation,
     push,
     state_after,
@@ -218,7 +219,7 @@ def walk_back(slots, warps, directions, bounds, costs, mode, runs, walks):
     if slot >= bounds[1]:
         return
     queries, targets, starts, geometry = slots
-    match, mismatch, gap_open, gap_extend, _ = costs
+    _, _, gap_open, gap_extend, _ = costs
     pair, first, shift = geometry[PAIR, slot], geometry[FIRST, slot], geometry[SHIFT, slot]
     query_at, target_at, at = starts[QUERY_AT, slot], starts[TARGET_AT, slot], starts[RUNS_AT, slot]
     i, j = np.int32(first + geometry[ROWS, slot] - 1), np.int32(geometry[COLUMNS, slot] - 1)
@@ -244,9 +245,9 @@ def walk_back(slots, warps, directions, bounds, costs, mode, runs, walks):
         if taken == MATCH:  # and all pairs before it where no gap is better
             length = np.int32(0)
             while True:
-                equal = queries[query_at + j] == targets[target_at + i]
-                left -= match if equal else -mismatch
-                edits += 0 if equal else 1
+                query, target = queries[query_at + j], targets[target_at + i]
+                left = np.int32(left - gain_of_bases(query, target, costs))
+                edits += 0 if query == target else 1
                 i, j, length = np.int32(i - 1), np.int32(j - 1), np.int32(length + 1)
                 place -= stride
                 if i < 0 or j < 0 or (mode == LOCAL and left == 0) or (directions[place] >> d) & 3:

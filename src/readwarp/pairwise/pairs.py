@@ -9,7 +9,10 @@ NO_MATRIX = np.empty(0, np.int32)
 
 
 class Costs(NamedTuple):
-    """Affine-gap scores, all as magnitudes: a gap of n bases costs gap_open + n * gap_extend."""
+    """Affine-gap scores, all as magnitudes: a gap of n bases costs gap_open + n * gap_extend.
+
+    A mismatch with N costs less: `scalar.gain_of_bases`.
+    """
 
     match: int
     mismatch: int

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from readwarp.device.jit import scalar
+from readwarp.rules.bases import NEVER, UNKNOWN
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
 LOCAL, GLOBAL, SEMIGLOBAL = 0, 1, 2
@@ -17,8 +18,18 @@ ALPHABET = 128
 PAD = 126  # before or after a lane's query
 OUTSIDE = 127  # before or after the target: not even a mismatch can be aligned here
 
+UNKNOWN_COST = 1  # what a pair with N costs at most, since N says nothing about its base (bwa mem, minimap2)
 UNREACHED = -(1 << 29)  # a score that no path has, with room to add to it
 OVERFLOWN = -1  # the score of a pair that needs wider lanes
+
+
+@scalar
+def gain_of_bases(query_code, target_code, costs):
+    """Score of an aligned pair. N has the code UNKNOWN in queries, and NEVER in targets."""
+    if query_code == target_code:
+        return np.int32(costs.match)
+    is_unknown = query_code == UNKNOWN or target_code == NEVER
+    return np.int32(-min(costs.mismatch, UNKNOWN_COST) if is_unknown else -costs.mismatch)
 
 
 class Band(NamedTuple):

@@ -18,7 +18,8 @@ from readwarp.device.cuda_scan import device_bytes as scan_bytes
 from readwarp.device.staging import rounded
 from readwarp.pairwise.cpu import max_runs
 from readwarp.pairwise.pairs import Costs, Scheme, Tasks
-from readwarp.pairwise.scalar import LOCAL
+from readwarp.pairwise.scalar import LOCAL, UNKNOWN_COST
+from readwarp.rules.bases import NEVER, UNKNOWN
 
 PAD, OUTSIDE = 6, 7  # codes of columns outside the query and of rows outside the target
 LETTERS = 6  # codes 0 to 5: A C G T, N, and the N of the reference
@@ -95,6 +96,7 @@ def gains_of(costs: Costs) -> ndarray:
     neutral = 2 * costs.gap_extend
     gains = np.full((8, 8), neutral, np.int8)
     gains[:LETTERS, :LETTERS] = neutral - costs.mismatch
+    gains[NEVER, :LETTERS] = gains[:LETTERS, UNKNOWN] = neutral - min(costs.mismatch, UNKNOWN_COST)
     np.fill_diagonal(gains[:LETTERS, :LETTERS], neutral + costs.match)
     return gains.view(np.int32).ravel()
 

@@ -9,6 +9,7 @@ LETTERS = np.frombuffer(b"ACGTN", np.uint8)
 A, C, G, T, U = (np.uint8(letter) for letter in b"ACGTU")
 LINE = 64  # bytes of a cache line
 OUTSIDE = 5  # in place of a base, where several contigs lie on one axis: off all of them
+UNKNOWN = 4  # any but A C G T
 NEVER = 5  # in place of a reference base other than A C G T: it does not match a read's N (4)
 
 

@@ -170,6 +170,21 @@ def test_mismatches_are_answered_without_dynamic_programming(places):
         assert (scores.status[0], scores.score[0], scores.reference_stop[0]) == expected
 
 
+@pytest.mark.cards
+def test_n_costs_one():
+    """It takes no dynamic programming where nothing else differs."""
+    reference = np.random.default_rng(3).integers(0, 4, 400).astype(np.uint8)
+    reference[300:310] = 4
+    read, across = reference[100:250].tolist(), reference[250:400].tolist()
+    run, both, end = [*read[:70], *[4] * 25, *read[95:]], list(read), [*read[:141], *[4] * 9]
+    both[70], both[90] = 4, both[90] ^ 1
+    rows = [(0, 0, 70, 280, 100), (1, 0, 70, 280, 100), (2, 0, 70, 280, 100), (3, 0, 230, 400, 250)]
+    for side in (cpu, cuda):
+        scores = score(side, batch([run, both, end, across]), candidates(rows), packed(reference), Scoring())
+        assert scores.score.tolist() == [160 - 2 * 25, 160 - 2 - 5, 146, 160 - 2 * 10]
+        assert scores.status[:2].tolist() == [Status.UNGAPPED, Status.OK]
+
+
 def test_loss_by_a_part_that_is_nowhere():
     """A mismatch; a base clipped; two parts for which two bases are inserted; for which nine are clipped."""
     costs = [Scoring(), Scoring(1, 9, 16, 1, 5), Scoring(1, 40, 18, 1, 40), Scoring(1, 40, 60, 1, 6)]

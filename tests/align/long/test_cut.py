@@ -17,6 +17,12 @@ K, NEVER = 8, -(10**9)
 COSTS = Costs(match=1, mismatch=4, gap_open=6, gap_extend=1)
 
 
+def gain_of(base: str, letter: str, costs: Costs) -> int:
+    return (
+        costs.match if base == letter != "N" else -min(costs.mismatch, 1) if "N" in base + letter else -costs.mismatch
+    )
+
+
 def best_score(query: str, target: str, costs: Costs) -> int:
     """Global, affine gaps (Gotoh 1982)."""
     opening, extending = costs.gap_open + costs.gap_extend, costs.gap_extend
@@ -27,7 +33,7 @@ def best_score(query: str, target: str, costs: Costs) -> int:
         for j, base in enumerate(query, 1):
             E[j] = max(E[j] - extending, H[j] - opening)
             F = max(F - extending, H[j - 1] - opening)
-            gain = costs.match if base == letter != "N" else -costs.mismatch
+            gain = gain_of(base, letter, costs)
             diagonal, H[j] = H[j], max(diagonal + gain, E[j], F)
     return H[-1]
 
@@ -51,7 +57,7 @@ def score_of(cut: Cut, query: str, reference: str, begin: tuple[int, int], end: 
         assert length > 0 or operation == PIECE
         if operation == MATCH:
             for a, b in zip(query[q : q + length], reference[r : r + length], strict=True):
-                total += costs.match if a == b != "N" else -costs.mismatch
+                total += gain_of(a, b, costs)
             q, r = q + length, r + length
         elif operation in (INSERTION, DELETION):
             total -= costs.gap_open + length * costs.gap_extend
@@ -133,5 +139,7 @@ def test_anchors_that_overlap():
 
 def test_n_is_never_equal():
     left, right = "ACGTTGCA", reverse_complement("ACGGTTCA")
-    cut = cut_one(left + "NNNN" + right, left + "NNNN" + right, [(0, 0), (12, 12)], COSTS)
+    few, many = (left + number * "N" + right for number in (7, 8))  # each loses 2, two gaps 15
+    assert cut_one(few, few, [(0, 0), (15, 15)], COSTS).runs.tolist() == [23 << 4 | MATCH]
+    cut = cut_one(many, many, [(0, 0), (16, 16)], COSTS)
     assert cut.runs.tolist() == [8 << 4 | MATCH, 0 << 4 | PIECE, 8 << 4 | MATCH]

@@ -71,8 +71,9 @@ def check_alignment(found: Extensions, row: int, read: str) -> None:
     for number, run in enumerate(runs):
         length, operation = run >> 4, run & 15
         if operation == MATCH:
-            same = [a == b != "N" for a, b in zip(read[q : q + length], whole[r : r + length], strict=True)]
-            score += sum(COSTS.match if each else -COSTS.mismatch for each in same)
+            pairs = list(zip(read[q : q + length], whole[r : r + length], strict=True))
+            same = [a == b != "N" for a, b in pairs]
+            score += sum(COSTS.match if a == b != "N" else -1 if "N" in a + b else -COSTS.mismatch for a, b in pairs)
             edits += len(same) - sum(same)
             q, r = q + length, r + length
             continue

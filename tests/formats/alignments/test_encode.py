@@ -78,9 +78,9 @@ def rows(draw, index):
     counted = draw(st.lists(st.sampled_from(sorted(COUNTED)), unique=True))
     turned = draw(st.lists(st.sampled_from(sorted(TURNED)), unique=True)) if length else []
     values = {
-        name: bytes(draw(st.lists(st.sampled_from(TURNED[name]), min_size=length, max_size=length))) for name in turned
+        field: draw(st.lists(st.sampled_from(TURNED[field]), min_size=length, max_size=length)) for field in turned
     }
-    carried += b"".join(per_base(name, values[name]) for name in turned)
+    carried += b"".join(per_base(field, bytes(values[field])) for field in turned)
     read = Read(
         name, 0, bases, qualities if length else "", carried + b"".join(COUNTED[text] for text in counted), group
     )
@@ -101,11 +101,11 @@ def rows(draw, index):
     if mapped and supplementary:
         shown = shown[left : length - right]
         shown_qualities = shown_qualities and shown_qualities[left : length - right]
-    for name in turned:
-        seen = values[name][::-1] if strand else values[name]
+    for field in turned:
+        seen = bytes(values[field][::-1] if strand else values[field])
         seen = seen[left : length - right] if mapped and supplementary else seen
         if seen and has_bases:
-            carried_text.append(per_base_text(name, seen, strand))
+            carried_text.append(per_base_text(field, seen, strand))
     if not has_bases:
         shown = shown_qualities = ""
     line = [

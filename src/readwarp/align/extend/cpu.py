@@ -13,9 +13,9 @@ from readwarp.device.jit import kernel, scalar
 from readwarp.device.simd import load_eight
 from readwarp.pairwise import cpu as pairwise
 from readwarp.pairwise.pairs import Costs, Ends, Pairs, Scheme, Traces
-from readwarp.pairwise.scalar import LOCAL
+from readwarp.pairwise.scalar import LOCAL, gain_of_bases
 from readwarp.ragged import empty, offsets_of, take
-from readwarp.rules.bases import prefetch_bases, unpack_codes
+from readwarp.rules.bases import NEVER, UNKNOWN, prefetch_bases, unpack_codes
 from readwarp.rules.cigar import MATCH
 
 AHEAD = 8  # candidates between the prefetch of their windows and their use
@@ -215,18 +215,19 @@ def find_mismatches(query, target, first, places):
 
 
 @kernel
-def best_segment(mismatches, first, last, length, costs):
-    """(score, stop) of the best ungapped alignment of the query positions [first, last), ties to the first stop.
+def best_segment(query, target, first, mismatches, costs):
+    """(score, stop) of the best ungapped alignment of query[first:] with the target, ties to the first stop.
 
     mismatches: positions that differ. Between two of them, a segment is the better the longer it is.
     """
+    last, length = first + target.size, query.size
     running, best, stop = np.int32(costs.bonus if first == 0 else 0), np.int32(0), np.int32(0)
     begin = first
     for place in mismatches:
         running += np.int32((place - begin) * costs.match)
         if place > begin and running > best:
             best, stop = running, np.int32(place)
-        running = np.int32(running - costs.mismatch)
+        running = np.int32(running + gain_of_bases(query[place], target[place - first], costs))
         reached = np.int32(running + (costs.bonus if place + 1 == length else 0))
         if reached > best:
             best, stop = reached, np.int32(place + 1)
@@ -256,13 +257,26 @@ def score_ungapped(oriented, laid, packed, costs, scores):
         low, high = max(diagonal, window[0]), min(diagonal + length, window[1])
         if low >= high:
             continue
-        target, first, last = room.codes[: high - low], low - diagonal, high - diagonal
+        target, first = room.codes[: high - low], low - diagonal
         unpack_codes(packed, low, high, target)
         mismatches = places[: find_mismatches(query, target, first, places)]
-        best, end = best_segment(mismatches, first, last, length, costs)
-        if best > 0 and is_proven(query, best, mismatches, packed, window, costs, room):
+        best, end = best_segment(query, target, first, mismatches, costs)
+        is_whole = low == diagonal and target.size == length
+        if best > 0 and (
+            (is_whole and are_unknown(query, mismatches))
+            or is_proven(query, best, mismatches, packed, window, costs, room)
+        ):
             query_stop[c], reference_stop[c], status[c] = end, diagonal + end, UNGAPPED
         score[c] = best
+
+
+@kernel
+def are_unknown(query, places):
+    """Whether the read has N at all of these places."""
+    number = 0
+    for place in places:
+        number += query[place] == UNKNOWN
+    return number == places.size
 
 
 @kernel
@@ -275,8 +289,15 @@ def is_proven(query, score, mismatches, packed, window, costs, room):
         return False
     codes, fours = room.codes[:size], room.fours[:size]
     unpack_codes(packed, window[0], window[1], codes)
+    highest = np.uint8(0)
+    for i in range(U0, np.uint64(size)):
+        highest = max(highest, codes[i])
+    if highest == NEVER:
+        return False
     join_fours(codes, fours)
     for i in range(number):
+        if query[mismatches[i]] == UNKNOWN:
+            return False
         start, stop = part_around(i, mismatches, number, length)
         if stop - start < LEAST_PART:
             return False
@@ -340,13 +361,13 @@ def trace_ungapped(oriented, laid, packed, costs, found, spans):
             target = space[: stop - first]
             unpack_codes(packed, reference_stop[c] - target.size, reference_stop[c], target)
             mismatches = places[: find_mismatches(query, target, first, places)]
-            raw[c], query_start[c], edit_distance[c] = walk_back(mismatches, stop, lengths[c], score[c], costs)
+            raw[c], query_start[c], edit_distance[c] = walk_back(query, target, first, mismatches, score[c], costs)
 
 
 @kernel
-def walk_back(mismatches, stop, length, score, costs):
-    """See scalar.walk_ungapped, from mismatch to mismatch. Their query positions are below `stop`."""
-    match, mismatch, _, _, bonus = costs
+def walk_back(query, target, first, mismatches, score, costs):
+    """See scalar.walk_ungapped: from mismatch to mismatch of query[first:] with the target, which ends with it."""
+    match, bonus, length, stop = costs.match, costs.bonus, query.size, first + target.size
     if score == length * match + 2 * bonus:
         return score - np.int32(2 * bonus), np.int32(0), np.int32(0)
     raw = left = np.int64(score - (bonus if stop == length else 0))
@@ -359,5 +380,5 @@ def walk_back(mismatches, stop, length, score, costs):
         i, left = i - steps, left - steps * match
         if i == 0 or i > place + 1 or (steps > 0 and left <= 0):
             break
-        i, left, edits = place, left + mismatch, edits + 1
+        i, left, edits = place, left - gain_of_bases(query[place], target[place - first], costs), edits + 1
     return np.int32(raw - left), np.int32(i), np.int32(edits)

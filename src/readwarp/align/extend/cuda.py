@@ -39,10 +39,10 @@ from readwarp.device.staging import rounded
 from readwarp.pairwise import cuda as pairwise
 from readwarp.pairwise.cuda_trace import narrow
 from readwarp.pairwise.pairs import Ends, Pairs, Scheme, Traces
-from readwarp.pairwise.scalar import LOCAL
+from readwarp.pairwise.scalar import LOCAL, gain_of_bases
 from readwarp.pairwise.trace_plan import LETTERS
 from readwarp.ragged import offsets_of, take
-from readwarp.rules.bases import complement, reference_code
+from readwarp.rules.bases import NEVER, UNKNOWN, complement, reference_code
 
 ROOM = MAX_PARTS + 1  # mismatches of a read; those beyond MAX_PARTS share the last place
 SCORE_TYPES = (np.int32, np.int32, np.int64, np.uint8)  # of the columns of Scores
@@ -177,15 +177,19 @@ def score_ungapped(oriented, laid, packed, costs, scores):
     first, last = np.int32(min(max(start - diagonal, 0), length)), np.int32(max(min(stop - diagonal, length), 0))
     mismatches, number = cuda.shared.array((ROOM, THREADS), np.int32)[:, cuda.threadIdx.x], np.int32(0)
     segment = np.int32(costs.bonus if first == 0 else 0), np.int32(0), np.int32(0)
+    unknown = np.int32(0)  # N of the read
     for i in range(first, last):
-        is_equal = query[i] == reference_code(packed, diagonal + i)
-        segment = lengthen(segment, np.int32(i), is_equal, length, costs)
-        if not is_equal:
+        code = reference_code(packed, diagonal + i)
+        segment = lengthen(segment, np.int32(i), gain_of_bases(query[i], code, costs), length, costs)
+        if query[i] != code:
             mismatches[min(number, np.int32(ROOM - 1))] = i
-            number = np.int32(number + 1)
+            number, unknown = np.int32(number + 1), np.int32(unknown + (query[i] == UNKNOWN))
     _, best, end = segment
     score[c] = best
-    if best > 0 and is_proven(query, best, mismatches, number, packed, (start, stop), costs):
+    is_best = unknown == number and last - first == length
+    if best > 0 and not is_best and unknown == 0:
+        is_best = is_proven(query, best, mismatches, number, packed, (start, stop), costs)
+    if best > 0 and is_best:
         query_stop[c], reference_stop[c], status[c] = end, diagonal + end, UNGAPPED
 
 
@@ -197,6 +201,9 @@ def is_proven(query, score, mismatches, number, packed, window, costs):
         return True
     if not may_be_best(score, length, number, costs) or window[1] - window[0] > MAX_WINDOW:
         return False
+    for place in range(window[0], window[1]):
+        if reference_code(packed, place) == NEVER:
+            return False
     for i in range(number):
         first, last = part_around(i, mismatches, number, length)
         if last - first < LEAST_PART or occurs(query[first:last], packed, window):

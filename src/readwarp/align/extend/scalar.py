@@ -1,7 +1,9 @@
 """Rules of the extend step: the ungapped alignment on a diagonal, and when it is the best there is.
 
 With n mismatches, the read is divided into n parts, each with one of them. If the window has none of the parts exactly,
-every alignment there has a difference in each, and can score no more than one with n mismatches.
+every alignment there has a difference in each, and can score no more than one with n mismatches. An N costs less than
+a mismatch, so this is no proof where the read or the window has one; but if all differences on the diagonal are N of
+the read, no place can be better.
 
 A score here is a raw score plus one end bonus per read end reached, as in `Scores.score`. `query` is an oriented read.
 """
@@ -9,6 +11,7 @@ A score here is a raw score plus one end bonus per read end reached, as in `Scor
 import numpy as np
 
 from readwarp.device.jit import scalar
+from readwarp.pairwise.scalar import gain_of_bases
 from readwarp.rules.bases import reference_code
 
 LEAST_PART = 8  # bases of a part of a read that is looked for
@@ -45,13 +48,13 @@ def part_around(i, mismatches, number, length):
 
 
 @scalar
-def lengthen(segment, i, is_equal, length, costs):
+def lengthen(segment, i, gain, length, costs):
     """Lengthen an ungapped alignment by the pair at query position i.
 
     segment: (best score of a segment that ends before i, best score so far, where that ends), with bonuses, int32.
     """
     running, best, stop = segment
-    running = np.int32(running + (costs.match if is_equal else -costs.mismatch))
+    running = np.int32(running + gain)
     reached = np.int32(running + (costs.bonus if i + 1 == length else 0))
     if reached > best:
         best, stop = reached, np.int32(i + 1)
@@ -64,14 +67,14 @@ def walk_ungapped(query, stop, diagonal, score, packed, costs):
 
     score: with its bonuses. The alignment begins where the rest of the score falls to 0.
     """
-    match, mismatch, _, _, bonus = costs
+    match, bonus = costs.match, costs.bonus
     if score == query.size * match + 2 * bonus:
         return score - np.int32(2 * bonus), np.int32(0), np.int32(0)
     raw = left = np.int32(score - (bonus if stop == query.size else 0))
     i, edits = np.int32(stop), np.int32(0)
     while i > 0 and (left > 0 or i == stop):
         i = np.int32(i - 1)
-        equal = query[i] == reference_code(packed, diagonal + i)
-        edits += np.int32(0 if equal else 1)
-        left -= np.int32(match if equal else -mismatch)
+        code = reference_code(packed, diagonal + i)
+        edits += np.int32(0 if query[i] == code else 1)
+        left = np.int32(left - gain_of_bases(query[i], code, costs))
     return raw - left, i, edits

@@ -10,6 +10,7 @@ from numpy import ndarray
 
 from readwarp.align.long.gaps import cost_of_gap
 from readwarp.device.jit import kernel
+from readwarp.pairwise.scalar import gain_of_bases
 from readwarp.rules.bases import reference_code
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
@@ -40,16 +41,17 @@ def score_runs(sequences, starts, spans, costs, gaps, runs):
     """Score and edit distance of each run. `starts`: of the reads in the oriented bases."""
     offsets, cigar, scores, edits = runs
     query_start, reference_start, (bases, packed) = spans.query_start, spans.reference_start, sequences
-    match, mismatch, _, _, _ = costs
     for row in range(starts.size):
         q, r = starts[row] + query_start[row], reference_start[row]
         for i in range(offsets[row], offsets[row + 1]):
             operation, length = cigar[i] & 15, np.int64(cigar[i] >> 4)
             if operation == MATCH:
-                different = np.int64(0)
+                different, score = np.int64(0), np.int64(0)
                 for j in range(length):
-                    different += bases[q + j] != reference_code(packed, r + j)
-                scores[i] = (length - different) * match - different * mismatch
+                    base, code = bases[q + j], reference_code(packed, r + j)
+                    different += base != code
+                    score += gain_of_bases(base, code, costs)
+                scores[i] = score
                 edits[i], q, r = different, q + length, r + length
                 continue
             scores[i], edits[i] = -cost_of_gap(length, gaps), length

@@ -7,7 +7,7 @@ all paths with the same cost, the furthest one on a diagonal loses to no other (
 What is left is
 
     nothing             one run of M
-    of equal lengths    a run of M, if it has so few mismatches that two gaps would cost more
+    of equal lengths    a run of M, if its mismatches cost no more than two gaps
     of one sequence     a gap
     of both             a piece for the pairwise engine, in global mode
 
@@ -23,6 +23,7 @@ from readwarp.align.anchors import query_of, reference_of
 from readwarp.batches import LongChains
 from readwarp.device.jit import kernel, scalar
 from readwarp.pairwise.pairs import Costs
+from readwarp.pairwise.scalar import gain_of_bases
 from readwarp.ragged import empty
 from readwarp.rules.bases import reference_code
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
@@ -45,17 +46,18 @@ def cut_chains(bases: ndarray, starts: ndarray, chains: LongChains, k: int, pack
     """`bases`: oriented reads, 0-4; `starts` (int64 [chains]): where the read of each chain begins there."""
     number, anchors = len(chains.score), chains.anchors.size
     cut = empty(Cut, {"chains": number, "runs": 4 * anchors, "pieces": anchors})
-    most = mismatches_before_gaps(costs)
-    runs, pieces = cut_anchors(bases, starts, (chains.anchor_offsets, chains.anchors), k, packed, most, cut)
+    anchors_of_chains = chains.anchor_offsets, chains.anchors
+    runs, pieces = cut_anchors(bases, starts, anchors_of_chains, k, packed, costs, cut)
     return Cut(cut.run_offsets, cut.runs[:runs], *(column[:pieces] for column in cut[2:]))
 
 
-def mismatches_before_gaps(costs: Costs) -> int:
-    """In sequences of one length, so many mismatches and fewer score at least as much as any alignment with gaps.
+@scalar
+def least_loss_by_gaps(costs):
+    """What an alignment with gaps of sequences of one length loses at least, of the score of as many matches.
 
-    That has two gaps or more, and aligns at least one pair of bases less.
+    It has two gaps or more, and aligns at least one pair of bases less.
     """
-    return (costs.match + 2 * (costs.gap_open + costs.gap_extend)) // (costs.match + costs.mismatch)
+    return costs.match + 2 * (costs.gap_open + costs.gap_extend)
 
 
 @scalar
@@ -65,7 +67,7 @@ def are_equal(bases, packed, query, reference):
 
 
 @kernel
-def cut_anchors(bases, starts, anchors_of_chains, k, packed, most, cut):
+def cut_anchors(bases, starts, anchors_of_chains, k, packed, costs, cut):
     """-> (runs, pieces)."""
     anchor_offsets, anchors = anchors_of_chains
     run_offsets, runs = cut.run_offsets, cut.runs
@@ -90,10 +92,11 @@ def cut_anchors(bases, starts, anchors_of_chains, k, packed, most, cut):
                     break
                 on_query, on_reference, tail = on_query - 1, on_reference - 1, tail + 1
             if on_query == on_reference:
-                mismatches = 0
+                lost = 0
                 for j in range(on_query):
-                    mismatches += not are_equal(bases, packed, query + j, reference + j)
-                if mismatches <= most:
+                    code = reference_code(packed, reference + j)
+                    lost += costs.match - gain_of_bases(bases[query + j], code, costs)
+                if lost <= least_loss_by_gaps(costs):
                     matched, on_query, on_reference = matched + on_query, np.int64(0), np.int64(0)
             if on_query > 0 or on_reference > 0:
                 runs[row] = np.uint32(matched << 4 | MATCH)

@@ -7,6 +7,7 @@ engine knows the first alone, and takes two gaps for one where a few bases betwe
 from typing import NamedTuple
 
 from readwarp.device.jit import kernel, scalar
+from readwarp.pairwise.scalar import gain_of_bases
 from readwarp.rules.bases import reference_code
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
@@ -34,7 +35,7 @@ def matches_of(sequences, query, reference, length, costs):
     """The score of so many aligned bases."""
     (bases, packed), score = sequences, 0
     for k in range(length):
-        score += costs.match if bases[query + k] == reference_code(packed, reference + k) else -costs.mismatch
+        score += gain_of_bases(bases[query + k], reference_code(packed, reference + k), costs)
     return score
 
 

@@ -1,8 +1,8 @@
 """Unique molecular identifiers (UMIs) of reads: from where they are into the field RX, and its qualities into QX.
 
-    name       the last field of the name, after ':', as instruments of Illumina and fastp (perhaps after a prefix of
-               letters and _) write it, or after '_', as UMI-tools does; + and _ between its parts become -, and parts after r are turned back, which the
-               instrument has reverse-complemented
+    name       the last field of the name, after ':', as instruments of Illumina and fastp (perhaps after letters and _)
+               write it, or after '_', as UMI-tools does; + and _ between its parts become -, and parts after r are
+               turned back, which the instrument has reverse-complemented
     comment    RX:Z: (and QX:Z:) of the FASTQ comment, as `samtools fastq -T RX,QX` and others write it
     tag        RX of the records of BAM or CRAM
     structure  bases of the reads themselves (`read_structure`), which are cut off; mates have the parts of both

@@ -18,6 +18,12 @@ COSTS, NEVER = Costs(1, 4, 6, 1, 5), -(10**9)
 SCHEMES = [COSTS, Costs(2, 4, 4, 2, 0), Costs(1, 1, 0, 1, 3)]
 
 
+def gain_of(base: str, letter: str, costs: Costs) -> int:
+    return (
+        costs.match if base == letter != "N" else -min(costs.mismatch, 1) if "N" in base + letter else -costs.mismatch
+    )
+
+
 def best_end(query: str, target: str, costs: Costs) -> tuple[int, int, int]:
     """(score with bonus, rows, columns) of the best path from the corner, without a band."""
     opening, extending = costs.gap_open + costs.gap_extend, costs.gap_extend
@@ -30,8 +36,7 @@ def best_end(query: str, target: str, costs: Costs) -> tuple[int, int, int]:
         for j, letter in enumerate(target, 1):
             E = max(E - extending, row[-1] - opening)
             F[j] = max(F[j] - extending, H[j] - opening)
-            gain = costs.match if base == letter != "N" else -costs.mismatch
-            row.append(max(diagonal + gain, E, F[j]))
+            row.append(max(diagonal + gain_of(base, letter, costs), E, F[j]))
             diagonal = H[j]
         H = row
         for j, score in enumerate(H):
@@ -59,7 +64,7 @@ def score_of(runs: list[int], query: str, target: str, costs: Costs) -> tuple[in
         length, operation = run >> 4, run & 15
         if operation == MATCH:
             pairs = zip(query[q : q + length], target[t : t + length], strict=True)
-            score += sum(costs.match if a == b != "N" else -costs.mismatch for a, b in pairs)
+            score += sum(gain_of(a, b, costs) for a, b in pairs)
         else:
             score -= costs.gap_open + length * costs.gap_extend
         q, t = q + length * (operation != DELETION), t + length * (operation != INSERTION)

@@ -17,6 +17,7 @@ from readwarp.align.long.ends.scalar import (
 )
 from readwarp.device.jit import kernel, scalar
 from readwarp.pairwise.pairs import Costs
+from readwarp.pairwise.scalar import gain_of_bases
 from readwarp.ragged import offsets_of
 from readwarp.rules.bases import reference_code
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
@@ -71,7 +72,7 @@ def extend_all(bases, corners, packed, costs, limits, space, ended):
 def fill(bases, corners, end, packed, costs, limits, space):
     """-> (best score without bonus, rows, columns); the directions of all cells up to there are in `space`."""
     (band, drop), (H, F, directions, _) = limits, space
-    match, mismatch, gap_open, gap_extend, bonus = costs
+    _, _, gap_open, gap_extend, bonus = costs
     query, reference, step = corners.query[end], corners.reference[end], np.int64(corners.step[end])
     width, length = 2 * band + 3, corners.reference_length[end]
     for at in range(width):
@@ -97,7 +98,7 @@ def fill(bases, corners, end, packed, costs, limits, space):
             h = np.int64(UNREACHED)
             if j > 0:
                 other = reference_code(packed, reference + (j - 1) * step)
-                h = np.int64(H[at]) + (match if base == other else -mismatch)
+                h = np.int64(H[at]) + gain_of_bases(base, other, costs)
             if h < E:
                 h, direction = E, direction | FROM_E
             if f > h:

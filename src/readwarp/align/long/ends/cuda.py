@@ -29,7 +29,7 @@ from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current
 from readwarp.pairwise.cuda_trace import narrow
 from readwarp.pairwise.pairs import Costs
-from readwarp.pairwise.scalar import push
+from readwarp.pairwise.scalar import gain_of_bases, push
 from readwarp.ragged import concatenate, offsets_of, take
 from readwarp.rules.bases import reference_code
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
@@ -99,7 +99,7 @@ def extend_some(bases: Any, corners: Corners, packed: Any, costs: Costs, band: i
 
 @cuda.jit(device=True)
 def code_at(packed, corner, column, length):
-    """The reference in that column, 1 to length; elsewhere what equals nothing, as N does."""
+    """The reference in that column, 1 to length; elsewhere what equals nothing."""
     reference, step = corner
     return np.int32(reference_code(packed, reference + (column - 1) * step)) if 0 < column <= length else np.int32(-1)
 
@@ -205,7 +205,7 @@ def fill_kernel(cells: int) -> Any:
                 longer = np.int32((F[n + 1] if n + 1 < cells else next_F) - extending)
                 if above >= longer:
                     answers[n >> 3] |= np.uint32(F_OPENS << 4 * (n & 7))
-                through[n] = np.int32(H[n] + (costs.match if codes[n] == base else -costs.mismatch)) if j > 0 else none
+                through[n] = np.int32(H[n] + gain_of_bases(base, codes[n], costs)) if j > 0 else none
                 F[n] = max(above, longer)
                 if j < 0 or j > length or n >= stop:
                     through[n], F[n] = none, none
