@@ -92,6 +92,7 @@ def test_fields_of_an_old_alignment(tmp_path):
     """Left out unless nothing was aligned; values of bases are turned with them, and 0x200 stays."""
     stale = {"HP": 1, "MI": "17", "BQ": "@@@@"}
     kept = {"ts": 7, "OQ": "!5I~", "ce": array("H", [0, 0, 1, 300]), "ac": "AACG", "pw": array("B", [1, 2, 3, 4])}
+    too_long = {"cd": array("B", [1, 2, 3, 4, 5])}
     turned = kept | {"OQ": "~I5!", "ce": array("H", [300, 1, 0, 0]), "ac": "CGTT"}
     path = str(tmp_path / "old.bam")
     with pysam.AlignmentFile(path, "wb", header={"HD": {"GO": "query"}, "SQ": [{"SN": "one", "LN": 9}]}) as out:
@@ -100,7 +101,7 @@ def test_fields_of_an_old_alignment(tmp_path):
             record.query_name, record.flag, record.query_sequence = name, flag, "ACGT"
             if not flag & 4:
                 record.reference_id, record.reference_start, record.cigarstring = 0, 2, "4M"
-            record.set_tags([*stale.items(), ("TS", "+", "A"), *kept.items()])
+            record.set_tags([*stale.items(), ("TS", "+", "A"), *kept.items(), *too_long.items()])
             out.write(record)
     with closing(open_reads([ReadInput((path,))], 1000)) as batches:
         (reads,) = map(parse, batches)
@@ -112,6 +113,7 @@ def test_fields_of_an_old_alignment(tmp_path):
         writer.write(Encoder(("one",), (), text=writer.text).encode(reads, alignments_of(rows)))
     with pysam.AlignmentFile(str(whole), check_sq=False) as file:
         found = [dict(record.get_tags()) for record in file]
+    assert [tags.pop("cd").tolist() for tags in found] == [[1, 2, 3, 4]] * 5
     assert found == [kept, turned, *[stale | {"TS": "+"} | kept] * 3]
 
 

@@ -65,35 +65,36 @@ def is_left_out(kind, was_aligned):
 
 
 @scalar
-def values_of(fields, at, stop, length):
-    """(where the values of a field with at least one for each base begin, bytes of each); (0, 0): it is no such."""
+def count_values(fields, at, stop):
+    """How many letters or elements a text or an array has; 0 of others."""
     if fields[at + 2] == TEXT:
-        return (at + 3, 1) if stop - at - 4 >= length else (np.int64(0), 0)
-    is_array = fields[at + 2] == ARRAY and get_number(fields, at + 4, UNSIGNED) >= length
-    return (at + 8, width_of(fields[at + 3])) if is_array else (np.int64(0), 0)
+        return stop - at - 4
+    return get_number(fields, at + 4, UNSIGNED) if fields[at + 2] == ARRAY else np.int64(0)
 
 
 @scalar
 def put_turned(fields, at, stop, shown, reverse, out, to):
     """A field, or of one with a value for each base those of the bases shown, if any -> out[to:]; where it ends.
 
-    shown: the first and last base, and the length of the read. reverse: in the order of the other strand.
+    shown: the first and last base, and the length of the read: values beyond it are of bases that were trimmed.
+    reverse: in the order of the other strand.
     """
     kind, (first, last, length) = kind_of(fields, at), shown
-    value, width = values_of(fields, at, stop, length)
-    if value == 0 or (kind != TURNED and kind != COMPLEMENTED):
+    if count_values(fields, at, stop) < max(length, 1) or (kind != TURNED and kind != COMPLEMENTED):
         return put_copy(fields, at, stop, out, to)
+    is_array = fields[at + 2] == ARRAY
+    value, width = (at + 8, width_of(fields[at + 3])) if is_array else (at + 3, 1)
     if first == last:
         return to
     to = put_copy(fields, at, value, out, to)
-    if fields[at + 2] == ARRAY:
+    if is_array:
         put_bytes(last - first, 4, out, to - 4)
     for i in range(last - first):
         place = value + width * (last - 1 - i if reverse else first + i)
         to = put_copy(fields, place, place + width, out, to)
         if reverse and kind == COMPLEMENTED:
             out[to - 1] = LETTERS[out[to - 1]]
-    if fields[at + 2] == TEXT:
+    if not is_array:
         out[to] = 0
         to += 1
     return to

@@ -6,7 +6,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.device.jit import kernel, scalar
-from readwarp.formats.alignments.fields import is_left_out, kind_of, put_turned
+from readwarp.formats.alignments.fields import count_values, is_left_out, kind_of, put_turned
 from readwarp.formats.alignments.layout import (
     BASES,
     FLAG,
@@ -150,7 +150,7 @@ def fill(templates, out):
         while tag < stop:
             end = field_stop(data, tag, stop)
             if not is_left_out(kind_of(data, tag), was_aligned(flag)):
-                if reverse:
+                if reverse and count_values(data, tag, end) == length:
                     to = put_turned(data, tag, end, shown, True, tags, to)
                 else:
                     to = put_copy(data, tag, end, tags, to)
