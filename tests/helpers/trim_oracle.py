@@ -76,6 +76,11 @@ def fragment_of(first: str, last: str, adapters, last_adapters) -> int:
     return found
 
 
+def fits_at(bases: str, adapter: str) -> bool:
+    n = min(len(bases), len(adapter))
+    return misfits(bases[:n], adapter[:n]) <= n // 10
+
+
 def adapter_in(bases: str, adapters, least: int) -> int | None:
     """Where the first adapter begins."""
     for place in range(len(bases)):
@@ -84,7 +89,10 @@ def adapter_in(bases: str, adapters, least: int) -> int | None:
             here = bases[place : place + n]
             is_long = n >= min(least, len(adapter))
             if is_long and misfits(here, adapter[:n]) <= n // 10 and misfits(here[:16], adapter[:16]) <= 2:
-                return place
+                later = range(place, min(place + n, len(bases) - min(least, len(adapter)) + 1))
+                moved = [at for at in later if adapter[at - place :] == adapter[: len(adapter) - at + place]]
+                differ = {at: misfits(bases[at:], adapter) for at in moved}
+                return min((at for at in moved if fits_at(bases[at:], adapter)), key=lambda at: (differ[at], at))
     return None
 
 

@@ -142,6 +142,12 @@ def test_single_reads():
         assert kept([GENOME[:93] + adapter.first[:7]], False) == [100]  # too little to tell
 
 
+@pytest.mark.parametrize(("adapter", "tail"), [("AAAAAAAAAA", "A" * 30), ("ACACACACACAC", "AC" * 12)])
+def test_a_periodic_adapter_begins_where_it_differs_least(adapter, tail):
+    read = "GCATTCGGATCTTGACCGTAGGTCTTGCAGAT"  # its end differs from the adapter in one base
+    assert kept([read + tail], False, adapters=(adapter,)) == [len(read)]
+
+
 def test_given_adapters_replace_the_known_and_may_have_wildcards():
     read = GENOME[:50] + "ACCGGTTACAGG" + GENOME[1000:1038]
     assert kept([read], False, adapters=("ACCGRTYNCAGG",)) == [50]  # R: A or G, Y: C or T

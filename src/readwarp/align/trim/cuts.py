@@ -19,6 +19,7 @@ from readwarp.align.trim.scalar import (
     find_prefix,
     fits,
     is_of,
+    is_period,
     lay_planes,
     next_hit,
     overlap_of,
@@ -141,7 +142,7 @@ def find_fragment(bases, planes, spans, rules, scratch):
 def find_adapter(bases, span, planes, adapters, at_least, hits):
     """The first place where an adapter fits, and how many bases it covers there; (length, 0): none fits.
 
-    at_least: so many bases, or the whole adapter.
+    at_least: so many bases, or the whole adapter. One that is periodic is moved on by periods as long as fewer differ.
     """
     (start, length), (masks, offsets) = span, adapters
     best, covered, stop = length, 0, start + length
@@ -153,9 +154,14 @@ def find_adapter(bases, span, planes, adapters, at_least, hits):
             continue
         place = next_hit(hits, 0, places)
         while place < places:
-            n = fits(bases, start + place, stop, masks, first, last)
+            n, different = fits(bases, start + place, stop, masks, first, last)
             if n >= least:
                 best, covered = place, n
+                for later in range(place + 1, min(place + n, places) if different else 0):
+                    if is_period(masks, first, last, later - place):
+                        n, fewer = fits(bases, start + later, stop, masks, first, last)
+                        if n >= least and fewer < different:
+                            best, covered, different = later, n, fewer
                 break
             place = next_hit(hits, place + 1, places)
     return best, covered

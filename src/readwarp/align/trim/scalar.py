@@ -80,16 +80,27 @@ def next_hit(hits, place, places):
 
 @scalar
 def fits(bases, start, stop, pattern, first, last):
-    """How many of bases[start:stop] the adapter pattern[first:last] covers from `start` on; 0 if it does not fit."""
-    n = min(stop - start, last - first)
-    room = n // ONE_IN
+    """How many of bases[start:stop] the adapter pattern[first:last] covers from `start` on, and how many differ.
+
+    (0, 0) if it does not fit.
+    """
+    n, different = min(stop - start, last - first), 0
     for i in range(n):
         mask = pattern[first + i]
         if mask != ANY and (mask >> bases[start + i]) & 1 == 0:
-            room -= 1
-            if room < 0:
-                return 0
-    return n
+            different += 1
+            if different > n // ONE_IN:
+                return 0, 0
+    return n, different
+
+
+@scalar
+def is_period(pattern, first, last, distance):
+    """Whether the adapter pattern[first:last] is the same when it is moved so far."""
+    same = True
+    for i in range(first + distance, last):
+        same &= pattern[i] == pattern[i - distance]
+    return same
 
 
 @scalar
