@@ -35,7 +35,7 @@ def check(records, made, is_duplex, **rules):
         wanted = expected[record.get_tag("MI"), segment]
         columns, strands = wanted["columns"], wanted["strands"]
         assert record.is_unmapped and (segment == 0 or record.mate_is_unmapped)
-        assert record.query_name == f"library:{record.get_tag('MI')}"
+        assert record.query_name == f"library.lane:{record.get_tag('MI')}"
         assert record.query_sequence == "".join(column["base"] for column in columns)
         differ = np.subtract(record.query_qualities, [column["quality"] for column in columns])
         assert abs(differ).max() <= (2 if is_duplex else 1) and np.count_nonzero(differ) <= len(differ) // 50

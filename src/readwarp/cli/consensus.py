@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "write per-base tags [yes]"
     group.add_argument("--output-per-base-tags", action=argparse.BooleanOptionalAction, default=True, help=text)
     group.add_argument("--read-group-id", metavar="ID", help="ID of the output's read group [A]")
-    text = "prefix of read names, NAME:MI [the input's libraries]"
+    text = "prefix of read names, NAME:MI [libraries and read groups, LB.ID]"
     group.add_argument("--read-name-prefix", metavar="NAME", help=text)
     text = "FASTA or index (.rwx), for CRAM input [found by M5: UR, REF_CACHE, REF_PATH]"
     group.add_argument("--reference", type=Path, metavar="REF", help=text)

@@ -54,7 +54,7 @@ class ConsensusOptions(TypedDict, total=False):
     max_no_calls: float  # reads with a larger share of N are left out
     output_per_base_tags: bool  # cd, ce and their like
     read_group_id: str
-    read_name_prefix: str | None  # None: the libraries
+    read_name_prefix: str | None  # None: the libraries and read groups
     reference: AnyPath | None  # FASTA, for CRAM
     no_pg: bool  # no @PG line in the header
     threads: int | None  # None: all that this process may use

@@ -31,7 +31,8 @@ class Input(NamedTuple):
         samples = sorted({field(line, "SM") or "" for line in groups})
         if len(samples) > 1:
             raise InputError(path, f"has reads of several samples ({', '.join(samples)}): split it (`samtools split`)")
-        names = sorted({field(line, "LB") or field(line, "ID") or "" for line in groups}) or ["consensus"]
+        named = ((field(line, "LB"), field(line, "ID")) for line in groups)
+        names = sorted({".".join(dict.fromkeys(filter(None, both))) for both in named}) or ["consensus"]
         prefix = "|".join(names)
         return cls(path, header, field(order, "SO") == "coordinate", STRANGE.sub("_", prefix[:LONGEST_PREFIX]))
 

@@ -37,7 +37,7 @@ class ConsensusJob:
     parameters: ConsensusParameters
     reference: Path | None = None  # FASTA, for CRAM
     read_group_id: str = GROUP
-    read_name_prefix: str | None = None  # None: the libraries
+    read_name_prefix: str | None = None  # None: the libraries and read groups
     per_base_tags: bool = True
     command: str | None = None  # for @PG; None: no @PG
     threads: int = 1
