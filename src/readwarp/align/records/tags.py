@@ -8,6 +8,7 @@ from numpy import ndarray
 
 from readwarp.align.places import Genome, contig_of
 from readwarp.align.records.choose import ALTERNATE, PRIMARY, SECONDARY, Traced
+from readwarp.align.records.put import put_integer, put_letter, put_number, put_run, put_text_start
 from readwarp.align.records.scalar import are_equal, base_of
 from readwarp.batches import Alignments, ReadBatch, Segment, Status
 from readwarp.config import CS_FORMS
@@ -22,7 +23,7 @@ NM, MD, AS, XS, DE, MC, MQ, MS, SA, PA, XA, CS = (
     int.from_bytes(name, "little")
     for name in (b"NM", b"MD", b"AS", b"XS", b"de", b"MC", b"MQ", b"ms", b"SA", b"pa", b"XA", b"cs")
 )
-END, STAR, PLUS, COMMA, MINUS, COLON, SEMICOLON, EQUALS, SOFT_CLIP, X, TEXT, CARET, FLOAT = b"\0*+,-:;=SXZ^f"
+END, STAR, PLUS, COMMA, MINUS, COLON, SEMICOLON, EQUALS, SOFT_CLIP, X, CARET, FLOAT = b"\0*+,-:;=SX^f"
 LOWER = 32  # makes a letter a small one
 NO_CS, LONG_CS = CS_FORMS.index("none"), CS_FORMS.index("long")
 FIXED_ROOM = 72  # bytes of the numeric tags of a row, tag names and ends included
@@ -62,23 +63,6 @@ def contig_names(names: tuple[str, ...]) -> ContigNames:
 
 
 @kernel
-def put_letter(out, at, letter):
-    out[at] = letter
-    return at + 1
-
-
-@kernel
-def put_integer(out, at, name, value):
-    """An integer tag in the smallest unsigned type that holds it."""
-    size = 1 if value < 1 << 8 else (2 if value < 1 << 16 else 4)
-    out[at], out[at + 1] = name & 255, name >> 8
-    out[at + 2] = 67 if size == 1 else (83 if size == 2 else 73)  # C S I
-    for i in range(size):
-        out[at + 3 + i] = (value >> 8 * i) & 255
-    return at + 3 + size
-
-
-@kernel
 def put_share(out, at, name, share):
     """A float tag of four decimals; share: of SHARES."""
     bits = np.float32(share / SHARES).view(np.uint32)
@@ -98,30 +82,6 @@ def put_divergence(out, at, e, extensions):
         columns += 1 if is_gap else count
         different += 1 - count if is_gap else 0
     return put_share(out, at, DE, rounded_share(different, columns))
-
-
-@kernel
-def put_text_start(out, at, name):
-    out[at], out[at + 1], out[at + 2] = name & 255, name >> 8, TEXT
-    return at + 3
-
-
-@kernel
-def put_number(out, at, value):
-    """Decimal digits of a number that is not negative."""
-    digits, rest = 1, value // 10
-    while rest > 0:
-        digits, rest = digits + 1, rest // 10
-    for i in range(digits):
-        out[at + digits - 1 - i] = 48 + value % 10
-        value //= 10
-    return at + digits
-
-
-@kernel
-def put_run(out, at, count, letter):
-    """A number and the letter after it."""
-    return put_letter(out, put_number(out, at, np.int64(count)), letter)
 
 
 @kernel
