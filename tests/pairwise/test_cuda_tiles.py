@@ -256,6 +256,13 @@ def test_overflow_is_found_and_leaves_the_other_half_alone(form):
     assert check([query, other], [query, query], costs, form) == 1
 
 
+@pytest.mark.parametrize("form", [HALF2], indirect=True, ids=["half2"])
+def test_a_gain_of_n_that_no_byte_holds_is_left_to_another_form(form):
+    query, costs = [0, 1, 2, 3, 0, 2], Costs(2, 8, 12, 2)
+    found, _ = on_tiles([query] * 4, [query, [*query[:2], 5, *query[3:]], [5] * 70, query], costs, form)
+    assert found.score.tolist() == [12, OVERFLOWN, OVERFLOWN, 12]
+
+
 def test_costs_that_a_form_does_not_hold():
     assert [form for form, _ in engines(Costs(128, 4, 6, 1))] == []  # match is no signed byte
     forms = lanes.forms_of(tuple(card.get_current_device().compute_capability))
@@ -263,8 +270,7 @@ def test_costs_that_a_form_does_not_hold():
     assert [form for form, _ in engines(Costs(2, 8, 12, 2, 10))] == held  # minimap2 for short reads
     assert constants_of(S16X2, Costs(1, 4, 2, 1, 4)) is None  # a gap would be worth the bonus
     assert constants_of(HALF2, Costs(1, 8, 6, 1, 0)) is None  # a gain below zero
-    assert constants_of(HALF2, Costs(2, 4, 4, 2, 0)) is not None
-    assert constants_of(HALF2, Costs(2, 8, 12, 2, 0)) is None  # the gain of N has more bits than a byte of a half
+    assert constants_of(HALF2, Costs(2, 8, 12, 2, 0)) is not None
     assert constants_of(S16X2, Costs(1, 4, 900, 1, 0)) is None  # nothing left for scores
     assert constants_of(S16X2, Costs(7, 4, 6, 1, 0)).max_bases < MAX_QUERY  # a half would be carried to the other
     assert constants_of(S16X2, Costs(2, 8, 12, 2, 10)).max_bases >= 250

@@ -78,11 +78,9 @@ def note_molecules(metrics: Metrics, rules: DuplicateRules, families: Counter[in
 def warn_of_names(contigs: Sequence[str]) -> None:
     """Log a warning where the fields of SA and XA, which commas separate, cannot be told apart."""
     if commas := [name for name in contigs if "," in name]:
-        text = (
-            "SA and XA cannot hold the comma in the name of contig %r%s: other programs misread or refuse such records;"
-        )
         more = f" (and {counted(len(commas) - 1, 'other contig')})" if len(commas) > 1 else ""
-        logger.warning(f"{text} rename it in the reference", commas[0], more)
+        text = "SA and XA cannot hold the comma in the name of contig %r%s: other programs misread such records"
+        logger.warning(f"{text}; rename it in the reference", commas[0], more)
 
 
 def warn_of_shares(metrics: Metrics, first: Sequence[ReadBatch], index: Index, pairing: bool = True) -> None:

@@ -24,6 +24,7 @@ from readwarp.pairwise.cpu import score_pairs, trace_pairs
 from readwarp.pairwise.pairs import Costs, Pairs, Scheme
 from readwarp.pairwise.scalar import LOCAL
 from readwarp.ragged import offsets_of
+from readwarp.rules.bases import NEVER, UNKNOWN
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH, SOFT_CLIP
 
 NEAR = 40  # bases
@@ -201,8 +202,9 @@ def _pairs(reads: Sequence[tuple[ndarray, ndarray]], targets: Sequence[ndarray],
     """Each read and the haplotype that is best."""
     lengths, sizes = (np.array([part.size for part in parts]) for parts in ([r for r, _ in reads], targets))
     starts, places = offsets_of(lengths)[:-1], offsets_of(sizes)[:-1]
-    queries = np.concatenate([bases for bases, _ in reads])
-    return Pairs(queries, starts, lengths, np.concatenate(targets), places[best], sizes[best])
+    queries, codes = np.concatenate([bases for bases, _ in reads]), np.concatenate(targets)
+    codes = np.where(codes == UNKNOWN, np.uint8(NEVER), codes)
+    return Pairs(queries, starts, lengths, codes, places[best], sizes[best])
 
 
 def _places(runs: Sequence[Run], start: int) -> list[int]:

@@ -46,7 +46,7 @@ def score_pairs(pairs: Pairs, scheme: Scheme, known: ndarray | None = None) -> E
 
 
 def by_letters(pairs: Pairs, scheme: Scheme, order: ndarray) -> list[tuple[ndarray, Scheme]]:
-    """The order in two: pairs as they are, and those with an N, which lanes know by a matrix."""
+    """Split the order: pairs without N, and pairs with it, whose costs become a matrix."""
     if scheme.matrix.size:
         return [(order, scheme)]
     is_unknown = np.zeros(order.size, bool)

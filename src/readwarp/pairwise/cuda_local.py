@@ -82,6 +82,8 @@ def _in_halves(form: Form, costs: Costs, opening: int) -> Held | None:
     unknown = min(costs.mismatch, UNKNOWN_COST)
     gains = [opening + costs.match, opening - costs.mismatch, opening - unknown, 0]  # added to H - opening
     halves = np.array(gains, np.float16).view(np.uint16)
+    if halves[2] & 255:  # no byte holds the gain of N: pairs with N overflow, and so go to the next form
+        halves[2] = np.float16(2048).view(np.uint16)
     if min(gains) < 0 or gains[0] > 2048 or (halves & 255).any():
         return None
     first_key, codes = form.lowest + form.keys - 1, (halves >> 8).tolist()

@@ -6,9 +6,9 @@
 
 `packed` is the reference, two bases a byte (`readwarp.rules.bases`). The recurrence is that of `readwarp.pairwise` in
 local mode: the whole read against the whole window; an alignment begins and ends with an aligned pair; one whose first
-(last) pair holds the read's first (last) base gains the end bonus. N matches nothing, and costs 1 or
-the mismatch if that is less. `Scores.score` includes the
-bonuses, `Extensions.score` does not. Reads from 1 base to config.MAX_READ_LENGTH.
+(last) pair holds the read's first (last) base gains the end bonus. N matches nothing, and costs 1, or a mismatch
+if that is less. `Scores.score` includes the bonuses, `Extensions.score` does not. Reads from 1 base to
+config.MAX_READ_LENGTH.
 
 The read is first laid on its candidate's diagonal. If no alignment with a gap, another mismatch or a clip could score
 more, and the window does not hold the whole read exactly elsewhere, that is the answer (Status.UNGAPPED). Otherwise it

@@ -30,9 +30,9 @@ and T; what lies beyond is not counted in that.
 
 **Adapters.** Where mates tell nothing, known, given or learned sequences are looked for. An adapter fits at a place if,
 of the n bases that lie in the read, at most one in ten differs, of the first 16 at most 2, and n >= 8 (16 in pairs:
-mates would overlap otherwise) or n is the whole adapter. The first place wins; an adapter that is
-periodic, such as A's, is moved on by whole periods where fewer bases differ. If an adapter is found in one mate only,
-the other is cut to the same length. By chance, four adapters cut 8 bases or so off one of 4,000 random single reads.
+mates would overlap otherwise) or n is the whole adapter. The first place wins; a periodic adapter, such as poly-A, is
+moved on by whole periods if fewer bases differ there. If an adapter is found in one mate only, the other is cut to the
+same length. By chance, four adapters cut 8 bases or so off one of 4,000 random single reads.
 
 **Poly-G.** Only without an adapter: the suffix with the highest score (G 1, another base -2, as cutadapt scores poly-A)
 if that is at least 10; the search ends where the score is 10 below the highest.

@@ -142,7 +142,7 @@ def find_fragment(bases, planes, spans, rules, scratch):
 def find_adapter(bases, span, planes, adapters, at_least, hits):
     """The first place where an adapter fits, and how many bases it covers there; (length, 0): none fits.
 
-    at_least: so many bases, or the whole adapter. One that is periodic is moved on by periods as long as fewer differ.
+    at_least: so many bases, or the whole adapter. A periodic one is moved on by whole periods if fewer differ there.
     """
     (start, length), (masks, offsets) = span, adapters
     best, covered, stop = length, 0, start + length

@@ -9,6 +9,7 @@ from readwarp.batches import AlignedReads
 from readwarp.call.spelling import Bases
 from readwarp.config import Scoring
 from readwarp.device.jit import kernel, scalar
+from readwarp.pairwise.scalar import UNKNOWN_COST
 from readwarp.ragged import concatenate, empty, offsets_of, replace, take
 from readwarp.rules.cigar import MATCH, SOFT_CLIP, is_match, run_of, soft_clips
 
@@ -22,7 +23,7 @@ class Costs(NamedTuple):
     end_bonus: int
 
 
-COSTS = Costs(Scoring().match, Scoring().mismatch, 1, Scoring().end_bonus)
+COSTS = Costs(Scoring().match, Scoring().mismatch, UNKNOWN_COST, Scoring().end_bonus)
 
 
 class Continued(NamedTuple):

@@ -205,7 +205,7 @@ def fill_kernel(cells: int) -> Any:
                 longer = np.int32((F[n + 1] if n + 1 < cells else next_F) - extending)
                 if above >= longer:
                     answers[n >> 3] |= np.uint32(F_OPENS << 4 * (n & 7))
-                through[n] = np.int32(H[n] + gain_of_bases(base, codes[n], costs)) if j > 0 else none
+                through[n] = np.int32(H[n] + gain_of_bases(base, codes[n], costs))  # left of column 0, H is UNREACHED
                 F[n] = max(above, longer)
                 if j < 0 or j > length or n >= stop:
                     through[n], F[n] = none, none
