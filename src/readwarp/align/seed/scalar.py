@@ -62,8 +62,8 @@ def least_loss(scoring: Scoring, k: int) -> int:
     """What each of some k-mers that do not overlap takes, at least, from the score of a place that lacks them.
 
     A mismatch or a deletion can spoil one of them. To spoil n, an insertion or a clip must be so long that it reaches
-    from the last base of the first to the first base of the last. N of the reference costs less, but no place has
-    nothing but k-mers with N: that is left out of account.
+    from the last base of the first to the first base of the last. N of the reference spoils one for less, but hardly
+    ever all of them: that is left out of account.
     """
     match, gap_extend = scoring.match, scoring.gap_extend + scoring.match
     losses = [scoring.match + scoring.mismatch, scoring.gap_open + scoring.gap_extend]
