@@ -145,14 +145,29 @@ def test_first_names_of_files(tmp_path):
     assert inputs.read_groups == tuple(f"@RG\tID:{n}\tSM:a\tLB:a\tPL:ILLUMINA\tPU:HC.1" for n in ("a", "a.2"))
 
 
-def test_the_sample_of_reads_with_groups_of_their_own(tmp_path):
+@pytest.fixture
+def grouped(tmp_path):
+    """A reference, and a BAM file with two read groups."""
     groups = [{"ID": str(n), "SM": f"old{n}", "LB": f"lib{n}"} for n in (1, 2)]
-    path = tmp_path / "a.bam"
+    path, reference = tmp_path / "a.bam", tmp_path / "ref.fa"
     pysam.AlignmentFile(path, "wb", header={"HD": {"VN": "1.6", "SO": "queryname"}, "RG": groups}).close()
-    reference = tmp_path / "ref.fa"
     reference.write_text(">c\nACGT\n")
-    inputs = open_inputs(reference, [str(path)], {"sample": "new"})
+    return reference, [str(path)]
+
+
+def test_the_sample_of_reads_with_groups_of_their_own(grouped):
+    inputs = open_inputs(*grouped, {"sample": "new"})
     assert inputs.read_groups == ("@RG\tID:1\tSM:new\tLB:lib1", "@RG\tID:2\tSM:new\tLB:lib2")
+
+
+def test_groups_of_their_own_are_kept_beside_one_that_is_given(grouped, caplog, monkeypatch):
+    monkeypatch.setattr(logging.getLogger("readwarp"), "propagate", True)
+    own = ("@RG\tID:1\tSM:old1\tLB:lib1", "@RG\tID:2\tSM:old2\tLB:lib2")
+    assert open_inputs(*grouped, {}).read_groups == own and not caplog.messages
+    inputs = open_inputs(*grouped, {"read_group": r"@RG\tID:x\tSM:s"})
+    assert set(own) < set(inputs.read_groups)
+    (said,) = caplog.messages
+    assert "a.bam: keeps its 2 own read groups; --read-group is for reads without one" in said
 
 
 @pytest.mark.parametrize(("preset", "groups"), [("hifi", 2), ("map-ont", 2), ("asm", 2), ("standard", 1), ("auto", 1)])

@@ -100,7 +100,8 @@ def test_codes_are_looked_at():
 
 def test_gains():
     gains = trace_plan.gains_of(Costs(2, 5, 6, 1)).view(np.int8).reshape(8, 8)
-    assert gains[1].tolist() == [-3, 4, -3, -3, -3, -3, 2, 2] and (gains[6:] == 2).all() and (gains[:, 6:] == 2).all()
+    assert gains[1].tolist() == [-3, 4, -3, -3, 1, -3, 2, 2] and (gains[6:] == 2).all() and (gains[:, 6:] == 2).all()
+    assert gains[5, :5].tolist() == [1] * 5  # an N of the reference
 
 
 @pytest.mark.parametrize("pairs", [1, 10_000, 1_000_000])

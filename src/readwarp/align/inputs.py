@@ -21,6 +21,7 @@ from readwarp.formats.reads.first_name import Instrument, first_instrument
 from readwarp.formats.reads.raw import ReadInput
 from readwarp.formats.reads.read_structure import check_mates, parse_umi
 from readwarp.keywords import AnyPath, as_tuple
+from readwarp.wording import counted
 
 ALIGNED = ("bam", "cram")
 logger = logging.getLogger("readwarp")
@@ -114,6 +115,10 @@ def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> 
         warn_of_instruments(instrument, [paths[0] for paths in groups], said, look)
     if naming.lines and not all(field(line, "SM") for line in lines):
         logger.warning("a --read-group has no SM: GATK and others reject such files (add SM:NAME, or --sample NAME)")
+    for paths, mine in zip(groups, own, strict=True):
+        if naming.lines and mine:
+            kept = f"keeps its {counted(len(mine), 'own read group')}; --read-group is for reads without one"
+            logger.warning(f"{paths[0]}: {kept} (to replace them: `samtools addreplacerg -m overwrite_all`)")
     merged = merge_lines([line for line in lines if line] + [line for group in own for line in group])
     ids = [field(line, "ID") or "" for line in merged]
     comments = options.get("comments", False)
