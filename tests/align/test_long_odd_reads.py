@@ -95,13 +95,22 @@ def test_bad_records_are_named(reference, tmp_path, capfd, record, reason):
     assert not out.exists()
 
 
-@pytest.mark.parametrize("paired", [[], ["--interleaved"]])
-def test_mates_are_short_reads_whatever_the_preset(reference, tmp_path, paired):
-    """Of at most 4,096 bases; longer ones come out unmapped. As single reads they are long ones."""
-    first, last = ONE[3000:9000], reverse_complement(ONE[9500:9700])
-    records = aligned(reference, tmp_path, fastq("r", first) + fastq("r", last), "--preset", "hifi", *paired)
-    assert [r.is_paired for r in records] == [bool(paired)] * 2
-    assert [r.is_unmapped for r in records] == [bool(paired), False]
+@pytest.mark.parametrize("preset", ["hifi", "standard"])
+@pytest.mark.parametrize("paired", [False, True])
+def test_a_long_mate_of_a_short_one(reference, tmp_path, paired, preset):
+    """Each is placed by itself, whichever comes first."""
+    long, short = ONE[3000:9000], reverse_complement(ONE[9500:9700])
+    text = "".join(map(fastq, "rrss", (long, short, short, long)))
+    records = aligned(reference, tmp_path, text, "--preset", preset, "--interleaved" if paired else "--single")
+    flags = [0x61, 0x91, 0x51, 0xA1] if paired else [0, 16, 16, 0]
+    assert [(r.flag, r.reference_start, r.cigarstring) for r in records] == [
+        (flags[0], 3000, "6000M"),
+        (flags[1], 9500, "200M"),
+        (flags[2], 9500, "200M"),
+        (flags[3], 3000, "6000M"),
+    ]
+    assert [r.template_length for r in records] == ([6700, -6700, -6700, 6700] if paired else [0] * 4)
+    assert all(r.mapping_quality == 60 for r in records)
 
 
 MODIFICATIONS = {  # MM and ML of the read CCACGT..., and whether they fit

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from readwarp.batches import Alignments, ReadBatch, Segment
-from readwarp.config import MAX_READ_LENGTH
+from readwarp.batches import Alignments, ReadBatch
 from readwarp.metrics import Metrics
 from readwarp.rules.flags import SURE, flagstat_masks
 
@@ -28,11 +27,10 @@ COUNTERS = {  # of samtools flagstat
 
 
 def count(reads: ReadBatch, aligned: ReadBatch, rows: Alignments, longest: int, metrics: Metrics) -> None:
-    """Add a batch to the counters. aligned: the reads without what was trimmed; longest: of single reads."""
-    limits = np.where(aligned.segment == Segment.UNPAIRED, longest, MAX_READ_LENGTH)
+    """Add a batch to the counters. aligned: the reads without what was trimmed; longest: of reads."""
     metrics.count("reads", len(reads))
     metrics.count("bases", int(reads.read_offsets[-1]))
-    metrics.count("reads_too_long", int(np.count_nonzero(np.diff(aligned.read_offsets) > limits)))
+    metrics.count("reads_too_long", int(np.count_nonzero(np.diff(aligned.read_offsets) > longest)))
     masks = flagstat_masks(rows.flag, rows.contig != rows.mate_contig, rows.mapping_quality >= SURE)
     for name, counter in COUNTERS.items():
         if counter != "duplicates":  # they are marked later

@@ -91,13 +91,15 @@ def align_by_length(
         return align_short(reads, index, sizes, parameters, metrics)
     if is_long.all():
         return long.align(reads, index.host, side, parameters, metrics, index.alternates)
-    rows = np.flatnonzero(~is_long), np.flatnonzero(is_long)
+    is_short = ~is_long | (reads.segment != Segment.UNPAIRED)  # a long mate's mate is a short one that has a mate
+    rows = np.flatnonzero(is_short), np.flatnonzero(is_long)
     some = [take(reads, "reads", each) for each in rows]
     short = align_short(some[0], index, sizes, parameters, metrics)
     both = short, long.align(some[1], index.host, side, parameters, metrics, index.alternates)
     choices = concatenate([each[0] for each in both], "reads")
     extensions = concatenate([each[1] for each in both], "extensions")
-    order = np.argsort(np.concatenate(rows))
+    order = np.empty(len(reads), np.int64)
+    order[np.concatenate(rows)] = np.arange(rows[0].size + rows[1].size)  # long mates twice: the last one stays
     return take(choices, "reads", order), take(extensions, "extensions", ranges(choices.choice_offsets, order))
 
 
