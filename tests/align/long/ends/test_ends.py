@@ -166,6 +166,12 @@ def test_cuda_gives_the_same_bytes(seed, number, costs, band, drop):
 
 
 @pytest.mark.cards
+@pytest.mark.parametrize("costs", [Costs(127, 1, 6, 1, 5), Costs(128, 127, 90, 20, 50), Costs(1, 128, 90, 20, 50)])
+def test_cuda_with_gains_that_a_byte_holds_or_not(costs):
+    assert assert_same_on_card(ends_of(random.Random(9), 20, 120), costs, 15, 10**6) > 0
+
+
+@pytest.mark.cards
 def test_cuda_cuts_ends_that_do_not_fit_together(monkeypatch):
     from readwarp.align.long.ends import cuda
 

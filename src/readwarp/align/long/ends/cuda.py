@@ -25,17 +25,20 @@ from readwarp.align.long.ends.scalar import (
 )
 from readwarp.device.cuda_launch import WARP, threads_for, warps_for
 from readwarp.device.cuda_scan import exclusive_scan
+from readwarp.device.instructions import permute_bytes
 from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current
 from readwarp.pairwise.cuda_trace import narrow
 from readwarp.pairwise.pairs import Costs
-from readwarp.pairwise.scalar import gain_of_bases, push
+from readwarp.pairwise.scalar import UNKNOWN_COST, gain_of_bases, push
 from readwarp.ragged import concatenate, offsets_of, take
-from readwarp.rules.bases import reference_code
+from readwarp.rules.bases import UNKNOWN, reference_code
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
 ROOM = 1 << 28  # bytes of directions of one launch
 EVERYONE = 0xFFFFFFFF
+EACH_BYTE = 0x01010101
+MAX_GAIN = 127  # that a byte holds
 
 
 def extend_ends(bases: Any, corners: Corners, packed: Any, costs: Costs, band: int, drop: int) -> Ended:
@@ -83,7 +86,7 @@ def extend_some(bases: Any, corners: Corners, packed: Any, costs: Costs, band: i
         runs, numbers = workspace.empty(int(runs_at[-1]), np.uint32), workspace.empty(number, np.int32)
         with workspace.frame():
             directions = workspace.empty(int(directions_at[-1]), np.uint32)
-            fill_kernel(cells_of(band))[warps_for(number, workspace)](
+            fill_kernel(cells_of(band), max(costs.match, costs.mismatch) <= MAX_GAIN)[warps_for(number, workspace)](
                 (bases, packed), there, narrow(costs), limits, directions_there, directions, found
             )
             walk_ends[threads_for(number, workspace)](
@@ -99,9 +102,22 @@ def extend_some(bases: Any, corners: Corners, packed: Any, costs: Costs, band: i
 
 @cuda.jit(device=True)
 def code_at(packed, corner, column, length):
-    """The reference in that column, 1 to length; elsewhere what equals nothing."""
+    """The reference in that column, 1 to length; elsewhere any. The code is the lowest nibble of a selector of its gain.
+
+    That is the byte of this number, and three bytes of its sign: see `gains_of`.
+    """
     reference, step = corner
-    return np.int32(reference_code(packed, reference + (column - 1) * step)) if 0 < column <= length else np.int32(-1)
+    code = reference_code(packed, reference + (column - 1) * step) if 0 < column <= length else 0
+    return np.int32(code * 0x1111 | 0x8880)
+
+
+@cuda.jit(device=True)
+def gains_of(base, costs):
+    """What a base of the read gains with A, C, G and T: four bytes. With an N, always as `unknown`, for codes 4 to 7."""
+    unknown = np.int32((-min(costs.mismatch, UNKNOWN_COST) & 255) * EACH_BYTE)
+    change = np.int32((costs.match ^ -costs.mismatch) & 255)
+    known = np.int32((-costs.mismatch & 255) * EACH_BYTE ^ change << 8 * base)
+    return unknown if base == UNKNOWN else known, unknown
 
 
 @cuda.jit(device=True)
@@ -162,8 +178,8 @@ def highest_of(value):
 
 
 @lru_cache
-def fill_kernel(cells: int) -> Any:
-    """The kernel whose threads have so many cells of a row each."""
+def fill_kernel(cells: int, in_bytes: bool = True) -> Any:
+    """The kernel whose threads have so many cells of a row each. in_bytes: no gain of a base is beyond MAX_GAIN."""
     words, none = -(-cells // 8), np.int32(UNREACHED)
 
     @cuda_kernel
@@ -190,7 +206,7 @@ def fill_kernel(cells: int) -> Any:
             base, last = np.int32(bases[query + (row - 1) * step]), np.int32(0)
             if row == whole:
                 last = costs.bonus
-            left = np.int32(left + 1)
+            left, (low, high) = np.int32(left + 1), gains_of(base, costs)
             for n in range(cells - 1):
                 codes[n] = codes[n + 1]
             codes[cells - 1] = code_at(packed, corner, np.int32(left + cells - 1), length)
@@ -205,7 +221,8 @@ def fill_kernel(cells: int) -> Any:
                 longer = np.int32((F[n + 1] if n + 1 < cells else next_F) - extending)
                 if above >= longer:
                     answers[n >> 3] |= np.uint32(F_OPENS << 4 * (n & 7))
-                through[n] = np.int32(H[n] + gain_of_bases(base, codes[n], costs))  # left of column 0, H is UNREACHED
+                gain = permute_bytes(low, high, codes[n]) if in_bytes else gain_of_bases(base, codes[n] & 7, costs)
+                through[n] = np.int32(H[n] + gain)  # left of column 0, H is UNREACHED
                 F[n] = max(above, longer)
                 if j < 0 or j > length or n >= stop:
                     through[n], F[n] = none, none
