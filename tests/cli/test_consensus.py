@@ -98,7 +98,7 @@ def test_a_library_whose_name_reads_cannot_have(panel, tmp_path):
     (tmp_path / "x.bam").write_bytes(bgzf(bam.bytes()))
     assert run_main(["consensus", tmp_path / "x.bam", "--duplex", "-o", tmp_path / "o.bam", "-q"]) == 0
     with pysam.AlignmentFile(str(tmp_path / "o.bam"), check_sq=False) as file:
-        assert {record.query_name for record in file} == {"_C_O__:7"}
+        assert {record.query_name for record in file} == {"_C_O__.l:7"}
 
 
 def test_bad_input(panel, tmp_path, capfd):

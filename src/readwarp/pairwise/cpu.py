@@ -67,10 +67,11 @@ def find_unknown(pairs, order, is_unknown):
     queries, query_starts, query_lengths, targets, target_starts, target_lengths = pairs
     for row in range(order.size):
         pair, found = order[row], False
-        for code in queries[query_starts[pair] : query_starts[pair] + query_lengths[pair]]:
-            found |= code == UNKNOWN
-        for code in targets[target_starts[pair] : target_starts[pair] + target_lengths[pair]]:
-            found |= code == NEVER
+        query, target = np.uint64(query_starts[pair]), np.uint64(target_starts[pair])  # unsigned: for vector loops
+        for i in range(query, query + np.uint64(query_lengths[pair])):
+            found |= queries[i] == UNKNOWN
+        for i in range(target, target + np.uint64(target_lengths[pair])):
+            found |= targets[i] == NEVER
         is_unknown[row] = found
 
 

@@ -13,7 +13,7 @@ from readwarp.device.jit import kernel, scalar
 from readwarp.device.simd import load_eight
 from readwarp.pairwise import cpu as pairwise
 from readwarp.pairwise.pairs import Costs, Ends, Pairs, Scheme, Traces
-from readwarp.pairwise.scalar import LOCAL, gain_of_bases
+from readwarp.pairwise.scalar import LOCAL, UNKNOWN_COST, gain_of_bases
 from readwarp.ragged import empty, offsets_of, take
 from readwarp.rules.bases import NEVER, UNKNOWN, prefetch_bases, unpack_codes
 from readwarp.rules.cigar import MATCH
@@ -221,13 +221,14 @@ def best_segment(query, target, first, mismatches, costs):
     mismatches: positions that differ. Between two of them, a segment is the better the longer it is.
     """
     last, length = first + target.size, query.size
+    known, unknown = np.int32(costs.mismatch), np.int32(min(costs.mismatch, UNKNOWN_COST))
     running, best, stop = np.int32(costs.bonus if first == 0 else 0), np.int32(0), np.int32(0)
     begin = first
     for place in mismatches:
         running += np.int32((place - begin) * costs.match)
         if place > begin and running > best:
             best, stop = running, np.int32(place)
-        running = np.int32(running + gain_of_bases(query[place], target[place - first], costs))
+        running -= unknown if query[place] | target[place - first] >= UNKNOWN else known
         reached = np.int32(running + (costs.bonus if place + 1 == length else 0))
         if reached > best:
             best, stop = reached, np.int32(place + 1)
@@ -273,10 +274,10 @@ def score_ungapped(oriented, laid, packed, costs, scores):
 @kernel
 def are_unknown(query, places):
     """Whether the read has N at all of these places."""
-    number = 0
-    for place in places:
-        number += query[place] == UNKNOWN
-    return number == places.size
+    i = 0
+    while i < places.size and query[places[i]] == UNKNOWN:
+        i += 1
+    return i == places.size
 
 
 @kernel

@@ -102,9 +102,9 @@ def extend_some(bases: Any, corners: Corners, packed: Any, costs: Costs, band: i
 
 @cuda.jit(device=True)
 def code_at(packed, corner, column, length):
-    """The reference in that column, 1 to length; elsewhere any. The code is the lowest nibble of a selector of its gain.
+    """The reference in that column, 1 to length, elsewhere any: a selector of its gain, with the code as lowest nibble.
 
-    That is the byte of this number, and three bytes of its sign: see `gains_of`.
+    The gain is the byte of this number, and three bytes of its sign: see `gains_of`.
     """
     reference, step = corner
     code = reference_code(packed, reference + (column - 1) * step) if 0 < column <= length else 0
@@ -113,7 +113,7 @@ def code_at(packed, corner, column, length):
 
 @cuda.jit(device=True)
 def gains_of(base, costs):
-    """What a base of the read gains with A, C, G and T: four bytes. With an N, always as `unknown`, for codes 4 to 7."""
+    """What a base of the read gains with A, C, G and T, and with codes 4 to 7, which are N: four bytes each."""
     unknown = np.int32((-min(costs.mismatch, UNKNOWN_COST) & 255) * EACH_BYTE)
     change = np.int32((costs.match ^ -costs.mismatch) & 255)
     known = np.int32((-costs.mismatch & 255) * EACH_BYTE ^ change << 8 * base)
