@@ -32,8 +32,10 @@ from readwarp.call.alleles.select import Copies
 from readwarp.call.alleles.sites import forced_variants, variants_of
 from readwarp.call.alleles.weigh import weigh_haplotypes
 from readwarp.call.circular.cut import cut_at_origin
+from readwarp.call.confidence import REACH
 from readwarp.call.confidence.bands import reference_bands, split_bands, unknown_bands
 from readwarp.call.confidence.other import add_non_ref
+from readwarp.call.confidence.repeats import find_called
 from readwarp.call.depth import BLOCK
 from readwarp.call.depth.limit import DepthLimit
 from readwarp.call.evidence.substitutions import split_sites, weigh_substitutions
@@ -70,6 +72,7 @@ from readwarp.call.regions.clips import add_clipped, drop_overhangs, find_clip_p
 from readwarp.call.regions.find import find_regions
 from readwarp.call.regions.reads import thin_reads
 from readwarp.call.regions.samples import split_samples
+from readwarp.call.sites import MAX_TRACT
 from readwarp.call.sites.find import find_sites, limit_alleles
 from readwarp.call.sites.slips import drop_slips, split_sides
 from readwarp.call.spelling import Bases
@@ -83,7 +86,8 @@ from readwarp.metrics import Metrics
 from readwarp.ragged import replace, take
 from readwarp.rules.shares import COPIES
 
-CALL_MARGIN = MAX_INDEL + 1  # bases around a window whose calls may overlap one in it
+CALL_MARGIN = MAX_INDEL + 1  # bases around a window whose calls may overlap one in it ...
+BAND_MARGIN = CALL_MARGIN + MAX_TRACT + REACH  # ... or beside which its blocks may lie
 
 
 class Around(NamedTuple):
@@ -243,9 +247,10 @@ class Steps:
     def _genotype(
         self, reads: AlignedReads, pileup: Pileup, around: Window, window: Stretch, limited: list[Limited]
     ) -> Calls:
-        """Calls in the window, and around it as far as they may overlap one in it. What was left out is `limited`."""
+        """Calls in the window, and around it as far as they matter to what is in it. What was left out is `limited`."""
         p = self.parameters
-        low, high = window.start - CALL_MARGIN, window.stop + CALL_MARGIN
+        margin = BAND_MARGIN if self.with_bands else CALL_MARGIN
+        low, high = window.start - margin, window.stop + margin
         copies = self.ploidies.at(around.contig, np.arange(around.start, around.stop))
         noted: list[np.ndarray] = []
         with self.metrics.time("sites"):
@@ -378,7 +383,7 @@ class Steps:
         start = window.start
         for position, alleles in zip(calls.position.tolist(), calls.alleles, strict=True):
             covered[max(0, position - start) : max(0, position + len(alleles[0]) - start)] = True
-        return reference_bands(pileup, reads, window, covered, self._ploidy(window))
+        return reference_bands(pileup, reads, window, covered, self._ploidy(window), find_called(calls, window))
 
     def _unknown(self, place: Stretch) -> Bands:
         """Of a window without reads, of one sample."""

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.making import Read, aligned_reads, codes, offsets, random_sequence, reads_of, window_of
-from helpers.making_sites import call_sites
+from helpers.making_sites import call_sites, made_calls
 from helpers.vcf_checks import genotype_quality
 from readwarp.batches import Likelihoods, Sites
 from readwarp.call.confidence import GQ_BANDS, MAX_UNIT, REACH
 from readwarp.call.confidence.bands import count_gaps, reference_bands, unknown_bands
 from readwarp.call.confidence.other import add_non_ref
-from readwarp.call.confidence.repeats import find_repeats, log_indel_error
+from readwarp.call.confidence.repeats import find_called, find_repeats, log_indel_error
 from readwarp.call.evidence import NOTHING, OTHER
 from readwarp.call.evidence.substitutions import log_match, log_mismatch
 from readwarp.call.genotypes.emitted import UNLISTED
@@ -26,13 +26,14 @@ from readwarp.config import CallParameters
 PARAMETERS = CallParameters()
 
 
-def bands_of(reads, sequence, start=0, stop=None, covered=None, ploidy=None):
+def bands_of(reads, sequence, start=0, stop=None, covered=None, ploidy=None, calls=None):
     stop = len(sequence) if stop is None else stop
     covered = np.zeros(stop - start, bool) if covered is None else covered
     ploidy = np.full(stop - start, 2, np.int8) if ploidy is None else ploidy
     own = aligned_reads(reads)
     pileup = count_window(own, window_of(sequence), PARAMETERS)
-    return pileup, reference_bands(pileup, own, window_of(sequence, start, stop), covered, ploidy)
+    called = find_called(calls or made_calls([], [], []), window_of(sequence))
+    return pileup, reference_bands(pileup, own, window_of(sequence, start, stop), covered, ploidy, called)
 
 
 def repeat_oracle(sequence: str, p: int) -> tuple[int, int, int]:
@@ -180,6 +181,22 @@ def test_a_deletion_is_no_evidence_for_the_reference():
     at = expand(bands)
     assert [bands.band[at[p]] for p in (50, 51, 52)] == [0, 0, 0]
     assert min(bands.band[at[p]] for p in (30, 70)) >= 3
+
+
+@pytest.mark.parametrize("cigar, at", [("50M1D49M", 50), ("52M1D47M", 52), ("50M1I50M", 50)])
+def test_a_gap_with_a_record_is_not_against_the_reference_beside_it(cigar, at):
+    """Where a homozygous deletion or insertion was called, all reads agree; aligners may place it further right."""
+    sequence = random_sequence(49, seed=4) + "CTTTG" + random_sequence(46, seed=5)
+    text = sequence[:50] + "T" + sequence[50:] if "I" in cigar else sequence[:at] + sequence[at + 1 :]
+    reads = [Read(0, cigar, text, (30,) * len(text), 16 * (i % 2), 60, f"r{i}") for i in range(30)]
+    alleles = ("C", "CT") if "I" in cigar else ("CT", "C")
+    covered = np.zeros(100, bool)
+    covered[49 : 49 + len(alleles[0])] = True
+    calls = made_calls([49], [alleles], [(1, 1)])
+    _, bands = bands_of(reads, sequence, covered=covered, calls=calls)
+    assert all(bands.likelihoods[i].tolist()[:2] == [0, 90] for p, i in expand(bands).items() if p != at)
+    _, without = bands_of(reads, sequence, covered=covered)
+    assert without.likelihoods[expand(without)[54], 1] == 0
 
 
 def test_blocks_end_at_records_and_where_the_ploidy_changes():

@@ -1,6 +1,7 @@
 """Confidence: how sure we are that a position without a call has the reference's base alone (gVCF).
 
-    reference_bands(pileup: Pileup, reads: AlignedReads, window: Window, covered: bool, ploidy: int8) -> Bands
+    reference_bands(pileup: Pileup, reads: AlignedReads, window: Window, covered: bool, ploidy: int8,
+                    called: CalledGaps) -> Bands
 
 The window is within the pileup's, and `covered` and `ploidy` have an entry for each of its positions. Where `covered`
 is set, a record of its own says more. `reads` are those that were counted.
@@ -17,7 +18,8 @@ where the terms with e/3 alone (n for k = P, m for k = 0) are sums over the read
 
 *Insertions and deletions.* m reads have a gap at p: a deletion across it, or an event with p as its anchor. A read
 speaks for the reference where one stretch of it without gaps covers the repeat around p and p + 1 and REACH bases on
-either side: a read that ends inside says nothing about the repeat's length. The repeat is the union of the stretches of
+either side: a read that ends inside says nothing about the repeat's length. Gaps that have a record, those `called`, do
+not interrupt a stretch, since that record speaks of them. The repeat is the union of the stretches of
 units of 1 to MAX_UNIT bases, at least two units long, that hold p or p + 1; e is the probability of an indel error of
 one of their units (the highest; see `repeats.log_indel_error`). No read speaks across more than MAX_TRACT bases.
 
@@ -30,8 +32,8 @@ substitutions on a tie. Where another k fits better than 0, its PL is 0 and so i
 reads do not speak for the reference. Without a read, or where the reference is not A, C, G or T, nothing is known.
 
 Neighbouring positions of one band of GQ (GQ_BANDS) and one ploidy make a block, with the sum and the minimum of their
-depths and the minimum of each of their PLs. A position depends on the reads across it alone, and sums and minima can be
-joined, so blocks do not depend on windows.
+depths and the minimum of each of their PLs. A position depends on the reads across it and the records of their gaps
+alone, and sums and minima can be joined, so blocks do not depend on windows.
 """
 
 GQ_BANDS = (0, 10, 20, 30, 40, 50, 60)  # the lowest GQ of each band

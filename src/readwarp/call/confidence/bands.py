@@ -9,7 +9,7 @@ from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Bands, Pileup, Window
 from readwarp.call.confidence import GQ_BANDS, UNKNOWN
-from readwarp.call.confidence.repeats import count_spanning, find_repeats
+from readwarp.call.confidence.repeats import CalledGaps, count_spanning, find_repeats
 from readwarp.call.evidence.substitutions import LOG10_3
 from readwarp.call.pileup.scalar import DELETED
 from readwarp.call.strips import Strip
@@ -40,7 +40,9 @@ class Confidence(NamedTuple):
     likelihoods: Annotated[ndarray, "int32 [positions, max copies + 1]"]  # PL of 0, 1, ... copies
 
 
-def reference_bands(pileup: Pileup, reads: AlignedReads, window: Window, covered: ndarray, ploidy: ndarray) -> Bands:
+def reference_bands(
+    pileup: Pileup, reads: AlignedReads, window: Window, covered: ndarray, ploidy: ndarray, called: CalledGaps
+) -> Bands:
     """See the step's contract."""
     size, copies = window.stop - window.start, int(ploidy.max(initial=1))
     out = Confidence(
@@ -53,7 +55,7 @@ def reference_bands(pileup: Pileup, reads: AlignedReads, window: Window, covered
     here = take(pileup, "positions", slice(window.start - pileup.start, window.stop - pileup.start))
     repeats = find_repeats(window)
     gaps = Gaps(np.zeros(size, np.int32), count_gaps(pileup, window.start, window.stop), repeats.phred)
-    count_spanning(reads, window.start, repeats, gaps.spanning)
+    count_spanning(reads, window.start, repeats, called, gaps.spanning)
     weigh_positions(here, gaps, *odds_tables(copies), np.empty((2, copies + 1)), out)
     return join_positions(window, out, ~covered)
 

@@ -5,12 +5,14 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Window
+from readwarp.batches import Calls, Window
 from readwarp.call.confidence import MAX_UNIT, REACH
 from readwarp.call.sites import MAX_TRACT
+from readwarp.call.sites.find import Site, sites_of
+from readwarp.call.spelling import encode
 from readwarp.call.strips import contigs_around
 from readwarp.device.jit import kernel, scalar
-from readwarp.rules.cigar import is_match, run_of
+from readwarp.rules.cigar import DELETION, INSERTION, is_match, run_of
 
 NOWHERE = -(1 << 30)  # before all reads
 
@@ -21,6 +23,25 @@ class Repeats(NamedTuple):
     first: Annotated[ndarray, "int32 [positions]"]  # NOWHERE where the repeat is longer than MAX_TRACT
     last: Annotated[ndarray, "int32 [positions]"]  # inclusive
     phred: Annotated[ndarray, "int32 [positions]"]  # of an indel error
+
+
+class CalledGaps(NamedTuple):
+    """Where reads may show the insertions and deletions that have records: [first, stop), by `first`."""
+
+    first: Annotated[ndarray, "int64 [gaps]"]  # the anchor
+    stop: Annotated[ndarray, "int64 [gaps]"]  # after the last base that aligners may delete for it, or for one before
+
+
+def find_called(calls: Calls, window: Window) -> CalledGaps:
+    """The insertions and deletions of calls of one contig, in order of position."""
+    gaps = list[Site]()
+    for position, (old, *others) in zip(calls.position.tolist(), calls.alleles, strict=True):
+        for other in others:
+            size = len(old) - len(other)
+            if size and old[0] == other[0] and other.isalpha():
+                gaps.append((position + 1, True, [(0, b""), (max(0, size), encode(other[1 : 1 - min(0, size)]))]))
+    sites = sites_of(gaps, window)
+    return CalledGaps(sites.position, np.maximum.accumulate(sites.stop))
 
 
 @scalar
@@ -68,28 +89,44 @@ def mark_repeats(window, out):
 
 
 @kernel
-def count_spanning(reads, start, repeats, spanning):
+def count_spanning(reads, start, repeats, called, spanning):
     """Count each read in `spanning` (int32) where it covers the repeat without a gap and its own base is usable.
 
-    Positions count from `start`.
+    Positions count from `start`. called: the CalledGaps.
     """
     first, last, cigar, qualities = repeats.first, repeats.last, reads.cigar, reads.qualities
     for read in range(reads.position.size):
         p, q = reads.position[read] - start, reads.read_offsets[read]
         i, end = reads.cigar_offsets[read], reads.cigar_offsets[read + 1]
+        begin = stop = np.int64(p)  # of the stretch without a gap but called ones
+        after = i
         while i < end:
-            stretch = np.int64(0)  # bases aligned without a gap
-            while i < end and (is_match(cigar[i] & 15) or cigar[i] < 16):
-                stretch += np.int64(cigar[i] >> 4)
-                i += 1
-            a, b = max(p, 0), min(p + stretch, first.size)
-            if a < b:
+            if i == after:
+                begin, stop = p, p
+                while after < end and (is_aligned(cigar[after]) or is_called(cigar[after], stop + start, called)):
+                    stop += run_of(cigar[after])[2]
+                    after += 1
+            _, _, on_reference, on_read = run_of(cigar[i])
+            a, b = max(p, 0), min(p + on_reference, first.size)
+            if is_aligned(cigar[i]) and a < b:
                 own = qualities[q + a - p : q + b - p]
-                add_spanning(first[a:b], last[a:b], own, np.int32(p), np.int32(p + stretch), spanning[a:b])
-            p, q = p + stretch, q + stretch
-            if i < end:
-                _, _, on_reference, on_read = run_of(cigar[i])
-                p, q, i = p + on_reference, q + on_read, i + 1
+                add_spanning(first[a:b], last[a:b], own, np.int32(begin), np.int32(stop), spanning[a:b])
+            p, q, i = p + on_reference, q + on_read, i + 1
+            after = max(after, i)
+
+
+@scalar
+def is_aligned(run):
+    return is_match(run & 15) or run < 16
+
+
+@scalar
+def is_called(run, position, called):
+    """Whether a record has the insertion or deletion that begins at this position."""
+    before = np.searchsorted(called.first, position - 1, side="right") - 1
+    on_reference = run_of(run)[2]
+    is_gap = run & 15 == INSERTION or run & 15 == DELETION
+    return is_gap and before >= 0 and position + on_reference <= called.stop[before]
 
 
 @kernel
