@@ -10,7 +10,7 @@ import pytest
 
 from helpers.command_samples import run_main
 from helpers.made_mixtures import LENGTH, SEQUENCE, SIZE, deletion, insertion, reads_of, snv, write_mixture, write_pair
-from helpers.making import write_bam, write_vcf
+from helpers.making import write_bam, write_samples, write_vcf
 
 RARE, FREQUENT = 0.05, 0.2
 MIXED = [
@@ -131,13 +131,56 @@ def test_a_tumour_without_its_normal(pair, called):
     assert "NLOD" not in found[ARTEFACT.record][0].info
 
 
-def test_samples_of_which_none_is_said_to_be_normal(pair, called, capsys, tmp_path):
-    called(pair, "--somatic", name="o.g.vcf")
-    said = capsys.readouterr().err
-    assert "2 samples and no --normal: all are called as tumours (TUMOUR, NORMAL)" in said
-    assert f"{tmp_path / 'o.g.vcf'}: is a plain VCF, not a gVCF" in said
-    called(pair, "--mixture")
-    assert capsys.readouterr().err == ""
+NOTHING_TELLS = "without --normal, --population or --panel-of-normals, nothing tells mutations from inherited variants"
+
+
+def test_nothing_tells_inherited_variants(pair, called, capsys, tmp_path):
+    """It is said first and last, and every record has it; samples that are named are all tumours."""
+    names = "--sample", "TUMOUR", "--sample", "NORMAL"
+    found = called(pair, "--somatic", *names, name="o.g.vcf")
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].endswith(
+        f"{tmp_path / 'o.g.vcf'}: is a plain VCF, not a gVCF as its name says, since there is no --gvcf"
+    )
+    number = sum(list(record.filter) == ["PASS"] for record, _ in found.values())
+    end = "may be inherited (FORMAT ORIGIN: unknown)"
+    assert said[1].endswith(f"{NOTHING_TELLS}: most of what passes {end}")
+    assert said[-1].endswith(f"{NOTHING_TELLS}: most of the {number} variants that pass {end}")
+    assert all(own["ORIGIN"] == "unknown" for _, samples in found.values() for own in samples.values())
+    for options in (["--mixture"], ["--somatic", "--normal", "NORMAL"]):
+        assert "ORIGIN" not in next(iter(called(pair, *options).values()))[0].format
+        assert capsys.readouterr().err == ""
+
+
+TRIPLE = [snv(at, 1.0) for at in (1500, 1501, 1502)]
+JOINED = 1500, SEQUENCE[1500:1503], "".join(change.new for change in TRIPLE)
+
+
+def write_event(folder: Path) -> tuple[Path, Path]:
+    """A tumour with one event of three changes, of two inherited neighbours; and its normal."""
+    inherited = [snv(1480, 0.5), snv(1520, 0.5)]
+    fasta, bam = write_pair(folder, inherited, inherited, depth=60)
+    reads = {
+        "TUMOUR": reads_of(inherited, depth=50, seed=5) + reads_of([*inherited, *TRIPLE], depth=20, seed=6, name="m")
+    }
+    reads["NORMAL"] = reads_of(inherited, depth=60, seed=7, name="n")
+    own = {name: [("chrM", read) for read in sorted(some, key=lambda r: r.position)] for name, some in reads.items()}
+    return fasta, write_samples(bam, {"chrM": LENGTH}, own)
+
+
+def test_one_event_of_several_records(called, tmp_path):
+    """Its records have one phase set and pass, with inherited neighbours; or it is one record."""
+    files = write_event(tmp_path)
+    found = called(files, "--somatic", "--normal", "NORMAL")
+    for change in TRIPLE:
+        record, samples = found[change.record]
+        assert list(record.filter) == ["PASS"] and record.info["ECNT"] == 1
+        assert samples["TUMOUR"]["PS"] == 1501 and samples["TUMOUR"].phased and samples["TUMOUR"]["GT"] == (0, 1)
+        assert samples["NORMAL"]["GT"] == (0, 0) and samples["NORMAL"]["PS"] is None
+    found = called(files, "--somatic", "--normal", "NORMAL", "--max-mnp-distance", 1)
+    record, samples = found[JOINED]
+    assert list(record.filter) == ["PASS"] and samples["TUMOUR"]["AF"][0] == pytest.approx(0.28, abs=0.1)
+    assert not found.keys() & {change.record for change in TRIPLE}
 
 
 @pytest.mark.parametrize("mode", ["mixture", "somatic"])
@@ -226,7 +269,8 @@ ERRORS = {
     "--mixture --ploidy 2": COPIES.format("--ploidy"),
     "--mixture --ploidy-bed x.bed": COPIES.format("--ploidy-bed"),
     "--mixture --gvcf": COPIES.format("--gvcf"),
-    "--mixture --max-mnp-distance 1": COPIES.format("--max-mnp-distance"),
+    "--somatic": "--somatic with 2 samples (TUMOUR, NORMAL): which is the normal? Name it with --normal; if all are "
+    "tumours, name each with --sample",
     "--mixture --sv x.vcf": BESIDE.format("--sv"),
     "--mixture --sv-only": BESIDE.format("--sv-only"),
     "--mixture --haplotag x.bam": BESIDE.format("--haplotag"),

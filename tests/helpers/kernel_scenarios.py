@@ -233,12 +233,15 @@ def call_pair_hmm(folder: Path, contig: str) -> None:
 
 
 def call_two_samples(folder: Path, contig: str, *options: str) -> None:
-    """In one file, whose reads have read groups."""
+    """In one file, whose reads have read groups; each is named, as several tumours must be."""
     both = folder / "both.bam"
     pysam.samtools.merge("-f", str(both), str(folder / "sorted.bam"), str(folder / "other.bam"))
     pysam.index(str(both))
+    with pysam.AlignmentFile(str(both)) as file:
+        names = sorted({group["SM"] for group in file.header.to_dict()["RG"]})
     given = ("-t", "2", "-f", "-o", folder / "x.vcf", *MORE["call"], *options)
-    assert run_main(["call", folder / "ref.fa", both, *given]) == 0
+    named = [part for name in names for part in ("--sample", name)]
+    assert run_main(["call", folder / "ref.fa", both, *given, *named]) == 0
 
 
 def call_tumour(folder: Path, contig: str) -> None:

@@ -11,6 +11,7 @@ from readwarp.call.bam_output import RealignedBam
 from readwarp.call.circular.circle import find_circular
 from readwarp.call.forced import Forced, read_alleles
 from readwarp.call.fractions.given import GivenFractions, open_given
+from readwarp.call.fractions.roles import check_roles, warn_of_inherited
 from readwarp.call.genome.write import ConsensusGenome
 from readwarp.call.inputs import Alignments, match_files, names_of, open_readers, warn_of_copies
 from readwarp.call.mates.primers import read_primers
@@ -218,6 +219,7 @@ def call_fractions(job: CallJob, reference: Reference, reporter: Reporter) -> Re
             index = write_fractions(calling, workers, open_output, meter, genome)
         note_cards(calling, shared, metrics)
     warn_of_limits(job, metrics)
+    warn_of_inherited(calling.steps.given, job.parameters, metrics.counts.get("variants_pass", 0))
     return Result.of(metrics, {"variants": job.output, "variants_index": index, "consensus": job.consensus})
 
 
@@ -238,14 +240,8 @@ def check_fractions(job: CallJob, calling: Calling) -> None:
     assert job.parameters.fractions is not None
     if job.consensus and len(calling.samples) > 1:
         raise UsageError(f"--consensus takes one sample; choose it with --sample: {', '.join(calling.samples)}")
-    normals, names = job.parameters.fractions.normals, ", ".join(calling.samples)
-    for name in normals:
-        if name not in calling.samples:
-            raise UsageError(f"--normal {name}: no such sample in the alignments, which have {names}")
-    if not set(calling.samples).difference(normals):
-        raise UsageError(f"--normal names all samples ({names}): the tumour is missing")
-    if job.parameters.fractions.is_somatic and not normals and len(calling.samples) > 1:
-        logger.warning("%d samples and no --normal: all are called as tumours (%s)", len(calling.samples), names)
+    check_roles(job.parameters.fractions, calling.samples, bool(job.samples))
+    warn_of_inherited(calling.steps.given, job.parameters)
 
 
 def call_structural_only(job: CallJob, reference: Reference, reporter: Reporter) -> Result:

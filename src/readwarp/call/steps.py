@@ -41,7 +41,8 @@ from readwarp.call.depth.limit import DepthLimit
 from readwarp.call.evidence.substitutions import split_sites, weigh_substitutions
 from readwarp.call.forced import Forced
 from readwarp.call.found import Found
-from readwarp.call.fractions.calls import call_alleles, count_events
+from readwarp.call.fractions.calls import call_alleles
+from readwarp.call.fractions.events import count_events
 from readwarp.call.fractions.given import GivenFractions
 from readwarp.call.fractions.tally import orientations_of
 from readwarp.call.genome.depths import find_shallow, on_contig, split_runs
@@ -271,23 +272,16 @@ class Steps:
         for some in split_sites(single, reads):
             evidence = weigh_substitutions(reads, some, p)
             with self.metrics.time("genotypes"):
-                if p.fractions:
-                    parts.append(self._call_alleles(some, evidence, reads, around))
-                else:
-                    parts.append(self._genotype_sites(some, evidence, known, limited))
+                parts.append(self._call_sites(some, evidence, reads, known, limited))
         if len(regions):
             regional, likelihoods, phase, own_limits = self._weigh(reads, regions, sites, around, (window, sides))
             limited += own_limits
             with self.metrics.time("genotypes"):
-                if p.fractions:
-                    parts.append(self._call_alleles(regional, likelihoods, reads, around))
-                else:
-                    parts.append(self._genotype_sites(regional, likelihoods, known, limited, phase))
+                parts.append(self._call_sites(regional, likelihoods, reads, known, limited, phase))
         calls = join_calls(parts, low, high, self.samples)
-        if p.fractions:
-            return count_events(calls, p.fractions)
-        calls = mark_overlaps(calls)
-        return join_substitutions(calls, p.max_mnp_distance, self._bases(around.contig).letters)
+        calls = calls if p.fractions else mark_overlaps(calls)
+        calls = join_substitutions(calls, p.max_mnp_distance, self._bases(around.contig).letters)
+        return count_events(calls, p.fractions) if p.fractions else calls
 
     def _pileups(
         self, reads: AlignedReads, pileup: Pileup, around: Window, noted: list[np.ndarray]
@@ -310,15 +304,20 @@ class Steps:
         rows = ([own[side] for side in split_sides(sides.odds[own])] for own in samples)
         return [[count_window(take(reads, "reads", own), around, self.parameters) for own in each] for each in rows]
 
-    def _genotype_sites(
+    def _call_sites(
         self,
         sites: Sites,
         likelihoods: Likelihoods,
+        reads: AlignedReads,
         around: Around,
         limited: list[Limited],
         phase: Phase | None = None,
     ) -> Calls:
         """phase: of sites in regions, where reads were compared with haplotypes."""
+        if self.given is not None:
+            given, known = self.given, self.given.known(sites, self.reference, self.strip)
+            setting = given.setting(self.parameters, self.backend)
+            return call_alleles(sites, (likelihoods, phase), reads, around.window, known, setting)
         copies = self.ploidies.at(sites.contig, sites.position)
         likelihoods = silence_absent(likelihoods, copies)
         sites, likelihoods, phase, left_out = drop_rarest(sites, likelihoods, phase, copies, int(self.with_bands))
@@ -332,11 +331,6 @@ class Steps:
             sides = PairSides(*take_sides(around.sides, groups, self.samples))
         expected = Expected(copies, around.depths, sides)
         return genotype_sites(sites, likelihoods, around.window, expected, self.parameters, phase)
-
-    def _call_alleles(self, sites: Sites, likelihoods: Likelihoods, reads: AlignedReads, around: Window) -> Calls:
-        assert self.given is not None
-        known, given = self.given.known(sites, self.reference, self.strip), self.given
-        return call_alleles(sites, likelihoods, reads, around, known, given.setting(self.parameters, self.backend))
 
     def _weigh(
         self, reads: AlignedReads, regions: Regions, sites: Sites, around: Window, within: tuple[Stretch, Sides | None]

@@ -19,7 +19,7 @@ class Rule(NamedTuple):
 
 
 OF_GENOTYPES = (
-    "ploidy ploidy_bed gvcf max_mnp_distance heterozygosity indel_heterozygosity min_quality min_end_distance "
+    "ploidy ploidy_bed gvcf heterozygosity indel_heterozygosity min_quality min_end_distance "
     "min_allele_fraction min_haploid_fraction max_fraction_misfit min_alt_mapping_quality min_expected_fraction"
 )
 OF_SMALL_VARIANTS = (

@@ -260,7 +260,26 @@ def replace_name(read: Read) -> Read:
 def test_place_of_goes_on_into_clips(cigar, target, place):
     size = 15 if "S" in cigar else 10
     batch = aligned_reads([Read(20, cigar, "A" * size, (30,) * size)])
-    assert place_of(batch, 0, target) == place
+    assert place_of(batch, 0, target, haplotypes_of([[]]), 0) == place
+
+
+@pytest.mark.parametrize(
+    ("cigar", "target", "place"),
+    [
+        ("5S10M", 29, 4),  # the base before the deletion, whose reads begin after it
+        ("5S10M", 26, 1),
+        ("5S10M", 20, 0),
+        ("10M5S", 90, 10),  # a base after it
+        ("10M5S", 93, 13),
+        ("10M5S", 99, 14),
+    ],
+)
+def test_clips_go_on_beyond_what_a_haplotype_deletes(cigar, target, place):
+    """60 bases from 30 on. Where the alignment has two of them, they are equal to those on the other side."""
+    position = 90 if cigar.startswith("5S") else 20
+    batch = aligned_reads([Read(position, cigar, "A" * 15, (30,) * 15)])
+    haplotypes = haplotypes_of([[], [(30, 60, b"")]])
+    assert place_of(batch, 0, target, haplotypes, 1) == place
 
 
 def some_regions(count: int = 5):

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 from helpers.making import Read, aligned_reads, window_of
-from helpers.making_sites import from_bases, made_calls, made_sites, substitutions
-from readwarp.call.fractions import EMIT, REACH
+from helpers.making_sites import from_bases, made_sites, substitutions
+from readwarp.call.fractions import EMIT
 from readwarp.call.fractions.calls import (
     Setting,
     call_alleles,
     choose_records,
-    count_events,
     share_of_damage,
 )
-from readwarp.call.fractions.filters import CLUSTERED, FILTERS, Facts, find_failed
+from readwarp.call.fractions.events import count_events
+from readwarp.call.fractions.filters import FILTERS, Facts, find_failed
 from readwarp.call.fractions.somatic import Known
 from readwarp.call.fractions.tally import Tally
 from readwarp.call.noise.fit import no_noise
@@ -35,7 +35,7 @@ def call(sites, likelihoods, *, normals=(False,), fractions=MIXTURE, noise=None)
         CallParameters(fractions=fractions), np.array(normals), noise or no_noise(len(normals)), foreign, Backend("cpu")
     )
     known = Known(np.full(sites.deleted.size, np.nan), np.zeros(sites.deleted.size, bool))
-    return call_alleles(sites, likelihoods, reads, window_of(REFERENCE), known, setting)
+    return call_alleles(sites, (likelihoods, None), reads, window_of(REFERENCE), known, setting)
 
 
 def test_a_record_for_each_allele_that_reads_speak_for():
@@ -70,6 +70,13 @@ def test_damage_that_makes_half_of_the_reads(rate, fails):
 def test_a_mutation_makes_one_other_allele_of_a_site():
     found = call(substitutions((5, "ACG")), from_bases(["A" * 80 + "C" * 15 + "G" * 15], ["ACG"]), fractions=TUMOUR)
     assert found.filters == [("multiallelic",)] * 2
+
+
+def test_an_allele_that_was_given_is_none_of_a_site_if_no_molecule_has_it():
+    sites = substitutions((5, "ACG"), forced=[(0, 2)])
+    found = call(sites, from_bases(["A" * 80 + "C" * 15], ["ACG"]), fractions=TUMOUR)
+    assert found.alleles == [("A", "C"), ("A", "G")] and found.filters == [(), ()]
+    assert found.genotype == [((0, 1),), ((0, 0),)]
 
 
 def test_samples_without_reads_have_no_genotype_and_no_fraction():
@@ -114,22 +121,6 @@ def test_no_sites():
     found = call(made_sites([]), from_bases([], []))
     assert len(found) == 0 and format_calls(found, ("c",)) == []
     assert len(count_events(found, TUMOUR)) == 0
-
-
-@pytest.mark.parametrize("fractions", [MIXTURE, TUMOUR])
-def test_events_near_each_other(fractions):
-    """More than `max_events` within the reach of a read; of a mixture they are counted alone."""
-    positions = [10, 20, 20, 20 + REACH, 21 + REACH, 500]
-    filters = [("position",), (), (), (), (), ()]
-    calls = made_calls(positions, [("A", "C")] * 6, [(0, 1)] * 6, filters=filters)
-    found = count_events(calls, fractions)
-    expected = [sum(abs(p - q) <= REACH for q in positions) for p in positions]
-    assert found.annotations["ECNT"].tolist() == expected == [3, 4, 4, 4, 2, 1]
-    if fractions.is_somatic:
-        clustered = (CLUSTERED,)
-        assert found.filters == [("position", CLUSTERED), clustered, clustered, clustered, (), ()]
-    else:
-        assert found.filters == filters
 
 
 def facts_of(is_indel=False, damage=0.0, **columns) -> Facts:

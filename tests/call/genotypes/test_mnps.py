@@ -48,6 +48,10 @@ def test_on_one_haplotype():
     assert rows((*A4, (1,), -1, 50.0), (*A5, (1,), -1, 90.0)) == [(4, ("AC", "TG"), (1,))]
 
 
+def test_alleles_that_were_given_and_are_in_no_sample_stay_apart():
+    assert len(rows((*A4, (0, 0), -1, 0.0), (*A5, (0, 0), -1, 0.0))) == 2
+
+
 def test_a_phase_set_is_named_by_its_first_record_as_it_is_then():
     calls = made((*A4, (0, 1), 4, 50.0), (*A5, (0, 1), 4, 90.0), (9, ("C", "A"), (1, 0), 4, 90.0))
     calls = join_substitutions(replace(calls, phase_name=[("5_A_T",)] * 3), 2, letters)

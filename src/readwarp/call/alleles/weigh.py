@@ -84,10 +84,11 @@ def find_rows(sites: Sites, place: ndarray, weighed: Weighed, reads: AlignedRead
 
 
 @kernel
-def place_of(reads, read, target):
+def place_of(reads, read, target, haplotypes, h):
     """Index of the base at a reference position, or of the one before a deletion across it.
 
-    Soft-clipped ends continue along the diagonal. Beyond its ends it is the read's first or last base.
+    Soft-clipped ends continue along the diagonal, beyond what haplotype h deletes. Beyond its ends it is the read's
+    first or last base.
     """
     position, first, last = reads.position[read], reads.read_offsets[read], reads.read_offsets[read + 1] - 1
     cigar, start, stop = reads.cigar, reads.cigar_offsets[read], reads.cigar_offsets[read + 1]
@@ -96,8 +97,19 @@ def place_of(reads, read, target):
         return place if place >= first else last
     leading, trailing = soft_clips(cigar, start, stop)
     if target < position:
-        return first + max(0, leading - (position - target))
-    return min(last, last + 1 - trailing + target - reads.reference_stop[read])
+        return first + max(0, leading - (position - target) + count_deleted(haplotypes, h, target + 1, position))
+    end = reads.reference_stop[read]
+    return min(last, last + 1 - trailing + target - end - count_deleted(haplotypes, h, end, target))
+
+
+@kernel
+def count_deleted(haplotypes, h, low, high):
+    """Bases of the reference's [low, high) that haplotype h lacks."""
+    begin, number = haplotypes.begin, np.int64(0)
+    for v in range(haplotypes.variant_offsets[h], haplotypes.variant_offsets[h + 1]):
+        if haplotypes.inserted_offsets[v] == haplotypes.inserted_offsets[v + 1]:
+            number += max(0, min(high, begin[v] + haplotypes.deleted[v]) - max(low, begin[v]))
+    return number
 
 
 @kernel
@@ -163,14 +175,17 @@ def weigh_rows(sites, weighed, selected, reads, rows, shown, phase, out):
             for a in range(alleles):
                 table[a] = ABSENT
             row, lowest = weighed.pair_offsets[g] + (r - regions.read_offsets[g]) * number, 0.0
+            likeliest, most = first, -np.inf
             for h in range(number):
                 lowest = min(lowest, values[row + h])
                 allele = shown[first + h]
                 if stays[first + h] and allele >= 0:
                     table[allele] = max(table[allele], values[row + h])
+                    if values[row + h] > most:
+                        likeliest, most = first + h, values[row + h]
             out.allele[pair] = find_best(table, lowest, informs[r])
             read = regions.read[r]
-            place = place_of(reads, read, begin)
+            place = place_of(reads, read, begin, haplotypes, likeliest)
             before, after = place - read_offsets[read], read_offsets[read + 1] - 1 - place
             out.quality[pair], out.strand[pair] = qualities[place], strand_at(shared, flag, read, before)
             out.end_distance[pair] = min(FAR, before + hidden[read, 0], after + hidden[read, 1])

@@ -1,8 +1,8 @@
 """Fractions: variants at any allele fraction, as in a tumour, a mitochondrion or a virus, with no ploidy assumed.
 
-    call_alleles(sites: Sites, likelihoods: Likelihoods, reads: AlignedReads, window: Window, known: Known,
-                 setting: Setting) -> Calls
-    count_events(calls: Calls, parameters: FractionParameters) -> Calls         of a contig, with ECNT
+    call_alleles(sites: Sites, compared: (Likelihoods, Phase or None), reads: AlignedReads, window: Window,
+                 known: Known, setting: Setting) -> Calls
+    count_events(calls: Calls, parameters: FractionParameters) -> Calls         of a contig, with ECNT (`events`)
     Shortlist: add(candidates of a window), choose_threshold(), lines(threshold)
 
 *Model.* A read r is of allele a with probability f_a, the fraction of the sample's molecules that have a; P(r | a) is
@@ -59,6 +59,10 @@ what passes, but no less than `min_probability`:
     F1(T) = 2 sum_{P >= T} P / (number of P >= T + sum of all P)        over calls that pass the other filters
 
 Records have one other allele each, in order of position; a site with several makes several records.
+
+*Events.* Records of a region whose changes lie less than APART bases from each other are one event if of the reads that
+show either, TOGETHER or more show both: a phase set, as one substitution of several bases, or a deletion with others
+beside it, makes. ECNT is the number of events within REACH whose P(real) is LIKELY or more, but for those of the panel.
 """
 
 EMIT = 3.0  # log10; a smaller LOD makes no record
@@ -69,4 +73,7 @@ CREDIBLE = 0.95
 UNEVEN = 0.25  # least fraction of an allele on one of two copies, where a tumour lost or gained some
 INDEL_PRIOR = 0.1
 RARE = 1e-6
-REACH = 50  # bases on either side within which records count for ECNT
+REACH = 50  # bases on either side within which events count for ECNT
+LIKELY = 0.5  # P(real) of an event that counts
+APART = 10  # bases between two changes, from which on they are two events in any case
+TOGETHER = 0.75

@@ -5,11 +5,12 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Calls, Likelihoods, Sites, Window
-from readwarp.call.fractions import EMIT, REACH
+from readwarp.batches import AlignedReads, Calls, Likelihoods, Phase, Sites, Window
+from readwarp.call.fractions import EMIT
 from readwarp.call.fractions.annotations import describe, describe_samples
 from readwarp.call.fractions.contrasts import contrast
-from readwarp.call.fractions.filters import CLUSTERED, Facts, find_failed
+from readwarp.call.fractions.events import link_records
+from readwarp.call.fractions.filters import Facts, find_failed
 from readwarp.call.fractions.products import Evidence, likelihoods_at, log_likelihoods, weigh_products
 from readwarp.call.fractions.somatic import Expected, Known, Odds, weigh_alleles, weigh_foreign
 from readwarp.call.fractions.tally import OTHER, Records, Tally, orientations_of, tally
@@ -30,6 +31,7 @@ class Setting(NamedTuple):
     noise: Noise
     contamination: Annotated[ndarray, "float64 [samples]"]  # NaN: not known
     backend: Backend
+    is_blind: bool = False  # nothing tells mutations from inherited variants
 
     @property
     def fractions(self) -> FractionParameters:
@@ -56,9 +58,15 @@ class Listed(NamedTuple):
 
 
 def call_alleles(
-    sites: Sites, likelihoods: Likelihoods, reads: AlignedReads, window: Window, known: Known, setting: Setting
+    sites: Sites,
+    compared: tuple[Likelihoods, Phase | None],
+    reads: AlignedReads,
+    window: Window,
+    known: Known,
+    setting: Setting,
 ) -> Calls:
-    """`window`: the reference around the sites."""
+    """compared: with the Phase of sites in regions. `window`: the reference around the sites."""
+    likelihoods, phase = compared
     orientation, frequency = orientations_of(reads), known.frequency
     noise = noise_of(sites, window, setting.noise)
     weighed = weigh(sites, likelihoods, orientation, noise, frequency, setting)
@@ -69,7 +77,8 @@ def call_alleles(
     odds = Odds(*(column[rows] for column in weighed.odds))
     own = Known(frequency[rows], known.in_panel[rows])
     information = describe(odds, own, counts, ~setting.is_normal)
-    siblings = (np.bincount(records.site, minlength=len(sites)) - 1)[records.site]
+    is_shown = shown[rows] >= EMIT
+    siblings = is_shown * (np.bincount(records.site[is_shown], minlength=len(sites)) - 1)[records.site]
     facts = Facts(
         information,
         sites.is_indel[records.site],
@@ -82,7 +91,12 @@ def call_alleles(
     )
     evidence = Evidence(*(column[rows] for column in weighed.evidence)), weighed.share[rows]
     spelled = spell_alleles(sites, list_records(sites, records), window)
-    return build(spelled, counts, evidence, setting.is_normal, information, find_failed(facts))
+    linked = link_records(sites, likelihoods, phase.region, records) if phase else np.full(rows.size, -1)
+    event = np.where(linked < 0, -1, spelled.position[linked])
+    calls = build(spelled, counts, (*evidence, event), setting.is_normal, information, find_failed(facts))
+    if not setting.is_blind:
+        return calls
+    return replace(calls, of_samples={"ORIGIN": np.full(calls.depth.shape, "unknown"), **calls.of_samples})
 
 
 def weigh(
@@ -147,13 +161,13 @@ def list_records(sites: Sites, records: Records) -> Listed:
 def build(
     spelled: Spelled,
     counts: Tally,
-    shown: tuple[Evidence, ndarray],
+    shown: tuple[Evidence, ndarray, ndarray],
     is_normal: ndarray,
     information: dict[str, ndarray],
     filters: list[tuple[str, ...]],
 ) -> Calls:
-    """shown: of the records, with the shares."""
-    (evidence, share), (number, samples) = shown, counts.depth.shape
+    """shown: of the records, with the shares and the events (positions, -1: alone)."""
+    (evidence, share, event), (number, samples) = shown, counts.depth.shape
     has_it = (evidence.shown >= EMIT) & ~is_normal
     genotype = np.where(has_it, np.where(evidence.others >= EMIT, 1, 2), 0)
     genotype[counts.depth == 0] = -1
@@ -167,7 +181,7 @@ def build(
         depth=counts.depth,
         allele_depth=[tuple(map(tuple, own)) for own in counts.reads.tolist()],
         likelihoods=[((),) * samples] * number,
-        phase_set=np.full((number, samples), -1, np.int64),
+        phase_set=np.where(genotype > 0, event[:, None], -1),
         filters=filters,
         annotations={name: as_column(values) for name, values in information.items()},
         strands=counts.strands.reshape(number, samples, 4),
@@ -188,16 +202,3 @@ def as_column(values: ndarray) -> ndarray:
     out = np.empty(len(values), object)
     out[:] = list(map(tuple, values.tolist()))
     return out
-
-
-def count_events(calls: Calls, parameters: FractionParameters) -> Calls:
-    """With ECNT, and the filter that looks at it. `calls` of one contig, in order of position."""
-    if len(calls) == 0:
-        return calls
-    first = np.searchsorted(calls.position, calls.position - REACH)
-    events = np.searchsorted(calls.position, calls.position + REACH, side="right") - first
-    is_failed = (events > parameters.max_events) & parameters.is_somatic
-    filters = [
-        (*own, CLUSTERED) if fails else own for own, fails in zip(calls.filters, is_failed.tolist(), strict=True)
-    ]
-    return replace(calls, annotations={**calls.annotations, "ECNT": events}, filters=filters)

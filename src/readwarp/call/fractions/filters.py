@@ -16,7 +16,7 @@ class Facts(NamedTuple):
     info: dict[str, ndarray]  # annotations; NaN where there is none
     is_indel: ndarray
     fraction: ndarray  # AF of the sample, but the normal, that has most
-    siblings: ndarray  # other alleles of the site that are records
+    siblings: ndarray  # other alleles of the site that some molecules have; 0 where they do not have its own
     in_panel: ndarray  # of normals
     damage: ndarray  # reads of the ALT allele that damage is expected to make, by those seen
     limits: CallParameters
@@ -28,7 +28,7 @@ class Filter(NamedTuple):
     description: str  # {limits}: the CallParameters of the run
     fails: (
         Callable[[Facts], ndarray] | None
-    )  # bool [records]; None: by other records (`calls.count_events`, `shortlist`)
+    )  # bool [records]; None: by other records (`events.count_events`, `shortlist`)
     quality: str = ""  # INFO: Phred of the probability of what the filter is against, which a record must reach
 
 

@@ -32,12 +32,18 @@ class GivenFractions:
     def setting(self, parameters: CallParameters, backend: Backend) -> Setting:
         samples, known = len(self.samples), self.contamination
         foreign = known.fraction if known else np.full(samples, np.nan)
-        return Setting(parameters, self.is_normal(parameters), self.noise or no_noise(samples), foreign, backend)
+        is_normal, noise = self.is_normal(parameters), self.noise or no_noise(samples)
+        return Setting(parameters, is_normal, noise, foreign, backend, self.is_blind(parameters))
 
     def is_normal(self, parameters: CallParameters) -> ndarray:
         """bool [samples]"""
         assert parameters.fractions is not None
         return np.isin(self.samples, parameters.fractions.normals)
+
+    def is_blind(self, parameters: CallParameters) -> bool:
+        """Whether nothing tells the mutations of a tumour from inherited variants."""
+        mode = parameters.fractions
+        return mode is not None and mode.is_somatic and not (mode.normals or self.population or self.panel)
 
     def common(self, window: Stretch, reference: Reference, strip: Strip | None) -> CommonSites | None:
         """By which contamination is estimated; None if it is not. strip: whose axis the window is on."""

@@ -50,6 +50,8 @@ def are_one(calls: Calls, one: int, other: int, distance: int) -> bool:
         return False
     sets = zip(calls.phase_set[one].tolist(), calls.phase_set[other].tolist(), strict=True)
     genotypes = zip(calls.genotype[one], calls.genotype[other], strict=True)
+    if not any(allele > 0 for genotype in calls.genotype[one] for allele in genotype):  # given, and in no sample
+        return False
     return all(
         first == second and (len(set(first)) <= 1 or a == b >= 0)
         for (first, second), (a, b) in zip(genotypes, sets, strict=True)

@@ -7,7 +7,6 @@ when it is complete.
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from itertools import repeat
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -188,18 +187,23 @@ def fraction_texts(calls: Calls) -> list[str]:
     """FORMAT and the samples' columns of each call that has fields of its own (`Calls.of_samples`)."""
     if len(calls) == 0:
         return []
-    names = ":".join(("GT:AD", *calls.of_samples, "DP:SB"))
+    names = ":".join(("GT:AD", *calls.of_samples, "DP"))
+    spell = ["".join if column.dtype.kind == "U" else reals_text for column in calls.of_samples.values()]
     own = [column.reshape(*column.shape[:2], -1).tolist() for column in calls.of_samples.values()]
-    rows = zip(calls.genotype, calls.allele_depth, *own, calls.depth.tolist(), calls.strands.tolist(), strict=True)
+    rest = calls.depth.tolist(), calls.phase_set.tolist(), calls.strands.tolist()
     texts = []
-    for genotypes, depths, *fields, depth, strands in rows:
+    for genotypes, depths, *fields, depth, sets, strands in zip(
+        calls.genotype, calls.allele_depth, *own, *rest, strict=True
+    ):
+        is_phased = [start >= 0 for start in sets]
+        places = [f"{start + 1}" if start >= 0 else "." for start in sets]
         cells = zip(
-            *(map(genotype_text, genotypes, repeat(False)), map(depths_text, depths)),
-            *(map(reals_text, field) for field in fields),
-            *(map(str, depth), map(depths_text, strands)),
+            *(map(genotype_text, genotypes, is_phased), map(depths_text, depths)),
+            *(map(text, field) for text, field in zip(spell, fields, strict=True)),
+            *(map(str, depth), *[places] * any(is_phased), map(depths_text, strands)),
             strict=True,
         )
-        texts.append("\t".join((names, *map(":".join, cells))))
+        texts.append("\t".join((f"{names}{':PS' * any(is_phased)}:SB", *map(":".join, cells))))
     return texts
 
 

@@ -1,0 +1,77 @@
+"""Which records are changes of the same molecules, and how many events lie near each other. See the package's text."""
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.batches import Calls, Likelihoods, Sites
+from readwarp.call.evidence import NOTHING
+from readwarp.call.fractions import APART, LIKELY, REACH, TOGETHER
+from readwarp.call.fractions.filters import CLUSTERED
+from readwarp.call.fractions.shortlist import doubts_of
+from readwarp.call.fractions.tally import Records
+from readwarp.config import FractionParameters
+from readwarp.device.jit import kernel
+from readwarp.ragged import replace
+
+
+def link_records(sites: Sites, likelihoods: Likelihoods, place: ndarray, records: Records) -> ndarray:
+    """int64 [records]: the first record of those that the same molecules have; -1: a record is alone.
+
+    place: int64 [sites], the region of each, in order. Records of one region are linked.
+    """
+    first = np.arange(records.site.size)
+    marks = np.zeros(int(likelihoods.read.max(initial=-1)) + 1, np.int8)
+    link(sites, likelihoods, place, records, marks, first)
+    return np.where(np.bincount(first, minlength=first.size)[first] > 1, first, -1)
+
+
+@kernel
+def link(sites, likelihoods, place, records, marks, first):
+    """Give each record the `first` of the nearest one before it that most of the same reads show. marks: 0 [reads]."""
+    for row in range(first.size):
+        site = records.site[row]
+        for before in range(row - 1, -1, -1):
+            other = records.site[before]
+            if place[other] != place[site]:
+                break
+            gap = sites.begin[site] - sites.begin[other] - sites.deleted[records.allele[before]]
+            if other != site and gap < APART and are_together(sites, likelihoods, records, (before, row), marks):
+                first[row] = first[before]
+                break
+
+
+@kernel
+def are_together(sites, likelihoods, records, pair, marks):
+    """Whether most reads that show either record, and say something of both, show both."""
+    pair_offsets, read, allele = likelihoods.pair_offsets, likelihoods.read, likelihoods.allele
+    one, other = records.site[pair[0]], records.site[pair[1]]
+    mine = records.allele[pair[0]] - sites.allele_offsets[one]
+    its = records.allele[pair[1]] - sites.allele_offsets[other]
+    for k in range(pair_offsets[one], pair_offsets[one + 1]):
+        marks[read[k]] = 0 if allele[k] == NOTHING else 2 if allele[k] == mine else 1
+    both = either = 0
+    for k in range(pair_offsets[other], pair_offsets[other + 1]):
+        if marks[read[k]] and allele[k] != NOTHING:
+            both += marks[read[k]] == 2 and allele[k] == its
+            either += marks[read[k]] == 2 or allele[k] == its
+    for k in range(pair_offsets[one], pair_offsets[one + 1]):
+        marks[read[k]] = 0
+    return both > 1 and both >= TOGETHER * either
+
+
+def count_events(calls: Calls, parameters: FractionParameters) -> Calls:
+    """With ECNT, and the filter that looks at it. `calls` of one contig, in order of position."""
+    if len(calls) == 0:
+        return calls
+    is_likely = (np.prod(1 - doubts_of(calls), axis=1) >= LIKELY) & ~calls.annotations["PON"]
+    rows, event = np.flatnonzero(is_likely), calls.phase_set.max(axis=1)
+    event = np.where(event < 0, -1 - np.arange(len(calls)), event)
+    counted = calls.position[rows[np.unique(event[rows], return_index=True)[1]]]
+    counted.sort()
+    low, high = calls.position - REACH, calls.position + REACH
+    events = np.searchsorted(counted, high, side="right") - np.searchsorted(counted, low)
+    is_failed = (events > parameters.max_events) & parameters.is_somatic
+    filters = [
+        (*own, CLUSTERED) if fails else own for own, fails in zip(calls.filters, is_failed.tolist(), strict=True)
+    ]
+    return replace(calls, annotations={**calls.annotations, "ECNT": events}, filters=filters)
