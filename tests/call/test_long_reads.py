@@ -100,6 +100,50 @@ def test_a_genomic_vcf_is_phased_too(made, tmp_path):
             assert (record.samples[0]["GT"], record.samples[0].get("PS")) == (genotype, name)
 
 
+def snv_at(place: int) -> tuple[int, str, str]:
+    return place, SEQUENCE[place], other(SEQUENCE[place])
+
+
+def gap_at(place: int, change: int) -> tuple[int, str, str]:
+    """From the first place on where it cannot be moved left."""
+    added = "GATTACAGTC"[: max(0, change)]
+    while SEQUENCE[place] == (added[-1] if added else SEQUENCE[place - change]):
+        place += 1
+    return place, SEQUENCE[place : place + max(0, -change) + 1], SEQUENCE[place] + added
+
+
+ONE, OTHER = 0, 1  # haplotypes
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        [(snv_at(5000), ONE), (gap_at(6000, -3), ONE), (gap_at(6200, 2), OTHER)],  # one substitution names the set
+        [(snv_at(place), (place - 6000) // 5 % 2) for place in (6000, 6005, 6010, 6015)],  # all in one region
+        [(snv_at(6000), ONE), (snv_at(6005), OTHER)],
+        [(gap_at(6000, -4), ONE), (gap_at(6200, 3), OTHER), (gap_at(6400, 1), ONE)],
+    ],
+)
+def test_sites_without_others_around_are_in_phase(found, tmp_path):
+    copies = [sorted(variant for variant, copy in found if copy == own) for own in (ONE, OTHER)]
+    bam = write_bam(
+        tmp_path / "a.bam", CONTIGS, [("one", read) for read in tiled(copies, SEQUENCE, step=270, length=4000)], PACBIO
+    )
+    fasta = write_fasta(tmp_path / "ref.fa", {"one": SEQUENCE})
+    for number, resources in enumerate((Resources(), Resources(batch_bases=64 * 700))):
+        call_variants(fasta, bam, tmp_path / f"{number}.vcf", resources=resources)
+    assert (tmp_path / "0.vcf").read_bytes() == (tmp_path / "1.vcf").read_bytes()
+    records = {
+        (r.start, *r.alleles): r.samples[0] for r in records_of(tmp_path / "0.vcf") if r.filter.keys() == ["PASS"]
+    }
+    assert records.keys() == {variant for variant, _ in found}
+    assert {own["PS"] for own in records.values()} == {min(records)[0] + 1} and all(
+        own.phased for own in records.values()
+    )
+    first = {own["GT"].index(1) == copy for variant, copy in found for own in [records[variant]]}
+    assert len(first) == 1
+
+
 @pytest.mark.parametrize(
     ("header", "options", "message"),
     [

@@ -61,7 +61,8 @@ from readwarp.call.mates.lost import find_lost
 from readwarp.call.mates.primers import NO_PRIMERS, Primers, primers_along
 from readwarp.call.noise.counts import ErrorCounts, count_errors
 from readwarp.call.pairhmm import LogLikelihoods
-from readwarp.call.phase.links import link_sites, no_links
+from readwarp.call.phase.gaps import find_linking, weigh_gaps
+from readwarp.call.phase.links import join_links, link_sites, no_links
 from readwarp.call.phase.sides import Groups, find_sides, take_sides
 from readwarp.call.phase.types import Links, Phasing, Sides
 from readwarp.call.pileup import MAX_INDEL
@@ -224,13 +225,15 @@ class Steps:
         reads, around, pileup = piled
         copies, noted = self.ploidies.at(around.contig, np.arange(around.start, around.stop)), list[np.ndarray]()
         sites = find_sites(pileup, around, self.parameters, None, self._pileups(reads, pileup, around, noted), copies)
-        is_simple = ~sites.is_indel & (np.diff(sites.allele_offsets) == 2)
-        sites = take(sites, "sites", is_simple & lie_within(sites.begin, window))
-        evidence = weigh_substitutions(reads, sites, self.parameters)
-        copies = self.ploidies.at(sites.contig, sites.position)
-        expected = Expected(copies, Depths(first_place(around.start), np.stack(noted)))
-        calls = genotype_sites(sites, silence_absent(evidence, copies), around, expected, self.parameters)
-        return link_sites(reads, sites, calls, evidence)
+        bases, gaps = find_linking(take(sites, "sites", lie_within(sites.begin, window)), around, self.platform.gaps)
+        depths, parts = Depths(first_place(around.start), np.stack(noted)), list[Links]()
+        weighed = (bases, weigh_substitutions(reads, bases, self.parameters)), (gaps, weigh_gaps(reads, gaps))
+        for some, evidence in weighed:
+            copies = self.ploidies.at(some.contig, some.position)
+            own, expected = silence_absent(evidence, copies), Expected(copies, depths)
+            calls = genotype_sites(some, own, around, expected, self.parameters)
+            parts.append(link_sites(reads, some, calls, evidence))
+        return join_links(parts)
 
     def _learn(self, window: Stretch, max_bases: int | None) -> ErrorCounts | None:
         if (piled := self._pile_up(window, max_bases)) is None:
@@ -362,7 +365,7 @@ class Steps:
                 own = Groups(
                     regions.read_offsets, regions.read, reads.sample[regions.read], regions.start, regions.stop
                 )
-                odds, _ = take_sides(sides, own, self.samples)
+                odds, *_ = take_sides(sides, own, self.samples)
             shares = self.parameters.fractions is not None
             found = weigh_haplotypes(
                 weighed, compare_more, reads, around, Copies(copies, odds, shares), forced_variants(sites)

@@ -16,8 +16,8 @@ class PhaseBlocks:
     first: dict[tuple[int, str, str], int] = field(default_factory=dict)  # sample, contig, PS -> position
     last: dict[tuple[int, str, str], int] = field(default_factory=dict)
     calls: Counter[tuple[int, str, str]] = field(default_factory=Counter)
-    heterozygous_snvs: int = 0
-    phased_snvs: int = 0  # of these
+    snvs: Counter[tuple[int, str, str]] = field(default_factory=Counter)  # of these
+    heterozygous_snvs: int = 0  # of all
 
     def add(self, sample: int, place: Sequence[str], genotype: str, phase_set: str, is_snv: bool) -> None:
         """A call that passes. place: contig and position; genotype: such as 0|1."""
@@ -27,10 +27,10 @@ class PhaseBlocks:
         contig, position = place
         is_phased = "|" in genotype and phase_set != "."
         self.heterozygous_snvs += is_snv
-        self.phased_snvs += is_snv and is_phased
         if is_phased:
             block, at = (sample, contig, phase_set), int(position)
             self.calls[block] += 1
+            self.snvs[block] += is_snv
             self.first[block] = min(at, self.first.get(block, at))
             self.last[block] = max(at, self.last.get(block, at))
 
@@ -39,6 +39,10 @@ class PhaseBlocks:
         """(bases, blocks)"""
         found = (self.last[block] - self.first[block] + 1 for block, calls in self.calls.items() if calls > 1)
         return sorted(Counter(map(float, found)).items())
+
+    @property
+    def phased_snvs(self) -> int:
+        return sum(number for block, number in self.snvs.items() if self.calls[block] > 1)
 
     @property
     def n50(self) -> float:
@@ -50,7 +54,7 @@ class PhaseBlocks:
 
     @property
     def share(self) -> float:
-        """Of the heterozygous SNVs, those that are phased."""
+        """Of the heterozygous SNVs, those that are phased with another call."""
         return self.phased_snvs / max(1, self.heterozygous_snvs)
 
     @property

@@ -45,10 +45,10 @@ def test_likelihoods_are_those_of_both_orders(reads, ploidy):
         assert scores.values[g] == pytest.approx(expected, abs=1e-9)
 
 
-def call(bases: str, odds: list[float], name: int = 7, strands: str = ""):
+def call(bases: str, odds: list[float], name: int = 7, strands: str = "", whole: list[float] | None = None):
     sites, likelihoods = substitutions((40, "AG")), from_bases([bases], ["AG"], quality=12)
     likelihoods.strand[:] = [strand == "-" for strand in strands or "+" * len(bases)]
-    sides = PairSides(np.array(odds), np.array([[name]]))
+    sides = PairSides(np.array(odds), np.array(whole or odds), np.array([[name]]))
     expected = Expected(np.full((1, 1), 2, np.int8), None, sides)
     window = Window(0, 0, 99, np.zeros(99, np.uint8), 0)
     return genotype_sites(sites, likelihoods, window, expected, CallParameters())
@@ -62,6 +62,15 @@ def test_alleles_that_keep_to_their_haplotypes_are_more_certain():
     assert split.genotype == [((0, 1),)] and split.phase_set.tolist() == [[7]] and split.phase_name == [("8",)]
     assert call(bases, [-3.0] * 6 + [3.0] * 6).genotype == [((1, 0),)]
     assert unknown.phase_set.tolist() == [[-1]] and unknown.phase_name == [("",)]
+
+
+def test_a_site_is_in_the_phase_set_that_it_makes():
+    """Its genotype and its strands are weighed as if it were not."""
+    bases, strands = "A" * 6 + "G" * 6, "+-" * 6
+    made, unknown = (call(bases, [0.0] * 12, strands=strands, whole=own) for own in ([-3.0] * 6 + [3.0] * 6, None))
+    assert made.genotype == [((1, 0),)] and made.phase_set.tolist() == [[7]]
+    assert made.quality == unknown.quality and made.annotations["FS"] == unknown.annotations["FS"]
+    assert made.genotype_quality.tolist() == unknown.genotype_quality.tolist()
 
 
 def test_strands_of_a_haplotype_are_no_bias_of_its_alleles():

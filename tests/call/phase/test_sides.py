@@ -40,13 +40,14 @@ def test_what_is_compared_is_no_evidence():
         (5, 25, [0.0, 0.0]),
         (11, 20, [2.5, -1.0]),
     ):
-        odds, sets = take_sides(sides, groups_of([0, 1], start=start, stop=stop), 1)
+        odds, whole, sets = take_sides(sides, groups_of([0, 1], start=start, stop=stop), 1)
         assert odds.tolist() == expected and sets.tolist() == [[0]]
+        assert whole.tolist() == [2.5, -1.0]
 
 
 def test_reads_of_other_sets_are_of_either_haplotype():
     sides = sides_of([2.0, 9.0, -2.0, -9.0, 1.0], [7, 7, 5, 7, -1])
-    odds, sets = take_sides(sides, groups_of([0, 1, 2, 3, 4], [2], [4], []), 1)
+    odds, _, sets = take_sides(sides, groups_of([0, 1, 2, 3, 4], [2], [4], []), 1)
     assert odds.tolist() == [2.0, 3.0, 0.0, -3.0, 0.0, -2.0, 0.0] and sets.tolist() == [[7], [5], [-1], [-1]]
 
 
@@ -66,6 +67,8 @@ def test_reads_are_known_by_name():
         sample=np.zeros(1, np.uint16),
         reference=np.array([0], np.uint8),
         alternate=np.array([1], np.uint8),
+        change=np.zeros(1, np.int64),
+        stop=np.array([21]),
         side=np.array([-1], np.int8),
         name_hash=names[order],
         read_sample=np.zeros(2, np.uint16),

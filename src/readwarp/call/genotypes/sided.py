@@ -21,9 +21,10 @@ def phase_records(sites: Sites, likelihoods: Likelihoods, sides: PairSides, out:
 
         sum_r log10( (w P(r | a) + (1 - w) P(r | b)) / (w P(r | b) + (1 - w) P(r | a)) )
 
-    Then a read that is surely of one haplotype and shows the allele of that one becomes DEPENDENT: long reads share
-    many sites, so the strands on which those of a haplotype happen to lie say nothing of one of its alleles. An error
-    of one strand falls on both haplotypes alike, and shows in the reads that contradict theirs.
+    What the site itself says is part of w, since it may be one of those that made the haplotypes. Then a read that, by
+    other sites, is surely of one haplotype and shows the allele of that one becomes DEPENDENT: long reads share many
+    sites, so the strands on which those of a haplotype happen to lie say nothing of one of its alleles. An error of one
+    strand falls on both haplotypes alike, and shows in the reads that contradict theirs.
     """
     order_alleles(sites, likelihoods, sides, out)
 
@@ -37,7 +38,7 @@ def name_long_sets(phase_set: ndarray) -> list[tuple[str, ...]]:
 def order_alleles(sites, likelihoods, sides, out):
     pair_offsets, allele, sample = likelihoods.pair_offsets, likelihoods.allele, likelihoods.sample
     value_offsets, values = likelihoods.value_offsets, likelihoods.values
-    odds, sets, genotypes, strand = sides.odds, sides.phase_set, out.genotype, likelihoods.strand
+    (odds, whole, sets), genotypes, strand = sides, out.genotype, likelihoods.strand
     for row in range(out.site.size):
         site = out.site[row]
         first = sites.allele_offsets[site]
@@ -52,7 +53,7 @@ def order_alleles(sites, likelihoods, sides, out):
                 if sample[pair] == s and allele[pair] != NOTHING:
                     at = value_offsets[site] + (pair - pair_offsets[site]) * number
                     one, other = values[at + a], values[at + b]
-                    w, ratio = 1.0 / (1.0 + 10.0 ** -odds[pair]), 10.0 ** min(300.0, max(-300.0, other - one))
+                    w, ratio = 1.0 / (1.0 + 10.0 ** -whole[pair]), 10.0 ** min(300.0, max(-300.0, other - one))
                     margin += math.log10((w + (1.0 - w) * ratio) / (w * ratio + 1.0 - w))
             if abs(margin) >= MIN_MARGIN:
                 out.phase_set[row, s] = sets[site, s]

@@ -22,7 +22,8 @@ class Depths(NamedTuple):
 class PairSides(NamedTuple):
     """Which haplotype the reads of sites are of: see `readwarp.call.phase`."""
 
-    odds: Annotated[ndarray, "float64 [pairs]"]  # log10, for the first haplotype
+    odds: Annotated[ndarray, "float64 [pairs]"]  # log10, for the first haplotype, without what the site itself says ...
+    whole: Annotated[ndarray, "float64 [pairs]"]  # ... and with it
     phase_set: Annotated[ndarray, "int64 [sites, samples]"]  # 0-based; -1: none
 
 

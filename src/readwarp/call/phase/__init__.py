@@ -3,10 +3,11 @@
     link_sites(reads, sites: Sites, calls: Calls, evidence: Likelihoods) -> Links
     phase_sites(links: Links) -> Phasing
     find_sides(reads, phasing: Phasing, around: Window, parameters) -> Sides
-    take_sides(sides: Sides, groups, spans) -> odds of each pair, phase set of each group and sample
+    take_sides(sides: Sides, groups, samples) -> odds of each pair, twice, and phase set of each group and sample
 
-Links are the heterozygous substitutions of a window that pass all filters, with the log odds l(r, s) of ALT against
-REF that each read r gives at site s, bounded by MAX_ODDS. Sites come in order. Site s is laid on the haplotypes that
+Links are the heterozygous substitutions of a window that pass all filters, and the insertions and deletions that are
+rarely slips of the sequencer, with the log odds l(r, s) of ALT against REF that each read r gives at site s, bounded by
+MAX_ODDS. Sites come in order. Site s is laid on the haplotypes that
 the reads so far are of: with O(r) = sum of o(t) l(r, t) over the sites t before it, its ALT allele is on the first
 haplotype (o = 1) or on the second (o = -1), whichever is more likely:
 
@@ -22,8 +23,8 @@ MIN_MARGIN. The odds of a read are the sum over its sites in one phase set, the 
 doi:10.1038/s41467-019-12493-y, weigh reads and genotypes in this way.
 
 What a read says at a site is no evidence for the haplotype on which it is compared there: `take_sides` leaves out what
-lies in each group's span. Of the reads of a group, those of the phase set that most of them are of count; the others
-are of either haplotype.
+lies in each group's span. Only the order of the alleles, once the genotype is known, has all that the read says. Of the
+reads of a group, those of the phase set that most of them are of count; the others are of either haplotype.
 """
 
 MAX_ODDS = 3.0  # log10, of one read at one site, and of a read altogether
@@ -31,3 +32,4 @@ MIN_MARGIN = 3.0  # log10, for a link between sites
 SURE = 1.0  # log10 odds of a read from which it counts as being of that haplotype alone
 MIN_QUALITY = 30  # GQ of a heterozygous site
 ROUNDS = 4
+GAP_QUALITY = 20  # Phred of what a read shows at an insertion or deletion; those that slip more often link nothing

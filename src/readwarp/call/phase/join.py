@@ -39,9 +39,10 @@ def phase_sites(links: Links) -> Phasing:
     """See the step's contract."""
     samples = np.unique(links.sample) if links.sample.size else np.zeros(1, np.uint16)
     parts = [_phase_sample(take(links, "sites", np.flatnonzero(links.sample == sample))) for sample in samples]
-    of_reads = concatenate(parts, "reads")
+    of_reads, of_sites = concatenate(parts, "reads"), concatenate(parts, "sites")
     columns = ("name_hash", "read_sample", "odds", "phase_set")
-    return replace(concatenate(parts, "sites"), **{name: getattr(of_reads, name) for name in columns})
+    of_sites = take(of_sites, "sites", np.lexsort((of_sites.sample, of_sites.position)))
+    return replace(of_sites, **{name: getattr(of_reads, name) for name in columns})
 
 
 def _phase_sample(links: Links) -> Phasing:
@@ -62,6 +63,8 @@ def _phase_sample(links: Links) -> Phasing:
         sample=links.sample[kept],
         reference=links.reference[kept],
         alternate=links.alternate[kept],
+        change=links.change[kept],
+        stop=links.stop[kept],
         side=laid.side[kept],
         name_hash=names,
         read_sample=np.full(names.size, links.sample[0] if sites else 0, np.uint16),

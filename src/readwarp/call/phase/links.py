@@ -1,4 +1,4 @@
-"""Heterozygous substitutions of a window, and what its reads say about them. See the step's contract."""
+"""Heterozygous sites of a window, and what its reads say about them. See the step's contract."""
 
 from collections.abc import Sequence
 
@@ -7,6 +7,7 @@ import numpy as np
 from readwarp.batches import AlignedReads, Calls, Likelihoods, Sites
 from readwarp.call.evidence import NOTHING, OTHER
 from readwarp.call.phase import MAX_ODDS, MIN_QUALITY
+from readwarp.call.phase.gaps import changes_of
 from readwarp.call.phase.types import Links
 from readwarp.ragged import concatenate, empty, offsets_of, ranges, take
 
@@ -14,8 +15,9 @@ HETEROZYGOUS = (0, 1)
 
 
 def link_sites(reads: AlignedReads, sites: Sites, calls: Calls, evidence: Likelihoods) -> Links:
-    """sites: substitutions, each with one ALT allele; `calls` and `evidence` are theirs."""
-    site = np.searchsorted(sites.begin, calls.position)
+    """sites: with one ALT allele each, all substitutions or none; `calls` and `evidence` are theirs."""
+    site = np.searchsorted(sites.position, calls.position)
+    first = np.append(sites.inserted, np.uint8(0))[sites.inserted_offsets[:-1]] * ~sites.is_indel.repeat(2)
     parts = [no_links()]
     for sample in range(calls.depth.shape[1]):
         chosen = [row for row in range(len(calls)) if _is_heterozygous(calls, row, sample)]
@@ -26,10 +28,12 @@ def link_sites(reads: AlignedReads, sites: Sites, calls: Calls, evidence: Likeli
         pairs, group = pairs[speaks], group[speaks]
         parts.append(
             Links(
-                position=sites.begin[own],
+                position=sites.position[own],
                 sample=np.full(own.size, sample, np.uint16),
-                reference=sites.inserted[2 * own],
-                alternate=sites.inserted[2 * own + 1],
+                reference=first[2 * own],
+                alternate=first[2 * own + 1],
+                change=changes_of(sites)[own],
+                stop=sites.stop[own],
                 pair_offsets=offsets_of(np.bincount(group, minlength=own.size)),
                 name_hash=reads.name_hash[evidence.read[pairs]],
                 odds=log_odds(evidence)[pairs],

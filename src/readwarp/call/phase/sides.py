@@ -6,8 +6,10 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Window
+from readwarp.call.evidence import NOTHING
 from readwarp.call.evidence.substitutions import weigh_substitutions
 from readwarp.call.phase import MAX_ODDS
+from readwarp.call.phase.gaps import GAP_ODDS, show_gaps
 from readwarp.call.phase.links import log_odds
 from readwarp.call.phase.types import Phasing, Sides
 from readwarp.call.sites.find import Site, sites_of
@@ -38,37 +40,53 @@ def find_sides(reads: AlignedReads, phasing: Phasing, around: Window, parameters
         known = phasing.name_hash[place] == reads.name_hash[own]
         odds[own[known]], sets[own[known]] = phasing.odds[place[known]], phasing.phase_set[place[known]]
     low, high = np.searchsorted(phasing.position, (around.start, around.stop)).tolist() if len(reads) else (0, 0)
-    listed: list[Site] = [
-        (begin, False, [(1, bytes([reference])), (1, bytes([alternate]))])
-        for begin, reference, alternate in zip(
-            phasing.position[low:high].tolist(),
-            phasing.reference[low:high].tolist(),
-            phasing.alternate[low:high].tolist(),
-            strict=True,
-        )
-    ]
-    evidence = weigh_substitutions(reads, sites_of(listed, around.trim()), parameters)
-    site = low + np.repeat(np.arange(high - low), np.diff(evidence.pair_offsets))
-    own = np.flatnonzero(phasing.sample[site] == evidence.sample)
-    read, site = evidence.read[own], site[own]
-    order = np.lexsort((phasing.position[site], read))
-    read, site = read[order], site[order]
+    is_gap = phasing.change[low:high] != 0
+    parts = (
+        _weigh_bases(reads, phasing, low + np.flatnonzero(~is_gap), around, parameters),
+        _weigh_gaps(reads, phasing, low + np.flatnonzero(is_gap)),
+    )
+    site, read, said = map(np.concatenate, zip(*parts, strict=True))
+    order = np.lexsort((site, read))
+    order = order[phasing.sample[site[order]] == reads.sample[read[order]]]
+    site, read = site[order], read[order]
     return Sides(
         odds=odds,
         phase_set=sets,
         own_offsets=offsets_of(np.bincount(read, minlength=len(reads))),
         own_position=phasing.position[site],
-        own_odds=phasing.side[site] * log_odds(evidence)[own[order]],
+        own_odds=phasing.side[site] * said[order],
     )
 
 
-def take_sides(sides: Sides, groups: Groups, samples: int) -> tuple[ndarray, ndarray]:
-    """-> log10 odds that each pair's read is of the first haplotype (float64), phase sets (int64 [groups, samples])."""
-    odds = np.zeros(groups.read.size)
-    sets = np.full((groups.start.size, samples), -1)
+def _weigh_bases(
+    reads: AlignedReads, phasing: Phasing, rows: ndarray, around: Window, parameters: CallParameters
+) -> tuple[ndarray, ndarray, ndarray]:
+    """Site, read and log odds of ALT for each read across the substitutions in these rows."""
+    columns = (column[rows].tolist() for column in (phasing.position, phasing.reference, phasing.alternate))
+    listed: list[Site] = [
+        (begin, False, [(1, bytes([reference])), (1, bytes([alternate]))])
+        for begin, reference, alternate in zip(*columns, strict=True)
+    ]
+    evidence = weigh_substitutions(reads, sites_of(listed, around.trim()), parameters)
+    return np.repeat(rows, np.diff(evidence.pair_offsets)), evidence.read, log_odds(evidence)
+
+
+def _weigh_gaps(reads: AlignedReads, phasing: Phasing, rows: ndarray) -> tuple[ndarray, ndarray, ndarray]:
+    """Site, read and log odds of ALT for each read across the insertions and deletions in these rows."""
+    offsets, read, shown = show_gaps(reads, phasing.position[rows] + 1, phasing.stop[rows], phasing.change[rows])
+    odds = np.where(shown == NOTHING, 0.0, np.where(shown == 1, GAP_ODDS, -GAP_ODDS))
+    return np.repeat(rows, np.diff(offsets)), read, odds
+
+
+def take_sides(sides: Sides, groups: Groups, samples: int) -> tuple[ndarray, ndarray, ndarray]:
+    """-> log10 odds that each pair's read is of the first haplotype, phase sets (int64 [groups, samples]).
+
+    The odds (float64) are twice: without what lies in each group's span, and with it.
+    """
+    (odds, whole), sets = np.zeros((2, groups.read.size)), np.full((groups.start.size, samples), -1)
     choose_sets(sides, groups, np.empty(samples, np.int64), sets)
-    take_odds(sides, groups, sets, odds)
-    return odds, sets
+    take_odds(sides, groups, sets, odds, whole)
+    return odds, whole, sets
 
 
 @kernel
@@ -87,8 +105,8 @@ def choose_sets(sides, groups, votes, sets):
 
 
 @kernel
-def take_odds(sides, groups, sets, odds):
-    """Odds of the reads of each group's phase set, without the sites in its span."""
+def take_odds(sides, groups, sets, odds, whole):
+    """Odds of the reads of each group's phase set, without the sites in its span and with them."""
     offsets, reads, sample, start, stop = groups
     total, phase_set, own_offsets, own_position, own_odds = sides
     for group in range(start.size):
@@ -101,3 +119,4 @@ def take_odds(sides, groups, sets, odds):
                 if start[group] <= own_position[site] < stop[group]:
                     value -= own_odds[site]
             odds[pair] = min(MAX_ODDS, max(-MAX_ODDS, value))
+            whole[pair] = min(MAX_ODDS, max(-MAX_ODDS, total[read]))

@@ -6,12 +6,14 @@ from numpy import ndarray
 
 
 class Links(NamedTuple):
-    """Heterozygous substitutions of one contig, by position and sample, and what reads say about them."""
+    """Heterozygous sites of one contig, by position and sample, and what reads say about them."""
 
-    position: Annotated[ndarray, "int64 [sites]"]  # 0-based in the contig
+    position: Annotated[ndarray, "int64 [sites]"]  # 0-based in the contig, as in Sites
     sample: Annotated[ndarray, "uint16 [sites]"]
-    reference: Annotated[ndarray, "uint8 [sites]"]  # bases, 0-3
+    reference: Annotated[ndarray, "uint8 [sites]"]  # base of a substitution, 0-3
     alternate: Annotated[ndarray, "uint8 [sites]"]
+    change: Annotated[ndarray, "int64 [sites]"]  # bases that an insertion adds; negative: that a deletion takes
+    stop: Annotated[ndarray, "int64 [sites]"]  # as in Sites
     pair_offsets: Annotated[ndarray, "int64 [sites + 1] of pairs"]
     name_hash: Annotated[ndarray, "uint64 [pairs]"]
     odds: Annotated[ndarray, "float64 [pairs]"]  # log10 P(read | ALT) / P(read | REF)
@@ -20,10 +22,12 @@ class Links(NamedTuple):
 class Phasing(NamedTuple):
     """The haplotypes of one contig. A read's odds are log10 of how much likelier it is of the first one."""
 
-    position: Annotated[ndarray, "int64 [sites]"]  # 0-based in the contig; this and the next three as in Links
+    position: Annotated[ndarray, "int64 [sites]"]  # 0-based in the contig; this and the next five as in Links
     sample: Annotated[ndarray, "uint16 [sites]"]
     reference: Annotated[ndarray, "uint8 [sites]"]
     alternate: Annotated[ndarray, "uint8 [sites]"]
+    change: Annotated[ndarray, "int64 [sites]"]
+    stop: Annotated[ndarray, "int64 [sites]"]
     side: Annotated[ndarray, "int8 [sites]"]  # 1: ALT is on the first haplotype; -1: on the second
     name_hash: Annotated[ndarray, "uint64 [reads]"]  # ascending for each sample
     read_sample: Annotated[ndarray, "uint16 [reads]"]  # ascending
