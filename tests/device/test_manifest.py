@@ -23,7 +23,7 @@ REAL = Path(__file__).resolve().parents[2] / "test_data" / "na12878_chr21"
 WITHOUT_KERNELS = """
     --help --help-all --verbose --quiet --no-progress --log --metrics --output --force --no-pg --title --statistics
     --threads --memory --vram --device --batch-bases --file-list --read-group --read-group-id --sample --library
-    --phred33
+    --phred33 --input-reference
 """  # options that say where, how much, or what is told of it
 DEFAULTS = {"standard", "none", "never", "local", "tsv"}  # where an option has a choice
 UNTOLD = "compile", "completion", "doctor"  # commands that call kernels for themselves, or none
