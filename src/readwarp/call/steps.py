@@ -28,6 +28,7 @@ from readwarp.batches import (
     Window,
 )
 from readwarp.call.alleles.compare import Weighed, compare
+from readwarp.call.alleles.copies import part_mates
 from readwarp.call.alleles.select import Copies
 from readwarp.call.alleles.sites import forced_variants, variants_of
 from readwarp.call.alleles.weigh import weigh_haplotypes
@@ -348,6 +349,7 @@ class Steps:
         regions = thin_reads(regions, reads, most)
         with metrics.time("haplotypes"):
             haplotypes = build_haplotypes(regions, usable, sites, around, ploidy)
+        regions = part_mates(regions, haplotypes, usable)
         with metrics.time("pairhmm"):
             weighed = compare(regions, haplotypes, usable, sites, self.platform.gaps, self._log_likelihoods)
         count_regions(self.metrics, weighed, window)

@@ -320,3 +320,14 @@ def test_batches_are_whole_and_in_order(seed):
 def test_missing_qualities_take_the_default():
     found, _ = join([Read(0, "2M", "AC", (255, 255))])
     assert found.qualities.tolist() == [DEFAULT_QUALITY] * 2
+
+
+def test_mates_that_contradict_each_other_where_they_overlap_stay_apart():
+    """The reverse mate's clip is the end of one copy of a unit, where the forward mate has what is before the unit."""
+    other_copy = random_sequence(40, seed=9)
+    forward = plain(100, 150, flag=FORWARD)
+    reverse = Read(200, "40S110M", other_copy + REFERENCE[200:310], (30,) * 150, REVERSE)
+    assert len(join([forward, reverse])[0]) == 2
+    doubtful = Read(200, "40S110M", other_copy + REFERENCE[200:310], (5,) * 40 + (30,) * 110, REVERSE)
+    agreeing = Read(200, "40S110M", REFERENCE[160:200] + REFERENCE[200:310], (30,) * 150, REVERSE)
+    assert len(join([forward, doubtful])[0]) == len(join([forward, agreeing])[0]) == 1

@@ -25,8 +25,9 @@ trimmed primers or masked ends, and its bases are left out. With `ignore_soft_cl
 Then mates that overlap become one read, if the stretch says how they lie: it has at least MIN_ANCHOR bases, and moved
 against itself by up to half of them it differs in MIN_DIFFERENCES or more. Nor may it lie in a tandem repeat of a
 longer unit (up to its own size, or MAX_UNIT): MIN_REPEAT bases or more that the fragment has again one unit further on.
-(In a tandem repeat that neither mate spans, a fragment of another length would look alike.) The read is the fragment,
-which was sequenced twice in part but is one observation. It has the forward mate's bases up to its reverse mate's end.
+(In a tandem repeat that neither mate spans, a fragment of another length would look alike.) And the mates agree where
+they overlap (`anchor.agree`): those that end in different copies of a unit do not. The read is the fragment, which was
+sequenced twice in part but is one observation. It has the forward mate's bases up to its reverse mate's end.
 Where two bases agree, the better quality remains. Where they differ, the better base remains with the difference of the
 two, and an unknown base gives way. The alignment is the forward mate's up to the middle of the stretch, and from there
 the reverse mate's: each is aligned best towards its 5' end. The fragment's flag is that of the forward mate, its

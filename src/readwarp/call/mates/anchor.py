@@ -1,10 +1,11 @@
-"""Whether the bases that two mates share say how the mates lie, or lie in a tandem repeat (host only)."""
+"""Whether the bases that two mates share say how the mates lie: they agree, and lie in no tandem repeat (host only)."""
 
 import numpy as np
 
-from readwarp.call.mates import MAX_UNIT, MIN_ANCHOR, MIN_DIFFERENCES, MIN_REPEAT
+from readwarp.call.mates import MAX_UNIT, MIN_ANCHOR, MIN_DIFFERENCES, MIN_REPEAT, MISMATCH
 from readwarp.device.jit import kernel
 
+MIN_QUALITY, MAX_LOSS = 15, 16  # of bases that can contradict each other; of score, where a match is 1
 STEPS = 1, 2, 4, 2  # shifts, in all MIN_REPEAT - 1, after which one bit is left of a run of MIN_REPEAT
 ONE = np.uint64(1)
 
@@ -22,6 +23,26 @@ def is_anchor(bases, fragment, begin, end):
         if bases[begin] == bases[begin + unit] and is_in_repeat(bases, fragment, begin, end, unit):
             return False
     return size > MAX_UNIT or not is_in_longer_repeat(bases, fragment, begin, end)
+
+
+@kernel
+def agree(reads, overlap, begin, end, shift):
+    """Whether mates show the same bases where they overlap, [low, high), outwards from the stretch [begin, end)."""
+    low, high = overlap
+    return extends(reads, end, high, 1, shift) and extends(reads, begin - 1, low - 1, -1, shift)
+
+
+@kernel
+def extends(reads, place, stop, step, shift):
+    """Whether the score of the bases from `place` to `stop` never falls by MAX_LOSS, as where an alignment ends."""
+    bases, qualities, loss = reads.bases, reads.qualities, 0
+    while place != stop and loss < MAX_LOSS:
+        if bases[place] == bases[place - shift]:
+            loss = max(0, loss - 1)
+        elif min(qualities[place], qualities[place - shift]) >= MIN_QUALITY:
+            loss += MISMATCH
+        place += step
+    return loss < MAX_LOSS
 
 
 @kernel

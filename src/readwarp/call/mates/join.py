@@ -7,7 +7,7 @@ from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Window
 from readwarp.call.mates import DEFAULT_QUALITY
-from readwarp.call.mates.anchor import is_anchor
+from readwarp.call.mates.anchor import agree, is_anchor
 from readwarp.call.mates.ends import align_overhangs
 from readwarp.call.mates.merge import merge_mates
 from readwarp.call.mates.pairs import NONE, REVERSE, Pairs, find_pairs
@@ -79,10 +79,11 @@ def choose_switches(reads, pairs, bounds, switch):
         mate, shift = pairs.mate[read], pairs.shift[read]
         if mate == NONE or reads.flag[read] & REVERSE:
             continue
-        begin = max(pairs.begin[read], bounds.first[read], bounds.first[mate] + shift)
-        end = min(pairs.end[read], bounds.stop[read], bounds.stop[mate] + shift)
+        low = max(bounds.first[read], bounds.first[mate] + shift)
+        high = min(bounds.stop[read], bounds.stop[mate] + shift)
+        begin, end = max(pairs.begin[read], low), min(pairs.end[read], high)
         fragment = bounds.first[read], bounds.stop[read], bounds.stop[mate] + shift, shift
-        if is_anchor(reads.bases, fragment, begin, end):
+        if is_anchor(reads.bases, fragment, begin, end) and agree(reads, (low, high), begin, end, shift):
             switch[read], switch[mate] = (begin + end + 1) // 2, DROPPED  # after a base of the stretch
 
 
