@@ -171,7 +171,8 @@ def realign(
     before, after = bases.array(low, region.start), bases.array(region.stop, high)
     targets = [np.concatenate((before, haplotype.bases, after)) for haplotype in haplotypes]
     values = _compare(reads, targets)
-    best = values.argmax(axis=1)
+    are_alike = values > values.max(axis=1, keepdims=True) - ALIKE
+    best = are_alike.argmax(axis=1)  # the first, so that no read has a gap for nothing
     places = [_places([(MATCH, before.size), *haplotype.runs, (MATCH, after.size)], low) for haplotype in haplotypes]
     pairs, scheme = _pairs(reads, targets, best), Scheme(COSTS, LOCAL)
     traces = trace_pairs(pairs, scheme, score_pairs(pairs, scheme))
@@ -181,8 +182,7 @@ def realign(
         runs = [(int(run) & 15, int(run) >> 4) for run in traces.cigar[first:last]]
         start, skipped = int(traces.target_start[i]), int(traces.query_start[i])
         position, carried = carry_over(runs, places[best[i]][start:], skipped, reads[i][0].size)
-        alike = (values[i] > values[i, best[i]] - ALIKE).sum() > 1
-        out.append(Choice(-1 if alike else int(best[i]), position, carried))
+        out.append(Choice(-1 if are_alike[i].sum() > 1 else int(best[i]), position, carried))
     return out
 
 
