@@ -261,6 +261,9 @@ class Sites(NamedTuple):
     inserted: Annotated[ndarray, "uint8 [inserted bases]"]  # a single 4: *, a single 5: <NON_REF>
     inserted_offsets: Annotated[ndarray, "int64 [alleles + 1] of inserted bases"]
     is_forced: Annotated[ndarray, "bool [alleles]"]  # given by the user: genotyped whatever the reads say
+    reach: Annotated[
+        ndarray, "float64 [alleles]"
+    ]  # places of fragments on a molecule that has it, over the reference's
 
     @property
     def position(self) -> ndarray:

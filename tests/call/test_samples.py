@@ -148,13 +148,13 @@ def test_many_samples_with_variants_of_their_own(tmp_path):
     own = {name: sorted([snv(800 + 5 * i), deletion(1000 + 5 * i, 2)]) for i, name in enumerate(samples)}
     reads = {n: of_group(tiled([own[n], []], SEQUENCE, 10, 100), n, own_names=True) for n in samples}
     found = called(*write(tmp_path, reads), tmp_path / "a.vcf")
-    carriers = {variant: {n for n, g in genotypes.items() if any(g)} for variant, genotypes in found.items()}
+    carriers = {v[:3]: {n for n, g in genotypes.items() if 1 in g} for v, genotypes in found.items()}  # without `*`
     expected = dict[tuple, set[str]]()
     for name, variants in own.items():
         for variant in variants:
             expected.setdefault(variant, set()).add(name)
     assert carriers == expected
-    assert all(genotype in ((0, 0), (0, 1)) for genotypes in found.values() for genotype in genotypes.values())
+    assert all(genotype in ((0, 0), (0, 1), (0, 2)) for genotypes in found.values() for genotype in genotypes.values())
 
 
 def numbered(reads: list[Read], samples: list[int]):

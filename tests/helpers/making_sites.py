@@ -37,6 +37,7 @@ def made_sites(places: Sequence[tuple[int, Sequence[Allele]]], forced: Sequence[
         inserted=np.array(["ACGT*".index(base) for _, bases in alleles for base in bases], np.uint8),
         inserted_offsets=offsets(len(bases) for _, bases in alleles),
         is_forced=is_forced,
+        reach=np.ones(len(alleles)),
     )
 
 

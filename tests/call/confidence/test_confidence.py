@@ -234,6 +234,7 @@ def site(is_indel: bool, alleles: list[tuple[int, str]], unit=1, stop=1) -> Site
         inserted=codes("".join(b for _, b in alleles)),
         inserted_offsets=offsets(len(b) for _, b in alleles),
         is_forced=np.zeros(len(alleles), bool),
+        reach=np.ones(len(alleles)),
     )
 
 

@@ -55,6 +55,7 @@ def sites_of(reference: str, variants: list[Variant], forced: list[Variant] = ()
         inserted=codes("".join(a[1] for a in alleles)),
         inserted_offsets=offsets(len(a[1]) for a in alleles),
         is_forced=np.array([i % 2 == 1 and rows[i // 2] in forced for i in range(len(alleles))], bool),
+        reach=np.ones(len(alleles)),
     )
 
 

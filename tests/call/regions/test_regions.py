@@ -51,6 +51,7 @@ def sites_of(places: list[Place]) -> Sites:
         inserted=np.empty(0, np.uint8),
         inserted_offsets=np.zeros(number + 1, np.int64),
         is_forced=np.zeros(number, bool),
+        reach=np.ones(number),
     )
 
 

@@ -29,9 +29,10 @@ A region is of one sample. Those of one place have the same sites.
    *Carriers.* Reads of every sample are compared with every allele, but not with all haplotypes of all samples. An
    allele that no haplotype that stays for a sample has is brought by another of its own, or by one that stays for
    others (first those that stay for most samples): as few as bring all. Bounds are those of all haplotypes compared.
-4. *Likelihoods.* P(read | allele) is the maximum over the haplotypes with that allele. Reads that do not reach the site
-   are left out. One whose best allele is not ahead of the next by INFORMED says nothing. Where a haplotype deletes the
-   site, its allele is a missing base (see Sites).
+4. *Likelihoods.* P(read | allele) is the maximum over the haplotypes with that allele. Reads that reach neither the
+   site nor a deletion across it are left out, and so are those within a tract (`reach`). One whose best allele is not
+   ahead of the next by INFORMED says nothing. Where a haplotype deletes the site, its allele is a missing base (see
+   Sites).
 5. *Phase.* The best combination of each sample says which alleles of its sites are on one haplotype.
 """
 
@@ -39,5 +40,5 @@ MAX_WEIGHT, SURE_WEIGHT = 45, 60  # Phred; the latter where few reads may show a
 MAX_MISFIT = 10.0  # log10
 MAX_BEHIND = 3.0  # log10
 SNV_COST, INDEL_COST = 3.0, 3.5  # log10
-INFORMED = 0.3  # log10 by which the best allele of a site must be ahead for a read to say something
+INFORMED = 0.31  # log10 by which a read's best allele must be ahead for it to say something; that it fits twice is less
 MAX_VARIANTS = 64  # bits of a mask, for the distinct variants of a region; further ones share the last

@@ -43,26 +43,30 @@ def keep_forced(variants: list[list[Variant]], stays: ndarray, forced: frozenset
 
 def regional_sites(
     weighed: Weighed, variants: list[list[Variant]], stays: ndarray, forced: frozenset[Variant], window: Window
-) -> tuple[Sites, ndarray]:
-    """The sites in order of position, and the place of each (int64 [sites]).
+) -> tuple[Sites, ndarray, ndarray]:
+    """The sites in order of position, the place of each (int64 [sites]), and [start, stop) of what its reads meet.
+
+    That is the site, and with it the deletions across it: reads across these show that a copy lacks it.
 
     Alleles of a place that stay for most samples come first, then those on better haplotypes.
     """
-    regions, rows = weighed.regions, list[Site]()
+    regions, rows, spans = weighed.regions, list[Site](), list[tuple[int, int]]()
     starts = regions.places[:-1]
     for g, (first, stop) in zip(starts, pairwise(weighed.haplotypes.haplotype_offsets[regions.places]), strict=True):
         own = _rank_alleles(weighed.haplotypes, variants, stays, (first, stop))
         inside = [v for v in own if regions.start[g] <= v[0] < regions.stop[g]]
         inside.sort(key=lambda v: (_place_of(v), v not in forced))  # stable
-        for (begin, is_indel), group in groupby(inside, key=_place_of):
-            alleles = [variant[1:] for variant in group]
-            anchor = begin - is_indel
-            is_deleted = any(at <= anchor and begin < at + gone for at, gone, bases in own if not bases)  # by another
-            missing = [MISSING] if is_deleted else []
+        for (position, is_indel), group in groupby(inside, key=_place_of):
+            alleles, begin = [variant[1:] for variant in group], position + is_indel
+            ends = [(at, at + gone) for at, gone, bases in own if not bases and at <= position and begin < at + gone]
+            missing = [MISSING] if ends else []
+            spans.append((min((at - 1 for at, _ in ends), default=begin), max((at for _, at in ends), default=begin)))
             unchanged = (0, b"") if is_indel else (1, bytes([window.bases[begin - window.first]]))
             rows.append((begin, is_indel, [unchanged, *alleles, *missing]))
     sites = sites_of(rows, window, forced)
-    return sites, np.searchsorted(regions.start[starts], sites.begin, side="right") - 1
+    low, high = np.array(spans, np.int64).reshape(-1, 2).T
+    span = np.stack((np.minimum(sites.position, low), np.maximum(sites.stop, high)), axis=1)
+    return sites, np.searchsorted(regions.start[starts], sites.begin, side="right") - 1, span
 
 
 def _rank_alleles(
@@ -79,5 +83,6 @@ def _rank_alleles(
 
 
 def _place_of(variant: Variant) -> tuple[int, bool]:
-    """Its begin, and whether it is an insertion or deletion: variants that share both are alleles of one site."""
-    return variant[0], variant[1] != len(variant[2])
+    """Its position, and whether it is an insertion or deletion: variants that share both are alleles of one site."""
+    is_indel = variant[1] != len(variant[2])
+    return variant[0] - is_indel, is_indel

@@ -15,6 +15,7 @@ from readwarp.call.alleles.carriers import (
     take_carriers,
 )
 from readwarp.call.alleles.compare import Weighed
+from readwarp.call.alleles.reach import lies_within, weigh_fragments
 from readwarp.call.alleles.select import Copies, Selection, bound_fragments, select_haplotypes
 from readwarp.call.alleles.sites import keep_forced, number_variants, regional_sites, variants_of
 from readwarp.call.evidence import FAR, NOTHING
@@ -52,7 +53,7 @@ def weigh_haplotypes(
     own = ploidy[np.arange(len(regions)), regions.sample]
     select_haplotypes(weighed, own, number_variants(weighed.haplotypes, variants), copies, selected)
     keep_forced(variants, selected.stays, forced)
-    sites, place = regional_sites(weighed, variants, selected.stays, forced, window)
+    sites, place, span = regional_sites(weighed, variants, selected.stays, forced, window)
     sites, left_out = limit_alleles(sites, window)
     carriers = find_carriers(weighed, variants, selected.stays, alleles_by_place(sites, place, len(regions.places) - 1))
     if any(carriers):
@@ -60,25 +61,30 @@ def weigh_haplotypes(
         weighed, number = join_tables(replace(weighed, values=raw), more)
         selected = join_selections(selected, number, len(weighed.haplotypes))
         selected = replace(selected, informs=bound_fragments(weighed, reads, weight))
-    span = regions.start[regions.places[place]], regions.stop[regions.places[place]]
-    phase = Phase(place, *span, np.zeros((len(sites), ploidy.shape[1], selected.best.shape[1]), np.int8))
-    number, rows = find_rows(sites, place, weighed, reads)
+    bounds = regions.start[regions.places[place]], regions.stop[regions.places[place]]
+    phase = Phase(place, *bounds, np.zeros((len(sites), ploidy.shape[1], selected.best.shape[1]), np.int8))
+    number, rows = find_rows(sites, place, span, weighed, reads)
     out = new_likelihoods(reads, sites, number, regions.read[rows])
     weigh_rows(sites, weighed, selected, reads, rows, np.empty(len(weighed.haplotypes), np.int8), phase, out)
+    sites = weigh_fragments(reads, sites, out)
     count_ends_once(reads, out)
     return sites, out, phase, left_out
 
 
-def find_rows(sites: Sites, place: ndarray, weighed: Weighed, reads: AlignedReads) -> tuple[ndarray, ndarray]:
-    """How many fragments of its place reach each site, and a row of each, site by site, sample by sample."""
+def find_rows(
+    sites: Sites, place: ndarray, span: ndarray, weighed: Weighed, reads: AlignedReads
+) -> tuple[ndarray, ndarray]:
+    """How many fragments of its place meet each site's span, and a row of each, site by site, sample by sample."""
     regions = weighed.regions
     leading, trailing = clips_of(reads)  # which count as if they continued along the diagonal
     first, stop = (reads.position - leading)[regions.read], (reads.reference_stop + trailing)[regions.read]
     offsets = regions.read_offsets[regions.places]
     rows, number = ranges(offsets, place), np.diff(offsets)[place]
     site = np.repeat(np.arange(len(sites)), number)
-    reaches = (first[rows] < sites.stop[site]) & (stop[rows] > sites.position[site])
+    reaches = (first[rows] < span[site, 1]) & (stop[rows] > span[site, 0])
     site, rows = site[reaches], rows[reaches]
+    is_witness = ~lies_within(sites, site, first[rows], stop[rows])
+    site, rows = site[is_witness], rows[is_witness]
     is_first = first_alike(weighed.fragment[rows], site) == np.arange(rows.size)
     return np.bincount(site[is_first], minlength=len(sites)), rows[is_first]
 

@@ -39,6 +39,7 @@ def add_non_ref(sites: Sites, likelihoods: Likelihoods) -> tuple[Sites, Likeliho
         inserted=np.insert(sites.inserted, sites.inserted_offsets[ends], np.uint8(UNLISTED)),
         inserted_offsets=offsets_of(sizes),
         is_forced=np.insert(sites.is_forced, ends, False),
+        reach=np.insert(sites.reach, ends, 1.0),
     )
     value_offsets = likelihoods.value_offsets + likelihoods.pair_offsets
     out = replace(likelihoods, value_offsets=value_offsets, values=np.empty(int(value_offsets[-1])))

@@ -22,6 +22,8 @@ from readwarp.config import CallParameters, FractionParameters
 from readwarp.device.backend import Backend
 from readwarp.ragged import replace
 
+TINY = 1e-9  # what rounding leaves of a share
+
 
 class Setting(NamedTuple):
     """What all sites share."""
@@ -129,7 +131,22 @@ def weigh(
         foreign = np.nan_to_num(setting.contamination)
         came = weigh_foreign(evidence, (at(foreign / 2), at(foreign)), expected, setting.is_normal, setting.fractions)
         odds = odds._replace(foreign=came)
-    return Weighed(share, evidence, tumour_share, odds)
+    share, evidence = of_molecules(sites, share, evidence)
+    return Weighed(share, evidence, np.max(share, axis=1, where=~setting.is_normal, initial=0.0), odds)
+
+
+def of_molecules(sites: Sites, share: ndarray, evidence: Evidence) -> tuple[ndarray, Evidence]:
+    """Shares of fragments, and their bounds, as those of molecules: an allele of great reach has more fragments."""
+    own, number = 1.0 / sites.reach[:, None], np.diff(sites.allele_offsets)
+    rest, others = (
+        np.repeat(np.add.reduceat(of, sites.allele_offsets[:-1]), number, axis=0) - of for of in (share, share * own)
+    )
+    others = np.divide(others, rest, where=rest > TINY, out=np.ones_like(rest))  # molecules to a fragment
+
+    def turn(fraction: ndarray) -> ndarray:
+        return np.asarray(own * fraction / (own * fraction + others * (1.0 - fraction)))
+
+    return turn(share), evidence._replace(low=turn(evidence.low), high=turn(evidence.high))
 
 
 def share_of_damage(damage: ndarray, counts: Tally, is_tumour: ndarray) -> ndarray:

@@ -52,7 +52,8 @@ def contrast(
     """orientation: uint8 [reads], of their pairs. damage: float64 [alleles, samples, orientations]."""
     number = np.diff(sites.allele_offsets)
     depth = np.zeros((len(sites), samples), np.int64)
-    count_reads(likelihoods, depth)
+    counts_all = has_reach(sites)
+    count_reads(likelihoods, counts_all, depth)
     own = np.repeat(depth, number, axis=0).ravel()
     items = Items(
         allele=np.repeat(np.arange(sites.deleted.size), samples),
@@ -62,8 +63,13 @@ def contrast(
     )
     out = empty(Contrasts, {}, read_offsets=offsets_of(own), **nodes_of(own))
     room = empty(Room, {"reads": int(depth.max(initial=0)), "alleles": int(number.max(initial=0))})
-    oppose(sites, likelihoods, orientation, damage, depth, room, items, out)
+    oppose(sites, likelihoods, orientation, damage, (counts_all, depth), room, items, out)
     return items, out
+
+
+def has_reach(sites: Sites) -> ndarray:
+    """bool [sites]: fragments have more places on some alleles, so that even those that fit all alike say something."""
+    return np.logical_or.reduceat(np.append(sites.reach != 1.0, False), sites.allele_offsets[:-1])
 
 
 def nodes_of(depth: ndarray) -> dict[str, ndarray]:
@@ -86,22 +92,24 @@ def angles(number: int) -> ndarray:
 
 
 @kernel
-def count_reads(likelihoods, depth):
+def count_reads(likelihoods, counts_all, depth):
     """Add the reads that say something to `depth` (int64 [sites, samples])."""
     for site in range(depth.shape[0]):
         for pair in range(likelihoods.pair_offsets[site], likelihoods.pair_offsets[site + 1]):
-            depth[site, likelihoods.sample[pair]] += likelihoods.allele[pair] != NOTHING
+            depth[site, likelihoods.sample[pair]] += counts_all[site] or likelihoods.allele[pair] != NOTHING
 
 
 @kernel
-def oppose(sites, likelihoods, orientation, damage, depth, room, items, out):
+def oppose(sites, likelihoods, orientation, damage, counted, room, items, out):
     """Fill the shares of the items, and the reads of their contrasts."""
+    counts_all, depth = counted
     samples, share = depth.shape[1], room.share
     for site in range(depth.shape[0]):
         first = sites.allele_offsets[site]
         alleles = sites.allele_offsets[site + 1] - first
         for s in range(samples):
-            gather(site, s, first, alleles, likelihoods, orientation, damage, room.linear)
+            reach = sites.reach[first : first + alleles]
+            gather(site, s, (first, reach, counts_all[site]), likelihoods, orientation, damage, room.linear)
             linear = room.linear[: depth[site, s], :alleles]
             fit_shares(linear, share, room.fresh)
             for a in range(alleles):
@@ -118,19 +126,23 @@ def oppose(sites, likelihoods, orientation, damage, depth, room, items, out):
 
 
 @kernel
-def gather(site, s, first, alleles, likelihoods, orientation, damage, linear):
-    """Fill the rows of `linear` with P(r | a), over that of the best allele, of the reads that say something."""
-    row = 0
+def gather(site, s, own, likelihoods, orientation, damage, linear):
+    """Fill the rows of `linear` with P(r | a), over that of the best allele, of the reads that say something.
+
+    own: the first of the site's alleles, their reach, by which P is divided, and whether all reads say something.
+    """
+    (first, reach, counts_all), row = own, 0
+    alleles = reach.size
     low = likelihoods.pair_offsets[site]
     for pair in range(low, likelihoods.pair_offsets[site + 1]):
-        if likelihoods.sample[pair] != s or likelihoods.allele[pair] == NOTHING:
+        if likelihoods.sample[pair] != s or (likelihoods.allele[pair] == NOTHING and not counts_all):
             continue
         place, best = likelihoods.value_offsets[site] + (pair - low) * alleles, -np.inf
         for a in range(alleles):
             best = max(best, likelihoods.values[place + a])
         spoilt, side = 0.0, orientation[likelihoods.read[pair]]
         for a in range(alleles):
-            linear[row, a] = max(LEAST, 10.0 ** (likelihoods.values[place + a] - best))
+            linear[row, a] = max(LEAST, 10.0 ** (likelihoods.values[place + a] - best)) / reach[a]
             spoilt += damage[first + a, s, side] * linear[row, a]
         linear[row, 0] = min(1.0, linear[row, 0] + spoilt)
         row += 1

@@ -23,11 +23,13 @@ are estimated by expectation and maximisation, with the prior theta / f of a neu
 Hardy-Weinberg equilibrium. GT is the genotype of the highest P(G | D, f), and GQ what the second one is behind, in
 Phred; PL stay those of the sample's own reads.
 
-A deletion across a base is an allele of the model; the record counts it as the reference's, since the deletion has a
-record of its own. A record keeps the alleles of its genotypes and forced ones, so a site with a forced allele always
-has a record. A sample without informative reads has no genotype (./.), DP 0, GQ 0 and PL 0 throughout, and adds nothing
-to QUAL. Genotypes are in the order of the VCF specification (section 1.6.2, GL). Li 2011,
-doi:10.1093/bioinformatics/btr509; the prior is that of a neutral site.
+P(D | G) is divided by the mean of Sites.reach over G for each read that meets the site: longer alleles meet more reads.
+
+A deletion across a base is an allele of the model. With several samples or a forced allele it is `*` in the record;
+else the record counts it as the reference's, since the deletion has a record of its own. A record keeps the alleles of
+its genotypes and forced ones, so a site with a forced allele always has a record. A sample without informative reads
+has no genotype (./.), DP 0, GQ 0 and PL 0 throughout, and adds nothing to QUAL. Genotypes are in the order of the VCF
+specification (section 1.6.2, GL). Li 2011, doi:10.1093/bioinformatics/btr509; the prior is that of a neutral site.
 
 `phase` (of sites made of haplotypes) gives phase sets: two or more calls of one region at which a sample is
 heterozygous and its haplotypes have the alleles of the genotype. A set is named after its first call.

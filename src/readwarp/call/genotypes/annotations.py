@@ -151,7 +151,7 @@ def summarise_all(sites, likelihoods, is_kept, counts, out, columns):
     strand, quality = likelihoods.strand, likelihoods.quality
     mapping_quality, end_distance = likelihoods.mapping_quality, likelihoods.end_distance
     depth_offsets, allele_depth, samples = out.depth_offsets, out.allele_depth, out.depth.shape[1]
-    strands, independent, genotype = out.strands, out.independent, out.genotype
+    strands, independent, genotype, star = out.strands, out.independent, out.genotype, out.star
     for row in range(out.site.size):
         for k in range(counts.size):
             counts[k] = 0
@@ -172,6 +172,8 @@ def summarise_all(sites, likelihoods, is_kept, counts, out, columns):
             side = 1 if number else 0
             cell = 2 * side + (strand[pair] & 1)
             strands[row, sample[pair], cell] += 1
+            if number == star[row]:
+                continue
             if not strand[pair] & DEPENDENT:
                 independent[row, sample[pair], cell] += 1
             counts[side * VALUES + mapping_quality[pair]] += 1
@@ -188,7 +190,7 @@ def summarise_all(sites, likelihoods, is_kept, counts, out, columns):
             c, d = c + independent[row, s, 2], d + independent[row, s, 3]
             has_alt = False
             for copy in range(out.ploidy[row, s]):
-                has_alt |= genotype[row, s, copy] > 0
+                has_alt |= genotype[row, s, copy] > 0 and genotype[row, s, copy] != star[row]
             depth += out.depth[row, s]
             alt_depth += has_alt * out.depth[row, s]
         columns.DP[row], out.squares[row] = depth, squares

@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from readwarp.batches import Calls
 from readwarp.call.genotypes.annotations import round_columns
-from readwarp.call.genotypes.emitted import Emitted
+from readwarp.call.genotypes.emitted import STAR, Emitted
 from readwarp.call.genotypes.filters import OVERLAP, find_failed_filters
 from readwarp.call.genotypes.population import (
     allele_qualities_by_depth,
@@ -186,8 +186,10 @@ def _conflict(calls: Calls, deletion: int, other: int) -> bool:
     """Whether the two alter more copies than a sample has."""
     reference, *_ = alleles = calls.alleles[deletion]
     for first, second in zip(calls.genotype[deletion], calls.genotype[other], strict=True):
-        shortest = min((len(alleles[a]) for a in first if a >= 0), default=len(reference))
+        shortest = min((len(alleles[a]) for a in first if a >= 0 and alleles[a] != STAR), default=len(reference))
         deletes = calls.position[other] <= calls.position[deletion] + len(reference) - shortest
-        if deletes and sum(a > 0 for a in (*first, *second)) > len(first):
+        altered = sum(a > 0 and alleles[a] != STAR for a in first)
+        altered += sum(a > 0 and calls.alleles[other][a] != STAR for a in second)  # `*`: altered by the deletion
+        if deletes and altered > len(first):
             return True
     return False

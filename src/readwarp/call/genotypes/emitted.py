@@ -8,7 +8,7 @@ from numpy import ndarray
 from readwarp.call.genotypes.order import GenotypeTables
 from readwarp.ragged import offsets_of
 
-MISSING_BASE = 4  # a deletion across the base, see Sites.inserted
+MISSING_BASE, STAR = 4, "*"  # a deletion across the base, see Sites.inserted; its name in VCF
 UNLISTED = 5  # any allele that is not listed: the last one of its site, see `readwarp.call.confidence.other`
 
 

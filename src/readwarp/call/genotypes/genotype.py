@@ -71,6 +71,9 @@ def _emit(sites: Sites, scores: Scores, choice: Choice, tables: GenotypeTables) 
     site = np.flatnonzero(kept)
     out = allocate(site, kept[site], np.flatnonzero(choice.is_kept), scores.ploidy[site], tables)
     quality = np.round(choice.quality[site], 2)
+    is_star = choice.mark[out.allele] == MISSING_BASE
+    row = np.repeat(np.arange(site.size), np.diff(out.kept_offsets))[is_star]
+    out.star[row] = np.flatnonzero(is_star) - out.kept_offsets[row]
     return replace(out, is_indel=sites.is_indel[site], quality=quality, depth=scores.depth[site])
 
 

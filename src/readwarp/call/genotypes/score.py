@@ -44,6 +44,7 @@ class Reads(NamedTuple):
     first: Annotated[ndarray, "int64 [samples + 1] of reads"]
     place: Annotated[ndarray, "int64 [samples]"]  # where its next read goes
     highest: Annotated[ndarray, "float64 [samples]"]  # the sum of the log10 P of its reads' best alleles
+    number: Annotated[ndarray, "int64 [samples]"]  # those that meet the site, whether they say something or not
     shares: Annotated[ndarray, "float64 [alleles]"]  # of the copies of a genotype
 
 
@@ -73,19 +74,22 @@ def score_all(sites, likelihoods, odds, tables, reads, out):
             table, linear = tables.first[copies, alleles], reads.linear[first[s] : first[s + 1]]
             weight = reads.weight[first[s] : first[s + 1]]
             for g in range(tables.size[copies, alleles] if copies else 0):
-                a, b = rows[table + g, 0], rows[table + g, copies - 1]
-                if odds.size and copies == 2 and a != b:
-                    one, other = sided_likelihood(linear, weight, a, b), sided_likelihood(linear, weight, b, a)
-                    rarer = 10.0 ** (min(one, other) - max(one, other))
-                    out.values[own + g] = reads.highest[s] + max(one, other) + math.log10(0.5 + 0.5 * rarer)
-                    continue
                 for a in range(alleles):
                     shares[a] = 0.0
                 for copy in range(copies):
                     shares[rows[table + g, copy]] += 1.0
+                reach = 0.0
                 for a in range(alleles):
                     shares[a] /= copies
-                out.values[own + g] = reads.highest[s] + log_likelihood(linear, alleles, shares)
+                    reach += shares[a] * sites.reach[sites.allele_offsets[site] + a]
+                a, b, total = rows[table + g, 0], rows[table + g, copies - 1], reads.highest[s]
+                if odds.size and copies == 2 and a != b:
+                    one, other = sided_likelihood(linear, weight, a, b), sided_likelihood(linear, weight, b, a)
+                    rarer = 10.0 ** (min(one, other) - max(one, other))
+                    total += max(one, other) + math.log10(0.5 + 0.5 * rarer)
+                else:
+                    total += log_likelihood(linear, alleles, shares)
+                out.values[own + g] = total - reads.number[s] * math.log10(reach)
 
 
 @kernel
@@ -95,8 +99,9 @@ def gather_reads(site, likelihoods, odds, alleles, reads):
     linear, weight, place, highest = reads.linear, reads.weight, reads.place, reads.highest
     low, high = likelihoods.pair_offsets[site], likelihoods.pair_offsets[site + 1]
     for s in range(place.size):
-        place[s], highest[s] = reads.first[s], 0.0
+        place[s], highest[s], reads.number[s] = reads.first[s], 0.0, 0
     for pair in range(low, high):
+        reads.number[sample[pair]] += 1
         if allele[pair] == NOTHING:
             continue
         s, row = sample[pair], likelihoods.value_offsets[site] + (pair - low) * alleles
@@ -164,10 +169,13 @@ def choose_all(sites, scores, tables, snv, indel, room, out):
     for site in range(sites.begin.size):
         first = sites.allele_offsets[site]
         alleles = sites.allele_offsets[site + 1] - first
-        is_any, last = False, first + alleles - 1
+        is_any, last, has_star = False, first + alleles - 1, samples > 1
         for a in range(alleles):
-            numbers[a] = 0 if mark[first + a] == MISSING_BASE else -1 if mark[first + a] == UNLISTED else a
             is_kept[first + a] = a > 0 and sites.is_forced[first + a] and mark[first + a] != MISSING_BASE
+            has_star |= is_kept[first + a]
+        for a in range(alleles):
+            is_plain = mark[first + a] != MISSING_BASE or has_star
+            numbers[a] = 0 if not is_plain else -1 if mark[first + a] == UNLISTED else a
         for s in range(samples):
             copies, own = np.int64(ploidy[site, s]), values[offsets[site * samples + s] :]
             if depth[site, s] == 0 or copies == 0:
@@ -179,7 +187,10 @@ def choose_all(sites, scores, tables, snv, indel, room, out):
                 a = genotypes[best, copy]
                 is_kept[first + a] |= a > 0
         for a in range(first, last + 1):
-            is_any |= is_kept[a]
+            is_any |= is_kept[a] and mark[a] != MISSING_BASE
+        for a in range(alleles):
+            is_kept[first + a] &= is_any
+            numbers[a] = 0 if mark[first + a] == MISSING_BASE else numbers[a]
         if not is_any:
             continue
         is_kept[first] = True

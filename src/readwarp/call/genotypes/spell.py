@@ -7,12 +7,12 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from readwarp.batches import Sites, Window
-from readwarp.call.genotypes.emitted import UNLISTED
+from readwarp.call.genotypes.emitted import MISSING_BASE, STAR, UNLISTED
 from readwarp.formats.variants.gvcf import NON_REF
 from readwarp.rules.bases import LETTERS, OUTSIDE
 
-MARK = "<"  # stands for UNLISTED until alleles are assembled
-TO_LETTERS = LETTERS.tobytes().ljust(UNLISTED, b"N") + MARK.encode() + b"N" * (255 - UNLISTED)
+TO_LETTERS = LETTERS.tobytes().ljust(256, b"N")
+NAMES = {bytes([MISSING_BASE]): STAR, bytes([UNLISTED]): NON_REF}  # of alleles that have no bases; the last ones
 Alleles = tuple[str, ...]
 
 
@@ -42,15 +42,16 @@ def spell_alleles(sites: Sites, out: Listed, window: Window) -> Spelled:
 
     Bases that all alleles of a record share at an end are left out, as long as each keeps one.
     """
-    reference, inserted = _text(window.bases), _text(sites.inserted)
+    reference, inserted, codes = _text(window.bases), _text(sites.inserted), sites.inserted.tobytes()
     ends = sites.inserted_offsets
     first, last = ends[out.allele].tolist(), ends[out.allele + 1].tolist()
     deleted, bounds = sites.deleted[out.allele].tolist(), pairwise(out.kept_offsets.tolist())
     positions, spelled = [], list[Alleles]()
     for begin, is_indel, (low, high) in zip(sites.begin[out.site].tolist(), out.is_indel.tolist(), bounds, strict=True):
         bases = [inserted[first[i] : last[i]] for i in range(low, high)]
-        unlisted = (NON_REF,) * bases.count(MARK)
-        bases, position = bases[: len(bases) - len(unlisted)], begin
+        names = [NAMES.get(codes[first[i] : last[i]]) for i in range(low, high)]
+        others = [name for name in names if name]
+        bases, position = [own for own, name in zip(bases, names, strict=True) if not name], begin
         if is_indel:
             here, gone = begin - window.first, deleted[low : low + len(bases)]
             stop = here + max(gone)
@@ -59,7 +60,7 @@ def spell_alleles(sites: Sites, out: Listed, window: Window) -> Spelled:
             bases = [before + own + reference[here + n : stop] + after for own, n in zip(bases, gone, strict=True)]
             position, bases = trim(begin - len(before), bases)
         positions.append(position)
-        spelled.append((*bases, *unlisted))
+        spelled.append((*bases, *others))
     return Spelled(sites.contig, np.array(positions, np.int64), spelled)
 
 

@@ -36,4 +36,3 @@ l(j) sums over genotypes with j ALT copies of d kinds, each times theta^(d - 1).
 """
 
 REACH = 1000  # bases before a site in which deletions across it begin
-STAR = "*"

@@ -10,13 +10,12 @@ from numpy import ndarray
 from readwarp.batches import Calls
 from readwarp.call import limits
 from readwarp.call.genotypes.annotations import ANNOTATIONS, Columns
-from readwarp.call.genotypes.calls import PerSample, mark_overlaps
 from readwarp.call.genotypes.calls import build_calls as build_any_calls
+from readwarp.call.genotypes.calls import mark_overlaps
 from readwarp.call.genotypes.cohort import Reports, read_information
-from readwarp.call.genotypes.emitted import Emitted, allocate
+from readwarp.call.genotypes.emitted import STAR, Emitted, allocate
 from readwarp.call.genotypes.order import number_of, rows_of, tables_for
 from readwarp.call.genotypes.spell import Spelled, count_shared_at_end
-from readwarp.call.joint import STAR
 from readwarp.call.joint.cells import Evidence
 from readwarp.call.joint.genotype import Genotyped, genotype_in
 from readwarp.call.joint.sites import JointSite, SiteAlleles
@@ -150,7 +149,7 @@ def build_calls(
     out = replace(out, is_indel=np.array([site.is_indel for site in own], bool))
     calls = build_any_calls(spelled, out, join_annotations(sites, evidence, out), parameters)
     calls.annotations[limits.FIELD.name] = np.array([join_limits(site) for site in own], np.str_)
-    return replace(calls, filters=mark_overlaps(replace(calls, genotype=_without_star(calls))).filters)
+    return mark_overlaps(calls)
 
 
 def join_annotations(sites: Sequence[JointSite], evidence: Evidence, out: Emitted) -> Any:
@@ -203,12 +202,3 @@ def trim_end(alleles: Sequence[str]) -> tuple[str, ...]:
     """Without the last bases that all share, as long as each keeps one: longer alleles may be gone."""
     shared = count_shared_at_end([allele for allele in alleles if allele != STAR])
     return tuple(allele if allele == STAR else allele[: len(allele) - shared] for allele in alleles)
-
-
-def _without_star(calls: Calls) -> PerSample:
-    """Genotypes in which `*` counts as REF: this call does not change what another one deletes."""
-    out = []
-    for alleles, genotype in zip(calls.alleles, calls.genotype, strict=True):
-        star = len(alleles) - 1 if alleles[-1] == STAR else -2
-        out.append(tuple(tuple(0 if a == star else a for a in own) for own in genotype) if star > 0 else genotype)
-    return out

@@ -14,9 +14,10 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Window
+from readwarp.call.genotypes.emitted import STAR
 from readwarp.call.genotypes.order import most_alleles
 from readwarp.call.genotypes.score import indel_prior, substitution_prior
-from readwarp.call.joint import REACH, STAR
+from readwarp.call.joint import REACH
 from readwarp.call.sites import MAX_TRACT
 from readwarp.call.sites.find import Allele, sites_of
 from readwarp.call.spelling import Bases, encode

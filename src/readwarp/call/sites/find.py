@@ -95,6 +95,7 @@ def sites_of(sites: list[Site], window: Window, asked: Iterable[Variant] = ()) -
         inserted=np.frombuffer(b"".join(bases for _, bases in alleles), np.uint8),
         inserted_offsets=offsets_of([len(bases) for _, bases in alleles]),
         is_forced=np.array([(at, *allele) in marked for at, _, own in sites for allele in own], bool),
+        reach=np.ones(len(alleles)),
     )
     extend_tracts(out, window)
     return out
