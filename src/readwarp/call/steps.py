@@ -266,8 +266,7 @@ class Steps:
         with self.metrics.time("regions"):
             places = find_clip_places(reads, around, copies)
             mates = partial(find_lost, self.alignments, around.contig)
-            sites = drop_overhangs(reads, places, sites, around)
-            sites, unknown = add_clipped(reads, places, sites, around, mates)
+            sites, unknown = add_clipped(reads, places, drop_overhangs(reads, places, sites, around), around, mates)
             self.metrics.count("insertions_not_assembled", lie_within(unknown, window).sum())
             regions, in_region = find_regions(reads, places, sites, around)
             regions = take(regions, "regions", (regions.start < high) & (regions.stop > low))
