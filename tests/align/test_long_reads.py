@@ -142,6 +142,27 @@ def test_gaps_stay_within_one_alignment(aligner, length):
     assert [[n for n, letter in operations(r.cigar) if letter in "ID"] for r in records] == [[length], [length]]
 
 
+@pytest.mark.parametrize("flank", [300, 800, 2400])
+def test_a_short_part_beyond_a_long_gap_has_its_place(aligner, flank):
+    """Its seeds bring less than the gap costs in a chain."""
+    foreign, long = random_bases(12_000, 12), ONE[14_000:22_000]
+    reads = {
+        "deleted_before": ONE[3000 - flank : 3000] + long,
+        "deleted_after": long + ONE[29_000 : 29_000 + flank],
+        "inserted_before": ONE[14_000 - flank : 14_000] + foreign + long,
+        "inserted_after": long + foreign + ONE[22_000 : 22_000 + flank],
+    }
+    starts = (3000 - flank, 14_000), (14_000, 29_000), (14_000 - flank, 14_000), (14_000, 22_000)
+    reads |= {f"{name}_turned": reverse_complement(read) for name, read in reads.items()}
+    records = list(aligner.align(list(reads.items())))
+    check(records, reads, aligner)
+    for name, expected in zip(reads, 2 * starts, strict=True):
+        mine = sorted((r.position, r.mapping_quality) for r in records if r.name == name)
+        matched = [n for r in records if r.name == name for n, letter in operations(r.cigar) if letter == "M"]
+        assert abs(sum(matched) - 8000 - flank) < 30 and all(quality >= 10 for _, quality in mine)
+        assert all(abs(place - at) < 15 for (place, _), at in zip(mine, expected, strict=False))
+
+
 def test_far_parts_are_supplementary(aligner):
     reads = {
         "large_deletion": ONE[5000:9000] + ONE[43_000:49_000],

@@ -71,12 +71,17 @@ def expected(anchors: list[Anchor], p: LongChainParameters) -> list[tuple[int, l
         parents.append(parent)
     taken, chains = set(), []
     for end in sorted(range(len(anchors)), key=lambda i: (-best[i], i)):
-        chain, i = [], end
+        walk, i = [], end
         while i >= 0 and i not in taken:
-            taken.add(i)
-            chain.append(anchors[i])
+            walk.append(i)
             i = parents[i]
-        score = best[end] - (best[i] if i >= 0 else 0)
+        if not walk:
+            continue
+        lowest = min(best[i] for i in walk)
+        while best[walk[-1]] != lowest:
+            walk.pop()
+        taken.update(walk)
+        chain, score = [anchors[i] for i in walk], best[end] - lowest + K
         if len(chain) >= max(1, p.min_anchors) and score >= p.min_score:
             chains.append((score, chain[::-1]))
     return sorted(chains, key=lambda chain: (-chain[0], chain[1][0]))
@@ -98,6 +103,22 @@ def test_a_step_without_anchors_parts():
     left, right = place(2000, range(0, 1000, 50)), place(2000, range(5950, 7000, 50))
     assert len(chained(left + right)[0]) == 1
     assert len(chained(left + right, max_step=4999)[0]) == 2
+
+
+@pytest.mark.parametrize(("left", "right"), [(200, 10), (10, 200)])
+def test_what_lies_beyond_a_costly_gap_is_a_chain_of_its_own(left, right):
+    """686 for a gap of 5,000 bases, as much as 34 anchors bring."""
+    before = place(2000, range(0, 50 * left, 50))
+    after = place(7000, range(50 * left, 50 * (left + right), 50))
+    chains = sorted([(20 * left, before), (20 * right, after)], key=lambda chain: -chain[0])
+    assert chained(before + after) == [chains]
+
+
+def test_what_a_branch_loses_before_it_begins_anew_is_left_to_others():
+    """Three diagonals: the branch to the third, whose gap costs 194, does not take the few anchors of the second."""
+    first, second = place(2000, range(0, 5000, 50)), place(7000, range(5000, 5150, 50))
+    third = place(8000, range(5150, 5650, 50))
+    assert chained(first + second + third) == [[(2000, first), (200, third), (60, second)]]
 
 
 def test_strands_and_contigs_apart():

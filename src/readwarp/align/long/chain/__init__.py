@@ -8,8 +8,9 @@ be linked if they are at most `max_step` bases apart on the read or on the refer
 between them, of one strand and contig, are more than `max_step + max_gap` bases of the reference apart: they are in one
 stretch.
 
-Chains are traced back from the highest score down (ties: the first anchor); an anchor belongs to one chain, and a chain
-that branches off another is scored without the shared part. Chains of less than `min_score` or `min_anchors` are
+Chains are traced back from the highest score down (ties: the first anchor); an anchor belongs to one chain. A chain
+that branches off another begins where the score is lowest on the way from there, and is scored from there on: what
+follows a gap is not lost where it brings less than the gap costs. Chains of less than `min_score` or `min_anchors` are
 dropped. The chains of a read are in the order of score, then of their first anchors.
 
     scalar.py  the rule of links     cpu.py, cuda.py  the best chain that ends in each anchor

@@ -17,7 +17,7 @@ def chain_hits(hits: SeedHits, contig_offsets: ndarray, k: int, parameters: Long
     limits = limits_of(k, parameters)
     links = Links(*(np.empty(hits.anchors.size, np.int32) for _ in range(2)))
     link_stretches(hits.anchors, find_stretches(hits, contig_offsets, limits), limits, links)
-    return trace_links(hits, links, parameters)
+    return trace_links(hits, links, k, parameters)
 
 
 @kernel

@@ -25,7 +25,8 @@ from readwarp.device.staging import rounded
 def chain_hits(hits: SeedHits, contig_offsets: ndarray, k: int, parameters: LongChainParameters) -> LongChains:
     """See cpu.chain_hits. Arrays in and out are on the host."""
     limits = limits_of(k, parameters)
-    return trace_links(hits, link_hits(hits.anchors, find_stretches(hits, contig_offsets, limits), limits), parameters)
+    stretches = find_stretches(hits, contig_offsets, limits)
+    return trace_links(hits, link_hits(hits.anchors, stretches, limits), k, parameters)
 
 
 def link_hits(anchors: ndarray, stretches: ndarray, limits: Limits) -> Links:

@@ -1,4 +1,4 @@
-"""The chains of each read, told apart on the host: a walk from anchor to anchor, once over each of them."""
+"""The chains of each read, told apart on the host by walks from anchor to anchor."""
 
 from typing import Annotated, NamedTuple
 
@@ -21,7 +21,7 @@ class Traced(NamedTuple):
     anchors: Annotated[ndarray, "uint64 [anchors]"]
 
 
-def trace_links(hits: SeedHits, links: Links, parameters: LongChainParameters) -> LongChains:
+def trace_links(hits: SeedHits, links: Links, k: int, parameters: LongChainParameters) -> LongChains:
     """Chains in their order. Takes the scores of `links`."""
     sizes = np.diff(hits.anchor_offsets)
     reads = np.repeat(np.arange(sizes.size), sizes)
@@ -31,7 +31,7 @@ def trace_links(hits: SeedHits, links: Links, parameters: LongChainParameters) -
     traced = Traced(
         np.empty(sizes.size, np.int64), np.empty(room, np.int64), np.empty(room, np.int32), np.empty_like(hits.anchors)
     )
-    trace_reads(hits, order, links, (parameters.min_score, least), traced)
+    trace_reads(hits, order, links, (parameters.min_score, least, k), traced)
     chain_offsets = offsets_of(traced.found)
     total = int(chain_offsets[-1])
     anchor_offsets = offsets_of(traced.sizes[:total])
@@ -43,27 +43,36 @@ def trace_links(hits: SeedHits, links: Links, parameters: LongChainParameters) -
 
 @kernel
 def trace_reads(hits, order, links, limits, traced):
-    """Chains of each read, by descending score of their last anchors -> traced. Taken anchors get negative scores."""
+    """Chains of each read, by descending score of their last anchors -> traced. Taken anchors get negative scores.
+
+    A branch begins anew where the score is lowest on the way back to the chain that it leaves: what lies before costs
+    more than it brings. Such anchors remain for other chains.
+    """
     anchors, anchor_offsets, (scores, parents) = hits.anchors, hits.anchor_offsets, links
-    (min_score, min_anchors), row, place = limits, 0, 0
+    (min_score, min_anchors, k), row, place = limits, 0, 0
     for read in range(anchor_offsets.size - 1):
         before = row
         for rank in range(anchor_offsets[read], anchor_offsets[read + 1]):
-            i = end = order[rank]
-            if 0 < scores[end] < min_score:
+            end = order[rank]
+            highest = lowest = scores[end]
+            if highest < 0:
+                continue
+            if highest < min_score:
                 break
-            size = 0
+            i, walked, size = end, 0, 0
             while i >= 0 and scores[i] > 0:
+                walked += 1
+                if scores[i] <= lowest:
+                    lowest, size = scores[i], walked
+                i = np.int64(parents[i])
+            i, score = end, highest - lowest + k
+            is_kept = size >= min_anchors and score >= min_score
+            for at in range(place + size - 1, place - 1, -1):
+                if is_kept:
+                    traced.anchors[at] = anchors[i]
                 scores[i] = -scores[i]
                 i = np.int64(parents[i])
-                size += 1
-            score = -scores[end] + (scores[i] if i >= 0 else 0)
-            if size < min_anchors or score < min_score:
-                continue
-            traced.sizes[row], traced.score[row] = size, score
-            i = end
-            for at in range(place + size - 1, place - 1, -1):
-                traced.anchors[at] = anchors[i]
-                i = np.int64(parents[i])
-            row, place = row + 1, place + size
+            if is_kept:
+                traced.sizes[row], traced.score[row] = size, score
+                row, place = row + 1, place + size
         traced.found[read] = row - before
