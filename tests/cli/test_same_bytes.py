@@ -87,6 +87,7 @@ CASES = {
     "duplex": Case("align ref.fa duplex_1.fq duplex_2.fq --umi name --umi-duplex -o {o}/o.bam --mark-duplicates"),
     "part": Case("align ref.fa a_1.fq a_2.fq -o {o}/o.bam --part 2/3 --resume"),
     "realigned": Case("align ref.fa a.bam -o {o}/o.bam --sort coordinate"),
+    "another build": Case("align ref.fa a.cram --input-reference circle.fa -o {o}/o.bam"),
     "calls": Case("call circle.fa a.bam -o {o}/o.vcf.gz", True),
     "gvcf": Case(  # -r cuts blocks: tests/call/test_gvcf_runs.py
         f"call circle.fa a.bam -o {{o}}/o.g.vcf.gz --gvcf --ploidy-bed ploidy.bed --max-depth 12 {PRIORS}"
