@@ -36,6 +36,8 @@ EXCEPTIONS = {  # why -> command, and what
     "for CRAM, which htslib reads and writes; tests/fuzz/test_cram.py": {
         "merge": ["--reference"],
         "consensus": ["--reference"],
+        "align": ["--input-reference"],
+        "run": ["--input-reference"],
     },
     "a folder": {"report": ["folders"]},
 }

@@ -6,8 +6,8 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from readwarp.call.bam_output import RealignedBam
 from readwarp.call.circular.circle import find_circular
 from readwarp.call.forced import Forced, read_alleles
 from readwarp.call.fractions.given import GivenFractions, open_given
@@ -16,7 +16,6 @@ from readwarp.call.genome.write import ConsensusGenome
 from readwarp.call.inputs import Alignments, match_files, names_of, open_readers, warn_of_copies
 from readwarp.call.mates.primers import read_primers
 from readwarp.call.pairhmm.shared import SharedCard
-from readwarp.call.phase.haplotag import HaplotaggedBam
 from readwarp.call.platforms import Platform, find_platform, has_long_reads
 from readwarp.call.ploidy import Ploidies, read_ploidies
 from readwarp.call.qualities import explain_qualities
@@ -58,6 +57,9 @@ WARNINGS = {  # counter -> noun and the rest of a warning
 LEAST_PRIMED = 0.25  # of reads begin at a primer: nearly all do; by chance, 0.1 where amplicons tile a whole genome
 FRACTION_KERNELS = "call.fractions"  # in the manifest
 PANEL_WINDOW = 4096  # bases; what lies around a window is read for it too
+if TYPE_CHECKING:
+    from readwarp.call.phase.haplotag import HaplotaggedBam
+
 logger = logging.getLogger("readwarp")
 
 
@@ -153,6 +155,8 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
         ):
             shown = None
             if job.bam_output:
+                from readwarp.call.bam_output import RealignedBam
+
                 shown = RealignedBam(job.bam_output, reference, steps.alignments, job.command)
             write_windows(calling, workers, writer, meter, shown)
             if shown:
@@ -341,10 +345,12 @@ def window_of(plan: WorkerPlan, targets: Sequence[Target], parameters: CallParam
     return min(plan.window, max(PANEL_WINDOW, -(-bases_of(targets) // (plan.processes or plan.threads))))
 
 
-def open_haplotag(job: CallJob, steps: Steps) -> HaplotaggedBam | None:
+def open_haplotag(job: CallJob, steps: Steps) -> "HaplotaggedBam | None":
     """Raises UsageError for inputs that cannot be tagged."""
     if job.haplotag is None:
         return None
+    from readwarp.call.phase.haplotag import HaplotaggedBam
+
     return HaplotaggedBam(job.haplotag, steps.alignments, job.reference, job.resources.threads, job.command)
 
 

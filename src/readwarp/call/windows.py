@@ -8,13 +8,12 @@ from functools import partial
 from itertools import groupby, pairwise, repeat
 from operator import attrgetter
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Calls
-from readwarp.call.bam_output import RealignedBam
 from readwarp.call.circular.circle import lay_round
 from readwarp.call.found import Found
 from readwarp.call.fractions.given import GivenFractions
@@ -27,7 +26,6 @@ from readwarp.call.noise.counts import ErrorCounts, add_counts, covered_bases, n
 from readwarp.call.noise.fit import Noise, fit_noise
 from readwarp.call.noise.kinship import CARRIED, are_two_people, have_same_reads
 from readwarp.call.pairhmm.given import log_likelihoods_by
-from readwarp.call.phase.haplotag import HaplotaggedBam
 from readwarp.call.phase.join import phase_sites
 from readwarp.call.phase.links import join_links, no_links
 from readwarp.call.phase.types import Links, Phasing
@@ -53,6 +51,10 @@ from readwarp.stream.worker import ask
 from readwarp.stream.workers import Done, Workers, map_counted
 from readwarp.wording import counted
 
+if TYPE_CHECKING:  # few runs write these files
+    from readwarp.call.bam_output import RealignedBam
+    from readwarp.call.phase.haplotag import HaplotaggedBam
+
 T = TypeVar("T")
 logger = logging.getLogger("readwarp")
 OpenOutput = Callable[[Sequence[str]], AbstractContextManager[VariantWriter]]
@@ -71,7 +73,7 @@ class Calling:
     window: int  # bases
     with_sites: bool  # for --bam-output
     structural: StructuralSteps
-    tagged: HaplotaggedBam | None  # collects what is phased
+    tagged: "HaplotaggedBam | None"  # collects what is phased
     circular: frozenset[int] = frozenset()  # contigs
 
     @property
@@ -224,7 +226,11 @@ def write_window(calling: Calling, window: Place) -> Done[Written]:
 
 
 def write_windows(
-    calling: Calling, workers: Workers[Calling], writer: VariantWriter, meter: Meter, shown: RealignedBam | None = None
+    calling: Calling,
+    workers: Workers[Calling],
+    writer: VariantWriter,
+    meter: Meter,
+    shown: "RealignedBam | None" = None,
 ) -> None:
     joiner, whole = BlockJoiner(calling.steps.reference.names), bases_of(calling.targets)
     with closing(calling.run(workers, write_window)) as results:

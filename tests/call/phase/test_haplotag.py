@@ -26,7 +26,7 @@ def alignments(tmp_path):
             record.query_sequence = "".join(letters.choices("ACGT", k=4000))
             record.query_qualities = [letters.randrange(40) for _ in range(4000)]
             out.write(record)
-    reader = SimpleNamespace(path=path, is_stream=False, names=["c"], lengths=[10_000], header=header)
+    reader = SimpleNamespace(path=path, is_stream=False, names=["c"], lengths=[10_000], header=header, fasta=None)
     source = SimpleNamespace(reader=reader, contigs={0: 0}, keep=SimpleNamespace(samples=()))
     return SimpleNamespace(sources=[source], samples=["s"])
 
