@@ -238,9 +238,13 @@ def test_regions_of_files_that_need_no_reference(made, wanted, form, tmp_path):
 @pytest.mark.parametrize("form", ["sorted", "without"])
 def test_damage_is_not_taken_for_a_missing_sequence(made, form, tmp_path, monkeypatch):
     monkeypatch.setenv("REF_CACHE", keep_sums(tmp_path / "sums", {"one": OLD["one"]}))
-    data = bytearray((made / f"{form}.cram").read_bytes())
-    data[len(data) // 2] ^= 0x55
-    path = tmp_path / "x.cram"
+    data, path = bytearray((made / f"{form}.cram").read_bytes()), tmp_path / "x.cram"
+    path.write_bytes(data)
+    pysam.index(str(path))
+    index = path.with_suffix(".cram.crai")
+    container, slice_start, size = map(int, gzip.decompress(index.read_bytes()).split()[3:6])
+    index.unlink()
+    data[container + slice_start + size // 2] ^= 0x55
     path.write_bytes(data)
     with pytest.raises(InputError, match=r"x\.cram: cannot be decoded \((.*CRC|Unimplemented codec)"):
         decoded(path)
