@@ -56,7 +56,7 @@ def blocks_of(page: Path) -> list[Block]:
 def make_store(folder: Path) -> Path:
     """Files that examples name: 2,000 pairs of NA12878 and what is made of them."""
     text = (DATA / "na12878_chr21" / "ref.fa").read_text().partition("\n")[2]
-    for name in ("ref.fa", "virus.fa"):
+    for name in ("ref.fa", "virus.fa", "hg19.fa", "GRCh38.fa"):
         (folder / name).write_text(f">chr20\n{text}")
     shutil.copy(DATA / "odd" / "mitochondrion.gb", folder)
     for mate in (1, 2):
@@ -130,6 +130,7 @@ def make_results(folder: Path) -> None:
         folder / "mitochondrion.gb", DATA / "mito" / "HG03478.bam", output=folder / "mt.bam", write_index=True
     )
     readwarp.align(reference, *reads, output=folder / "s.L2.bam", sample="s", library="a")
+    readwarp.align(folder / "hg19.fa", *reads, output=folder / "hg19.cram", sort="none")
     if shutil.which("bwa"):  # a page pipes from it
         subprocess.run(["bwa", "index", reference], check=True, capture_output=True)
     for name in "abst":

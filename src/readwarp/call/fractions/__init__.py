@@ -77,3 +77,4 @@ REACH = 50  # bases on either side within which events count for ECNT
 LIKELY = 0.5  # P(real) of an event that counts
 APART = 10  # bases between two changes, from which on they are two events in any case
 TOGETHER = 0.75
+MOST = 3  # records of one event; more are those of a chimeric or misplaced end

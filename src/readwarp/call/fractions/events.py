@@ -5,7 +5,7 @@ from numpy import ndarray
 
 from readwarp.batches import Calls, Likelihoods, Sites
 from readwarp.call.evidence import NOTHING
-from readwarp.call.fractions import APART, LIKELY, REACH, TOGETHER
+from readwarp.call.fractions import APART, LIKELY, MOST, REACH, TOGETHER
 from readwarp.call.fractions.filters import CLUSTERED
 from readwarp.call.fractions.shortlist import doubts_of
 from readwarp.call.fractions.tally import Records
@@ -65,7 +65,10 @@ def count_events(calls: Calls, parameters: FractionParameters) -> Calls:
         return calls
     is_likely = (np.prod(1 - doubts_of(calls), axis=1) >= LIKELY) & ~calls.annotations["PON"]
     rows, event = np.flatnonzero(is_likely), calls.phase_set.max(axis=1)
-    event = np.where(event < 0, -1 - np.arange(len(calls)), event)
+    alone = -1 - np.arange(len(calls))
+    event = np.where(event < 0, alone, event)
+    _, number, size = np.unique(event, return_inverse=True, return_counts=True)
+    event = np.where(size[number] > MOST, alone, event)
     counted = calls.position[rows[np.unique(event[rows], return_index=True)[1]]]
     counted.sort()
     low, high = calls.position - REACH, calls.position + REACH
