@@ -45,7 +45,7 @@ Allele = tuple[int, str, str]  # position, bases of the reference, bases in thei
 
 
 class Locus(NamedTuple):
-    """What lies between two flanks."""
+    """Bases between two flanks, in the reference and on both copies."""
 
     reference: str
     haplotypes: tuple[str, str]

@@ -31,7 +31,7 @@ REFERENCE = SEQUENCE, []
 
 
 def align(bases: str, start: int, joints: Joints, flag: int, name: str) -> Read:
-    """As aligners place such reads: the longer side of a joint, with the other one clipped."""
+    """Place a read as aligners do: by the longer side of a joint, with the other one clipped."""
     size, move = len(bases), 0
     for place, moved in joints:
         left, right = place - start, start + size - place

@@ -9,7 +9,7 @@ NEVER = -(10**9)
 
 
 def gain(one, other, costs):
-    """Of a pair: N is 4 in queries and 5 in targets, and costs 1 at most."""
+    """Score a pair: N is 4 in queries and 5 in targets, and costs 1 at most."""
     if one == other:
         return costs[0]
     return -min(costs[1], 1) if one == 4 or other == 5 else -costs[1]

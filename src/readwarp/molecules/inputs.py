@@ -1,4 +1,4 @@
-"""What the header of the input says; the header of the output."""
+"""Headers: what is read from that of the input, and that of the output."""
 
 import re
 from pathlib import Path

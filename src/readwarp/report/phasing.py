@@ -54,7 +54,7 @@ class PhaseBlocks:
 
     @property
     def share(self) -> float:
-        """Of the heterozygous SNVs, those that are phased with another call."""
+        """Share of the heterozygous SNVs that are phased with another call."""
         return self.phased_snvs / max(1, self.heterozygous_snvs)
 
     @property

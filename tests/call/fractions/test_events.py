@@ -84,3 +84,24 @@ def test_what_normals_share_is_no_event():
 def test_changes_of_the_same_molecules_are_one_event():
     found = count_events(made([100, 101, 102, 130], phase_set=[100, 100, 100, -1]), TUMOUR)
     assert found.annotations["ECNT"].tolist() == [2] * 4 and found.filters == [()] * 4
+
+
+@pytest.mark.parametrize(
+    ("positions", "count"),
+    [
+        ([100, 104, 109], 1),  # a deletion with others beside it
+        ([100, 101, 102, 103, 104, 105], 1),  # one substitution of six bases
+        ([100, 102, 103, 105], 3),  # a chimeric end
+    ],
+)
+def test_many_changes_are_one_event_if_they_touch(positions, count):
+    found = count_events(made(positions, phase_set=[100] * len(positions)), TUMOUR)
+    assert found.annotations["ECNT"].tolist() == [count] * len(positions)
+    assert found.filters == [(CLUSTERED,) if count > TUMOUR.max_events else ()] * len(positions)
+
+
+def test_a_change_touches_the_end_of_a_deletion():
+    calls = replace(
+        made([100, 103, 110, 111], phase_set=[100] * 4), alleles=[("ACG", "A"), ("A", "C"), ("A", "C"), ("A", "C")]
+    )
+    assert count_events(calls, TUMOUR).annotations["ECNT"].tolist() == [2] * 4

@@ -21,7 +21,7 @@ def overhanging(distance: int, changed: list[int], over: int = 30) -> Read:
 
 
 def turned(read: Read) -> Read:
-    """The same at the contig's beginning."""
+    """Turn a read at the contig's end into one at its beginning."""
     size, kept = len(read.bases), int(read.cigar.split("M")[0])
     return Read(100 - kept, f"{size - kept}S{kept}M", read.bases[::-1], read.qualities, name=read.name)
 

@@ -1,4 +1,4 @@
-"""What alignments show at insertions and deletions."""
+"""Insertions and deletions in alignments."""
 
 import numpy as np
 import pytest

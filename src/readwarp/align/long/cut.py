@@ -53,7 +53,7 @@ def cut_chains(bases: ndarray, starts: ndarray, chains: LongChains, k: int, pack
 
 @scalar
 def least_loss_by_gaps(costs):
-    """What an alignment with gaps of sequences of one length loses at least, of the score of as many matches.
+    """Return the least that sequences of one length lose of the score of their matches if they are aligned with gaps.
 
     It has two gaps or more, and aligns at least one pair of bases less.
     """

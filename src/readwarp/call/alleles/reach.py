@@ -26,6 +26,7 @@ from readwarp.call.evidence import NOTHING, OTHER
 from readwarp.call.regions import MIN_CLIP
 from readwarp.call.regions.reads import clips_of
 from readwarp.ragged import replace, take
+from readwarp.rules.flags import PAIRED, SECONDARY, SUPPLEMENTARY
 
 AROUND = 800  # bases on either side whose fragments are the usual ones; with `steps.CALL_MARGIN` within `steps.MARGIN`
 LONG = 16  # bases; shorter insertions and deletions leave the reach as it is
@@ -33,7 +34,6 @@ ENOUGH = 20  # fragments nearby, for their lengths to say something
 MAX_SURPRISE = 3.0  # log10, of a length; some fragments are chimeras
 MANY, SCATTERED = 200, 0.25  # of so many reads, at least this share begins at different bases if they begin anywhere
 NORMAL_DEVIATION = 1.4826  # deviation of a normal distribution, over its median absolute one
-SECONDARY = 0x900  # bits of FLAG: not the primary alignment
 
 
 def weigh_fragments(reads: AlignedReads, sites: Sites, out: Likelihoods) -> Sites:
@@ -77,7 +77,7 @@ def find_ends(reads: AlignedReads) -> tuple[ndarray, ndarray]:
     leading, trailing = clips_of(reads)
     start, stop = np.full((2, len(reads) + 1), -1)
     is_joined = reads.shared[:, 0] < reads.shared[:, 1]
-    rows = np.flatnonzero(~is_joined & (reads.flag & SECONDARY == 0) & (reads.flag & 1 == 1))
+    rows = np.flatnonzero(~is_joined & (reads.flag & (SECONDARY | SUPPLEMENTARY) == 0) & (reads.flag & PAIRED != 0))
     rows = rows[np.lexsort((reads.name_hash[rows], reads.sample[rows]))]  # stable
     one, other = rows[:-1], rows[1:]
     are_mates = (reads.name_hash[one] == reads.name_hash[other]) & (reads.sample[one] == reads.sample[other])

@@ -62,7 +62,9 @@ Records have one other allele each, in order of position; a site with several ma
 
 *Events.* Records of a region whose changes lie less than APART bases from each other are one event if of the reads that
 show either, TOGETHER or more show both: a phase set, as one substitution of several bases, or a deletion with others
-beside it, makes. ECNT is the number of events within REACH whose P(real) is LIKELY or more, but for those of the panel.
+beside it, makes. Of more than MOST such records, only those that touch are one event, since a misplaced or chimeric end
+differs at many places. ECNT is the number of events within REACH whose P(real) is LIKELY or more, but for those of the
+panel.
 """
 
 EMIT = 3.0  # log10; a smaller LOD makes no record
@@ -77,4 +79,4 @@ REACH = 50  # bases on either side within which events count for ECNT
 LIKELY = 0.5  # P(real) of an event that counts
 APART = 10  # bases between two changes, from which on they are two events in any case
 TOGETHER = 0.75
-MOST = 3  # records of one event; more are those of a chimeric or misplaced end
+MOST = 3  # records of one event that need not touch

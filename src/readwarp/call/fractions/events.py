@@ -1,4 +1,4 @@
-"""Which records are changes of the same molecules, and how many events lie near each other. See the package's text."""
+"""Records that are changes of the same molecules, and the number of events near each other. See the package's text."""
 
 import numpy as np
 from numpy import ndarray
@@ -64,13 +64,14 @@ def count_events(calls: Calls, parameters: FractionParameters) -> Calls:
     if len(calls) == 0:
         return calls
     is_likely = (np.prod(1 - doubts_of(calls), axis=1) >= LIKELY) & ~calls.annotations["PON"]
-    rows, event = np.flatnonzero(is_likely), calls.phase_set.max(axis=1)
-    alone = -1 - np.arange(len(calls))
-    event = np.where(event < 0, alone, event)
-    _, number, size = np.unique(event, return_inverse=True, return_counts=True)
-    event = np.where(size[number] > MOST, alone, event)
-    counted = calls.position[rows[np.unique(event[rows], return_index=True)[1]]]
-    counted.sort()
+    event, stop = calls.phase_set.max(axis=1), calls.position + [len(reference) for reference, *_ in calls.alleles]
+    rows = np.flatnonzero(is_likely)
+    rows = rows[np.argsort(event[rows], kind="stable")]
+    before, after = rows[:-1], rows[1:]
+    _, number, size = np.unique(event[rows], return_inverse=True, return_counts=True)
+    is_near = (size[number] <= MOST)[1:] | (calls.position[after] <= stop[before])
+    is_one = (event[before] == event[after]) & (event[after] >= 0) & is_near
+    counted = np.sort(np.delete(calls.position[rows], np.flatnonzero(is_one) + 1))
     low, high = calls.position - REACH, calls.position + REACH
     events = np.searchsorted(counted, high, side="right") - np.searchsorted(counted, low)
     is_failed = (events > parameters.max_events) & parameters.is_somatic

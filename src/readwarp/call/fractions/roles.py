@@ -1,4 +1,4 @@
-"""Which samples are tumours, and whether anything tells their mutations from inherited variants (host only)."""
+"""Tumours and normals among the samples, and a warning where nothing tells mutations from what is inherited."""
 
 import logging
 from collections.abc import Sequence

@@ -16,10 +16,10 @@ from readwarp.call.mates.trim import Bounds, find_bounds
 from readwarp.device.jit import kernel
 from readwarp.formats.common.qualities import MISSING
 from readwarp.ragged import empty, replace, take
+from readwarp.rules.bases import UNKNOWN
 from readwarp.rules.cigar import DELETION, INSERTION, SKIP, SOFT_CLIP, is_match, run_of
 
 DROPPED = -2  # in `switch`: the read is part of its mate's fragment
-UNKNOWN = 4  # a base
 
 
 class Removed(NamedTuple):

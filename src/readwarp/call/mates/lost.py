@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from readwarp.call.haplotypes import MIN_QUALITY
 from readwarp.call.inputs import Alignments, Source
+from readwarp.call.regions.insertions import hide_poor
 from readwarp.errors import InputError
-from readwarp.rules.bases import CODES
+from readwarp.rules.bases import CODES, UNKNOWN
 from readwarp.rules.flags import SECONDARY, SUPPLEMENTARY, UNMAPPED
 
 REACH = 1000  # bases on either side of a place in which reads lie whose mates may belong there
 FAR = 10_000  # bases between mates of different places
 MAX_RECORDS, MAX_AWAY = 20_000, 200  # beside a place; mates that are looked for elsewhere
-alone = threading.Lock()  # a reader fetches for one thread at a time
+fetching = threading.Lock()  # a reader fetches for one thread at a time
 Record = Any  # pysam.AlignedSegment, of which its stubs say that everything may be missing
 
 
@@ -28,12 +28,12 @@ def find_lost(alignments: Alignments, contig: int, place: int) -> Iterator[list[
     found, away = list[Record](), list[tuple[Source, Record]]()
     for source in alignments.sources:
         if located := source.locate(contig, place):
-            with alone:
+            with fetching:
                 beside = list(records_beside(source, *located))
             found += (record for record in beside if record.is_unmapped)
             away += ((source, record) for record in beside if has_mate_away(record, located[1]))
     yield both_strands(found)
-    with alone:
+    with fetching:
         found += filter(None, (fetch_mate(*one) for one in away[:MAX_AWAY]))
     yield both_strands(found)
 
@@ -73,9 +73,10 @@ def fetch_mate(source: Source, record: Record) -> Record | None:
 
 
 def both_strands(records: Sequence[Record]) -> list[bytes]:
-    """Their bases, and these reversed and complemented; 4 where they are of low quality."""
+    """Bases as they are, and reversed and complemented; UNKNOWN where they are of low quality."""
     reads = list[np.ndarray]()
     for record in records:
         bases, qualities = CODES[np.frombuffer(record.query_sequence.encode(), np.uint8)], record.query_qualities
-        reads.append(bases if qualities is None else np.where(np.array(qualities) < MIN_QUALITY, np.uint8(4), bases))
-    return [bases.tobytes() for read in reads for bases in (read, np.where(read < 4, 3 - read, read)[::-1])]
+        reads.append(bases if qualities is None else hide_poor(bases, np.array(qualities)))
+    turned = (np.where(read == UNKNOWN, read, 3 - read)[::-1] for read in reads)
+    return [read.tobytes() for read in (*reads, *turned)]

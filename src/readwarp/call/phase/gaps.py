@@ -1,4 +1,4 @@
-"""What alignments of long reads show at single insertions and deletions (host only)."""
+"""Single insertions and deletions in the alignments of long reads (host only)."""
 
 import math
 
@@ -22,7 +22,7 @@ GAP_ODDS = FITS - MISFITS
 
 
 def find_linking(sites: Sites, window: Window, model: GapModel) -> tuple[Sites, Sites]:
-    """Of the sites with one other allele, the substitutions, and the indels that are rarely slips of the sequencer."""
+    """Find the substitutions and the indels that are rarely slips of the sequencer, among sites of one other allele."""
     sites = take(sites, "sites", np.diff(sites.allele_offsets) == 2)
     gaps = take(sites, "sites", sites.is_indel)
     is_rare = slip_rates(list_alleles(gaps)[1::2], window, model) <= 10 ** (-0.1 * GAP_QUALITY)

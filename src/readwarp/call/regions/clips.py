@@ -18,10 +18,9 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Sites, Window
-from readwarp.call.haplotypes import MIN_QUALITY
 from readwarp.call.pileup import MAX_INDEL, MAX_INSERTION, MAX_SHIFT
 from readwarp.call.regions import MIN_CLIP, MIN_CLIP_FRACTION, MIN_CLIP_QUALITY, MIN_CLIPS
-from readwarp.call.regions.insertions import END, assemble, pair_ends
+from readwarp.call.regions.insertions import END, MIN_OVERLAP, assemble, hide_poor, pair_ends
 from readwarp.call.regions.reads import clips_of
 from readwarp.call.sites.find import Site, Variant, list_alleles, sites_of
 from readwarp.call.strips import contigs_around
@@ -159,7 +158,8 @@ def clipped_variants(
             other, new = rejoin(bases[:size], place, side, window.bases, MAX_INDEL)
             is_sure = new == 0 or size - new >= MIN_UNAIDED or lies_beside(other + window.first, others)
             if other < 0 or not is_sure:
-                open_ends[side][place] = bases[:size].astype(np.uint8).tobytes()
+                if size >= MIN_OVERLAP:
+                    open_ends[side][place] = bases[:size].astype(np.uint8).tobytes()
                 continue
             ahead = min(size - new, max(0, (place - other) * (1 if side == ENDING else -1)))
             inner = bases[: new + ahead].astype(np.uint8).tobytes()  # repeated bases as the consensus has them
@@ -183,12 +183,12 @@ def lies_beside(place: int, places: ndarray) -> bool:
 
 
 def spell_clips(reads: AlignedReads, clips: Clips, ending: int, beginning: int) -> list[bytes]:
-    """The bases of the clips at the two places, 4 where they are of low quality."""
+    """The bases of the clips at the two places, UNKNOWN where they are of low quality."""
     is_ending = clips.side == ENDING
     rows = np.flatnonzero(clips.place == np.where(is_ending, ending, beginning))
     first = np.where(is_ending, clips.base, clips.base - clips.size + 1)[rows]
     spans = [slice(at, at + size) for at, size in zip(first, clips.size[rows], strict=True)]
-    return [np.where(reads.qualities[own] < MIN_QUALITY, np.uint8(4), reads.bases[own]).tobytes() for own in spans]
+    return [hide_poor(reads.bases[own], reads.qualities[own]).tobytes() for own in spans]
 
 
 def join_ends(

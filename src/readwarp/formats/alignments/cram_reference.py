@@ -33,7 +33,7 @@ READ_AHEAD = 8  # pieces of contigs
 
 
 class CramReference(NamedTuple):
-    """What was found for a CRAM file."""
+    """Sequences that were found for a CRAM file."""
 
     fasta: str  # with a .fai
     missing: tuple[Contig, ...]  # that are in no file

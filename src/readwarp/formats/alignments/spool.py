@@ -113,7 +113,7 @@ def _to_bam(chunks: Iterator[bytes], name: str, given: Sequence[str], threads: i
 
 
 def _rest_of_header(head: bytes, chunks: Iterator[bytes]) -> bytes:
-    """What follows the beginning of a CRAM stream, as far as its first container, which has the header."""
+    """Read on after the beginning of a CRAM stream, to the end of its first container, which has the header."""
     (size,) = struct.unpack("<I", head[DEFINITION : DEFINITION + 4].ljust(4, b"\0"))
     rest, missing = list[bytes](), min(size, MAX_HEADER) + DEFINITION + HEADER - len(head)
     while missing > 0 and (chunk := next(chunks, b"")):

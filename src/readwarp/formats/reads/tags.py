@@ -90,7 +90,7 @@ def write_comments(text, records, stride, wanted, scratch, out):
 
 @scalar
 def leave_out(fields, size):
-    """Of fields[:size], keep those that a record may have; (their bytes, how many do not stay)."""
+    """Keep those of fields[:size] that a record may have; return their bytes, and how many do not stay."""
     at, kept, number, was_aligned = 0, 0, 0, False
     while at < size and not was_aligned:
         was_aligned, at = kind_of(fields, at) == WRITTEN, field_stop(fields, at, size)

@@ -113,7 +113,7 @@ def code_at(packed, corner, column, length):
 
 @cuda.jit(device=True)
 def gains_of(base, costs):
-    """What a base of the read gains with A, C, G and T, and with codes 4 to 7, which are N: four bytes each."""
+    """Return the gains of a read's base with A, C, G and T, and with codes 4 to 7, which are N: four bytes each."""
     unknown = np.int32((-min(costs.mismatch, UNKNOWN_COST) & 255) * EACH_BYTE)
     change = np.int32((costs.match ^ -costs.mismatch) & 255)
     known = np.int32((-costs.mismatch & 255) * EACH_BYTE ^ change << 8 * base)
