@@ -106,9 +106,11 @@ class Candidates(NamedTuple):
     strand: Annotated[ndarray, "uint8 [candidates]"]
     window_start: Annotated[ndarray, "int64 [candidates]"]
     window_stop: Annotated[ndarray, "int64 [candidates]"]
-    diagonal: Annotated[ndarray, "int64 [candidates]"]  # reference position of query position 0 if there were no gap
-    query_start: Annotated[ndarray, "int32 [candidates]"]  # span of the chain; 0, 0 for rescue windows
+    diagonal: Annotated[ndarray, "int64 [candidates]"]  # position of the first base after clip_start, gaps undone
+    query_start: Annotated[ndarray, "int32 [candidates]"]  # span of the chain; 0, 0 without one
     query_stop: Annotated[ndarray, "int32 [candidates]"]
+    clip_start: Annotated[ndarray, "int32 [candidates]"]  # bases of the oriented read that another candidate has,
+    clip_stop: Annotated[ndarray, "int32 [candidates]"]  # and that are left out, at its start and at its end
 
     def __len__(self) -> int:
         return self.read.size

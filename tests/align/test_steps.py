@@ -227,3 +227,40 @@ def test_sample_pairs_of_a_tiny_reference(tmp_path):
     reads = steps.sample_pairs(index)
     assert set(np.diff(reads.read_offsets).tolist()) == {8} and len(reads) == 2 * steps.SAMPLE_PAIRS
     assert [record.flag for record in Aligner(index).align(["ACGTTGCA"])] == [0x4]
+
+
+def two_parts(one: str, event: str, size: int, flank: int, length: int) -> tuple[str, list[tuple[int, int]]]:
+    """A read whose last `flank` bases lie beyond an event, and where its parts begin and end on the read and contig."""
+    left = length - flank - (size if event == "insertion" else 0)
+    second = 6000 + {"deletion": size, "duplication": -size}.get(event, 0)
+    inserted = random_bases(size, 77) if event == "insertion" else ""
+    return one[6000 - left : 6000] + inserted + one[second : second + flank], [(6000 - left, left), (second, flank)]
+
+
+@pytest.mark.parametrize("length", [150, 250])
+@pytest.mark.parametrize("flank", [34, 50, 60])
+@pytest.mark.parametrize(
+    ("event", "sizes"),
+    [("deletion", (36, 60, 80, 100, 140, 2000)), ("insertion", (50,)), ("duplication", (20, 40, 60, 90, 150))],
+)
+def test_each_part_of_a_short_read_has_its_place(aligner, genome, event, sizes, flank, length):
+    """As a gap or as a supplementary alignment, on either side and strand of the read."""
+    reads, parts = [], {}
+    for size in sizes:
+        read, places = two_parts(genome["one"], event, size, flank, length)
+        mirrored, far = two_parts(reverse_complement(genome["one"]), event, size, flank, length)
+        parts[f"right{size}"] = places
+        parts[f"left{size}"] = [(len(genome["one"]) - start - bases, bases) for start, bases in far]
+        reads += [(f"right{size}", read), (f"left{size}", reverse_complement(mirrored))]
+        reads += [(f"{name}_turned", reverse_complement(bases)) for name, bases in reads[-2:]]
+    covered: dict[str, set[int]] = {name: set() for name, _ in reads}
+    for record in aligner.align(reads):
+        assert record.mapping_quality > 0
+        place = record.position
+        for size, letter in operations(record.cigar):
+            if letter == "M":
+                covered[record.name].update(range(place, place + size))
+            place += size if letter in "MD" else 0
+    for name, places in covered.items():
+        for start, size in parts[name.removesuffix("_turned")]:
+            assert len(places.intersection(range(start, start + size))) >= size - 4, name

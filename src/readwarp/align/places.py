@@ -9,7 +9,8 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Candidates, Scores
-from readwarp.device.jit import scalar
+from readwarp.config import AlignParameters
+from readwarp.device.jit import kernel, scalar
 from readwarp.index.reference import Reference
 
 
@@ -37,20 +38,39 @@ class Places(NamedTuple):
     status: Annotated[ndarray, "uint8 [places]"]
 
 
-def places_of(candidates: Candidates, scores: Scores, match: int) -> Places:
-    """An alignment is taken to be as long as its score requires, or to reach back to the start of its chain."""
-    start = scores.query_stop - scores.score // np.int32(match)
-    chained = np.where(candidates.query_stop > 0, candidates.query_start, start)  # windows for mates have no chain
+def places_of(candidates: Candidates, scores: Scores, parameters: AlignParameters) -> Places:
+    """An alignment is taken to be as long as its score requires, or to reach back to the start of its chain.
+
+    It does not reach back over a gap that may cost more than a part must score; of an insertion, which may be a tandem
+    duplication, its bases cost too.
+    """
+    scoring, room = parameters.scoring, max(0, parameters.records.min_score - parameters.scoring.gap_open)
+    longest = room // max(1, scoring.gap_extend), room // (scoring.gap_extend + scoring.match)
+    v, query_start = np.empty(len(candidates), np.int64), np.empty(len(candidates), np.int32)
+    find_starts(candidates, scores, scoring.match, longest, v, query_start)
     return Places(
         candidates.candidate_offsets,
         candidates.strand,
-        v=scores.reference_stop - scores.query_stop,
+        v=v,
         stop=scores.reference_stop,
-        query_start=np.maximum(0, np.minimum(start, chained)),
+        query_start=query_start,
         query_stop=scores.query_stop,
         score=scores.score,
         status=scores.status,
     )
+
+
+@kernel
+def find_starts(candidates, scores, match, longest, v, query_start):
+    """See `places_of`. longest: deletion and insertion over which an alignment reaches its chain's start."""
+    score, query_stop, reference_stop, _ = scores
+    for c in range(v.size):
+        v[c] = reference_stop[c] - query_stop[c]
+        start = query_stop[c] - score[c] // match
+        is_chained = candidates.query_stop[c] > 0  # windows for mates and for parts have no chain
+        if is_chained and -longest[1] <= v[c] - candidates.diagonal[c] <= longest[0]:
+            start = min(start, np.int64(candidates.query_start[c]))
+        query_start[c] = max(start, 0)
 
 
 @scalar

@@ -119,11 +119,13 @@ def align_short(
             oriented = extend.orient(reads, there)
             planned_scores = extend.score(oriented, planned, index.packed, scoring)
         with metrics.time("rescue"):
-            places = places_of(planned, planned_scores, scoring.match)
+            places = places_of(planned, planned_scores, parameters)
+            parts = pair.plan_parts(reads.read_offsets, places, reference.contig_offsets, parameters)
             rescued = pair.plan_rescue(reads, chains.settled, places, reference, sizes, parameters)
         with metrics.time("extend_rescued"):
-            rescued_scores = extend.score(oriented, rescued, index.packed, scoring)
-            candidates, scores = pair.merge(planned, planned_scores, rescued, rescued_scores)
+            others = pair.join(parts, rescued)
+            other_scores = extend.score(oriented, others, index.packed, scoring)
+            candidates, scores = pair.merge(planned, planned_scores, others, other_scores)
         if index.alternates:
             with metrics.time("extend_lifted"):
                 lifted = alternates.plan_lifted(reads, (candidates, scores), index.alternates, parameters)
@@ -131,7 +133,7 @@ def align_short(
                 candidates, scores = pair.merge(candidates, scores, lifted, lifted_scores)
                 metrics.count("lifted_windows", len(lifted))
         with metrics.time("choose"):
-            places = places_of(candidates, scores, scoring.match)
+            places = places_of(candidates, scores, parameters)
             choices = choose(reads, places, index, sizes, parameters, chains.repetitive)
         with metrics.time("extend_trace"):
             chosen, found = (take(batch, "candidates", choices.candidate) for batch in (candidates, scores))
@@ -277,7 +279,9 @@ def sample_window(reference: Reference) -> np.ndarray:
 def dp_cells(reads: ReadBatch, candidates: Candidates, scores: Scores, traced: np.ndarray) -> int:
     """Cells (read length times window) of the candidates that needed dynamic programming; traced ones count twice."""
     rows = np.concatenate([np.flatnonzero(scores.status == Status.OK), traced[scores.status[traced] == Status.OK]])
-    lengths = np.diff(reads.read_offsets)[candidates.read[rows]]
+    lengths = (
+        np.diff(reads.read_offsets)[candidates.read[rows]] - candidates.clip_start[rows] - candidates.clip_stop[rows]
+    )
     return int((lengths * (candidates.window_stop[rows] - candidates.window_start[rows])).sum())
 
 

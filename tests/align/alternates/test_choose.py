@@ -51,10 +51,21 @@ def places_for(reads: list[list[Place]]) -> Places:
     offsets = np.cumsum([0, *map(len, reads)])
     start = np.zeros(read.size, np.int32)
     candidates = Candidates(
-        offsets, read.astype(np.int32), strand.astype(np.uint8), v, v + LENGTH, v, start, stop.astype(np.int32)
+        offsets,
+        read.astype(np.int32),
+        strand.astype(np.uint8),
+        v,
+        v + LENGTH,
+        v,
+        start,
+        stop.astype(np.int32),
+        start,
+        start,
     )
     status = np.zeros(read.size, np.uint8)
-    return places_of(candidates, Scores(score.astype(np.int32), stop.astype(np.int32), v + stop, status), 1)
+    return places_of(
+        candidates, Scores(score.astype(np.int32), stop.astype(np.int32), v + stop, status), AlignParameters()
+    )
 
 
 def chosen(reads: list[list[Place]], paired: bool = False, **records: object) -> Choices:

@@ -30,7 +30,7 @@ def scored(reads: list[list[Row]], status: Status = Status.OK) -> tuple[Candidat
     zero, stop = np.zeros(read.size, np.int32), np.full(read.size, LENGTH, np.int32)
     offsets = np.cumsum([0, *map(len, reads)])
     sides = read.astype(np.int32), strand.astype(np.uint8)
-    candidates = Candidates(offsets, *sides, v, v + LENGTH, v, zero, zero)
+    candidates = Candidates(offsets, *sides, v, v + LENGTH, v, zero, zero, zero, zero)
     return candidates, Scores(score.astype(np.int32), stop, v + LENGTH, np.full(read.size, status, np.uint8))
 
 
@@ -60,7 +60,7 @@ def runs(draw):
 @settings(deadline=None)
 @given(runs=runs(), v=st.integers(5000, 5500), strand=st.integers(0, 1))
 def test_a_place_moves_with_the_run_it_has_most_in_common_with(runs, v, strand):
-    places = places_of(*scored([[(v, strand, LENGTH)]]), 1)
+    places = places_of(*scored([[(v, strand, LENGTH)]]), AlignParameters())
     loci = find_loci(reads_of(1), places, table_of(runs))
     shared = [min(stop, v + LENGTH) - max(start, v) for start, stop, _, _ in runs]
     assert loci.is_alternate.tolist() == [1]
@@ -75,7 +75,7 @@ def test_a_place_moves_with_the_run_it_has_most_in_common_with(runs, v, strand):
 
 def test_places_of_the_primary_assembly_stay():
     """The read of 50 bases scores 30, so about 20 of its bases are not aligned."""
-    places = places_of(*scored([[(100, 0, 30), (4980, 1, 60), (6100, 1, 60)]]), 1)
+    places = places_of(*scored([[(100, 0, 30), (4980, 1, 60), (6100, 1, 60)]]), AlignParameters())
     loci = find_loci(reads_of(1), places, table_of([(5000, 6000, 0, 0)]))
     assert loci.is_alternate.tolist() == [0, 1, 0]  # the second one ends on the ALT contig, at 30 of it
     assert loci.start.tolist() == [120, 0, 6100] and loci.stop.tolist() == [150, 30, 6150]

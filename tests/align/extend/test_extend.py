@@ -14,7 +14,7 @@ from readwarp.batches import Candidates, ReadBatch, Status
 from readwarp.config import MAX_READ_LENGTH, Scoring
 from readwarp.device.backend import Backend
 from readwarp.pairwise.scalar import LOCAL
-from readwarp.ragged import columns_of, take
+from readwarp.ragged import columns_of, replace, take
 from readwarp.rules.bases import LETTERS, pack
 
 if HAS_CARDS:
@@ -45,7 +45,7 @@ def candidates(rows):
     zeros = np.zeros(len(rows), np.int32)
     return Candidates(
         np.arange(len(rows) + 1), columns[0].astype(np.int32), columns[1].astype(np.uint8), columns[2], columns[3],
-        columns[4], zeros, zeros,
+        columns[4], zeros, zeros, zeros, zeros,
     )  # fmt: skip
 
 
@@ -145,6 +145,32 @@ def test_rows_do_not_depend_on_each_other():
     assert contents(trace(cpu, reads, windows, chosen, bases, Scoring())) == contents(
         take(all_traces, "extensions", chosen)
     )
+
+
+@pytest.mark.cards
+@pytest.mark.parametrize("scoring", SCORINGS[:2], ids=str)
+def test_bases_left_out_are_as_if_they_were_not_there(scoring):
+    """The same reads cut, but for where the query positions count from."""
+    rng = np.random.default_rng(6)
+    reference, oriented, reads, windows = simulated(rng, 120, 50)
+    bases, sizes = packed(reference), np.array([len(read) for read in oriented])
+    start = rng.integers(0, sizes // 2 + 1).astype(np.int32)
+    stop = rng.integers(0, sizes // 2 + 1).clip(0, sizes - start - 1).astype(np.int32)
+    kept = [read[first : len(read) - last] for read, first, last in zip(oriented, start, stop, strict=True)]
+    cut = batch(
+        [reverse_complement(read) if turned else read for read, turned in zip(kept, windows.strand, strict=True)]
+    )
+    short, whole = (
+        replace(windows, diagonal=windows.diagonal + start),
+        replace(windows, diagonal=windows.diagonal + start, clip_start=start, clip_stop=stop),
+    )
+    for side in (cpu, cuda):
+        scores, expected = score(side, reads, whole, bases, scoring), score(side, cut, short, bases, scoring)
+        assert contents(scores) == contents(replace(expected, query_stop=expected.query_stop + start))
+        found = trace(side, reads, whole, np.arange(120), bases, scoring)
+        expected = trace(side, cut, short, np.arange(120), bases, scoring)
+        moved = {name: getattr(expected, name) + start for name in ("query_start", "query_stop")}
+        assert contents(found) == contents(replace(expected, **moved))
 
 
 def test_one_mismatch_is_answered_without_dynamic_programming():

@@ -10,8 +10,8 @@ from readwarp.align import pair
 from readwarp.align.insert_models import InsertModels
 from readwarp.align.pair.insert_sizes import DEFAULT, InsertEvidence
 from readwarp.align.places import places_of
-from readwarp.batches import Chains, InsertSizes, ReadBatch, Scores, Segment
-from readwarp.config import AlignParameters, PairParameters
+from readwarp.batches import Candidates, Chains, InsertSizes, ReadBatch, Scores, Segment, Status
+from readwarp.config import AlignParameters, PairParameters, RecordParameters
 from readwarp.errors import UsageError
 from readwarp.index.reference import Reference
 from readwarp.ragged import replace
@@ -214,7 +214,7 @@ def test_rescue_finds_a_mate(turned, changes):
     chains = chains_of([[(placed, strand, 60)], []])
     found, scores = planned(reads, chains, genome)
     rescued = pair.plan_rescue(
-        reads, NONE, places_of(found, scores, 1), reference_of(genome), MODELS, AlignParameters()
+        reads, NONE, places_of(found, scores, AlignParameters()), reference_of(genome), MODELS, AlignParameters()
     )
     assert rescued.candidate_offsets.tolist() == [0, 0, 1]
     assert (rescued.diagonal.tolist(), rescued.strand.tolist()) == ([missing], [1 - strand])
@@ -234,7 +234,7 @@ def planned(reads: ReadBatch, chains: Chains, genome: np.ndarray):
 
 
 def rescue(reads, found, scores, genome, settled=NONE, parameters=None):
-    places = places_of(found, scores, 1)
+    places = places_of(found, scores, AlignParameters())
     return pair.plan_rescue(reads, settled, places, reference_of(genome), MODELS, parameters or AlignParameters())
 
 
@@ -278,6 +278,60 @@ def test_rescue_of_homopolymers_is_bounded():
     reads = batch([np.zeros(LENGTH, np.int64), np.full(LENGTH, 3)])
     found, scores = planned(reads, chains_of([[(1000, 0, 60)], []]), genome)
     rescued = pair.plan_rescue(
-        reads, NONE, places_of(found, scores, 1), reference_of(genome), MODELS, AlignParameters()
+        reads, NONE, places_of(found, scores, AlignParameters()), reference_of(genome), MODELS, AlignParameters()
     )
     assert len(rescued) == 1 and rescued.window_stop[0] - rescued.window_start[0] <= SIZES.high + 2 * LENGTH + 64
+
+
+Part = tuple[int, int, int, int, int]
+
+
+def parts_of(places: list[tuple[int, int, int, int, int, int]], length: int, **records) -> list[Part]:
+    """(window start, window stop, diagonal, first, stop) of the parts of one read.
+
+    places: (diagonal of the chain, of the alignment, start of the chain, stop, score, status), on 1000 bases.
+    """
+    chain, v, start, stop, score, status = np.array(places, np.int64).T
+    zero, n = np.zeros(len(places), np.int32), len(places)
+    narrow = start.astype(np.int32), np.full(n, length, np.int32)
+    candidates = Candidates(np.array([0, n]), zero, zero.astype(np.uint8), v, v + length, chain, *narrow, zero, zero)
+    scores = Scores(score.astype(np.int32), stop.astype(np.int32), v + stop, status.astype(np.uint8))
+    parameters = replace(AlignParameters(), records=RecordParameters(**records))
+    places_there = places_of(candidates, scores, parameters)
+    made = pair.plan_parts(np.array([0, length]), places_there, np.array([0, 1000]), parameters)
+    assert made.candidate_offsets.tolist() == [0, len(made)] and not made.query_stop.any()
+    columns = made.window_start, made.window_stop, made.diagonal, made.clip_start, length - made.clip_stop
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("place", "parts"),
+    [
+        ((400, 400, 0, 150, 160, Status.UNGAPPED), []),
+        ((400, 400, 0, 100, 105, Status.OK), [(250, 700, 493, 93, 150)]),  # what is right of it, seven bases shared
+        ((400, 400, 0, 128, 133, Status.OK), []),
+        ((400, 400, 45, 150, 110, Status.OK), [(250, 700, 400, 0, 52)]),  # no anchor before its start
+        ((400, 400, 5, 150, 110, Status.OK), []),  # mismatches: the alignment goes back to its chain's start
+        ((330, 400, 5, 150, 110, Status.OK), [(250, 700, 400, 0, 52)]),  # but not over a gap that costs more than 30
+        ((376, 400, 5, 150, 110, Status.OK), []),
+        ((413, 400, 5, 150, 110, Status.OK), [(250, 700, 400, 0, 52)]),  # or over a tandem duplication
+        ((412, 400, 5, 150, 110, Status.OK), []),
+        ((40, 40, 60, 100, 40, Status.OK), [(0, 340, 40, 0, 67), (0, 340, 133, 93, 150)]),  # within the contig
+        ((400, 400, 0, 100, 29, Status.OK), []),
+        ((400, 400, 0, 100, 105, Status.TOO_LONG), []),
+    ],
+)
+def test_what_a_good_place_leaves_over_is_looked_for_nearby(place, parts):
+    assert parts_of([place], 150) == parts
+
+
+def test_places_that_cannot_win_have_no_parts():
+    """A mate is worth 17."""
+    best, near, far = ((v, v, 0, 100, score, Status.OK) for v, score in ((200, 105), (400, 88), (600, 87)))
+    assert [part[2] for part in parts_of([best, near, far], 150)] == [293, 493]
+
+
+def test_a_part_has_the_least_score_and_a_seed():
+    place = 400, 400, 0, 120, 125, Status.OK
+    assert [len(parts_of([place], 150, min_score=score)) for score in (0, 30, 45)] == [1, 1, 0]
+    assert parts_of([(400, 400, 0, 136, 141, Status.OK)], 150, min_score=0) == []

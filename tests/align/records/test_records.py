@@ -64,11 +64,13 @@ def chosen(reads: list[list[tuple]], paired: bool = False, names: list[str] | No
         diagonal=v,
         query_start=start.astype(np.int32),
         query_stop=stop.astype(np.int32),
+        clip_start=np.zeros(read.size, np.int32),
+        clip_stop=np.zeros(read.size, np.int32),
     )
     scores = Scores(score.astype(np.int32), stop.astype(np.int32), v + stop, status.astype(np.uint8))
     names = names or ["r" for _ in reads]
     left_out = np.full(len(reads), repetitive, np.int32)
-    places = places_of(candidates, scores, 1)
+    places = places_of(candidates, scores, AlignParameters())
     return choose(batch(names, paired), places, InsertModels(SIZES), AlignParameters(), left_out, CONTIGS)
 
 

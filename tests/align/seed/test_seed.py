@@ -180,7 +180,28 @@ def test_same_as_plain_python(indexes, preset, data):
         if len(anchors) <= 32:
             assert anchors_of(hits, i) == anchors
         else:
-            assert strong(anchors) <= set(anchors_of(hits, i)) <= set(anchors)
+            kept = set(anchors_of(hits, i))
+            assert strong(anchors) <= kept <= set(anchors)
+            starts = [start_of(anchor, read, p.k) for anchor in kept]
+            left_out = [start_of(anchor, read, p.k) for anchor in set(anchors) - kept]
+            assert all(any(abs(start - other) < p.k + 4 for other in starts) for start in left_out)
+
+
+def start_of(anchor: tuple[int, int, int], read: str, k: int) -> int:
+    """Where its seed begins on the read."""
+    strand, _, query = anchor
+    return len(read) - k - query if strand else query
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("at", [0, 120, 250])
+def test_a_short_part_of_a_read_keeps_its_anchors(indexes, at, turned):
+    """Its place has less than a quarter of the anchors of the other part's, but no other place has that part."""
+    read = LONG[:at] + CONTIGS[1][:50] + LONG[at:250]
+    read = reverse_complement(read) if turned else read
+    anchors = anchors_of(found_in(indexes["standard"], read_batch([read])), 0)
+    assert anchors == expected(read, indexes["standard"], SeedParameters())[0]
+    assert len(strong(anchors)) < len(anchors)
 
 
 def test_oriented_read_matches_at_each_anchor(indexes):

@@ -130,6 +130,7 @@ def plan(read_offsets, places, loci, contig_offsets, rules, out):
             out.window_start[made] = max(contig_offsets[contig], diagonal - rules.padding)
             out.window_stop[made] = min(contig_offsets[contig + 1], diagonal + length + rules.padding)
             out.query_start[made], out.query_stop[made] = 0, 0
+            out.clip_start[made], out.clip_stop[made] = 0, 0
             made += 1
         out.candidate_offsets[r + 1] = made
     return made
@@ -143,7 +144,7 @@ def plan_lifted(
     reads: ReadBatch, scored: tuple[Candidates, Scores], table: Alternates, parameters: AlignParameters
 ) -> Candidates:
     """Windows on the primary assembly for places on ALT contigs that have no place there yet."""
-    places = places_of(*scored, parameters.scoring.match)
+    places = places_of(*scored, parameters)
     loci = find_loci(reads, places, table)
     out = empty(Candidates, {"reads": len(reads), "candidates": int(loci.is_alternate.sum())})
     made = plan(reads.read_offsets, places, loci, table.contig_offsets, rules_of(parameters), out)

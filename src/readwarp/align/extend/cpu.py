@@ -85,9 +85,10 @@ def score(reads: Oriented, candidates: Candidates, packed: ndarray, scoring: Sco
 
 
 def put_ends(ends: Ends, rows: ndarray, candidates: Candidates, scores: Scores) -> None:
-    """Ends found by dynamic programming -> these rows of scores."""
+    """Ends found by dynamic programming -> these rows of scores; then query positions count from the read's start."""
     scores.score[rows], scores.query_stop[rows] = ends.score, ends.query_stop
     scores.reference_stop[rows] = candidates.window_start[rows] + ends.target_stop
+    scores.query_stop[:] += candidates.clip_start
 
 
 def trace(reads: Oriented, candidates: Candidates, packed: ndarray, scoring: Scoring, scores: Scores) -> Extensions:
@@ -95,12 +96,17 @@ def trace(reads: Oriented, candidates: Candidates, packed: ndarray, scoring: Sco
 
     A candidate without an alignment (score 0, too long) has an empty CIGAR and its status.
     """
-    scheme, laid = Scheme(costs_of(scoring), LOCAL), lay(reads, candidates)
+    scheme, laid, scores = Scheme(costs_of(scoring), LOCAL), lay(reads, candidates), within_parts(candidates, scores)
     spans = empty(Spans, {"candidates": len(candidates)})
     trace_ungapped(reads.bases, laid, packed, scheme.costs, scores, spans)
     gapped, ends = gapped_ends(candidates, scores)
     pairs = windows_of(reads.bases, take(laid, "candidates", gapped), packed)
     return gather(candidates, scores, spans, gapped, trace_windows(pairs, scheme, ends))
+
+
+def within_parts(candidates: Candidates, scores: Scores) -> Scores:
+    """The same with query positions that count from the first base that is not left out."""
+    return scores._replace(query_stop=scores.query_stop - candidates.clip_start)
 
 
 def score_windows(pairs: Pairs, scheme: Scheme) -> Ends:
@@ -128,8 +134,8 @@ def gather(candidates: Candidates, scores: Scores, spans: Spans, gapped: ndarray
     cigar, offsets = _cigars(scores.status, scores.query_stop - spans.query_start, gapped, traces)
     return Extensions(
         score=spans.score,
-        query_start=spans.query_start,
-        query_stop=scores.query_stop,
+        query_start=spans.query_start + candidates.clip_start,
+        query_stop=scores.query_stop + candidates.clip_start,
         reference_start=reference_start,
         reference_stop=scores.reference_stop,
         edit_distance=spans.edit_distance,
@@ -151,11 +157,12 @@ def lay(reads: Oriented, candidates: Candidates) -> Laid:
 
 @kernel
 def find_oriented(candidates, offsets, starts, lengths):
-    """Where the oriented read of each candidate starts, and its length."""
+    """Where the oriented read of each candidate starts, and its length, without what is left out."""
     read, strand, bases = candidates.read, candidates.strand, offsets[-1]
+    clip_start, clip_stop = candidates.clip_start, candidates.clip_stop
     for c in range(starts.size):
-        starts[c] = offsets[read[c]] + strand[c] * bases
-        lengths[c] = offsets[read[c] + 1] - offsets[read[c]]
+        starts[c] = offsets[read[c]] + strand[c] * bases + clip_start[c]
+        lengths[c] = offsets[read[c] + 1] - offsets[read[c]] - clip_start[c] - clip_stop[c]
 
 
 def windows_of(oriented: ndarray, laid: Laid, packed: ndarray) -> Pairs:

@@ -21,6 +21,7 @@ from readwarp.align.extend.cpu import (
     gather,
     lay,
     put_ends,
+    within_parts,
 )
 from readwarp.align.extend.scalar import (
     LEAST_PART,
@@ -75,6 +76,7 @@ def score(reads: Oriented, candidates: Candidates, packed: Any, scoring: Scoring
 def trace(reads: Oriented, candidates: Candidates, packed: Any, scoring: Scoring, scores: Scores) -> Extensions:
     """See cpu.trace."""
     workspace, scheme, laid = current(), Scheme(costs_of(scoring), LOCAL), lay(reads, candidates)
+    scores = within_parts(candidates, scores)
     with workspace.frame():
         starts, lengths, there = workspace.on_card((laid.starts, laid.lengths, scores))
         spans = Spans(*(workspace.empty(len(candidates), np.int32) for _ in range(3)))

@@ -3,8 +3,10 @@
     collect_evidence(reads: ReadBatch, chains: Chains, contig_offsets: int64) -> InsertEvidence
     fit_groups(evidence: list[InsertEvidence], parameters: PairParameters) -> InsertModels
     plan_candidates(reads, chains, contig_offsets, sizes: InsertModels, parameters: PairParameters) -> Candidates
+    plan_parts(read_offsets, places: Places, contig_offsets, parameters: AlignParameters) -> Candidates
     plan_rescue(reads, settled: uint8 [reads], places: Places, reference: Reference, sizes, parameters) -> Candidates
-    merge(candidates, scores, rescued: Candidates, rescued_scores: Scores) -> tuple[Candidates, Scores]
+    join(parts: Candidates, rescued: Candidates) -> Candidates
+    merge(candidates, scores, others: Candidates, other_scores: Scores) -> tuple[Candidates, Scores]
 
 **Geometry.** A read of length L whose query position 0 lies at reference position v (gaps undone) covers [v, v + L).
 Mates of a proper pair lie on opposite strands of one contig and point at each other; their outer distance is
@@ -21,6 +23,9 @@ with too few of them, that of all of the input's first pairs.
 extended; ties go to the earlier chain. A window is the diagonal span of its chain with padding on both sides, clipped
 to the contig.
 
+**Parts.** What a good candidate leaves over at an end of the read is aligned by itself near it, without seeds: beside a
+deletion, an insertion or a tandem duplication, the better part of a read takes the place of the other in its window.
+
 **Rescue.** A mate is looked for near each good candidate of the other that has no good concordant one. The window
 follows from the model. Exact matches of 10 bases between mate and window are counted by diagonal; a window is kept only
 if a band of 16 diagonals has enough of them, and is cut to the surroundings of such bands. Settled mates are not looked
@@ -30,7 +35,19 @@ Without `pairing` (-P), reads are placed each by itself; without `rescue` (-S), 
 """
 
 from readwarp.align.pair.insert_sizes import DEFAULT, collect_evidence, fit, fit_groups, given
-from readwarp.align.pair.plan import merge, plan_candidates
+from readwarp.align.pair.parts import plan_parts
+from readwarp.align.pair.plan import join, merge, plan_candidates
 from readwarp.align.pair.rescue import plan_rescue
 
-__all__ = ["DEFAULT", "collect_evidence", "fit", "fit_groups", "given", "merge", "plan_candidates", "plan_rescue"]
+__all__ = [
+    "DEFAULT",
+    "collect_evidence",
+    "fit",
+    "fit_groups",
+    "given",
+    "join",
+    "merge",
+    "plan_candidates",
+    "plan_parts",
+    "plan_rescue",
+]

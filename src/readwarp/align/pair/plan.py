@@ -98,6 +98,7 @@ def plan(reads, chains, contig_offsets, rules, out):
             out.window_start[made] = max(contig_offsets[contig], min(head, tail) - rules.padding)
             out.window_stop[made] = min(contig_offsets[contig + 1], max(head, tail) + length + rules.padding)
             out.query_start[made], out.query_stop[made] = chains.query_start[c], chains.query_stop[c]
+            out.clip_start[made], out.clip_stop[made] = 0, 0
             made += 1
         out.candidate_offsets[r + 1] = made
     return made
@@ -114,14 +115,18 @@ def plan_candidates(
     return take(out, "candidates", slice(made))
 
 
+def join(parts: Candidates, rescued: Candidates) -> Candidates:
+    """Both, not grouped by read."""
+    offsets = parts.candidate_offsets + rescued.candidate_offsets
+    return replace(concatenate((parts, rescued), "candidates"), candidate_offsets=offsets)
+
+
 def merge(
-    candidates: Candidates, scores: Scores, rescued: Candidates, rescued_scores: Scores
+    candidates: Candidates, scores: Scores, others: Candidates, other_scores: Scores
 ) -> tuple[Candidates, Scores]:
-    """All candidates and their scores, grouped by read, rescued ones last."""
-    if len(rescued) == 0:
+    """All candidates and their scores, grouped by read, the others last."""
+    if len(others) == 0:
         return candidates, scores
-    offsets = candidates.candidate_offsets + rescued.candidate_offsets
-    both = concatenate((candidates, rescued), "candidates")
+    both = join(candidates, others)
     order = np.argsort(both.read, kind="stable")
-    merged = replace(take(both, "candidates", order), candidate_offsets=offsets)
-    return merged, take(concatenate((scores, rescued_scores), "candidates"), "candidates", order)
+    return take(both, "candidates", order), take(concatenate((scores, other_scores), "candidates"), "candidates", order)

@@ -15,12 +15,14 @@ from readwarp.align.seed.scalar import (
     is_supported,
     limits_of,
     next_cap,
+    part_bits,
+    parts_of,
     proof_of,
     window_of,
 )
 from readwarp.batches import ReadBatch, SeedHits, Status
 from readwarp.config import MAX_READ_LENGTH, Scoring, SeedParameters
-from readwarp.device.jit import kernel
+from readwarp.device.jit import kernel, scalar
 from readwarp.device.simd import prefetch
 from readwarp.index import Index
 from readwarp.index.syncmers import Shape, Syncmers, bucket_of, max_syncmers, scratch_of, sketch, tag_of
@@ -204,7 +206,11 @@ def emit(read_offsets, seeds, caps, entries, k, room, hits):
                     size += 1
         mine = anchors[row : row + size]
         if size > UNFILTERED:
-            size = leave_out_weak(found[:size], support, mine)
+            kept, highest = leave_out_weak(found[:size], support, mine)
+            if kept < size:
+                used, shape = (offsets[read], stops[read], caps[read]), (k, part_bits(length))
+                kept = keep_other_parts(found, kept, seeds, used, shape, support, highest, mine)
+            size = kept
         else:
             for i in range(size):
                 mine[i] = found[i]
@@ -215,19 +221,56 @@ def emit(read_offsets, seeds, caps, entries, k, room, hits):
 
 @kernel
 def leave_out_weak(found, support, out):
-    """Copy the anchors of places that have enough of them (see `scalar.is_supported`); returns their number."""
+    """Copy the anchors of places that have enough of them (see `scalar.is_supported`).
+
+    Returns their number, and the number of anchors of the best place.
+    """
     support[:] = 0
-    highest = 0
+    highest, size = 0, 0
     for anchor in found:
         for half in range(2):
             window = window_of(anchor, half)
-            support[window] += 1
-            highest = max(highest, support[window])
-    size = 0
+            count = np.int64(support[window]) + 1
+            support[window] = count
+            highest = max(highest, count)
     for anchor in found:
         out[size] = anchor
-        size += is_supported(max(support[window_of(anchor, 0)], support[window_of(anchor, 1)]), highest)
+        size += is_supported(support_of(anchor, support), highest)
+    return size, highest
+
+
+@kernel
+def keep_other_parts(found, size, seeds, used, shape, support, highest, out):
+    """Add the anchors for parts of the read that those in `out` do not cover; returns how many there are then.
+
+    used: rows of the read's seeds, and the cap. shape: k, and bits of a part's length.
+    """
+    queries, counts, (first, last, cap), (k, bits) = seeds.query, seeds.entries, used, shape
+    covered, seeded, stop = np.int64(0), np.int64(0), 0
+    for i in range(first, last):
+        if 0 < counts[i] <= cap:
+            start, stop, parts = stop, stop + counts[i], parts_of(queries[i], k, bits)
+            seeded |= parts
+            for j in range(start, stop):
+                if is_supported(support_of(found[j], support), highest):
+                    covered |= parts
+                    break
+    if seeded != covered:
+        stop = 0
+        for i in range(first, last):
+            if 0 < counts[i] <= cap:
+                start, stop = stop, stop + counts[i]
+                if covered & parts_of(queries[i], k, bits) == 0:
+                    for j in range(start, stop):
+                        out[size] = found[j]
+                        size += 1
     return size
+
+
+@scalar
+def support_of(anchor, support):
+    """The number of anchors of its place."""
+    return max(support[window_of(anchor, 0)], support[window_of(anchor, 1)])
 
 
 @kernel
@@ -284,17 +327,18 @@ def find_runs(values, runs):
 
 @kernel
 def merge(source, start, middle, stop, target):
-    """Merge source[start:middle] and source[middle:stop] -> target[start:stop]."""
-    left, right, at = start, middle, start
+    """Merge source[start:middle] and source[middle:stop] -> target[start:stop]. Unsigned rows cannot be negative."""
+    left, right, at = np.uint64(start), np.uint64(middle), np.uint64(start)
+    middle, stop, one = np.uint64(middle), np.uint64(stop), np.uint64(1)
     while left < middle and right < stop:
-        is_left = np.int64(source[left] <= source[right])
+        is_left = np.uint64(source[left] <= source[right])
         target[at] = min(source[left], source[right])  # so that there is no branch, which would be a coin's toss
         left += is_left
-        right += 1 - is_left
-        at += 1
+        right += one - is_left
+        at += one
     for i in range(left, middle):
         target[at] = source[i]
-        at += 1
+        at += one
     for i in range(right, stop):
         target[at] = source[i]
-        at += 1
+        at += one

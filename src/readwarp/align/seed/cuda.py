@@ -8,7 +8,7 @@ allocates memory twice: for all anchors, and for those that remain without weak 
 
 import numpy as np
 
-from readwarp.align.anchors import anchor_of
+from readwarp.align.anchors import anchor_of, query_of, strand_of
 from readwarp.align.places import Genome
 from readwarp.align.seed.cuda_settle import settle
 from readwarp.align.seed.cuda_slots import (
@@ -29,6 +29,8 @@ from readwarp.align.seed.scalar import (
     is_supported,
     limits_of,
     next_cap,
+    part_bits,
+    parts_of,
     proof_of,
     window_of,
 )
@@ -195,14 +197,14 @@ def emit(read_offsets, shape, seed_counts, slots, entries, starts, found, sizes)
                 mine[rows[i] + j] = anchor_of(positions[entry + j], tags[entry + j] & 1, query, strand, length, k)
     if size > UNFILTERED:
         cuda.syncthreads()
-        kept = leave_out_weak(mine, size, lane, support, cells)
+        kept = leave_out_weak(mine, (length, k), size, lane, support, cells)
         if lane == 0:
             sizes[read] = kept
 
 
 @cuda.jit(device=True)
-def leave_out_weak(found, size, lane, support, cells):
-    """Keep the anchors of places with enough of them (see `scalar.is_supported`), in any order; returns their number.
+def leave_out_weak(found, lengths, size, lane, support, cells):
+    """See cpu.leave_out_weak; in any order. lengths: of the read and of a seed.
 
     support: counters of one half in the lower 16 bits, of the other in the upper 16. The warp reads WARP anchors before
     it writes those that stay, so that it never overwrites what it has not read.
@@ -221,18 +223,38 @@ def leave_out_weak(found, size, lane, support, cells):
         highest = max(highest, np.int32(support[window] & 0xFFFF), np.int32(support[window] >> 16))
     cuda.atomic.max(cells, HIGHEST, highest)
     cuda.syncthreads()
+    (length, k), covered = lengths, np.int64(0)
+    bits = part_bits(length)
+    for i in range(lane, size, WARP):
+        if is_supported(support_of(found[i], support), cells[HIGHEST]):
+            covered |= parts_of(start_of(found[i], length, k), k, bits)
+    for distance in (16, 8, 4, 2, 1):
+        covered |= cuda.shfl_xor_sync(0xFFFFFFFF, covered, distance)
     for begin in range(0, size, WARP):
         stays, anchor = False, np.uint64(0)
         if begin + lane < size:
             anchor = found[begin + lane]
-            lower = np.int32(support[window_of(anchor, 0)] & 0xFFFF)
-            upper = np.int32(support[window_of(anchor, 1) - WINDOWS] >> 16)
-            stays = is_supported(max(lower, upper), cells[HIGHEST])
+            stays = is_supported(support_of(anchor, support), cells[HIGHEST])
+            stays = stays or covered & parts_of(start_of(anchor, length, k), k, bits) == 0
         cuda.syncthreads()
         if stays:
             found[cuda.atomic.add(cells, KEPT, 1)] = anchor
     cuda.syncthreads()
     return cells[KEPT]
+
+
+@cuda.jit(device=True)
+def support_of(anchor, support):
+    """The anchors of its place."""
+    lower = np.int32(support[window_of(anchor, 0)] & 0xFFFF)
+    return max(lower, np.int32(support[window_of(anchor, 1) - WINDOWS] >> 16))
+
+
+@cuda.jit(device=True)
+def start_of(anchor, length, k):
+    """Where its seed starts in the read."""
+    query = np.int64(query_of(anchor))
+    return length - k - query if strand_of(anchor) else query
 
 
 @cuda_kernel

@@ -14,6 +14,7 @@ WIDER = 4  # times max_hits: the highest cap of a mostly repetitive read
 WINDOWS = 1024  # counters of places, in each of two halves
 NEVER = 1 << 30  # a margin that settles no read
 WINDOW_BITS = 7  # a place is a diagonal without so many low bits
+PARTS = 64  # of a read, at most
 
 
 class Limits(NamedTuple):
@@ -114,3 +115,18 @@ def window_of(anchor, half):
 def is_supported(support, highest):
     """Whether a place has at least a quarter of the anchors of the read's best place."""
     return 4 * support >= highest
+
+
+@scalar
+def part_bits(length):
+    """A read is divided into parts of 1 << part_bits(length) bases, of which there are up to PARTS."""
+    bits = 0
+    while (length - 1) >> bits >= PARTS:
+        bits += 1
+    return bits
+
+
+@scalar
+def parts_of(query, k, bits):
+    """A bit for each part of the read that the seed from this base on covers, but for a few of its bases."""
+    return ((np.int64(1) << np.int64(max(1, k >> bits))) - np.int64(1)) << np.int64(query >> bits)

@@ -1,0 +1,71 @@
+"""What good candidates leave over of a read, looked for near them, without seeds."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.align.pair.rescue import UNGAPPED, min_anchor_score
+from readwarp.align.places import Places, contig_of
+from readwarp.batches import Candidates
+from readwarp.config import AlignParameters
+from readwarp.device.jit import kernel
+from readwarp.ragged import empty, take
+
+
+class Rules(NamedTuple):
+    min_score: int
+    unpaired_penalty: int
+    least: int  # bases of a part
+    bonus: int  # bases that bring as much as an end of the read
+
+
+@kernel
+def add(a, r, length, clips, places, contig_offsets, out, made):
+    """A window for read r without `clips`, a read's length around place a -> row `made`; returns the next row."""
+    contig, v = contig_of(contig_offsets, places.stop[a] - 1), places.v[a]
+    out.read[made], out.strand[made], out.diagonal[made] = r, places.strand[a], v + clips[0]
+    out.window_start[made] = max(contig_offsets[contig], v - length)
+    out.window_stop[made] = min(contig_offsets[contig + 1], v + 2 * length)
+    out.query_start[made], out.query_stop[made] = 0, 0
+    out.clip_start[made], out.clip_stop[made] = clips
+    return made + 1
+
+
+@kernel
+def plan(read_offsets, places, contig_offsets, rules, out):
+    """Windows of all reads -> out; returns their number."""
+    made, least, shared = 0, rules.least, rules.least // 4
+    out.candidate_offsets[0] = 0
+    for r in range(read_offsets.size - 1):
+        length, min_score = read_offsets[r + 1] - read_offsets[r], -1
+        for a in range(places.offsets[r], places.offsets[r + 1]):
+            start, stop = np.int64(places.query_start[a]) + shared, np.int64(places.query_stop[a]) - shared
+            if places.query_stop[a] == length:
+                start += rules.bonus
+            if max(start, length - stop) < least or places.status[a] > UNGAPPED:
+                continue
+            if min_score < 0:
+                min_score = min_anchor_score(r, places, rules)
+            if places.score[a] >= min_score:
+                if start >= least:
+                    made = add(a, r, length, (0, max(0, length - start)), places, contig_offsets, out, made)
+                if length - stop >= least:
+                    made = add(a, r, length, (max(0, stop), 0), places, contig_offsets, out, made)
+        out.candidate_offsets[r + 1] = made
+    return made
+
+
+def plan_parts(
+    read_offsets: ndarray, places: Places, contig_offsets: ndarray, parameters: AlignParameters
+) -> Candidates:
+    """Windows in which to align the ends of reads that good candidates (`places`) leave over.
+
+    They reach a read's length beyond the candidate, which is how far the alignment of one part may have displaced that
+    of another in its window. Two parts may share a quarter of the bases that a part must have.
+    """
+    scoring, min_score = parameters.scoring, parameters.records.min_score
+    least = max(parameters.seed.k, -(-min_score // scoring.match))
+    rules = Rules(min_score, parameters.pair.unpaired_penalty, least, scoring.end_bonus // scoring.match)
+    out = empty(Candidates, {"reads": read_offsets.size - 1, "candidates": 2 * places.score.size})
+    return take(out, "candidates", slice(plan(read_offsets, places, contig_offsets, rules, out)))
