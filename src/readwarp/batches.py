@@ -106,11 +106,11 @@ class Candidates(NamedTuple):
     strand: Annotated[ndarray, "uint8 [candidates]"]
     window_start: Annotated[ndarray, "int64 [candidates]"]
     window_stop: Annotated[ndarray, "int64 [candidates]"]
-    diagonal: Annotated[ndarray, "int64 [candidates]"]  # position of the first base after clip_start, gaps undone
+    diagonal: Annotated[ndarray, "int64 [candidates]"]  # position of the first base to align, gaps undone
     query_start: Annotated[ndarray, "int32 [candidates]"]  # span of the chain; 0, 0 without one
     query_stop: Annotated[ndarray, "int32 [candidates]"]
-    clip_start: Annotated[ndarray, "int32 [candidates]"]  # bases of the oriented read that another candidate has,
-    clip_stop: Annotated[ndarray, "int32 [candidates]"]  # and that are left out, at its start and at its end
+    part_start: Annotated[ndarray, "int32 [candidates]"]  # bases of the oriented read to align; 0, 0: all
+    part_stop: Annotated[ndarray, "int32 [candidates]"]
 
     def __len__(self) -> int:
         return self.read.size

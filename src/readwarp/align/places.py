@@ -46,8 +46,8 @@ def places_of(candidates: Candidates, scores: Scores, parameters: AlignParameter
     """
     scoring, room = parameters.scoring, max(0, parameters.records.min_score - parameters.scoring.gap_open)
     longest = room // max(1, scoring.gap_extend), room // (scoring.gap_extend + scoring.match)
-    v, query_start = np.empty(len(candidates), np.int64), np.empty(len(candidates), np.int32)
-    find_starts(candidates, scores, scoring.match, longest, v, query_start)
+    v, (score, query_start) = np.empty(len(candidates), np.int64), np.empty((2, len(candidates)), np.int32)
+    find_starts(candidates, scores, (scoring.match, scoring.end_bonus), longest, v, query_start, score)
     return Places(
         candidates.candidate_offsets,
         candidates.strand,
@@ -55,22 +55,31 @@ def places_of(candidates: Candidates, scores: Scores, parameters: AlignParameter
         stop=scores.reference_stop,
         query_start=query_start,
         query_stop=scores.query_stop,
-        score=scores.score,
+        score=score,
         status=scores.status,
     )
 
 
 @kernel
-def find_starts(candidates, scores, match, longest, v, query_start):
+def find_starts(candidates, scores, gains, longest, v, query_start, score):
     """See `places_of`. longest: deletion and insertion over which an alignment reaches its chain's start."""
-    score, query_stop, reference_stop, _ = scores
+    query_stop, reference_stop, (match, end_bonus) = scores.query_stop, scores.reference_stop, gains
     for c in range(v.size):
-        v[c] = reference_stop[c] - query_stop[c]
+        v[c], score[c] = reference_stop[c] - query_stop[c], scores.score[c]
+        if candidates.part_stop[c] > 0 and has_false_bonus(c, candidates, score[c], query_stop[c], match, end_bonus):
+            score[c] -= end_bonus
         start = query_stop[c] - score[c] // match
         is_chained = candidates.query_stop[c] > 0  # windows for mates and for parts have no chain
         if is_chained and -longest[1] <= v[c] - candidates.diagonal[c] <= longest[0]:
             start = min(start, np.int64(candidates.query_start[c]))
         query_start[c] = max(start, 0)
+
+
+@scalar
+def has_false_bonus(c, candidates, score, query_stop, match, end_bonus):
+    """Whether a part of a read has the bonus for an end that is not the read's. Of a start, only the score tells."""
+    start, at_stop = candidates.part_start[c], query_stop == candidates.part_stop[c]
+    return at_stop if start == 0 else score > match * (query_stop - start) + end_bonus * at_stop
 
 
 @scalar

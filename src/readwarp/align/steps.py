@@ -279,8 +279,9 @@ def sample_window(reference: Reference) -> np.ndarray:
 def dp_cells(reads: ReadBatch, candidates: Candidates, scores: Scores, traced: np.ndarray) -> int:
     """Cells (read length times window) of the candidates that needed dynamic programming; traced ones count twice."""
     rows = np.concatenate([np.flatnonzero(scores.status == Status.OK), traced[scores.status[traced] == Status.OK]])
-    lengths = (
-        np.diff(reads.read_offsets)[candidates.read[rows]] - candidates.clip_start[rows] - candidates.clip_stop[rows]
+    lengths = np.diff(reads.read_offsets)[candidates.read[rows]]
+    lengths = np.where(
+        candidates.part_stop[rows] > 0, candidates.part_stop[rows] - candidates.part_start[rows], lengths
     )
     return int((lengths * (candidates.window_stop[rows] - candidates.window_start[rows])).sum())
 

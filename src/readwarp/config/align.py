@@ -69,7 +69,7 @@ class LongChainParameters:
     max_gap: int = 20_000  # difference of the diagonals of neighbouring anchors
     max_step: int = 5000  # bases between neighbouring anchors, on the read or on the reference
     min_score: int = 40
-    min_anchors: int = 3
+    min_anchors: int = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,7 +162,9 @@ def test_bases_left_out_are_as_if_they_were_not_there(scoring):
     )
     short, whole = (
         replace(windows, diagonal=windows.diagonal + start),
-        replace(windows, diagonal=windows.diagonal + start, clip_start=start, clip_stop=stop),
+        replace(
+            windows, diagonal=windows.diagonal + start, part_start=start, part_stop=(sizes - stop).astype(np.int32)
+        ),
     )
     for side in (cpu, cuda):
         scores, expected = score(side, reads, whole, bases, scoring), score(side, cut, short, bases, scoring)

@@ -113,6 +113,15 @@ def test_weak_alignments_are_left_out_and_reads_stay_apart():
     ]
 
 
+def test_of_equal_places_for_another_part_the_nearest_to_the_primary_comes_first():
+    primary, places = (0, 1, 0, 9000, 100_000), [90_000, 120_000, 105_000, 200_000]
+    for turned in (places, places[::-1]):
+        rows = [primary, *((0, 1, 9000, 10_000, place) for place in turned), (0, 0, 0, 1000, 109_000)]
+        records = chosen(rows, [8990] + [995] * 5)
+        assert [row[ROLE] for row in records] == [PRIMARY, SUPPLEMENTARY] and records[1][QUALITY] == 0
+        assert rows[records[1][CANDIDATE]][4] == 105_000
+
+
 def test_ties_go_by_name_and_place_not_by_order():
     rows = [(r, 0, 0, 10_000, place) for r in range(30) for place in (500, 90_000)]
     first = [row[CANDIDATE] % 2 for row in chosen(rows, [9000] * 60, reads=30)]

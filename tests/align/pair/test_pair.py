@@ -300,7 +300,7 @@ def parts_of(places: list[tuple[int, int, int, int, int, int]], length: int, **r
     places_there = places_of(candidates, scores, parameters)
     made = pair.plan_parts(np.array([0, length]), places_there, np.array([0, 1000]), parameters)
     assert made.candidate_offsets.tolist() == [0, len(made)] and not made.query_stop.any()
-    columns = made.window_start, made.window_stop, made.diagonal, made.clip_start, length - made.clip_stop
+    columns = made.window_start, made.window_stop, made.diagonal, made.part_start, made.part_stop
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
@@ -323,6 +323,27 @@ def parts_of(places: list[tuple[int, int, int, int, int, int]], length: int, **r
 )
 def test_what_a_good_place_leaves_over_is_looked_for_nearby(place, parts):
     assert parts_of([place], 150) == parts
+
+
+@pytest.mark.parametrize(
+    ("part", "stop", "score", "kept"),
+    [
+        ((0, 0), 150, 160, 160),
+        ((0, 70), 70, 75, 70),  # the part's end is not the read's
+        ((0, 70), 68, 73, 73),
+        ((80, 150), 150, 80, 75),  # all bases and two bonuses
+        ((80, 150), 150, 75, 75),
+        ((80, 150), 140, 65, 60),
+        ((80, 150), 140, 60, 60),
+    ],
+)
+def test_only_ends_of_the_read_have_a_bonus(part, stop, score, kept):
+    one, zero = np.array([stop], np.int32), np.zeros(1, np.int32)
+    parts = (np.array([bound], np.int32) for bound in part)
+    wide = np.zeros(1, np.int64)
+    candidates = Candidates(np.array([0, 1]), zero, zero.astype(np.uint8), wide, wide, wide, zero, zero, *parts)
+    scores = Scores(np.array([score], np.int32), one, wide + stop, zero.astype(np.uint8))
+    assert places_of(candidates, scores, AlignParameters()).score.tolist() == [kept]
 
 
 def test_places_that_cannot_win_have_no_parts():

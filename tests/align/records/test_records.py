@@ -64,8 +64,8 @@ def chosen(reads: list[list[tuple]], paired: bool = False, names: list[str] | No
         diagonal=v,
         query_start=start.astype(np.int32),
         query_stop=stop.astype(np.int32),
-        clip_start=np.zeros(read.size, np.int32),
-        clip_stop=np.zeros(read.size, np.int32),
+        part_start=np.zeros(read.size, np.int32),
+        part_stop=np.zeros(read.size, np.int32),
     )
     scores = Scores(score.astype(np.int32), stop.astype(np.int32), v + stop, status.astype(np.uint8))
     names = names or ["r" for _ in reads]
@@ -147,6 +147,16 @@ def test_parts_of_a_read_are_supplementary_not_rivals():
     assert choices.mapping_quality.min() >= 30 and choices.second_score.tolist() == [0, 0]
     rivals = chosen([[(500, 0, 85, 0, 80), (7000, 0, 55, 20, 80)]])
     assert rivals.role.tolist() == [PRIMARY] and rivals.second_score.tolist() == [55]
+
+
+def test_of_equal_places_for_another_part_the_nearest_to_the_primary_is_taken():
+    places = [(90_000, 0), (9000, 0), (5000, 1), (100, 0), (4000, 0)]
+    for turned in (places, places[::-1]):
+        choices = chosen(
+            [[(5000, 0, 75, 0, 70), *((v, strand, 35, *((70, 100), (0, 30))[strand]) for v, strand in turned)]]
+        )
+        assert choices.role.tolist()[:2] == [PRIMARY, SUPPLEMENTARY] and choices.mapping_quality[1] == 0
+        assert turned[choices.candidate[1] - 1] == (4000, 0)
 
 
 @pytest.mark.parametrize(

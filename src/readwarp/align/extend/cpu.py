@@ -88,7 +88,7 @@ def put_ends(ends: Ends, rows: ndarray, candidates: Candidates, scores: Scores) 
     """Ends found by dynamic programming -> these rows of scores; then query positions count from the read's start."""
     scores.score[rows], scores.query_stop[rows] = ends.score, ends.query_stop
     scores.reference_stop[rows] = candidates.window_start[rows] + ends.target_stop
-    scores.query_stop[:] += candidates.clip_start
+    scores.query_stop[:] += candidates.part_start
 
 
 def trace(reads: Oriented, candidates: Candidates, packed: ndarray, scoring: Scoring, scores: Scores) -> Extensions:
@@ -106,7 +106,7 @@ def trace(reads: Oriented, candidates: Candidates, packed: ndarray, scoring: Sco
 
 def within_parts(candidates: Candidates, scores: Scores) -> Scores:
     """The same with query positions that count from the first base that is not left out."""
-    return scores._replace(query_stop=scores.query_stop - candidates.clip_start)
+    return scores._replace(query_stop=scores.query_stop - candidates.part_start)
 
 
 def score_windows(pairs: Pairs, scheme: Scheme) -> Ends:
@@ -134,8 +134,8 @@ def gather(candidates: Candidates, scores: Scores, spans: Spans, gapped: ndarray
     cigar, offsets = _cigars(scores.status, scores.query_stop - spans.query_start, gapped, traces)
     return Extensions(
         score=spans.score,
-        query_start=spans.query_start + candidates.clip_start,
-        query_stop=scores.query_stop + candidates.clip_start,
+        query_start=spans.query_start + candidates.part_start,
+        query_stop=scores.query_stop + candidates.part_start,
         reference_start=reference_start,
         reference_stop=scores.reference_stop,
         edit_distance=spans.edit_distance,
@@ -159,10 +159,10 @@ def lay(reads: Oriented, candidates: Candidates) -> Laid:
 def find_oriented(candidates, offsets, starts, lengths):
     """Where the oriented read of each candidate starts, and its length, without what is left out."""
     read, strand, bases = candidates.read, candidates.strand, offsets[-1]
-    clip_start, clip_stop = candidates.clip_start, candidates.clip_stop
+    part_start, part_stop = candidates.part_start, candidates.part_stop
     for c in range(starts.size):
-        starts[c] = offsets[read[c]] + strand[c] * bases + clip_start[c]
-        lengths[c] = offsets[read[c] + 1] - offsets[read[c]] - clip_start[c] - clip_stop[c]
+        starts[c] = offsets[read[c]] + strand[c] * bases + part_start[c]
+        lengths[c] = (part_stop[c] or offsets[read[c] + 1] - offsets[read[c]]) - part_start[c]
 
 
 def windows_of(oriented: ndarray, laid: Laid, packed: ndarray) -> Pairs:

@@ -2,10 +2,10 @@
 
     choose(reads: ReadBatch, found: Found, repetitive: int32 [reads], parameters, alternates) -> (Choices, Extensions)
 
-**Roles.** In order of score (bonuses included; ties as in align/records), an alignment that shares at least half of the
-shorter span of the read with an earlier one is a rival of the first such, or the same place again if the two share as
-much of the reference on one strand. The others place parts of the read of their own: the first of them is the primary
-alignment, the rest are supplementary. With `secondary_records`, rivals with at least `secondary_ratio` of the score of
+**Roles.** In order of score (bonuses included; of equals, the nearest to the read's best one first, then as in
+align/records), an alignment that shares at least half of the shorter span of the read with an earlier one is a rival of
+the first such, or the same place again if the two share as much of the reference on one strand. The others place parts
+of the read of their own: the first of them is the primary alignment, the rest are supplementary. With `secondary_records`, rivals with at least `secondary_ratio` of the score of
 what they rival are secondary, the best `max_secondary` of a read. XA is not written: its CIGARs would be as long as the
 read's. Alignments to ALT contigs come after those to the primary assembly, whatever their score; those that rival one
 of these are left out.
@@ -96,6 +96,8 @@ def choose(
     begin = extensions.reference_start
     is_alternate = np.zeros(read.size, bool) if alternates is None else are_alternate(alternates, begin)
     order = np.lexsort((keys, -score, is_alternate, read))
+    far = distances(read, strand, extensions, order)
+    order = np.lexsort((keys, far, -score, is_alternate, read))
     offsets = offsets_of(np.bincount(read, minlength=len(reads)))
     places = extensions.reference_start, extensions.reference_stop
     ranked = Ranked(offsets, *(column[order] for column in (strand, start, stop, *places, score, is_alternate)))
@@ -118,6 +120,14 @@ def rules_of(ranked: Ranked, repetitive: ndarray, lengths: ndarray, parameters: 
     trust = np.minimum(1.0, ranked.score / (parameters.scoring.match * SURE))
     slope = np.rint(SCALE * SLOPE / parameters.scoring.match * shares * shares * trust).astype(np.int32)
     return Rules(slope, crowd_penalties(), share, parameters.scoring.match, parameters.records.min_score)
+
+
+def distances(read: ndarray, strand: ndarray, extensions: Extensions, order: ndarray) -> ndarray:
+    """int64 [alignments]: bases between the diagonal of each and of the best one of its read, as `order` has it."""
+    is_best = np.diff(read[order], prepend=-1) != 0
+    best = np.repeat(order[is_best], np.diff(np.flatnonzero(is_best), append=read.size))[np.argsort(order)]
+    diagonal = extensions.reference_start - extensions.query_start
+    return np.where(strand == strand[best], np.abs(diagonal - diagonal[best]), np.iinfo(np.int64).max)
 
 
 @kernel

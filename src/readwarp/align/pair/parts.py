@@ -21,14 +21,14 @@ class Rules(NamedTuple):
 
 
 @kernel
-def add(a, r, length, clips, places, contig_offsets, out, made):
-    """A window for read r without `clips`, a read's length around place a -> row `made`; returns the next row."""
+def add(a, r, length, part, places, contig_offsets, out, made):
+    """A window for a part of read r, a read's length around place a -> row `made`; returns the next row."""
     contig, v = contig_of(contig_offsets, places.stop[a] - 1), places.v[a]
-    out.read[made], out.strand[made], out.diagonal[made] = r, places.strand[a], v + clips[0]
+    out.read[made], out.strand[made], out.diagonal[made] = r, places.strand[a], v + part[0]
     out.window_start[made] = max(contig_offsets[contig], v - length)
     out.window_stop[made] = min(contig_offsets[contig + 1], v + 2 * length)
     out.query_start[made], out.query_stop[made] = 0, 0
-    out.clip_start[made], out.clip_stop[made] = clips
+    out.part_start[made], out.part_stop[made] = part
     return made + 1
 
 
@@ -49,9 +49,9 @@ def plan(read_offsets, places, contig_offsets, rules, out):
                 min_score = min_anchor_score(r, places, rules)
             if places.score[a] >= min_score:
                 if start >= least:
-                    made = add(a, r, length, (0, max(0, length - start)), places, contig_offsets, out, made)
+                    made = add(a, r, length, (0, min(start, length)), places, contig_offsets, out, made)
                 if length - stop >= least:
-                    made = add(a, r, length, (max(0, stop), 0), places, contig_offsets, out, made)
+                    made = add(a, r, length, (max(0, stop), length), places, contig_offsets, out, made)
         out.candidate_offsets[r + 1] = made
     return made
 

@@ -98,7 +98,7 @@ def plan(reads, chains, contig_offsets, rules, out):
             out.window_start[made] = max(contig_offsets[contig], min(head, tail) - rules.padding)
             out.window_stop[made] = min(contig_offsets[contig + 1], max(head, tail) + length + rules.padding)
             out.query_start[made], out.query_stop[made] = chains.query_start[c], chains.query_stop[c]
-            out.clip_start[made], out.clip_stop[made] = 0, 0
+            out.part_start[made], out.part_stop[made] = 0, 0
             made += 1
         out.candidate_offsets[r + 1] = made
     return made

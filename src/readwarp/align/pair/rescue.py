@@ -202,7 +202,7 @@ def rescue_mate(a, mate, reads, places, genome, rules, table, out):
             out.window_start[made] = max(contig_start, start + head - mate_length - rules.padding)
             out.window_stop[made] = min(contig_stop, start + tail + rules.padding)
             out.query_start[made], out.query_stop[made] = 0, 0
-            out.clip_start[made], out.clip_stop[made] = 0, 0
+            out.part_start[made], out.part_stop[made] = 0, 0
             made += 1
         searched += 1
     return made

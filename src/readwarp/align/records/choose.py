@@ -196,17 +196,33 @@ def judge(a, span, length, repetitive, places, rules, ranking):
 
 
 @kernel
+def is_ahead_beside(primary, a, b, places, key):
+    """Whether a comes before b as the place of another part: equals by how far they are from the primary."""
+    if places.score[a] == places.score[b]:
+        far_a, far_b = distance(primary, a, places), distance(primary, b, places)
+        if far_a != far_b:
+            return far_a < far_b
+    return is_ahead(a, b, places.score, key)
+
+
+@kernel
+def distance(a, b, places):
+    """Bases between the diagonals of two places; one on the other strand is the farthest."""
+    return abs(places.v[a] - places.v[b]) if places.strand[a] == places.strand[b] else 1 << 62
+
+
+@kernel
 def pick_supplementary(a, span, length, places, ranking):
     """Best candidates for parts of the read that the primary a leaves over -> ranking.picked, best first; how many."""
-    score, key, picked, n = places.score, ranking.key, ranking.picked, 0
+    key, picked, n = ranking.key, ranking.picked, 0
     for b in range(*span):
         if b == a or not ranking.distinct[b] or is_rival(a, b, length, places):
             continue
-        if n == MAX_SUPPLEMENTARY and not is_ahead(b, picked[n - 1], score, key):
+        if n == MAX_SUPPLEMENTARY and not is_ahead_beside(a, b, picked[n - 1], places, key):
             continue
         n = min(n + 1, MAX_SUPPLEMENTARY)
         i = n - 1
-        while i > 0 and is_ahead(b, picked[i - 1], score, key):
+        while i > 0 and is_ahead_beside(a, b, picked[i - 1], places, key):
             picked[i] = picked[i - 1]
             i -= 1
         picked[i] = b
