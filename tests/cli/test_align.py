@@ -13,6 +13,7 @@ import pysam
 import pytest
 
 import readwarp
+from helpers.batch_samples import samtools
 from helpers.command_samples import CONTIGS, fasta, letters, pairs, record, reverse_complement, run_main, sam_lines
 from readwarp.errors import UsageError
 
@@ -107,6 +108,28 @@ def test_same_bytes_from_gzip_and_pipe(sam, mates, write, monkeypatch):
     assert sam("-", "--interleaved", *group) == plain
 
 
+@pytest.mark.parametrize("options", [(), ("--trim",), ("-t", "2", "--batch-bases", "3000")])
+def test_single_reads_among_interleaved_pairs(options, sam, monkeypatch, tmp_path):
+    """What `samtools fastq` writes of a BAM file with both gives the records that the file itself gives."""
+    unaligned, chance = str(tmp_path / "both.bam"), random.Random(5)
+    with pysam.AlignmentFile(unaligned, "wb", header={"HD": {"GO": "query"}, "RG": [{"ID": "s", "SM": "s"}]}) as file:
+        for name, *mates in pairs(150, length=60):
+            flags = [(0x4D, 0x8D), (0x4D, 0x8D), (4,), (0x45,)][chance.randrange(4)]
+            for flag, sequence in zip(flags, mates, strict=False):
+                made = pysam.AlignedSegment()
+                made.query_name, made.flag, made.query_sequence = name, flag, sequence
+                made.query_qualities = pysam.qualitystring_to_array("I" * len(sequence))
+                made.set_tag("RG", "s")
+                file.write(made)
+    mixed = tmp_path / "mixed.fq"
+    samtools("fastq", *(part for option in "012" for part in (f"-{option}", mixed)), unaligned)
+    expected, group = sam(unaligned, *options), ("-R", "@RG\tID:s\tSM:s")
+    flags = {int(fields(line)[1]) & 0xC1 for line in sam_lines(expected)}
+    assert flags == {0, 0x41, 0x81}
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(mixed.read_bytes()))))
+    assert sam_lines(sam("-", "-p", *group, *options)) == sam_lines(expected)
+
+
 def test_same_bytes_from_named_pipes(sam, mates, tmp_path):
     """As in `readwarp align ref.fa <(zcat a_1.fq.gz) <(zcat a_2.fq.gz)`."""
     pipes = [tmp_path / path.name for path in mates]
@@ -187,7 +210,7 @@ def test_empty_fastq_gives_a_header(sam, write):
     ],
 )
 def test_odd_reads_are_fine(text, reads, sam, write):
-    lines = sam_lines(sam(write("odd.fq", text)))
+    lines = sam_lines(sam(write("odd.fq", text), "--single"))
     assert [fields(line)[0] for line in lines] == ["a"] * reads
 
 

@@ -95,11 +95,6 @@ def test_lanes_whose_first_reads_are_given_before_all_last_ones(refused, write):
     assert f"both hold first reads: give files in the order R1 R2 R1 R2, {files[0]} {files[2]} ..." in said
 
 
-def test_interleaved_without_the_last_mate(refused, write):
-    path = write("i.fq", ONE * 3)
-    assert "record 3: the last read has no mate" in refused(path, "--interleaved")
-
-
 @pytest.mark.parametrize("keep", [0.2, 0.6, 0.98])
 def test_truncated_gzip(keep, refused, write):
     whole = gzip.compress("".join(record(n, a) for n, a, _ in pairs(2000)).encode())

@@ -73,7 +73,7 @@ class ReadOptions(TypedDict, total=False):
     read_group: str | Sequence[str] | None  # @RG line of all inputs, or one for each; None: named after the files
     sample: str | None  # SM of all read groups, also of those that BAM and CRAM bring along
     library: str | None  # LB, likewise
-    interleaved: bool  # each FASTQ file has both mates of its pairs
+    interleaved: bool  # neighbours of one name in a FASTQ file are mates, others single reads
     single: bool  # FASTQ files have single reads, even if there are two files
     comments: bool  # FASTQ comments are SAM tags: keep them
     phred64: bool  # base qualities are Phred+64: convert them

@@ -168,7 +168,8 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--library", metavar="NAME", help="library (LB) of all reads [BAM header or sample]")
     text = "FASTA that CRAM was written with, if it is not REF [found by M5: REF, UR, REF_CACHE, REF_PATH]"
     group.add_argument("--input-reference", type=Path, metavar="FILE", help=text)
-    group.add_argument("-p", "--interleaved", action="store_true", help="FASTQ files are interleaved: mates alternate")
+    text = "FASTQ files are interleaved: neighbours of one name are mates, others single reads"
+    group.add_argument("-p", "--interleaved", action="store_true", help=text)
     group.add_argument(
         "--single",
         action="store_true",

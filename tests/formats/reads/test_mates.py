@@ -107,15 +107,40 @@ def test_what_is_refused(files, options, said, tmp_path):
         read_all(*read_input.paths)
 
 
+@pytest.mark.parametrize(
+    ("headers", "options", "said"),
+    [
+        (["a", "a", "b", "c", "c"], {}, "neighbours have the same name (a), but are aligned as single reads: add"),
+        (["a", "b", "c/1", "c/2"], {}, "neighbours have the same name (c), but are aligned"),
+        (["a", "a", "b"], {"single": True}, None),
+        (["a", "a", "b"], {"interleaved": True}, None),
+        (["a", "b", "a", "b"], {}, None),
+        (["a", "b", "c"], {"interleaved": True}, "no two neighbours among the first reads have the same name"),
+        (["a"], {"interleaved": True}, None),
+        ([], {"interleaved": True}, None),
+    ],
+)
+def test_neighbours_that_contradict_the_options(headers, options, said, tmp_path, caplog):
+    (tmp_path / "x.fq").write_text(fastq(*headers))
+    read_all(tmp_path / "x.fq", batch_bases=8, **options)
+    assert [record.getMessage().partition(".fq: ")[2][: len(said)] for record in caplog.records] == [said] * bool(said)
+
+
+def test_neighbours_in_two_files_of_mates_are_no_concern(tmp_path, caplog):
+    for name in "xy":
+        (tmp_path / name).write_text(fastq("a", "a", "b"))
+    read_all(tmp_path / "x", tmp_path / "y")
+    assert not caplog.records
+
+
 def test_reads_of_a_pipe_are_not_taken_for_the_check():
     check_files(ReadInput(("-",)))
 
 
 def test_names_that_differ():
-    alone, interleaved = ReadInput(("a", "b")), ReadInput(("a",), interleaved=True)
-    assert "leave out --interleaved" in explain_names(interleaved, "a", "b")
-    assert "write them as /1 and /2" in explain_names(alone, "SRR1.5.1", "SRR1.5.2")
-    assert "filtered or sorted alone" in explain_names(alone, "a", "b")
+    files = ReadInput(("a", "b"))
+    assert "write them as /1 and /2" in explain_names(files, "r5_1", "r5_2")
+    assert "filtered or sorted alone" in explain_names(files, "a", "b")
 
 
 def test_the_file_of_the_mates(tmp_path):

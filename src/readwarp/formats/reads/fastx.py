@@ -20,10 +20,11 @@ from readwarp.formats.reads.fastx_kernels import Records, Text
 from readwarp.formats.reads.mates import explain_names
 from readwarp.formats.reads.raw import Chunk, RawBatch, ReadInput
 from readwarp.formats.reads.tags import encode_comments
-from readwarp.ragged import empty, offsets_of
+from readwarp.ragged import empty, offsets_of, replace
 from readwarp.wording import counted
 
 MAX_BYTES = 1 << 28  # of one record
+PAIR = np.array([Segment.FIRST, Segment.LAST], np.uint8)
 
 
 class _Block(NamedTuple):
@@ -152,46 +153,51 @@ def _cut_chunks(files: Sequence[_File], read_input: ReadInput, batch_bases: int)
         raise InputError(files[1].path, f"is {files[1].kind.upper()}, its mates' file {files[0].kind.upper()}")
     kind = kinds.pop() if kinds else "fastq"
     limit = max(64, batch_bases * (2 if kind == "fastq" else 1) // len(files))
-    step = 2 if read_input.interleaved else 1
     size = limit
     while True:
         for file in files:
             file.fill(size)
         records = min(file.cut(MAX_BYTES)[0] for file in files)
-        records -= records % step
+        segments = _pair_up(files[0]) if read_input.interleaved else np.zeros(records, np.uint8)
         if size > limit:
-            records = min(records, step)  # larger than a batch: alone
-        if records:
+            segments = segments[: 1 + np.count_nonzero(segments[:1])]  # larger than a batch: alone
+        if records := segments.size:
             first = files[0].emitted + 1
             ends = [file.cut(records)[1] for file in files]
             texts = tuple(file.take(end, records) for file, end in zip(files, ends, strict=True))
-            yield Chunk(kind, first, records, records // step, texts)
+            yield Chunk(kind, first, records, int(np.count_nonzero(segments != Segment.LAST)), texts, segments)
             size = limit
         elif all(file.is_last for file in files):
             break
         else:
             _check_progress(files, size)
             size = min(2 * size, MAX_BYTES)
-    _check_ends(files, step)
+    _check_ends(files)
+
+
+def _pair_up(file: _File) -> ndarray:
+    """uint8 [records]: Segment of each whole record in the buffer but for a last one that may have a mate yet."""
+    records, end = file.cut(MAX_BYTES)
+    text, segments = Text(file.buffer, file.start, end), np.empty(records, np.uint8)
+    ends = _line_ends(text, file.kind, records)
+    return segments[: kernels.pair_up(text, ends, file.kind == "fasta", file.is_last, segments)]
 
 
 def _check_progress(files: Sequence[_File], size: int) -> None:
     """Raises InputError if not even larger buffers will hold a whole record (or pair)."""
     if any(file.is_last and not file.cut(1)[0] for file in files):
-        _check_ends(files, 1)
+        _check_ends(files)
     if size >= MAX_BYTES:
         path = next((file.path for file in files if not file.cut(1)[0]), files[0].path)
         raise InputError(path, f"longer than {MAX_BYTES >> 20} MiB, or not FASTQ", files[0].emitted + 1)
 
 
-def _check_ends(files: Sequence[_File], step: int) -> None:
+def _check_ends(files: Sequence[_File]) -> None:
     """Raises InputError for an incomplete last record or a read without its mate."""
     whole = [file.cut(1)[0] for file in files]
     for file, records in zip(files, whole, strict=True):
         if not records and file.remaining and file.is_last:
             raise InputError(file.path, "the file ends within it", file.emitted + 1)
-    if step == 2 and whole[0]:
-        raise InputError(files[0].path, "the last read has no mate", files[0].emitted + 1)
     for file, other in (files, files[::-1]) if len(files) == 2 else ():
         if file.ended and not file.remaining and other.remaining:
             raise InputError(file.path, f"has {counted(file.emitted, 'read')}, {other.path} has more", file.emitted + 1)
@@ -213,7 +219,7 @@ def parse(raw: RawBatch) -> ReadBatch:
         read_offsets=read_offsets,
         name_offsets=name_offsets,
         tag_offsets=np.zeros_like(read_offsets),
-        segment=np.zeros(read_offsets.size - 1, np.uint8),
+        segment=raw.chunk.segments if len(texts) == 1 else np.tile(PAIR, raw.chunk.records),
         read_group=np.full(read_offsets.size - 1, read_input.read_group, np.int32),
         failed=np.zeros(read_offsets.size - 1, np.uint8),
     )
@@ -221,8 +227,7 @@ def parse(raw: RawBatch) -> ReadBatch:
         record, reason = kernels.fill(text, records[file], file, len(texts), reads)
         if record >= 0:
             raise InputError(read_input.paths[file], kernels.REASONS[reason], raw.chunk.first_record + record)
-    if len(texts) == 2 or read_input.interleaved:
-        reads.segment[0::2], reads.segment[1::2] = Segment.FIRST, Segment.LAST
+    if len(texts) == 2:
         _check_names(raw, reads)
     has_umis = read_input.umi is not None and read_input.umi.source == "comment"
     return encode_comments(reads, raw, records) if read_input.comments or has_umis else reads
@@ -231,19 +236,35 @@ def parse(raw: RawBatch) -> ReadBatch:
 def _measure(raw: RawBatch, file: int) -> Records:
     """Where the records of one file are. Raises InputError."""
     chunk, text = raw.chunk, raw.chunk.data[file]
-    letters, start, stop = text
-    is_fasta = chunk.kind == "fasta"
-    lines = int(np.count_nonzero(letters[start:stop] == kernels.NEWLINE)) if is_fasta else 4 * chunk.records
-    ends, records = np.empty(lines, np.int64), empty(Records, {"records": chunk.records})
-    kernels.line_ends(letters.view(np.uint64), start, stop, ends)
-    record, reason, found = (kernels.measure_fasta if is_fasta else kernels.measure_fastq)(text, ends, records)
+    ends, records = _line_ends(text, chunk.kind, chunk.records), empty(Records, {"records": chunk.records})
+    measure = kernels.measure_fasta if chunk.kind == "fasta" else kernels.measure_fastq
+    record, reason, found = measure(text, ends, records)
     if record >= 0:
         if reason == kernels.UNEQUAL:
             why = f"quality has {counted(found, 'letter')}, sequence {records.length[record]:,}"
         else:
             why = kernels.REASONS[reason]
         raise InputError(raw.input.paths[file], why, chunk.first_record + record)
-    return records
+    return _cut_endings(raw, file, records) if raw.input.numbered else records
+
+
+def _cut_endings(raw: RawBatch, file: int, records: Records) -> Records:
+    """The records with names without .1 (of the first file) or .2. Raises InputError for a name that has none."""
+    letters, stop, ending = raw.chunk.data[file].letters, records.name + records.name_length, f".{file + 1}"
+    has = (records.name_length > 2) & (letters[stop - 2] == ord(ending[0])) & (letters[stop - 1] == ord(ending[1]))
+    if not has.all():
+        reason = f"its name does not end in {ending}, as that of the first read does"
+        raise InputError(raw.input.paths[file], reason, raw.chunk.first_record + int(np.argmin(has)))
+    return replace(records, name_length=records.name_length - 2)
+
+
+def _line_ends(text: Text, kind: str, records: int) -> ndarray:
+    """int64 [lines] of whole records"""
+    letters, start, stop = text
+    lines = int(np.count_nonzero(letters[start:stop] == kernels.NEWLINE)) if kind == "fasta" else 4 * records
+    ends = np.empty(lines, np.int64)
+    kernels.line_ends(letters.view(np.uint64), start, stop, ends)
+    return ends
 
 
 def _check_names(raw: RawBatch, reads: ReadBatch) -> None:
@@ -254,6 +275,6 @@ def _check_names(raw: RawBatch, reads: ReadBatch) -> None:
         first, last = (
             names[offsets[read] : offsets[read + 1]].tobytes().decode("latin-1") for read in (2 * pair, 2 * pair + 1)
         )
-        record = raw.chunk.first_record + (pair if len(raw.chunk.data) == 2 else 2 * pair + 1)
         hint = explain_names(raw.input, first, last)
-        raise InputError(raw.input.paths[-1], f"the names of the mates differ: {first} and {last} ({hint})", record)
+        reason = f"the names of the mates differ: {first} and {last} ({hint})"
+        raise InputError(raw.input.paths[-1], reason, raw.chunk.first_record + pair)

@@ -18,7 +18,8 @@ REASONS = {
     OTHER_NAME: "its third line has another name than its first",
 }
 
-NEWLINE, RETURN, AT, GREATER, PLUS, SPACE, TAB, SLASH = 10, 13, 64, 62, 43, 32, 9, 47
+NEWLINE, RETURN, AT, GREATER, PLUS, SPACE, TAB, SLASH = b"\n\r@>+ \t/"
+UNPAIRED, FIRST, LAST = 0, 1, 2  # batches.Segment
 A, C, G, T = (np.uint8(letter) for letter in b"ACGT")
 CAPITAL = np.uint8(0xDF)  # the bits of a letter that are the same if it is small
 INVALID = 255
@@ -218,6 +219,27 @@ def repeats(letters, start, stop, header, header_stop):
     for i in range(text.size):
         same &= text[i] == name[i]
     return same
+
+
+@kernel
+def pair_up(text, ends, is_fasta, ended, segments):
+    """Pair neighbours of one name, as bwa mem -p does; others are single reads -> segments (uint8 [records]).
+
+    ends: of all lines of the records. Unless the file has `ended`, a last read without a mate may have it in the next
+    record, and does not count. -> how many records count
+    """
+    letters, start, _ = text
+    records, name, size, waits = 0, start, np.int64(0), False  # the name of the last read, and whether it has no mate
+    for line in range(ends.size):
+        if letters[start] == GREATER if is_fasta else line & 3 == 0:
+            stop = name_stop(letters, start + 1, line_stop(letters, start, ends[line]))
+            is_mate = waits and stop - start - 1 == size and repeats(letters, start + 1, stop, name, name + size)
+            segments[records] = LAST if is_mate else UNPAIRED
+            if is_mate:
+                segments[records - 1] = FIRST
+            records, name, size, waits = records + 1, start + 1, stop - start - 1, not is_mate
+        start = ends[line] + 1
+    return records - (1 if waits and not ended else 0)
 
 
 @kernel

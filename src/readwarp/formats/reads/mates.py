@@ -1,5 +1,6 @@
 """Mates that are not where they should be, as the names of the first reads and of the files tell."""
 
+import logging
 import re
 from collections.abc import Sequence
 from contextlib import closing
@@ -17,6 +18,7 @@ SAMPLE_BYTES, SAMPLE = 1 << 16, 256  # of text, and of names, that are looked at
 CASAVA = re.compile(r"([12]):[YN]:\d+(?::|$)")  # a comment of Illumina's software
 IN_FILE_NAME = re.compile(r"(?<=[._-])R?([12])(?=[._-])|(?<=[._-]R)([12])(?=[._-])")
 ORDINALS = {1: "first", 2: "last"}
+logger = logging.getLogger("readwarp")
 
 
 class Name(NamedTuple):
@@ -80,6 +82,16 @@ def check_mates(names: Sequence[Sequence[Name]], read_input: ReadInput) -> None:
         _check_order(paths, names)
 
 
+def warn_of_neighbours(names: Sequence[Name], read_input: ReadInput) -> None:
+    """Log a warning where neighbours of one name among the first reads of a file contradict the options."""
+    same, path = [one.fragment for one, other in pairwise(names) if one.fragment == other.fragment], read_input.paths[0]
+    if read_input.interleaved and not same and len(names) > 1:
+        logger.warning("%s: no two neighbours among the first reads have the same name, as mates have with -p", path)
+    if same and len(read_input.paths) == 1 and not (read_input.interleaved or read_input.single):
+        text = "%s: neighbours have the same name (%s), but are aligned as single reads"
+        logger.warning(f"{text}: add -p if they are mates, else --single", path, same[0])
+
+
 def is_interleaved(names: Sequence[Name]) -> bool:
     """Whether each odd name is that of the mate of the one before.
 
@@ -97,13 +109,24 @@ def is_interleaved(names: Sequence[Name]) -> bool:
 def _check_order(paths: Sequence[str], names: Sequence[Sequence[Name]]) -> None:
     """Raises InputError for last reads before first ones, and for two files of the same mates."""
     said = [{name.mate for name in own} for own in names]
-    if said == [{2}, {1}] or (said == [{0}, {0}] and mates_of_files(paths) == (2, 1)):
+    if said == [{2}, {1}] or (said == [{0}, {0}] and (mates_by_endings(names) or mates_of_files(paths)) == (2, 1)):
         text = f"contains R2 reads, {paths[1]} R1 reads: swap the two files"
         raise InputError(paths[0], text)
     if said[0] == said[1] and said[0] in ({1}, {2}):
         (mate,) = said[0]
         text = f"contains R{mate} reads, as {paths[0]} does: give files as R1 R2 R1 R2 ..."
         raise InputError(paths[1], f"{text}, and --single if the reads are unpaired")
+
+
+def mates_by_endings(names: Sequence[Sequence[Name]]) -> tuple[int, int] | None:
+    """Which mates two files hold by .1 and .2 at the ends of all names, as `fastq-dump -I` writes them.
+
+    In fragments that `fasterq-dump` has numbered, these endings soon differ from one name to the next.
+    """
+    ends = [{name.fragment[-2:] for name in own} for own in names]
+    stems = {own[0].fragment[:-2] for own in names if own}
+    known = (each for each in ((1, 2), (2, 1)) if ends == [{f".{mate}"} for mate in each])
+    return next(known, None) if len(stems) == 1 else None
 
 
 def mates_of_files(paths: Sequence[str]) -> tuple[int, int] | None:
@@ -129,9 +152,7 @@ def find_other_file(path: str) -> Path | None:
 
 def explain_names(read_input: ReadInput, first: str, last: str) -> str:
     """Why two mates may have different names, and what to do."""
-    if read_input.interleaved:
-        return "mates do not follow each other here: leave out --interleaved (-p), or bring them together"
-    if first[:-2] == last[:-2] and (first[-2:], last[-2:]) in ((".1", ".2"), ("_1", "_2"), (":1", ":2")):
+    if first[:-2] == last[:-2] and (first[-2:], last[-2:]) in (("_1", "_2"), (":1", ":2")):
         return "these endings are not cut off: write them as /1 and /2 (fasterq-dump writes none)"
     own = [IN_FILE_NAME.findall(Path(path).name)[-1:] for path in read_input.paths]
     if len(own) == 2 and own[0] == own[1] != []:

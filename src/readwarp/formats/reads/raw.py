@@ -12,7 +12,7 @@ class ReadInput:
     """One input: a file ("-" is stdin), or the two files of its mates."""
 
     paths: tuple[str, ...]
-    interleaved: bool = False  # FASTQ and FASTA: mates are neighbours in the file
+    interleaved: bool = False  # FASTQ and FASTA: neighbours of one name are mates, others single reads
     read_group: int = -1  # of every read (FASTQ, FASTA), or of those whose own group is unknown; -1 none
     single: bool = False  # FASTQ and FASTA: reads are unpaired, whatever their names say
     comments: bool = False  # FASTQ and FASTA: comments hold SAM tags
@@ -21,6 +21,7 @@ class ReadInput:
     references: tuple[str, ...] = ()  # where the sequences of a CRAM file may be
     phred: int | None = None  # 33 or 64, of the qualities; None: 33, unless they look like 64, which is an error
     umi: UmiParameters | None = None  # where the UMIs are; None: nobody asked
+    numbered: bool = False  # FASTQ and FASTA: names in two files of mates end in .1 and .2, as the first reads show
 
     def __post_init__(self) -> None:
         if len(self.paths) not in (1, 2) or (self.interleaved and len(self.paths) == 2):
@@ -35,6 +36,7 @@ class Chunk(NamedTuple):
     records: int  # in each file
     templates: int  # pairs and single reads
     data: Any  # fastq, fasta: the Text of each file; bam: Templates
+    segments: Any = None  # fastq, fasta: uint8 [records], Segment in a file that is alone
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ bases (a longer pair is a batch of its own); where they are cut never changes th
 
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace as replace_fields
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from readwarp.errors import InputError
 from readwarp.formats.common.qualities import PHRED64, TOO_LOW, explain_phred64, from_phred64
 from readwarp.formats.common.source import Source
 from readwarp.formats.reads import bam, fastx
-from readwarp.formats.reads.mates import check_mates, names_of_chunk
+from readwarp.formats.reads.mates import check_mates, mates_by_endings, names_of_chunk, warn_of_neighbours
 from readwarp.formats.reads.raw import RawBatch, ReadInput
 from readwarp.formats.reads.umis import extract_umis
 from readwarp.ragged import replace
@@ -43,7 +44,11 @@ def open_reads(inputs: Sequence[ReadInput], batch_bases: int, threads: int = 1) 
             module = bam if any(file.kind in ("bam", "cram") for file in files) else fastx
             for is_later, chunk in enumerate(module.read_chunks(files, read_input, batch_bases)):
                 if not is_later and module is fastx:
-                    check_mates(names_of_chunk(chunk), read_input)
+                    names = names_of_chunk(chunk)
+                    check_mates(names, read_input)
+                    warn_of_neighbours(names[0], read_input)
+                    is_numbered = len(names) == 2 and mates_by_endings(names) is not None
+                    read_input = replace_fields(read_input, numbered=is_numbered)
                 yield RawBatch(number, source, read_input, template, chunk)
                 number, template = number + 1, template + chunk.templates
 
