@@ -226,7 +226,7 @@ def leave_out_weak(found, support, out):
     Returns their number, and the number of anchors of the best place.
     """
     support[:] = 0
-    highest, size = 0, 0
+    highest, size = np.int64(0), 0
     for anchor in found:
         for half in range(2):
             window = window_of(anchor, half)
