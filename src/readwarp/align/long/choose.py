@@ -5,10 +5,10 @@
 **Roles.** In order of score (bonuses included; of equals, the nearest to the read's best one first, then as in
 align/records), an alignment that shares at least half of the shorter span of the read with an earlier one is a rival of
 the first such, or the same place again if the two share as much of the reference on one strand. The others place parts
-of the read of their own: the first of them is the primary alignment, the rest are supplementary. With `secondary_records`, rivals with at least `secondary_ratio` of the score of
-what they rival are secondary, the best `max_secondary` of a read. XA is not written: its CIGARs would be as long as the
-read's. Alignments to ALT contigs come after those to the primary assembly, whatever their score; those that rival one
-of these are left out.
+of the read of their own: the first of them is the primary alignment, the rest are supplementary. With
+`secondary_records`, rivals with at least `secondary_ratio` of the score of what they rival are secondary, the best
+`max_secondary` of a read. XA is not written: its CIGARs would be as long as the read's. Alignments to ALT contigs come
+after those to the primary assembly, whatever their score; those that rival one of these are left out.
 
 **MAPQ** is that of align/records, from the score less that of the best rival. The slope is that of the aligned span,
 and a score of less than SURE matches is trusted in proportion, since few seeds support it. A supplementary alignment
