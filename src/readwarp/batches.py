@@ -75,7 +75,7 @@ class SeedHits(NamedTuple):
 
 
 class Chains(NamedTuple):
-    """Collinear chains of each read, best first (score, then strand, then reference start)."""
+    """Collinear chains of each read, best first (score, strand, reference start), then those of a second look."""
 
     chain_offsets: Annotated[ndarray, "int64 [reads + 1] of chains"]
     reference_start: Annotated[ndarray, "int64 [chains]"]

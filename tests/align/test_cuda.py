@@ -34,7 +34,7 @@ def index(tmp_path_factory) -> Index:
 
 @pytest.fixture(scope="module")
 def reads(index):
-    """Pairs of 48 bases: exact, with a deletion, in a repeat, with a mate without seeds, unmapped."""
+    """Pairs of 48 bases: exact, with a deletion, in a repeat, with a mate without seeds, with many N, unmapped."""
     one = "".join("ACGT"[code] for code in _unpacked(index, 510))
     pairs = [cut_pair(one, start, 130, 48) for start in (10, 60, 170)]
     first, last = cut_pair(one, 20, 131, 49)
@@ -42,6 +42,7 @@ def reads(index):
     first, last = cut_pair(one, 30, 130, 48)
     damaged = "".join("ACGT"[("ACGT".index(base) + (i % 12 == 5)) % 4] for i, base in enumerate(last))
     pairs.append((first, damaged))
+    pairs.append((one[60:76] + "N" + one[77:93] + "N" + one[94:108], "N" * 48))
     pairs.append((random_bases(48, 35), "N" * 48))
     named = [(f"r{i}", bases, None) for i, pair in enumerate(pairs) for bases in pair]
     return steps.make_batch(named, True)
@@ -61,7 +62,7 @@ def aligned(reads, index, backend: Backend, seeds_on_host: bool = False):
 
 def test_same_bytes_wherever_seeds_are(reads, index):
     expected, counts = aligned(reads, index, HERE)
-    assert counts["mapped"] == 10 and counts["rescue_windows"] and counts["dp_cells"]
+    assert counts["mapped"] == 11 and counts["rescue_windows"] and counts["dp_cells"]
     for seeds_on_host in (False, True):
         assert aligned(reads, index, CARD, seeds_on_host) == (expected, counts)
 

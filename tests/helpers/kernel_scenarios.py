@@ -291,6 +291,7 @@ def make_inputs(folder: Path, real: Path) -> dict[str, str]:
     (folder / "window.fa").write_text(f">window\n{sequence[1000:3000]}\n")
     mates = [first_records(real / f"reads_{k}.fq.gz") for k in (1, 2)]
     for k, records in enumerate(mates, 1):
+        records.append(["@run", "A" * 100, "+", "?" * 100])
         write_fastq(folder / f"plain_{k}.fq", records)
     pairs = zip(*mates, strict=True)
     write_fastq(folder / "interleaved.fq", ([f"{r[0].split()[0]} BC:Z:ACGT", *r[1:]] for pair in pairs for r in pair))

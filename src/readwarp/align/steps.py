@@ -8,18 +8,21 @@ import numpy as np
 from readwarp.align import alternates, flagstat, pair, records
 from readwarp.align import trim as trimming
 from readwarp.align.alternates import Alternates, cut_alternates
+from readwarp.align.chain.cpu import chain_hits
 from readwarp.align.insert_models import InsertModels
 from readwarp.align.long import steps as long
 from readwarp.align.long.lengths import are_long
 from readwarp.align.long.steps import ON_DEVICE
 from readwarp.align.places import Genome, Places, places_of
+from readwarp.align.seed import again
+from readwarp.align.seed.runs import Repeats
 from readwarp.batches import Alignments, Candidates, Chains, Extensions, ReadBatch, Scores, Segment, Status
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device.backend import Backend
 from readwarp.index import Index
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
-from readwarp.ragged import concatenate, offsets_of, ranges, replace, take
+from readwarp.ragged import concatenate, fields_of, offsets_of, ranges, replace, take
 from readwarp.rules.bases import CODES, LETTERS, unpack
 from readwarp.sequences import Read, read_of
 
@@ -39,6 +42,7 @@ class PlacedIndex:
     there: Index  # the index there
     genome: Genome  # there
     primary: Genome  # the same up to the first ALT contig, where places may settle a read
+    repeats: Repeats  # on the host
     alternates: Alternates | None = None  # the ALT contigs; None: all contigs are treated alike
 
 
@@ -53,7 +57,8 @@ def place(
     there, reference = seeding.resident(index), backend.resident(index.reference)
     genome = Genome.of(index.reference if seeds_on_host else reference)
     primary = genome if alternates is None else seeding.resident(cut_alternates(genome, alternates))
-    return PlacedIndex(index, backend, reference.packed, seeding, there, genome, primary, alternates)
+    repeats = Repeats(Genome.of(index.reference))
+    return PlacedIndex(index, backend, reference.packed, seeding, there, genome, primary, repeats, alternates)
 
 
 def align_batch(
@@ -113,6 +118,8 @@ def align_short(
         with metrics.time("seed"):
             there = backend.to_device(reads, *ON_DEVICE)
         chains = find_chains(reads, there, index, parameters, metrics)
+        with metrics.time("seed"):
+            chains = look_again(reads, chains, index, parameters)
         with metrics.time("pair"):
             planned = pair.plan_candidates(reads, chains, reference.contig_offsets, sizes, parameters.pair)
         with metrics.time("extend_score"):
@@ -184,6 +191,25 @@ def find_chains(
                 mine, hits, index.genome.contig_offsets, parameters.seed, parameters.chain
             )
             return chains
+
+
+def look_again(reads: ReadBatch, chains: Chains, index: PlacedIndex, parameters: AlignParameters) -> Chains:
+    """The chains, and those that a second look finds for weak reads, which come after the read's own."""
+    weak = again.find_weak(reads, chains, parameters)
+    if weak.rows.size == 0:
+        return chains
+    hits = again.find_seeds(reads, weak, index.host, index.repeats, parameters)
+    some, offsets = take(reads, "reads", weak.rows), index.host.reference.contig_offsets
+    more, sizes = chain_hits(some, hits, offsets, parameters.seed, parameters.chain), np.diff(chains.chain_offsets)
+    places = np.repeat(chains.chain_offsets[weak.rows + 1], np.diff(more.chain_offsets))
+    sizes[weak.rows] += np.diff(more.chain_offsets)
+    columns = {
+        name: np.insert(getattr(chains, name), places, getattr(more, name))
+        for name, field in fields_of(Chains).items()
+        if field.rows == "chains"
+    }
+    chains.repetitive[weak.rows] = more.repetitive
+    return replace(chains, chain_offsets=offsets_of(sizes), **columns)
 
 
 def train(

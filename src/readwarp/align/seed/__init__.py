@@ -22,4 +22,12 @@ of the anchors of the best place are left out before sorting, unless they are fo
 place has: no chain that is kept would include them.
 
 Reads beyond MAX_READ_LENGTH have no anchor and status TOO_LONG.
+
+    again.find_weak(reads: ReadBatch, chains: Chains, parameters: AlignParameters) -> Weak
+    again.find_seeds(reads, weak: Weak, index: Index, repeats: runs.Repeats, parameters) -> SeedHits
+
+A second look, on the host, at reads whose best chain is hardly more than a seed, and whose mate's is not better: N are
+spelled A, C, G and T; the rarest seed that was left out has some of its places; and runs of a unit of up to four bases,
+which may have no seeds, are placed at the reference's longest runs. `repetitive` is then the share of seeds left out
+among those that are somewhere, so that MAPQ is 0 where all were.
 """
