@@ -58,7 +58,7 @@ def test_reads_within_a_repeat_are_placed_there(aligner, genome, name, errors):
         assert record.position < len(array) and said[0] >= 100 - 5 * errors - 5 * (name == "satellite")
 
 
-@pytest.mark.parametrize("name", set(ARRAYS) - {"ACGT"})
+@pytest.mark.parametrize("name", sorted(set(ARRAYS) - {"ACGT"}))
 def test_mates_within_a_repeat_are_proper_pairs(aligner, name):
     pairs = [cut_pair(ARRAYS[name], start) for start in (30, 300, 611)]
     reads, mates = ([(f"p{i}", pair[side]) for i, pair in enumerate(pairs)] for side in (0, 1))
