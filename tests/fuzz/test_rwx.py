@@ -10,7 +10,15 @@ from isal import isal_zlib
 
 from helpers.command_samples import CONTIGS, fasta, pairs, record
 from helpers.fuzzing import Case, campaign
-from readwarp.formats.common.index_file import BLOCK, PREFIX, align_up, described_dtypes, places_of
+from readwarp.formats.common.index_file import (
+    BLOCK,
+    PREFIX,
+    VERSION,
+    WIDE_VERSION,
+    align_up,
+    described_dtypes,
+    places_of,
+)
 
 NAMES = (".", "", "a\tb", "a\nb", "é", "x" * 300, "two", None, 5, [], {}, "a/b", "*", "\x00", "ref \"'", True)
 NUMBERS = (0, -1, 1, 2, 5999, 6001, 1 << 31, 1 << 32, 1 << 63, 1 << 70, 1.5, "6000", None, [], {}, True, float("nan"))
@@ -46,10 +54,10 @@ def repack(description, arrays):
         name: [isal_zlib.crc32(data[i : i + BLOCK]) for i in range(0, len(data), BLOCK)]
         for name, data in arrays.items()
     }
-    return assemble(json.dumps(description).encode(), arrays, 2 if "wide" in description else 1)
+    return assemble(json.dumps(description).encode(), arrays, WIDE_VERSION if "wide" in description else VERSION)
 
 
-def assemble(text, arrays, version=1):
+def assemble(text, arrays, version):
     out = PREFIX.pack(b"readwarp", version, len(text), hashlib.sha256(text).digest()) + text
     for data in arrays.values():
         out += bytes(align_up(len(out)) - len(out)) + data

@@ -31,14 +31,15 @@ def checked(path: Path, reads: Reads, contigs: Mapping[str, str]) -> list[pysam.
         bases = re.sub("[^ACGT]", "N", reads[record.query_name, record.flag & (FIRST | LAST)].upper())
         whole = reverse_complement(bases) if record.is_reverse else bases
         if not record.is_unmapped:
-            check_alignment(record, whole, re.sub("[^ACGT]", "N", contigs[record.reference_name].upper()))
+            check_alignment(record, whole, contigs[record.reference_name].upper())
         elif bases:
             assert record.query_sequence == whole
     return records
 
 
-def check_alignment(record: pysam.AlignedSegment, whole: str, contig: str) -> None:
-    """whole: the read on the record's strand, hard-clipped bases included."""
+def check_alignment(record: pysam.AlignedSegment, whole: str, letters: str) -> None:
+    """whole: the read on the record's strand, hard-clipped bases included. letters: of its contig."""
+    contig = re.sub("[^ACGT]", "N", letters)
     scoring, q, position, score, edits = Scoring(), 0, record.reference_start, 0, 0
     for operation, count in record.cigartuples:
         if operation in (pysam.CSOFT_CLIP, pysam.CHARD_CLIP):
@@ -53,4 +54,4 @@ def check_alignment(record: pysam.AlignedSegment, whole: str, contig: str) -> No
             edits, q, position = edits + count - same, q + count, position + count
     assert q == len(whole) and record.query_sequence in whole
     assert (record.get_tag("AS"), record.get_tag("NM")) == (score, edits)
-    assert record.get_reference_sequence().upper() == contig[record.reference_start : position]  # as MD tells it
+    assert record.get_reference_sequence().upper() == letters[record.reference_start : position]  # as MD tells it

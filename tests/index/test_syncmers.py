@@ -10,7 +10,7 @@ from readwarp.config import PRESETS, SeedParameters
 from readwarp.errors import UsageError
 from readwarp.formats.common.fasta import IUPAC
 from readwarp.index.syncmers import Shape, Syncmers, max_syncmers, scratch_of, sketch
-from readwarp.rules.bases import CODES, pack, unpack
+from readwarp.rules.bases import CODES, base_at, letters_in, pack, unpack
 
 SEEDS = [preset.parameters.seed for preset in PRESETS.values()]
 PARAMETERS = [*SEEDS, SeedParameters(k=31, s=19, t=6), SeedParameters(k=5, s=1, t=2)]
@@ -78,6 +78,17 @@ def test_packed_bases_come_back(first, second, start, stop):
     out = np.empty(len(part), np.uint8)
     unpack(packed, 3 + start, 3 + start + len(part), out)
     assert out.tolist() == ["ACGT".find(letter.replace("U", "T")) % 5 for letter in part]
+    assert letters_in(packed, 3 + start, 3 + start + len(part)).decode() == part.replace("U", "T")
+
+
+@pytest.mark.parametrize("start", [0, 1])
+def test_any_byte_is_two_bases(start):
+    """Kernels index by them, and an index file may hold any."""
+    packed, out = np.arange(256, dtype=np.uint8), np.empty(511 - start, np.uint8)
+    unpack(packed, start, 511, out)
+    expected = [min(number >> shift & 15, 4) for number in range(256) for shift in (0, 4)][start:511]
+    assert out.tolist() == expected
+    assert [int(base_at(packed[i >> 1], i)) for i in range(start, 511)] == expected
 
 
 @pytest.mark.parametrize("wrong", [{"k": 32, "s": 28}, {"k": 20, "s": 20, "t": 0}, {"t": 1}, {"k": 21}])

@@ -14,7 +14,7 @@ class Reference:
     names: tuple[str, ...]
     contig_offsets: ndarray  # int64 [contigs + 1]
     md5: tuple[str, ...]  # of each contig, as in @SQ M5
-    packed: ndarray  # uint8, two bases a byte, low nibble first (readwarp.rules.bases)
+    packed: ndarray  # uint8, two letters a byte, low nibble first (readwarp.rules.bases)
 
     def __repr__(self) -> str:
         return f"Reference({counted(len(self.names), 'contig')}, {int(self.contig_offsets[-1])} bases)"

@@ -1,4 +1,7 @@
-"""Bases as numbers: A C G T are 0-3, anything else is 4. The reference has two bases per byte, low nibble first."""
+"""Bases as numbers: A C G T are 0-3, anything else is 4.
+
+The reference has two letters per byte, low nibble first. Nibbles tell all IUPAC letters apart; bases above 3 are 4.
+"""
 
 import numpy as np
 
@@ -6,7 +9,8 @@ from readwarp.device.jit import kernel, scalar
 from readwarp.device.simd import prefetch
 
 LETTERS = np.frombuffer(b"ACGTN", np.uint8)
-A, C, G, T, U = (np.uint8(letter) for letter in b"ACGTU")
+IUPAC = np.frombuffer(b"ACGTNRYSWKMBDHVN", np.uint8)  # of each nibble
+A, C, G, T, U, N = (np.uint8(letter) for letter in b"ACGTUN")
 LINE = 64  # bytes of a cache line
 OUTSIDE = 5  # in place of a base, where several contigs lie on one axis: off all of them
 UNKNOWN = 4  # any but A C G T
@@ -22,6 +26,8 @@ def _codes() -> np.ndarray:
 
 
 CODES = _codes()  # letter -> code
+NIBBLES = CODES.copy()  # letter -> nibble
+NIBBLES[IUPAC[5:15]] = np.arange(5, 15)
 
 
 @scalar
@@ -30,9 +36,20 @@ def complement(base):
 
 
 @scalar
+def nibble_at(packed_byte, position):
+    """The place in IUPAC of the letter at a position, from its byte `packed[position >> 1]`."""
+    return (packed_byte >> ((position & 1) << 2)) & 15
+
+
+@scalar
+def base_in(nibble):
+    return min(nibble, np.uint8(UNKNOWN))
+
+
+@scalar
 def base_at(packed_byte, position):
     """The base at a position, from its byte `packed[position >> 1]`."""
-    return (packed_byte >> ((position & 1) << 2)) & 15
+    return base_in(nibble_at(packed_byte, position))
 
 
 @kernel
@@ -51,14 +68,20 @@ def unpack(packed, start, stop, out):
     size = max(stop - start, 0)
     odd = start & 1 if size else 0
     if odd:
-        out[0] = packed[start >> 1] >> np.uint8(4)
+        out[0] = base_in(packed[start >> 1] >> np.uint8(4))
     pairs, first, place = np.uint64((size - odd) >> 1), np.uint64((start + odd) >> 1), np.uint64(odd)
     for k in range(pairs):
         both, at = packed[first + k], place + k + k
-        out[at] = both & np.uint8(15)
-        out[at + np.uint64(1)] = both >> np.uint8(4)
+        out[at] = base_in(both & np.uint8(15))
+        out[at + np.uint64(1)] = base_in(both >> np.uint8(4))
     if odd + 2 * np.int64(pairs) < size:
-        out[size - 1] = packed[first + pairs] & np.uint8(15)
+        out[size - 1] = base_in(packed[first + pairs] & np.uint8(15))
+
+
+def letters_in(packed: np.ndarray, start: int, stop: int) -> bytes:
+    """The letters at packed [start, stop)."""
+    both = packed[start >> 1 : (stop + 1) >> 1]
+    return IUPAC[np.stack((both & 15, both >> 4), axis=1)].tobytes()[start & 1 :][: stop - start]
 
 
 @scalar
@@ -92,7 +115,8 @@ def code_of(letter):
 def pack(letters, start, packed):
     """Upper-case letters (uint8) -> `packed` from position `start` on; the first half of a byte clears the other.
 
-    Indices are unsigned, as in `unpack`.
+    Indices are unsigned, as in `unpack`. Letters other than A C G T U N are rare: a second pass has them, and the first
+    stays vector code.
     """
     size, odd = letters.size, start & 1 if letters.size else 0
     if odd:
@@ -103,3 +127,10 @@ def pack(letters, start, packed):
         packed[first + i] = code_of(letters[at]) | code_of(letters[at + np.uint64(1)]) << np.uint8(4)
     if odd + 2 * np.int64(pairs) < size:
         packed[first + pairs] = code_of(letters[size - 1])
+    has_others = False
+    for i in range(np.uint64(size)):
+        has_others |= (code_of(letters[i]) == UNKNOWN) & (letters[i] != N)
+    if has_others:
+        for i in range(size):
+            more = NIBBLES[letters[i]] - code_of(letters[i])
+            packed[(start + i) >> 1] += more << (((start + i) & 1) << 2)

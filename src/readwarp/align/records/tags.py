@@ -15,7 +15,7 @@ from readwarp.config import CS_FORMS
 from readwarp.device.jit import kernel
 from readwarp.index.reference import Reference
 from readwarp.ragged import offsets_of
-from readwarp.rules.bases import LETTERS, base_at
+from readwarp.rules.bases import IUPAC, LETTERS, base_at, nibble_at
 from readwarp.rules.cigar import DELETION, INSERTION, LETTER_BYTES, MATCH, SHARES, rounded_share, run_of
 
 UNPAIRED, FIRST, UNGAPPED = int(Segment.UNPAIRED), int(Segment.FIRST), int(Status.UNGAPPED)
@@ -138,15 +138,15 @@ def put_differences(out, at, e, bases, packed, strand, extensions):
             at, matched, to_come = put_run(out, at, matched, CARET), 0, to_come - count
         stop = position + count
         while position < stop and (to_come > 0 or operation == DELETION):
-            there = base_at(packed[position >> 1], position)
+            there = nibble_at(packed[position >> 1], position)
             position += 1
             if operation == DELETION:
-                at = put_letter(out, at, LETTERS[there])
+                at = put_letter(out, at, IUPAC[there])
                 continue
             if are_equal(base_of(bases, q, strand), there):
                 matched += 1
             else:
-                at, matched, to_come = put_run(out, at, matched, LETTERS[there]), 0, to_come - 1
+                at, matched, to_come = put_run(out, at, matched, IUPAC[there]), 0, to_come - 1
             q += 1
         matched, q, position = matched + stop - position, q + stop - position, stop
     return put_number(out, at, matched)

@@ -1,11 +1,12 @@
 """The index as one memory-mapped file.
 
     bytes 0-7      magic "readwarp"
-    8-11           version of the layout, uint32 (all numbers little-endian): 1, or 2 if some arrays are wide
+    8-11           version of the layout, uint32 (all numbers little-endian): 3, or 4 if some arrays are wide;
+                   1 and 2 had N for R, Y and other letters
     12-15          length of the description, uint32
     16-47          SHA-256 of the description
     48-            description, JSON: parameters, contigs (name, length, MD5), source, arrays, CRC-32 of data blocks;
-                   in version 2, which arrays are wide: of uint64 instead of uint32
+                   in version 4, which arrays are wide: of uint64 instead of uint32
     then           packed, bucket_starts, tags, positions, each from a multiple of 4096 on
 
 Whenever the file is opened, its description and its length are checked, and whenever an array is to be used, all of its
@@ -32,7 +33,7 @@ from numpy import ndarray
 from readwarp.errors import InputError
 
 MAGIC = b"readwarp"
-VERSION, WIDE_VERSION = 1, 2
+VERSION, WIDE_VERSION = 3, 4
 PREFIX = struct.Struct("<8sII32s")
 ALIGNMENT = 4096
 BLOCK = 1 << 20
@@ -145,8 +146,6 @@ class IndexFile:
         block = values[number * per_block : (number + 1) * per_block]
         if isal_zlib.crc32(block.view(np.uint8)) != self.description["checksums"][name][number]:
             return f"{name}, block {number}"
-        if name == "packed":
-            return "packed: no bases" if _is_beyond_n(block) else None
         if name == "positions":
             last = sum(self.description["lengths"]) - self.description["parameters"]["k"]
             return "positions beyond the reference" if int(block.max()) > last else None
@@ -196,11 +195,6 @@ def _are_words(values: Any) -> bool:
     )
 
 
-def _is_beyond_n(packed: ndarray) -> bool:
-    """Whether a half of any byte is more than 4: whether 3 more sets its highest bit, or that is set already."""
-    return bool(np.bitwise_or.reduce(packed | (packed + np.uint8(0x33))) & 0x88)
-
-
 def is_index(path: str | Path) -> bool:
     """Whether a file is an index, by its first bytes; no if it cannot be read."""
     try:
@@ -221,18 +215,16 @@ def source_of(path: str | Path) -> Path | None:
 
 
 def read_index(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Name and letters of each contig. Raises InputError for one with letters that an index does not hold."""
-    from readwarp.rules.bases import LETTERS, unpack
+    """Name and letters of each contig. Raises InputError for one with U, which an index has as T."""
+    from readwarp.rules.bases import letters_in
 
     file, start = IndexFile(path), 0
     file.check(["packed"])
     packed, facts = file.array("packed"), file.description
     for name, length, digest in zip(facts["names"], facts["lengths"], facts["md5"], strict=True):
-        bases = np.empty(length, np.uint8)
-        unpack(packed, start, start + length, bases)
-        letters = LETTERS[bases].tobytes()
+        letters = letters_in(packed, start, start + length)
         if hashlib.md5(letters, usedforsecurity=False).hexdigest() != digest:
-            raise InputError(path, "has letters other than A C G T N, lost in an index: give the FASTA file", name)
+            raise InputError(path, "has U, which an index has as T: give the FASTA file", name)
         yield name, letters
         start += length
 
