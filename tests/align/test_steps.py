@@ -12,7 +12,7 @@ from readwarp.align.aligner import list_reads
 from readwarp.align.insert_models import InsertModels
 from readwarp.align.pair import given
 from readwarp.align.results import Records
-from readwarp.config import RecordParameters
+from readwarp.config import AlignParameters, RecordParameters
 from readwarp.index import Index
 from readwarp.ragged import replace, take
 
@@ -235,6 +235,13 @@ def two_parts(one: str, event: str, size: int, flank: int, length: int) -> tuple
     second = 6000 + {"deletion": size, "duplication": -size}.get(event, 0)
     inserted = random_bases(size, 77) if event == "insertion" else ""
     return one[6000 - left : 6000] + inserted + one[second : second + flank], [(6000 - left, left), (second, flank)]
+
+
+def test_chance_is_no_part(index, genome):
+    """Not even if every score will do, as with `bwa mem -T 0`."""
+    aligner = Aligner(index, AlignParameters(records=RecordParameters(min_score=0)))
+    reads = [(f"r{i}", genome["one"][500 * i : 500 * i + 80] + random_bases(70, 60 + i)) for i in range(20)]
+    assert [record.name for record in aligner.align(reads)] == [name for name, _ in reads]
 
 
 @pytest.mark.parametrize("length", [150, 250])

@@ -42,12 +42,13 @@ def places_of(candidates: Candidates, scores: Scores, parameters: AlignParameter
     """An alignment is taken to be as long as its score requires, or to reach back to the start of its chain.
 
     It does not reach back over a gap that may cost more than a part must score; of an insertion, which may be a tandem
-    duplication, its bases cost too.
+    duplication, its bases cost too. A part of a read that scores less than a seed, which chance may bring, counts as 0.
     """
     scoring, room = parameters.scoring, max(0, parameters.records.min_score - parameters.scoring.gap_open)
     longest = room // max(1, scoring.gap_extend), room // (scoring.gap_extend + scoring.match)
     v, (score, query_start) = np.empty(len(candidates), np.int64), np.empty((2, len(candidates)), np.int32)
-    find_starts(candidates, scores, (scoring.match, scoring.end_bonus), longest, v, query_start, score)
+    gains, least = (scoring.match, scoring.end_bonus), parameters.seed.k * scoring.match
+    find_starts(candidates, scores, gains, longest, least, v, query_start, score)
     return Places(
         candidates.candidate_offsets,
         candidates.strand,
@@ -61,13 +62,15 @@ def places_of(candidates: Candidates, scores: Scores, parameters: AlignParameter
 
 
 @kernel
-def find_starts(candidates, scores, gains, longest, v, query_start, score):
+def find_starts(candidates, scores, gains, longest, least, v, query_start, score):
     """See `places_of`. longest: deletion and insertion over which an alignment reaches its chain's start."""
     query_stop, reference_stop, (match, end_bonus) = scores.query_stop, scores.reference_stop, gains
     for c in range(v.size):
         v[c], score[c] = reference_stop[c] - query_stop[c], scores.score[c]
-        if candidates.part_stop[c] > 0 and has_false_bonus(c, candidates, score[c], query_stop[c], match, end_bonus):
-            score[c] -= end_bonus
+        if candidates.part_stop[c] > 0:
+            if has_false_bonus(c, candidates, score[c], query_stop[c], match, end_bonus):
+                score[c] -= end_bonus
+            score[c] *= score[c] >= least
         start = query_stop[c] - score[c] // match
         is_chained = candidates.query_stop[c] > 0  # windows for mates and for parts have no chain
         if is_chained and -longest[1] <= v[c] - candidates.diagonal[c] <= longest[0]:

@@ -335,6 +335,8 @@ def test_what_a_good_place_leaves_over_is_looked_for_nearby(place, parts):
         ((80, 150), 150, 75, 75),
         ((80, 150), 140, 65, 60),
         ((80, 150), 140, 60, 60),
+        ((80, 150), 140, 20, 20),  # as a seed
+        ((80, 150), 140, 19, 0),  # less may be chance
     ],
 )
 def test_only_ends_of_the_read_have_a_bonus(part, stop, score, kept):

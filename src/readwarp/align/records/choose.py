@@ -92,7 +92,7 @@ def rank_read(r, lowest, name_key, reads, places, ranking):
     """
     first, last = places.offsets[r], places.offsets[r + 1]
     strand, v, score, distinct, key = places.strand, places.v, places.score, ranking.distinct, ranking.key
-    lowest = min(lowest, max(1, (reads.read_offsets[r + 1] - reads.read_offsets[r]) // 2))
+    lowest = max(1, min(lowest, (reads.read_offsets[r + 1] - reads.read_offsets[r]) // 2))
     for a in range(first, last):
         distinct[a] = places.status[a] <= UNGAPPED and score[a] >= lowest
         key[a] = mix(name_key ^ np.uint64(v[a] * 2 + strand[a]))
