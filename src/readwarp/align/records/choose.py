@@ -196,13 +196,10 @@ def judge(a, span, length, repetitive, places, rules, ranking):
 
 
 @kernel
-def is_ahead_beside(primary, a, b, places, key):
-    """Whether a comes before b as the place of another part: equals by how far they are from the primary."""
-    if places.score[a] == places.score[b]:
-        far_a, far_b = distance(primary, a, places), distance(primary, b, places)
-        if far_a != far_b:
-            return far_a < far_b
-    return is_ahead(a, b, places.score, key)
+def is_nearer(primary, a, b, places, key):
+    """Whether place a comes before b, which scores as much, for another part than the primary: the nearer one first."""
+    far_a, far_b = distance(primary, a, places), distance(primary, b, places)
+    return far_a < far_b or (far_a == far_b and key[a] < key[b])
 
 
 @kernel
@@ -214,18 +211,21 @@ def distance(a, b, places):
 @kernel
 def pick_supplementary(a, span, length, places, ranking):
     """Best candidates for parts of the read that the primary a leaves over -> ranking.picked, best first; how many."""
-    key, picked, n = ranking.key, ranking.picked, 0
+    score, key, picked, n = places.score, ranking.key, ranking.picked, 0
     for b in range(*span):
         if b == a or not ranking.distinct[b] or is_rival(a, b, length, places):
             continue
-        if n == MAX_SUPPLEMENTARY and not is_ahead_beside(a, b, picked[n - 1], places, key):
-            continue
-        n = min(n + 1, MAX_SUPPLEMENTARY)
-        i = n - 1
-        while i > 0 and is_ahead_beside(a, b, picked[i - 1], places, key):
-            picked[i] = picked[i - 1]
-            i -= 1
-        picked[i] = b
+        row = n
+        while row > 0:
+            other = picked[row - 1]
+            if score[b] < score[other] or (score[b] == score[other] and not is_nearer(a, b, other, places, key)):
+                break
+            row -= 1
+        if row < MAX_SUPPLEMENTARY:
+            n = min(n + 1, MAX_SUPPLEMENTARY)
+            for i in range(n - 1, row, -1):
+                picked[i] = picked[i - 1]
+            picked[row] = b
     return n
 
 

@@ -18,8 +18,8 @@ Repeats: seeds with more places than the read's cap are left out and counted in 
 is doubled, up to four times that, while more than 3/5 of the read's seeds are left out, and on to `rescue_hits` while
 there is no anchor; from `max_hits` down it is halved while there are more than `max_anchors`. So even a read that is
 all repeats has places. Of more than 32 anchors, those whose place (128 bases of the diagonal) has less than a quarter
-of the anchors of the best place are left out before sorting, unless they are for bases of the read that no better
-place has: no chain that is kept would include them.
+of the anchors of the best place are left out before sorting, unless their place has two for bases of the read that no
+better place has: no chain that is kept would include them.
 
 Reads beyond MAX_READ_LENGTH have no anchor and status TOO_LONG.
 

@@ -9,6 +9,7 @@ from readwarp.align.anchors import anchor_of
 from readwarp.align.places import Genome
 from readwarp.align.seed.cpu_settle import settle
 from readwarp.align.seed.scalar import (
+    LEAST,
     UNFILTERED,
     WINDOWS,
     entries_of,
@@ -263,7 +264,7 @@ def keep_other_parts(found, size, seeds, used, shape, support, highest, out):
                 if covered & parts_of(queries[i], k, bits) == 0:
                     for j in range(start, stop):
                         out[size] = found[j]
-                        size += 1
+                        size += support_of(found[j], support) >= LEAST
     return size
 
 

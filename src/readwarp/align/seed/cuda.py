@@ -23,6 +23,7 @@ from readwarp.align.seed.cuda_slots import (
     slots_of,
 )
 from readwarp.align.seed.scalar import (
+    LEAST,
     UNFILTERED,
     WINDOWS,
     entries_of,
@@ -234,8 +235,9 @@ def leave_out_weak(found, lengths, size, lane, support, cells):
         stays, anchor = False, np.uint64(0)
         if begin + lane < size:
             anchor = found[begin + lane]
-            stays = is_supported(support_of(anchor, support), cells[HIGHEST])
-            stays = stays or covered & parts_of(start_of(anchor, length, k), k, bits) == 0
+            own = support_of(anchor, support)
+            is_other = own >= LEAST and covered & parts_of(start_of(anchor, length, k), k, bits) == 0
+            stays = is_supported(own, cells[HIGHEST]) or is_other
         cuda.syncthreads()
         if stays:
             found[cuda.atomic.add(cells, KEPT, 1)] = anchor

@@ -14,6 +14,7 @@ WIDER = 4  # times max_hits: the highest cap of a mostly repetitive read
 WINDOWS = 1024  # counters of places, in each of two halves
 NEVER = 1 << 30  # a margin that settles no read
 WINDOW_BITS = 7  # a place is a diagonal without so many low bits
+LEAST = 2  # anchors of a place that has another part of the read
 PARTS = 64  # of a read, at most
 
 
