@@ -1,4 +1,4 @@
-"""At most so many reads of each sample across a place (host only)."""
+"""Limit the reads of each sample across a place."""
 
 import numpy as np
 from numpy import ndarray
@@ -14,7 +14,7 @@ NO_LIMIT = np.uint64((1 << 64) - 1)
 
 
 class DepthLimit:
-    """What is left out of one window, whose reads may come in parts: each with what was left of those before."""
+    """Depth limit of one window, whose reads may come in parts, each with the kept reads of the parts before."""
 
     def __init__(self, max_depth: int):
         self.max_depth = max_depth
@@ -23,16 +23,16 @@ class DepthLimit:
 
     @property
     def lost(self) -> ndarray:
-        """Positions of the reads left out (int64)."""
+        """Return the positions of the reads left out (int64)."""
         return np.concatenate(self._lost)
 
     @property
     def blocks(self) -> ndarray:
-        """Blocks in which some sample has reads that do not count (int64, ascending); b begins at b * BLOCK."""
+        """Return blocks where some sample has reads that do not count (int64, ascending); b begins at b * BLOCK."""
         return np.unique(np.concatenate(self._blocks))
 
     def limit(self, reads: AlignedReads) -> AlignedReads:
-        """See the step's contract."""
+        """Limit the depth of reads; see the step's contract."""
         if np.bincount(reads.sample).max(initial=0) <= self.max_depth:
             return reads
         first = reads.start // BLOCK
@@ -52,7 +52,7 @@ class DepthLimit:
         return take(reads, "reads", stays)
 
     def _find_limits(self, reads: AlignedReads, rank: ndarray, first: int, counts: ndarray) -> ndarray:
-        """The rank in each cell below which reads count (uint64 [samples, blocks]). counts: 0 where no limit is."""
+        """Return the rank in each cell below which reads count (uint64 [samples, blocks]). counts: 0 means no limit."""
         offsets = offsets_of(counts.ravel())
         row = np.empty(offsets[-1], np.int64)
         list_blocks(reads, first, offsets[:-1].copy().reshape(counts.shape), counts > 0, row)
@@ -65,9 +65,9 @@ class DepthLimit:
 
 @kernel
 def blocks_of(reads, read, first, number, room):
-    """Fill `room` with the blocks in which a read has aligned bases or deletions, less `first` -> how many there are.
+    """Fill `room` with the blocks, less `first`, in which a read has aligned bases or deletions; return their number.
 
-    number: of the window's blocks; there are no others.
+    number: blocks of the window; others are ignored.
     """
     cigar, p, found = reads.cigar, reads.position[read], 0
     for i in range(reads.cigar_offsets[read], reads.cigar_offsets[read + 1]):
@@ -83,7 +83,7 @@ def blocks_of(reads, read, first, number, room):
 
 @kernel
 def count_blocks(reads, first, counts):
-    """Count the reads of each sample in each block: counts, int64 [samples, blocks], zeros before."""
+    """Count the reads of each sample in each block into `counts` (int64 [samples, blocks], zeroed by the caller)."""
     room = np.empty(counts.shape[1], np.int64)
     for read in range(reads.position.size):
         for k in range(blocks_of(reads, read, first, room.size, room)):
@@ -92,7 +92,7 @@ def count_blocks(reads, first, counts):
 
 @kernel
 def list_blocks(reads, first, places, is_listed, row):
-    """Write the reads of each listed cell to `row`, from its place on (int64 [samples, blocks], moved on)."""
+    """Write the reads of each listed cell to `row`, from its place on (int64 [samples, blocks], advanced)."""
     room = np.empty(places.shape[1], np.int64)
     for read in range(reads.position.size):
         sample = reads.sample[read]
@@ -104,9 +104,9 @@ def list_blocks(reads, first, places, is_listed, row):
 
 @kernel
 def hide_bases(reads, rank, first, limits, stays):
-    """Set the qualities to 0 of the bases that do not count, and `stays` for reads that count in a block.
+    """Zero the qualities of bases that do not count, and set `stays` for reads that count in a block.
 
-    Clipped and inserted bases are in the block of the aligned base before them, at a read's start of that after them.
+    Clipped and inserted bases are in the block of the aligned base before them, at a read's start of the one after.
     """
     position, cigar, cigar_offsets, read_offsets = reads.position, reads.cigar, reads.cigar_offsets, reads.read_offsets
     qualities, number = reads.qualities, limits.shape[1]
