@@ -4,15 +4,15 @@
 
 `reads` are all usable reads that overlap the window, in file order. A read's base at a position is usable where it is
 A, C, G or T with base quality >= min_base_quality. A deletion across the position is always usable, with the quality of
-the base before it. So every position depends on the reads across it alone, and neither on the window nor on threads.
+the base before it. So every position depends only on the reads across it, never on the window or threads.
 
 Insertions and deletions of up to MAX_INDEL bases after an aligned base (the anchor) are events. An event counts unless
-its anchor has quality 0: it gave way to its mate (`readwarp.call.mates`), or is beyond the limit of depth
+its anchor has quality 0: its mate counts instead (`readwarp.call.mates`), or the read is beyond the depth limit
 (`readwarp.call.depth`). An event is moved left while the reference allows, by at most MAX_SHIFT bases and not beyond
 the window's start; equal events are one allele. Windows are therefore read with MAX_SHIFT + MAX_INDEL bases to spare on
 either side.
 """
 
 MAX_INDEL = 200
-MAX_INSERTION = 300  # bases of one that is assembled from reads that do not span it
+MAX_INSERTION = 300  # longest insertion assembled from reads that do not span it
 MAX_SHIFT = 200

@@ -1,4 +1,4 @@
-"""Pileup on the CPU: one pass over the reads."""
+"""Count a pileup on the CPU, in one pass over the reads."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from readwarp.rules.cigar import DELETION, INSERTION, is_match, run_of
 
 
 def count_window(reads: AlignedReads, window: Window, parameters: CallParameters) -> Pileup:
-    """See the step's contract."""
+    """Count the pileup of a window; see the step's contract."""
     window = window.trim()
     limits = Limits(window.start, window.stop, parameters.min_base_quality)
     counts, events = new_counts(window), new_events(reads)
@@ -22,7 +22,7 @@ def count_window(reads: AlignedReads, window: Window, parameters: CallParameters
 
 @kernel
 def count_bases(reads, limits, counts, events):
-    """Add every read to `counts`; write its events where its CIGAR shows them."""
+    """Add every read to `counts`, and write its events in the order of its CIGAR."""
     start, stop, min_base_quality = limits
     cigar, cigar_offsets, bases, qualities = reads.cigar, reads.cigar_offsets, reads.bases, reads.qualities
     numbers, quality_sums = counts.counts, counts.quality_sums
@@ -30,7 +30,7 @@ def count_bases(reads, limits, counts, events):
     for read in range(reads.position.size):
         strand = np.uint64((reads.flag[read] >> 4) & 1)
         p, q, event = reads.position[read], reads.read_offsets[read], events.offsets[read]
-        quality = 0  # of the last aligned base
+        quality = 0  # quality of the last aligned base
         for i in range(cigar_offsets[read], cigar_offsets[read + 1]):
             operation, length, on_reference, on_read = run_of(cigar[i])
             if is_match(operation):

@@ -1,9 +1,9 @@
-"""Pileup on CUDA: one thread per reference position, so that no two write to one place.
+"""Count a pileup on CUDA: one thread per reference position, so that no two write to one place.
 
-The threads of a warp go through the reads across their positions together, in file order, from the first that reaches
-beyond the warp's first position. Bisection in the running maximum of the reads' stops finds it. So they read
-neighbouring bases of one read at a time, and look up its place and CIGAR once for all. A thread counts in shared
-memory, and writes the events whose anchor is its position. A second kernel moves events left, one thread each.
+The threads of a warp go through the reads across their positions together, in file order, starting with the first read
+that reaches beyond the warp's first position, found by bisection in the running maximum of the reads' stops. So they
+read neighbouring bases of one read at a time, and look up its place and CIGAR once for all. A thread counts in shared
+memory and writes the events whose anchor is its position. A second kernel moves events left, one thread each.
 """
 
 from typing import Annotated, NamedTuple
@@ -20,18 +20,18 @@ from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current
 from readwarp.rules.cigar import DELETION, INSERTION, SKIP, SOFT_CLIP, is_match
 
-ROWS, SIDES = 5, 2  # of Pileup.counts
+ROWS, SIDES = 5, 2  # axes of Pileup.counts
 CELLS = ROWS * SIDES
-FIELDS = 4  # of `read_at`
-GONE, NOTHING = 5, 6  # what a read may have at a position, beside bases: a deletion, or neither
+FIELDS = 4  # number of fields of `read_at`
+GONE, NOTHING = 5, 6  # state of a read without a base at a position: deleted, or not covering it
 
 
 class Reads(NamedTuple):
-    """What a card is given of AlignedReads."""
+    """Columns of AlignedReads that a card needs."""
 
     position: Annotated[ndarray, "int64 [reads]"]
     reference_stop: Annotated[ndarray, "int64 [reads]"]
-    reach: Annotated[ndarray, "int64 [reads]"]  # the running maximum of `reference_stop`
+    reach: Annotated[ndarray, "int64 [reads]"]  # running maximum of `reference_stop`
     flag: Annotated[ndarray, "uint16 [reads]"]
     cigar: Annotated[ndarray, "uint32 [operations]"]
     cigar_offsets: Annotated[ndarray, "int64 [reads + 1] of operations"]
@@ -41,7 +41,7 @@ class Reads(NamedTuple):
 
 
 def count_window(reads: AlignedReads, window: Window, parameters: CallParameters) -> Pileup:
-    """See the step's contract. Takes and gives host arrays; the alleles are put together on the host."""
+    """Count the pileup of a window; see the step's contract. Arrays are on the host, which assembles alleles."""
     window, host_events = window.trim(), new_events(reads)
     if len(reads) == 0:
         return assemble(reads, window, new_counts(window), host_events)
@@ -64,7 +64,7 @@ def reads_of(reads: AlignedReads) -> Reads:
 
 @cuda.jit(device=True)
 def first_beyond(reach, position):
-    """The first read whose `reach` lies beyond the position."""
+    """Return the first read whose `reach` lies beyond the position."""
     first, after = np.uint32(0), np.uint32(reach.size)
     while first < after:
         middle = np.uint32((first + after) >> np.uint32(1))
@@ -77,7 +77,7 @@ def first_beyond(reach, position):
 
 @cuda.jit(device=True)
 def read_at(reads, number, start):
-    """A read's (start, stop, twice the number of its operations plus its strand, the first of them) and first base."""
+    """Return a read's (start, stop, twice its number of operations plus its strand, first operation) and first base."""
     number = min(number, np.uint32(reads.position.size - 1))
     i, stop = np.uint64(reads.cigar_offsets[number]), np.uint64(reads.cigar_offsets[np.uint32(number + np.uint32(1))])
     operations = np.int32(stop - i) << np.int32(1) | np.int32((reads.flag[number] >> 4) & 1)
@@ -88,15 +88,15 @@ def read_at(reads, number, start):
 
 @cuda.jit(device=True)
 def add(counted, cell, thread, quality):
-    """Count one more of that cell for the thread, and add its quality."""
+    """Count one more read in that cell for the thread, and add its quality."""
     counted[0][cell, thread] += np.int32(1)
     counted[1][cell, thread] += quality
 
 
 @cuda.jit(device=True)
 def walk_to(w, reads, number, fields, own):
-    """-> (the read's base at w, GONE or NOTHING; its place among all bases; its quality; the number of events before;
-    the CIGAR operation after w where w ends an aligned stretch). fields, own: of `read_at`.
+    """Return (the read's base at w, GONE or NOTHING; its index among all bases; its quality; the number of events
+    before; the CIGAR operation after w where w ends an aligned stretch). fields, own: of `read_at`.
     """
     cigar, cigar_offsets, bases, qualities = reads.cigar, reads.cigar_offsets, reads.bases, reads.qualities
     r, _, operations, word = fields
@@ -131,7 +131,7 @@ def walk_to(w, reads, number, fields, own):
 
 @cuda_kernel
 def count_bases(reads, limits, counts, events):
-    """Fill the rows of `counts` at one position; write the events anchored there, where the CIGARs show them.
+    """Fill the rows of `counts` at one position, and write the events anchored there in CIGAR order.
 
     Positions are counted from the window's start.
     """
@@ -144,9 +144,9 @@ def count_bases(reads, limits, counts, events):
     first, is_inside = np.int32(w - np.int32(lane)), w < stop - start
     first_read = number = first_beyond(reads.reach, start + first)
     while True:
-        cuda.syncwarp()  # the threads stay together
+        cuda.syncwarp()  # keep the threads together
         each = np.uint32(np.uint32(number - first_read) & np.uint32(WARP - 1))
-        if each == 0:  # they look up their next reads, one a thread
+        if each == 0:  # each thread looks up one of their next reads
             fields, bases_at[thread] = read_at(reads, np.uint32(number + lane), start)
             for field in range(FIELDS):
                 ahead[field, thread] = fields[field]

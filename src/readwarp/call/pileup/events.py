@@ -1,4 +1,4 @@
-"""The insertions and deletions of single reads as alleles with counts (host only)."""
+"""Merge the indels of single reads into alleles with counts (host only)."""
 
 from typing import Annotated, NamedTuple
 
@@ -14,7 +14,7 @@ from readwarp.rules.hashes import BASIS, add_byte
 
 
 class Limits(NamedTuple):
-    """Where bases are counted, and which of them."""
+    """Limits of where bases are counted, and of their quality."""
 
     start: int
     stop: int
@@ -22,20 +22,20 @@ class Limits(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """As in Pileup."""
+    """Counts and quality sums, see Pileup."""
 
     counts: Annotated[ndarray, "int32 [positions, 5, 2]"]
     quality_sums: Annotated[ndarray, "int32 [positions, 5, 2]"]
 
 
 class Events(NamedTuple):
-    """Room for an event per I or D operation of each read; length 0 where it does not count."""
+    """Space for one event per I or D operation of each read; length 0 where it does not count."""
 
     offsets: Annotated[ndarray, "int64 [reads + 1] of events"]
-    position: Annotated[ndarray, "int64 [events]"]  # of the anchor
+    position: Annotated[ndarray, "int64 [events]"]  # position of the anchor
     length: Annotated[ndarray, "int32 [events]"]  # negative for deletions
-    query: Annotated[ndarray, "int64 [events]"]  # the first inserted base, in the reads' bases
-    shift: Annotated[ndarray, "int32 [events]"]  # bases moved to the left
+    query: Annotated[ndarray, "int64 [events]"]  # index of the first inserted base in the reads' bases
+    shift: Annotated[ndarray, "int32 [events]"]  # bases shifted left
 
 
 def new_counts(window: Window) -> Counts:
@@ -50,7 +50,7 @@ def new_events(reads: AlignedReads) -> Events:
 
 
 def assemble(reads: AlignedReads, window: Window, counts: Counts, events: Events) -> Pileup:
-    """Equal events as alleles, ordered by position, kind, length and a hash of the inserted bases."""
+    """Merge equal events into alleles, ordered by position, kind, length and a hash of the inserted bases."""
     used = np.flatnonzero(events.length)
     position, signed, query, shift = (x[used] for x in (events.position, events.length, events.query, events.shift))
     key = np.zeros(used.size, np.uint64)
@@ -83,7 +83,7 @@ def assemble(reads: AlignedReads, window: Window, counts: Counts, events: Events
 
 @kernel
 def hash_insertions(bases, query, signed, shift, key):
-    """Set `key` to FNV-1a of the inserted bases as moved, made odd; 0 where one of them is not A, C, G or T."""
+    """Set `key` to FNV-1a of the shifted inserted bases, made odd; 0 where one of them is not A, C, G or T."""
     for e in range(query.size):
         value = np.uint64(BASIS)
         for i in range(signed[e]):

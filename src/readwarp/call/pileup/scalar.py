@@ -1,4 +1,4 @@
-"""What a base and an event count for, and how an event moves; for both sides."""
+"""Decide which bases and events count, and shift events; shared by CPU and CUDA."""
 
 from readwarp.call.pileup import MAX_INDEL, MAX_SHIFT
 from readwarp.device.jit import scalar
@@ -14,19 +14,19 @@ def is_usable(base, quality, min_base_quality):
 
 @scalar
 def is_event(length, quality):
-    """Whether an insertion or deletion counts after an aligned base of that quality."""
+    """Return whether an indel counts after an aligned base of that quality."""
     return length <= MAX_INDEL and quality > 0
 
 
 @scalar
 def rotate(index, shift, length):
-    """Index in an insertion as the read shows it of base `index` after it moved `shift` bases to the left."""
+    """Return the index, in the insertion as read, of base `index` after a shift of `shift` bases to the left."""
     return (index - shift) % length
 
 
 @scalar
 def move_left(reference, start, bases, position, length, query):
-    """-> (position, shift) of an event that moves left while the base before it equals its last base.
+    """Return (position, shift) of an event shifted left while the base before it equals its last base.
 
     `reference` begins at `start`; `length` is negative for a deletion, whose last base may lie beyond the reference.
     The first base of a contig is the last anchor.
