@@ -1,4 +1,4 @@
-"""Candidate sites from a pileup (host only)."""
+"""Find candidate sites in a pileup (host only)."""
 
 import math
 from collections import Counter, defaultdict
@@ -18,13 +18,13 @@ from readwarp.ragged import offsets_of, replace, take
 from readwarp.rules.bases import OUTSIDE
 from readwarp.rules.shares import scale_shares
 
-LEAST = 1e-9  # share of reads of an allele, whatever the parameters say
+LEAST = 1e-9  # least share of an allele's reads, whatever the parameters say
 LOG10_3 = math.log10(3.0)
 OTHER_BASE = 0b1111  # bits of `find_bases` for A, C, G and T
 Allele = tuple[int, bytes]  # deleted bases, inserted bases
 Variant = tuple[int, int, bytes]  # begin, deleted bases, inserted bases
 Site = tuple[int, bool, list[Allele]]  # begin, is_indel, alleles
-MISSING: Allele = (1, b"\x04")  # the base is missing on a haplotype with a deletion across it
+MISSING: Allele = (1, b"\x04")  # the base is missing: a deletion on the haplotype spans it
 
 
 def find_sites(
@@ -35,7 +35,7 @@ def find_sites(
     of_samples: Iterable[Pileup] = (),
     ploidy: ndarray | None = None,
 ) -> Sites:
-    """See the step's contract. Without `ploidy`, it is that of the parameters everywhere."""
+    """Find candidate sites; see the step's contract. `ploidy` defaults to that of the parameters everywhere."""
     window = window.trim()
     asked = forced.within(pileup.contig, pileup.start, pileup.stop) if forced else []
     shown, indels, samples = np.zeros(window.bases.size, np.uint8), set[Variant](), 0
@@ -46,15 +46,15 @@ def find_sites(
         parameters.min_alternate_fraction,
         parameters.min_alternate_quality,
     )
-    bases, events = np.zeros((window.bases.size, 4, 2)), Counter[Variant]()  # where they have the share in a sample
+    bases, events = np.zeros((window.bases.size, 4, 2)), Counter[Variant]()  # reads of samples that have enough
     scale = scale_shares(np.arange(MAX_PLOIDY + 1))
     shares = max(fraction, LEAST) * scale
-    min_ratio = np.where(scale < 1.0, SHARED, -np.inf)  # errors have the shares of one copy in many
+    min_ratio = np.where(scale < 1.0, SHARED, -np.inf)  # at high ploidy errors reach the share of one copy
     for own, own_copies in zip(of_samples or (pileup,), copies, strict=ploidy is not None):
         samples += 1
         find_bases(own, window.bases, own_copies, count, shares, quality, min_ratio, shown)
         indels.update(_find_indels(own, parameters, own_copies))
-        if own is not pileup:  # of one sample among several
+        if own is not pileup:  # one of several samples
             add_bases(own, own_copies, shares, bases)
             events.update(_count_indels(own, parameters, own_copies))
     if samples > 1:
@@ -66,20 +66,20 @@ def find_sites(
 
 
 def list_variants(begin: ndarray, deleted: ndarray, inserted: ndarray, inserted_offsets: ndarray) -> list[Variant]:
-    """The rows of such columns."""
+    """Return the rows of these columns."""
     bases, bounds = inserted.tobytes(), pairwise(inserted_offsets.tolist())
     rows = zip(begin.tolist(), deleted.tolist(), bounds, strict=True)
     return [(at, gone, bases[first:stop]) for at, gone, (first, stop) in rows]
 
 
 def list_alleles(sites: Sites) -> list[Variant]:
-    """The alleles of all sites, the reference's among them."""
+    """List the alleles of all sites, reference alleles included."""
     begin = np.repeat(sites.begin, np.diff(sites.allele_offsets))
     return list_variants(begin, sites.deleted, sites.inserted, sites.inserted_offsets)
 
 
 def sites_of(sites: list[Site], window: Window, asked: Iterable[Variant] = ()) -> Sites:
-    """The sites in order of position; alleles that are `asked` for are marked as forced."""
+    """Return the sites sorted by position; alleles in `asked` are marked as forced."""
     sites.sort(key=lambda site: (site[0] - site[1], site[1]))
     alleles = [allele for _, _, own in sites for allele in own]
     begin = np.array([site[0] for site in sites], np.int64)
@@ -102,7 +102,7 @@ def sites_of(sites: list[Site], window: Window, asked: Iterable[Variant] = ()) -
 
 
 def _sites_of_bases(pileup: Pileup, reference: ndarray, shown: ndarray, asked: Sequence[Variant]) -> list[Site]:
-    """`shown`: as `find_bases` fills it; the bases asked for are added."""
+    """Make the sites of bases. `shown`: filled by `find_bases`; bases asked for are added."""
     for begin, deleted, bases in asked:
         if deleted == len(bases) == 1:
             shown[begin - pileup.start] |= 1 << bases[0]
@@ -117,9 +117,9 @@ def _sites_of_bases(pileup: Pileup, reference: ndarray, shown: ndarray, asked: S
 
 @scalar
 def log_ratio(number, depth, error):
-    """log10 of the likelihood that these reads have the allele by its share, over that they are errors.
+    """Return log10 of the likelihood ratio of the reads as carriers of the allele, by its share, and as errors.
 
-    number: reads that show it, of `depth`. error: the sum of log10 of their errors' probabilities.
+    number: reads that show the allele, of `depth`. error: sum of log10 of their error probabilities.
     """
     share = number / depth
     rest = (depth - number) * math.log10(1.0 - share) if number < depth else 0.0
@@ -130,8 +130,8 @@ def log_ratio(number, depth, error):
 def find_bases(pileup, reference, copies, min_count, min_fraction, min_quality, min_ratio, shown):
     """Set bit b of `shown` (uint8 [positions]) where enough reads show base b and the reference does not.
 
-    copies: int8 [positions]. min_fraction: float64, by their number. min_ratio: likewise, the least `log_ratio`; -inf:
-    it does not matter.
+    copies: int8 [positions]. min_fraction, min_ratio: float64, by number of copies; the least share and the least
+    `log_ratio` (-inf: none).
     """
     counts, quality_sums = pileup.counts, pileup.quality_sums
     for w in range(reference.size):
@@ -152,9 +152,9 @@ def find_bases(pileup, reference, copies, min_count, min_fraction, min_quality, 
 
 @kernel
 def add_bases(pileup, copies, min_fraction, sums):
-    """Add the reads, and their qualities, of the bases that have the least share in one sample's pileup.
+    """Add the reads and quality sums of the bases that have the least share in one sample's pileup.
 
-    copies, min_fraction: as for `find_bases`. sums: float64 [positions, base, number and quality].
+    copies, min_fraction: see `find_bases`. sums: float64 [positions, base, number and quality].
     """
     counts, quality_sums = pileup.counts, pileup.quality_sums
     for w in range(copies.size):
@@ -170,7 +170,7 @@ def add_bases(pileup, copies, min_fraction, sums):
 
 @kernel
 def find_shared_bases(pileup, reference, sums, min_count, shown):
-    """Set bits of `shown` as `find_bases`, where samples together show base b. sums: of `add_bases`."""
+    """Set the bits of `shown`, see `find_bases`, where samples together show base b. sums: of `add_bases`."""
     counts = pileup.counts
     for w in range(reference.size):
         depth = 0
@@ -185,7 +185,7 @@ def find_shared_bases(pileup, reference, sums, min_count, shown):
 
 
 def _count_indels(own: Pileup, parameters: CallParameters, copies: ndarray) -> dict[Variant, int]:
-    """Reads of the insertions and deletions that have the least share in one sample's pileup."""
+    """Count the reads of the indels that have the least share in one sample's pileup."""
     place, number = own.allele_position - own.start, own.allele_counts.sum(axis=1)
     min_share = max(parameters.min_indel_fraction, LEAST) * scale_shares(copies[place])
     has_share = number >= min_share * own.counts[place].sum(axis=(1, 2))
@@ -194,7 +194,7 @@ def _count_indels(own: Pileup, parameters: CallParameters, copies: ndarray) -> d
 
 
 def _find_shared_indels(pileup: Pileup, events: dict[Variant, int], min_count: int) -> list[Variant]:
-    """Insertions and deletions that samples together show. events: the sum of `_count_indels`."""
+    """Find indels that samples show together. events: the sum of `_count_indels`."""
     depth = pileup.counts[pileup.allele_position - pileup.start].sum(axis=(1, 2)).tolist()
     rows = ((variant, events.get(variant, 0), own) for variant, own in zip(list_indels(pileup), depth, strict=True))
     return [
@@ -205,7 +205,7 @@ def _find_shared_indels(pileup: Pileup, events: dict[Variant, int], min_count: i
 
 
 def _find_indels(own: Pileup, parameters: CallParameters, copies: ndarray) -> list[Variant]:
-    """Insertions and deletions that enough reads show. copies: int8 [positions]."""
+    """Find indels that enough reads show. copies: int8 [positions]."""
     place = own.allele_position - own.start
     depth = own.counts[place].sum(axis=(1, 2))
     min_share = max(parameters.min_indel_fraction, LEAST) * scale_shares(copies[place])
@@ -214,14 +214,14 @@ def _find_indels(own: Pileup, parameters: CallParameters, copies: ndarray) -> li
 
 
 def list_indels(pileup: Pileup) -> list[Variant]:
-    """The alleles of a pileup."""
+    """List the indels of a pileup."""
     is_deletion = np.diff(pileup.allele_offsets) == 0
     deleted = np.where(is_deletion, pileup.allele_length, 0)
     return list_variants(pileup.allele_position + 1, deleted, pileup.allele_bases, pileup.allele_offsets)
 
 
 def _sites_of_indels(pileup: Pileup, reference: ndarray, indels: set[Variant], asked: Sequence[Variant]) -> list[Site]:
-    """Sites of those `indels` that the pileup has, and of those asked for."""
+    """Make sites of the `indels` that the pileup has and of those asked for."""
     number = dict(zip(list_indels(pileup), pileup.allele_counts.sum(axis=1).tolist(), strict=True))
     found, forced = defaultdict[int, list[Allele]](list), defaultdict[int, list[Allele]](list)
     shown = [variant for variant in number if variant in indels]
@@ -240,7 +240,7 @@ def _sites_of_indels(pileup: Pileup, reference: ndarray, indels: set[Variant], a
 
 
 def limit_alleles(sites: Sites, window: Window) -> tuple[Sites, list[Variant]]:
-    """At most MAX_ALLELES at each site, and what is left out: the last ones, but no missing base and none asked for."""
+    """Keep at most MAX_ALLELES at each site, and all that are missing bases or asked for; also return those dropped."""
     crowded = np.flatnonzero(np.diff(sites.allele_offsets) > MAX_ALLELES).tolist()
     if not crowded:
         return sites, []
@@ -257,7 +257,7 @@ def limit_alleles(sites: Sites, window: Window) -> tuple[Sites, list[Variant]]:
 
 @kernel
 def extend_tracts(sites, window):
-    """Set the `stop` of each indel site, after the rightmost place where an allele could be written, and its `unit`."""
+    """Set the `stop` of each indel site, past the rightmost place where an allele could be written, and its `unit`."""
     reference, deleted, inserted = window.bases, sites.deleted, sites.inserted
     inserted_offsets = sites.inserted_offsets
     for site in range(sites.begin.size):
@@ -287,7 +287,7 @@ def extend_tracts(sites, window):
 
 @kernel
 def period(bases, start, size):
-    """Length of the shortest unit whose copies make up bases [start, start + size)."""
+    """Return the length of the shortest unit whose copies make up bases [start, start + size)."""
     for unit in range(1, size):
         repeats = size % unit == 0
         for k in range(start + unit, start + size):

@@ -1,4 +1,4 @@
-"""Insertions and deletions that are likelier slips of the sequencer than alleles of a haplotype (host only)."""
+"""Drop indels that are likelier slips of the sequencer than alleles (host only)."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from readwarp.ragged import offsets_of, replace, take
 
 
 def split_sides(odds: ndarray) -> list[ndarray]:
-    """Rows of the reads of the first haplotype, of the second, and of either. odds: log10, of the first one."""
+    """Return the rows of reads of the first haplotype, of the second, and of either. odds: log10, of the first."""
     is_sure = np.abs(odds) >= SURE
     return [np.flatnonzero(chosen) for chosen in (is_sure & (odds > 0), is_sure & (odds < 0), ~is_sure)]
 
@@ -22,7 +22,7 @@ def split_sides(odds: ndarray) -> list[ndarray]:
 def drop_slips(
     sites: Sites, window: Window, sided: Sequence[Sequence[Pileup]], ploidy: ndarray, model: GapModel
 ) -> Sites:
-    """See the step's contract. sided: the pileups of `split_sides` of each sample's reads."""
+    """Drop slips; see the step's contract. sided: the pileups of `split_sides` of each sample's reads."""
     site = np.repeat(np.arange(len(sites)), np.diff(sites.allele_offsets))
     is_reference = np.zeros(site.size, bool)
     is_reference[sites.allele_offsets[:-1]] = True
@@ -42,9 +42,9 @@ def drop_slips(
 
 
 def slip_rates(variants: Sequence[Variant], window: Window, model: GapModel) -> ndarray:
-    """float64 [variants]: the share of reads that show such an insertion or deletion by an error of the sequencer.
+    """Return the share of reads that show each indel by a sequencer error (float64 [variants]).
 
-    variants: in order of position.
+    variants: sorted by position.
     """
     alone = sites_of([(at, True, [(0, b""), (gone, bases)]) for at, gone, bases in variants], window.trim())
     tract, unit = alone.stop - alone.begin, alone.unit
@@ -59,10 +59,10 @@ def slip_rates(variants: Sequence[Variant], window: Window, model: GapModel) -> 
 
 
 def odds_against_slips(number: ndarray, depth: ndarray, one_copy: ndarray, slip: ndarray) -> ndarray:
-    """log10 of how much likelier the reads are if there are carriers of the allele than if all slipped.
+    """Return log10 of the likelihood ratio of the reads with carriers of the allele and with slips alone.
 
-    number, depth: of the reads that show it, and of all (int64 [sides, alleles]). one_copy: the share of a copy among
-    all; slip: that of reads that slip (float64 [alleles] each).
+    number, depth: reads that show it, and all reads (int64 [sides, alleles]). one_copy: share of one copy among all;
+    slip: share of reads that slip (float64 [alleles] each).
     """
     best = np.full(slip.size, -np.inf)
     for carriers in ((1.0, 0.0, 0.5), (0.0, 1.0, 0.5), (1.0, 1.0, 1.0), None):
@@ -75,7 +75,7 @@ def odds_against_slips(number: ndarray, depth: ndarray, one_copy: ndarray, slip:
 
 
 def _count(variants: Sequence[Variant], pileups: Sequence[Pileup]) -> tuple[ndarray, ndarray]:
-    """int64 [sides, variants] each: reads that show each variant, and all reads."""
+    """Count the reads that show each variant, and all reads (int64 [sides, variants] each)."""
     number, depth = np.zeros((2, SIDES, len(variants)), np.int64)
     begin = np.array([at for at, _, _ in variants], np.int64)
     for side, pileup in enumerate(pileups):
