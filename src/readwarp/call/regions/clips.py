@@ -1,14 +1,14 @@
-"""Where soft clips pile up, and which insertions and deletions they spell: long ones, for which aligners open no gap.
+"""Find where soft clips pile up and the long indels they spell, for which aligners open no gap.
 
 At a clip place the clipped bases of all reads are lined up outwards from the place. The consensus is the base that most
 of them show at each distance, as far as MIN_CLIPS reads reach. Where the consensus continues like the reference within
 MAX_INDEL bases of the place, the haplotype jumps there: forwards over a deletion, or backwards where bases are
 repeated. If it does so only after some bases, these are new. It must match to its end, over at least MIN_REJOINED
-bases, with at most one other base in REJOINED_PER_ERROR. The jump with the fewest new bases is taken, then the shortest
+bases, with at most one mismatch in REJOINED_PER_ERROR. The jump with the fewest new bases is taken, then the shortest
 one, then the one to the right. After new bases so few match by chance: they must be MIN_UNAIDED unless reads are
 clipped there as well.
 
-Places on both sides of an insertion whose clips do not rejoin are joined by `insertions`, if that can be.
+Where clips on both sides of an insertion do not rejoin, `insertions` tries to join them.
 """
 
 from collections.abc import Callable, Iterator
@@ -29,37 +29,37 @@ from readwarp.ragged import concatenate, take
 from readwarp.rules.bases import OUTSIDE
 from readwarp.rules.shares import scale_shares
 
-MAX_CLIP = 256  # bases of a clip that are looked at
+MAX_CLIP = 256  # bases of a clip that are used
 MIN_REJOINED, REJOINED_PER_ERROR = 10, 10
 MIN_UNAIDED, BESIDE = 30, 10  # bases
-ENDING, BEGINNING = 0, 1  # sides of a place: reads that end there in a clip, and reads that begin after one
+ENDING, BEGINNING = 0, 1  # sides of a place: reads end there in a clip, or begin after one
 
 
 class ClipPlaces(NamedTuple):
-    """Places between two bases, as positions of the second; ascending."""
+    """Sorted places between two bases, each named by the position of the second base."""
 
     ending: Annotated[ndarray, "int64 [endings]"]  # where reads end in a clip
-    beginning: Annotated[ndarray, "int64 [beginnings]"]  # where they begin after one
+    beginning: Annotated[ndarray, "int64 [beginnings]"]  # where reads begin after a clip
 
 
 class Clips(NamedTuple):
     """Soft clips that are long enough and of good quality."""
 
-    side: Annotated[ndarray, "int64 [clips]"]  # of the place: ENDING or BEGINNING
+    side: Annotated[ndarray, "int64 [clips]"]  # side of the place: ENDING or BEGINNING
     place: Annotated[ndarray, "int64 [clips]"]
-    base: Annotated[ndarray, "int64 [clips]"]  # the one beside the place, in AlignedReads.bases
-    size: Annotated[ndarray, "int64 [clips]"]  # bases
+    base: Annotated[ndarray, "int64 [clips]"]  # index into AlignedReads.bases of the clipped base beside the place
+    size: Annotated[ndarray, "int64 [clips]"]  # clipped bases
     sample: Annotated[ndarray, "uint16 [clips]"]
 
     def spread(self) -> tuple[ndarray, ndarray, ndarray]:
-        """Of each base of the clips, outwards: its clip, its distance from the place, itself (int64)."""
+        """Return (clip, distance from the place, index of the base) of each clipped base, outwards (int64)."""
         clip = np.repeat(np.arange(self.size.size), self.size)
         distance = np.arange(clip.size) - np.repeat(np.cumsum(self.size) - self.size, self.size)
         return clip, distance, self.base[clip] + distance * np.where(self.side == ENDING, 1, -1)[clip]
 
 
 def find_clips(reads: AlignedReads) -> Clips:
-    """All of them: those after reads, then those before reads."""
+    """Find all such clips: first those after reads, then those before reads."""
     leading, trailing = clips_of(reads)
     before, after = np.flatnonzero(leading >= MIN_CLIP), np.flatnonzero(trailing >= MIN_CLIP)
     first, stop = reads.read_offsets[:-1][before], reads.read_offsets[1:][after]
@@ -76,7 +76,7 @@ def find_clips(reads: AlignedReads) -> Clips:
 
 
 def find_clip_places(reads: AlignedReads, window: Window, ploidy: ndarray | None = None) -> ClipPlaces:
-    """Those of the window that the reads of at least one sample show. `ploidy`: int8 [positions, samples]; None: 2."""
+    """Find the window's clip places, shown by at least one sample. `ploidy`: int8 [positions, samples]; None: 2."""
     start, stop, is_on = window.start, window.stop, window.trim().bases != OUTSIDE
     is_place, clips = np.zeros((2, max(0, stop - start - 1)), bool), find_clips(reads)
     is_near = (reads.position < stop) & (reads.reference_stop > start)
@@ -96,7 +96,7 @@ def find_clip_places(reads: AlignedReads, window: Window, ploidy: ndarray | None
 
 
 def pair_places(places: ClipPlaces) -> tuple[ndarray, ndarray]:
-    """Deletions that clips may show: from each place where reads end to the next place where reads begin, if near."""
+    """Pair each place where reads end with the next place where reads begin, if near: deletions that clips may show."""
     following = np.searchsorted(places.beginning, places.ending, side="right")
     is_paired = following < places.beginning.size
     first, last = places.ending[is_paired], places.beginning[following[is_paired]]
@@ -105,10 +105,10 @@ def pair_places(places: ClipPlaces) -> tuple[ndarray, ndarray]:
 
 
 def drop_overhangs(reads: AlignedReads, places: ClipPlaces, sites: Sites, window: Window) -> Sites:
-    """The sites without those that only the last bases of reads show, which hang over a clip place like the clips.
+    """Drop sites that only the last bases of reads show, where these overhang a clip place.
 
-    Beyond such a place the contig goes on, but fewer than MIN_CLIPS reads are aligned: a long deletion is there. What
-    the user asks for stays.
+    Beyond such a place the contig goes on, but fewer than MIN_CLIPS reads are aligned: a long deletion is there.
+    Alleles that the user asks for stay.
     """
     place, is_before = np.concatenate(places), np.repeat((False, True), (places.ending.size, places.beginning.size))
     beyond = np.where(is_before, place - MIN_CLIP - 1, place + MIN_CLIP)
@@ -123,13 +123,13 @@ def drop_overhangs(reads: AlignedReads, places: ClipPlaces, sites: Sites, window
 
 
 Reads = list[bytes]
-Mates = Callable[[int], Iterator[Reads]]  # at a place: the bases of unaligned ones, then of those aligned elsewhere
+Mates = Callable[[int], Iterator[Reads]]  # at a place: bases of unaligned mates, then of mates aligned elsewhere
 
 
 def add_clipped(
     reads: AlignedReads, places: ClipPlaces, sites: Sites, window: Window, mates: Mates
 ) -> tuple[Sites, ndarray]:
-    """The sites, and new ones of insertions and deletions in the window that only clipped bases spell.
+    """Add sites of the window's indels that only clipped bases spell.
 
     mates: of the reads beside a place, on both strands. Also returns the places of insertions that cannot be assembled
     (int64).
@@ -148,7 +148,7 @@ def add_clipped(
 def clipped_variants(
     reads: AlignedReads, places: ClipPlaces, window: Window, mates: Mates
 ) -> tuple[list[Variant], ndarray]:
-    """Distinct insertions and deletions, leftmost, in order; see `add_clipped`."""
+    """Return the distinct indels, left-aligned and sorted; see `add_clipped`."""
     found, clips = set[Variant](), find_clips(reads)
     open_ends: tuple[dict[int, bytes], dict[int, bytes]] = {}, {}
     for side, (own, others) in enumerate((places, places[::-1])):
@@ -162,7 +162,7 @@ def clipped_variants(
                     open_ends[side][place] = bases[:size].astype(np.uint8).tobytes()
                 continue
             ahead = min(size - new, max(0, (place - other) * (1 if side == ENDING else -1)))
-            inner = bases[: new + ahead].astype(np.uint8).tobytes()  # repeated bases as the consensus has them
+            inner = bases[: new + ahead].astype(np.uint8).tobytes()  # repeated bases as in the consensus
             if side == ENDING:
                 found.add(_spell(window.bases, place, other + ahead, inner))
             else:
@@ -183,7 +183,7 @@ def lies_beside(place: int, places: ndarray) -> bool:
 
 
 def spell_clips(reads: AlignedReads, clips: Clips, ending: int, beginning: int) -> list[bytes]:
-    """The bases of the clips at the two places, UNKNOWN where they are of low quality."""
+    """Return the clipped bases at the two places, UNKNOWN where quality is low."""
     is_ending = clips.side == ENDING
     rows = np.flatnonzero(clips.place == np.where(is_ending, ending, beginning))
     first = np.where(is_ending, clips.base, clips.base - clips.size + 1)[rows]
@@ -197,9 +197,9 @@ def join_ends(
     reference: ndarray,
     read_sets: Callable[[int, int], Iterator[Reads]],
 ) -> tuple[set[Variant], list[int]]:
-    """Insertions between places of both sides, whose clips are given outwards; and places of those not assembled.
+    """Assemble insertions between places of both sides, with clips given outwards; also return where this failed.
 
-    Clips of fewer than END bases may be of anything. read_sets: for two places, sets of reads to try.
+    Clips of fewer than END bases may be anything, and do not count. read_sets: for two places, sets of reads to try.
     """
     found, unknown = set[Variant](), list[int]()
     for left, right in pair_ends(ending, beginning):
@@ -213,7 +213,7 @@ def join_ends(
 
 
 def _spell(reference: ndarray, left: int, right: int, new: bytes) -> Variant:
-    """The haplotype reference[:left] + new + reference[right:] as one variant, trimmed and moved left."""
+    """Return the haplotype reference[:left] + new + reference[right:] as one variant, trimmed and left-aligned."""
     old = reference[left:right].tobytes()
     new += reference[right:left].tobytes()
     while old and new and old[-1] == new[-1]:
@@ -234,7 +234,7 @@ def _is_fit(deleted: int, bases: bytes) -> bool:
 
 
 def count_votes(reads: AlignedReads, clips: Clips, places: ndarray, side: int) -> ndarray:
-    """How many clips of one side show each base outwards from their places (int32 [places, MAX_CLIP, base])."""
+    """Count the clips of one side that show each base outwards from its place (int32 [places, MAX_CLIP, base])."""
     votes, row = np.zeros((places.size, MAX_CLIP, 4), np.int32), np.searchsorted(places, clips.place)
     is_own = (clips.side == side) & (np.append(places, -1)[row] == clips.place)
     clip, distance, at = clips.spread()
@@ -246,7 +246,7 @@ def count_votes(reads: AlignedReads, clips: Clips, places: ndarray, side: int) -
 
 @kernel
 def rejoin(consensus, place, side, reference, farthest):
-    """Returns (where the reference continues like the consensus, number of new bases before that), or (-1, 0)."""
+    """Return (where the reference continues like the consensus, number of new bases before that), or (-1, 0)."""
     for new in range(consensus.size - MIN_REJOINED + 1):
         for distance in range(farthest + 1):
             for sign in range(1, -2, -2):
@@ -258,7 +258,7 @@ def rejoin(consensus, place, side, reference, farthest):
 
 @kernel
 def continues(consensus, new, boundary, side, reference):
-    """Whether the consensus, from base `new` on, is the reference beside the boundary, except for a few bases."""
+    """Return whether the consensus, from base `new` on, matches the reference beside the boundary with few errors."""
     allowed = (consensus.size - new) // REJOINED_PER_ERROR
     for k in range(consensus.size - new):
         at = boundary + k if side == ENDING else boundary - 1 - k

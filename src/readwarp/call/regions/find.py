@@ -1,4 +1,4 @@
-"""Active regions of a window, with their reads (host only)."""
+"""Find the active regions of a window, with their reads (host only)."""
 
 from typing import Annotated, NamedTuple
 
@@ -14,27 +14,27 @@ from readwarp.ragged import concatenate, empty, replace, take
 
 
 class Marks(NamedTuple):
-    """What makes a region, in no order."""
+    """Unsorted spans that make regions."""
 
     place: Annotated[ndarray, "int64 [marks]"]  # where a variant begins
     start: Annotated[ndarray, "int64 [marks]"]  # [start, stop) holds all bases that the variant may touch
     stop: Annotated[ndarray, "int64 [marks]"]
-    is_wide: Annotated[ndarray, "bool [marks]"]  # anything but a substitution
+    is_wide: Annotated[ndarray, "bool [marks]"]  # not a single substitution
     deleted: Annotated[ndarray, "int64 [marks]"]  # most reference bases that a haplotype may lack there
 
 
 class Spans(NamedTuple):
-    """Regions without reads, in order."""
+    """Sorted regions without reads."""
 
     start: Annotated[ndarray, "int64 [regions]"]
     stop: Annotated[ndarray, "int64 [regions]"]
-    reach: Annotated[ndarray, "int64 [regions]"]  # one after the last base that a mark of the region touches
-    room: Annotated[ndarray, "int64 [regions]"]  # bases that deletions may take away
+    reach: Annotated[ndarray, "int64 [regions]"]  # end of the last base that a mark of the region touches
+    room: Annotated[ndarray, "int64 [regions]"]  # bases that deletions may remove
     status: Annotated[ndarray, "uint8 [regions]"]  # OK or TOO_LONG
 
 
 def find_regions(reads: AlignedReads, places: ClipPlaces, sites: Sites, window: Window) -> tuple[Regions, ndarray]:
-    """See the step's contract."""
+    """Find the regions of a window; see the step's contract."""
     spans = cluster(marks_of(sites, places))
     first, last = contigs_around(window, spans.reach - 1)
     start, stop = np.maximum(spans.start, first), np.minimum(spans.stop, last)
@@ -52,7 +52,7 @@ def find_regions(reads: AlignedReads, places: ClipPlaces, sites: Sites, window: 
 
 
 def flank(start: ndarray, stop: ndarray, reach: ndarray) -> tuple[ndarray, ndarray]:
-    """[low, high) to which the reads of each region are cut, so that they do not hold a neighbour's variants."""
+    """Return [low, high), to which the reads of each region are cut so that they hold no neighbour's variants."""
     low, high = start - FLANK, reach + FLANK
     low[1:] = np.maximum(low[1:], np.minimum(stop[:-1], start[1:] - MIN_FLANK))
     high[:-1] = np.minimum(high[:-1], np.maximum(start[1:], reach[:-1] + MIN_FLANK))
@@ -60,13 +60,13 @@ def flank(start: ndarray, stop: ndarray, reach: ndarray) -> tuple[ndarray, ndarr
 
 
 def lie_within(places: ndarray, spans: Spans) -> ndarray:
-    """bool, whether each place lies in one of the regions."""
+    """Return whether each place lies in one of the regions (bool)."""
     before = np.searchsorted(spans.start, places, side="right") - 1
     return (before >= 0) & (places < np.append(spans.stop, 0)[before])
 
 
 def marks_of(sites: Sites, places: ClipPlaces) -> Marks:
-    """Marks of sites, of clip places, and of deletions from one clip place to the next."""
+    """Return the marks of sites, of clip places, and of deletions from one clip place to the next."""
     deleted = np.maximum.reduceat(sites.deleted, sites.allele_offsets[:-1])
     clips, (first, last) = np.concatenate((places.ending, places.beginning)), pair_places(places)
     return Marks(
@@ -79,7 +79,7 @@ def marks_of(sites: Sites, places: ClipPlaces) -> Marks:
 
 
 def cluster(marks: Marks) -> Spans:
-    """Regions of the marks; see the step's contract."""
+    """Make regions of the marks; see the step's contract."""
     found: list[Spans] = []
     for level, (narrow, wide) in enumerate(REACHES):
         marks, number, start, stop = _unite(marks, narrow, wide)
@@ -98,7 +98,7 @@ def cluster(marks: Marks) -> Spans:
 
 
 def _unite(marks: Marks, narrow: int, wide: int) -> tuple[Marks, ndarray, ndarray, ndarray]:
-    """-> (marks by begin, int64 [marks] number of the union that each lies in, starts and stops of the unions)."""
+    """Return (marks by begin, int64 [marks] the union of each mark, starts and stops of the unions)."""
     reach = np.where(marks.is_wide, wide, narrow)
     begin, end = marks.start - reach, marks.stop + reach
     order = np.argsort(begin, kind="stable")
@@ -109,7 +109,7 @@ def _unite(marks: Marks, narrow: int, wide: int) -> tuple[Marks, ndarray, ndarra
 
 
 def _make_spans(marks: Marks, number: ndarray, start: ndarray, stop: ndarray, status: Status) -> Spans:
-    """The unions that `number` names (ascending) as regions."""
+    """Make regions of the unions in `number` (ascending)."""
     named, rows = np.unique(number, return_index=True)
     first, last = np.minimum.reduceat(marks.start, rows), np.maximum.reduceat(marks.stop, rows)
     return Spans(
@@ -122,7 +122,7 @@ def _make_spans(marks: Marks, number: ndarray, start: ndarray, stop: ndarray, st
 
 
 def _cut(marks: Marks, number: ndarray, start: ndarray, stop: ndarray) -> Spans:
-    """Unions cut at multiples of MAX_REGION; parts where no mark begins are left out."""
+    """Cut unions at multiples of MAX_REGION; parts where no mark begins are left out."""
     part = marks.place // MAX_REGION
     order = np.lexsort((part, number))
     marks, number, part = take(marks, "marks", order), number[order], part[order]

@@ -1,8 +1,8 @@
-"""Insertions that no read spans, assembled from the clips on both sides and from reads that lie within.
+"""Assemble insertions that no read spans, from the clips on both sides and from reads that lie within.
 
-The clips of reads that end at a place spell the beginning of the insertion, those of reads that begin at a place nearby
-its end. The beginning grows by the bases that follow its last SEED bases in reads, as long as MIN_CLIPS of them and one
-in MAX_THINNER of the first reach, and all but one in MAX_DISSENT agree, until it overlaps the end.
+The clips of reads that end at a place spell the beginning of the insertion; those of reads that begin nearby spell its
+end. The beginning grows by the bases that follow its last SEED bases in reads until it overlaps the end. It grows as
+long as MIN_CLIPS reads and one in MAX_THINNER of the first reach, and all but one in MAX_DISSENT agree.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,19 +16,19 @@ from readwarp.call.regions import MIN_CLIPS
 from readwarp.rules.bases import UNKNOWN
 
 NEAR = 50  # bases that an insertion may repeat or replace at its place
-END = 40  # bases of an insertion's beginning and end that its clips have to tell
+END = 40  # bases of an insertion's beginning and end that its clips must spell
 MIN_OVERLAP, OVERLAP_PER_ERROR = 16, 10
-SEED, MAX_UNSURE = 20, 10  # bases of a read's match, and at the end of what is known that may be wrong
+SEED, MAX_UNSURE = 20, 10  # bases of a read's match; last known bases that may be wrong
 MAX_THINNER, MAX_DISSENT = 2, 4
 
 
 def hide_poor(bases: ndarray, qualities: ndarray) -> ndarray:
-    """The bases of a read (uint8), UNKNOWN where they are of low quality."""
+    """Return a read's bases (uint8), UNKNOWN where quality is low."""
     return np.where(qualities < MIN_QUALITY, np.uint8(UNKNOWN), bases)
 
 
 def pair_ends(ending: Iterable[int], beginning: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Places where reads end and nearby ones where reads begin, the nearest first; each place once."""
+    """Pair places where reads end with nearby places where reads begin, nearest first; each place is used once."""
     pairs = ((abs(left - right), left, right) for left in ending for right in beginning if abs(left - right) <= NEAR)
     used = set[tuple[bool, int]]()
     for _, left, right in sorted(pairs):
@@ -38,12 +38,12 @@ def pair_ends(ending: Iterable[int], beginning: Iterable[int]) -> Iterator[tuple
 
 
 def assemble(left: bytes, right: bytes, reads: Sequence[bytes]) -> bytes | None:
-    """The bases that begin like `left` and end like `right`; None where the reads do not tell."""
+    """Return the bases that begin like `left` and end like `right`; None if the reads do not resolve them."""
     left, right = left[:END], right[-END:]
     while len(left) <= MAX_INSERTION + len(right):
         place, shared = find_overlap(left, right)
         if shared:
-            return left[: place + shared // 2] + right[shared // 2 :]  # each is surest at its own end
+            return left[: place + shared // 2] + right[shared // 2 :]  # each is most reliable at its own end
         longer = grow(left, reads)
         if len(longer) <= len(left):
             return None
@@ -52,7 +52,7 @@ def assemble(left: bytes, right: bytes, reads: Sequence[bytes]) -> bytes | None:
 
 
 def find_overlap(left: bytes, right: bytes) -> tuple[int, int]:
-    """Where `right` begins within `left`, and how many bases match from there to the end of either; (0, 0): nowhere."""
+    """Return where `right` begins within `left` and the number of bases up to the end of either; (0, 0): nowhere."""
     own, other, best = np.frombuffer(left, np.uint8), np.frombuffer(right, np.uint8), (0, 0)
     for place in range(len(left) - MIN_OVERLAP + 1):
         size = min(len(left) - place, len(right))
@@ -63,7 +63,7 @@ def find_overlap(left: bytes, right: bytes) -> tuple[int, int]:
 
 
 def grow(left: bytes, reads: Sequence[bytes]) -> bytes:
-    """`left` with the bases that reads show after it; its last ones may be replaced where no read has them."""
+    """Extend `left` by the bases that follow it in reads; its last bases may be replaced if no read has them."""
     for unsure in range(min(MAX_UNSURE, len(left) - SEED) + 1):
         known = left[: len(left) - unsure]
         found = ((read, read.find(known[-SEED:])) for read in reads)
@@ -74,7 +74,7 @@ def grow(left: bytes, reads: Sequence[bytes]) -> bytes:
 
 
 def agree(tails: Sequence[bytes]) -> bytes:
-    """The bases on which those agree that reach so far."""
+    """Return the consensus of the tails, as far as enough of them reach and agree."""
     out, votes = bytearray(), np.zeros((max(map(len, tails)), 5), np.int64)
     for tail in tails:
         votes[np.arange(len(tail)), np.frombuffer(tail, np.uint8)] += 1

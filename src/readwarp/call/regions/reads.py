@@ -1,4 +1,4 @@
-"""Which reads take part in which region, and with which of their bases."""
+"""Choose the reads of each region and the bases they contribute."""
 
 import numpy as np
 from numpy import ndarray
@@ -13,7 +13,7 @@ from readwarp.rules.hashes import spread
 
 
 def reads_across(reads: AlignedReads, start: ndarray, stop: ndarray) -> tuple[ndarray, ndarray]:
-    """The reads whose alignments overlap each of the spans [start, stop), which are in order and do not overlap.
+    """Find the reads whose alignments overlap each span [start, stop); spans are sorted and do not overlap.
 
     Returns offsets (int64 [spans + 1]) and reads (int32) in file order.
     """
@@ -25,9 +25,9 @@ def reads_across(reads: AlignedReads, start: ndarray, stop: ndarray) -> tuple[nd
 
 
 def clips_of(reads: AlignedReads) -> ndarray:
-    """Soft-clipped bases at the beginning and at the end of each read (int64 [2, reads]): its first or last operation.
+    """Return the soft-clipped bases at the beginning and end of each read (int64 [2, reads]).
 
-    For reads of `readwarp.call.mates`, which has left hard clips out.
+    Only the first and last CIGAR operations count: `readwarp.call.mates` has removed hard clips.
     """
     if len(reads) == 0:
         return np.zeros((2, 0), np.int64)
@@ -36,12 +36,12 @@ def clips_of(reads: AlignedReads) -> ndarray:
 
 
 def drop_short(regions: Regions) -> Regions:
-    """The regions without reads that are too short once cut."""
+    """Drop reads that are too short once cut."""
     return _take_rows(regions, regions.base_stop - regions.base_start >= MIN_BASES)
 
 
 def thin_reads(regions: Regions, reads: AlignedReads, max_reads: ndarray) -> Regions:
-    """The regions, each of one sample, with at most `max_reads` (int64 [regions])."""
+    """Thin the regions, each of one sample, to at most `max_reads` reads (int64 [regions])."""
     offsets, status = regions.read_offsets, regions.status.copy()
     crowded = np.flatnonzero(np.diff(offsets) > max_reads)
     if crowded.size == 0:
@@ -59,9 +59,9 @@ def _take_rows(regions: Regions, stays: ndarray) -> Regions:
 
 
 def _thin(rank: ndarray, max_reads: int) -> ndarray:
-    """bool, which of more than `max_reads` reads stay: those of the names with the smallest ranks.
+    """Return which reads stay where there are more than `max_reads`: those of the names with the smallest ranks (bool).
 
-    Where one name alone has too many reads, the first of them in file order stay.
+    Where one name alone has too many reads, its first ones in file order stay.
     """
     order = np.argsort(rank, kind="stable")
     within: ndarray = rank < rank[order[max_reads]]
@@ -83,11 +83,11 @@ def cut_reads(reads, regions):
 
 @kernel
 def cut(cigar, position, first_base, start, stop, low, high):
-    """Returns the bases [from, to) of the piece of a read that shares most with [start, stop), cut to [low, high).
+    """Return the bases [from, to) of the piece of a read that shares most with [start, stop), cut to [low, high).
 
-    The bases of a piece begin at q0. It spans [p0, p1) of the reference, from its first match to its last, whose bases
-    are [aligned, after). `inside` is the first base aligned at or after `low`, and `outside` the base after the last
-    one aligned before `high`.
+    A piece's bases begin at q0. It spans [p0, p1) of the reference, from its first match to its last, whose bases are
+    [aligned, after). `inside` is the first base aligned at or after `low`, `outside` the base after the last one
+    aligned before `high`.
     """
     shared, found, found_stop = np.int64(0), first_base, first_base
     p, q, q0 = position, first_base, first_base

@@ -1,4 +1,4 @@
-"""Regions of several samples, as a region for each of them (host only)."""
+"""Split the regions of several samples into one region per sample (host only)."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from readwarp.ragged import replace
 
 
 def split_samples(regions: Regions, reads: AlignedReads) -> Regions:
-    """Regions of one sample each: those of a place side by side, by sample, with their reads in file order.
+    """Return one region per place and sample, side by side in sample order, with reads in file order.
 
     A place without reads has one, of sample 0. `place` numbers the given regions.
     """
