@@ -1,4 +1,4 @@
-"""On which strand alleles are shown, for strand bias (host only)."""
+"""Record the strand on which alleles are shown, for strand bias (host only)."""
 
 import numpy as np
 from numpy import ndarray
@@ -14,14 +14,14 @@ FIRST = 0x40  # in FLAG
 
 @scalar
 def strand_at(shared, flag, read, k):
-    """The strand on which the read's base k was read; that of the first read, and DEPENDENT, if both mates show it."""
-    if shared[read, 0] <= k < shared[read, 1]:  # of a fragment, which has the flag of its forward mate
+    """Return the strand of the read's base k; the first read's, with DEPENDENT, if both mates show it."""
+    if shared[read, 0] <= k < shared[read, 1]:  # a fragment has the flag of its forward mate
         return DEPENDENT if flag[read] & FIRST else DEPENDENT | 1
     return 1 if k >= shared[read, 1] else 0
 
 
 def count_ends_once(reads: AlignedReads, likelihoods: Likelihoods) -> None:
-    """Add DEPENDENT to a pair's strand if one before it shows the same allele from the same 5' end of that strand."""
+    """Mark a pair DEPENDENT if an earlier one shows the same allele from the same 5' end of that strand."""
     strand, allele = likelihoods.strand, likelihoods.allele
     pairs = np.flatnonzero((allele >= 0) & (strand & DEPENDENT == 0))
     site = np.repeat(np.arange(likelihoods.pair_offsets.size - 1), np.diff(likelihoods.pair_offsets))
@@ -31,7 +31,7 @@ def count_ends_once(reads: AlignedReads, likelihoods: Likelihoods) -> None:
 
 
 def ends_of(reads: AlignedReads) -> ndarray:
-    """Where each read or fragment begins on either strand, clips included (int64 [2, reads])."""
+    """Return where each read or fragment begins on either strand, clips included (int64 [2, reads])."""
     leading, trailing = clips_of(reads)
     return np.stack(
         (reads.position - reads.hidden[:, 0] - leading, reads.reference_stop + reads.hidden[:, 1] + trailing)

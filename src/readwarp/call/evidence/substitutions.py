@@ -1,4 +1,4 @@
-"""Reads against the alleles of single substitutions (host only)."""
+"""Compare reads with the alleles of single substitutions (host only)."""
 
 import math
 from collections.abc import Iterator
@@ -17,23 +17,23 @@ from readwarp.ragged import empty, offsets_of, take
 from readwarp.rules.cigar import DELETION, find_base, is_match
 
 LOG10_3 = math.log10(3.0)
-PAIRS = 1 << 19  # of sites and reads that are weighed at a time, with some 100 bytes each
+PAIRS = 1 << 19  # site-read pairs weighed at a time, of some 100 bytes each
 
 
 @scalar
 def log_match(quality):
-    """log10(1 - e); a base of quality 0 or 1 says nothing."""
+    """Return log10(1 - e); a base of quality 0 or 1 is uninformative."""
     return math.log10(1.0 - 10.0 ** (-0.1 * quality)) if quality > 1 else -LOG10_3
 
 
 @scalar
 def log_mismatch(quality):
-    """log10(e / 3)"""
+    """Return log10(e / 3)."""
     return -0.1 * quality - LOG10_3 if quality > 1 else -LOG10_3
 
 
 def split_sites(sites: Sites, reads: AlignedReads) -> Iterator[Sites]:
-    """The sites in parts with about PAIRS reads across them; each has at least one site."""
+    """Split the sites into parts of at least one site, with about PAIRS reads across them."""
     if len(sites) * len(reads) <= PAIRS:
         parts = np.zeros(len(sites), np.int64)
     else:
@@ -45,7 +45,7 @@ def split_sites(sites: Sites, reads: AlignedReads) -> Iterator[Sites]:
 
 
 def weigh_substitutions(reads: AlignedReads, sites: Sites, parameters: CallParameters) -> Likelihoods:
-    """See the step's contract."""
+    """Weigh the alleles of single substitutions; see the step's contract."""
     offsets, read = reads_across(reads, sites.begin, sites.begin + 1)
     out = new_likelihoods(reads, sites, np.diff(offsets), read)
     compare_bases(reads, sites, parameters.min_base_quality, out)
@@ -54,7 +54,7 @@ def weigh_substitutions(reads: AlignedReads, sites: Sites, parameters: CallParam
 
 
 def new_likelihoods(reads: AlignedReads, sites: Sites, number: ndarray, read: ndarray) -> Likelihoods:
-    """Pairs of each site (so many of them) and these reads, with room for what the reads say."""
+    """Pair each site with its `number` of these reads, with room for their likelihoods."""
     return empty(
         Likelihoods,
         {},
@@ -71,7 +71,7 @@ def new_likelihoods(reads: AlignedReads, sites: Sites, number: ndarray, read: nd
 
 @kernel
 def compare_bases(reads, sites, min_base_quality, out):
-    """Fill in what the base of each pair's read says about the site's alleles."""
+    """Fill in the likelihoods of each pair's base under the site's alleles."""
     position, bases, qualities, read_offsets = reads.position, reads.bases, reads.qualities, reads.read_offsets
     cigar, cigar_offsets, mapping_quality = reads.cigar, reads.cigar_offsets, reads.mapping_quality
     shared, hidden, flag, reference_stop = reads.shared, reads.hidden, reads.flag, reads.reference_stop
