@@ -1,4 +1,4 @@
-"""Haplotypes made of the alleles that alignments show: which fragments show them, and the ways through them.
+"""Make haplotypes of the alleles in alignments: find the fragments that show them, and the ways through them.
 
 The alleles of a region are its choices: each has a bit, which is set in the ways that take it.
 """
@@ -17,24 +17,24 @@ from readwarp.call.pileup.scalar import rotate
 from readwarp.device.jit import kernel
 from readwarp.rules.cigar import DELETION, INSERTION, SKIP, is_match, run_of
 
-MISSING = 4  # an inserted base that stands for a deletion across the site
+MISSING = 4  # inserted base that stands for a deletion across the site
 
 
 class Alleles(NamedTuple):
-    """What haplotypes are made of, in order of `begin`. A region's are the rows [low, high) of its bounds."""
+    """Alleles that make up haplotypes, sorted by `begin`; a region has the rows [low, high) of its bounds."""
 
     begin: Annotated[ndarray, "int64 [alleles]"]
     deleted: Annotated[ndarray, "int64 [alleles]"]  # bases
-    added: Annotated[ndarray, "int64 [alleles]"]  # bases ...
-    source: Annotated[ndarray, "int64 [alleles]"]  # ... from here on in `bases`
-    stop: Annotated[ndarray, "int64 [alleles]"]  # of the site
-    is_asked: Annotated[ndarray, "bool [alleles]"]  # by the user
-    bit: Annotated[ndarray, "uint64 [alleles]"]  # of the ways that take it; 0: it is no choice
+    added: Annotated[ndarray, "int64 [alleles]"]  # bases added ...
+    source: Annotated[ndarray, "int64 [alleles]"]  # ... and their place in `bases`
+    stop: Annotated[ndarray, "int64 [alleles]"]  # end of the site
+    is_asked: Annotated[ndarray, "bool [alleles]"]  # asked for by the user
+    bit: Annotated[ndarray, "uint64 [alleles]"]  # bit of the ways that take it; 0: it is no choice
     bases: Annotated[ndarray, "uint8 [bases]"]
 
 
 def alleles_of(sites: Sites, regions: Regions, first: int) -> tuple[Alleles, ndarray]:
-    """The alleles of sites that a haplotype can have, and the bounds of each region's (int64 [regions, 2])."""
+    """Return the alleles of sites that a haplotype can have, and the bounds of each region's (int64 [regions, 2])."""
     number = np.diff(sites.allele_offsets)
     site = np.repeat(np.arange(number.size), number)
     size, source = np.diff(sites.inserted_offsets), sites.inserted_offsets[:-1]
@@ -57,11 +57,11 @@ def alleles_of(sites: Sites, regions: Regions, first: int) -> tuple[Alleles, nda
 
 
 class Room(NamedTuple):
-    """For what reads say of the alleles of their region, and the ways through these."""
+    """Scratch space for the alleles that reads of a region show, and for the ways through them."""
 
-    said: Seen  # by each row of Groups
+    said: Seen  # by row of Groups
     seen: Seen
-    number: Annotated[ndarray, "int64 [alleles]"]  # of any region
+    number: Annotated[ndarray, "int64 [alleles]"]  # alleles of any region
     ways: Ways
 
 
@@ -103,9 +103,9 @@ def combine(groups, alleles, bounds, spans, reads, window, room, drafts):
 
 @kernel
 def choose(low, high, g, groups, alleles, reads, window, room):
-    """Give the alleles of a region the bits of its choices, in order; returns whether one shown is left out.
+    """Assign the bits of a region's choices to its alleles, in order; return whether an allele shown is left out.
 
-    If so, MAX_FORKS are chosen: those that nobody asked for first, then those that most reads of the group show.
+    If so, MAX_FORKS are chosen: first those that nobody asked for, then those that most reads of the group show.
     """
     bit, is_asked, number, shown = alleles.bit, alleles.is_asked, room.number, room.said.shown
     if high - low <= MAX_FORKS:
@@ -138,7 +138,7 @@ def choose(low, high, g, groups, alleles, reads, window, room):
 
 @kernel
 def unite_reads(g, groups, room):
-    """What the fragments of a group say, by what their reads do; nothing where these disagree."""
+    """Combine the reads of each fragment of a group; a fragment is uninformative where they disagree."""
     shows, knows, shown, known = room.said.shown, room.said.known, room.seen.shown, room.seen.known
     for f in range(groups.fragment_offsets[g], groups.fragment_offsets[g + 1]):
         shown[f], known[f] = np.uint64(0), np.uint64(0)
@@ -150,7 +150,7 @@ def unite_reads(g, groups, room):
 
 @kernel
 def look(low, high, g, groups, alleles, reads, window, said):
-    """Set what each read of a group says about the alleles [low, high), by the bases to which it is cut."""
+    """Set what each read of a group, cut to its bases, shows of the alleles [low, high)."""
     begin, deleted, added, source, end, _, bit, own = alleles
     read_of, base_start, base_stop = groups.read, groups.base_start, groups.base_stop
     position, cigar, cigar_offsets = reads.position, reads.cigar, reads.cigar_offsets
@@ -196,7 +196,7 @@ def look(low, high, g, groups, alleles, reads, window, said):
 
 @kernel
 def is_event(alleles, i, operation, p, q, bases, reference):
-    """Whether an insertion or deletion of a CIGAR, of the size of allele i, is that allele once moved left."""
+    """Return whether a CIGAR's indel of the size of allele i is that allele once left-aligned."""
     begin, deleted, added = alleles.begin[i], alleles.deleted[i], alleles.added[i]
     source, own = alleles.source[i], alleles.bases
     for k in range(p - begin):
@@ -212,9 +212,9 @@ def is_event(alleles, i, operation, p, q, bases, reference):
 
 @kernel
 def combine_alleles(low, high, alleles, shown, known, rarest, ways):
-    """Fill the ways through the alleles [low, high); returns how many there are, and whether some were left out.
+    """Fill the ways through the alleles [low, high); return their number, and whether some were left out.
 
-    shown, known, rarest: as for `count_agreeing`.
+    shown, known, rarest: see `count_agreeing`.
     """
     bits, place, support = ways
     bits[0], place[0], support[0] = 0, 0, shown.size
@@ -246,7 +246,7 @@ def combine_alleles(low, high, alleles, shown, known, rarest, ways):
 
 @kernel
 def is_possible(low, i, alleles, way):
-    """Whether allele i overlaps none that the way has; these are among [low, i), and begin no further right."""
+    """Return whether allele i overlaps none of the way's, which are among [low, i) and begin no further right."""
     begin, deleted, added, bit = alleles.begin, alleles.deleted, alleles.added, alleles.bit
     for j in range(low, i):
         if way & bit[j]:
@@ -258,9 +258,9 @@ def is_possible(low, i, alleles, way):
 
 @kernel
 def spell(low, high, way, region, alleles, spans, window, drafts):
-    """Write the haplotype with those of the alleles [low, high) that the way takes, after the last draft.
+    """Write the haplotype of the alleles [low, high) that the way takes, after the last draft.
 
-    Returns where its bases stop; -1 if it is too long or reaches beyond the span.
+    Returns the end of its bases; -1 if it is too long or reaches beyond the span.
     """
     begin, deleted, added, source, _, _, bit, own = alleles
     reference, bases, longer = window.bases, drafts.bases, 0

@@ -1,4 +1,4 @@
-"""Haplotypes by local assembly: ways through the forks of a region's graph.
+"""Assemble haplotypes locally: find the ways through the forks of a region's graph.
 
 A fork is a node of the core with several edges, each of which has a bit. Forks are in topological order.
 """
@@ -31,20 +31,20 @@ TRUSTED = 60  # quality of the reference's bases
 
 
 class Forks(NamedTuple):
-    """The forks of one graph, or room for them."""
+    """Forks of one graph, and space for more."""
 
     node: Annotated[ndarray, "int64 [forks]"]
-    first_bit: Annotated[ndarray, "int64 [forks + 1]"]  # of the edges of each
-    leads_to: Annotated[ndarray, "int64 [edges]"]  # the next fork; the number of forks for the sink
+    first_bit: Annotated[ndarray, "int64 [forks + 1]"]  # first edge of each fork
+    leads_to: Annotated[ndarray, "int64 [edges]"]  # next fork; the number of forks for the sink
 
 
 class Room(NamedTuple):
-    """For what belongs to one graph at a time."""
+    """Scratch space for one graph at a time."""
 
     forks: Forks
     seen: Seen
     ways: Ways
-    trusted: Annotated[ndarray, "uint8 [bases]"]  # the qualities of the reference's bases
+    trusted: Annotated[ndarray, "uint8 [bases]"]  # qualities of the reference's bases
 
 
 def room_to_assemble(groups: Groups, reference: ndarray) -> Room:
@@ -93,7 +93,7 @@ def assemble(groups, spans, reads, reference, sizes, graph, room, drafts):
 
 @kernel
 def make_room(g, groups, nodes, k, graph):
-    """Empty the graph, with room for so many nodes and those of the group's reads."""
+    """Empty the graph, with space for so many nodes and those of the group's reads."""
     for r in range(groups.read_offsets[g], groups.read_offsets[g + 1]):
         nodes += groups.base_stop[r] - groups.base_start[r]
     clear(graph, k, nodes)
@@ -110,7 +110,7 @@ def thread_reads(g, groups, reads, graph):
 
 @kernel
 def follow_fragments(g, groups, reads, number, forks, graph, seen):
-    """Set the edges of forks that each fragment of a group shows, and all edges of the forks that it passes."""
+    """Set the forks' edges that each fragment of a group shows, and all edges of the forks it passes."""
     bases, qualities, shown, known = reads.bases, reads.qualities, seen.shown, seen.known
     first, stop = groups.fragment_offsets[g], groups.fragment_offsets[g + 1]
     for f in range(first, stop):
@@ -126,7 +126,7 @@ def follow_fragments(g, groups, reads, number, forks, graph, seen):
 
 @kernel
 def number_forks(found, graph, forks):
-    """Give the edges of forks their bits; returns the number of forks, -1 if they have more than MAX_FORKS edges."""
+    """Assign bits to the edges of forks; return the number of forks, -1 if they have more than MAX_FORKS edges."""
     following, last, core, order = graph.following, graph.last, graph.core, graph.order
     nodes, bits, leads_to = forks
     number, bit = 0, 0
@@ -154,7 +154,7 @@ def number_forks(found, graph, forks):
 
 @kernel
 def next_fork(node, number, graph):
-    """The fork to which the only way from a node leads; `number` for the sink."""
+    """Return the fork to which the only way from a node leads; `number` for the sink."""
     following, last, core, sink = graph.following, graph.last, graph.core, graph.state[SINK]
     while node != sink and last[node, FIRST_BIT] < 0:
         for base in range(4):
@@ -166,15 +166,15 @@ def next_fork(node, number, graph):
 
 @kernel
 def choice_of(fork, forks):
-    """The bits of a fork's edges."""
+    """Return the bits of a fork's edges."""
     return bit_of(forks.first_bit[fork + 1]) - bit_of(forks.first_bit[fork])
 
 
 @kernel
 def find_ways(number, start, forks, shown, known, rarest, ways):
-    """Fill the ways from fork `start` to the sink; returns how many there are, and whether some were left out.
+    """Fill the ways from fork `start` to the sink; return their number, and whether some were left out.
 
-    shown, known, rarest: as for `count_agreeing`.
+    shown, known, rarest: see `count_agreeing`.
     """
     bits, place, support = ways
     bits[0], place[0], support[0] = 0, start, shown.size

@@ -1,4 +1,4 @@
-"""Haplotypes of a window's regions: assembled, combined, united, aligned, ranked."""
+"""Build the haplotypes of a window's regions: assemble, combine, merge, align and rank them."""
 
 import numpy as np
 from numpy import ndarray
@@ -26,7 +26,7 @@ from readwarp.ragged import offsets_of, take
 def build_haplotypes(
     regions: Regions, reads: AlignedReads, sites: Sites, window: Window, ploidy: ndarray
 ) -> Haplotypes:
-    """See the step's contract."""
+    """Build the haplotypes; see the step's contract."""
     spans = spans_of(regions, window, ploidy)
     alleles, bounds = alleles_of(sites, regions, window.first)
     groups = group_reads(regions, reads)
@@ -41,7 +41,7 @@ def build_haplotypes(
 
 
 def room_for(groups: Groups, spans: Spans, alleles: ndarray) -> Drafts:
-    """Room for the reference's of each region, and for ways of both kinds and each allele by itself in each group.
+    """Allocate drafts for each region's reference, for ways of both kinds, and for each allele by itself in each group.
 
     alleles: their number in each region.
     """
@@ -51,13 +51,13 @@ def room_for(groups: Groups, spans: Spans, alleles: ndarray) -> Drafts:
 
 
 def graph_for(groups: Groups, spans: Spans) -> Graph:
-    """Room for the k-mers of any group."""
+    """Allocate a graph for the k-mers of any group."""
     bases = np.diff(offsets_of(groups.base_stop - groups.base_start)[groups.read_offsets])
     return new_graph(int((bases + (spans.high - spans.low)[groups.region]).max(initial=1)))
 
 
 def gather(drafts: Drafts, variants: Variants, rows: ndarray, window: Window) -> Haplotypes:
-    """These drafts, which are in order of region."""
+    """Return the drafts `rows`, sorted by region, as Haplotypes."""
     every = Haplotypes(
         haplotype_offsets=np.searchsorted(drafts.region[rows], np.arange(drafts.is_full.size + 1)),
         bases=drafts.bases,

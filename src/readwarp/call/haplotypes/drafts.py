@@ -1,4 +1,4 @@
-"""Haplotypes in the making: added by kernels, then united and ranked."""
+"""Hold haplotypes in the making: kernels add them, then they are merged and ranked."""
 
 from collections import Counter
 from itertools import pairwise
@@ -17,7 +17,7 @@ NOT_ASKED, REFERENCE = np.int64(-1), np.int64(-2)  # in place of an allele asked
 
 
 class Spans(NamedTuple):
-    """Where the regions lie. Here and in Alleles positions count from the first base of the window."""
+    """Coordinates of regions; here and in Alleles, positions count from the first base of the window."""
 
     start: Annotated[ndarray, "int64 [regions]"]  # variants begin in [start, stop)
     stop: Annotated[ndarray, "int64 [regions]"]
@@ -32,13 +32,13 @@ class Spans(NamedTuple):
 
 
 class Drafts(NamedTuple):
-    """Haplotypes of regions in any order, and room for more."""
+    """Haplotypes of regions in any order, and space for more."""
 
     bases: Annotated[ndarray, "uint8 [bases]"]  # 0-4
     base_offsets: Annotated[ndarray, "int64 [drafts + 1] of bases"]
     region: Annotated[ndarray, "int64 [drafts]"]
     support: Annotated[ndarray, "int64 [drafts]"]
-    asked: Annotated[ndarray, "int64 [drafts]"]  # the allele asked for that makes it; or NOT_ASKED, REFERENCE
+    asked: Annotated[ndarray, "int64 [drafts]"]  # the requested allele that makes it, or NOT_ASKED, REFERENCE
     used: Annotated[ndarray, "int64 [2]"]  # drafts and bases so far
     is_full: Annotated[ndarray, "bool [regions]"]  # some were left out
 
@@ -58,7 +58,7 @@ def spans_of(regions: Regions, window: Window, ploidy: ndarray) -> Spans:
 
 
 def new_drafts(drafts: int, bases: int, regions: int) -> Drafts:
-    """Room for that many."""
+    """Allocate that many."""
     out = empty(Drafts, {"drafts": drafts, "bases": bases, "regions": regions})
     out.base_offsets[0], out.used[:], out.is_full[:] = 0, 0, False
     return out
@@ -66,7 +66,7 @@ def new_drafts(drafts: int, bases: int, regions: int) -> Drafts:
 
 @kernel
 def copy(source, first, stop, out, place):
-    """Copy source[first:stop] to `out` from `place` on; returns the place after it."""
+    """Copy source[first:stop] to `out` from `place` on; return the place after it."""
     for i in range(first, stop):
         out[place + i - first] = source[i]
     return place + stop - first
@@ -74,7 +74,7 @@ def copy(source, first, stop, out, place):
 
 @kernel
 def add_draft(drafts, region, stop, support, asked):
-    """Add a draft whose bases, up to `stop`, were written after those of the last draft; none if `stop` is negative."""
+    """Add a draft whose bases, up to `stop`, follow those of the last draft; none if `stop` is negative."""
     if stop < 0:
         return
     row = drafts.used[0]
@@ -84,7 +84,7 @@ def add_draft(drafts, region, stop, support, asked):
 
 
 def add_references(spans: Spans, reference: ndarray, drafts: Drafts) -> None:
-    """Add the reference's haplotype of each region to drafts without any."""
+    """Add the reference haplotype of each region to drafts without any."""
     number, offsets = len(spans), offsets_of(spans.high - spans.low)
     for low, high, start, stop in zip(spans.low, spans.high, offsets[:-1], offsets[1:], strict=True):
         drafts.bases[start:stop] = reference[low:high]
@@ -99,9 +99,9 @@ def list_bases(drafts: Drafts) -> list[bytes]:
 
 
 def unite(drafts: Drafts) -> ndarray:
-    """Distinct drafts by region: the reference's first, then those asked for, then the others.
+    """Return distinct drafts by region: the reference's first, then those asked for, then the others.
 
-    The first of equal drafts represents them, with the greatest support of any.
+    The first of equal drafts represents them, with their greatest support.
     """
     bases, region, support = list_bases(drafts), drafts.region, drafts.support
     number = len(bases)
@@ -113,7 +113,7 @@ def unite(drafts: Drafts) -> ndarray:
 
 
 def drop_unseen(drafts: Drafts, rows: ndarray, place: ndarray) -> ndarray:
-    """These drafts without those that no read of their region shows, but reads of another sample at the place do.
+    """Drop drafts that no read of their region shows, but reads of another sample at the place do.
 
     place: int64 [regions].
     """
@@ -126,7 +126,7 @@ def drop_unseen(drafts: Drafts, rows: ndarray, place: ndarray) -> ndarray:
 
 
 def rank(drafts: Drafts, rows: ndarray) -> ndarray:
-    """These drafts in their final order, without those beyond the limit."""
+    """Return the drafts in their final order, without those beyond the limit."""
     bases, support, asked, region = list_bases(drafts), drafts.support, drafts.asked, drafts.region.tolist()
     ranked, others = list[int](), Counter[int]()
     for row in sorted(rows.tolist(), key=lambda i: (region[i], asked[i] != REFERENCE, -support[i], bases[i])):

@@ -1,4 +1,4 @@
-"""The de Bruijn graph of a region: its k-mers in a hash table, and the core, the edges that stay, in order.
+"""Build the de Bruijn graph of a region: k-mers in a hash table, and the sorted core of edges that stay.
 
 The reference's first k-mer is node 0, its last the sink.
 """
@@ -12,30 +12,30 @@ from readwarp.call.haplotypes import MIN_FRAGMENTS, MIN_QUALITY
 from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import empty
 
-REFERENCE = 1 << 30  # is added to the counts of the reference's edges
-NOBODY, REFERENCE_ITSELF = -2, -1  # in place of a fragment's number
-REACHED, LEADS = 16, 32  # bits of `core`: node 0 leads here, and this leads to the sink as well
+REFERENCE = 1 << 30  # added to the counts of the reference's edges
+NOBODY, REFERENCE_ITSELF = -2, -1  # placeholders of a fragment's number
+REACHED, LEADS = 16, 32  # bits of `core`: reachable from node 0; leads to the sink
 MIX = 0x9E3779B97F4A7C15
-NODES, SLOTS, K, SINK = range(4)  # of `state`
-ENTERING, FIRST_BIT, FORK = range(3)  # of `last`, once the edges are counted
+NODES, SLOTS, K, SINK = range(4)  # indices of `state`
+ENTERING, FIRST_BIT, FORK = range(3)  # columns of `last`, once the edges are counted
 
 
 class Graph(NamedTuple):
-    """The graph of one region, and room for the next."""
+    """De Bruijn graph of one region, reused for the next."""
 
-    table: Annotated[ndarray, "int32 [slots]"]  # the node of a k-mer, -1 none
-    keys: Annotated[ndarray, "uint64 [nodes, 2]"]  # its high and low word, 2 bits per base: k <= 64
-    following: Annotated[ndarray, "int32 [nodes, 4]"]  # by the base that is added, -1 none
-    preceding: Annotated[ndarray, "int32 [nodes, 4]"]  # by the first base of that k-mer
-    counts: Annotated[ndarray, "int32 [nodes, 4]"]  # fragments on each edge, REFERENCE more where the reference is
-    last: Annotated[ndarray, "int32 [nodes, 4]"]  # the last fragment on each edge; later its columns have other uses
+    table: Annotated[ndarray, "int32 [slots]"]  # node of a k-mer, -1 none
+    keys: Annotated[ndarray, "uint64 [nodes, 2]"]  # high and low word of the k-mer, 2 bits per base: k <= 64
+    following: Annotated[ndarray, "int32 [nodes, 4]"]  # next node by the base that is added, -1 none
+    preceding: Annotated[ndarray, "int32 [nodes, 4]"]  # previous node by the first base of its k-mer
+    counts: Annotated[ndarray, "int32 [nodes, 4]"]  # fragments on each edge, plus REFERENCE on the reference's edges
+    last: Annotated[ndarray, "int32 [nodes, 4]"]  # last fragment on each edge; its columns are reused later
     core: Annotated[ndarray, "uint8 [nodes]"]  # a bit for each edge that stays; REACHED; LEADS
-    order: Annotated[ndarray, "int32 [nodes]"]  # of the core's nodes
+    order: Annotated[ndarray, "int32 [nodes]"]  # nodes of the core
     state: Annotated[ndarray, "int64 [4]"]  # nodes so far, slots of the table in use, k, the sink
 
 
 def new_graph(nodes: int) -> Graph:
-    """Room for that many nodes."""
+    """Allocate a graph of that many nodes."""
     return empty(Graph, {"nodes": nodes, "slots": 1 << max(4, int(2 * nodes - 1).bit_length())})
 
 
@@ -64,7 +64,7 @@ def clear(graph, k, nodes):
 
 @kernel
 def node_of(high, low, graph):
-    """The node of a k-mer, a new one if there was none."""
+    """Return the node of a k-mer, a new one if it has none."""
     table, keys, following, preceding, counts, last, core, _, state = graph
     slots = state[SLOTS]
     slot = slot_of(high, low, slots)
@@ -86,14 +86,14 @@ def node_of(high, low, graph):
 
 @scalar
 def masks_of(k):
-    """The bits of a k-mer in the low and in the high word."""
+    """Return the bits of a k-mer in the low and the high word."""
     low = ~np.uint64(0) >> np.uint64(64 - 2 * min(k, 32))
     return low, ((np.uint64(1) << np.uint64(2 * max(k - 32, 0))) - np.uint64(1))
 
 
 @kernel
 def thread(sequence, qualities, first, stop, fragment, graph):
-    """Add the usable k-mers of sequence[first:stop] to the graph; returns the last node, -1 for none."""
+    """Add the usable k-mers of sequence[first:stop] to the graph; return the last node, -1 for none."""
     following, preceding, counts, last, k = graph.following, graph.preceding, graph.counts, graph.last, graph.state[K]
     mask_low, mask_high = masks_of(k)
     high, low, run, node = np.uint64(0), np.uint64(0), 0, np.int64(-1)
@@ -125,7 +125,7 @@ def thread(sequence, qualities, first, stop, fragment, graph):
 
 @kernel
 def follow(sequence, qualities, first, stop, graph):
-    """The bits of the forks' edges that the usable k-mers of sequence[first:stop] take, all of which the graph has."""
+    """Return the bits of the fork edges on the usable k-mers of sequence[first:stop], all of which are in the graph."""
     following, last, core, k = graph.following, graph.last, graph.core, graph.state[K]
     mask_low, mask_high = masks_of(k)
     high, low, run, node, shown = np.uint64(0), np.uint64(0), 0, np.int64(-1), np.uint64(0)
@@ -153,7 +153,7 @@ def follow(sequence, qualities, first, stop, graph):
 
 @kernel
 def find_core(graph, rarest):
-    """Find the edges that stay, and the nodes on ways from node 0 to the sink; returns their number.
+    """Find the edges that stay, and the nodes on ways from node 0 to the sink; return their number.
 
     Edges stay that the reference shows, or MIN_FRAGMENTS fragments that are one in `rarest` of those leaving the node.
     """
@@ -180,7 +180,7 @@ def find_core(graph, rarest):
     while done < found:
         node = order[done]
         done += 1
-        added = np.int64(graph.keys[node, 1] & np.uint64(3))  # the last base of its k-mer, by all edges to it
+        added = np.int64(graph.keys[node, 1] & np.uint64(3))  # last base of its k-mer, by all edges to it
         for first in range(4):
             before = preceding[node, first]
             if before >= 0 and (core[before] >> added) & 1 and not core[before] & LEADS:
@@ -197,7 +197,7 @@ def find_core(graph, rarest):
 
 @kernel
 def sort_core(number, graph):
-    """Put the `number` nodes of the core into topological order, from node 0 on; False if they have a cycle."""
+    """Sort the `number` nodes of the core topologically, from node 0 on; return False if they have a cycle."""
     following, entering, core, order = graph.following, graph.last[:, ENTERING], graph.core, graph.order
     for i in range(number):
         entering[order[i]] = 0

@@ -1,7 +1,7 @@
-"""Haplotypes aligned to the reference's span, and spelled as variants.
+"""Align haplotypes to the reference's span, and spell them as variants.
 
-Sharing its beginning and end never costs an alignment with affine gaps anything, so only the part between them is
-aligned. An allele that the user asks for is spelled as asked, whatever its alignment would be.
+With affine gaps, matching the common beginning and end never costs anything, so only the part between is aligned. An
+allele that the user asks for is spelled as asked, whatever its alignment would be.
 """
 
 from typing import Annotated, NamedTuple
@@ -22,7 +22,7 @@ from readwarp.rules.cigar import MATCH, run_of
 
 
 class Variants(NamedTuple):
-    """The variants of drafts."""
+    """Variants of drafts."""
 
     variant_offsets: Annotated[ndarray, "int64 [drafts + 1] of variants"]
     begin: Annotated[ndarray, "int64 [variants]"]
@@ -32,7 +32,7 @@ class Variants(NamedTuple):
 
 
 def spell_drafts(drafts: Drafts, spans: Spans, alleles: Alleles, reference: ndarray) -> tuple[Drafts, Variants]:
-    """The drafts as their variants make them, and the variants; none that is too long, or like the reference's."""
+    """Return the variants of drafts, and the drafts that they make; none that is too long, or equals the reference."""
     starts, lengths, targets, sizes = np.empty((4, len(drafts)), np.int64)
     pairs = Pairs(drafts.bases, starts, lengths, reference, targets, sizes)
     trim(drafts, spans, pairs)
@@ -63,7 +63,7 @@ def trim(drafts, spans, pairs):
 
 @kernel
 def spell_all(drafts, pairs, traces, spans, alleles, variants, out):
-    """Write the variants of each draft and the haplotype that they make, unless one is not allowed or none remains."""
+    """Write the variants of each draft and the haplotype they make, unless one is not allowed or none remains."""
     reference, number = pairs.targets, np.int64(0)
     for i in range(drafts.region.size):
         if drafts.asked[i] >= 0:
@@ -80,7 +80,7 @@ def spell_all(drafts, pairs, traces, spans, alleles, variants, out):
 
 @kernel
 def spell_asked(i, alleles, number, variants):
-    """Append allele i; returns the number of variants.
+    """Append allele i; return the number of variants.
 
     There is room: the allele inserts no more bases than its draft has between the ends shared with its span.
     """
@@ -93,7 +93,7 @@ def spell_asked(i, alleles, number, variants):
 
 @kernel
 def find_variants(runs, q, p, pairs, number, variants):
-    """Append the variants of an alignment, whose runs begin at base q and position p; returns the number of variants.
+    """Append the variants of an alignment, whose runs begin at base q and position p; return the number of variants.
 
     Neighbouring gaps are one variant, or substitutions where they insert as many bases as they delete.
     """
@@ -125,13 +125,13 @@ def find_variants(runs, q, p, pairs, number, variants):
 
 @kernel
 def normalise(first, stop, region, spans, reference, variants):
-    """Move variants [first, stop) left and drop those that begin outside the region.
+    """Left-align variants [first, stop) and drop those that begin outside the region.
 
     Returns whether all are allowed (none too long, or at an end of the span), and the end of those that remain.
     """
     _, begin, deleted, inserted, inserted_offsets = variants
     low, high, start, end = spans.low[region], spans.high[region], spans.start[region], spans.stop[region]
-    number, barrier = first, low  # nothing moves to before the barrier
+    number, barrier = first, low  # nothing moves past the barrier
     for v in range(first, stop):
         source, size = inserted_offsets[v], inserted_offsets[v + 1] - inserted_offsets[v]
         place, p, gone = inserted_offsets[number], begin[v], deleted[v]
@@ -169,7 +169,7 @@ def has_unknown(bases, first, size):
 
 @kernel
 def rebuild(draft, first, stop, drafts, spans, reference, variants, out):
-    """Add the haplotype that variants [first, stop) make of the reference's span, supported as the draft is."""
+    """Add the haplotype that variants [first, stop) make of the reference's span, with the draft's support."""
     _, begin, deleted, inserted, inserted_offsets = variants
     region, bases, place = drafts.region[draft], out.bases, out.used[1]
     p = spans.low[region]

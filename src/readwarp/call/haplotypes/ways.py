@@ -1,4 +1,4 @@
-"""Fragments, and the rule for ways through choices, in assembly and among alleles. See the step's contract.
+"""Group reads into fragments, and apply the rule for ways through choices, of graphs and of alleles; see the contract.
 
 A way is a set of bits (uint64), and so is what a fragment shows or knows. Lower bits are choices further left.
 """
@@ -13,24 +13,24 @@ from readwarp.call.haplotypes import MAX_WAYS
 from readwarp.device.jit import kernel
 from readwarp.ragged import empty, offsets_of
 
-NO_WAY = -1  # as a support
+NO_WAY = -1  # value of a support
 ONE = np.uint64(1)
 
 
 class Groups(NamedTuple):
-    """The reads of each region, which are of one sample, those of one fragment (that is, of one name) side by side."""
+    """Reads of each region, all of one sample, with the reads of one fragment (one name) side by side."""
 
     region: Annotated[ndarray, "int64 [groups]"]  # ascending
     read_offsets: Annotated[ndarray, "int64 [groups + 1] of rows"]
     fragment_offsets: Annotated[ndarray, "int64 [groups + 1] of fragments"]
     read: Annotated[ndarray, "int32 [rows]"]  # index in AlignedReads
-    fragment: Annotated[ndarray, "int64 [rows]"]  # its number, ascending
-    base_start: Annotated[ndarray, "int64 [rows]"]  # as in Regions
+    fragment: Annotated[ndarray, "int64 [rows]"]  # number of its fragment, ascending
+    base_start: Annotated[ndarray, "int64 [rows]"]  # see Regions
     base_stop: Annotated[ndarray, "int64 [rows]"]
 
 
 def group_reads(regions: Regions, reads: AlignedReads) -> Groups:
-    """A group for each region."""
+    """Make a group of each region."""
     own = np.repeat(np.arange(len(regions)), np.diff(regions.read_offsets))
     name = reads.name_hash[regions.read]
     order = np.lexsort((name, own))
@@ -49,17 +49,17 @@ def group_reads(regions: Regions, reads: AlignedReads) -> Groups:
 
 
 class Seen(NamedTuple):
-    """What fragments, or single reads, say about the choices of their group."""
+    """Choices of a group that its fragments, or single reads, cover and show."""
 
-    shown: Annotated[ndarray, "uint64 [fragments]"]  # the choices that each shows ...
-    known: Annotated[ndarray, "uint64 [fragments]"]  # ... of those that it covers
+    shown: Annotated[ndarray, "uint64 [fragments]"]  # choices that each shows ...
+    known: Annotated[ndarray, "uint64 [fragments]"]  # ... among those that it covers
 
 
 class Ways(NamedTuple):
-    """The ways that are open."""
+    """Open ways."""
 
     bits: Annotated[ndarray, "uint64 [ways]"]
-    place: Annotated[ndarray, "int64 [ways]"]  # the next choice of each
+    place: Annotated[ndarray, "int64 [ways]"]  # next choice of each
     support: Annotated[ndarray, "int64 [ways]"]  # NO_WAY: it has ended
 
 
@@ -74,11 +74,11 @@ def bit_of(i):
 
 @kernel
 def count_agreeing(shown, known, rarest, before, choice, way):
-    """The number of fragments that agree with the `way` on all choices up to this one; NO_WAY if they are too few.
+    """Count the fragments that agree with the `way` on all choices up to this one; NO_WAY if there are too few.
 
-    shown, known: of Seen, for the fragments of one group. rarest: see the step's contract.
-    before, choice: the bits of the last choice (0 for none) and of this one. Where no fragment links the two, the
-    number of those that agree with this choice alone.
+    shown, known: of Seen, for the fragments of one group. rarest: see the step's contract. before, choice: the bits of
+    the last choice (0 for none) and of this one. Where no fragment links the two, fragments count that agree with this
+    choice alone.
     """
     upto = choice | (choice - ONE)
     linked, leaving, entering, agreeing, alone = 0, 0, 0, 0, 0
@@ -98,7 +98,7 @@ def count_agreeing(shown, known, rarest, before, choice, way):
 
 @kernel
 def add_way(ways, number, way, place, support):
-    """Add a way. Where there is no room, it replaces the one with the smallest support (the last on a tie), if smaller.
+    """Add a way. Where there is no room, it replaces the way of least support (the last on a tie), if that is less.
 
     Returns the number of ways, and whether one was left out.
     """
