@@ -1,4 +1,4 @@
-"""readwarp.pair_hmm: how likely reads are, given haplotypes, from Python."""
+"""Provide readwarp.pair_hmm, which returns the likelihoods of reads given haplotypes."""
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,10 +20,10 @@ from readwarp.sequences import NUCLEOTIDES, TEXT, fields_of, letters_of, phreds_
 
 Sequences = str | bytes | ndarray | Ragged | Iterable[Any]
 Phreds = int | str | bytes | ndarray | Ragged | Sequence[int] | Sequence[str | bytes | ndarray | Sequence[int]]
-MAX_PHRED = 93  # the highest that FASTQ can write
+MAX_PHRED = 93  # highest Phred that FASTQ can write
 FORBIDDEN = 255
 IUPAC = np.frombuffer(NUCLEOTIDES, np.uint8)
-LETTERS = np.full(256, FORBIDDEN, np.uint8)  # letter -> code
+LETTERS = np.full(256, FORBIDDEN, np.uint8)  # code of each letter
 LETTERS[IUPAC] = CODES[IUPAC]
 
 
@@ -39,26 +39,26 @@ def pair_hmm(
     device: str = "cpu",
     output: str = "host",
 ) -> Any:
-    """log10 of the probability that each read was sequenced from each haplotype, over all their alignments.
+    """Return log10 of the probability that each read was sequenced from each haplotype, over all their alignments.
 
-    Reads and haplotypes are text (IUPAC letters; case does not matter, all but A C G T U are unknown), records of
-    Biopython, dnaio or pysam, or uint8 arrays of codes, 0-3 for A C G T and 4 for unknown; one of them or a list.
+    Reads and haplotypes are text (IUPAC letters; case does not matter; letters other than A C G T U are unknown),
+    records of Biopython, dnaio or pysam, or uint8 arrays of codes, 0-3 for A C G T and 4 for unknown; one or a list.
     qualities, gap_open, gap_extend: Phred 0-93, one number for all bases, or for each read an array or text in Phred+33
-    (for a single read: the array); qualities=None takes those of the records. A gap's Phreds are those of the base
-    before it; by default they follow from the repeats of each read (`call.pairhmm.penalties`). The
-    recurrence is in `readwarp.call.pairhmm`. device: as --device; auto, cpu or cuda. threads: of the CPU.
+    (for a single read: the array); qualities=None takes the records' own. A gap takes the Phreds of the base before it;
+    by default they follow from the repeats of each read (`call.pairhmm.penalties`). The recurrence is in
+    `readwarp.call.pairhmm`. device: auto, cpu or cuda, like --device. threads: CPU threads.
 
-    Many sequences of codes may also be a `Ragged`, with Phreds as one uint8 array for all bases or as a `Ragged` with
-    the same offsets. These arrays may be of other libraries: on the host by DLPack, on a card (device="cuda") by the
-    CUDA Array Interface. From a card, offsets and one sum per pair come down; reads and haplotypes do so only if the
+    Sequences of codes may also be a `Ragged`, with Phreds as one uint8 array for all bases or as a `Ragged` with the
+    same offsets. These arrays may come from other libraries: on the host by DLPack, on a card (device="cuda") by the
+    CUDA Array Interface. Only offsets and one sum per pair are copied from a card, and reads and haplotypes only if the
     host must compute a pair (its status is not OK, see `readwarp.call.pairhmm`). Reads on a card need gap_open and
     gap_extend, since repeats are found on the host.
 
     Returns float64 [reads, haplotypes]; with `pairs` (indices of reads and of haplotypes, two sequences of equal
-    length) float64 [pairs]. output: host for an array of NumPy, device for one of Numba on the card.
+    length) float64 [pairs]. output: host for a NumPy array, device for a Numba array on the card.
 
-    Raises UsageError for haplotypes without bases, letters that are not IUPAC, Phreds that do not fit their reads,
-    indices that do not exist, arrays on a card without device="cuda"; DeviceError for a device that cannot be used.
+    Raises UsageError for haplotypes without bases, letters that are not IUPAC, Phreds that do not match their reads,
+    indices out of range, or arrays on a card without device="cuda"; DeviceError for an unusable device.
     """
     backend = choose(device)
     prepare_once("pair_hmm")
@@ -103,7 +103,7 @@ def _compute(
 
 
 def _codes(sequences: Sequences, name: str) -> tuple[Any, ndarray]:
-    """(codes 0-4 of all sequences, offsets); codes on a card stay there."""
+    """Return the codes (0-4) and offsets of all sequences; codes on a card stay there."""
     ragged = ragged_of(sequences, name)
     if ragged is None:
         encoded = _encode(sequences, name)
@@ -115,7 +115,7 @@ def _codes(sequences: Sequences, name: str) -> tuple[Any, ndarray]:
 
 
 def _find_highest(values: Any) -> int:
-    """Of uint8 values, on the host or on a card; -1 if there are none."""
+    """Return the largest of uint8 values on the host or a card; -1 if there are none."""
     if not is_on_card(values):
         return int(values.max(initial=0)) if values.size else -1
     from readwarp.device.cuda_codes import highest
@@ -125,7 +125,7 @@ def _find_highest(values: Any) -> int:
 
 
 def _encode(sequences: Sequences, name: str) -> list[ndarray]:
-    """Each sequence as codes 0-4."""
+    """Encode each sequence as codes 0-4."""
     if is_foreign(sequences):
         sequences = on_host(sequences, name)
     encoded = []
@@ -138,7 +138,7 @@ def _encode(sequences: Sequences, name: str) -> list[ndarray]:
 
 
 def _encode_one(sequence: Any) -> ndarray:
-    """Raises UsageError, whose text goes on from "read 1 "."""
+    """Encode one sequence. Raises UsageError, whose text continues "read 1 "."""
     if is_on_card(sequence):
         raise UsageError("is on a card: give a Ragged of all, values and offsets")
     letters = letters_of(sequence)
@@ -158,7 +158,7 @@ def _encode_one(sequence: Any) -> ndarray:
 
 
 def _qualities_of(reads: list[Any]) -> Phreds:
-    """Those that the reads carry. Raises UsageError."""
+    """Return the qualities that the reads carry. Raises UsageError."""
     found = []
     for number, read in enumerate(reads, 1):
         fields = fields_of(read)
@@ -181,7 +181,7 @@ def _rows(
 
 
 def _phreds(given: Any, offsets: ndarray, name: str) -> Any:
-    """A Phred for each base of all reads; an array on a card stays there."""
+    """Return a Phred for each base of all reads; an array on a card stays there."""
     if isinstance(given, Ragged) and on_host(given.offsets, name).tolist() != offsets.tolist():
         raise UsageError(f"{name}: a Ragged must have the offsets of the reads")
     flat, bases = given.values if isinstance(given, Ragged) else given, int(offsets[-1])

@@ -1,4 +1,4 @@
-"""PairHMM on CPU lanes: pairs in groups of lanes, with the constants of their reads' rows from a table."""
+"""Compute PairHMM on CPU lanes: pairs in groups of lanes, with row constants from a table of reads."""
 
 from functools import partial
 from typing import Annotated, NamedTuple
@@ -25,37 +25,37 @@ from readwarp.device.simd import empty_vectors, lanes, store_transposed
 from readwarp.pairwise.transpose import Sequences, transpose_groups
 from readwarp.ragged import offsets_of, replace
 
-AT_ONCE = 1 << 14  # pairs that are in lanes at a time
+AT_ONCE = 1 << 14  # pairs laid out in lanes at a time
 
 
 class Tables(NamedTuple):
-    """Constants of the rows of reads, `terms[row * COLUMNS + column]`, in the dtype of the sums.
+    """Row constants of reads, `terms[row * COLUMNS + column]`, in the dtype of the sums.
 
-    The two rows at the beginning and the one before each read pass the scale on.
+    The first two rows and the row before each read pass the scale on.
     """
 
     terms: ndarray
-    starts: Annotated[ndarray, "int64 [reads]"]  # the first row of each
+    starts: Annotated[ndarray, "int64 [reads]"]  # first row of each read
 
 
 class Groups(NamedTuple):
-    """Pairs in groups of lanes; the last one may have fewer, and then lanes without a pair."""
+    """Pairs in groups of lanes; the last group may have lanes without a pair."""
 
     rows: Annotated[ndarray, "int64 [groups]"]
     columns: Annotated[ndarray, "int64 [groups]"]
-    bases: Annotated[ndarray, "int8 [bytes]"]  # [positions, lanes of bytes], of the reads
+    bases: Annotated[ndarray, "int8 [bytes]"]  # bases of the reads: [positions, lanes of bytes]
     haplotypes: Annotated[ndarray, "int8 [bytes]"]
-    base_offsets: Annotated[ndarray, "int64 [groups + 1]"]  # in positions
+    base_offsets: Annotated[ndarray, "int64 [groups + 1]"]  # counted in positions
     haplotype_offsets: Annotated[ndarray, "int64 [groups + 1]"]
     pads: Annotated[ndarray, "int64 [lanes]"]  # rows before each read's first
-    starts: Annotated[ndarray, "int64 [lanes]"]  # its first row in the table
+    starts: Annotated[ndarray, "int64 [lanes]"]  # first row of each read in the table
     scale: ndarray  # [lanes], T of the row above a group's first, in the dtype of the sums
 
 
 def log_likelihoods(
     reads: ReadRows, haplotypes: ndarray, haplotype_offsets: ndarray, pair_read: ndarray, pair_haplotype: ndarray
 ) -> tuple[ndarray, ndarray]:
-    """See the step's contract. May be called from several threads at once."""
+    """Compute log10 P of pairs; see the step's contract. May be called from several threads at once."""
     sequences = reads, haplotypes, haplotype_offsets
     engine = partial(sum_in_turn, partial(sum_pairs, *sequences))
     return solve(items_of(*sequences), pair_read, pair_haplotype, engine, partial(log_probabilities, *sequences))
@@ -64,7 +64,7 @@ def log_likelihoods(
 def sum_pairs(
     reads: ReadRows, haplotypes: ndarray, haplotype_offsets: ndarray, work: Work, precision: Precision
 ) -> ndarray:
-    """Sums of M + X over the last row of pairs, which are sorted by length; in the scale of the precision."""
+    """Sum M + X over the last row of pairs sorted by length, in the scale of the precision."""
     lengths, sizes = np.diff(reads.offsets), np.diff(haplotype_offsets)
     used = np.flatnonzero(np.bincount(work.read, minlength=len(reads)))
     starts = np.zeros(len(reads), np.int64)
@@ -88,7 +88,7 @@ def sum_pairs(
 
 
 def lay_out(reads: Sequences, haplotypes: Sequences, starts: ndarray, precision: Precision) -> Groups:
-    """Put pairs in lanes; `places` of the reads do not matter. starts: of each read, in the tables."""
+    """Lay out pairs in lanes; `places` of the reads do not matter. starts: row of each read in the tables."""
     count = lanes(precision.number)
     first = np.arange(0, starts.size, count)
     rows = -(-np.maximum.reduceat(reads.lengths, first) // BLOCK) * BLOCK
@@ -117,7 +117,7 @@ def lay_out(reads: Sequences, haplotypes: Sequences, starts: ndarray, precision:
 
 
 def space_for(groups: Groups, precision: Precision) -> Space:
-    """Room for the largest group."""
+    """Allocate space for the largest group."""
     count, number = lanes(precision.number), precision.number
     longest, widest = int(np.diff(groups.base_offsets).max()), int(np.diff(groups.haplotype_offsets).max())
     return Space(
@@ -136,7 +136,7 @@ def _set_row_before(terms, row):
 
 @kernel
 def fill_tables(reads, used, floor, tables):
-    """Constants of the rows of the reads that are used."""
+    """Fill the row constants of the reads that are used."""
     bases, qualities, gap_open, gap_extend, offsets = reads
     terms, starts = tables
     _set_row_before(terms, 0)
@@ -156,7 +156,7 @@ def fill_tables(reads, used, floor, tables):
 
 @kernel
 def _terms_into_lanes(tables, starts, pads, rows, at, terms):
-    """Each lane's rows end in the last one; before them are rows from the table's beginning, which pass the scale on.
+    """Copy each lane's rows, to end in the last one, after rows of the table's beginning, which pass the scale on.
 
     A transposed square holds two rows if there are more lanes than constants, else part of a row. at: a place per lane.
     """
@@ -175,9 +175,9 @@ def _terms_into_lanes(tables, starts, pads, rows, at, terms):
 
 @kernel
 def sum_groups(groups, tables, space, symbols, sums):
-    """Sums over the last row of the pairs of all groups: sums [lanes], in the dtype of the tables.
+    """Sum the last rows of the pairs of all groups into sums [lanes], in the dtype of the tables.
 
-    symbols: a vector of the integers that go with the dtype of the sums.
+    symbols: a vector of integers of the same width as the sums' dtype.
     """
     count, rows = symbols.size, groups.rows
     width = max(count, 8)

@@ -1,15 +1,15 @@
-"""PairHMM on CUDA: a group of 4 to 32 threads per pair, each with several rows of the read in registers.
+"""Compute PairHMM on CUDA: a group of 4 to 32 threads per pair, each with several rows of the read in registers.
 
-Reads, haplotypes and pairs go up once, and one sum per pair comes down. All logarithms are the host's: those of a card
-have other bits. Reads and haplotypes that users give on a card stay there: the card itself finds out which haplotypes
-have unknown bases, and nobody looks for equal pairs. Where only the host can compute a pair, all of them come down,
-once.
+Reads, haplotypes and pairs are copied to the card once, and one sum per pair is copied back. All logarithms are taken
+on the host, since a card's differ in their bits. Reads and haplotypes that users give on a card stay there: the card
+itself finds haplotypes with unknown bases, and equal pairs are not merged. If only the host can compute a pair, all of
+them are copied down, once.
 
-The host chooses a shape for each pair, rows of a thread and threads of a group, by the length of its read. Pairs of a
-shape are a segment, and segments with the same number of rows per thread share a launch. Once started, the card is on
-its own: launches of float32; one that finds the sums which are too small and appends those pairs to the segments of
-float64; launches of float64, with as many warps as they may come to need. The host computes the pairs that no shape
-holds (reads of more than 640 bases, 320 in float64).
+The host chooses a shape for each pair, rows per thread and threads per group, by the length of its read. Pairs of a
+shape are a segment, and segments with the same number of rows per thread share a launch. Once started, the card needs
+no host: launches of float32; one that appends pairs with too small a sum to the segments of float64; launches of
+float64, with as many warps as they may need. The host computes the pairs that fit no shape (reads of more than 640
+bases, 320 in float64).
 """
 
 from functools import cache, lru_cache
@@ -31,16 +31,16 @@ from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import Workspace, current
 
 GROUPS = (4, 8, 16, 32)  # threads per pair
-PER_ROW, PER_STEP, TYPICAL = 5.25, 20, 300  # instructions of the inner loop, about; columns
-MARGIN = WARP  # bases around all haplotypes, which threads touch when they are early or late
+PER_ROW, PER_STEP, TYPICAL = 5.25, 20, 300  # instructions of the inner loop, approximately; columns
+MARGIN = WARP  # bases around all haplotypes, which early or late threads touch
 MAX_BASES = (1 << 31) - 1
-Launch = tuple[int, int, int]  # rows of a thread, first warp, the one after the last
+Launch = tuple[int, int, int]  # rows per thread, first warp, end of the warps
 
 
 def log_likelihoods(
     reads: ReadRows, haplotypes: Any, haplotype_offsets: ndarray, pair_read: ndarray, pair_haplotype: ndarray
 ) -> tuple[ndarray, ndarray]:
-    """See the step's contract. Arrays of codes and Phreds may be on the card; the results are on the host."""
+    """Compute log10 P of pairs; see the step's contract. Codes and Phreds may be on the card; results are not."""
     sequences = reads, haplotypes, haplotype_offsets
     if any(is_on_card(x) for x in (*reads[:4], haplotypes)):
         return _log_likelihoods_on_card(*sequences, pair_read, pair_haplotype)
@@ -48,7 +48,7 @@ def log_likelihoods(
 
 
 def sum_given(given: Given) -> ndarray:
-    """See `SumGiven`, for what is on the host."""
+    """Sum the pairs; see `SumGiven`. Arrays are on the host."""
     padded = np.pad(given.haplotypes, (MARGIN, MARGIN + int(given.places[:, 3].max(initial=0))))
     with current().frame() as workspace:
         rows, bases = workspace.on_card((given.reads, padded))
@@ -58,7 +58,7 @@ def sum_given(given: Given) -> ndarray:
 def _log_likelihoods_on_card(
     reads: ReadRows, haplotypes: Any, haplotype_offsets: ndarray, pair_read: ndarray, pair_haplotype: ndarray
 ) -> tuple[ndarray, ndarray]:
-    """Offsets and pairs are on the host, the rest on either side."""
+    """Compute pairs whose sequences are on either side; offsets and pairs are on the host."""
     with current().frame() as workspace:
         backend, sizes = Backend("cuda"), np.diff(haplotype_offsets)
         rows, bases = backend.to_device(reads), haplotypes if is_on_card(haplotypes) else workspace.upload(haplotypes)
@@ -78,20 +78,20 @@ def _log_likelihoods_on_card(
 
 
 class Plan(NamedTuple):
-    """The launches for pairs; `cuda_sums` explains warps and segments."""
+    """Launches of pairs; `cuda_sums` explains warps and segments."""
 
     launches: dict[Precision, list[Launch]]
     warps: Annotated[ndarray, "int32 [warps, 2]"]
-    segments: Annotated[ndarray, "int32 [segments, 3]"]  # float32 first, with their number of pairs at first
-    order: Annotated[ndarray, "int32 [places]"]  # pairs by segment, with space for those that float64 computes again
-    narrow: int  # places of float32, which come first
-    again: Annotated[ndarray, "int32 [pairs]"]  # the segment to compute the pair again in float64; -1: none
+    segments: Annotated[ndarray, "int32 [segments, 3]"]  # float32 first, with their initial number of pairs
+    order: Annotated[ndarray, "int32 [places]"]  # pairs by segment, with space for pairs to repeat in float64
+    narrow: int  # number of places in float32, which come first
+    again: Annotated[ndarray, "int32 [pairs]"]  # segment in which to repeat the pair in float64; -1: none
     on_card: Annotated[ndarray, "bool [pairs]"]
 
 
 @lru_cache
 def shape_table(precision: Precision) -> ndarray:
-    """By read length: 100 * rows + threads, the shape with the fewest instructions per pair; 0: too long for any."""
+    """Return, by read length, 100 * rows + threads of the shape with the fewest instructions per pair; 0: too long."""
     shapes = [(rows, group) for group in GROUPS for rows in precision.rows]
     table = np.zeros(max(rows * group for rows, group in shapes) + 2, np.int64)
     for length in range(1, table.size - 1):
@@ -101,7 +101,7 @@ def shape_table(precision: Precision) -> ndarray:
 
 
 def plan_launches(lengths: ndarray, is_narrow: ndarray) -> Plan:
-    """Launches by the reads' lengths and by whether float32 comes first; pairs stay in order within a segment."""
+    """Plan launches by the reads' lengths and whether float32 comes first; pairs keep their order within a segment."""
     narrow, wide = (table[np.minimum(lengths, table.size - 1)] for table in map(shape_table, (FLOAT32, FLOAT64)))
     on_card = np.where(is_narrow, narrow, wide) > 0
     again, order = np.full(lengths.size, -1, np.int32), np.zeros(2 * lengths.size, np.int32)
@@ -137,16 +137,16 @@ def plan_launches(lengths: ndarray, is_narrow: ndarray) -> Plan:
 
 
 def sum_pairs(workspace: Workspace, reads: ReadRows, haplotypes: Any, places: ndarray, is_narrow: ndarray) -> ndarray:
-    """See `SumGiven`. reads, haplotypes, places: as `run` takes them."""
+    """Sum the pairs; see `SumGiven`. reads, haplotypes, places: see `run`."""
     plan = plan_launches(places[:, 1], is_narrow)
     with workspace.frame():
         return np.where(plan.on_card, run(workspace, reads, haplotypes, places, plan), np.nan)
 
 
 def run(workspace: Workspace, reads: ReadRows, haplotypes: Any, places: ndarray, plan: Plan) -> ndarray:
-    """Sums of pairs (float64 [pairs]; negative if computed in float64, undefined if in no launch).
+    """Return the sums of pairs (float64 [pairs]; negative if computed in float64, undefined if in no launch).
 
-    reads, haplotypes: on the card, the latter with margins. places: of Given, without margins.
+    reads, haplotypes: on the card, haplotypes with margins. places: Given.places, without margins.
     """
     if max(reads.bases.size, haplotypes.size) > MAX_BASES:
         raise ValueError(f"more than {MAX_BASES} bases in one call")
@@ -171,7 +171,7 @@ def run(workspace: Workspace, reads: ReadRows, haplotypes: Any, places: ndarray,
 
 
 def add_margins(bases: Any, offsets: ndarray, workspace: Workspace) -> tuple[Any, ndarray]:
-    """The haplotypes with the margins that `run` needs, in the workspace, and which of them have no unknown base."""
+    """Copy the haplotypes to the workspace with the margins that `run` needs; also flag those without unknown bases."""
     number, longest = offsets.size - 1, int(np.diff(offsets).max(initial=0))
     out = workspace.empty(2 * MARGIN + longest + bases.size, np.uint8)
     known, starts = workspace.on_card((np.ones(number, np.uint8), offsets))
@@ -183,7 +183,7 @@ def add_margins(bases: Any, offsets: ndarray, workspace: Workspace) -> tuple[Any
 
 @cuda_kernel
 def copy_between(values, margin, out):
-    """out: 0, then the values from `margin` on, then 0."""
+    """Fill `out` with 0, with the values from `margin` on, then with 0."""
     k = cuda.grid(1)
     if k < out.size:
         out[k] = values[k - margin] if margin <= k < margin + values.size else 0
@@ -191,7 +191,7 @@ def copy_between(values, margin, out):
 
 @cuda_kernel
 def find_unknown(bases, offsets, known):
-    """known[h] = 0 where haplotype h has an unknown base; a block per haplotype."""
+    """Set known[h] = 0 where haplotype h has an unknown base; a block per haplotype."""
     haplotype = cuda.blockIdx.x
     for k in range(offsets[haplotype] + cuda.threadIdx.x, offsets[haplotype + 1], cuda.blockDim.x):
         if bases[k] >= UNKNOWN:

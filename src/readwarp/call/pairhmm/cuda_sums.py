@@ -1,26 +1,25 @@
-"""Kernels of PairHMM on CUDA: constants of rows, sums of pairs, and which pairs float64 must compute again.
+"""CUDA kernels of PairHMM: row constants, sums of pairs, and the choice of pairs to repeat in float64.
 
-Thread r of a group holds its rows r * K to r * K + K - 1, and works on column j one step after thread r - 1: its first
-row takes what that thread passed on then (T and X, see `lanes`). Rows, padding, the places of fma and the order of sums
-are those of the CPU lanes.
+Thread r of a group holds rows r * K to r * K + K - 1 and computes column j one step after thread r - 1, which passes T
+and X (see `lanes`) to its first row. Rows, padding, the places of fma and the order of sums are those of the CPU lanes.
 
-Emissions are not selected but looked up: shared memory holds those of a thread's rows for each base that a haplotype
-may have, in pieces of 16 bytes, next to those of the neighbouring threads. So one load serves four rows (two in
-float64), and threads have no bank conflicts, whatever their bases are. The emissions of the next column are loaded
-while a column's rows wait for one another.
+Emissions are looked up rather than selected: shared memory holds those of a thread's rows for each possible haplotype
+base, in pieces of 16 bytes, next to the neighbouring threads' pieces. So one load serves four rows (two in float64),
+and threads have no bank conflicts, whatever their bases are. The emissions of the next column are loaded while a
+column's rows wait for one another.
 
-Rows before a read add FLOOR to their M like all others; beside the scale, which they pass on, it is rounded off.
+Rows before a read add FLOOR to their M like all others; it is lost to rounding beside the scale that they pass on.
 
-float32 takes its constants from a table with each read once; float64, which few pairs need, computes its own.
+float32 takes its constants from a table that holds each read once; float64, which few pairs need, computes them.
 
 Arrays that the kernels share, of p pairs:
 
-    warps     int32 [warps, 2]: the segment that a warp works on, how many of its pairs earlier warps take
-    places    int32 [p, 5]: where the read begins, its length, where the haplotype begins, its size, the segment to
-              compute the pair again in float64 (-1: none)
-    segments  int32 [segments, 3]: where its pairs begin in `order`, their number, threads of each
+    warps     int32 [warps, 2]: the warp's segment, the number of its pairs that earlier warps take
+    places    int32 [p, 5]: begin of the read, its length, begin of the haplotype, its size, the segment in which to
+              repeat the pair in float64 (-1: none)
+    segments  int32 [segments, 3]: first pair in `order`, number of pairs, threads per pair
     order     int32, pairs by segment
-    sums      float64 [p]: of M + X over the last row; those computed in float64 are negative
+    sums      float64 [p]: sum of M + X over the last row; negative if computed in float64
 """
 
 from functools import lru_cache
@@ -53,14 +52,14 @@ SEGMENT, AHEAD = range(2)  # columns of warps
 
 @cuda.jit(device=True)
 def constants_at(phreds, i, begin, stop):
-    """`row_constants` of base i of the read [begin, stop); phreds: the arrays of reads, P of an error by Phred."""
+    """Return `row_constants` of base i of the read [begin, stop); phreds: the reads' arrays and P(error) by Phred."""
     bases, qualities, gap_open, gap_extend, probability = phreds
     return row_constants(bases, qualities, gap_open, gap_extend, probability, i, begin, stop)
 
 
 @cuda_kernel
 def fill_table(phreds, offsets, table):
-    """Constants of reads' rows in float32 [bases, COLUMNS]; a block per read."""
+    """Fill float32 [bases, COLUMNS] with the row constants of reads; a block per read."""
     begin, stop = offsets[cuda.blockIdx.x], offsets[cuda.blockIdx.x + 1]
     for i in range(begin + cuda.threadIdx.x, stop, cuda.blockDim.x):
         constants = constants_at(phreds, i, begin, stop)
@@ -70,7 +69,7 @@ def fill_table(phreds, offsets, table):
 
 @cuda_kernel
 def find_small(number, min_per_cell, places, segments, order, sums):
-    """Append the pairs whose sum is too small for float32 to the segment that computes them again, if there is one.
+    """Append pairs whose sum is too small for float32 to the segment that repeats them, if there is one.
 
     One thread for each of the first `number` in `order`. min_per_cell: see `Precision`.
     """
@@ -86,7 +85,7 @@ def find_small(number, min_per_cell, places, segments, order, sums):
 
 @cuda.jit(device=True)
 def largest_of_warp(value):
-    """The largest value among the threads of a warp, all of which take part."""
+    """Return the largest value among the threads of a warp, all of which take part."""
     for distance in (16, 8, 4, 2, 1):
         value = max(value, cuda.shfl_xor_sync(0xFFFFFFFF, value, distance))
     return value
@@ -94,7 +93,7 @@ def largest_of_warp(value):
 
 @cuda.jit(device=True)
 def constants_from_table(reads, i, begin, stop):
-    """As `constants_at`, in float32, where haplotypes have no unknown base."""
+    """Return `constants_at` from the table, in float32, where haplotypes have no unknown base."""
     table = reads[1]
     return (
         table[i, SAME], table[i, OTHER], np.float32(0),
@@ -103,15 +102,15 @@ def constants_from_table(reads, i, begin, stop):
 
 
 def row_functions(rows: int, precision: Precision) -> tuple[Any, ...]:
-    """(set_rows, look_up, go_down) of a thread with that many rows; its part of `profile` begins at `own`."""
+    """Make (set_rows, look_up, go_down) of a thread with that many rows; its part of `profile` begins at `own`."""
     number, codes = precision.number, precision.codes
-    width = next(n for n in (16 // np.dtype(number).itemsize, 2) if rows % n == 0)  # numbers that are loaded at once
+    width = next(n for n in (16 // np.dtype(number).itemsize, 2) if rows % n == 0)  # numbers per load
     symbol_step, row_step, floor = rows * WARP, width * WARP, number(precision.floor)
     constants_of = constants_from_table if precision is FLOAT32 else constants_at
 
     @cuda.jit(device=True)
     def set_rows(reads, span, top, first, profile, constants, M, Y):
-        """Constants and first column of the rows from `top` on of the read [span); first: T above its rows."""
+        """Set the constants and first column of the rows from `top` on of the read [span); first: T above its rows."""
         begin, stop = span
         inserted, deleted, x_stays, y_stays = constants
         own, zero, one = np.uint32(cuda.threadIdx.x) * np.uint32(width), number(0), number(1)
@@ -133,14 +132,14 @@ def row_functions(rows: int, precision: Precision) -> tuple[Any, ...]:
 
     @cuda.jit(device=True)
     def look_up(profile, own, symbol, emission):
-        """Emissions of the thread's rows in a column with that base."""
+        """Look up the emissions of the thread's rows in a column with that base."""
         at = symbol * np.uint32(symbol_step) + own * np.uint32(width)
         for k in range(rows):
             emission[k] = profile[at + np.uint32(k // width * row_step + k % width)]
 
     @cuda.jit(device=True)
     def go_down(T, X, constants, emission, M, Y):
-        """(T, X) below the thread's rows in a column. emission, M: of the next column; M first of this one."""
+        """Return (T, X) below the thread's rows in a column. emission, M: of the next column; M is first this one's."""
         inserted, deleted, x_stays, y_stays = constants
         for k in range(rows):
             above = T
@@ -155,9 +154,9 @@ def row_functions(rows: int, precision: Precision) -> tuple[Any, ...]:
 
 @lru_cache
 def sum_kernel(rows: int, precision: Precision) -> Any:
-    """The kernel for that many rows per thread in that precision; a warp per block.
+    """Make the kernel for that many rows per thread in that precision; a warp per block.
 
-    reads: in float32 (bases, table), in float64 what `constants_at` takes.
+    reads: (bases, table) in float32, the arguments of `constants_at` in float64.
     """
     set_rows, look_up, go_down = row_functions(rows, precision)
     number, room = precision.number, precision.codes * rows * WARP
@@ -166,7 +165,7 @@ def sum_kernel(rows: int, precision: Precision) -> Any:
 
     @cuda_kernel
     def sum_pairs(reads, haplotypes, warps, places, segments, order, sums):
-        """Sum of M + X over the last row of each pair, a group of threads for each."""
+        """Sum M + X over the last row of each pair, a group of threads for each."""
         warp, lane = cuda.blockIdx.x, np.int32(cuda.threadIdx.x)
         segment, ahead = warps[warp, SEGMENT], warps[warp, AHEAD]
         begin, count, group = segments[segment, BEGIN], segments[segment, COUNT], segments[segment, GROUP]

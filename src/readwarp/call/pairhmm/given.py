@@ -1,4 +1,4 @@
-"""Pairs as a card is given them, with the sequences that occur in them, and what the host adds to the card's sums."""
+"""Pack pairs and their sequences for a card, and complete its sums on the host."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -24,15 +24,15 @@ from readwarp.ragged import concatenate, offsets_of, ranges, replace, take
 
 
 class Given(NamedTuple):
-    """Pairs for a card."""
+    """Pairs and sequences for a card."""
 
     reads: ReadRows
     haplotypes: Annotated[ndarray, "uint8 [bases]"]
-    places: Annotated[ndarray, "int64 [pairs, 4]"]  # where the read begins, its length, the same of the haplotype
-    is_narrow: Annotated[ndarray, "bool [pairs]"]  # float32 comes first
+    places: Annotated[ndarray, "int64 [pairs, 4]"]  # begin and length of the read, begin and length of the haplotype
+    is_narrow: Annotated[ndarray, "bool [pairs]"]  # starts in float32
 
 
-SumGiven = Callable[[Given], ndarray]  # float64 [pairs]: negative if computed in float64, NaN if not on the card
+SumGiven = Callable[[Given], ndarray]  # float64 [pairs]: negative if computed in float64, NaN if the card lacks it
 
 
 def log_likelihoods_by(
@@ -43,7 +43,7 @@ def log_likelihoods_by(
     pair_read: ndarray,
     pair_haplotype: ndarray,
 ) -> tuple[ndarray, ndarray]:
-    """See the step's contract. sum_given: of a card, wherever that is; what it lacks is computed here."""
+    """Compute log10 P of pairs; see the step's contract. sum_given: a card's function; the host adds sums it lacks."""
     sequences = reads, haplotypes, haplotype_offsets
     items = items_of(*sequences)
 
@@ -54,7 +54,7 @@ def log_likelihoods_by(
 
 
 def pack(sequences: tuple[ReadRows, ndarray, ndarray], items: Items, work: Work) -> Given:
-    """Each sequence that occurs, once."""
+    """Pack each sequence that occurs, once."""
     reads, haplotypes, haplotype_offsets = sequences
     used_reads, row = np.unique(work.read, return_inverse=True)
     used, column = np.unique(work.haplotype, return_inverse=True)
@@ -64,14 +64,14 @@ def pack(sequences: tuple[ReadRows, ndarray, ndarray], items: Items, work: Work)
 
 
 def find_places(items: Items, work: Work, read_starts: ndarray, haplotype_starts: ndarray) -> ndarray:
-    """Given.places"""
+    """Return Given.places."""
     return np.stack(
         (read_starts, items.lengths[work.read], haplotype_starts, items.sizes[work.haplotype]), axis=1, dtype=np.int64
     )
 
 
 def join(several: Sequence[Given]) -> Given:
-    """The pairs of all, in order."""
+    """Join the pairs of all, in order."""
     if len(several) == 1:
         return several[0]
     rows, columns = offsets_of([g.reads.bases.size for g in several]), offsets_of([g.haplotypes.size for g in several])
@@ -86,7 +86,7 @@ def join(several: Sequence[Given]) -> Given:
 
 
 def add_missing(found: ndarray, work: Work, sum_on_host: Pass) -> Sums:
-    """The sums of pairs, by `sum_on_host` where the card has none. found: as of SumGiven."""
+    """Return the sums of pairs, by `sum_on_host` where the card has none. found: the result of a SumGiven."""
     is_missing = np.isnan(found)
     is_wide, value = np.signbit(found) | ~work.is_narrow, np.abs(found)
     small = ~is_wide & ~is_missing & ~are_enough(value, work.cells, FLOAT32.min_per_cell)

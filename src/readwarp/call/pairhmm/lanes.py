@@ -1,7 +1,7 @@
-"""One pair per SIMD lane: the recurrence of `readwarp.call.pairhmm` over vectors, BLOCK rows of the read at a time.
+"""Compute one pair per SIMD lane: the recurrence of `readwarp.call.pairhmm` over vectors, BLOCK rows at a time.
 
-X is in units of the opening that it came by, o_(i-1), Y in units of o_i, and s of the row above is part of a row's
-SAME, OTHER and FROM_N. In column j, the row below then needs of row i
+X is in units of its own opening, o_(i-1), Y in units of o_i, and s of the row above is part of a row's SAME, OTHER and
+FROM_N. In column j, the row below then needs from row i
 
     T(i, j) = M(i, j) + INSERTED * X(i, j) + DELETED * Y(i, j)      X(i+1, j) = INSERTION_STAYS * X(i, j) + M(i, j)
 
@@ -34,13 +34,13 @@ from readwarp.call.pairhmm.scalar import (
 from readwarp.device.jit import kernel
 from readwarp.device.simd import VECTOR_BYTES, fused, load, load_bytes, plus, splat, store, where_equal
 
-BLOCK = 4  # rows whose states are in registers
+BLOCK = 4  # rows whose states are held in registers
 
 
 class Space(NamedTuple):
-    """For one group of lanes; numbers are float32 or float64."""
+    """Scratch space of one group of lanes; numbers are float32 or float64."""
 
-    terms: ndarray  # [rows, COLUMNS, lanes], of the reads
+    terms: ndarray  # [rows, COLUMNS, lanes], row constants of the reads
     above: ndarray  # [columns, lanes], T of the last row computed
     insertion: ndarray  # [columns, lanes], X of the row below it
     at: ndarray  # int64 [lanes], places in the table of the reads' rows
@@ -48,7 +48,7 @@ class Space(NamedTuple):
 
 @kernel
 def row_terms(bases, symbols, terms, row):
-    """The vectors of one row."""
+    """Return the vectors of one row."""
     count = VECTOR_BYTES // terms.itemsize
     first = row * COLUMNS * count
     return (
@@ -66,7 +66,7 @@ def row_terms(bases, symbols, terms, row):
 
 @kernel
 def cell(symbol, unknown, is_wide, before, insertion, Y, row):
-    """(T and X of the row below, Y of the next column); only float64 lanes know unknown bases of a haplotype."""
+    """Return T and X of the row below and Y of the next column; only float64 lanes handle unknown haplotype bases."""
     base, same, other, from_n, inserted, deleted, insertion_stays, deletion_stays, floor = row
     emission = where_equal(symbol, base, same, other)
     if is_wide:
@@ -78,11 +78,11 @@ def cell(symbol, unknown, is_wide, before, insertion, Y, row):
 
 @kernel
 def sum_group(bases, haplotype, space, rows, columns, scale, symbols, sums):
-    """Sums of M + X over the last row of the pairs of a group, into `sums` [lanes].
+    """Sum M + X over the last row of the pairs of a group, into `sums` [lanes].
 
-    bases: int8 [rows, lanes of bytes, at least eight], of the reads. haplotype: int8 [columns, likewise], BEYOND after
-    each. rows: a multiple of BLOCK. scale [lanes]: T of the row above the first. `symbols` has the dtype in which bases
-    are compared.
+    bases: int8 [rows, lanes of bytes, at least eight], of the reads. haplotype: int8 [columns, lanes of bytes], BEYOND
+    after each. rows: a multiple of BLOCK. scale [lanes]: T of the row above the first. `symbols` has the dtype in which
+    bases are compared.
     """
     terms, above, insertion, _ = space
     count, is_wide = VECTOR_BYTES // terms.itemsize, terms.itemsize == 8

@@ -1,4 +1,4 @@
-"""Which pairs are computed, in which order and precision: equal ones once, and again if a sum is too small."""
+"""Choose the pairs to compute, their order and their precision: equal pairs once, and again if a sum is too small."""
 
 import math
 from collections.abc import Callable
@@ -24,17 +24,17 @@ from readwarp.ragged import offsets_of, take
 from readwarp.rules.hashes import BASIS, add_byte
 
 LOG10_2 = math.log10(2.0)
-BUCKET = 8  # rows by which the reads of a group of lanes may differ
+BUCKET = 8  # largest difference in rows between the reads of a group of lanes
 
 
 class Items(NamedTuple):
-    """What decides which pairs of reads and haplotypes are computed, and how."""
+    """Properties of reads and haplotypes that decide which pairs are computed, and how."""
 
     lengths: Annotated[ndarray, "int64 [reads]"]  # bases
     sizes: Annotated[ndarray, "int64 [haplotypes]"]  # bases
-    same_read: Annotated[ndarray, "int64 [reads]"]  # the first read with the same content
+    same_read: Annotated[ndarray, "int64 [reads]"]  # first read with the same content
     same_haplotype: Annotated[ndarray, "int64 [haplotypes]"]
-    is_known: Annotated[ndarray, "bool [haplotypes]"]  # no base is unknown, so that float32 may be enough
+    is_known: Annotated[ndarray, "bool [haplotypes]"]  # no base is unknown, so float32 may suffice
 
 
 class Work(NamedTuple):
@@ -42,7 +42,7 @@ class Work(NamedTuple):
 
     read: Annotated[ndarray, "int64 [pairs]"]
     haplotype: Annotated[ndarray, "int64 [pairs]"]
-    is_narrow: Annotated[ndarray, "bool [pairs]"]  # float32 comes first
+    is_narrow: Annotated[ndarray, "bool [pairs]"]  # starts in float32
     cells: Annotated[ndarray, "int64 [pairs]"]
 
 
@@ -51,10 +51,10 @@ class Sums(NamedTuple):
 
     value: Annotated[ndarray, "float64 [pairs]"]  # in the scale of the precision it was computed in
     is_wide: Annotated[ndarray, "bool [pairs]"]  # computed in float64
-    on_host: Annotated[ndarray, "bool [pairs]"]  # no shape of the card holds the pair
+    on_host: Annotated[ndarray, "bool [pairs]"]  # fits no shape of the card
 
 
-Engine = Callable[[Work], Sums]  # in float64 if float32 is not enough
+Engine = Callable[[Work], Sums]  # repeats pairs in float64 where float32 does not suffice
 Pass = Callable[[Work, Precision], ndarray]  # sums in that precision and its scale
 LastResort = Callable[[ndarray, ndarray], ndarray]  # read [pairs], haplotype [pairs] -> log10 P
 
@@ -73,7 +73,7 @@ def items_of(reads: ReadRows, haplotypes: ndarray, haplotype_offsets: ndarray) -
 def solve(
     items: Items, pair_read: ndarray, pair_haplotype: ndarray, engine: Engine, last_resort: LastResort
 ) -> tuple[ndarray, ndarray]:
-    """log10 P and status of each pair."""
+    """Return log10 P and the status of each pair."""
     lengths, sizes = items.lengths, items.sizes
     if pair_haplotype.size and sizes[pair_haplotype].min() == 0:
         raise ValueError("a haplotype has no bases")
@@ -99,7 +99,7 @@ def solve(
 
 
 def sum_in_turn(sum_pairs: Pass, work: Work) -> Sums:
-    """In float32 where that comes first, then in float64 where it was not enough."""
+    """Sum in float32 where that comes first, then in float64 where it did not suffice."""
     value, is_wide = np.zeros(work.read.size), ~work.is_narrow
     now = np.flatnonzero(work.is_narrow)
     if now.size:
@@ -112,7 +112,7 @@ def sum_in_turn(sum_pairs: Pass, work: Work) -> Sums:
 
 
 def are_enough(sums: ndarray, cells: ndarray, min_per_cell: float) -> ndarray:
-    """Whether each sum is good enough in the precision in which it was computed (bool [pairs])."""
+    """Return whether each sum is accurate in the precision it was computed in (bool [pairs])."""
     out = np.empty(sums.size, bool)
     mark_enough(sums, cells, min_per_cell, out)
     return out
@@ -126,7 +126,7 @@ def mark_enough(sums, cells, min_per_cell, out):
 
 @kernel
 def take_logarithms(sums, cells, scale_bits, min_per_cell, out):
-    """Set `out` (float64 [pairs]) to log10 of each sum without its scale; NaN where it is not good enough."""
+    """Set `out` (float64 [pairs]) to log10 of each sum without its scale; NaN where it is not accurate."""
     for k in range(sums.size):
         is_good = is_enough(sums[k], np.float64(cells[k]), min_per_cell)
         out[k] = math.log10(sums[k]) - scale_bits * LOG10_2 if is_good else math.nan
@@ -134,7 +134,7 @@ def take_logarithms(sums, cells, scale_bits, min_per_cell, out):
 
 @kernel
 def _hash(contents, begin, stop):
-    """A hash of the bytes of the four arrays."""
+    """Hash the bytes of the four arrays."""
     value = np.uint64(BASIS)
     one, two, three, four = contents
     for k in range(begin, stop):
@@ -154,7 +154,7 @@ def _are_equal(contents, a, b, length):
 
 
 def first_of_kind(contents: tuple[ndarray, ...], offsets: ndarray) -> ndarray:
-    """For each item, the first one with the same content in all arrays (int64 [items])."""
+    """Return, for each item, the first one with the same content in all arrays (int64 [items])."""
     first = np.empty(offsets.size - 1, np.int64)
     find_first(contents, offsets, np.full(2 << first.size.bit_length(), -1), first)
     return first
@@ -162,7 +162,7 @@ def first_of_kind(contents: tuple[ndarray, ...], offsets: ndarray) -> ndarray:
 
 @kernel
 def find_first(contents, offsets, table, first):
-    """table: -1 in each slot; their number is a power of 2, and twice that of the items or more."""
+    """Fill `first`; see `first_of_kind`. table: -1 in each slot; its size is a power of 2, at least twice the items."""
     slots = table.size
     for item in range(first.size):
         begin, stop = offsets[item], offsets[item + 1]
@@ -185,16 +185,16 @@ def _log(value):
 
 @kernel
 def _sum(a, b):
-    """log(exp(a) + exp(b))"""
+    """Return log(exp(a) + exp(b))."""
     high, low = max(a, b), min(a, b)
     return high + math.log1p(math.exp(low - high)) if low > -math.inf else high
 
 
 @kernel
 def log_probabilities(reads, haplotypes, haplotype_offsets, pair_read, pair_haplotype):
-    """The last resort, in logarithms: log10 P of pairs, whose read and haplotype have at least one base each.
+    """Compute log10 P of pairs in logarithms, as a last resort; reads and haplotypes have at least one base each.
 
-    For the rare pairs whose probability not even float64 holds (below about 1e-570).
+    For the rare pairs whose probability is too small even for float64 (below about 1e-570).
     """
     bases, qualities, gap_open, gap_extend, offsets = reads
     out = np.empty(pair_read.size, np.float64)

@@ -1,13 +1,13 @@
-"""Gap penalties of each base of a read, by the repeat around it, where polymerases slip.
+"""Derive the gap penalties of each base of a read from the repeat around it, where polymerases slip.
 
 A tract is a run of known bases in which each equals the one `unit` bases before it, at least `repeats` whole units
 long; its repeats are its bases divided by the unit. A model's `slips` give the cost, in Phred, of a read with one unit
-more or one less than its tract. Such a gap can be written at as many places as the tract has bases, and the recurrence
+more or fewer than its tract. Such a gap can be written at as many places as the tract has bases, and the recurrence
 adds them up, so each base of the tract gets the opening
 
     open = slip + 10 log10(bases) - (unit - 1) * extend + 10 log10(1 - 10 ** (-extend / 10))
 
-rounded, at most that of the bases elsewhere. A base in several tracts takes the lowest opening, on a tie that of the
+rounded, at most that of bases outside tracts. A base in several tracts takes the lowest opening, on a tie that of the
 smallest unit.
 """
 
@@ -24,16 +24,16 @@ MAX_TRACT = 400  # bases; a longer tract counts as this long
 
 
 class GapModel(NamedTuple):
-    """Gaps in the reads of one kind of sequencer, in Phred."""
+    """Gap costs in the reads of one kind of sequencer, in Phred."""
 
-    opening: int  # of either gap after a base outside of tracts
+    opening: int  # of a gap after a base outside tracts
     extension: int
     repeats: int  # fewer units are not a tract
-    slips: tuple[tuple[float, float, float], ...]  # by unit, 1 to 8: of `repeats` units, less for each more, the lowest
+    slips: tuple[tuple[float, float, float], ...]  # by unit, 1 to 8: slip at `repeats` units, fall per unit, least
     extensions: tuple[int, ...]  # by unit, of a gap in a tract
 
 
-# Of insertions and deletions that are about Phred 10 for each further unit.
+# Of indels that cost about Phred 10 for each further unit.
 BY_UNIT = (10, 5, 3, 2, 2, 2, 1, 1)
 SHORT = GapModel(
     opening=45,
@@ -42,7 +42,7 @@ SHORT = GapModel(
     slips=((42.8, 2.2, 10), (43, 2, 14), *((43, 2, 16),) * 3, *((42.6, 2.4, 16),) * 3),
     extensions=BY_UNIT,
 )
-# By benchmarks/slips.py, on real reads of human chromosome 20 and simulated ones together.
+# Fitted by benchmarks/slips.py to real reads of human chromosome 20 and simulated reads together.
 HIFI = GapModel(
     opening=36,
     extension=14,
@@ -61,7 +61,7 @@ NANOPORE = GapModel(
 
 @cache
 def opening_table(model: GapModel) -> ndarray:
-    """Gap openings, uint8 [unit - 1, bases of the tract]."""
+    """Return the gap openings, uint8 [unit - 1, bases of the tract]."""
     bases = np.maximum(1, np.arange(MAX_TRACT + 1))
     table = np.empty((len(model.slips), bases.size), np.uint8)
     for k, ((first, slope, lowest), extend) in enumerate(zip(model.slips, model.extensions, strict=True)):
@@ -74,12 +74,12 @@ def opening_table(model: GapModel) -> ndarray:
 def gap_penalties(
     bases: ndarray, offsets: ndarray, chosen: ndarray | None = None, model: GapModel = SHORT
 ) -> tuple[ndarray, ndarray]:
-    """Phred of a gap's opening after each base of the reads, and of its extension (uint8 [bases] each).
+    """Return the Phred of a gap's opening after each base of the reads, and of its extension (uint8 [bases] each).
 
-    chosen: the reads to search for tracts; without it, all.
+    chosen: the reads to search for tracts; default: all.
     """
     chosen = np.arange(offsets.size - 1) if chosen is None else chosen.astype(np.int64)
-    opening = np.full(bases.size, model.opening + 1, np.uint8)  # of none yet
+    opening = np.full(bases.size, model.opening + 1, np.uint8)  # none found yet
     extension = np.full(bases.size, model.extension, np.uint8)
     extensions = np.array(model.extensions, np.uint8)
     penalize(bases, offsets, chosen, model.repeats, (opening_table(model), extensions), (opening, extension))
@@ -95,7 +95,7 @@ def _is_repeated(bases, i, unit):
 def penalize(bases, offsets, chosen, repeats, model, penalties):
     """Lower the openings, and set the extensions, in the tracts of the chosen reads. model: openings and extensions.
 
-    A tract has at least `needed` repeating bases in a row. So the search looks at the last of that many first, and a
+    A tract has at least `needed` repeating bases in a row. So the search looks first at the last of that many, and a
     base that does not repeat rules out all windows that contain it.
     """
     (openings, extensions), (opening, extension) = model, penalties

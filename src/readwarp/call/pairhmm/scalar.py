@@ -1,4 +1,4 @@
-"""The rules of the recurrence, written once: constants of a row, precisions, and when a sum is good enough."""
+"""Rules of the recurrence, written once: row constants, precisions, and when a sum is accurate."""
 
 import math
 from typing import Any, NamedTuple
@@ -7,29 +7,29 @@ import numpy as np
 
 from readwarp.device.jit import scalar
 
-UNKNOWN, BEYOND = 4, 5  # codes of a haplotype's base: not known; after its end
-BEFORE = 6  # code of a read's base in the rows before it
-UNINFORMATIVE = 2  # a base of lower quality than this says nothing
-MIN_OPEN = 4  # a lower Phred of a gap's opening counts as this: 1 - 2 * open must stay above 0
+UNKNOWN, BEYOND = 4, 5  # codes of a haplotype's base: unknown; past its end
+BEFORE = 6  # code of a read's base in the rows before the read
+UNINFORMATIVE = 2  # a base of lower quality is uninformative
+MIN_OPEN = 4  # lowest Phred of a gap's opening: 1 - 2 * open must stay above 0
 FROM_UNKNOWN = 0.25  # P(base | unknown base of the haplotype)
-PROBABILITY = 10.0 ** (-0.1 * np.arange(256))  # of an error, by Phred
+PROBABILITY = 10.0 ** (-0.1 * np.arange(256))  # P(error) by Phred
 
-# Columns of a row's constants; see the contract.
+# Columns of row constants; see the contract.
 SAME, OTHER, FROM_N, INSERTED, DELETED, INSERTION_STAYS, DELETION_STAYS, FLOOR = range(8)
 COLUMNS = 8
 
-MARGIN_BITS = 17  # a sum is good enough above floor * cells * 2 ** bits
+MARGIN_BITS = 17  # a sum is accurate above floor * cells * 2 ** bits
 
 
 class Precision(NamedTuple):
-    """How sums are computed."""
+    """Number format and limits of sums."""
 
-    number: Any  # the dtype of sums
-    symbol: Any  # integers of the same width, as which CPU lanes compare bases
+    number: Any  # dtype of sums
+    symbol: Any  # integers of the same width, in which CPU lanes compare bases
     scale_bits: int  # the first row holds 2 ** bits / haplotype length in each column
-    floor_bits: int  # 2 ** bits is added to each M: nothing becomes subnormal, which would be slow
-    codes: int  # bases of a haplotype that the card tells apart: 4, or 5 with the unknown one
-    rows: tuple[int, ...]  # that a thread of the card may hold
+    floor_bits: int  # 2 ** bits is added to each M to avoid subnormals, which are slow
+    codes: int  # haplotype bases that the card distinguishes: 4, or 5 with the unknown one
+    rows: tuple[int, ...]  # possible rows of a thread of the card
 
     @property
     def scale(self) -> float:
@@ -41,7 +41,7 @@ class Precision(NamedTuple):
 
     @property
     def min_per_cell(self) -> float:
-        """What a sum must reach for each of its cells."""
+        """Return the least value of an accurate sum per cell."""
         return 2.0 ** (self.floor_bits + MARGIN_BITS)
 
 
@@ -51,7 +51,7 @@ FLOAT64 = Precision(np.float64, np.int64, scale_bits=900, floor_bits=-1022, code
 
 @scalar
 def emissions(error, quality, base):
-    """P(read base | base of the haplotype) if that is the same, another one, or unknown."""
+    """Return P(read base | haplotype base) where that is the same, another one, or unknown."""
     if quality < UNINFORMATIVE or base >= UNKNOWN:
         return 1.0, 1.0, 1.0
     return 1.0 - error, error / 3.0, FROM_UNKNOWN
@@ -59,10 +59,10 @@ def emissions(error, quality, base):
 
 @scalar
 def transitions(opening, extending, opening_before):
-    """The factors of X and of Y in the next row's M, and of X in the next row's X.
+    """Return the factors of X and of Y in the next row's M, and of X in the next row's X.
 
-    X is in units of the opening after the previous base, Y in units of the one after this base; M's factors are in
-    units of its own.
+    X is in units of the opening after the previous base, Y in units of the one after this base; M's factors are in M's
+    own units.
     """
     straight = 1.0 - 2.0 * opening
     closing = (1.0 - extending) / straight
@@ -71,7 +71,7 @@ def transitions(opening, extending, opening_before):
 
 @scalar
 def row_constants(bases, qualities, gap_open, gap_extend, probability, i, begin, stop):
-    """Constants (without FLOOR) of the row of base i of the read [begin, stop), in the order of their columns.
+    """Return the constants, without FLOOR, of the row of base i of the read [begin, stop), in column order.
 
     probability: PROBABILITY, on the host or on a card. s of the row above is part of the emissions.
     """
@@ -89,5 +89,5 @@ def row_constants(bases, qualities, gap_open, gap_extend, probability, i, begin,
 
 @scalar
 def is_enough(total, cells, min_per_cell):
-    """Whether a sum is finite, and so large that neither the floor nor what was rounded off below it matters."""
+    """Return whether a sum is finite, and so large that neither the floor nor the bits rounded off below it matter."""
     return min_per_cell * cells <= total < math.inf

@@ -1,7 +1,7 @@
-"""A card that several worker processes share: the first process has it, and computes for them what they ask it.
+"""Share a card between worker processes: the first one owns it and computes for the others.
 
-While it computes, questions wait, and all that wait, of several windows, are one batch for the card. So launches do
-not grow with the number of processes, and none of them needs a context on the card.
+While it computes, questions wait, and all waiting questions become one batch. So launches do not grow with the number
+of processes, and the others need no context on the card.
 """
 
 from collections import deque
@@ -17,23 +17,23 @@ from numpy import ndarray
 from readwarp.call.pairhmm.given import Given, SumGiven, join
 from readwarp.ragged import offsets_of
 
-PER_BASE, PER_PAIR = 40, 64  # bytes on the card, at most: `cuda.run`
+PER_BASE, PER_PAIR = 40, 64  # upper bounds in bytes on the card, see `cuda.run`
 
 
 class Asked(NamedTuple):
-    """Pairs, and what their sums will be."""
+    """Pairs, and a future of their sums."""
 
     given: Given
     sums: Future[ndarray]
 
     @property
     def size(self) -> int:
-        """Bytes on the card."""
+        """Return the bytes needed on the card."""
         return PER_BASE * (self.given.reads.bases.size + self.given.haplotypes.size) + PER_PAIR * len(self.given.places)
 
 
 class SharedCard:
-    """Answers several threads, each of which asks for a process. For what does not fit, the answer is: not here."""
+    """Card that answers several threads, each on behalf of a process; it declines what does not fit."""
 
     def __init__(
         self,
@@ -42,23 +42,23 @@ class SharedCard:
         is_full: Callable[[BaseException], bool],
         room: int,
     ) -> None:
-        """borrow: a workspace of so many bytes. is_full: whether an error says that they were too few."""
+        """Set up the queue. borrow: lends a workspace of so many bytes. is_full: tells errors of a full card."""
         self._sum_given, self._borrow, self._is_full, self._room = sum_given, borrow, is_full, room
         self._turn, self._waiting = Lock(), deque[Asked]()
         self.questions = self.batches = self.left = 0  # left to the host: questions that do not fit alone
 
     def answer(self, given: Given) -> ndarray:
-        """Sums of the pairs. Raises what the card does."""
+        """Return the sums of the pairs. Raises the card's errors."""
         own = Asked(given, Future())
         self._waiting.append(own)
         with self._turn:
             self.questions += 1
-            while not own.sums.done():  # another thread may have had it in its turn
+            while not own.sums.done():  # another thread may have computed it in its turn
                 self._compute(self._take())
         return own.sums.result()
 
     def _take(self) -> list[Asked]:
-        """Those that wait, as far as there is room for them, and one in any case."""
+        """Take the waiting questions that fit together, and at least one."""
         taken = [self._waiting.popleft()]
         room = self._room - taken[0].size
         while self._waiting and self._waiting[0].size <= room:
@@ -83,7 +83,7 @@ class SharedCard:
             question.sums.set_result(sums)
 
     def _compute_apart(self, questions: list[Asked]) -> None:
-        """They did not fit together; one that does not fit alone has no sums on the card."""
+        """Compute questions singly that did not fit together; one too large even alone gets no sums from the card."""
         if len(questions) == 1:
             self.left += 1
             questions[0].sums.set_result(np.full(len(questions[0].given.places), np.nan))
