@@ -1,4 +1,4 @@
-"""Haplotypes of other samples, so that the reads of each sample are compared with every allele (host only)."""
+"""Borrow haplotypes of other samples, so that each sample's reads are compared with every allele (host only)."""
 
 from collections import Counter
 from itertools import pairwise
@@ -12,11 +12,11 @@ from readwarp.call.alleles.select import Selection
 from readwarp.call.sites.find import Variant, list_alleles
 from readwarp.ragged import concatenate, offsets_of, ranges, replace, take
 
-Variants = list[list[Variant]]  # of each haplotype
+Variants = list[list[Variant]]  # variants of each haplotype
 
 
 def alleles_by_place(sites: Sites, place: ndarray, number: int) -> list[set[Variant]]:
-    """The alleles of the sites of each place. `place`: int64 [sites]."""
+    """Collect the alleles of the sites of each place. `place`: int64 [sites]."""
     out = [set[Variant]() for _ in range(number)]
     every, bounds = list_alleles(sites), pairwise(sites.allele_offsets.tolist())
     for own, (first, stop) in zip(place.tolist(), bounds, strict=True):
@@ -25,10 +25,10 @@ def alleles_by_place(sites: Sites, place: ndarray, number: int) -> list[set[Vari
 
 
 def find_carriers(weighed: Weighed, variants: Variants, stays: ndarray, wanted: list[set[Variant]]) -> list[list[int]]:
-    """For each region, haplotypes of other samples with the wanted alleles of its place that none of its own has.
+    """Find, for each region, other samples' haplotypes with the wanted alleles of its place that none of its own has.
 
-    An allele that only haplotypes which do not stay have lets one of these stay. Of others' haplotypes those that stay
-    are taken: first those that stay for most samples, then those of fewest variants.
+    An allele found only on haplotypes that do not stay lets one of these stay. Other samples' haplotypes are taken if
+    they stay: first those that stay for most samples, then those of fewest variants.
     """
     offsets, places = weighed.haplotypes.haplotype_offsets.tolist(), weighed.regions.places.tolist()
     carriers: list[list[int]] = [[] for _ in range(len(weighed.regions))]
@@ -45,7 +45,7 @@ def find_carriers(weighed: Weighed, variants: Variants, stays: ndarray, wanted: 
 
 
 def _rank_donors(variants: Variants, stays: ndarray, first: int, stop: int) -> list[int]:
-    """One of each of the haplotypes of a place that stay."""
+    """Rank the distinct haplotypes of a place that stay."""
     number, found = Counter[tuple[Variant, ...]](), dict[tuple[Variant, ...], int]()
     for h in (np.flatnonzero(stays[first:stop]) + first).tolist():
         number[tuple(variants[h])] += 1
@@ -54,7 +54,7 @@ def _rank_donors(variants: Variants, stays: ndarray, first: int, stop: int) -> l
 
 
 def _cover(missing: set[Variant], haplotypes: list[int], variants: Variants) -> list[int]:
-    """Those that have a missing allele, each with one that none before has; these are missing no longer."""
+    """Choose haplotypes in turn that have an allele still missing, and remove these from `missing`."""
     out = []
     for h in haplotypes:
         if not missing.isdisjoint(variants[h]):
@@ -66,13 +66,13 @@ def _cover(missing: set[Variant], haplotypes: list[int], variants: Variants) -> 
 
 
 def take_carriers(haplotypes: Haplotypes, carriers: list[list[int]]) -> Haplotypes:
-    """These haplotypes of each region."""
+    """Take the given haplotypes of each region."""
     rows = np.array([h for own in carriers for h in own], np.int64)
     return replace(take(haplotypes, "haplotypes", rows), haplotype_offsets=offsets_of([len(own) for own in carriers]))
 
 
 def join_tables(own: Weighed, more: Weighed) -> tuple[Weighed, ndarray]:
-    """Both with the haplotypes of each region side by side, and the new number of each of the own (int64)."""
+    """Join the haplotypes of each region side by side; also return the new number of each of `own` (int64)."""
     numbers = [np.diff(part.haplotypes.haplotype_offsets) for part in (own, more)]
     offsets, rows = offsets_of(numbers[0] + numbers[1]), np.diff(own.regions.read_offsets)
     within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets))
@@ -95,7 +95,7 @@ def join_tables(own: Weighed, more: Weighed) -> tuple[Weighed, ndarray]:
 
 
 def join_selections(selected: Selection, number: ndarray, haplotypes: int) -> Selection:
-    """The selection once carriers, which stay, are among so many haplotypes. number: of `join_tables`."""
+    """Extend the selection by carriers, which stay, among so many haplotypes. number: of `join_tables`."""
     stays = np.ones(haplotypes, bool)
     stays[number] = selected.stays
     return replace(selected, stays=stays, best=number[selected.best].astype(np.int32))

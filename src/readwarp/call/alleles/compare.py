@@ -1,4 +1,4 @@
-"""Every read of a region against every haplotype of it, all regions in one batch."""
+"""Compare every read of a region with each of its haplotypes, all regions in one batch."""
 
 from collections.abc import Iterator
 from typing import Annotated, NamedTuple
@@ -13,30 +13,30 @@ from readwarp.device.jit import kernel
 from readwarp.ragged import first_alike, offsets_of, ranges
 from readwarp.rules.cigar import is_match, run_of
 
-MAX_BASES, MAX_PAIRS = 1 << 21, 1 << 20  # in one batch: some 200 MB of tables and pairs
+MAX_BASES, MAX_PAIRS = 1 << 21, 1 << 20  # limits of one batch: some 200 MB of tables and pairs
 
 
 class Weighed(NamedTuple):
-    """Reads against the haplotypes of their regions. The pairs of a region are a table, its rows x its haplotypes."""
+    """Likelihoods of reads under the haplotypes of their regions; a region's pairs are a table, rows x haplotypes."""
 
     regions: Regions
     haplotypes: Haplotypes
     rows: ReadRows  # the regions' reads, cut to the bases that take part
-    fragment: Annotated[ndarray, "int64 [rows]"]  # the first row of the same name, sample and region
+    fragment: Annotated[ndarray, "int64 [rows]"]  # first row of the same name, sample and region
     pair_offsets: Annotated[ndarray, "int64 [regions + 1] of pairs"]
     values: Annotated[ndarray, "float64 [pairs]"]  # log10 P(read | haplotype)
-    status: Annotated[ndarray, "uint8 [pairs]"]  # Status, by the PairHMM
+    status: Annotated[ndarray, "uint8 [pairs]"]  # Status of the PairHMM
 
     @property
     def cells(self) -> ndarray:
-        """Cells of the recurrence in each region (int64 [regions])."""
+        """Count the cells of the recurrence in each region (int64 [regions])."""
         haplotypes = self.haplotypes
         bases = np.diff(self.rows.offsets[self.regions.read_offsets])
         cells: ndarray = bases * np.diff(haplotypes.base_offsets[haplotypes.haplotype_offsets])
         return cells
 
     def pairs_with(self, status: Status) -> ndarray:
-        """Pairs of each region that PairHMM gave that status (int64 [regions])."""
+        """Count the pairs of each region with that PairHMM status (int64 [regions])."""
         return np.diff(offsets_of(self.status == status)[self.pair_offsets])
 
 
@@ -48,7 +48,7 @@ def compare(
     model: GapModel,
     log_likelihoods: LogLikelihoods,
 ) -> Weighed:
-    """`sites`: of the pileup. A base at a substitution outside its region says nothing: no haplotype there has it."""
+    """Compare the reads. `sites`: of the pileup; substitutions outside a region are ignored: no haplotype has them."""
     rows = cut_rows(regions, reads, model)
     hide_neighbours(sites.begin[~sites.is_indel], regions, reads, rows)
     lengths = np.log10(np.maximum(1, np.diff(haplotypes.base_offsets)))
@@ -63,7 +63,7 @@ def compare(
 
 
 def batches(regions: Regions, rows: ReadRows, pair_offsets: ndarray) -> Iterator[tuple[int, int]]:
-    """Regions [low, high) to compare at once, so that tables and pairs take bounded memory."""
+    """Yield regions [low, high) to compare at once, so that tables and pairs take bounded memory."""
     bases = rows.offsets[regions.read_offsets]
     low = 0
     for high in range(1, len(regions) + 1):
@@ -74,7 +74,7 @@ def batches(regions: Regions, rows: ReadRows, pair_offsets: ndarray) -> Iterator
 
 
 def pairs_of(regions: Regions, haplotypes: Haplotypes, low: int, high: int) -> tuple[ndarray, ndarray]:
-    """Reads (rows) and haplotypes of all pairs of regions [low, high), row by row; int32 each."""
+    """Return reads (rows) and haplotypes of all pairs of regions [low, high), row by row; int32 each."""
     row = np.arange(regions.read_offsets[low], regions.read_offsets[high], dtype=np.int32)
     region = np.repeat(np.arange(low, high), np.diff(regions.read_offsets[low : high + 1]))
     haplotype = ranges(haplotypes.haplotype_offsets, region).astype(np.int32)
@@ -82,7 +82,7 @@ def pairs_of(regions: Regions, haplotypes: Haplotypes, low: int, high: int) -> t
 
 
 def cut_rows(regions: Regions, reads: AlignedReads, model: GapModel) -> ReadRows:
-    """The bases that take part, with gap penalties by the context in the whole read."""
+    """Return the bases that take part, with gap penalties by their context in the whole read."""
     gap_open, gap_extend = gap_penalties(reads.bases, reads.read_offsets, np.unique(regions.read), model)
     offsets = offsets_of(regions.base_stop - regions.base_start)
     columns = reads.bases, reads.qualities, gap_open, gap_extend
@@ -91,14 +91,14 @@ def cut_rows(regions: Regions, reads: AlignedReads, model: GapModel) -> ReadRows
 
 
 def find_fragments(regions: Regions, reads: AlignedReads) -> ndarray:
-    """Weighed.fragment"""
+    """Return Weighed.fragment."""
     region = np.repeat(np.arange(len(regions)), np.diff(regions.read_offsets))
     return first_alike(reads.sample[regions.read], reads.name_hash[regions.read], region)
 
 
 @kernel
 def cut(column, base_start, offsets):
-    """As many values of a column of bases as each row has, from its `base_start` on."""
+    """Cut a column of bases to each row, from its `base_start` on."""
     out = np.empty(offsets[-1], np.uint8)
     for r in range(base_start.size):
         before = base_start[r] - offsets[r]
@@ -109,7 +109,7 @@ def cut(column, base_start, offsets):
 
 @kernel
 def hide_neighbours(places, regions, reads, rows):
-    """Set the qualities of rows to 0 at the places (ascending) outside their region."""
+    """Zero the qualities of rows at the places (ascending) outside their region."""
     position, cigar, cigar_offsets, base_offsets = reads.position, reads.cigar, reads.cigar_offsets, reads.read_offsets
     base_start, base_stop, row_offsets, qualities = regions.base_start, regions.base_stop, rows.offsets, rows.qualities
     for g in range(regions.start.size):

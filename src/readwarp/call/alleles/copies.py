@@ -1,4 +1,4 @@
-"""Fragments whose mates overlap in a repeated unit: they do not say how often the unit occurs (host only)."""
+"""Split fragments whose mates overlap in a repeated unit: they do not show how often it occurs (host only)."""
 
 import numpy as np
 
@@ -10,10 +10,10 @@ from readwarp.ragged import offsets_of, replace
 
 
 def part_mates(regions: Regions, haplotypes: Haplotypes, reads: AlignedReads) -> Regions:
-    """The regions, with two rows for each fragment whose mates could lie in two copies of what they share.
+    """Split each fragment into two rows if its mates could lie in two copies of what they share.
 
-    Its mates were joined where they show the same bases. If a haplotype has these twice, one mate may have them from
-    each copy: what is before and in them is one row then, and what follows is another.
+    Mates were joined where they show the same bases. If a haplotype has these twice, each mate may come from another
+    copy. One row then has the bases up to and including them, another the bases that follow.
     """
     size = np.maximum(haplotypes.deleted, np.diff(haplotypes.inserted_offsets))
     is_long = offsets_of(size >= MIN_ANCHOR)[haplotypes.variant_offsets[haplotypes.haplotype_offsets]]
@@ -53,7 +53,7 @@ def find_cuts(wanted, regions, haplotypes, reads, cut):
 
 @kernel
 def occurs_twice(bases, haplotype):
-    """Whether the bases, but for fewer than MIN_DIFFERENCES, are at two places of the haplotype."""
+    """Return whether the bases occur at two places of the haplotype, with fewer than MIN_DIFFERENCES differences."""
     found = 0
     for place in range(haplotype.size - bases.size + 1):
         differences = i = 0

@@ -1,20 +1,20 @@
-"""How many places on a molecule fragments have, and how long they are: both differ between alleles (host only).
+"""Correct for the places and lengths of fragments, both of which differ between alleles (host only).
 
     weigh_fragments(reads: AlignedReads, sites: Sites, likelihoods: Likelihoods) -> Sites with their `reach`;
-        adds to the likelihoods what the lengths of fragments say
-    lies_within(...): whether reads lie where they say nothing of a tract's length
+        and the likelihoods with the lengths of fragments added
+    lies_within(...): whether reads lie where a tract's length does not show
 
-Fragments begin anywhere on a molecule with equal probability. So those that meet a site are of its alleles in
-proportion to the copies of each, times its reach: the places at which such a fragment, of the usual length, meets the
-allele. A read that lies wholly in a tract, where all alleles have its bases, is no witness: neither it nor its places
-count. Nor do places within new bases, from where a read does not find the site.
+Fragments begin anywhere on a molecule with equal probability. So the fragments that meet a site show its alleles in
+proportion to their copies, times their reach: the places from which a fragment of the usual length meets the allele. A
+read that lies wholly in a tract, where all alleles have its bases, is no witness: neither it nor its places count. Nor
+do places within new bases, from where a read does not align to the site.
 
-A fragment that begins before a long insertion or deletion and ends after it is longer by what the allele inserts than
-it is on the reference's; one that ends within the tract may be. With the median and the deviation of the sample's
-lengths nearby, this says which allele it is of, by at most MAX_SURPRISE: where neither of its mates spans the alleles,
-nothing else does. It does not show the allele (AD).
+A fragment that begins before a long indel and ends after it is longer by the inserted bases than it appears on the
+reference; one that ends within the tract may be. Compared with the median and deviation of the sample's lengths nearby,
+its length is evidence for an allele, of at most MAX_SURPRISE, and the only evidence where neither mate spans the
+alleles. Such a fragment does not count in AD.
 
-Neither holds for amplicons, whose fragments begin where primers lie, nor is it needed for long reads.
+Neither applies to amplicons, whose fragments begin at primers, and long reads do not need it.
 """
 
 import numpy as np
@@ -28,16 +28,16 @@ from readwarp.call.regions.reads import clips_of
 from readwarp.ragged import replace, take
 from readwarp.rules.flags import PAIRED, SECONDARY, SUPPLEMENTARY
 
-AROUND = 800  # bases on either side whose fragments are the usual ones; with `steps.CALL_MARGIN` within `steps.MARGIN`
-LONG = 16  # bases; shorter insertions and deletions leave the reach as it is
-ENOUGH = 20  # fragments nearby, for their lengths to say something
-MAX_SURPRISE = 3.0  # log10, of a length; some fragments are chimeras
-MANY, SCATTERED = 200, 0.25  # of so many reads, at least this share begins at different bases if they begin anywhere
-NORMAL_DEVIATION = 1.4826  # deviation of a normal distribution, over its median absolute one
+AROUND = 800  # bases on either side for typical fragments; with `steps.CALL_MARGIN` within `steps.MARGIN`
+LONG = 16  # bases; shorter indels leave the reach unchanged
+ENOUGH = 20  # fewest fragments nearby for their lengths to be evidence
+MAX_SURPRISE = 3.0  # log10, for a length; some fragments are chimeras
+MANY, SCATTERED = 200, 0.25  # least share of so many reads that begin at distinct bases, unless from amplicons
+NORMAL_DEVIATION = 1.4826  # standard deviation over median absolute deviation of a normal distribution
 
 
 def weigh_fragments(reads: AlignedReads, sites: Sites, out: Likelihoods) -> Sites:
-    """Set the reach of alleles of long insertions and deletions, and add to the values in `out` what lengths say."""
+    """Set the reach of alleles of long indels, and add the evidence of fragment lengths to the values in `out`."""
     change, reach = changes_of(sites), sites.reach.copy()
     own = np.repeat(np.arange(len(sites)), np.diff(sites.allele_offsets))
     for site in np.unique(own[np.abs(change) >= LONG]).tolist():
@@ -56,7 +56,7 @@ def weigh_fragments(reads: AlignedReads, sites: Sites, out: Likelihoods) -> Site
         places = count_places(last - first, int(sites.unit[site]), change[alleles], read, max(read, fragment))
         reach[alleles] = places / places[0]
         row, samples = out.read[pairs] - low, (out.sample[pairs], near.sample[usual])
-        row[(row < 0) | (row >= high - low)] = -1  # the last of these arrays
+        row[(row < 0) | (row >= high - low)] = -1  # last entry of these arrays
         fit, begins, ends = fit_lengths(length[row], change[alleles], length[usual], samples), start[row], stop[row]
         ends_within = (begins > first).astype(np.int64) + (ends <= last)
         fit[ends_within == 1] = np.maximum(fit, fit[:, :1])[ends_within == 1]  # the end may be in any copy of the tract
@@ -70,9 +70,9 @@ def weigh_fragments(reads: AlignedReads, sites: Sites, out: Likelihoods) -> Site
 
 
 def find_ends(reads: AlignedReads) -> tuple[ndarray, ndarray]:
-    """Find start and stop of the fragment of each read, -1 where its mate is not there or an end is clipped.
+    """Find start and stop of the fragment of each read, -1 where its mate is missing or an end is clipped.
 
-    The last of both is -1 as well, for any other read. Of one name, neighbours are mates.
+    Both have a last entry of -1 for any other read. Neighbours of one name are mates.
     """
     leading, trailing = clips_of(reads)
     start, stop = np.full((2, len(reads) + 1), -1)
@@ -92,7 +92,7 @@ def find_ends(reads: AlignedReads) -> tuple[ndarray, ndarray]:
 
 
 def fit_lengths(length: ndarray, change: ndarray, usual: ndarray, samples: tuple[ndarray, ndarray]) -> ndarray:
-    """log10 of how well lengths on the reference fit those of the sample if an allele has changed them.
+    """Return log10 of how well lengths on the reference, changed by each allele, fit those of the sample.
 
     usual: lengths of other fragments. samples: of both. Returns float64 [lengths, alleles].
     """
@@ -108,7 +108,7 @@ def fit_lengths(length: ndarray, change: ndarray, usual: ndarray, samples: tuple
 
 
 def changes_of(sites: Sites) -> ndarray:
-    """Say how many bases longer than the reference's each allele of an indel is (int64 [alleles])."""
+    """Return the bases by which each allele of an indel exceeds the reference's (int64 [alleles])."""
     is_indel = np.repeat(sites.is_indel, np.diff(sites.allele_offsets))
     return np.where(is_indel, np.diff(sites.inserted_offsets) - sites.deleted, 0)
 
@@ -116,7 +116,7 @@ def changes_of(sites: Sites) -> ndarray:
 def count_places(span: int, unit: int, change: ndarray, read: int, fragment: int) -> ndarray:
     """Count the places of fragments on each allele from which a mate is a witness (int64 [alleles]).
 
-    span: bases of the reference from the anchor base on; behind that one is the tract, of this unit.
+    span: reference bases from the anchor base on; the tract, of this unit, follows that base.
     """
     places, tract = list[int](), span - 1
     for size in (span + change).tolist():
@@ -132,12 +132,12 @@ def count_places(span: int, unit: int, change: ndarray, read: int, fragment: int
 
 
 def lies_within(sites: Sites, site: ndarray, first: ndarray, stop: ndarray) -> ndarray:
-    """Whether reads of these ends lie where all alleles of their site have the same bases (bool [reads])."""
+    """Return whether reads of these ends lie where all alleles of their site have the same bases (bool [reads])."""
     least = sites.stop - sites.begin + np.minimum.reduceat(changes_of(sites), sites.allele_offsets[:-1])
     is_within = sites.is_indel[site] & (sites.begin[site] <= first) & (stop <= sites.stop[site])
     return np.asarray(is_within & says_nothing(first - sites.begin[site], stop - first, sites.unit[site], least[site]))
 
 
 def says_nothing(place: ndarray, read: ndarray | int, unit: ndarray | int, least: ndarray | int) -> ndarray:
-    """Whether the shortest allele's tract has the bases of a read that lies in a longer one from `place` on."""
+    """Return whether the shortest allele's tract has the bases of a read that lies in a longer one from `place` on."""
     return place % unit + read <= least

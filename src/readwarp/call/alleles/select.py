@@ -1,4 +1,4 @@
-"""Which haplotypes of a region explain its reads (host only)."""
+"""Select the haplotypes of a region that explain its reads (host only)."""
 
 import math
 from typing import Annotated, NamedTuple
@@ -16,22 +16,22 @@ from readwarp.ragged import offsets_of, ranges
 
 ERRORS = 10.0 ** (-0.1 * np.arange(256))
 LOG_MATCH = np.where(np.arange(256) > 1, np.log10(1.0 - np.minimum(ERRORS, 0.9)), 0.0)  # by base quality
-TINY = 1e-200  # of smaller products the logarithm is taken
-ROUNDS, ALIVE = 60, 1e-4  # of expectation and maximisation; what a fraction begins with, so that it can grow
+TINY = 1e-200  # smaller products are turned into logarithms
+ROUNDS, ALIVE = 60, 1e-4  # of expectation and maximisation; initial fraction, which must be able to grow
 
 
 class Selection(NamedTuple):
-    """The haplotypes that explain the reads of regions."""
+    """Haplotypes that explain the reads of regions."""
 
-    informs: Annotated[ndarray, "bool [rows]"]  # the read says something
+    informs: Annotated[ndarray, "bool [rows]"]  # the read is informative
     stays: Annotated[ndarray, "bool [haplotypes]"]
-    best: Annotated[ndarray, "int32 [regions, copies]"]  # the best combination of haplotypes
+    best: Annotated[ndarray, "int32 [regions, copies]"]  # best combination of haplotypes
 
 
 def bound_fragments(weighed: Weighed, reads: AlignedReads, weight: int = MAX_WEIGHT) -> ndarray:
-    """Make the values of each row those of its fragment less its best, and bound them -> which rows say something.
+    """Set the values of each row to its fragment's, less their best, and bound them; return which rows are informative.
 
-    weight: the most that a read may say, in Phred. Values change in place. Returns bool [rows].
+    weight: the most that a read may count, in Phred. Values change in place. Returns bool [rows].
     """
     regions, values, fragment = weighed.regions, weighed.values, weighed.fragment
     number = np.repeat(np.diff(weighed.haplotypes.haplotype_offsets), np.diff(regions.read_offsets))  # of each row
@@ -48,9 +48,9 @@ def bound_fragments(weighed: Weighed, reads: AlignedReads, weight: int = MAX_WEI
 
 
 def find_perfect(rows: ReadRows, fragment: ndarray, is_wanted: ndarray) -> ndarray:
-    """log10 of the probability of an errorless match of the wanted fragments, 0 elsewhere (float64 [rows]).
+    """Return log10 P(errorless match) of the wanted fragments, 0 elsewhere (float64 [rows]).
 
-    Bases that say nothing (quality below 2, or N) cost nothing, as in the PairHMM.
+    Uninformative bases (quality below 2, or N) cost nothing, as in the PairHMM.
     """
     own = np.flatnonzero(is_wanted[fragment])
     bases = ranges(rows.offsets, own)
@@ -59,33 +59,33 @@ def find_perfect(rows: ReadRows, fragment: ndarray, is_wanted: ndarray) -> ndarr
 
 
 class Variants(NamedTuple):
-    """The variants of haplotypes as bits: 63 for all of a region that have none of their own."""
+    """Variants of haplotypes as bits: bit 63 for all of a region that have none of their own."""
 
     masks: Annotated[ndarray, "uint64 [haplotypes]"]
-    costs: Annotated[ndarray, "float64 [regions, 64]"]  # of each bit
+    costs: Annotated[ndarray, "float64 [regions, 64]"]  # cost of each bit
 
 
 class Room(NamedTuple):
-    """For one region at a time."""
+    """Scratch space for one region at a time."""
 
-    linear: Annotated[ndarray, "float64 [rows, haplotypes]"]  # P(r | h) over that of r's best, as one of the first ...
-    other: Annotated[ndarray, "float64 [rows, haplotypes]"]  # ... and of the second copy, weighed by where r is from
+    linear: Annotated[ndarray, "float64 [rows, haplotypes]"]  # P(r | h) over that of r's best haplotype, h on the first
+    other: Annotated[ndarray, "float64 [rows, haplotypes]"]  # and on the second copy, weighted by the odds of r
     sums: Annotated[ndarray, "float64 [rows]"]
     scores: Annotated[ndarray, "float64 [haplotypes or copies, haplotypes]"]
 
 
 class Copies(NamedTuple):
-    """How many haplotypes a sample may have."""
+    """Number of haplotypes that a sample may have."""
 
     ploidy: Annotated[ndarray, "int8 [regions, samples]"]
-    odds: ndarray  # float64 [rows], log10 that each row's read is of the first of two copies; [0]: not known
-    are_fractions: bool = False  # of molecules: any number of haplotypes, on any fraction of them
+    odds: ndarray  # float64 [rows], log10 that each row's read is from the first of two copies; [0]: unknown
+    are_fractions: bool = False  # any number of haplotypes, at any fraction of the molecules
 
 
 def select_haplotypes(weighed: Weighed, ploidy: ndarray, numbers: ndarray, copies: Copies, selected: Selection) -> None:
-    """Set `stays` and `best`, which beyond the ploidy (int8 [regions]) repeats the combination's first haplotype.
+    """Set `stays` and `best`; beyond the ploidy (int8 [regions]) `best` repeats the combination's first haplotype.
 
-    numbers: of `sites.number_variants`. Of fractions `best` is the reference's haplotype.
+    numbers: of `sites.number_variants`. For fractions `best` is the reference haplotype.
     """
     offsets, read_offsets = weighed.haplotypes.haplotype_offsets, weighed.regions.read_offsets
     speaks = selected.informs & (weighed.fragment == np.arange(weighed.fragment.size))
@@ -114,9 +114,9 @@ def bits_of(haplotypes: Haplotypes, numbers: ndarray) -> Variants:
 
 @kernel
 def select(haplotype_offsets, row_offsets, pairs, values, ploidy, variants, selected, room):
-    """pairs: of each row that says something, the first pair and the odds, and whether haplotypes are fractions.
+    """Select haplotypes. row_offsets: of the informative rows in each region.
 
-    row_offsets: of these rows in each region.
+    pairs: of each such row, the first pair and the odds, and whether haplotypes are fractions.
     """
     best, (firsts, odds, are_fractions) = selected.best, pairs
     for g in range(best.shape[0]):
@@ -149,10 +149,10 @@ def select(haplotype_offsets, row_offsets, pairs, values, ploidy, variants, sele
 
 @kernel
 def mix(linear, masks, costs, stays, sums, room):
-    """Find the haplotypes that stay where each may have any fraction. sums, room: room for them.
+    """Find the haplotypes that stay where each may have any fraction. sums, room: scratch space.
 
-    From all of them, the one of the least fraction is tried first, of equal ones the dearest; it goes if the rest
-    explain the reads as well, less its own variants' costs. The reference's stays.
+    Starting from all, try to drop the haplotype of the least fraction, of equal ones the costliest. It goes if the rest
+    explain the reads as well, less its own variants' costs. The reference haplotype stays.
     """
     number, share, order = masks.size, room[0], room[1]
     is_in = np.ones(number, np.bool_)
@@ -195,7 +195,7 @@ def union_of(masks, is_in):
 
 @kernel
 def fit_fractions(linear, is_in, share, fresh, sums):
-    """Fractions of the greatest likelihood of those haplotypes, from the given ones on -> its log10."""
+    """Fit maximum-likelihood fractions of the haplotypes, from the given ones on; return the log10 likelihood."""
     reads, number = linear.shape
     last = -np.inf
     for _ in range(ROUNDS):
@@ -235,7 +235,7 @@ def cost_of(mask, costs):
 
 @kernel
 def try_pairs(tables, is_sided, masks, costs, stays, combination, sums, scores):
-    """Find the best of all pairs of haplotypes, and those that stay. sums, scores: room for them.
+    """Find the best of all pairs of haplotypes, and those that stay. sums, scores: scratch space.
 
     is_sided: the order of a pair matters.
     """
@@ -259,7 +259,7 @@ def try_pairs(tables, is_sided, masks, costs, stays, combination, sums, scores):
 def climb(linear, masks, costs, stays, combination, sums, scores):
     """Find a good combination by exchanging one haplotype at a time while that helps, and those that stay.
 
-    sums, scores: room for them.
+    sums, scores: scratch space.
     """
     ploidy, number = combination.size, masks.size
     best, first, is_better = -np.inf, 0, True
@@ -293,7 +293,7 @@ def climb(linear, masks, costs, stays, combination, sums, scores):
 
 @kernel
 def add_others(linear, masks, combination, copy, sums):
-    """Fill `sums` with P(r | h), summed over the combination's other haplotypes; returns the variants on them."""
+    """Fill `sums` with P(r | h), summed over the combination's other haplotypes; return the variants on them."""
     mask = np.uint64(0)
     for r in range(sums.size):
         sums[r] = 0.0
@@ -307,7 +307,7 @@ def add_others(linear, masks, combination, copy, sums):
 
 @kernel
 def score_exchange(linear, sums, h, ploidy, copies):
-    """sum_r log10((sums[r] + copies * P(r | h)) / ploidy)"""
+    """Return sum_r log10((sums[r] + copies * P(r | h)) / ploidy)."""
     total, product = 0.0, 1.0
     for r in range(sums.size):
         product *= (sums[r] + copies * linear[r, h]) / ploidy

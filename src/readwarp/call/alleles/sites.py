@@ -1,4 +1,4 @@
-"""Variants on the haplotypes that stay, as sites (host only)."""
+"""Make sites of the variants on the haplotypes that stay (host only)."""
 
 from itertools import compress, groupby, pairwise
 
@@ -11,18 +11,18 @@ from readwarp.call.sites.find import MISSING, Site, Variant, list_alleles, list_
 
 
 def forced_variants(sites: Sites) -> frozenset[Variant]:
-    """The variants that the user asked for, of sites made from the pileup."""
+    """Return the variants that the user asked for, from sites made of the pileup."""
     return frozenset(compress(list_alleles(sites), sites.is_forced))
 
 
 def variants_of(haplotypes: Haplotypes) -> list[list[Variant]]:
-    """The variants of each haplotype."""
+    """List the variants of each haplotype."""
     every = list_variants(haplotypes.begin, haplotypes.deleted, haplotypes.inserted, haplotypes.inserted_offsets)
     return [every[first:stop] for first, stop in pairwise(haplotypes.variant_offsets.tolist())]
 
 
 def number_variants(haplotypes: Haplotypes, variants: list[list[Variant]]) -> ndarray:
-    """The number of each variant among the distinct ones of its region (int32 [variants]), in order of appearance."""
+    """Number each variant among the distinct ones of its region (int32 [variants]), in order of appearance."""
     found = list[int]()
     for first, stop in pairwise(haplotypes.haplotype_offsets.tolist()):
         numbers = dict[Variant, int]()
@@ -31,7 +31,7 @@ def number_variants(haplotypes: Haplotypes, variants: list[list[Variant]]) -> nd
 
 
 def keep_forced(variants: list[list[Variant]], stays: ndarray, forced: frozenset[Variant]) -> None:
-    """Let the first haplotype with each forced variant stay, if none that stays so far has the variant."""
+    """Keep the first haplotype with each forced variant that none of those that stay has."""
     if not forced:
         return
     shown = {variant for own in compress(variants, stays) for variant in own}
@@ -44,11 +44,10 @@ def keep_forced(variants: list[list[Variant]], stays: ndarray, forced: frozenset
 def regional_sites(
     weighed: Weighed, variants: list[list[Variant]], stays: ndarray, forced: frozenset[Variant], window: Window
 ) -> tuple[Sites, ndarray, ndarray]:
-    """The sites in order of position, the place of each (int64 [sites]), and [start, stop) of what its reads meet.
+    """Return the sorted sites, the place of each (int64 [sites]), and the span [start, stop) that its reads meet.
 
-    That is the site, and with it the deletions across it: reads across these show that a copy lacks it.
-
-    Alleles of a place that stay for most samples come first, then those on better haplotypes.
+    The span is the site and the deletions across it, since reads across these show that a copy lacks it. Alleles of a
+    place that stay for most samples come first, then those on better haplotypes.
     """
     regions, rows, spans = weighed.regions, list[Site](), list[tuple[int, int]]()
     starts = regions.places[:-1]
@@ -72,7 +71,7 @@ def regional_sites(
 def _rank_alleles(
     haplotypes: Haplotypes, variants: list[list[Variant]], stays: ndarray, bounds: tuple[int, int]
 ) -> list[Variant]:
-    """The distinct variants of the haplotypes [first, stop) that stay, by number of regions, then in their order."""
+    """Rank the distinct variants of haplotypes [first, stop) that stay, by number of regions, then in their order."""
     first, stop = bounds
     region = np.searchsorted(haplotypes.haplotype_offsets, np.arange(first, stop), side="right")
     found = dict[Variant, set[int]]()
@@ -83,6 +82,6 @@ def _rank_alleles(
 
 
 def _place_of(variant: Variant) -> tuple[int, bool]:
-    """Its position, and whether it is an insertion or deletion: variants that share both are alleles of one site."""
+    """Return the variant's position and whether it is an indel: variants that share both are alleles of one site."""
     is_indel = variant[1] != len(variant[2])
     return variant[0] - is_indel, is_indel

@@ -1,4 +1,4 @@
-"""From haplotypes to the sites of those that explain the reads, and to likelihoods of their alleles (host only)."""
+"""Turn the haplotypes that explain the reads into sites and likelihoods of their alleles (host only)."""
 
 from collections.abc import Callable
 
@@ -27,7 +27,7 @@ from readwarp.device.jit import kernel
 from readwarp.ragged import first_alike, ranges, replace
 from readwarp.rules.cigar import find_base, soft_clips
 
-ABSENT = -1000.0  # log10, of an allele that no haplotype has, before reads are bounded
+ABSENT = -1000.0  # log10, for an allele that no haplotype has, before reads are bounded
 
 
 def weigh_haplotypes(
@@ -38,9 +38,9 @@ def weigh_haplotypes(
     copies: Copies,
     forced: frozenset[Variant],
 ) -> tuple[Sites, Likelihoods, Phase, list[Variant]]:
-    """See the step's contract. forced: variants that are alleles in any case.
+    """Select haplotypes and weigh their alleles; see the step's contract. forced: variants that are always alleles.
 
-    compare_more: as `weighed` was made, for other haplotypes. `weighed.values` are bounded in place.
+    compare_more: compares reads with other haplotypes, like `weighed`. `weighed.values` are bounded in place.
     """
     regions, variants, ploidy = weighed.regions, variants_of(weighed.haplotypes), copies.ploidy
     weight = SURE_WEIGHT if copies.are_fractions else MAX_WEIGHT
@@ -74,9 +74,9 @@ def weigh_haplotypes(
 def find_rows(
     sites: Sites, place: ndarray, span: ndarray, weighed: Weighed, reads: AlignedReads
 ) -> tuple[ndarray, ndarray]:
-    """How many fragments of its place meet each site's span, and a row of each, site by site, sample by sample."""
+    """Count the fragments of its place that meet each site's span, and list a row of each, by site and sample."""
     regions = weighed.regions
-    leading, trailing = clips_of(reads)  # which count as if they continued along the diagonal
+    leading, trailing = clips_of(reads)  # clips count as if they continued along the diagonal
     first, stop = (reads.position - leading)[regions.read], (reads.reference_stop + trailing)[regions.read]
     offsets = regions.read_offsets[regions.places]
     rows, number = ranges(offsets, place), np.diff(offsets)[place]
@@ -91,10 +91,10 @@ def find_rows(
 
 @kernel
 def place_of(reads, read, target, haplotypes, h):
-    """Index of the base at a reference position, or of the one before a deletion across it.
+    """Return the index of the base at a reference position, or of the one before a deletion across it.
 
-    Soft-clipped ends continue along the diagonal, beyond what haplotype h deletes. Beyond its ends it is the read's
-    first or last base.
+    Soft-clipped ends continue along the diagonal, beyond the bases that haplotype h deletes. Beyond h's ends it is the
+    read's first or last base.
     """
     position, first, last = reads.position[read], reads.read_offsets[read], reads.read_offsets[read + 1] - 1
     cigar, start, stop = reads.cigar, reads.cigar_offsets[read], reads.cigar_offsets[read + 1]
@@ -110,7 +110,7 @@ def place_of(reads, read, target, haplotypes, h):
 
 @kernel
 def count_deleted(haplotypes, h, low, high):
-    """Bases of the reference's [low, high) that haplotype h lacks."""
+    """Count the reference bases [low, high) that haplotype h lacks."""
     begin, number = haplotypes.begin, np.int64(0)
     for v in range(haplotypes.variant_offsets[h], haplotypes.variant_offsets[h + 1]):
         if haplotypes.inserted_offsets[v] == haplotypes.inserted_offsets[v + 1]:
@@ -120,7 +120,7 @@ def count_deleted(haplotypes, h, low, high):
 
 @kernel
 def alleles_of_haplotypes(g, haplotypes, s, sites, out):
-    """Set `out` (int8) for the haplotypes of region g to the allele of site s on each; -1 if it is not listed."""
+    """Set `out` (int8) to the allele of site s on each haplotype of region g; -1 if it is not listed."""
     variant_offsets, begin, deleted = haplotypes.variant_offsets, haplotypes.begin, haplotypes.deleted
     inserted, inserted_offsets = haplotypes.inserted, haplotypes.inserted_offsets
     place, is_indel, low, high = sites.begin[s], sites.is_indel[s], sites.allele_offsets[s], sites.allele_offsets[s + 1]
@@ -140,7 +140,7 @@ def alleles_of_haplotypes(g, haplotypes, s, sites, out):
 
 @kernel
 def is_equal(bases, first, size, other, begin, length):
-    """Whether bases [first, first + size) are those of `other` [begin, begin + length)."""
+    """Return whether bases [first, first + size) equal those of `other` [begin, begin + length)."""
     if size != length:
         return False
     same = True
@@ -153,7 +153,7 @@ def is_equal(bases, first, size, other, begin, length):
 def weigh_rows(sites, weighed, selected, reads, rows, shown, phase, out):
     """Fill the values, `allele`, `quality` and `end_distance` of `out`, whose pairs are `rows`, and `phase.allele`.
 
-    shown: int8, room for an allele of each haplotype.
+    shown: int8, scratch for an allele of each haplotype.
     """
     regions, haplotypes, values = weighed.regions, weighed.haplotypes, weighed.values
     stays, informs, best = selected.stays, selected.informs, selected.best
@@ -199,7 +199,7 @@ def weigh_rows(sites, weighed, selected, reads, rows, shown, phase, out):
 
 @kernel
 def find_best(table, lowest, informs):
-    """Bound the values of alleles that no haplotype has; returns the allele that fits best, or NOTHING."""
+    """Bound the values of alleles that no haplotype has; return the allele that fits best, or NOTHING."""
     best, second = 0, -np.inf
     for a in range(table.size):
         table[a] = max(table[a], lowest) if informs else 0.0
