@@ -1,4 +1,4 @@
-"""Which part of each read's fragment was copied from the sample, and not from a primer."""
+"""Find the part of each read's fragment that was copied from the sample rather than from a primer."""
 
 import numpy as np
 from numpy import ndarray
@@ -13,7 +13,7 @@ NOWHERE = 1 << 60
 
 
 def find_amplicons(reads: AlignedReads, pairs: Pairs, primers: Primers) -> tuple[ndarray, ndarray]:
-    """[low, high) of each read, -NOWHERE and NOWHERE where no primer is known (int64); see the step's contract."""
+    """Return [low, high) of each read, -NOWHERE and NOWHERE where no primer is known (int64); see the contract."""
     low, high = np.full((2, len(reads)), ((-NOWHERE,), (NOWHERE,)))
     if primers.start.size and len(reads):
         is_reverse, has_mate = reads.flag & REVERSE != 0, pairs.mate != NONE
@@ -30,7 +30,7 @@ def find_amplicons(reads: AlignedReads, pairs: Pairs, primers: Primers) -> tuple
 
 
 def outer_ends(reads: AlignedReads) -> tuple[ndarray, ndarray]:
-    """Where each read's 5' end lies, if clipped bases continue along the diagonal; the aligned base next to it."""
+    """Return where each read's 5' end lies, if clips continue along the diagonal, and the aligned base next to it."""
     first, last = reads.cigar_offsets[:-1], reads.cigar_offsets[1:] - 1
     is_reverse = reads.flag & REVERSE != 0
     outside, inside = np.where(is_reverse, (last, np.maximum(last - 1, first)), (first, np.minimum(first + 1, last)))
@@ -43,9 +43,9 @@ def outer_ends(reads: AlignedReads) -> tuple[ndarray, ndarray]:
 
 
 def find_primers(primers: Primers, outer: ndarray, aligned: ndarray, is_reverse: ndarray) -> ndarray:
-    """The primer of a strand in which the outermost base of a read lies, or its first aligned one; NONE if none.
+    """Find the primer of a read's strand that holds its outermost or its first aligned base; NONE if there is none.
 
-    Of several, the one that begins nearest to the outermost base. int64 [reads], as are `outer` and `aligned`.
+    On a tie, the one that begins nearest to the outermost base. int64 [reads], like `outer` and `aligned`.
     """
     before = np.where(is_reverse, 0, TOLERANCE)
     after = TOLERANCE - before

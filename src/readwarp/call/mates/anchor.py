@@ -1,18 +1,18 @@
-"""Whether the bases that two mates share say how the mates lie: they agree, and lie in no tandem repeat (host only)."""
+"""Decide whether shared bases place two mates reliably: they agree, and lie in no tandem repeat (host only)."""
 
 import numpy as np
 
 from readwarp.call.mates import MAX_UNIT, MIN_ANCHOR, MIN_DIFFERENCES, MIN_REPEAT, MISMATCH
 from readwarp.device.jit import kernel
 
-MIN_QUALITY, MAX_LOSS = 15, 16  # of bases that can contradict each other; of score, where a match is 1
-STEPS = 1, 2, 4, 2  # shifts, in all MIN_REPEAT - 1, after which one bit is left of a run of MIN_REPEAT
+MIN_QUALITY, MAX_LOSS = 15, 16  # least quality of a base that can contradict; most score to lose, where a match is 1
+STEPS = 1, 2, 4, 2  # shifts, MIN_REPEAT - 1 in all, that reduce a run of MIN_REPEAT bits to one
 ONE = np.uint64(1)
 
 
 @kernel
 def is_anchor(bases, fragment, begin, end):
-    """Whether the shared bases [begin, end) are enough, and in no tandem repeat.
+    """Return whether the shared bases [begin, end) are enough, and in no tandem repeat.
 
     fragment: its first base, stop of the forward read, stop, and the shift of the reverse one, whose bases follow.
     """
@@ -27,14 +27,14 @@ def is_anchor(bases, fragment, begin, end):
 
 @kernel
 def agree(reads, overlap, begin, end, shift):
-    """Whether mates show the same bases where they overlap, [low, high), outwards from the stretch [begin, end)."""
+    """Return whether mates agree where they overlap, [low, high), outwards from the stretch [begin, end)."""
     low, high = overlap
     return extends(reads, end, high, 1, shift) and extends(reads, begin - 1, low - 1, -1, shift)
 
 
 @kernel
 def extends(reads, place, stop, step, shift):
-    """Whether the score of the bases from `place` to `stop` never falls by MAX_LOSS, as where an alignment ends."""
+    """Return whether the score from `place` to `stop` never drops by MAX_LOSS, as it does where an alignment ends."""
     bases, qualities, loss = reads.bases, reads.qualities, 0
     while place != stop and loss < MAX_LOSS:
         if bases[place] == bases[place - shift]:
@@ -47,7 +47,7 @@ def extends(reads, place, stop, step, shift):
 
 @kernel
 def is_repeat(bases, begin, end):
-    """Whether the bases are a tandem repeat of a unit up to half of them."""
+    """Return whether the bases are a tandem repeat of a unit up to half of them."""
     for unit in range(1, (end - begin) // 2 + 1):
         differences = 0
         for base in range(begin + unit, end):
@@ -61,7 +61,7 @@ def is_repeat(bases, begin, end):
 
 @kernel
 def is_in_repeat(bases, fragment, begin, end, unit):
-    """Whether they lie in a repeat of a unit that is shorter than they are."""
+    """Return whether the bases lie in a repeat of a unit that is shorter than they are."""
     first, own_stop, stop, shift = fragment
     low = high = begin
     while high + unit < stop and base_of(bases, high, own_stop, shift) == base_of(bases, high + unit, own_stop, shift):
@@ -73,7 +73,7 @@ def is_in_repeat(bases, fragment, begin, end, unit):
 
 @kernel
 def is_in_longer_repeat(bases, fragment, begin, end):
-    """Whether they lie in a repeat of a unit of their size up to MAX_UNIT.
+    """Return whether the bases lie in a repeat of a unit of their size up to MAX_UNIT.
 
     Bit k of the words stands for base `left` + k and for base `right` + k: one unit further on, bit k + MAX_UNIT - unit
     of the first is bit k of the second. Any run of MIN_REPEAT bits there touches [end - unit, begin].

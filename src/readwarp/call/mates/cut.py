@@ -1,4 +1,4 @@
-"""Long reads cut to what lies around a window, so that a window costs what it holds (host only)."""
+"""Cut long reads to the surroundings of a window, so that its cost follows its size (host only)."""
 
 from typing import Annotated, NamedTuple
 
@@ -12,10 +12,10 @@ from readwarp.rules.cigar import SOFT_CLIP, is_match, run_of
 
 
 class Parts(NamedTuple):
-    """What stays of each read: from the last aligned base at or before a place to the first at or after another."""
+    """Kept part of each read, from the last aligned base at or before a place to the first at or after another."""
 
-    first_operation: Annotated[ndarray, "int64 [reads]"]  # in AlignedReads.cigar; of it, `skipped` bases are cut off
-    last_operation: Annotated[ndarray, "int64 [reads]"]  # ... and of this one `taken` stay, counted from its begin
+    first_operation: Annotated[ndarray, "int64 [reads]"]  # in AlignedReads.cigar; its first `skipped` bases are cut off
+    last_operation: Annotated[ndarray, "int64 [reads]"]  # its first `taken` bases stay
     skipped: Annotated[ndarray, "int64 [reads]"]
     taken: Annotated[ndarray, "int64 [reads]"]
     first_base: Annotated[ndarray, "int64 [reads]"]  # in AlignedReads.bases
@@ -25,7 +25,7 @@ class Parts(NamedTuple):
 
 
 def cut_long(reads: AlignedReads, low: int, high: int) -> AlignedReads:
-    """See the step's contract. reads: of `join_mates`, which overlap [low, high)."""
+    """Cut long reads; see the step's contract. reads: of `join_mates`, overlapping [low, high)."""
     if len(reads) == 0 or (reads.position.min() >= low and reads.reference_stop.max() <= high):
         return reads
     parts = empty(Parts, {"reads": len(reads)})
@@ -100,5 +100,5 @@ def copy_parts(reads, parts, out):
 
 @scalar
 def clip_of(code):
-    """Soft-clipped bases of an operation."""
+    """Return the soft-clipped bases of an operation."""
     return np.int64(code >> 4) if code & 15 == SOFT_CLIP else np.int64(0)

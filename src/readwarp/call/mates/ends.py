@@ -1,4 +1,4 @@
-"""Reads that hang over an end of their contig: an aligner clips them at a difference near it, with the bases beyond."""
+"""Align reads that overhang an end of their contig, which aligners clip at a difference near it."""
 
 import numpy as np
 
@@ -9,11 +9,11 @@ from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import take
 from readwarp.rules.cigar import soft_clips
 
-MAX_END, MAX_DIFFERENCES = 20, 1  # bases to the end of the contig, and how many of them may differ
+MAX_END, MAX_DIFFERENCES = 20, 1  # bases to the end of the contig, and mismatches among them
 
 
 def align_overhangs(reads: AlignedReads, window: Window) -> AlignedReads:
-    """The reads in order of position, their clips aligned as far as the contig's end if they are like the reference."""
+    """Align clips as far as the contig's end where they match the reference; return the reads sorted by position."""
     first, stop = contigs_around(window, reads.position)[0], contigs_around(window, reads.reference_stop - 1)[1]
     found = Continued(*np.zeros((2, len(reads)), np.int64))
     find_overhangs(reads, window.bases, window.first, first, stop, found)
@@ -34,7 +34,7 @@ def are_alike(bases, base, reference, place, size):
 
 @kernel
 def find_overhangs(reads, reference, begin, first, stop, found):
-    """Set the clipped bases that lie on the contig, [first, stop) of each read, and are like it.
+    """Set the clipped bases of each read, [first, stop), that lie on the contig and match it.
 
     reference: its bases from `begin` on.
     """

@@ -1,4 +1,4 @@
-"""Reads with the bases that are evidence, and mates that overlap as one (host only). See the step's contract."""
+"""Trim reads to the bases that are evidence, and join overlapping mates (host only). See the step's contract."""
 
 from typing import Annotated, NamedTuple
 
@@ -23,11 +23,11 @@ DROPPED = -2  # in `switch`: the read is part of its mate's fragment
 
 
 class Removed(NamedTuple):
-    """Bases of reads that are no evidence."""
+    """Counts of the bases of reads that are not evidence."""
 
     position: Annotated[ndarray, "int64 [reads]"]
-    beyond: Annotated[ndarray, "int32 [reads]"]  # their mate
-    hidden: Annotated[ndarray, "int32 [reads]"]  # primers and clips that were made on purpose
+    beyond: Annotated[ndarray, "int32 [reads]"]  # beyond their mate
+    hidden: Annotated[ndarray, "int32 [reads]"]  # in primers and deliberate clips
     is_joined: Annotated[ndarray, "bool [reads]"]  # to its mate
     is_primed: Annotated[ndarray, "bool [reads]"]  # its fragment begins at a primer
 
@@ -35,7 +35,7 @@ class Removed(NamedTuple):
 def join_mates(
     reads: AlignedReads, window: Window, primers: Primers, ignore_soft_clips: bool
 ) -> tuple[AlignedReads, Removed]:
-    """See the step's contract."""
+    """Trim reads to evidence and join mates; see the step's contract."""
     if (reads.qualities[reads.read_offsets[:-1]] == MISSING).any():
         qualities = np.where(reads.qualities == MISSING, np.uint8(DEFAULT_QUALITY), reads.qualities)
         reads = replace(reads, qualities=qualities)
@@ -52,10 +52,7 @@ def join_mates(
 
 
 def build(reads: AlignedReads, pairs: Pairs, bounds: Bounds, switch: ndarray) -> tuple[AlignedReads, ndarray]:
-    """The reads within their bounds, and fragments in place of their forward mates, in order of position.
-
-    Returns them, and which of the reads each was (int64).
-    """
+    """Cut reads to their bounds and replace forward mates by fragments; also return the read of each row (int64)."""
     chosen = np.flatnonzero(switch != DROPPED)
     rows = {"reads": chosen.size, "bases": reads.bases.size, "operations": reads.cigar.size + 2 * chosen.size}
     out = empty(
@@ -74,7 +71,7 @@ def build(reads: AlignedReads, pairs: Pairs, bounds: Bounds, switch: ndarray) ->
 
 @kernel
 def choose_switches(reads, pairs, bounds, switch):
-    """Set the base of each forward read from which its fragment is aligned like its mate, and DROPPED for that mate."""
+    """Set the base of each forward read where its fragment switches to its mate's alignment; DROPPED for the mate."""
     for read in range(switch.size):
         mate, shift = pairs.mate[read], pairs.shift[read]
         if mate == NONE or reads.flag[read] & REVERSE:
@@ -84,12 +81,12 @@ def choose_switches(reads, pairs, bounds, switch):
         begin, end = max(pairs.begin[read], low), min(pairs.end[read], high)
         fragment = bounds.first[read], bounds.stop[read], bounds.stop[mate] + shift, shift
         if is_anchor(reads.bases, fragment, begin, end) and agree(reads, (low, high), begin, end, shift):
-            switch[read], switch[mate] = (begin + end + 1) // 2, DROPPED  # after a base of the stretch
+            switch[read], switch[mate] = (begin + end + 1) // 2, DROPPED  # past a base of the stretch
 
 
 @kernel
 def write_reads(reads, pairs, bounds, switch, chosen, out):
-    """Fill `out` with the chosen reads; one without aligned bases in its bounds has neither bases nor operations."""
+    """Fill `out` with the chosen reads; a read without aligned bases in its bounds has neither bases nor operations."""
     position, flag, mapping_quality = reads.position, reads.flag, reads.mapping_quality
     cigar, cigar_offsets, read_offsets = reads.cigar, reads.cigar_offsets, reads.read_offsets
     first, stop, hidden, mates, shift = bounds.first, bounds.stop, bounds.hidden, pairs.mate, pairs.shift
@@ -142,10 +139,10 @@ def copy_bases(values, first, size, out, place):
 
 @kernel
 def copy_operations(cigar, own, q, first, stop, target, begin, used):
-    """Append what a read's bases [first, stop) are aligned to; returns the operations used so far.
+    """Append the operations of a read's bases [first, stop); return the number of operations used so far.
 
-    own: first and stop of its operations; its bases begin at q. What stands before the first aligned base, from
-    operation `begin` of the target on, is clipped.
+    own: first and stop of its operations; its bases begin at q. Bases before the first aligned one, from operation
+    `begin` of the target on, are clipped.
     """
     for i in range(own[0], own[1]):
         operation, length, on_reference, on_read = run_of(cigar[i])
@@ -168,7 +165,7 @@ def copy_operations(cigar, own, q, first, stop, target, begin, used):
 
 @kernel
 def close_operations(cigar, begin, used):
-    """Clip what stands after the last aligned base; returns the operations used, `begin` if no base is aligned."""
+    """Clip bases after the last aligned one; return the number of operations, `begin` if no base is aligned."""
     clipped = np.uint32(0)
     while used > begin and not is_match(cigar[used - 1] & 15):
         if cigar[used - 1] & 15 != DELETION and cigar[used - 1] & 15 != SKIP:
@@ -182,7 +179,7 @@ def close_operations(cigar, begin, used):
 
 @kernel
 def join_bases(reads, read, mate, shift, bounds, out, used):
-    """Append the bases of a fragment; returns how many are used so far."""
+    """Append the bases of a fragment; return the number used so far."""
     bases, qualities, first, stop = reads.bases, reads.qualities, bounds.first[read], bounds.stop[mate] + shift
     own_stop, mate_first = bounds.stop[read], bounds.first[mate] + shift
     for place in range(first, stop):
@@ -207,7 +204,7 @@ def join_bases(reads, read, mate, shift, bounds, out, used):
 
 @kernel
 def find_shared_bases(read, mate, pairs, bounds):
-    """Which bases [from, to) of a fragment both mates show."""
+    """Return the bases [from, to) of a fragment that both mates show."""
     first, shift = bounds.first[read], pairs.shift[read]
     stop, mate_first = bounds.stop[mate] + shift, bounds.first[mate] + shift
     return max(mate_first, first) - first, min(bounds.stop[read], stop) - first
@@ -215,7 +212,7 @@ def find_shared_bases(read, mate, pairs, bounds):
 
 @kernel
 def span_of(cigar, low, high):
-    """The reference bases that operations cigar[low:high] take."""
+    """Return the reference bases that operations cigar[low:high] consume."""
     total = np.int64(0)
     for i in range(low, high):
         total += run_of(cigar[i])[2]
@@ -224,7 +221,7 @@ def span_of(cigar, low, high):
 
 @kernel
 def first_aligned(cigar, low, high, p, q, first):
-    """The reference position of the first aligned base at or after base `first`.
+    """Return the reference position of the first aligned base at or after base `first`.
 
     The read's operations are cigar[low:high]; it begins with base q, and is aligned from position p on.
     """

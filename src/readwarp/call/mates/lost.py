@@ -1,4 +1,4 @@
-"""Mates that an aligner could not place beside their reads: those not aligned, and those aligned far away."""
+"""Fetch mates that an aligner could not place beside their reads: unaligned, or aligned far away."""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -13,15 +13,15 @@ from readwarp.errors import InputError
 from readwarp.rules.bases import CODES, UNKNOWN
 from readwarp.rules.flags import SECONDARY, SUPPLEMENTARY, UNMAPPED
 
-REACH = 1000  # bases on either side of a place in which reads lie whose mates may belong there
+REACH = 1000  # bases on either side of a place, for reads whose mates may belong there
 FAR = 10_000  # bases between mates of different places
-MAX_RECORDS, MAX_AWAY = 20_000, 200  # beside a place; mates that are looked for elsewhere
+MAX_RECORDS, MAX_AWAY = 20_000, 200  # records beside a place; mates fetched from elsewhere
 fetching = threading.Lock()  # a reader fetches for one thread at a time
-Record = Any  # pysam.AlignedSegment, of which its stubs say that everything may be missing
+Record = Any  # pysam.AlignedSegment, whose stubs say that everything may be missing
 
 
 def find_lost(alignments: Alignments, contig: int, place: int) -> Iterator[list[bytes]]:
-    """The bases of mates, 0-4, on both strands: first of those not aligned, then of those aligned elsewhere as well.
+    """Yield the bases of mates, 0-4, on both strands: first of the unaligned, then with those aligned elsewhere.
 
     Raises InputError where a file is damaged.
     """
@@ -39,7 +39,7 @@ def find_lost(alignments: Alignments, contig: int, place: int) -> Iterator[list[
 
 
 def records_beside(source: Source, name: str, place: int) -> Iterator[Record]:
-    """Primary records around a place of a contig, aligned or not, of the samples that are called."""
+    """Yield the primary records around a place of a contig, aligned or not, of the samples that are called."""
     left_out = source.keep.excluded_flags & ~UNMAPPED | SECONDARY | SUPPLEMENTARY
     for record in fetch(source, name, max(0, place - REACH), place + REACH):
         if not record.flag & left_out and record.query_sequence and source.sample_of(record) is not None:
@@ -49,12 +49,12 @@ def records_beside(source: Source, name: str, place: int) -> Iterator[Record]:
 def fetch(source: Source, name: str, start: int, stop: int) -> list[Record]:
     try:
         return list(islice(source.reader.fetch(name, start, stop), MAX_RECORDS))
-    except (OSError, ValueError) as error:  # of pysam
+    except (OSError, ValueError) as error:  # raised by pysam
         raise InputError(source.reader.path, f"cannot be read ({error})", f"near {name}:{start + 1}") from error
 
 
 def has_mate_away(record: Record, place: int) -> bool:
-    """Whether the mate of an aligned read should be beside it, across the place or there, but is aligned elsewhere."""
+    """Return whether the mate of an aligned read belongs beside or across the place, but is aligned elsewhere."""
     if record.is_unmapped or record.mate_is_unmapped or record.next_reference_id < 0:
         return False
     is_towards = bool(record.reference_end > place if record.is_reverse else record.reference_start < place)
@@ -63,7 +63,7 @@ def has_mate_away(record: Record, place: int) -> bool:
 
 
 def fetch_mate(source: Source, record: Record) -> Record | None:
-    """The primary record of the mate; None if it is not where the record says."""
+    """Fetch the primary record of the mate; None if it is not where the record says."""
     start = record.next_reference_start
     for mate in fetch(source, record.next_reference_name, start, start + 1):
         is_mate = mate.query_name == record.query_name and mate.is_read1 != record.is_read1
@@ -73,7 +73,7 @@ def fetch_mate(source: Source, record: Record) -> Record | None:
 
 
 def both_strands(records: Sequence[Record]) -> list[bytes]:
-    """Bases as they are, and reversed and complemented; UNKNOWN where they are of low quality."""
+    """Return the bases and their reverse complement; UNKNOWN where quality is low."""
     reads = list[np.ndarray]()
     for record in records:
         bases, qualities = CODES[np.frombuffer(record.query_sequence.encode(), np.uint8)], record.query_qualities

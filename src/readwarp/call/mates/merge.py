@@ -1,4 +1,4 @@
-"""Overlaps of mates (host only)."""
+"""Merge the overlaps of mates that stay apart (host only)."""
 
 import numpy as np
 from numpy import ndarray
@@ -12,14 +12,14 @@ BLOCK = 1 << 12  # reference positions merged at a time
 
 
 def merge_mates(reads: AlignedReads, rows: ndarray) -> None:
-    """Merge the qualities of bases that these reads (rows, int64, ascending) show twice. See the step's contract."""
+    """Merge the qualities of bases that the reads in `rows` (int64, ascending) show twice. See the step's contract."""
     order = rows[order_by_name(reads.name_hash[rows])]
     merge_groups(reads, order, np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64))
 
 
 @kernel
 def merge_groups(reads, order, places, others):
-    """Merge the qualities in place. order: reads by name, then in file order. places, others: room for a block."""
+    """Merge the qualities in place. order: reads by name, then in file order. places, others: scratch for a block."""
     name_hash, sample, position, reference_stop = reads.name_hash, reads.sample, reads.position, reads.reference_stop
     cigar, cigar_offsets, read_offsets = reads.cigar, reads.cigar_offsets, reads.read_offsets
     bases, qualities = reads.bases, reads.qualities
@@ -48,7 +48,7 @@ def merge_groups(reads, order, places, others):
 def locate_bases(cigar, operations, p, q, start, stop, places):
     """Set `places` to the base that a read aligns to each position of [start, stop), -1 for none.
 
-    operations: first and stop of the read's. p: position of its first aligned base. q: its first base.
+    operations: the read's first and stop. p: position of its first aligned base. q: its first base.
     """
     for k in range(stop - start):
         places[k] = -1
@@ -70,7 +70,7 @@ def has_quality(qualities, places):
 
 @kernel
 def merge_bases(bases, qualities, places, others):
-    """Merge the bases of two reads at each position. `places` are those of the read that is first in the file."""
+    """Merge the bases of two reads at each position. `places` belong to the read that is first in the file."""
     for i in range(places.size):
         first, second = places[i], others[i]
         if first < 0 or second < 0:

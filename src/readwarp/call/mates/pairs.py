@@ -1,4 +1,4 @@
-"""Which reads are mates that overlap, and which base of one is which of the other (host only)."""
+"""Pair mates that overlap, and map the bases of one to the other's (host only)."""
 
 from typing import Annotated, NamedTuple
 
@@ -11,37 +11,37 @@ from readwarp.device.jit import kernel
 from readwarp.ragged import empty
 from readwarp.rules.cigar import HARD_CLIP, is_match, run_of
 
-MAX_RUN = 64  # reads of one name that are sorted one by one
+MAX_RUN = 64  # reads of one name in a simple sort
 NONE = -1
-PAIRED, REVERSE, SEGMENTS = 0x1, 0x10, 0xC0  # of SAM flags
+PAIRED, REVERSE, SEGMENTS = 0x1, 0x10, 0xC0  # SAM flags
 
 
 class Pairs(NamedTuple):
-    """The mate of each read that it overlaps. Bases are numbered as in AlignedReads."""
+    """Mate of each read, if they overlap; bases are numbered as in AlignedReads."""
 
     mate: Annotated[ndarray, "int64 [reads]"]  # NONE without one
     shift: Annotated[ndarray, "int64 [reads]"]  # base j of the mate is base j + shift of the read
-    begin: Annotated[ndarray, "int64 [reads]"]  # the stretch that both align alike: bases of the read
+    begin: Annotated[ndarray, "int64 [reads]"]  # stretch that both align alike, in bases of the read
     end: Annotated[ndarray, "int64 [reads]"]
     meets: Annotated[ndarray, "bool [reads]"]  # some reads of its name overlap
 
 
 def find_pairs(reads: AlignedReads) -> Pairs:
-    """Each forward read with the reverse mate, of those not taken, with which it shares the longest stretch."""
+    """Pair each forward read with the free reverse mate that shares the longest stretch with it."""
     out = empty(Pairs, {}, mate=np.full(len(reads), NONE, np.int64))
     pair_reads(reads, order_by_name(reads.name_hash), out)
     return out
 
 
 def order_by_name(name_hash: ndarray) -> ndarray:
-    """The reads (int64) by the hashes of their names, and those of one hash in file order."""
+    """Sort the reads (int64) by the hashes of their names, ties in file order."""
     order: ndarray = np.argsort(name_hash)  # a stable sort takes six times as long
     return order if sort_equals(name_hash, order) else np.argsort(name_hash, kind="stable")
 
 
 @kernel
 def sort_equals(values, order):
-    """Sort each run of equal values in the order by place. Returns False, unfinished, at a run of more than MAX_RUN."""
+    """Sort each run of equal values in the order by place. Return False, unfinished, at a run of more than MAX_RUN."""
     for i in range(1, order.size):
         row, place = order[i], i
         while place > 0 and order[place - 1] > row and values[order[place - 1]] == values[row]:
@@ -55,7 +55,7 @@ def sort_equals(values, order):
 
 @kernel
 def pair_reads(reads, order, out):
-    """order: reads by name, then in file order."""
+    """Fill `out` with pairs. order: reads by name, then in file order."""
     name_hash, sample, flag, mates = reads.name_hash, reads.sample, reads.flag, out.mate
     position, reference_stop, meets = reads.position, reads.reference_stop, out.meets
     first = 0
@@ -91,12 +91,12 @@ def pair_reads(reads, order, out):
 
 @kernel
 def find_shared(reads, one, other):
-    """The longest stretch of bases that two reads align alike, gaps included: its first base in each, its size."""
+    """Find the longest stretch that two reads align alike, gaps included: its first base in each, its size."""
     cigar, cigar_offsets = reads.cigar, reads.cigar_offsets
     i, p, q = cigar_offsets[one], reads.position[one], reads.read_offsets[one]
     j, u, v = cigar_offsets[other], reads.position[other], reads.read_offsets[other]
     base = mate_base = size = np.int64(0)
-    first = mate_first = np.int64(NONE)  # bases of the stretch so far
+    first = mate_first = np.int64(NONE)  # first bases of the stretch so far
     while i < cigar_offsets[one + 1] and j < cigar_offsets[other + 1]:
         operation, _, on_reference, on_read = run_of(cigar[i])
         mate_operation, _, mate_on_reference, mate_on_read = run_of(cigar[j])
@@ -116,7 +116,7 @@ def find_shared(reads, one, other):
 
 @kernel
 def hard_clips(cigar, start, stop):
-    """Bases that are not in the record before and after those that are."""
+    """Return the hard-clipped bases at the beginning and the end."""
     leading = trailing = np.int64(0)
     if stop > start and cigar[start] & 15 == HARD_CLIP:
         leading = np.int64(cigar[start] >> 4)

@@ -1,4 +1,4 @@
-"""Primers of amplicon panels, as schemes of ARTIC and iVar list them in BED files."""
+"""Read the primers of amplicon panels from BED files of ARTIC and iVar schemes."""
 
 import re
 from pathlib import Path
@@ -18,23 +18,23 @@ NONE = -1
 
 
 class Primers(NamedTuple):
-    """The primers of one contig, in order of `start`."""
+    """Primers of one contig, sorted by `start`."""
 
     start: Annotated[ndarray, "int64 [primers]"]  # 0-based
     stop: Annotated[ndarray, "int64 [primers]"]
-    reach: Annotated[ndarray, "int64 [primers]"]  # the greatest stop up to here
+    reach: Annotated[ndarray, "int64 [primers]"]  # greatest stop up to here
     is_reverse: Annotated[ndarray, "bool [primers]"]
-    partner: Annotated[ndarray, "int64 [primers]"]  # the innermost one of its amplicon's other side; NONE if unknown
+    partner: Annotated[ndarray, "int64 [primers]"]  # innermost primer of its amplicon's other side; NONE if unknown
 
 
 Row = tuple[int, int, bool, str]  # start, stop, is_reverse, amplicon ("" if unknown)
 
 
 def read_primers(path: Path | None, reference: Reference) -> dict[int, Primers]:
-    """BED of contig, start, end, name, score or pool, and strand, plain or gzip -> the primers of each contig.
+    """Read the primers of each contig from BED: contig, start, end, name, score or pool, and strand, plain or gzip.
 
-    Without a strand, the name tells it: what follows `_LEFT` or `_RIGHT` (`_F`, `_R`) does not matter, what stands
-    before is the amplicon. Raises InputError for an unknown contig, a broken line and a primer without a strand.
+    Without a strand column, the name tells it: the text before `_LEFT` or `_RIGHT` (`_F`, `_R`) is the amplicon, the
+    text after is ignored. Raises InputError for an unknown contig, a broken line and a primer without a strand.
     """
     rows: dict[int, list[Row]] = {}
     contigs = Contigs(reference.names, np.diff(reference.contig_offsets).tolist())
@@ -53,7 +53,7 @@ def read_primers(path: Path | None, reference: Reference) -> dict[int, Primers]:
 def primers_of(rows: list[Row]) -> Primers:
     rows = sorted(rows)
     start, stop = (np.array([row[i] for row in rows], np.int64) for i in range(2))
-    inner: dict[tuple[str, bool], int] = {}  # the innermost primer of each side
+    inner: dict[tuple[str, bool], int] = {}  # innermost primer of each side
     for number, (first, last, is_reverse, amplicon) in enumerate(rows):
         best = inner.setdefault((amplicon, is_reverse), number)
         if first < rows[best][0] if is_reverse else last > rows[best][1]:
@@ -68,13 +68,13 @@ def primers_of(rows: list[Row]) -> Primers:
 
 
 def primers_along(primers: dict[int, Primers], strip: Strip) -> dict[int, Primers]:
-    """Those of the strip's axis as contig 0. Only contigs without primers share a strip."""
+    """Move primers to the strip's axis, as contig 0. Only contigs without primers share a strip."""
     own = primers.get(strip.contigs[0])
     return {0: repeat_primers(own, strip.origins)} if own else {}
 
 
 def repeat_primers(primers: Primers, origins: ndarray) -> Primers:
-    """Those of copies of a contig, one after another, whose first bases lie at the origins (int64 [copies]).
+    """Repeat the primers on copies of a contig, whose first bases lie at the origins (int64 [copies]).
 
     An amplicon begins with its forward primer: if that is the later one on the contig, the partner is on the next copy.
     """

@@ -1,4 +1,4 @@
-"""Which bases of each read are evidence (host only)."""
+"""Find the bases of each read that are evidence (host only)."""
 
 from typing import Annotated, NamedTuple
 
@@ -17,18 +17,18 @@ from readwarp.rules.cigar import is_match, run_of, soft_clips
 
 
 class Bounds(NamedTuple):
-    """The bases of each read that are evidence, [first, stop) as numbered in AlignedReads."""
+    """Bases of each read that are evidence, [first, stop) as numbered in AlignedReads."""
 
     first: Annotated[ndarray, "int64 [reads]"]
     stop: Annotated[ndarray, "int64 [reads]"]
-    beyond: Annotated[ndarray, "int32 [reads]"]  # bases left out beyond the mate ...
-    hidden: Annotated[ndarray, "int32 [reads, 2]"]  # ... and of the fragment, before the first and after the last
+    beyond: Annotated[ndarray, "int32 [reads]"]  # bases removed beyond the mate ...
+    hidden: Annotated[ndarray, "int32 [reads, 2]"]  # ... and in primers and clips, before the first and after the last
 
 
 def find_bounds(
     reads: AlignedReads, pairs: Pairs, window: Window, primers: Primers, ignore_soft_clips: bool
 ) -> tuple[Bounds, ndarray]:
-    """primers: those of the window's contig. -> the bounds, whether a fragment begins at a primer (bool [reads])."""
+    """Return the bounds, and whether a fragment begins at a primer (bool [reads]). primers: of the window's contig."""
     out = empty(Bounds, {"reads": len(reads)})
     low, high = find_amplicons(reads, pairs, primers)
     narrow(reads, pairs, window, low, high, ignore_soft_clips, out)
@@ -37,7 +37,7 @@ def find_bounds(
 
 @kernel
 def narrow(reads, pairs, window, low, high, ignore_soft_clips, out):
-    """Bounds without what lies beyond the mate, outside of [low, high) (int64 [reads]) and in clips on purpose."""
+    """Exclude bases beyond the mate, outside [low, high) (int64 [reads]) and in deliberate clips."""
     cigar, cigar_offsets, read_offsets, mates = reads.cigar, reads.cigar_offsets, reads.read_offsets, pairs.mate
     position, reference_stop, fragment_ends = reads.position, reads.reference_stop, reads.fragment_end
     firsts, stops, hidden = out.first, out.stop, out.hidden
@@ -77,7 +77,7 @@ def narrow(reads, pairs, window, low, high, ignore_soft_clips, out):
 
 @kernel
 def base_at(reads, read, target):
-    """Index of the first base at or after a reference position; clipped ends continue along the diagonal."""
+    """Return the index of the first base at or after a reference position; clips continue along the diagonal."""
     position, cigar_offsets, cigar = reads.position[read], reads.cigar_offsets, reads.cigar
     first, last = reads.read_offsets[read], reads.read_offsets[read + 1]
     leading, trailing = soft_clips(cigar, cigar_offsets[read], cigar_offsets[read + 1])
@@ -96,7 +96,7 @@ def base_at(reads, read, target):
 
 @kernel
 def is_masked(reads, window, base, limit, step, position):
-    """Whether clipped bases, from the innermost on outwards to the limit, match the reference along the diagonal."""
+    """Return whether clipped bases, from the innermost outwards to the limit, match the reference on the diagonal."""
     reference, bases, score, best = window.bases, reads.bases, 0, 0
     place = position - window.first
     while (base < limit if step > 0 else base >= limit) and 0 <= place < reference.size and best < MIN_CLIP:
