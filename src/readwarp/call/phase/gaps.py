@@ -1,4 +1,4 @@
-"""Single insertions and deletions in the alignments of long reads (host only)."""
+"""Weigh single indels in the alignments of long reads (host only)."""
 
 import math
 
@@ -30,12 +30,12 @@ def find_linking(sites: Sites, window: Window, model: GapModel) -> tuple[Sites, 
 
 
 def changes_of(sites: Sites) -> ndarray:
-    """int64 [sites]: bases that the only other allele of each has more than the reference."""
+    """Return the bases that the only other allele of each site has beyond the reference (int64 [sites])."""
     return np.asarray((np.diff(sites.inserted_offsets) - sites.deleted)[1::2])
 
 
 def weigh_gaps(reads: AlignedReads, sites: Sites) -> Likelihoods:
-    """sites: insertions and deletions, each of one other allele."""
+    """Weigh the alleles of indels with one other allele each."""
     offsets, read, shown = show_gaps(reads, sites.begin, sites.stop, changes_of(sites))
     out = new_likelihoods(reads, sites, np.diff(offsets), read)
     out.allele[:], out.quality[:], out.strand[:], out.end_distance[:] = shown, GAP_QUALITY, reads.strand[read], FAR
@@ -45,9 +45,9 @@ def weigh_gaps(reads: AlignedReads, sites: Sites) -> Likelihoods:
 
 
 def show_gaps(reads: AlignedReads, begin: ndarray, stop: ndarray, change: ndarray) -> tuple[ndarray, ndarray, ndarray]:
-    """Pair offsets, reads, and what each shows at sites: 0 the reference, 1 the change, else NOTHING (int8 [pairs]).
+    """Return pair offsets, reads, and the allele each shows (int8 [pairs]): 0 REF, 1 the change, else NOTHING.
 
-    begin, stop: of the tracts in which the gap may lie, in order of `begin`.
+    begin, stop: of the tracts in which the gap may lie, sorted by `begin`.
     """
     offsets, read = reads_across(reads, begin - 1, begin + 1)
     shown = np.full(read.size, NOTHING, np.int8)

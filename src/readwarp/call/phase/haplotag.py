@@ -1,10 +1,10 @@
-"""--haplotag: all records of an alignment file with the haplotypes that reads are of, in a sorted and indexed BAM file.
+"""Write --haplotag: all records of an alignment file, tagged with their haplotypes, as a sorted and indexed BAM file.
 
-    HP  1 or 2: the haplotype of the first or second allele of the phased genotypes
-    PS  their phase set: position (1-based) of its first site
+    HP  1 or 2: haplotype of the first or second allele of the phased genotypes
+    PS  phase set: position (1-based) of its first site
 
-Reads of neither haplotype by MIN_ODDS, and those of other samples, have neither tag; what the file had of them is left
-out. A read's records on one contig agree, supplementary and secondary ones too.
+Reads of neither haplotype by MIN_ODDS, and those of other samples, have neither tag; the file's own HP and PS tags are
+removed. A read's records on one contig agree, supplementary and secondary ones too.
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ TAGS = "HP", "PS"
 
 
 class HaplotaggedBam:
-    """Collects the phase of contigs, and writes the file at the end."""
+    """Collector of the phase of contigs that writes the file at the end."""
 
     def __init__(self, path: Path, alignments: Alignments, reference: Path, threads: int, command: str):
         if len(alignments.sources) != 1 or len(alignments.samples) != 1:
@@ -47,12 +47,12 @@ class HaplotaggedBam:
         self._phased = dict[str, Phasing]()
 
     def add(self, contig: int, phasing: Phasing) -> None:
-        """contig: of the reference."""
+        """Add the phase of a contig of the reference."""
         if contig in self.source.contigs:
             self._phased[self.source.reader.names[self.source.contigs[contig]]] = phasing
 
     def write(self) -> OutputFile:
-        """The file with its index, complete but not named yet. Raises InputError."""
+        """Write the file with its index, complete but not yet named. Raises InputError."""
         file = OutputFile(str(self.path))
         try:
             self._check_records()
@@ -64,7 +64,7 @@ class HaplotaggedBam:
         return file
 
     def _check_records(self) -> None:
-        """Raises InputError for a record that SAM cannot hold: not all of them were read for the calls."""
+        """Raise InputError for a record that SAM cannot hold: not all of them were read for the calls."""
         for _ in read_records(self.source.reader.path, [str(self.reference)], self.threads):
             pass
 
@@ -88,7 +88,7 @@ class HaplotaggedBam:
 def tag_records(
     records: Iterator[pysam.AlignedSegment], phasing: Phasing | None, samples: tuple[tuple[str, ...], ...]
 ) -> Iterator[pysam.AlignedSegment]:
-    """The records of one contig with their tags. samples: the read groups of the sample; none: all are."""
+    """Yield the records of one contig with their tags. samples: the read groups of each sample; none: all reads."""
     groups = {group for own in samples for group in own}
     while batch := list(islice(records, BATCH)):
         sides, sets = find_haplotypes(batch, phasing)
@@ -100,7 +100,7 @@ def tag_records(
 
 
 def find_haplotypes(batch: list[pysam.AlignedSegment], phasing: Phasing | None) -> tuple[ndarray, ndarray]:
-    """Of each record 1, 2, or 0 if it is not known; its phase set, 0-based (int64 each)."""
+    """Return 1, 2, or 0 if unknown, for each record, and its phase set, 0-based (int64 each)."""
     if phasing is None or phasing.name_hash.size == 0:
         return np.zeros((2, len(batch)), np.int64)[0], np.zeros(len(batch), np.int64)
     names = [(record.query_name or "").encode() for record in batch]
@@ -113,6 +113,6 @@ def find_haplotypes(batch: list[pysam.AlignedSegment], phasing: Phasing | None) 
 
 @kernel
 def hash_names(names, offsets, out):
-    """As `AlignedReads.name_hash`."""
+    """Hash names; see `AlignedReads.name_hash`."""
     for i in range(out.size):
         out[i] = hash_of(names, offsets[i], offsets[i + 1])

@@ -1,4 +1,4 @@
-"""Sites of a contig in phase with each other. See the step's contract."""
+"""Phase the sites of a contig with each other. See the step's contract."""
 
 import math
 from typing import Annotated, NamedTuple
@@ -13,7 +13,7 @@ from readwarp.ragged import concatenate, replace, take
 
 
 class Pairs(NamedTuple):
-    """Links of one sample, with reads by number."""
+    """Links of one sample, with numbered reads."""
 
     offsets: Annotated[ndarray, "int64 [sites + 1] of pairs"]
     read: Annotated[ndarray, "int64 [pairs]"]
@@ -21,14 +21,14 @@ class Pairs(NamedTuple):
 
 
 class Laid(NamedTuple):
-    """Sites on haplotypes."""
+    """Sites placed on haplotypes."""
 
     side: Annotated[ndarray, "int8 [sites]"]  # 0: left out
-    first: Annotated[ndarray, "int64 [sites]"]  # of its phase set
+    first: Annotated[ndarray, "int64 [sites]"]  # first site of its phase set
 
 
 class Sums(NamedTuple):
-    """Odds of the reads, and room for two further sums."""
+    """Odds of the reads, and scratch for two further sums."""
 
     total: Annotated[ndarray, "float64 [reads]"]
     before: Annotated[ndarray, "float64 [reads]"]
@@ -36,7 +36,7 @@ class Sums(NamedTuple):
 
 
 def phase_sites(links: Links) -> Phasing:
-    """See the step's contract."""
+    """Phase the sites of a contig; see the step's contract."""
     samples = np.unique(links.sample) if links.sample.size else np.zeros(1, np.uint16)
     parts = [_phase_sample(take(links, "sites", np.flatnonzero(links.sample == sample))) for sample in samples]
     of_reads, of_sites = concatenate(parts, "reads"), concatenate(parts, "sites")
@@ -75,14 +75,14 @@ def _phase_sample(links: Links) -> Phasing:
 
 @scalar
 def margin_of(one, other):
-    """log10 of how much likelier two log odds are of one haplotype than of two."""
+    """Return log10 of how much likelier two log odds are of one haplotype than of two."""
     together, apart = abs(one + other), abs(one - other)
     gained = 0.5 * (together - apart)
     return gained + math.log10((1.0 + 10.0**-together) / (1.0 + 10.0**-apart))
 
 
 def _repair(pairs: Pairs, laid: Laid) -> None:
-    """Turn over what is more likely the other way, with a read of two phase sets as two reads."""
+    """Flip links and sites that are more likely the other way, with a read of two phase sets as two reads."""
     of_set = np.repeat(laid.first, np.diff(pairs.offsets))
     _, read = np.unique(np.stack((of_set, pairs.read)), axis=1, return_inverse=True)
     apart = pairs._replace(read=read.astype(np.int64))
@@ -95,7 +95,7 @@ def _repair(pairs: Pairs, laid: Laid) -> None:
 
 @kernel
 def lay_sites(pairs, laid, total, within):
-    """Each site in turn on the haplotypes of those before it. within: the phase set of each read's total, -1 before."""
+    """Place each site in turn on the haplotypes so far. within: the phase set of each read's total, -1 before."""
     (offsets, read, odds), (side, first) = pairs, laid
     start = 0
     for site in range(side.size):
@@ -115,7 +115,7 @@ def lay_sites(pairs, laid, total, within):
 
 @kernel
 def add_odds(pairs, site, side, sums, start):
-    """Add what the site says to the totals of its reads, which begin anew in each phase set."""
+    """Add a site's odds to the totals of its reads, which restart in each phase set."""
     (offsets, read, odds), (total, within) = pairs, sums
     for pair in range(offsets[site], offsets[site + 1]):
         r = read[pair]
@@ -126,9 +126,9 @@ def add_odds(pairs, site, side, sums, start):
 
 @kernel
 def join_sets(pairs, laid, totals, sets):
-    """Join a phase set to the one before it where reads of both say how they lie, each up to MAX_ODDS.
+    """Join a phase set to the one before it where reads of both link them, each by up to MAX_ODDS.
 
-    totals, sets: room for each read's odds, and which set they are of; -1 before. Returns how many were joined.
+    totals, sets: scratch for each read's odds and the set they belong to; -1 before. Returns the number of joins.
     """
     (offsets, read, _), (side, first) = pairs, laid
     (total, own), (within, own_set) = totals, sets
@@ -145,7 +145,7 @@ def join_sets(pairs, laid, totals, sets):
                     margin += min(MAX_ODDS, max(-MAX_ODDS, margin_of(total[r], own[r])))
                     own_set[r] = -1  # counted
         turn = np.int64(1)
-        if abs(margin) > MIN_MARGIN:  # so more than one read says so
+        if abs(margin) > MIN_MARGIN:  # so more than one read supports it
             turn, number = np.int64(1 if margin > 0 else -1), number + 1
         else:
             start = first[site]
@@ -167,7 +167,7 @@ def sum_reads(pairs, laid, total):
 
 @kernel
 def turn_links(pairs, laid, sums):
-    """Turn over all sites of a phase set from one on, where that is more likely; returns how often that was."""
+    """Flip all sites of a phase set from one on where that is more likely; return the number of flips."""
     (offsets, read, odds), (side, first), (total, before, turned) = pairs, laid, sums
     before[:] = 0.0
     turned[:] = 0.0
@@ -192,7 +192,7 @@ def turn_links(pairs, laid, sums):
 
 @kernel
 def turn_sites(pairs, laid, total):
-    """Turn over single sites, and leave out those that are on neither side; returns how many that were."""
+    """Flip single sites, and drop those of neither side; return the number of both."""
     (offsets, read, odds), (side, first) = pairs, laid
     number = 0
     for site in range(side.size):
@@ -211,7 +211,7 @@ def turn_sites(pairs, laid, total):
 
 @kernel
 def place_reads(pairs, laid, position, sets, total):
-    """The phase set of each read, that of its first site, and its odds there; they are -1 and 0 before."""
+    """Set the phase set of each read, that of its first site, and its odds there; they are -1 and 0 before."""
     (offsets, read, odds), (side, first) = pairs, laid
     for site in range(position.size):
         name = position[first[site]]

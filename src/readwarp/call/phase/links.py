@@ -1,4 +1,4 @@
-"""Heterozygous sites of a window, and what its reads say about them. See the step's contract."""
+"""Link the heterozygous sites of a window through its reads. See the step's contract."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ HETEROZYGOUS = (0, 1)
 
 
 def link_sites(reads: AlignedReads, sites: Sites, calls: Calls, evidence: Likelihoods) -> Links:
-    """sites: with one ALT allele each, all substitutions or none; `calls` and `evidence` are theirs."""
+    """Link sites with one ALT allele each, all substitutions or none; `calls` and `evidence` are theirs."""
     site = np.searchsorted(sites.position, calls.position)
     first = np.append(sites.inserted, np.uint8(0))[sites.inserted_offsets[:-1]] * ~sites.is_indel.repeat(2)
     parts = [no_links()]
@@ -49,13 +49,13 @@ def _is_heterozygous(calls: Calls, row: int, sample: int) -> bool:
 
 
 def log_odds(evidence: Likelihoods) -> np.ndarray:
-    """ALT against REF, float64 [pairs], of sites with two alleles."""
+    """Return the log odds of ALT against REF, float64 [pairs], of sites with two alleles."""
     odds = evidence.values[1::2] - evidence.values[::2]
     return np.where(evidence.allele == NOTHING, 0.0, np.clip(odds, -MAX_ODDS, MAX_ODDS))
 
 
 def join_links(parts: Sequence[Links]) -> Links:
-    """By position, then sample."""
+    """Join links, sorted by position, then sample."""
     links = concatenate(parts, "sites")
     return take(links, "sites", np.lexsort((links.sample, links.position)))
 

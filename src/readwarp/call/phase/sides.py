@@ -1,4 +1,4 @@
-"""Which haplotype the reads of a window are of, as far as others' sites say. See the step's contract."""
+"""Assign the reads of a window to haplotypes, by sites other than those compared. See the step's contract."""
 
 from typing import Annotated, NamedTuple
 
@@ -19,12 +19,12 @@ from readwarp.ragged import offsets_of
 
 
 class Groups(NamedTuple):
-    """Reads that are compared with the same haplotypes or alleles: a pair for each read of a group."""
+    """Groups of reads that are compared with the same haplotypes or alleles: a pair for each read of a group."""
 
     pair_offsets: Annotated[ndarray, "int64 [groups + 1] of pairs"]
     read: Annotated[ndarray, "int32 [pairs]"]
     sample: Annotated[ndarray, "uint16 [pairs]"]
-    start: Annotated[ndarray, "int64 [groups]"]  # what lies in [start, stop) is no evidence
+    start: Annotated[ndarray, "int64 [groups]"]  # sites in [start, stop) are no evidence
     stop: Annotated[ndarray, "int64 [groups]"]
 
 
@@ -61,7 +61,7 @@ def find_sides(reads: AlignedReads, phasing: Phasing, around: Window, parameters
 def _weigh_bases(
     reads: AlignedReads, phasing: Phasing, rows: ndarray, around: Window, parameters: CallParameters
 ) -> tuple[ndarray, ndarray, ndarray]:
-    """Site, read and log odds of ALT for each read across the substitutions in these rows."""
+    """Return site, read and log odds of ALT for each read across the substitutions in these rows."""
     columns = (column[rows].tolist() for column in (phasing.position, phasing.reference, phasing.alternate))
     listed: list[Site] = [
         (begin, False, [(1, bytes([reference])), (1, bytes([alternate]))])
@@ -72,16 +72,16 @@ def _weigh_bases(
 
 
 def _weigh_gaps(reads: AlignedReads, phasing: Phasing, rows: ndarray) -> tuple[ndarray, ndarray, ndarray]:
-    """Site, read and log odds of ALT for each read across the insertions and deletions in these rows."""
+    """Return site, read and log odds of ALT for each read across the indels in these rows."""
     offsets, read, shown = show_gaps(reads, phasing.position[rows] + 1, phasing.stop[rows], phasing.change[rows])
     odds = np.where(shown == NOTHING, 0.0, np.where(shown == 1, GAP_ODDS, -GAP_ODDS))
     return np.repeat(rows, np.diff(offsets)), read, odds
 
 
 def take_sides(sides: Sides, groups: Groups, samples: int) -> tuple[ndarray, ndarray, ndarray]:
-    """-> log10 odds that each pair's read is of the first haplotype, phase sets (int64 [groups, samples]).
+    """Return log10 odds that each pair's read is of the first haplotype, and phase sets (int64 [groups, samples]).
 
-    The odds (float64) are twice: without what lies in each group's span, and with it.
+    The odds (float64) are returned twice: without sites in each group's span, and with them.
     """
     (odds, whole), sets = np.zeros((2, groups.read.size)), np.full((groups.start.size, samples), -1)
     choose_sets(sides, groups, np.empty(samples, np.int64), sets)
@@ -91,7 +91,7 @@ def take_sides(sides: Sides, groups: Groups, samples: int) -> tuple[ndarray, nda
 
 @kernel
 def choose_sets(sides, groups, votes, sets):
-    """The phase set of most reads of each group and sample, by Boyer and Moore's vote."""
+    """Choose the phase set of most reads of each group and sample, by the Boyer-Moore majority vote."""
     offsets, reads, sample, phase_set = groups.pair_offsets, groups.read, groups.sample, sides.phase_set
     for group in range(groups.start.size):
         votes[:] = 0
@@ -106,7 +106,7 @@ def choose_sets(sides, groups, votes, sets):
 
 @kernel
 def take_odds(sides, groups, sets, odds, whole):
-    """Odds of the reads of each group's phase set, without the sites in its span and with them."""
+    """Return the odds of reads in each group's phase set, without the sites in its span and with them."""
     offsets, reads, sample, start, stop = groups
     total, phase_set, own_offsets, own_position, own_odds = sides
     for group in range(start.size):

@@ -1,4 +1,4 @@
-"""What the phase of long reads consists of."""
+"""Types of the phase of long reads."""
 
 from typing import Annotated, NamedTuple
 
@@ -6,23 +6,23 @@ from numpy import ndarray
 
 
 class Links(NamedTuple):
-    """Heterozygous sites of one contig, by position and sample, and what reads say about them."""
+    """Heterozygous sites of one contig, by position and sample, and the odds of reads at them."""
 
-    position: Annotated[ndarray, "int64 [sites]"]  # 0-based in the contig, as in Sites
+    position: Annotated[ndarray, "int64 [sites]"]  # 0-based in the contig, see Sites
     sample: Annotated[ndarray, "uint16 [sites]"]
     reference: Annotated[ndarray, "uint8 [sites]"]  # base of a substitution, 0-3
     alternate: Annotated[ndarray, "uint8 [sites]"]
-    change: Annotated[ndarray, "int64 [sites]"]  # bases that an insertion adds; negative: that a deletion takes
-    stop: Annotated[ndarray, "int64 [sites]"]  # as in Sites
+    change: Annotated[ndarray, "int64 [sites]"]  # bases that an insertion adds; negative: that a deletion removes
+    stop: Annotated[ndarray, "int64 [sites]"]  # see Sites
     pair_offsets: Annotated[ndarray, "int64 [sites + 1] of pairs"]
     name_hash: Annotated[ndarray, "uint64 [pairs]"]
     odds: Annotated[ndarray, "float64 [pairs]"]  # log10 P(read | ALT) / P(read | REF)
 
 
 class Phasing(NamedTuple):
-    """The haplotypes of one contig. A read's odds are log10 of how much likelier it is of the first one."""
+    """Haplotypes of one contig; a read's odds are log10 of how much likelier it is of the first one."""
 
-    position: Annotated[ndarray, "int64 [sites]"]  # 0-based in the contig; this and the next five as in Links
+    position: Annotated[ndarray, "int64 [sites]"]  # 0-based in the contig; see Links for this and the next five
     sample: Annotated[ndarray, "uint16 [sites]"]
     reference: Annotated[ndarray, "uint8 [sites]"]
     alternate: Annotated[ndarray, "uint8 [sites]"]
@@ -32,13 +32,13 @@ class Phasing(NamedTuple):
     name_hash: Annotated[ndarray, "uint64 [reads]"]  # ascending for each sample
     read_sample: Annotated[ndarray, "uint16 [reads]"]  # ascending
     odds: Annotated[ndarray, "float64 [reads]"]
-    phase_set: Annotated[ndarray, "int64 [reads]"]  # position of its first site; -1: of none
+    phase_set: Annotated[ndarray, "int64 [reads]"]  # position of its first site; -1: none
 
 
 class Sides(NamedTuple):
-    """The haplotypes that the reads of a window are of, and what each says about that in the window."""
+    """Haplotypes of a window's reads, and the odds of each read in the window."""
 
-    odds: Annotated[ndarray, "float64 [reads]"]  # as in Phasing
+    odds: Annotated[ndarray, "float64 [reads]"]  # see Phasing
     phase_set: Annotated[ndarray, "int64 [reads]"]
     own_offsets: Annotated[ndarray, "int64 [reads + 1] of sites"]  # phased sites of each read, by position
     own_position: Annotated[ndarray, "int64 [sites]"]
