@@ -1,4 +1,4 @@
-"""Windows near the ends of circular contigs, on an axis on which the contig follows itself."""
+"""Place windows near the ends of circular contigs on an axis on which the contig follows itself."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ from readwarp.errors import UsageError
 from readwarp.formats.common.contig_names import explain_absent
 from readwarp.index.reference import Reference
 
-REACH = 1 << 16  # bases on either side of the contig: more than reads, or what they are compared with, reach
-SPARE = MARGIN  # bases beside a place in which a read may begin or end whose clip reaches into it
+REACH = 1 << 16  # bases on either side of the contig: more than reads and their reference spans reach
+SPARE = MARGIN  # bases beside a place where a read may begin or end whose clip reaches into it
 
 
 @dataclass(frozen=True)
 class Circle(Strip):
-    """One stretch of a circular contig; on its axis are copies of the contig, one after another."""
+    """Stretch of a circular contig, on an axis of copies of the contig, one after another."""
 
     @property
     def stretch(self) -> Stretch:
@@ -28,14 +28,14 @@ class Circle(Strip):
 
     @property
     def home(self) -> int:
-        """Where the first base of the copy that is called lies: the origin near the window is at a multiple of GRID."""
+        """Return the first base of the copy that is called: the origin near the window is at a multiple of GRID."""
         length = self.lengths[0]
         before = length if self.stretch.start >= last_part(length) else 0
         return -(-(REACH + before) // GRID) * GRID - before
 
     @cached_property
     def origins(self) -> ndarray:
-        """int64 [copies]: where their first bases lie. They cover REACH bases on either side of the one at `home`."""
+        """Return the first bases of the copies (int64 [copies]), which cover REACH bases on either side of `home`."""
         length = self.lengths[0]
         beside = -(-self.home // length)
         return self.home + length * np.arange(-beside, beside + 1)
@@ -61,9 +61,9 @@ class Circle(Strip):
         return lay(left, self.lengths[0]), lay(right, self.lengths[0])
 
     def places_within(self, start: int, stop: int) -> Iterator[tuple[int, int, int]]:
-        """Where reads lie that overlap [start, stop) of the axis, or whose clips may.
+        """Yield where reads lie that overlap [start, stop) of the axis, or whose clips may.
 
-        Of each copy: its origin, and [start, stop) of the contig.
+        For each copy: its origin, and [start, stop) of the contig.
         """
         for origin in self.origins.tolist():
             low, high = max(0, start - SPARE - origin), min(self.lengths[0], stop + SPARE - origin)
@@ -71,12 +71,12 @@ class Circle(Strip):
                 yield origin, low, high
 
     def crosses(self, start: ndarray, stop: ndarray) -> ndarray:
-        """bool [n]: whether the origin lies within each [start, stop), which are not empty."""
+        """Return whether the origin lies within each non-empty [start, stop) (bool [n])."""
         return np.asarray(self.rows_of(start) != self.rows_of(stop - 1))
 
 
 def find_circular(names: Collection[str], reference: Reference) -> frozenset[int]:
-    """The numbers of circular contigs. Raises UsageError for one that the reference lacks, or that is too short."""
+    """Return the numbers of circular contigs. Raises UsageError for one that is too short or not in the reference."""
     numbers = {name: number for number, name in enumerate(reference.names)}
     lengths = np.diff(reference.contig_offsets).tolist()
     for name in names:
@@ -89,7 +89,7 @@ def find_circular(names: Collection[str], reference: Reference) -> frozenset[int
 
 
 def lay_round(windows: Iterable[Place], lengths: Sequence[int], circular: Collection[int]) -> Iterator[Place]:
-    """The windows in order; those near an end of a circular contig on a Circle. lengths: of all contigs.
+    """Yield the windows in order, on a Circle near an end of a circular contig. lengths: of all contigs.
 
     The last part of a contig has windows of its own, whose grids of positions begin at the origin after it. So windows
     on both sides of the origin see the same there, whatever the contig's length is.
@@ -104,11 +104,11 @@ def lay_round(windows: Iterable[Place], lengths: Sequence[int], circular: Collec
 
 
 def last_part(length: int) -> int:
-    """Where the last part of a circular contig begins."""
+    """Return where the last part of a circular contig begins."""
     return max(length - MARGIN, length // 2)
 
 
 def lay(window: Stretch, length: int) -> Place:
-    """A window of a circular contig; itself, if its margins are within the contig."""
+    """Place a window of a circular contig on a Circle, unless its margins are within the contig."""
     is_inner = window.start >= MARGIN and window.stop + MARGIN <= length
     return window if is_inner else Circle((window,), (length,))

@@ -1,4 +1,4 @@
-"""Calls across the origin of a circular contig, cut there into two records."""
+"""Cut calls across the origin of a circular contig into two records."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -12,19 +12,19 @@ from readwarp.call.genotypes.order import genotypes_of
 from readwarp.call.genotypes.score import genotype_phred
 from readwarp.call.strips import Strip
 
-Letters = Callable[[int, int], str]  # of [start, stop) of the axis
+Letters = Callable[[int, int], str]  # letters of [start, stop) of the axis
 
 
 class Part(NamedTuple):
-    """What a call changes on one side of the origin."""
+    """Change that a call makes on one side of the origin."""
 
     position: int
-    alleles: tuple[str, ...]  # distinct ones, the reference's first
-    number: tuple[int, ...]  # of each allele of the call
+    alleles: tuple[str, ...]  # distinct alleles, the reference's first
+    number: tuple[int, ...]  # new number of each allele of the call
 
 
 def cut_at_origin(calls: Calls, strip: Strip | None, letters: Letters) -> Calls:
-    """Calls in order of position, on the axis of a strip if there is one. Only a Circle has an origin within it."""
+    """Return calls sorted by position, on a strip's axis if there is one. Only a Circle has an origin within it."""
     if not isinstance(strip, Circle):
         return calls
     stop = calls.position + np.array([len(alleles[0]) for alleles in calls.alleles], np.int64)
@@ -43,7 +43,7 @@ def cut_at_origin(calls: Calls, strip: Strip | None, letters: Letters) -> Calls:
 
 
 def tie(call: Calls) -> None:
-    """Give the samples of one call a phase set that have none, so that its parts stay together."""
+    """Give samples without a phase set one for this call, so that its parts stay together."""
     position = int(call.position[0])
     sets = zip(call.phase_set[0].tolist(), call.genotype[0], strict=True)
     is_new = np.array([own < 0 <= min(genotype, default=-1) for own, genotype in sets], bool)
@@ -53,7 +53,7 @@ def tie(call: Calls) -> None:
 
 
 def split(position: int, alleles: tuple[str, ...], origin: int, letters: Letters) -> Iterator[Part]:
-    """The parts of a call that change anything."""
+    """Yield the parts of a call that change anything."""
     reference, size = alleles[0], origin - position
     known = [allele for allele in alleles if allele.isalpha()]
     parts = [split_allele(reference, allele, size) for allele in known]
@@ -70,23 +70,23 @@ def split(position: int, alleles: tuple[str, ...], origin: int, letters: Letters
 
 
 def split_allele(reference: str, allele: str, size: int) -> tuple[str, str]:
-    """What an allele has in place of the first `size` bases of the reference, and in place of the others.
+    """Split an allele into replacements of the first `size` reference bases and of the rest.
 
-    Inserted bases are before the origin. Bases of one length are aligned to each other; otherwise the first base of
-    both is an anchor, and bases are deleted or inserted after it.
+    Inserted bases are before the origin. Alleles of the reference's length are aligned base by base; otherwise the
+    first base of both is an anchor, and bases are deleted or inserted after it.
     """
     if len(allele) == len(reference):
         return allele[:size], allele[size:]
     most, shared = min(len(allele), len(reference)) - 1, 0
     while shared < most and allele[-1 - shared] == reference[-1 - shared]:
         shared += 1
-    stop = len(reference) - shared  # of what is replaced
+    stop = len(reference) - shared  # end of the replaced bases
     changed = allele[: len(allele) - shared]
     return changed + reference[stop:size], reference[max(stop, size) :]
 
 
 def take_part(call: Calls, part: Part) -> Calls:
-    """One call with the alleles of a part of it."""
+    """Return one call with the alleles of a part of it."""
     out = take_calls(call, np.zeros(1, np.int64))
     out.position[0], out.alleles[0] = part.position, part.alleles
     number, size = part.number, len(part.alleles)
@@ -116,7 +116,7 @@ def take_part(call: Calls, part: Part) -> Calls:
 
 
 def join_likelihoods(phred: tuple[int, ...], number: tuple[int, ...], copies: int) -> tuple[int, ...]:
-    """PL of each genotype of the new numbers: the least of those that become it."""
+    """Return the PL of each genotype of the new numbers: the least of the old genotypes that become it."""
     if not phred:
         return phred
     least = dict[tuple[int, ...], int]()

@@ -1,4 +1,4 @@
-"""Soft clips that hang over an end of a circular contig, aligned to what follows on the other side of the origin."""
+"""Align soft clips that overhang an end of a circular contig to the other side of the origin."""
 
 from typing import Annotated, NamedTuple
 
@@ -15,7 +15,7 @@ from readwarp.rules.cigar import MATCH, SOFT_CLIP, is_match, run_of, soft_clips
 
 
 class Costs(NamedTuple):
-    """Magnitudes."""
+    """Penalties, as magnitudes."""
 
     match: int
     mismatch: int
@@ -34,7 +34,7 @@ class Continued(NamedTuple):
 
 
 def continue_clips(reads: AlignedReads, bases: Bases, ends: tuple[int, int]) -> AlignedReads:
-    """The reads, those whose clips continue after the others. ends: [start, stop) of the contig that they lie on."""
+    """Return the reads, with those whose clips continue last. ends: [start, stop) of the contig that they lie on."""
     found = find_continued(reads, bases, ends)
     is_changed = (found.before > 0) | (found.after > 0)
     if not is_changed.any():
@@ -55,9 +55,9 @@ def find_continued(reads: AlignedReads, bases: Bases, ends: tuple[int, int]) -> 
 
 @kernel
 def score_clips(reads, reference, first, ends, step, costs, out):
-    """Of clips on one side, before the reads (step -1) or after them (1): how many bases are aligned.
+    """Set the number of clipped bases that are aligned, before the reads (step -1) or after them (1).
 
-    reference: its bases 0-4 from `first` on, as far as clips reach that hang over the end on that side.
+    reference: its bases 0-4 from `first` on, as far as overhanging clips reach on that side.
     """
     cigar, cigar_offsets, read_offsets = reads.cigar, reads.cigar_offsets, reads.read_offsets
     for read in range(out.size):
@@ -74,7 +74,7 @@ def score_clips(reads, reference, first, ends, step, costs, out):
 
 @scalar
 def best_size(bases, base, reference, place, size, step, costs):
-    """How many clipped bases, outwards from `base`, are best aligned from `place` on: 0 if none pays."""
+    """Return the number of clipped bases, outwards from `base`, that align best from `place` on; 0 if none pays."""
     score, best, found = 0, 0, 0
     for k in range(size):
         at = place + step * k
@@ -92,7 +92,7 @@ def best_size(bases, base, reference, place, size, step, costs):
 
 
 def align_clips(reads: AlignedReads, continued: Continued) -> AlignedReads:
-    """The reads with so many of their clipped bases aligned."""
+    """Align so many of the reads' clipped bases."""
     room = offsets_of(np.diff(reads.cigar_offsets) + 2)
     rows = {"operations": int(room[-1])}
     out = empty(Cigars, {"reads": len(reads), **rows})
@@ -113,7 +113,7 @@ class Cigars(NamedTuple):
 
 @kernel
 def write_cigars(cigar, offsets, continued, out):
-    """Fill `out`, which has room for two operations more of each read."""
+    """Fill `out`, which has room for two more operations per read."""
     used = np.int64(0)
     out.cigar_offsets[0] = 0
     for read in range(offsets.size - 1):
@@ -134,7 +134,7 @@ def write_cigars(cigar, offsets, continued, out):
 
 @scalar
 def push(cigar, begin, used, operation, length):
-    """Append a run to a read's operations, which begin at `begin`; returns how many are used."""
+    """Append a run to a read's operations, which begin at `begin`; return the number used."""
     if length > 0 and used > begin and cigar[used - 1] & 15 == operation:
         cigar[used - 1] += np.uint32(length << 4)
     elif length > 0:

@@ -1,4 +1,4 @@
-"""Reads on the axis of a circular contig."""
+"""Read alignments onto the axis of a circular contig."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ SAME = FIRST | LAST | REVERSE  # flags that the records of one read share where 
 def read_around(
     reader: AlignedReader, number: int, circle: Circle, bases: Bases, place: tuple[int, int], keep: ReadFilter
 ) -> Iterator[AlignedReads]:
-    """Usable reads that overlap a place of the axis once their clips continue; part by part, in no order.
+    """Yield, in parts and unsorted, usable reads that overlap a place of the axis once their clips continue.
 
     number: of the contig in the file. bases: of the axis. place: start, stop.
     """
@@ -32,7 +32,7 @@ def read_around(
 
 
 def drop_doubles(reads: AlignedReads, circle: Circle) -> AlignedReads:
-    """Without supplementary records that lie within a primary one of the same read, where that crosses the origin."""
+    """Drop supplementary records that lie within a primary one of the same read that crosses the origin."""
     is_other = reads.flag & SUPPLEMENTARY != 0
     crossing = np.flatnonzero(~is_other & circle.crosses(reads.position, reads.reference_stop))
     others = np.flatnonzero(is_other)
@@ -46,7 +46,7 @@ def drop_doubles(reads: AlignedReads, circle: Circle) -> AlignedReads:
 
 
 def sort_reads(reads: AlignedReads) -> AlignedReads:
-    """By position, stably. They are nearly in order, so that only stretches of them are moved."""
+    """Sort reads by position, stably. They are nearly sorted, so only stretches of them are moved."""
     order = np.argsort(reads.position, kind="stable")
     stops = np.flatnonzero(np.maximum.accumulate(order) == np.arange(order.size)) + 1  # no read moves across these
     starts = np.append(0, stops)[:-1]
@@ -61,7 +61,7 @@ def sort_reads(reads: AlignedReads) -> AlignedReads:
 
 
 def pair_by_name(name_hash: ndarray, one: ndarray, other: ndarray) -> tuple[ndarray, ndarray]:
-    """All pairs of a row of `one` and a row of `other` (int64) whose names are the same."""
+    """Return all pairs of a row of `one` and a row of `other` (int64) with the same name."""
     other = other[np.argsort(name_hash[other], kind="stable")]
     first, stop = (np.searchsorted(name_hash[other], name_hash[one], side) for side in ("left", "right"))
     bounds = offsets_of(stop - first)
