@@ -1,4 +1,4 @@
-"""Clusters -> the allele that stands for each: where it is and what it says."""
+"""Choose the allele that stands for each cluster, and spell it."""
 
 from collections import Counter
 from typing import NamedTuple
@@ -9,15 +9,15 @@ from readwarp.call.spelling import Bases, spell_alleles
 from readwarp.call.structural.copies import is_copy
 from readwarp.call.structural.evidence import Events
 
-MISMATCH, DROP = 3, 20  # against 1 for a match: scores of two copies that are compared from their beginnings
+MISMATCH, DROP = 3, 20  # penalties, where a match scores 1, to compare two copies from their beginnings
 
 
 class Allele(NamedTuple):
-    """`deleted` reference bases from `start` on become `inserted` (bases 0-4)."""
+    """Replacement of `deleted` reference bases from `start` on by `inserted` (bases 0-4)."""
 
     start: int  # 0-based
     deleted: int
-    inserted: bytes | None  # None: not known
+    inserted: bytes | None  # None: unknown
     length: int  # bases inserted less bases deleted
 
     @property
@@ -26,9 +26,9 @@ class Allele(NamedTuple):
 
 
 def represent(events: Events) -> int:
-    """The event that stands for a cluster: place, length and then bases that most reads have.
+    """Choose the event that stands for a cluster: the most common place, length and then bases.
 
-    Of several, those near the medians, then the first by order of these. Events within alignments come before those
+    On a tie, take those near the medians, then the first in that order. Events within alignments come before those
     between alignments.
     """
     shapes = list(zip(events.start.tolist(), events.stop.tolist(), events.length.tolist(), strict=True))
@@ -47,9 +47,9 @@ def represent(events: Events) -> int:
 
 
 def spell(start: int, stop: int, length: int, new: bytes | None, bases: Bases) -> Allele:
-    """The allele of an event, without the bases that both sides have at their ends, and leftmost.
+    """Return the allele of an event, left-aligned, without the bases that both sides share at their ends.
 
-    Where the bases are not known, what an insertion has beside those that replace the reference's is left out.
+    If bases are unknown, inserted bases beside those that replace the reference's are left out.
     """
     if new is None:
         deleted = max(0, -length)
@@ -66,16 +66,16 @@ def spell(start: int, stop: int, length: int, new: bytes | None, bases: Bases) -
 
 
 def common(one: bytes, other: bytes) -> int:
-    """Bases that both begin with."""
+    """Count the bases that both begin with."""
     size = min(len(one), len(other))
     differs = np.frombuffer(one, np.uint8, size) != np.frombuffer(other, np.uint8, size)
     return int(differs.argmax()) if differs.any() else size
 
 
 def shared_bases(allele: Allele, bases: Bases) -> int:
-    """Bases, from its start on, that the contig with the allele has in common with the contig without it.
+    """Count the bases, from its start on, that the contig with the allele shares with the contig without it.
 
-    All of the allele where it is a copy of what follows.
+    All of the allele where it is a copy of the bases that follow.
     """
     size = abs(allele.length)
     if allele.inserted is None or (allele.deleted and allele.inserted):

@@ -1,4 +1,4 @@
-"""Events of reads -> those that are one variant, by kind, place and length."""
+"""Cluster the events of reads into variants, by kind, place and length."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -12,17 +12,17 @@ from readwarp.ragged import first_alike
 
 
 def cluster(events: Events, parameters: StructuralParameters) -> list[ndarray]:
-    """Events of one contig -> rows of those that are one variant (int64 [events]), each of another read.
+    """Cluster the events of one contig: rows of each variant (int64 [events]), each of another read.
 
     Insertions and deletions apart, sorted by place, events stay together while neighbours begin within `max_apart`.
-    These, sorted by length, do while neighbours have similar lengths, and then once more by place. What no sample has
-    `min_sv_support` reads of is left out; but one read is enough for what is `long`, since others may be clipped there.
+    Then, sorted by length, while neighbours have similar lengths, and then once more by place. Clusters that no sample
+    shows with `min_sv_support` reads are dropped; one read is enough if `long`, since others may be clipped there.
     """
     p, length = parameters, np.abs(events.length)
     ties = events.name, events.query_start, events.stop
 
     def split(label: ndarray, value: ndarray, other: ndarray, is_far: Callable[[ndarray, ndarray], ndarray]) -> ndarray:
-        """Labels of events that have one, and whose values have no gap: `is_far` says which neighbours are apart."""
+        """Split labelled events at gaps between their values: `is_far` says which neighbours are apart."""
         order = np.lexsort((*ties, other, value, label))
         is_new = np.zeros(order.size, bool)
         is_new[1:] = (np.diff(label[order]) > 0) | is_far(value[order[:-1]], value[order[1:]])

@@ -1,4 +1,4 @@
-"""What long reads say of structural variants: the types that travel between the steps."""
+"""Types of the evidence of long reads for structural variants, passed between the steps."""
 
 from typing import Annotated, NamedTuple
 
@@ -7,13 +7,13 @@ from numpy import ndarray
 
 from readwarp.ragged import concatenate, empty
 
-# An event lies within an alignment, whose bases are known, or between two of a read. PARTIAL: a duplication that begins
+# An event lies within an alignment, with known bases, or between two of a read. PARTIAL: a duplication that begins
 # before the first of the two does.
 WITHIN, BETWEEN, PARTIAL = 0, 1, 2
 
 
 class Spans(NamedTuple):
-    """Alignments of long reads to one contig. Read positions count along the reference's forward strand."""
+    """Alignments of long reads to one contig; read positions count along the reference's forward strand."""
 
     start: Annotated[ndarray, "int64 [spans]"]  # 0-based
     stop: Annotated[ndarray, "int64 [spans]"]
@@ -21,7 +21,7 @@ class Spans(NamedTuple):
     query_stop: Annotated[ndarray, "int64 [spans]"]
     clipped: Annotated[ndarray, "int64 [spans]"]  # bases clipped after it
     strand: Annotated[ndarray, "uint8 [spans]"]
-    name: Annotated[ndarray, "uint64 [spans]"]  # hash of the read's name: equal for the alignments of one read
+    name: Annotated[ndarray, "uint64 [spans]"]  # hash of the read's name: equal for all alignments of a read
     sample: Annotated[ndarray, "uint16 [spans]"]
 
     def __len__(self) -> int:
@@ -39,12 +39,12 @@ class Events(NamedTuple):
     name: Annotated[ndarray, "uint64 [events]"]  # hash of the read's name
     sample: Annotated[ndarray, "uint16 [events]"]
     kind: Annotated[ndarray, "uint8 [events]"]  # WITHIN, BETWEEN, PARTIAL
-    bases: Annotated[ndarray, "uint8 [bases]"]  # 0-4: what the read has instead; nothing between alignments
+    bases: Annotated[ndarray, "uint8 [bases]"]  # 0-4: the read's replacement; none between alignments
     base_offsets: Annotated[ndarray, "int64 [events + 1] of bases"]
 
     @property
     def length(self) -> ndarray:
-        """int64 [events]: bases that the read has more (insertion) or less (deletion)."""
+        """Return the bases that the read gains (insertion) or lacks (deletion, negative), int64 [events]."""
         return np.asarray(self.query_stop - self.query_start - self.stop + self.start)
 
     def __len__(self) -> int:
@@ -52,14 +52,14 @@ class Events(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """Of a window, or of a whole contig."""
+    """Spans and events of a window or a whole contig."""
 
     spans: Spans
     events: Events
 
 
 def join_evidence(parts: list[Evidence]) -> Evidence:
-    """The evidence of windows as that of the contig."""
+    """Join the evidence of windows into that of their contig."""
     if not parts:
         return Evidence(empty(Spans, {"spans": 0}), empty(Events, {"events": 0}, base_offsets=np.zeros(1, np.int64)))
     return Evidence(

@@ -1,4 +1,4 @@
-"""Reads -> where they lie, and the events within their alignments."""
+"""Gather the spans of reads, and the events within their alignments."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ PAIRED = 0x1
 
 
 def gather(reads: AlignedReads, parameters: StructuralParameters) -> Evidence:
-    """Of single reads that are aligned to `min_span` bases of the reference. Rows are in the order of the reads."""
+    """Gather single reads aligned to `min_span` reference bases or more. Rows are in the order of the reads."""
     is_long = reads.reference_stop - reads.position >= parameters.min_span
     reads = take(reads, "reads", is_long & (reads.flag & PAIRED == 0))
     course = follow(reads)
@@ -24,11 +24,11 @@ def gather(reads: AlignedReads, parameters: StructuralParameters) -> Evidence:
 
 
 class Course(NamedTuple):
-    """The operations of all CIGARs, and what lies before each: int64 [operations + 1], summed over all reads."""
+    """Operations of all CIGARs, and the bases before each: int64 [operations + 1], summed over all reads."""
 
     operation: ndarray  # [operations]
     length: ndarray  # int64 [operations]
-    reference: ndarray  # bases of the reference
+    reference: ndarray  # reference bases
     aligned: ndarray  # bases of reads, without clips
     stored: ndarray  # ... with soft clips: the index in `AlignedReads.bases`
     clipped: ndarray  # bases in clips
@@ -43,7 +43,7 @@ def follow(reads: AlignedReads) -> Course:
 
 
 def find_spans(reads: AlignedReads, course: Course) -> Spans:
-    """A read begins with up to two clips and ends with up to two; between them are its aligned bases."""
+    """Find the spans: a read begins and ends with up to two clips; between them are its aligned bases."""
     first, last = reads.cigar_offsets[:-1], reads.cigar_offsets[1:]
     inner = np.flatnonzero(course.clipped[1:] == course.clipped[:-1])
     begin = inner[np.searchsorted(inner, first)] if len(reads) else first  # usable reads have aligned bases
@@ -61,7 +61,7 @@ def find_spans(reads: AlignedReads, course: Course) -> Spans:
 
 
 def find_gaps(reads: AlignedReads, course: Course, spans: Spans, parameters: StructuralParameters) -> Events:
-    """Insertions and deletions of CIGARs; those that are near, with what lies between them, since a gap may be cut."""
+    """Find the indels of CIGARs; near ones are joined with the bases between them, since a gap may be split."""
     is_gap = (course.operation == INSERTION) | (course.operation == DELETION)
     gap = np.flatnonzero(is_gap & (course.length >= parameters.min_part))
     read = np.searchsorted(reads.cigar_offsets, gap, side="right") - 1

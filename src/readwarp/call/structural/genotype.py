@@ -1,10 +1,9 @@
-"""Clusters and alignments of one contig -> reads for and against each variant, and genotypes.
+"""Count reads for and against each variant of a contig, and genotype it.
 
-A variant has two breakpoints, of which a long one may have only one within a read. A read is for it at a breakpoint
-if it shows the variant or is clipped there, and against it if it is aligned for `flank` bases on either side; beyond
-what the variant and the reference have in common from the breakpoint on (`shared` bases), since before that nobody
-can tell. A genotype takes the means of both breakpoints. With f = error + (1 - 2 error) g / ploidy for g copies of
-the variant,
+A variant has two breakpoints; a read may hold only one of a long variant's. A read supports the variant at a breakpoint
+if it shows it or is clipped there. It is against it if it is aligned for `flank` bases on either side, not counting the
+`shared` bases from the breakpoint on that the variant and the reference have in common, which do not tell them apart. A
+genotype takes the means of both breakpoints. With f = error + (1 - 2 error) g / ploidy for g copies of the variant,
 
     P(n reads for it, m against it | g) = f^n (1 - f)^m
 """
@@ -17,7 +16,7 @@ from numpy import ndarray
 from readwarp.call.structural.evidence import Events, Spans
 from readwarp.config import StructuralParameters
 
-CLIP_DISTANCE = 50  # bases between a breakpoint and an alignment that ends at it: a few bases beyond may be equal
+CLIP_DISTANCE = 50  # bases between a breakpoint and an alignment that ends at it: a few beyond may be equal
 PHRED = 10 / np.log(10)
 MAX_QUALITY = 99  # GQ
 MAX_PHRED = 10_000
@@ -27,17 +26,17 @@ class Counts(NamedTuple):
     """Reads of each sample: int64 [samples]."""
 
     shown: ndarray  # show the variant
-    clipped: ndarray  # are clipped at a breakpoint: the lesser number of both
-    carriers: ndarray  # are for it: the mean of both
-    against: ndarray  # likewise
+    clipped: ndarray  # are clipped at a breakpoint: the lesser count of both
+    carriers: ndarray  # support it: the mean of both
+    against: ndarray  # contradict it: the mean of both
 
 
 class Genotype(NamedTuple):
-    """Of one sample."""
+    """Genotype of one sample."""
 
     alleles: tuple[int, ...]
     quality: int
-    phred: tuple[int, ...]  # PL; nothing without copies
+    phred: tuple[int, ...]  # PL; empty without copies
 
 
 class Place(NamedTuple):
@@ -49,7 +48,7 @@ class Place(NamedTuple):
 
 
 class Crossings:
-    """The alignments of a contig, to be asked who is at a breakpoint."""
+    """Alignments of a contig, to count the reads at a breakpoint."""
 
     def __init__(self, spans: Spans, samples: int, parameters: StructuralParameters):
         order = np.lexsort((spans.name, spans.stop, spans.start))
@@ -58,7 +57,7 @@ class Crossings:
         self._samples, self._parameters = samples, parameters
 
     def count(self, place: Place, events: Events) -> Counts:
-        """`events`: of the cluster, each of another read."""
+        """Count the reads at a place. `events`: of the cluster, each of another read."""
         names, flank = events.name, self._parameters.flank
         low, high = place.start - self._longest - CLIP_DISTANCE, place.stop + place.shared + CLIP_DISTANCE
         near = slice(*np.searchsorted(self._spans.start, (low, high + 1)).tolist())
@@ -76,13 +75,13 @@ class Crossings:
         return Counts(shown, np.minimum(*clipped), shown + mean_clipped, mean_against)
 
     def _per_sample(self, spans: Spans, chosen: ndarray) -> ndarray:
-        """Reads, each counted once."""
+        """Count reads per sample, each once."""
         pairs = np.unique(np.stack((spans.name[chosen], spans.sample[chosen].astype(np.uint64))), axis=1)
         return np.bincount(pairs[1].astype(np.int64), minlength=self._samples)
 
 
 def genotype(carriers: int, against: int, ploidy: int, error: float) -> Genotype:
-    """The likeliest genotype; of several, that with the fewest copies of the variant."""
+    """Return the likeliest genotype, on a tie with the fewest copies of the variant."""
     if ploidy == 0:
         return Genotype((), 0, ())
     share = error + (1 - 2 * error) * np.arange(ploidy + 1) / ploidy

@@ -1,4 +1,4 @@
-"""Structural variants of a job's targets: windows of the reference in parallel, contigs one after another."""
+"""Call structural variants in a job's targets: windows of the reference in parallel, contigs one after another."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,14 +25,14 @@ logger = logging.getLogger("readwarp")
 WINDOW = 1 << 17  # reference bases
 STRUCTURAL_FIELDS = Fields(INFORMATION, GENOTYPES, (SYMBOLIC,), FILTERS)
 S = TypeVar("S")
-Gathering = tuple[Workers[S], Callable[[S, Part], Done[Evidence]]]  # who gathers, and how
+Gathering = tuple[Workers[S], Callable[[S, Part], Done[Evidence]]]  # workers that gather, and their function
 
 
 class StructuralFile(NamedTuple):
-    """Complete, to get its name with the file of small variants."""
+    """Complete file, to be named together with that of small variants."""
 
     file: OutputFile
-    index_path: Path | None  # where its index will be
+    index_path: Path | None  # path that its index will have
 
 
 def write_structural_file(
@@ -43,7 +43,7 @@ def write_structural_file(
     gathering: Gathering[S],
     reporter: Reporter,
 ) -> StructuralFile:
-    """`write_structural` to a file of its own. If it fails, nothing is left of it."""
+    """Run `write_structural` on a file of its own, which is removed on failure."""
     writer = job.make_writer(path, steps.reference, steps.alignments.samples, STRUCTURAL_FIELDS)
     try:
         write_structural(steps, targets, writer, gathering, reporter)
@@ -60,7 +60,7 @@ def write_structural(
     gathering: Gathering[S],
     reporter: Reporter,
 ) -> None:
-    """Write the variants that begin in the targets. What is said of them does not depend on the targets."""
+    """Write the variants that begin in the targets. Their records do not depend on the targets."""
     around = merge_targets(pad(targets, steps.reach, np.diff(steps.reference.contig_offsets).tolist()))
     whole = bases_of(around)
     wanted = {contig: list(own) for contig, own in groupby(targets, key=lambda target: target.contig)}
@@ -86,7 +86,7 @@ def write_structural(
 
 
 def list_parts(targets: Iterable[Target]) -> Iterator[Part]:
-    """Windows of merged targets. A read that overlaps several belongs to the first."""
+    """List the windows of merged targets. A read that overlaps several belongs to the first."""
     contig, own = -1, 0
     for target in targets:
         own = own if target.contig == contig else 0

@@ -1,4 +1,4 @@
-"""Variants -> VCF: the header's fields, and a line for each."""
+"""Write variants as VCF: the header's fields, and a line for each."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -52,7 +52,7 @@ class Variant(NamedTuple):
 
     @property
     def quality(self) -> int:
-        """Phred of the likelihood that no sample has it, against the best genotypes."""
+        """Return the Phred of the likelihood that no sample has the variant, against the best genotypes."""
         return sum(genotype.phred[0] for genotype in self.genotypes if genotype.phred)
 
     @property
@@ -61,7 +61,7 @@ class Variant(NamedTuple):
 
 
 def anchor_of(allele: Allele) -> int:
-    """Where the record begins: at the base before an insertion or deletion, if there is one."""
+    """Return where the record begins: at the base before an indel, if there is one."""
     return allele.start if allele.deleted and allele.inserted else max(0, allele.start - 1)
 
 
@@ -85,7 +85,7 @@ def format_variant(variant: Variant, name: str, bases: Bases, min_quality: float
 
 
 def spell_out(allele: Allele, bases: Bases) -> tuple[str, str]:
-    """REF and ALT. Where one is empty, both have the base before it, or at the beginning of a contig that after it."""
+    """Return REF and ALT. If one is empty, both get the base before it or, at a contig's beginning, the one after."""
     at = anchor_of(allele)
     if allele.inserted is None:
         return bases.letters(at, at + 1), "<INS>"

@@ -1,9 +1,9 @@
-"""Alignments of one read that follow one another on a contig -> the events between them.
+"""Find the events between alignments of one read that follow one another on a contig.
 
-As many bases are taken off the end of the first alignment as it overlaps with the second, on the reference or on the
-read. What then lies between them is the event: reference bases that the read does not have (deletion), or bases of the
-read that the reference does not have (insertion). A tandem duplication is an insertion: both alignments end where the
-copy does, and together they cover it.
+The end of the first alignment is trimmed by its overlap with the second, on the reference or on the read. The event
+lies between them: reference bases that the read does not have (deletion), or bases of the read that the reference does
+not have (insertion). A tandem duplication is an insertion: both alignments end where the copy does, and together they
+cover it.
 """
 
 from itertools import pairwise, permutations
@@ -15,11 +15,11 @@ from readwarp.call.structural.evidence import BETWEEN, PARTIAL, Events, Spans
 from readwarp.config import StructuralParameters
 from readwarp.ragged import take
 
-MAX_ALIGNMENTS = 100  # to a contig, of a read; more are of several reads with one name
+MAX_ALIGNMENTS = 100  # of a read to a contig; more belong to several reads with one name
 
 
 class Between(NamedTuple):
-    """An event between two spans (rows), as fields of `Events`."""
+    """Event between two spans (rows), with the fields of `Events`."""
 
     first: int
     second: int
@@ -35,12 +35,12 @@ class Between(NamedTuple):
 
     @property
     def replaced(self) -> int:
-        """Bases that are on both sides."""
+        """Count the bases that are on both sides."""
         return min(self.query_stop - self.query_start, self.stop - self.start)
 
 
 def find_splits(spans: Spans, parameters: StructuralParameters) -> Events:
-    """Spans of one contig -> events without bases, by name of the read."""
+    """Find events without bases between the spans of one contig, by read name."""
     clips = np.maximum(spans.query_start, spans.clipped)
     row = np.flatnonzero(clips >= parameters.least_length)
     order = row[np.lexsort((spans.start[row], spans.query_start[row], spans.sample[row], spans.name[row]))]
@@ -67,7 +67,7 @@ def find_splits(spans: Spans, parameters: StructuralParameters) -> Events:
 
 
 def pair(spans: Spans, low: int, high: int, parameters: StructuralParameters) -> list[Between]:
-    """The events between the spans of one read, rows [low, high): the smallest first, and each end of a span once.
+    """Return the events between the spans of one read, rows [low, high): the smallest first, each end of a span once.
 
     So a piece that lies elsewhere on the contig, or is inverted, does not hide the two around it.
     """
@@ -87,19 +87,19 @@ def pair(spans: Spans, low: int, high: int, parameters: StructuralParameters) ->
 
 
 def compare(one: tuple[int, ...], other: tuple[int, ...]) -> Between | None:
-    """The event between two spans (row, strand, start, stop, query_start, query_stop) on one strand and in order."""
+    """Return the event between spans (row, strand, start, stop, query_start, query_stop) on one strand and in order."""
     first, strand, start, stop, query_start, query_stop = one
     second, strand_too, start_too, stop_too, query_start_too, query_stop_too = other
     if strand != strand_too or query_start >= query_start_too or query_stop >= query_stop_too:
         return None
     if start >= stop_too:
-        return None  # the second lies before the first: no copy of what both cover
+        return None  # the second lies before the first: no copy of the bases that both cover
     overlap = max(0, stop - start_too, query_stop - query_start_too)
     kind = BETWEEN if overlap <= min(stop - start, query_stop - query_start) else PARTIAL
     return Between(first, second, stop - overlap, start_too, query_stop - overlap, query_start_too, kind)
 
 
 def is_plausible(between: Between, parameters: StructuralParameters) -> bool:
-    """Whether it is an insertion or a deletion, not an inversion or something else."""
+    """Return whether it is an insertion or a deletion, rather than an inversion or something else."""
     size = abs(between.length)
     return parameters.least_length <= size <= parameters.max_sv_length and between.replaced <= size // 2

@@ -1,4 +1,4 @@
-"""The steps of structural variants: on a window of the reference, then on a contig whose windows are all read."""
+"""Run the steps of structural variants: on a window of the reference, then on a contig whose windows are all read."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ from readwarp.stream.workers import Done
 
 
 class Part(NamedTuple):
-    """A window of a contig: reads that overlap it and begin at `own` or later are its own."""
+    """Window of a contig, which owns the reads that overlap it and begin at `own` or later."""
 
     contig: int
     start: int
@@ -42,7 +42,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StructuralSteps:
-    """What all windows share."""
+    """Steps and parameters that all windows share."""
 
     reference: Reference
     alignments: Alignments
@@ -53,11 +53,11 @@ class StructuralSteps:
 
     @property
     def reach(self) -> int:
-        """Bases around a target in which reads may show a variant that begins in it."""
+        """Return the bases around a target in which reads may show a variant that begins in it."""
         return self.parameters.max_sv_length + MARGIN
 
     def gather(self, part: Part) -> Done[Evidence]:
-        """What a window has; in any thread."""
+        """Gather the evidence of a window, in any thread."""
         contig, start, stop, own = part
         limit, metrics = DepthLimit(self.calling.max_depth), Metrics()
         with metrics.time("structural_reads"):
@@ -68,7 +68,7 @@ class StructuralSteps:
         return Done(Evidence(found.spans, events), metrics)
 
     def call(self, contig: int, parts: list[Evidence], targets: Sequence[Target]) -> list[bytes]:
-        """The variants of a contig that begin in its targets, from what its windows gave: VCF lines in order."""
+        """Return VCF lines, in order, of a contig's variants that begin in its targets, from its windows' evidence."""
         spans, events = join_evidence(parts)
         events = concatenate([events, find_splits(spans, self.parameters)], "events")
         crossings = Crossings(spans, len(self.alignments.samples), self.parameters)
@@ -110,7 +110,7 @@ class StructuralSteps:
         return self.alignments.read(place, DepthLimit(self.calling.max_depth))
 
     def _weigh(self, contig: int, allele: Allele, events: Events, crossings: Crossings, bases: Bases) -> Variant | None:
-        """None: too few reads show it, or no sample has it."""
+        """Weigh one allele. None: too few reads show it, or no sample has it."""
         counts = crossings.count(Place(allele.start, allele.stop, shared_bases(allele, bases)), events)
         if (counts.shown + counts.clipped).max() < self.parameters.min_sv_support:
             return None
@@ -129,9 +129,9 @@ class StructuralSteps:
 
 
 def find_bases(reads: AlignedReads, events: Events) -> bytes | None:
-    """The bases of one of these events, of split reads: of the first for which there is a record with all of its read.
+    """Return the bases of one of these split-read events: the first with a record that has its whole read.
 
-    Events are taken by name, and records by position; those on the other strand do not count.
+    Events are taken by name, records by position; records on the other strand do not count.
     """
     course = follow(reads)
     ends = np.stack((reads.cigar_offsets[:-1], reads.cigar_offsets[1:] - 1))
