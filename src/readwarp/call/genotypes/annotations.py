@@ -1,4 +1,4 @@
-"""INFO: statistics of a record's reads. An annotation is a row of ANNOTATIONS and a line of `summarise`."""
+"""Compute INFO: statistics of a record's reads. An annotation is a row of ANNOTATIONS and a line of `summarise`."""
 
 import math
 from typing import Annotated, Any, NamedTuple
@@ -13,7 +13,7 @@ from readwarp.call.genotypes.cohort import by_alt_reads, by_reads, by_ref_reads,
 from readwarp.call.genotypes.emitted import Emitted
 from readwarp.device.jit import kernel, scalar
 
-MAX_VALUE = 255  # a greater distance counts as this one in rank sums
+MAX_VALUE = 255  # cap of a distance in rank sums
 VALUES = MAX_VALUE + 1
 ENOUGH = cohort.ENOUGH
 RANKS = f" of the ALT alleles against the reference's: z of rank sums (at most {ENOUGH} of each)"
@@ -21,7 +21,7 @@ RANKS = f" of the ALT alleles against the reference's: z of rank sums (at most {
 
 @scalar
 def log_choose_table(a, b, c, d):
-    """log of the hypergeometric probability of a 2 x 2 table."""
+    """Return log of the hypergeometric probability of a 2 x 2 table."""
     total = math.lgamma(a + b + 1.0) + math.lgamma(c + d + 1.0) + math.lgamma(a + c + 1.0) + math.lgamma(b + d + 1.0)
     own = math.lgamma(a + 1.0) + math.lgamma(b + 1.0) + math.lgamma(c + 1.0) + math.lgamma(d + 1.0)
     return total - own - math.lgamma(a + b + c + d + 1.0)
@@ -29,7 +29,7 @@ def log_choose_table(a, b, c, d):
 
 @scalar
 def fisher_phred(a, b, c, d):
-    """Phred of the two-sided P of Fisher's exact test of [[a, b], [c, d]]."""
+    """Return the Phred of the two-sided P of Fisher's exact test of [[a, b], [c, d]]."""
     seen = log_choose_table(a, b, c, d) + 1e-9
     p = 0.0
     for x in range(max(0, a - d), min(a + b, a + c) + 1):
@@ -41,7 +41,7 @@ def fisher_phred(a, b, c, d):
 
 @scalar
 def symmetric_odds_ratio(a, b, c, d):
-    """GATK's StrandOddsRatio of [[a, b], [c, d]], rows reference and others, columns forward and reverse.
+    """Return GATK's StrandOddsRatio of [[a, b], [c, d]]: rows REF and ALT, columns forward and reverse.
 
     ln(R + 1 / R) + ln(min(a, b) / max(a, b)) - ln(min(c, d) / max(c, d)) with R = a d / (b c), each count plus one.
     """
@@ -52,10 +52,10 @@ def symmetric_odds_ratio(a, b, c, d):
 
 @scalar
 def strand_phred(a, b, c, d):
-    """`fisher_phred` of a table whose rows are scaled down to ENOUGH reads where they have more.
+    """Return `fisher_phred` of a table whose rows are scaled down to at most ENOUGH reads.
 
-    Of many reads every difference is significant, however small. So the value tells how great it is, and means the same
-    at any depth.
+    With many reads every difference is significant, however small. Scaled, the value measures the size of the
+    difference, and means the same at any depth.
     """
     own, others = a + b, c + d
     if own > ENOUGH:
@@ -68,7 +68,7 @@ def strand_phred(a, b, c, d):
 
 
 class Annotation(NamedTuple):
-    """A field of INFO: its header line, how the values of a cohort's files are joined, how it is rounded."""
+    """Field of INFO: its header line, how a cohort joins it, how it is rounded."""
 
     name: str
     description: str
@@ -128,7 +128,7 @@ Columns: Any = NamedTuple("Columns", [(row.name, Annotated[ndarray, "float64 [re
 
 
 def round_columns(columns: Any) -> dict[str, ndarray]:
-    """INFO as it is written."""
+    """Round INFO as it is written."""
     return {
         row.name: column.astype(np.int64) if row.type == "Integer" else np.round(column, row.decimals) + 0.0
         for row, column in zip(ANNOTATIONS, columns, strict=True)
@@ -138,7 +138,7 @@ def round_columns(columns: Any) -> dict[str, ndarray]:
 def summarise(sites: Sites, likelihoods: Likelihoods, is_kept: ndarray, out: Emitted, columns: Any) -> None:
     """Fill Columns (NaN before), AD (zeros before) and strands of the Emitted `out`, whose genotypes are known.
 
-    `is_kept`: bool, of the alleles of the sites.
+    `is_kept`: bool, alleles of the sites that records keep.
     """
     out.strands[:], out.independent[:] = 0, 0
     summarise_all(sites, likelihoods, is_kept, np.empty(6 * VALUES, np.int64), out, columns)
@@ -146,7 +146,7 @@ def summarise(sites: Sites, likelihoods: Likelihoods, is_kept: ndarray, out: Emi
 
 @kernel
 def summarise_all(sites, likelihoods, is_kept, counts, out, columns):
-    """counts: room for how often each mapping quality, end distance and base quality occurs, each on REF and on ALT."""
+    """Summarise records. counts: scratch for counts of each MAPQ, end distance and base quality on REF and ALT."""
     pair_offsets, allele, sample = likelihoods.pair_offsets, likelihoods.allele, likelihoods.sample
     strand, quality = likelihoods.strand, likelihoods.quality
     mapping_quality, end_distance = likelihoods.mapping_quality, likelihoods.end_distance
@@ -212,10 +212,10 @@ def summarise_all(sites, likelihoods, is_kept, counts, out, columns):
 
 @kernel
 def rank_sum(first, second):
-    """z of the rank sums of two samples (Mann and Whitney), given how often each value occurs in them.
+    """Return z of the rank sums of two samples (Mann and Whitney), given how often each value occurs in them.
 
-    Positive if the second values are greater, 0 if all are equal; without continuity correction. As if each sample had
-    at most ENOUGH values, since z grows with the root of their number.
+    Positive if the second values are greater, 0 if all are equal; without continuity correction. Samples are scaled
+    down to at most ENOUGH values, since z grows with the root of their number.
     """
     below = above = 0
     u = ties = 0.0

@@ -1,4 +1,4 @@
-"""Calls: built from records that kernels filled, joined, and compared where they overlap (host only)."""
+"""Build calls from records that kernels filled, join them, and compare those that overlap (host only)."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ NAMED = 1000  # bases; see `name_sets`
 
 
 def build_calls(spelled: Spelled, out: Emitted, columns: Any, parameters: CallParameters) -> Calls:
-    """`columns`: annotations.Columns."""
+    """Build calls. `columns`: annotations.Columns."""
     columns = columns._replace(ExcessHet=excess_heterozygosity(out), InbreedingCoeff=inbreeding_coefficient(out))
     quality_by_depth = np.round(columns.QD, 2)
     is_copy = np.arange(out.genotype.shape[2]) < out.ploidy[:, :, None]
@@ -55,9 +55,9 @@ def build_calls(spelled: Spelled, out: Emitted, columns: Any, parameters: CallPa
 
 
 def name_sets(spelled: Spelled, phase_set: ndarray) -> list[tuple[str, ...]]:
-    """PID of each record and sample: position, REF and first ALT of the first call of its phase set.
+    """Return PID of each record and sample: position, REF and first ALT of the first call of its phase set.
 
-    The position alone for records more than NAMED bases away, whose window may not hold that call.
+    Records more than NAMED bases away get the position alone: their window may not hold that call.
     """
     names = np.full(phase_set.shape, "", object)
     positions = spelled.position.tolist()
@@ -73,19 +73,19 @@ def name_sets(spelled: Spelled, phase_set: ndarray) -> list[tuple[str, ...]]:
 
 
 def name_set(start: int, alleles: tuple[str, ...]) -> str:
-    """PID of the phase set whose first call has these alleles."""
+    """Return PID of the phase set whose first call has these alleles."""
     return f"{start + 1}_{alleles[0]}_{alleles[1]}"
 
 
 def _split(values: np.ndarray, offsets: np.ndarray, samples: int) -> PerSample:
-    """The values of each column, by record."""
+    """Split the values of each column by record."""
     flat = values.tolist()
     columns = (tuple(flat[first:last]) for first, last in pairwise(offsets.tolist()))
     return list(zip(*[columns] * samples, strict=True))
 
 
 def move_back(calls: Calls, strip: Strip) -> Calls:
-    """Calls on the axis of a strip -> calls on its contigs."""
+    """Move calls from the axis of a strip to its contigs."""
     if len(calls) == 0:
         return calls
     row, origin_of_set = strip.rows_of(calls.position), strip.origins[strip.rows_of(calls.phase_set)]
@@ -103,13 +103,13 @@ def move_back(calls: Calls, strip: Strip) -> Calls:
 
 
 def _move_name(name: str, by: int) -> str:
-    """`name`: as `name_sets` makes it."""
+    """Move a name made by `name_sets`."""
     position, *rest = name.split("_")
     return "_".join((str(int(position) - by), *rest)) if name else name
 
 
 def join_calls(parts: Sequence[Calls], start: int, stop: int, samples: int) -> Calls:
-    """The calls of all parts with positions in [start, stop), by position; at one position in the order of parts."""
+    """Join the calls of all parts with positions in [start, stop), by position, ties in the order of parts."""
     parts = [part for part in parts if len(part)]
     if not parts:
         return no_calls(samples)
@@ -121,7 +121,7 @@ def join_calls(parts: Sequence[Calls], start: int, stop: int, samples: int) -> C
 
 
 def keep_calls(calls: Calls, start: int, is_inside: np.ndarray) -> Calls:
-    """The calls at those positions of a stretch, which begins at `start`, that are inside (bool [bases])."""
+    """Keep the calls at positions inside (bool [bases]) a stretch that begins at `start`."""
     rows = np.flatnonzero(is_inside[calls.position - start])
     return (
         calls if rows.size == len(calls) else Calls(*(_take((column,), rows) for column in columns_of(calls).values()))
@@ -129,12 +129,12 @@ def keep_calls(calls: Calls, start: int, is_inside: np.ndarray) -> Calls:
 
 
 def take_calls(calls: Calls, rows: ndarray) -> Calls:
-    """Copies of the calls in these rows (int64)."""
+    """Copy the calls in these rows (int64)."""
     return Calls(*(_take([column], rows) for column in columns_of(calls).values()))
 
 
 def _take(columns: Sequence[Any], order: np.ndarray) -> Any:
-    """The same column of all parts as one, in this order."""
+    """Concatenate one column of all parts, in this order."""
     if isinstance(columns[0], dict):
         return {name: _take([part[name] for part in columns], order) for name in columns[0]}
     if isinstance(columns[0], list):
@@ -167,8 +167,8 @@ def no_calls(samples: int) -> Calls:
 def mark_overlaps(calls: Calls) -> Calls:
     """Add the filter Overlap to the worse of two calls that need more copies of the contig than there are.
 
-    `calls` of one contig in order of position. A call conflicts with a deletion whose bases hold its position if in any
-    sample both together alter more copies than the ploidy. The one with the lower QUAL is marked, on a tie the later
+    `calls` belong to one contig and are sorted by position. A call conflicts with a deletion that spans its position if
+    in any sample both together alter more copies than the ploidy. The call of lower QUAL is marked, on a tie the later
     one, whatever other filters the better one fails: so the mark depends on overlapping pairs alone.
     """
     worse: set[int] = set()
@@ -183,7 +183,7 @@ def mark_overlaps(calls: Calls) -> Calls:
 
 
 def _conflict(calls: Calls, deletion: int, other: int) -> bool:
-    """Whether the two alter more copies than a sample has."""
+    """Return whether the two alter more copies than a sample has."""
     reference, *_ = alleles = calls.alleles[deletion]
     for first, second in zip(calls.genotype[deletion], calls.genotype[other], strict=True):
         shortest = min((len(alleles[a]) for a in first if a >= 0 and alleles[a] != STAR), default=len(reference))

@@ -1,6 +1,6 @@
-"""Ways to join the annotations of several genomic VCFs into that of a cohort's record (host only).
+"""Join the annotations of several genomic VCFs into that of a cohort's record (host only).
 
-Each makes the value of one record from its `Reports`; an annotation's row in `annotations` names one.
+Each function makes the value of one record from its `Reports`; an annotation's row in `annotations` names one.
 """
 
 import math
@@ -9,26 +9,26 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 NAN = math.nan
-ENOUGH = 100  # reads of one kind: tests of more of them tell what so many would, and so mean the same at any depth
-LARGEST = 1e15  # of an annotation
-ITEMS = re.compile("([^;=]+)=?([^;]*)")  # of INFO
+ENOUGH = 100  # reads of one kind; tests use no more, so they mean the same at any depth
+LARGEST = 1e15  # cap of an annotation
+ITEMS = re.compile("([^;=]+)=?([^;]*)")  # key and value of INFO
 Values = Iterable[tuple[float, float]]  # value and weight
 
 
 class Reports(NamedTuple):
-    """What the files say about one record. A line is what one file has at the site."""
+    """Values of a cohort's files for one record; a line is a file's record at the site."""
 
     lines: Sequence[dict[str, str]]  # INFO
-    reads: Sequence[int]  # of each line
-    alt_reads: Sequence[int]  # of each line, those that show ALT alleles
-    strands: Sequence[int] | None  # sums of SBI, else SB; None where a line has none
+    reads: Sequence[int]  # by line
+    alt_reads: Sequence[int]  # by line, reads that show ALT alleles
+    strands: Sequence[int] | None  # sums of SBI, else SB; None if a line has neither
     quality: float  # QUAL of the record
-    depth: int  # DP of all samples
-    alt_depth: int  # DP of the samples that have ALT alleles
+    depth: int  # summed over all samples
+    alt_depth: int  # summed over samples with ALT alleles
 
 
 def read_information(text: str) -> dict[str, str]:
-    """The fields of INFO; MQ by RAW_MQandDP, the sum of squared MAPQ and the number of reads, where that is given."""
+    """Parse INFO; MQ from RAW_MQandDP, the sum of squared MAPQ and the number of reads, if given."""
     out: dict[str, str] = dict(ITEMS.findall(text))
     squares, _, reads = out.get("RAW_MQandDP", "").partition(",")
     if squares.isdecimal() and _number(reads) > 0:
@@ -36,21 +36,21 @@ def read_information(text: str) -> dict[str, str]:
     return out
 
 
-Join = Callable[[Reports, str], float]  # the annotation of this name; NaN if there is none
+Join = Callable[[Reports, str], float]  # annotation of this name; NaN if there is none
 
 
 def by_reads(combine: Callable[[Values], float]) -> Join:
-    """The lines' values, weighted by their reads."""
+    """Combine the lines' values, weighted by their reads."""
     return lambda reports, name: combine(_values(reports.lines, name, reports.reads))
 
 
 def by_alt_reads(combine: Callable[[Values], float]) -> Join:
-    """The lines' values, weighted by their reads of ALT alleles."""
+    """Combine the lines' values, weighted by their reads of ALT alleles."""
     return lambda reports, name: combine(_values(reports.lines, name, reports.alt_reads))
 
 
 def by_ref_reads(combine: Callable[[Values], float]) -> Join:
-    """The lines' values, weighted by their other reads."""
+    """Combine the lines' values, weighted by their other reads."""
 
     def join(reports: Reports, name: str) -> float:
         weights = [max(0, n - alt) for n, alt in zip(reports.reads, reports.alt_reads, strict=True)]
@@ -60,7 +60,7 @@ def by_ref_reads(combine: Callable[[Values], float]) -> Join:
 
 
 def by_strands(rule: Callable[..., float]) -> Join:
-    """From the strands of all reads; if a line does not give them, the value of the only line."""
+    """Compute from the strands of all reads; if a line lacks them, use the value of the only line."""
 
     def join(reports: Reports, name: str) -> float:
         return only(_values(reports.lines, name, reports.reads)) if reports.strands is None else rule(*reports.strands)
@@ -77,7 +77,7 @@ def quality_by_depth(reports: Reports, name: str) -> float:
 
 
 def by_genotypes(reports: Reports, name: str) -> float:
-    """Not from the lines: from the record's genotypes, see `population`."""
+    """Return NaN: `population` computes the value from the record's genotypes."""
     return NAN
 
 
@@ -91,13 +91,13 @@ def root_mean_square(values: Values) -> float:
 
 
 def only(values: Values) -> float:
-    """The value if there is only one."""
+    """Return the value if there is only one."""
     (value, *more) = [v for v, _ in values] or [NAN]
     return NAN if more else value
 
 
 def stouffer(values: Values) -> float:
-    """z of several independent tests, each weighted by the root of its number of reads; as if of at most 2 * ENOUGH."""
+    """Combine z of independent tests, each weighted by the root of its number of reads, at most 2 * ENOUGH."""
     known = _known(values)
     total = sum(n for _, n in known)
     return mean((z / _root(n), n) for z, n in known) * _root(total)

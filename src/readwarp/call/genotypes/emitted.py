@@ -1,4 +1,4 @@
-"""The sites that become records, as kernels fill them; for single and joint calling (host only)."""
+"""Hold sites that become records, as kernels fill them, for single and joint calling (host only)."""
 
 from typing import Annotated, NamedTuple
 
@@ -8,14 +8,14 @@ from numpy import ndarray
 from readwarp.call.genotypes.order import GenotypeTables
 from readwarp.ragged import offsets_of
 
-MISSING_BASE, STAR = 4, "*"  # a deletion across the base, see Sites.inserted; its name in VCF
-UNLISTED = 5  # any allele that is not listed: the last one of its site, see `readwarp.call.confidence.other`
+MISSING_BASE, STAR = 4, "*"  # deletion across the base, see Sites.inserted; its name in VCF
+UNLISTED = 5  # any unlisted allele: the last one of its site, see `readwarp.call.confidence.other`
 
 
 class Emitted(NamedTuple):
     """Records, each with the alleles that it keeps of its site, the reference's first.
 
-    A column is what a record says about one sample; those of a record are neighbours.
+    A column is one sample in one record; columns of a record are adjacent.
     """
 
     site: Annotated[ndarray, "int64 [records]"]
@@ -34,8 +34,8 @@ class Emitted(NamedTuple):
     phred: Annotated[ndarray, "int32 [genotypes]"]  # PL
     depth_offsets: Annotated[ndarray, "int64 [columns + 1] of depths"]
     allele_depth: Annotated[ndarray, "int32 [depths]"]  # AD
-    strands: Annotated[ndarray, "int32 [records, samples, 4]"]  # reads of REF forward and reverse, of ALT; -1 unknown
-    independent: Annotated[ndarray, "int32 [records, samples, 4]"]  # those of them that count for strand bias
+    strands: Annotated[ndarray, "int32 [records, samples, 4]"]  # REF forward, reverse, ALT forward, reverse; -1 unknown
+    independent: Annotated[ndarray, "int32 [records, samples, 4]"]  # strands of the reads that count for strand bias
     squares: Annotated[ndarray, "int64 [records]"]  # sum of squared MAPQ of the reads; 0 in joint calling
 
     def __len__(self) -> int:
@@ -43,7 +43,7 @@ class Emitted(NamedTuple):
 
 
 def allocate(site: ndarray, kept: ndarray, allele: ndarray, ploidy: ndarray, tables: GenotypeTables) -> Emitted:
-    """Blank records of the sites. `kept`: alleles of each; `ploidy`: [records, samples]."""
+    """Allocate blank records of the sites. `kept`: alleles of each; `ploidy`: [records, samples]."""
     records, samples = shape = ploidy.shape
     phred_offsets, depth_offsets = offsets_of(tables.size[ploidy, kept[:, None]]), offsets_of(np.repeat(kept, samples))
     return Emitted(

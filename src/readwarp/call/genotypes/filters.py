@@ -1,4 +1,4 @@
-"""Hard filters of records. A filter is a row of FILTERS; its limit is a field of `CallParameters` and an option."""
+"""Hard-filter records. A filter is a row of FILTERS; its limit is a field of `CallParameters` and an option."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -13,16 +13,16 @@ from readwarp.config import CallParameters
 
 
 class Facts(NamedTuple):
-    """What filters test: arrays of records [records] or of their samples [records, samples]."""
+    """Inputs of filters: arrays of records [records] or of their samples [records, samples]."""
 
     quality: ndarray  # QUAL
     is_indel: ndarray
-    info: dict[str, ndarray]  # annotations, not rounded; NaN where there is none
+    info: dict[str, ndarray]  # annotations, not rounded; NaN if missing
     ploidy: ndarray
     depth: ndarray  # DP of the sample
-    depth_around: ndarray  # what is typical of the sample around the record; NaN unknown
-    fraction: ndarray  # of the sample's reads that show ALT alleles; 0 if its genotype has none
-    expected: ndarray  # fraction of the genotype's copies that are ALT alleles
+    depth_around: ndarray  # typical depth of the sample around the record; NaN unknown
+    fraction: ndarray  # share of the sample's reads that show ALT alleles; 0 if its genotype has none
+    expected: ndarray  # share of the genotype's copies that are ALT alleles
 
 
 class Filter(NamedTuple):
@@ -32,16 +32,15 @@ class Filter(NamedTuple):
 
 
 def _is_near_ends(facts: Facts, limits: CallParameters) -> ndarray:
-    """Where the reference's reads end near the site as well, as in an amplicon's first bases, ends are no sign."""
+    """Test the distance to read ends, unless REF reads end near the site as well, as at an amplicon's start."""
     distance, usual = facts.info["ED"], facts.info["EDR"]
     return np.asarray((distance < limits.min_end_distance) & (distance < SMALL_PART * usual))
 
 
 def _has_low_fraction(facts: Facts, limits: CallParameters) -> ndarray:
-    """A low share fails unless so few reads may show it by chance.
+    """Test for a low fraction that chance alone does not explain.
 
-    Where far fewer reads say anything than around, reads fail for a reason, and chance is no excuse; nor is it where
-    the depth around is unknown.
+    Where far fewer reads are informative than around, or the depth around is unknown, chance is not considered.
     """
     is_low = _is_below_limit(facts.fraction, facts.ploidy, limits)
     rows = np.flatnonzero(is_low)
@@ -58,9 +57,9 @@ def _is_below_limit(fraction: ndarray, ploidy: ndarray, limits: CallParameters) 
 
 
 def fraction_misfit(depth: ndarray, fraction: ndarray, expected: ndarray) -> ndarray:
-    """Phred of how much better the fraction seen explains the reads than the genotype's does: float64 [records].
+    """Return the Phred of how much better the fraction seen explains the reads than the genotype's (float64 [records]).
 
-    Binomial, over all samples [records, samples] that have ALT alleles. Of few reads, any fraction is likely enough.
+    Binomial, over all samples [records, samples] that have ALT alleles. With few reads, any fraction is likely enough.
     """
     reads = np.where(expected > 0, depth, 0)
     total = np.maximum(1, reads.sum(axis=1))
@@ -72,7 +71,7 @@ def fraction_misfit(depth: ndarray, fraction: ndarray, expected: ndarray) -> nda
 
 
 def _is_placed_unsurely(facts: Facts, limits: CallParameters) -> ndarray:
-    """The other reads are about as many as all copies give, so those that show ALT alleles came in addition."""
+    """Test whether the other reads match the depth of all copies, so that reads with ALT alleles are surplus."""
     around = np.where(np.isnan(facts.depth_around), facts.depth, facts.depth_around)
     left = around * (1.0 - limits.min_expected_fraction * facts.expected)
     is_full = (1.0 - facts.fraction) * facts.depth > left
@@ -80,7 +79,7 @@ def _is_placed_unsurely(facts: Facts, limits: CallParameters) -> ndarray:
     return fails & (facts.info["AMQ"] < limits.min_alt_mapping_quality)
 
 
-SMALL_PART = 0.5  # of the distance of the reference's reads
+SMALL_PART = 0.5  # fraction of the distance of the reference's reads
 OVERLAP = "Overlap"
 FILTERS = (
     Filter("LowQual", LOW_QUALITY, lambda facts, limits: facts.quality < limits.min_quality),
@@ -111,18 +110,18 @@ FILTERS = (
     ),
     Filter(OVERLAP, "Overlaps a better-supported deletion on the same haplotypes", None),
 )
-NOT_APPLIED = (".",)  # FILTER of a record whose genotypes have no ALT allele: it has forced alleles alone
+NOT_APPLIED = (".",)  # FILTER of a record whose genotypes have no ALT allele, only forced ones
 
 
 def asks_for_surroundings(out: Emitted, columns: Any, parameters: CallParameters) -> ndarray:
-    """bool [records]: whose filters look at the depth around. `columns`: annotations.Columns."""
+    """Return which records have filters that need the depth around (bool [records]). `columns`: annotations.Columns."""
     is_below = _is_below_limit(alt_fractions(out)[0], out.ploidy, parameters)
     asks: ndarray = is_below | np.less(columns.AMQ, parameters.min_alt_mapping_quality)
     return asks
 
 
 def find_failed_filters(out: Emitted, columns: Any, parameters: CallParameters) -> list[tuple[str, ...]]:
-    """FILTER of each record: the filters that it fails. `columns`: annotations.Columns."""
+    """Return FILTER of each record: the filters that it fails. `columns`: annotations.Columns."""
     fraction, expected = alt_fractions(out)
     facts = Facts(
         out.quality, out.is_indel, columns._asdict(), out.ploidy, out.depth, out.depth_around, fraction, expected
@@ -137,7 +136,7 @@ def find_failed_filters(out: Emitted, columns: Any, parameters: CallParameters) 
 
 
 def alt_fractions(out: Emitted) -> tuple[ndarray, ndarray]:
-    """float64 [records, samples]: the fraction of ALT alleles among reads and among copies; 0 without any."""
+    """Return the fraction of ALT alleles among reads and among copies (float64 [records, samples]); 0 without any."""
     is_alt = (out.genotype > 0) & (out.genotype != out.star[:, None, None])
     expected = np.count_nonzero(is_alt, axis=2) / np.maximum(1, out.ploidy)
     samples, sizes = out.ploidy.shape[1], np.diff(out.depth_offsets)

@@ -1,4 +1,4 @@
-"""Sites and what reads say about them -> calls, with the alleles on haplotypes in phase. See the step's contract."""
+"""Call genotypes of sites from likelihoods, with alleles on haplotypes in phase. See the step's contract."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def genotype_sites(
     parameters: CallParameters,
     phase: Phase | None = None,
 ) -> Calls:
-    """`window`: the reference around the sites; `phase`: alleles on haplotypes.
+    """Call genotypes. `window`: the reference around the sites; `phase`: alleles on haplotypes.
 
     See the step's contract. Raises ValueError for a read of a sample that `ploidy` does not have.
     """
@@ -66,7 +66,7 @@ def genotype_sites(
 
 
 def _emit(sites: Sites, scores: Scores, choice: Choice, tables: GenotypeTables) -> Emitted:
-    """Records of the sites that keep an allele."""
+    """Make records of the sites that keep an allele."""
     kept = np.add.reduceat(np.append(choice.is_kept, False).astype(np.int64), sites.allele_offsets[:-1])
     site = np.flatnonzero(kept)
     out = allocate(site, kept[site], np.flatnonzero(choice.is_kept), scores.ploidy[site], tables)
@@ -78,13 +78,13 @@ def _emit(sites: Sites, scores: Scores, choice: Choice, tables: GenotypeTables) 
 
 
 def _look_around(depths: Depths, sites: Sites, columns: Any, parameters: CallParameters, out: Emitted) -> None:
-    """Set `depth_around` of the records whose filters ask for it. `columns`: Columns."""
+    """Set `depth_around` of the records whose filters need it. `columns`: Columns."""
     for row in np.flatnonzero(asks_for_surroundings(out, columns, parameters)).tolist():
         out.depth_around[row] = find_typical_depth(depths, int(sites.begin[out.site[row]]), out.depth[row])
 
 
 def mark_alleles(sites: Sites) -> ndarray:
-    """uint8 [alleles]: MISSING_BASE, UNLISTED, or 0 for an allele that is spelled."""
+    """Return MISSING_BASE, UNLISTED, or 0 for an allele that has bases (uint8 [alleles])."""
     out = np.zeros(sites.deleted.size, np.uint8)
     alone = np.flatnonzero(np.diff(sites.inserted_offsets) == 1)
     base = sites.inserted[sites.inserted_offsets[alone]]
@@ -109,7 +109,7 @@ def phase_genotypes(out: Emitted, sites: Sites, phase: Phase, position: ndarray)
 
 
 def _on_haplotypes(out: Emitted, sites: Sites, phase: Phase) -> ndarray:
-    """int8 as Emitted.genotype: each call's allele on each haplotype of a sample, -1 for none."""
+    """Return each call's allele on each haplotype of a sample, -1 for none (int8, shaped like Emitted.genotype)."""
     name = np.where(mark_alleles(sites) == MISSING_BASE, 0, -1).astype(np.int8)
     name[out.allele] = np.arange(out.allele.size) - np.repeat(out.kept_offsets[:-1], np.diff(out.kept_offsets))
     copies = np.arange(out.genotype.shape[2])

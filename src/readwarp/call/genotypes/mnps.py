@@ -1,9 +1,9 @@
-"""Multi-nucleotide polymorphisms: phased substitutions near each other as one record (`--max-mnp-distance`).
+"""Join phased substitutions near each other into multi-nucleotide polymorphisms (`--max-mnp-distance`).
 
 Neighbouring records of one other allele each, both substitutions, become one if they are at most so many bases apart,
 fail the same filters, and have the same genotype in every sample: on the same copies, or homozygous. So no haplotype
-has one of the changes alone. The record takes its numbers from that of the lowest QUAL; its alleles are the bases of
-the reference from the first to the last of them, and these with all changes (host only).
+has one of the changes alone. The record takes its values from the one of lowest QUAL; its alleles are the reference
+from the first base to the last, and the same with all changes (host only).
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ Reference = Callable[[int, int], str]  # letters of [start, stop) of the contig
 
 
 def join_substitutions(calls: Calls, distance: int, reference: Reference) -> Calls:
-    """Calls of one contig, in order of position; a distance of 0 joins none."""
+    """Join calls of one contig, sorted by position; a distance of 0 joins none."""
     if not distance or not len(calls):
         return calls
     groups = [[0]]
@@ -30,7 +30,7 @@ def join_substitutions(calls: Calls, distance: int, reference: Reference) -> Cal
     if len(groups) == len(calls):
         return calls
     out = take_calls(calls, np.array([min(group, key=lambda row: calls.quality[row]) for group in groups]))
-    renamed = dict[str, str]()  # PID of phase sets that begin with records that are joined
+    renamed = dict[str, str]()  # PID of phase sets that begin with joined records
     for row, group in enumerate(groups):
         if len(group) > 1:
             out.position[row] = start = int(calls.position[group[0]])
@@ -42,7 +42,7 @@ def join_substitutions(calls: Calls, distance: int, reference: Reference) -> Cal
 
 
 def are_one(calls: Calls, one: int, other: int, distance: int) -> bool:
-    """Whether two neighbouring records are changes of the same copies, near each other."""
+    """Return whether two neighbouring records change the same copies, near each other."""
     gap = int(calls.position[other] - calls.position[one])
     if not 0 < gap <= distance or calls.filters[one] != calls.filters[other]:
         return False
@@ -50,7 +50,7 @@ def are_one(calls: Calls, one: int, other: int, distance: int) -> bool:
         return False
     sets = zip(calls.phase_set[one].tolist(), calls.phase_set[other].tolist(), strict=True)
     genotypes = zip(calls.genotype[one], calls.genotype[other], strict=True)
-    if not any(allele > 0 for genotype in calls.genotype[one] for allele in genotype):  # given, and in no sample
+    if not any(allele > 0 for genotype in calls.genotype[one] for allele in genotype):  # forced, and in no sample
         return False
     return all(
         first == second and (len(set(first)) <= 1 or a == b >= 0)
@@ -59,12 +59,12 @@ def are_one(calls: Calls, one: int, other: int, distance: int) -> bool:
 
 
 def is_substitution(alleles: tuple[str, ...]) -> bool:
-    """Of one base by one other."""
+    """Return whether one base replaces another."""
     return len(alleles) == 2 and len(alleles[0]) == len(alleles[1]) == 1 and alleles[1] != "*"
 
 
 def spell(calls: Calls, group: list[int], bases: str) -> tuple[str, str]:
-    """REF and ALT of the record that joins these."""
+    """Return REF and ALT of the joined record."""
     changed, start = list(bases), int(calls.position[group[0]])
     for row in group:
         changed[int(calls.position[row]) - start] = calls.alleles[row][1]

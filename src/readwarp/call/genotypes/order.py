@@ -1,4 +1,4 @@
-"""Genotypes in the order of the VCF specification, section 1.6.2 (GL)."""
+"""Enumerate genotypes in the order of the VCF specification, section 1.6.2 (GL)."""
 
 from functools import cache
 from itertools import combinations_with_replacement
@@ -11,33 +11,33 @@ from numpy import ndarray
 from readwarp.device.jit import kernel
 
 Genotype = tuple[int, ...]
-MAX_GENOTYPES = 6000  # of a site that are told apart: 3 alleles at a ploidy of 100, 7 at one of 9
-MAX_NUMBER = 127  # of alleles: a byte numbers them
+MAX_GENOTYPES = 6000  # of a site: 3 alleles at ploidy 100, 7 at ploidy 9
+MAX_NUMBER = 127  # number of alleles, held in a byte
 
 
 class GenotypeTables(NamedTuple):
-    """The genotypes of each ploidy and number of alleles, table after table."""
+    """Genotypes of each ploidy and number of alleles, table after table."""
 
     alleles: Annotated[ndarray, "int8 [genotypes, copies]"]  # ascending; -1 after a genotype's last copy
-    first: Annotated[ndarray, "int64 [ploidies, numbers]"]  # the row of `alleles` where a table begins
-    size: Annotated[ndarray, "int64 [ploidies, numbers]"]  # genotypes in it; 0 where there is no such table
+    first: Annotated[ndarray, "int64 [ploidies, numbers]"]  # row of `alleles` where a table begins
+    size: Annotated[ndarray, "int64 [ploidies, numbers]"]  # genotypes of a table; 0 if there is none
     largest: int  # genotypes of the largest table
 
 
 @cache
 def genotypes_of(alleles: int, ploidy: int) -> tuple[Genotype, ...]:
-    """All genotypes of this many alleles, each in ascending order of its alleles; one without copies for ploidy 0."""
+    """Return all genotypes of this many alleles, each with ascending alleles; one without copies for ploidy 0."""
     return tuple(sorted(combinations_with_replacement(range(alleles), ploidy), key=lambda g: g[::-1]))
 
 
 @cache
 def most_alleles(ploidy: int) -> int:
-    """The most alleles, but at least 2, that have no more than MAX_GENOTYPES genotypes; MAX_NUMBER if more would do."""
+    """Return the most alleles, at least 2, with at most MAX_GENOTYPES genotypes; at most MAX_NUMBER."""
     return next((n for n in range(2, MAX_NUMBER) if comb(n + ploidy, ploidy) > MAX_GENOTYPES), MAX_NUMBER)
 
 
 def tables_for(ploidy: ndarray, alleles: ndarray) -> GenotypeTables:
-    """The genotypes of up to so many alleles for each ploidy that occurs. The arrays broadcast."""
+    """Return the genotypes of up to so many alleles for each ploidy that occurs. The arrays broadcast."""
     most = np.zeros(int(ploidy.max(initial=0)) + 1, np.int64)
     np.maximum.at(most, ploidy, alleles)
     return genotype_tables(tuple((copies, int(most[copies])) for copies in np.flatnonzero(most).tolist()) or ((1, 1),))
@@ -45,7 +45,7 @@ def tables_for(ploidy: ndarray, alleles: ndarray) -> GenotypeTables:
 
 @cache
 def genotype_tables(limits: tuple[tuple[int, int], ...]) -> GenotypeTables:
-    """`limits`: of each ploidy the greatest number of alleles."""
+    """Make the tables. `limits`: each ploidy with its largest number of alleles."""
     copies, numbers = max(1, *(ploidy for ploidy, _ in limits)), max(number for _, number in limits)
     rows: list[Genotype] = []
     first, size = np.zeros((2, copies + 1, numbers + 1), np.int64)
@@ -59,14 +59,14 @@ def genotype_tables(limits: tuple[tuple[int, int], ...]) -> GenotypeTables:
 
 @kernel
 def rows_of(tables, ploidy, alleles):
-    """The rows of `tables.alleles` for a ploidy and a number of alleles (a slice)."""
+    """Return the rows of `tables.alleles` for a ploidy and a number of alleles (a slice)."""
     first = tables.first[ploidy, alleles]
     return slice(first, first + tables.size[ploidy, alleles])
 
 
 @kernel
 def next_genotype(genotype, copies):
-    """Step to the genotype that follows, in the order of the specification. Its alleles ascend."""
+    """Advance to the next genotype in the order of the specification. Its alleles ascend."""
     k = 0
     while k + 1 < copies and genotype[k] == genotype[k + 1]:
         k += 1
@@ -85,7 +85,7 @@ def insert_allele(genotype, copies, allele):
 
 @kernel
 def number_of(genotype, ploidy):
-    """The number of a genotype, in ascending order of its alleles, among all: sum over k of C(a_k + k, k + 1)."""
+    """Return the index of an ascending genotype among all: sum over k of C(a_k + k, k + 1)."""
     place = 0
     for k in range(ploidy):
         ways = 1 if genotype[k] > 0 else 0

@@ -1,15 +1,15 @@
-"""One record per position, as GATK's tools need it: a substitution and an insertion or deletion there become one.
+"""Join a substitution and an indel at one position into one record, as GATK's tools need it.
 
-Of two records of one sample, s with alleles a and t with alleles b, each with <NON_REF> as its last one, the joint
-record has REF, <NON_REF> and an allele (a, b) for each pair on a haplotype. Where both are heterozygous without a phase
-in common, they are taken to be on different haplotypes. At high ploidies, where all pairs would make more genotypes
-than can be told apart (`order.most_alleles`), those with the fewest reads are left out, and copies that have them are
-unknown. A genotype G of pairs has
+Let one sample have two records, s with alleles a and t with alleles b, each with <NON_REF> as its last. The joint
+record has REF, <NON_REF> and an allele (a, b) for each pair on a haplotype. Where both are heterozygous without a
+common phase, they are assumed to be on different haplotypes. At high ploidies, where all pairs would make more
+genotypes than tables hold (`order.most_alleles`), pairs with the fewest reads are left out, and copies that have them
+are unknown. A genotype G of pairs has
 
-    PL(G) = PL_s(the first of each pair) + PL_t(the second of each pair)      less the least one
+    PL(G) = PL_s(the first of each pair) + PL_t(the second of each pair)      less the minimum
 
-as reads speak of a base and of a length independently. <NON_REF> is the best of the pairs with <NON_REF> in it.
-QUAL, FILTER and INFO are those of the record with the higher QUAL (host only).
+as reads are independent evidence of a base and of a length. <NON_REF> is the best of the pairs that contain it. QUAL,
+FILTER and INFO are those of the record with the higher QUAL (host only).
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ Pair = tuple[int, int]
 
 
 class Record(NamedTuple):
-    """A call of one sample. The last allele is <NON_REF>."""
+    """Call of one sample; its last allele is <NON_REF>."""
 
     alleles: tuple[str, ...]
     genotype: tuple[int, ...]
@@ -43,7 +43,7 @@ class Record(NamedTuple):
 
 
 def join_places(calls: Calls) -> Calls:
-    """Calls of one sample in order of position -> at most one for each position."""
+    """Join calls of one sample, sorted by position, to at most one per position."""
     first = np.flatnonzero(np.append(True, np.diff(calls.position) > 0)[: len(calls)])
     bounds = list(pairwise([*first.tolist(), len(calls)]))
     if len(bounds) == len(calls):
@@ -75,7 +75,7 @@ def record_of(calls: Calls, row: int) -> Record:
 
 
 def _put(calls: Calls, row: int, joint: Record, leader: Record) -> None:
-    """`leader`: the record that the row has had."""
+    """Put the joint record into its row. `leader`: the record it replaces."""
     calls.alleles[row], calls.genotype[row] = joint.alleles, (joint.genotype,)
     calls.allele_depth[row], calls.likelihoods[row] = (joint.depths,), (joint.phred,)
     calls.phase_set[row, 0], calls.phase_name[row] = joint.phase_set, (joint.phase_name,)
@@ -90,7 +90,7 @@ def _put(calls: Calls, row: int, joint: Record, leader: Record) -> None:
 
 
 def join_records(one: Record, other: Record) -> Record:
-    """Of one position. The longer REF's is taken as t of the module's text."""
+    """Join two records of one position. The one with the longer REF is t of the module's text."""
     base, length = sorted((one, other), key=lambda record: max(map(len, record.alleles[:-1])))
     haplotypes, is_phased = pair_haplotypes(base, length)
     carried = sorted({pair for pair in haplotypes if min(pair) >= 0} | {(0, 0)}, key=lambda p: (p != (0, 0), p[::-1]))
@@ -122,9 +122,9 @@ def join_records(one: Record, other: Record) -> Record:
 
 
 def pair_haplotypes(base: Record, length: Record) -> tuple[list[Pair], bool]:
-    """The alleles of both on each copy, and whether the copies are in the order of haplotypes."""
+    """Pair the alleles of both on each copy; also return whether the copies are in the order of haplotypes."""
     first, second = base.genotype, length.genotype
-    if -1 in first or -1 in second:  # nothing is known of one of them
+    if -1 in first or -1 in second:  # one of them is unknown
         known = first if -1 in second else second
         pairs = [(a, 0) if -1 in second else (0, a) for a in known]
         return pairs, max(base.phase_set, length.phase_set) >= 0 and -1 not in known
@@ -138,7 +138,7 @@ def pair_haplotypes(base: Record, length: Record) -> tuple[list[Pair], bool]:
 
 
 def spell(base: Record, length: Record, pair: Pair) -> str:
-    """The allele with the base of one and the length of the other, over the longer REF."""
+    """Return the allele with the base of one and the length of the other, over the longer REF."""
     reference = max(base.alleles[0], length.alleles[0], key=len)
     own, longer = (
         record.alleles[a] + reference[len(record.alleles[0]) :] for record, a in zip((base, length), pair, strict=True)
@@ -150,7 +150,7 @@ def spell(base: Record, length: Record, pair: Pair) -> str:
 
 
 def join_depths(base: Record, length: Record, pairs: Sequence[Pair]) -> list[int]:
-    """AD of the pairs, the first of which is REF."""
+    """Return AD of the pairs, the first of which is REF."""
     both = {pair: min(base.depths[pair[0]], length.depths[pair[1]]) for pair in pairs if pair[0] and pair[1]}
     out = []
     for pair in pairs[1:]:
@@ -166,7 +166,7 @@ def join_depths(base: Record, length: Record, pairs: Sequence[Pair]) -> list[int
 
 
 def join_strands(base: Sequence[int], length: Sequence[int], are_together: bool) -> tuple[int, ...]:
-    """SB. Reads of other alleles are the same ones if these are on one haplotype."""
+    """Return SB. Reads of other alleles are the same reads if the alleles share a haplotype."""
     combine = max if are_together else sum
     total = [max(base[k] + base[2 + k], length[k] + length[2 + k]) for k in range(2)]
     others = [min(total[k], combine((base[2 + k], length[2 + k]))) for k in range(2)]
@@ -174,7 +174,7 @@ def join_strands(base: Sequence[int], length: Sequence[int], are_together: bool)
 
 
 def join_likelihoods(base: Record, length: Record, pairs: Sequence[Pair]) -> tuple[int, ...]:
-    """PL over REF, the other pairs and <NON_REF>."""
+    """Return PL over REF, the other pairs and <NON_REF>."""
     ploidy, last = len(base.genotype), (len(base.alleles) - 1, len(length.alleles) - 1)
     tables = [
         dict(zip(genotypes_of(len(record.alleles), ploidy), record.phred, strict=True)) for record in (base, length)

@@ -1,4 +1,4 @@
-"""Annotations over the samples of a record, from its genotypes, and over its alleles (host only)."""
+"""Compute annotations from the genotypes of a record's samples, and for its alleles (host only)."""
 
 import math
 from functools import lru_cache
@@ -11,18 +11,18 @@ from readwarp.call.genotypes.emitted import Emitted
 from readwarp.call.genotypes.order import genotypes_of
 from readwarp.call.genotypes.score import no_variant_prior
 
-MIN_SAMPLES = 2  # diploid ones with a genotype, for ExcessHet ...
+MIN_SAMPLES = 2  # diploid samples with a genotype, for ExcessHet ...
 MIN_INBRED = 10  # ... and for InbreedingCoeff, as in GATK
 
 
 def excess_heterozygosity(out: Emitted) -> ndarray:
-    """float64 [records]: Phred of the probability of so many heterozygous samples or more; NaN for fewer than two."""
+    """Return the Phred of P(so many heterozygous samples or more) (float64 [records]); NaN for fewer than two."""
     counts = count_diploids(out)
     return np.array([phred_of_excess(*row) if sum(row) >= MIN_SAMPLES else math.nan for row in counts.tolist()])
 
 
 def inbreeding_coefficient(out: Emitted) -> ndarray:
-    """float64 [records]: 1 - heterozygous samples by those expected of their alleles' frequency; NaN below ten."""
+    """Return 1 - observed / expected heterozygous samples (float64 [records]); NaN below ten samples."""
     none, one, both = count_diploids(out).T
     samples = none + one + both
     frequency = (one + 2 * both) / np.maximum(1, 2 * samples)
@@ -32,7 +32,7 @@ def inbreeding_coefficient(out: Emitted) -> ndarray:
 
 
 def count_diploids(out: Emitted) -> ndarray:
-    """int64 [records, 3]: diploid samples whose genotype has no, one and two alleles other than the reference's."""
+    """Count diploid samples with no, one and two alleles other than the reference's (int64 [records, 3])."""
     if out.genotype.shape[2] < 2:
         return np.zeros((len(out), 3), np.int64)
     pair = out.genotype[:, :, :2]
@@ -42,7 +42,7 @@ def count_diploids(out: Emitted) -> ndarray:
 
 @lru_cache(maxsize=1 << 14)
 def phred_of_excess(none: int, one: int, both: int) -> float:
-    """Exact test of Hardy-Weinberg equilibrium, one-sided, the mid-P value (Wigginton et al. 2005).
+    """Return the one-sided mid-P value of the exact test of Hardy-Weinberg equilibrium (Wigginton et al. 2005).
 
     P(h) = N! / (a! h! b!) * 2^h * A! B! / (2 N)! for h heterozygous samples, A and B copies of the alleles.
     """
@@ -58,10 +58,10 @@ def phred_of_excess(none: int, one: int, both: int) -> float:
 
 
 def allele_qualities_by_depth(out: Emitted, quality_by_depth: ndarray, theta: float) -> ndarray:
-    """object [records] of tuples: AS_QD, a value for each other allele; 0 for `*` and alleles that nobody has.
+    """Return AS_QD: tuples with a value for each other allele, 0 for `*` and absent alleles (object [records]).
 
-    The Phred that no sample has the allele, of its PLs under the prior of `call` with `theta`, summed over samples, by
-    the DP of the samples that have it. With one other allele, it is QD.
+    The Phred that no sample has the allele, from its PLs under the prior of `call` with `theta`, summed over samples,
+    divided by the DP of the samples that have it. With one other allele, it is QD.
     """
     values = np.empty(len(out), object)
     for row, (first, last) in enumerate(pairwise(out.kept_offsets.tolist())):
@@ -79,7 +79,7 @@ def allele_qualities_by_depth(out: Emitted, quality_by_depth: ndarray, theta: fl
 
 
 def phred_without(out: Emitted, row: int, alleles: int, allele: int, theta: float) -> float:
-    """Phred of the posterior that no sample has the allele; samples are independent. PLs that are all 0 say nothing."""
+    """Return the Phred of P(no sample has the allele). Samples are independent; PLs of only 0 are ignored."""
     samples, total = out.ploidy.shape[1], 0.0
     for ploidy in np.unique(out.ploidy[row][out.ploidy[row] > 0]).tolist():
         prior, has = priors_of(alleles, ploidy, allele, theta)
@@ -91,7 +91,7 @@ def phred_without(out: Emitted, row: int, alleles: int, allele: int, theta: floa
 
 
 def log_sums(weights: ndarray) -> ndarray:
-    """log10 of the sums of 10 ** weights in each row, however small they are."""
+    """Return log10 of the sums of 10 ** weights in each row, however small they are."""
     highest = weights.max(axis=1, keepdims=True)
     sums: ndarray = highest[:, 0] + np.log10((10.0 ** (weights - highest)).sum(axis=1))
     return sums
@@ -99,7 +99,7 @@ def log_sums(weights: ndarray) -> ndarray:
 
 @lru_cache(maxsize=1 << 12)
 def priors_of(alleles: int, ploidy: int, allele: int, theta: float) -> tuple[ndarray, ndarray]:
-    """Prior of each genotype, float64, and whether it has the allele, bool."""
+    """Return the prior of each genotype, float64, and whether it has the allele, bool."""
     table = genotypes_of(alleles, ploidy)
     rest = no_variant_prior.py_func(theta, ploidy)  # in Python: a kernel for two numbers would have to be compiled
     others = [[a for a in genotype if a] for genotype in table]

@@ -1,14 +1,14 @@
-"""Sites without their rarest alleles, where all of them would make more genotypes than can be told apart (host only).
+"""Drop the rarest alleles of sites where all alleles would make too many genotypes (host only).
 
     drop_rarest(sites, likelihoods, phase, ploidy, spare) -> Sites, Likelihoods, Phase | None, list of Variant
 
 At high ploidies few alleles already have more than MAX_GENOTYPES genotypes: see `order.most_alleles`. REF stays, then
-alleles that the user asked for, then those with the greatest share of the reads of all samples. The shares f are those
-of the greatest likelihood, whatever the ploidy, found by expectation and maximisation from equal ones:
+alleles that the user asked for, then those with the greatest share of the reads of all samples. The shares f maximise
+the likelihood, whatever the ploidy, and are found by expectation-maximisation from equal shares:
 
     f_a = mean over reads r of  f_a P(r | a) / sum_b f_b P(r | b)
 
-A read that showed an allele that is gone shows the one that it fits best among those that stay, or none of them.
+A read that showed a dropped allele then shows the one it fits best among those that stay, or none of them.
 """
 
 from itertools import compress
@@ -30,7 +30,7 @@ ROUNDS = 30
 def drop_rarest(
     sites: Sites, likelihoods: Likelihoods, phase: Phase | None, ploidy: ndarray, spare: int
 ) -> tuple[Sites, Likelihoods, Phase | None, list[Variant]]:
-    """ploidy: int8 [sites, samples]. spare: alleles that each site gets later. The list: alleles that are gone."""
+    """Drop the rarest alleles, and list them. ploidy: int8 [sites, samples]. spare: alleles that sites get later."""
     highest = ploidy.max(axis=1, initial=1).tolist()
     limit = np.array([max(2, most_alleles(copies) - spare) for copies in highest], np.int64)
     number = np.diff(sites.allele_offsets)
@@ -88,7 +88,7 @@ def find_shares(crowded, sites, likelihoods, share):
 
 @kernel
 def take_values(allele_offsets, new, likelihoods, out):
-    """Fill the values and alleles of `out`. new: int8, the numbers of the alleles that stay, -1 for the others."""
+    """Fill the values and alleles of `out`. new: int8, new numbers of the alleles, -1 for those dropped."""
     pair_offsets, values, allele = likelihoods.pair_offsets, likelihoods.values, out.allele
     for site in range(allele_offsets.size - 1):
         first, place = allele_offsets[site], out.value_offsets[site]

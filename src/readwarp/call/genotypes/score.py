@@ -1,4 +1,4 @@
-"""Genotype likelihoods of all sites and samples; the alleles that a record keeps, its GT, GQ, PL and QUAL."""
+"""Score genotypes of all sites and samples; choose the alleles that a record keeps, its GT, GQ, PL and QUAL."""
 
 import math
 from typing import Annotated, NamedTuple
@@ -14,13 +14,13 @@ from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import empty
 
 MAX_GENOTYPE_QUALITY = 99
-LEAST, TINY = 1e-90, 1e-200  # the least probability of a read; of smaller products the logarithm is taken
-LARGEST = float(1 << 28)  # PL, as in `formats.variants`: 32 bits hold it in VCF and BCF
-UNREACHED = -1  # PL of a genotype of the record that none of the site's genotypes becomes
+LEAST, TINY = 1e-90, 1e-200  # least probability of a read; smaller products are turned into logarithms
+LARGEST = float(1 << 28)  # PL limit, as in `formats.variants`: 32 bits hold it in VCF and BCF
+UNREACHED = -1  # PL of a record's genotype that none of the site's becomes
 
 
 class Scores(NamedTuple):
-    """log10 P(D | G) of each genotype of each site and sample. A column is one sample at a site."""
+    """log10 P(D | G) of each genotype of each site and sample; a column is one sample at a site."""
 
     ploidy: Annotated[ndarray, "int8 [sites, samples]"]
     offsets: Annotated[ndarray, "int64 [columns + 1] of values"]
@@ -29,27 +29,27 @@ class Scores(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """Which alleles a record keeps: those of a genotype, forced ones, and with them the reference's and <NON_REF>."""
+    """Alleles that a record keeps: those of a genotype, forced ones, and then also the reference's and <NON_REF>."""
 
-    mark: Annotated[ndarray, "uint8 [alleles]"]  # by `mark_alleles`
+    mark: Annotated[ndarray, "uint8 [alleles]"]  # set by `mark_alleles`
     is_kept: Annotated[ndarray, "bool [alleles]"]
     quality: Annotated[ndarray, "float64 [sites]"]  # QUAL
 
 
 class Reads(NamedTuple):
-    """What the reads of one site say, sample after sample."""
+    """Likelihoods of the reads of one site, sample after sample."""
 
     linear: Annotated[ndarray, "float64 [reads, alleles]"]  # P(r | a) over that of the read's best allele
-    weight: Annotated[ndarray, "float64 [reads]"]  # probability that it is of the first haplotype
+    weight: Annotated[ndarray, "float64 [reads]"]  # probability that it is from the first haplotype
     first: Annotated[ndarray, "int64 [samples + 1] of reads"]
-    place: Annotated[ndarray, "int64 [samples]"]  # where its next read goes
-    highest: Annotated[ndarray, "float64 [samples]"]  # the sum of the log10 P of its reads' best alleles
-    number: Annotated[ndarray, "int64 [samples]"]  # those that meet the site, whether they say something or not
-    shares: Annotated[ndarray, "float64 [alleles]"]  # of the copies of a genotype
+    place: Annotated[ndarray, "int64 [samples]"]  # place of its next read
+    highest: Annotated[ndarray, "float64 [samples]"]  # sum of log10 P of its reads' best alleles
+    number: Annotated[ndarray, "int64 [samples]"]  # reads that meet the site, informative or not
+    shares: Annotated[ndarray, "float64 [alleles]"]  # share of each allele among a genotype's copies
 
 
 def score_genotypes(sites: Sites, likelihoods: Likelihoods, odds: ndarray, tables: GenotypeTables, out: Scores) -> None:
-    """Likelihoods -> Scores, which are zeros before. odds: of the haplotypes, float64 [pairs], or [0] if not known."""
+    """Fill Scores, zeros before. odds: of the haplotypes, float64 [pairs], or [0] if unknown."""
     most = int(np.diff(likelihoods.pair_offsets).max(initial=0))
     lengths = {"reads": most, "alleles": tables.first.shape[1], "samples": out.depth.shape[1]}
     score_all(sites, likelihoods, odds, tables, empty(Reads, lengths), out)
@@ -57,7 +57,7 @@ def score_genotypes(sites: Sites, likelihoods: Likelihoods, odds: ndarray, table
 
 @kernel
 def score_all(sites, likelihoods, odds, tables, reads, out):
-    """reads: room for those of any site."""
+    """Score all sites. reads: scratch for the reads of any site."""
     pair_offsets, allele, sample = likelihoods.pair_offsets, likelihoods.allele, likelihoods.sample
     ploidy, offsets, depth = out.ploidy, out.offsets, out.depth
     rows, samples, first, shares = tables.alleles, out.depth.shape[1], reads.first, reads.shares
@@ -94,7 +94,7 @@ def score_all(sites, likelihoods, odds, tables, reads, out):
 
 @kernel
 def gather_reads(site, likelihoods, odds, alleles, reads):
-    """Fill `reads`, whose `first` are known, with those that say something."""
+    """Fill `reads`, whose `first` are known, with the informative ones."""
     allele, sample, values = likelihoods.allele, likelihoods.sample, likelihoods.values
     linear, weight, place, highest = reads.linear, reads.weight, reads.place, reads.highest
     low, high = likelihoods.pair_offsets[site], likelihoods.pair_offsets[site + 1]
@@ -117,7 +117,7 @@ def gather_reads(site, likelihoods, odds, alleles, reads):
 
 @kernel
 def log_likelihood(linear, alleles, shares):
-    """sum_r log10( sum_a share of a * P(r | a) )"""
+    """Return sum_r log10( sum_a share of a * P(r | a) )."""
     total, product = 0.0, 1.0
     for r in range(linear.shape[0]):
         own = 0.0
@@ -132,7 +132,7 @@ def log_likelihood(linear, alleles, shares):
 
 @kernel
 def sided_likelihood(linear, weight, a, b):
-    """sum_r log10( w P(r | a) + (1 - w) P(r | b) ): allele a on the first haplotype, of which read r is with w."""
+    """Return sum_r log10( w P(r | a) + (1 - w) P(r | b) ), with a on the first haplotype, which has read r with w."""
     total, product = 0.0, 1.0
     for r in range(linear.shape[0]):
         product *= max(weight[r] * linear[r, a] + (1.0 - weight[r]) * linear[r, b], LEAST)
@@ -143,11 +143,11 @@ def sided_likelihood(linear, weight, a, b):
 
 
 class Room(NamedTuple):
-    """For the record of one site."""
+    """Scratch space for the record of one site."""
 
-    numbers: Annotated[ndarray, "int64 [alleles]"]  # of the site's alleles in the record, -1: left out
+    numbers: Annotated[ndarray, "int64 [alleles]"]  # number of the site's alleles in the record, -1: dropped
     genotype: Annotated[ndarray, "int64 [copies]"]
-    best: Annotated[ndarray, "float64 [genotypes]"]  # the highest score that becomes each of the record's
+    best: Annotated[ndarray, "float64 [genotypes]"]  # highest score that becomes each of the record's
     phred: Annotated[ndarray, "int32 [genotypes]"]
 
 
@@ -157,7 +157,7 @@ def room_for(tables: GenotypeTables) -> Room:
 
 
 def choose_alleles(sites: Sites, scores: Scores, tables: GenotypeTables, snv: float, indel: float, out: Choice) -> None:
-    """Mark the alleles to keep in the Choice `out`, and find QUAL. `snv`, `indel`: heterozygosity of either."""
+    """Mark the alleles to keep in the Choice `out`, and compute QUAL. `snv`, `indel`: heterozygosity of each."""
     choose_all(sites, scores, tables, snv, indel, room_for(tables), out)
 
 
@@ -207,10 +207,10 @@ def choose_all(sites, scores, tables, snv, indel, room, out):
 
 @kernel
 def reduce_scores(scores, genotypes, copies, listed, room, phred):
-    """PLs of a record's genotypes: for each, the best of the site's that become it -> the first one with PL 0.
+    """Fill PLs of a record's genotypes, each the best of the site's that become it; return the first one with PL 0.
 
     The room's `numbers` are known. phred: int32, UNREACHED if nothing becomes the genotype. Genotypes from `listed` on
-    have an allele that is not listed: they cannot be called, and are no better than the best one.
+    have an unlisted allele: they cannot be called, and are no better than the best one.
     """
     numbers, genotype, top = room.numbers, room.genotype, room.best
     highest = -np.inf
@@ -239,9 +239,9 @@ def reduce_scores(scores, genotypes, copies, listed, room, phred):
 
 @kernel
 def variant_phred(scores, genotypes, copies, numbers, theta):
-    """Phred of the posterior probability that one sample has none of the listed ALT alleles.
+    """Return the Phred of the posterior probability that one sample has none of the listed ALT alleles.
 
-    Sums are kept relative to their highest term, so that a great depth has no limit.
+    Sums are kept relative to their highest term, so depth has no limit.
     """
     highest = highest_bare = -np.inf  # of genotypes with and without ALT alleles
     total = total_bare = 0.0
@@ -274,7 +274,7 @@ def variant_phred(scores, genotypes, copies, numbers, theta):
 def fill_genotypes(
     sites: Sites, scores: Scores, choice: Choice, tables: GenotypeTables, has_prior: bool, out: Emitted
 ) -> None:
-    """GT, GQ and PL of each sample over the alleles that its record keeps; without reads unknown, 0 and 0.
+    """Set GT, GQ and PL of each sample over the alleles that its record keeps; without reads unknown, 0 and 0.
 
     has_prior: the scores are posteriors.
     """
@@ -312,10 +312,10 @@ def fill_all(sites, scores, choice, tables, has_prior, room, out):
 
 @kernel
 def genotype_phred(phred, genotypes, copies, best, has_prior):
-    """GQ: Phred of the probability that another genotype is the true one, if the site is a variant.
+    """Return GQ: the Phred of the probability that another genotype is true, given that the site is a variant.
 
-    Genotypes with k copies of ALT alleles then have a weight of 1 / k, as in the prior, unless PLs have one; that of
-    none is 1.
+    Genotypes with k copies of ALT alleles then have a weight of 1 / k, as in the prior, unless PLs include one; none
+    has a weight of 1.
     """
     own = others = 0.0
     for g in range(phred.size):
@@ -327,7 +327,7 @@ def genotype_phred(phred, genotypes, copies, best, has_prior):
             own = weight
         else:
             others += weight
-    if others * 1e10 <= own:  # or all are 0, of PLs that are that large
+    if others * 1e10 <= own:  # or all are 0, of very large PLs
         return np.int64(MAX_GENOTYPE_QUALITY)
     quality = -10.0 * math.log10(others / (own + others))
     return min(np.int64(MAX_GENOTYPE_QUALITY), np.int64(max(0.0, quality) + 0.5))
@@ -335,7 +335,7 @@ def genotype_phred(phred, genotypes, copies, best, has_prior):
 
 @scalar
 def no_variant_prior(theta, copies):
-    """Of the genotype that has only the reference's allele; at least theta, however many copies there are."""
+    """Return the prior of the homozygous reference genotype; at least theta, however many copies there are."""
     total = 0.0
     for k in range(1, copies + 1):
         total += 1.0 / k
@@ -344,11 +344,11 @@ def no_variant_prior(theta, copies):
 
 @scalar
 def substitution_prior(prior):
-    """Heterozygosity of one other base: the three are alike."""
+    """Return the heterozygosity of one other base: the three are alike."""
     return prior / 3.0
 
 
 @scalar
 def indel_prior(prior, unit, tract):
-    """Heterozygosity of indels: it rises with each repeat unit beyond 4."""
+    """Return the heterozygosity of indels: it rises with each repeat unit beyond 4."""
     return min(0.01, prior * 1.4 ** max(0, tract // unit - 4))

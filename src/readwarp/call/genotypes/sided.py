@@ -1,4 +1,4 @@
-"""Genotypes in phase with the haplotypes that reads are of (host only)."""
+"""Phase genotypes with the haplotypes of reads (host only)."""
 
 import math
 
@@ -11,26 +11,26 @@ from readwarp.call.genotypes.surroundings import PairSides
 from readwarp.call.phase import SURE
 from readwarp.device.jit import kernel
 
-MIN_MARGIN = 1.0  # log10 of how much likelier one order of the alleles must be than the other
+MIN_MARGIN = 1.0  # log10 by which one order of the alleles must be likelier than the other
 
 
 def phase_records(sites: Sites, likelihoods: Likelihoods, sides: PairSides, out: Emitted) -> None:
-    """Set the phase sets of heterozygous genotypes of two copies, and the order of their alleles, where that is sure.
+    """Set the phase sets of heterozygous diploid genotypes, and the order of their alleles, where it is certain.
 
-    With w the probability that read r is of the first haplotype, the reads speak for the order (a, b) by
+    With w the probability that read r is from the first haplotype, the reads support the order (a, b) by
 
         sum_r log10( (w P(r | a) + (1 - w) P(r | b)) / (w P(r | b) + (1 - w) P(r | a)) )
 
-    What the site itself says is part of w, since it may be one of those that made the haplotypes. Then a read that, by
-    other sites, is surely of one haplotype and shows the allele of that one becomes DEPENDENT: long reads share many
-    sites, so the strands on which those of a haplotype happen to lie say nothing of one of its alleles. An error of one
-    strand falls on both haplotypes alike, and shows in the reads that contradict theirs.
+    The site's own reads are part of w, since it may be one of the sites that made the haplotypes. Then a read that
+    other sites place on one haplotype, and that shows its allele, becomes DEPENDENT: long reads share many sites, so
+    the strands of a haplotype's reads are no evidence about one of its alleles. An error of one strand falls on both
+    haplotypes alike, and shows in the reads that contradict their haplotype.
     """
     order_alleles(sites, likelihoods, sides, out)
 
 
 def name_long_sets(phase_set: ndarray) -> list[tuple[str, ...]]:
-    """PID of each record and sample: the position of the set, whose first call may lie in another window."""
+    """Return PID of each record and sample: the position of the set, whose first call may lie in another window."""
     return [tuple(f"{start + 1}" if start >= 0 else "" for start in own) for own in phase_set.tolist()]
 
 

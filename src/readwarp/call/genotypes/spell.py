@@ -1,4 +1,4 @@
-"""Positions and alleles of calls as VCF spells them (host only)."""
+"""Spell the positions and alleles of calls for VCF (host only)."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -12,7 +12,7 @@ from readwarp.formats.variants.gvcf import NON_REF
 from readwarp.rules.bases import LETTERS, OUTSIDE
 
 TO_LETTERS = LETTERS.tobytes().ljust(256, b"N")
-NAMES = {bytes([MISSING_BASE]): STAR, bytes([UNLISTED]): NON_REF}  # of alleles that have no bases; the last ones
+NAMES = {bytes([MISSING_BASE]): STAR, bytes([UNLISTED]): NON_REF}  # alleles without bases, which come last
 Alleles = tuple[str, ...]
 
 
@@ -38,7 +38,7 @@ class Spelled(NamedTuple):
 
 
 def spell_alleles(sites: Sites, out: Listed, window: Window) -> Spelled:
-    """Indels have an anchor base and span the longest deletion; at a contig's first base, the base after is the anchor.
+    """Spell alleles; indels span the longest deletion and get an anchor base, at a contig's first base the one after.
 
     Bases that all alleles of a record share at an end are left out, as long as each keeps one.
     """
@@ -65,7 +65,7 @@ def spell_alleles(sites: Sites, out: Listed, window: Window) -> Spelled:
 
 
 def trim(position: int, alleles: list[str]) -> tuple[int, list[str]]:
-    """Without the bases that all alleles share at an end, as long as each keeps one."""
+    """Trim the bases that all alleles share at an end, as long as each keeps one."""
     shared = count_shared_at_end(alleles)
     alleles = [allele[: len(allele) - shared] for allele in alleles]
     while min(map(len, alleles)) > 1 and len({allele[0] for allele in alleles}) == 1:
@@ -74,7 +74,7 @@ def trim(position: int, alleles: list[str]) -> tuple[int, list[str]]:
 
 
 def count_shared_at_end(alleles: Sequence[str]) -> int:
-    """How many bases all alleles share at their end, not counting one that each keeps."""
+    """Count the bases that all alleles share at their end, not counting one that each keeps."""
     shared = 0
     while min(map(len, alleles)) > shared + 1 and len({allele[-1 - shared] for allele in alleles}) == 1:
         shared += 1

@@ -1,4 +1,4 @@
-"""How deep the reads lie around a call (host only)."""
+"""Measure the depth around a call (host only)."""
 
 from typing import Annotated, NamedTuple
 
@@ -8,49 +8,49 @@ from numpy import ndarray
 from readwarp.batches import Pileup
 
 REACH = 800  # bases on either side; with `steps.CALL_MARGIN` within `steps.MARGIN`
-STEP = 16  # depth is noted at positions that are multiples of this
-LEAST_SHARE = 0.5  # of the call's depth: places with less, such as those beside a target, are not comparable
+STEP = 16  # depth is recorded at multiples of this position
+LEAST_SHARE = 0.5  # share of the call's depth: lower places, such as those beside a target, are not comparable
 
 
 class Depths(NamedTuple):
     """Reads of each sample across every STEP-th position of a window."""
 
-    start: int  # 0-based in the contig, of the first place
+    start: int  # first place, 0-based in the contig
     depth: Annotated[ndarray, "int32 [samples, places]"]
 
 
 class PairSides(NamedTuple):
-    """Which haplotype the reads of sites are of: see `readwarp.call.phase`."""
+    """Haplotypes of the reads of sites: see `readwarp.call.phase`."""
 
-    odds: Annotated[ndarray, "float64 [pairs]"]  # log10, for the first haplotype, without what the site itself says ...
+    odds: Annotated[ndarray, "float64 [pairs]"]  # log10 for the first haplotype, without the site's own evidence ...
     whole: Annotated[ndarray, "float64 [pairs]"]  # ... and with it
     phase_set: Annotated[ndarray, "int64 [sites, samples]"]  # 0-based; -1: none
 
 
 class Expected(NamedTuple):
-    """What is known of the samples at sites beside what the reads there say."""
+    """Facts known of the samples at sites beyond the reads there."""
 
     ploidy: Annotated[ndarray, "int8 [sites, samples]"]
-    depths: Depths | None = None  # None: not known
-    sides: PairSides | None = None  # likewise
+    depths: Depths | None = None  # None: unknown
+    sides: PairSides | None = None  # None: unknown
 
 
 def first_place(start: int) -> int:
-    """The first position from `start` on at which depth is noted."""
+    """Return the first position from `start` on at which depth is recorded."""
     return -(-start // STEP) * STEP
 
 
 def note_depth(pileup: Pileup) -> ndarray:
-    """One sample's row of Depths, int32 [places]."""
+    """Return one sample's row of Depths (int32 [places])."""
     depth: ndarray = pileup.counts[first_place(pileup.start) - pileup.start :: STEP].sum(axis=(1, 2), dtype=np.int32)
     return depth
 
 
 def find_typical_depth(depths: Depths, position: int, own: ndarray) -> ndarray:
-    """float64 [samples]: the median depth within REACH of a call, whose `own` depth is int32 [samples].
+    """Return the median depth within REACH of a call (float64 [samples]), whose `own` depth is int32 [samples].
 
-    Only places with at least LEAST_SHARE of the call's depth count, so in the middle of an exon or amplicon it is the
-    target's depth. Without any such place it is the call's own.
+    Only places with at least LEAST_SHARE of the call's depth count, so within an exon or amplicon it is the target's
+    depth. Without any such place it is the call's own.
     """
     low = max(0, first_place(position - REACH) - depths.start) // STEP
     high = max(0, first_place(position + REACH + 1) - depths.start) // STEP

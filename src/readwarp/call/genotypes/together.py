@@ -1,4 +1,4 @@
-"""Several samples: what they say together about a site, and about each other's genotypes (host only)."""
+"""Combine the evidence of several samples about a site and about each other's genotypes (host only)."""
 
 import math
 
@@ -23,16 +23,16 @@ from readwarp.ragged import replace
 REFERENCES = (
     1.0  # copies of the reference's allele as prior, and theta of each other: a neutral site has density theta / f
 )
-STEPS, CLOSE = 50, 1e-6  # of the estimate of frequencies, at most; change of a frequency that ends it
+STEPS, CLOSE = 50, 1e-6  # limit of rounds that estimate frequencies; change of a frequency that ends them
 NEGLIGIBLE = 1e-60  # share of the greatest term
 
 
 def weigh_together(
     sites: Sites, scores: Scores, tables: GenotypeTables, parameters: CallParameters, choice: Choice
 ) -> Scores:
-    """Mark the alleles to keep in `choice`, and find QUAL -> the scores with the prior of the samples' frequencies.
+    """Mark the alleles to keep in `choice`, and compute QUAL; return scores with the prior of the samples' frequencies.
 
-    As `choose_alleles` does for one sample; see the step's contract.
+    For several samples, `choose_alleles` does it for one; see the step's contract.
     """
     snv, indel = parameters.snv_prior, parameters.indel_prior
     posterior = replace(scores, values=scores.values.copy())
@@ -43,7 +43,7 @@ def weigh_together(
 
 
 def fill_together(sites: Sites, posterior: Scores, choice: Choice, tables: GenotypeTables, out: Emitted) -> Emitted:
-    """The records, which have PLs, with the genotypes and GQ of the posterior."""
+    """Fill the records, which have PLs, with the genotypes and GQ of the posterior."""
     likely = replace(out, phred=out.phred.copy(), genotype=out.genotype.copy(), genotype_quality=out.depth.copy())
     fill_genotypes(sites, posterior, choice, tables, True, likely)
     return replace(out, genotype=likely.genotype, genotype_quality=likely.genotype_quality)
@@ -58,7 +58,7 @@ def theta_of(sites, site, snv, indel):
 
 @kernel
 def add_priors(sites, scores, tables, snv, indel, values):
-    """Add to `values`, which are those of the scores, log10 of each genotype's prior."""
+    """Add log10 of each genotype's prior to `values`, which equal the scores."""
     ploidy, depth, offsets = scores.ploidy, scores.depth, scores.offsets
     samples, room = depth.shape[1], tables.first.shape[1]
     counts, logs = np.empty(room), np.empty(room)
@@ -105,7 +105,7 @@ def add_priors(sites, scores, tables, snv, indel, values):
 
 @kernel
 def add_copies(fits, genotypes, copies, logs, counts):
-    """Add the copies of each allele that one sample is expected to have."""
+    """Add the expected copies of each allele in one sample."""
     total, weights = 0.0, np.empty(genotypes.shape[0])
     for g in range(genotypes.shape[0]):
         weights[g] = fits[g] * 10.0 ** log_prior(genotypes[g], copies, logs) if fits[g] > 0.0 else 0.0
@@ -118,7 +118,7 @@ def add_copies(fits, genotypes, copies, logs, counts):
 
 @kernel
 def log_prior(genotype, copies, logs):
-    """log10 of a genotype's share in Hardy-Weinberg equilibrium. genotype: ascends; logs: of the frequencies."""
+    """Return log10 of a genotype's share in Hardy-Weinberg equilibrium. genotype: ascends; logs: of the frequencies."""
     total, run = math.lgamma(copies + 1.0) / math.log(10.0), 0
     for copy in range(copies):
         run = run + 1 if copy and genotype[copy] == genotype[copy - 1] else 1
@@ -128,9 +128,9 @@ def log_prior(genotype, copies, logs):
 
 @kernel
 def find_qualities(sites, scores, tables, snv, indel, choice):
-    """QUAL of the sites that keep an allele: Phred of the posterior that no copy in any sample is a listed ALT allele.
+    """Set QUAL of sites that keep an allele: Phred of the posterior that no copy in any sample is a listed ALT allele.
 
-    P(k of the M copies) = theta / k; every k copies are as likely to be those.
+    P(k of the M copies) = theta / k; every choice of k copies is equally likely.
     """
     ploidy, depth, offsets, samples = scores.ploidy, scores.depth, scores.offsets, scores.depth.shape[1]
     numbers, most = np.empty(tables.first.shape[1], np.int64), np.int64(0)
@@ -167,9 +167,9 @@ def find_qualities(sites, scores, tables, snv, indel, choice):
 
 @kernel
 def sum_by_copies(values, genotypes, copies, numbers, theta, out):
-    """Fill `out` with P(D | k ALT copies), less the greatest -> log10 of that of none, likewise.
+    """Fill `out` with P(D | k ALT copies), less the greatest; return log10 of the term without ALT copies, less it too.
 
-    Genotypes with several ALT alleles are theta times as likely for each beside the first.
+    Genotypes with several ALT alleles are theta times as likely for each beyond the first.
     """
     best, top = -np.inf, -np.inf
     for g in range(values.size):
@@ -198,7 +198,7 @@ def sum_by_copies(values, genotypes, copies, numbers, theta, out):
 
 @kernel
 def convolve(now, after, low, high, own, copies):
-    """One more sample: now [low, high), by ALT copies so far -> after; its bounds, and log10 of its scale."""
+    """Add one sample: now [low, high), by ALT copies so far, to `after`; return its bounds and log10 of its scale."""
     after[low : high + copies] = 0.0
     ways = 1.0
     for k in range(copies + 1):
@@ -219,7 +219,7 @@ def convolve(now, after, low, high, own, copies):
 
 @kernel
 def phred_of(terms, low, high, scale, total, theta):
-    """QUAL of the terms by ALT copies, of so many copies in all. scale: of the terms over that of no ALT copy."""
+    """Return QUAL of the terms by ALT copies, of so many in all. scale: of the terms over that of no ALT copy."""
     highest = -np.inf
     whole = math.lgamma(total + 1.0)
     for turn in range(2):
