@@ -1,4 +1,4 @@
-"""readwarp.genotype: the command `readwarp genotype`, from Python."""
+"""Provide readwarp.genotype, the command `readwarp genotype` from Python."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,7 +41,7 @@ def genotype(
 
     reference: FASTA, GenBank, EMBL or an index. gvcfs: VCF.gz, BCF or VCF of `readwarp.call(..., gvcf=True)`, GATK,
     DeepVariant or bcftools; @FILE is a list of them. output: .vcf, .vcf.gz or .bcf. progress: called now and then, in
-    this thread, with a `Progress`; what it raises ends the job. options: the long options of the command with
+    this thread, with a `Progress`; an exception it raises ends the job. options: the long options of the command with
     underscores, such as region="chr20", threads=8 (`GenotypeOptions`).
 
         readwarp.genotype("ref.fa", "a.g.vcf.gz", "b.g.vcf.gz", output="cohort.vcf.gz")
@@ -59,7 +59,7 @@ def genotype(
 def make_job(
     reference: AnyPath, gvcfs: Sequence[AnyPath], output: AnyPath | None, options: GenotypeOptions, command: str
 ) -> GenotypeJob:
-    """Raises UsageError, and InputError for a list that cannot be read."""
+    """Make the job. Raises UsageError, and InputError for a list that cannot be read."""
     check_together("genotype", options)
     listed = options.get("file_list")
     names = [*map(str, gvcfs), *([f"@{listed}"] if listed else [])]

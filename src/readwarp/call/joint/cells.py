@@ -1,4 +1,4 @@
-"""Which line of each file speaks about a site, and what its samples' columns say (host only)."""
+"""Choose the line of each file that covers a site, and read its samples' columns (host only)."""
 
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
@@ -16,14 +16,14 @@ CODES_OF_BLOCK: Codes = (0, OTHER)
 
 
 class Evidence(NamedTuple):
-    """The lines that speak about each site and sample. A cell is one sample's column of one line."""
+    """Lines that cover each site and sample; a cell is one sample's column of one line."""
 
     owner: Annotated[ndarray, "int64 [samples]"]  # number of the sample's file
     cells: Cells  # of all samples
-    cell: Annotated[ndarray, "int32 [sites, samples]"]  # row of `cells`; -1: no line says anything
-    code: Annotated[ndarray, "int32 [sites, samples]"]  # row of `codes`, the numbers of its alleles at the site
-    is_own: Annotated[ndarray, "bool [sites, samples]"]  # the line is one of the site
-    has_prior: Annotated[ndarray, "bool [sites, samples]"]  # so it is, and its likelihoods are posteriors of its caller
+    cell: Annotated[ndarray, "int32 [sites, samples]"]  # row of `cells`; -1: no line covers it
+    code: Annotated[ndarray, "int32 [sites, samples]"]  # row of `codes`, the line's alleles as numbers of the site
+    is_own: Annotated[ndarray, "bool [sites, samples]"]  # the line begins at the site
+    has_prior: Annotated[ndarray, "bool [sites, samples]"]  # it does, and its likelihoods are its caller's posteriors
     cover: Annotated[ndarray, "int32 [sites, samples]"]  # cell of another line: a deletion across the site; -1: none
     cover_code: Annotated[ndarray, "int32 [sites, samples]"]
     codes: Annotated[ndarray, "int16 [numbers]"]
@@ -31,7 +31,7 @@ class Evidence(NamedTuple):
 
 
 def gather(sites: Sequence[JointSite], files: Sequence[GenomicFile], lines: Sequence[Lines]) -> Evidence:
-    """`lines`: those of each file that span the sites. Raises InputError for unusable columns."""
+    """Gather the evidence. `lines`: those of each file that span the sites. Raises InputError for unusable columns."""
     pool: dict[Codes, int] = {CODES_OF_BLOCK: 0}
     rows, code, is_own, covers, cover_code = _choose_lines(sites, lines, pool)
     parts, columns, known = [], [], 0
@@ -61,10 +61,10 @@ def gather(sites: Sequence[JointSite], files: Sequence[GenomicFile], lines: Sequ
 
 
 def _choose_lines(sites: Sequence[JointSite], lines: Sequence[Lines], pool: dict[Codes, int]) -> ndarray:
-    """int32 [5, sites, files]: row and codes of the line that speaks about the site, whether it is one of the site, and
-    row and codes of another line, with a deletion across the site.
+    """Choose lines: int32 [5, sites, files].
 
-    `pool`: the number of each tuple of codes; new ones are added.
+    The rows are: row and codes of the line that covers the site, whether it begins there, and row and codes of another
+    line, with a deletion across the site. `pool`: the number of each tuple of codes; new ones are added.
     """
     found = np.zeros((5, len(sites), len(lines)), np.int32)
     row, code, is_own, cover, cover_code = found
@@ -87,7 +87,7 @@ def _choose_lines(sites: Sequence[JointSite], lines: Sequence[Lines], pool: dict
 
 
 def _block_at(lines: Lines, positions: ndarray) -> ndarray:
-    """The block that spans each position, of several the one that reaches furthest; -1 for none."""
+    """Return the block that spans each position, the one that reaches furthest if there are several; -1 for none."""
     blocks = np.flatnonzero(lines.kind == BLOCK)
     if blocks.size == 0:
         return np.full(positions.size, -1)

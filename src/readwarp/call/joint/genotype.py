@@ -1,4 +1,4 @@
-"""Likelihoods over the alleles of a site, and the samples' genotypes. The step's contract has the model."""
+"""Compute likelihoods over a site's alleles, and the samples' genotypes. The step's contract has the model."""
 
 from typing import Annotated, NamedTuple
 
@@ -14,30 +14,30 @@ from readwarp.config import MAX_PLOIDY
 from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import offsets_of, replace
 
-BAD_LIKELIHOODS, BAD_DEPTHS = 1, 2  # the number of PLs fits no ploidy; that of ADs is not the number of alleles
-UNREACHED = 1 << 29  # PL of a genotype that none of the line becomes
+BAD_LIKELIHOODS, BAD_DEPTHS = 1, 2  # number of PLs fits no ploidy; number of ADs differs from that of alleles
+UNREACHED = 1 << 29  # PL of a genotype that none of the line's becomes
 MAX_ROUNDS = 50
-TOLERANCE = 1e-3  # change of the expected copies of an allele at which rounds end
+TOLERANCE = 1e-3  # change of an allele's expected copies at which rounds end
 
 
 class Genotyped(NamedTuple):
-    """What the samples have at each site; alleles are numbers at the site. A column is one sample at a site."""
+    """Genotypes of samples at each site; alleles are numbers at the site. A column is one sample at a site."""
 
     ploidy: Annotated[ndarray, "int8 [sites, samples]"]
-    has_prior: Annotated[ndarray, "bool [sites, samples]"]  # PLs are posteriors: no prior is due any more
+    has_prior: Annotated[ndarray, "bool [sites, samples]"]  # PLs are posteriors: they take no further prior
     status: Annotated[ndarray, "uint8 [sites, samples]"]  # 0, BAD_LIKELIHOODS or BAD_DEPTHS
     phred_offsets: Annotated[ndarray, "int64 [columns + 1] of genotypes"]
     phred: Annotated[ndarray, "int32 [genotypes]"]  # PL
     allele_offsets: Annotated[ndarray, "int64 [sites + 1] of alleles"]
     expected: Annotated[ndarray, "float64 [alleles]"]  # copies of each allele in all genotypes
-    is_informed: Annotated[ndarray, "bool [sites, samples]"]  # the sample's PLs are not all the same
-    best: Annotated[ndarray, "int8 [sites, samples, copies]"]  # the genotype, -1 if unknown
+    is_informed: Annotated[ndarray, "bool [sites, samples]"]  # the sample's PLs differ
+    best: Annotated[ndarray, "int8 [sites, samples, copies]"]  # genotype, -1 if unknown
     genotype_quality: Annotated[ndarray, "int32 [sites, samples]"]  # GQ
     quality: Annotated[ndarray, "float64 [sites]"]  # QUAL
 
 
 class Line(NamedTuple):
-    """What a line says of one sample, over the kinds of alleles that it tells apart."""
+    """A sample's PLs of one line, over the distinct kinds of alleles."""
 
     phred: Annotated[ndarray, "int32 [genotypes]"]
     kind: Annotated[ndarray, "int64 [alleles]"]  # of the site's alleles and, last, of those not listed and those left
@@ -45,15 +45,15 @@ class Line(NamedTuple):
 
 
 class Deletion(NamedTuple):
-    """What a deletion across a site does to the REF of a line."""
+    """Effect of a deletion across a site on the REF of a line."""
 
     star: int  # number of `*`
     lost: int  # copies of REF that become `*`
-    penalty: int  # PL that this costs
+    penalty: int  # PL that this adds
 
 
 def genotype_sites(alleles: SiteAlleles, evidence: Evidence, theta: ndarray) -> Genotyped:
-    """`theta`: float64 [sites], the prior of other alleles. If any status is not 0, nothing else is computed."""
+    """Genotype the sites, unless any status is not 0. `theta`: float64 [sites], prior of other alleles."""
     out, tables = _allocate(alleles, evidence)
     if not out.status.any():
         spread(alleles, evidence, tables, out)
@@ -63,7 +63,7 @@ def genotype_sites(alleles: SiteAlleles, evidence: Evidence, theta: ndarray) -> 
 
 
 def _allocate(alleles: SiteAlleles, evidence: Evidence) -> tuple[Genotyped, GenotypeTables]:
-    """Ploidies and status, and space for the rest."""
+    """Return ploidies and status, and space for the rest."""
     ploidy, status = ploidies_of(evidence)
     shape, tables = ploidy.shape, tables_for(ploidy, alleles.number[:, None])
     phred_offsets = offsets_of(tables.size[ploidy, alleles.number[:, None]])
@@ -85,7 +85,7 @@ def _allocate(alleles: SiteAlleles, evidence: Evidence) -> tuple[Genotyped, Geno
 
 
 def ploidies_of(evidence: Evidence) -> tuple[ndarray, ndarray]:
-    """int8 [sites, samples], all 2 if anything is wrong; and `status` of Genotyped."""
+    """Return int8 [sites, samples], all 2 if anything is wrong; and `status` of Genotyped."""
     shape = evidence.cell.shape
     ploidy, status = np.full(shape, 2, np.int8), np.zeros(shape, np.uint8)
     find_ploidies(evidence, ploidy, status)
@@ -96,7 +96,7 @@ def ploidies_of(evidence: Evidence) -> tuple[ndarray, ndarray]:
 
 @kernel
 def find_ploidies(evidence, ploidy, status):
-    """By the number of PLs; for samples without, the highest ploidy of the others at the site, or 2."""
+    """Derive ploidies from the number of PLs; without PLs, take the highest of the other samples at the site, or 2."""
     cell, code, codes, code_offsets = evidence.cell, evidence.code, evidence.codes, evidence.code_offsets
     copy_offsets = evidence.cells.copy_offsets
     likelihood_offsets, depth_offsets = evidence.cells.likelihood_offsets, evidence.cells.depth_offsets
@@ -124,7 +124,7 @@ def find_ploidies(evidence, ploidy, status):
 
 @kernel
 def spread(alleles, evidence, tables, out):
-    """PLs of each sample over the genotypes of each site's alleles; the lowest is 0.
+    """Fill PLs of each sample over the genotypes of each site's alleles; the lowest is 0.
 
     All are 0 if the sample's likeliest genotype has an allele that was left out.
     """
@@ -174,7 +174,7 @@ def genotype_in(cells, k):
 
 @kernel
 def find_kinds(codes, star, kinds):
-    """Number the kinds of alleles that a line with these codes tells apart, `star` (0: none) among them -> how many."""
+    """Number the kinds of alleles that a line with these codes has, and `star` (0: none); return their count."""
     n, found = kinds.size - 2, 0
     kinds[:] = -1
     for code in codes:
@@ -189,7 +189,7 @@ def find_kinds(codes, star, kinds):
 
 @kernel
 def reduce_to(codes, values, p, deletion, room, line):
-    """Into the Line: the lowest PL of the genotypes that become the same one over its kinds of alleles.
+    """Fill the Line: the lowest PL of the genotypes that become the same one over its kinds of alleles.
 
     The first copies of REF become `*` if a deletion takes them. A line may list too many alleles for a table of its
     genotypes. room: int64 [2, copies].
@@ -213,7 +213,7 @@ def reduce_to(codes, values, p, deletion, room, line):
 
 @kernel
 def expand(line, genotypes, p, genotype, phred):
-    """PLs of all genotypes over the site's alleles, relative to the lowest, which is returned.
+    """Fill PLs of all genotypes over the site's alleles, relative to the lowest; return the lowest.
 
     An allele that the line does not list counts as its <NON_REF>; a genotype that nothing becomes, as the worst.
     """
@@ -237,7 +237,7 @@ def expand(line, genotypes, p, genotype, phred):
 
 @kernel
 def find_genotypes(alleles, tables, out):
-    """Repeated substitution of expected copies, then the best genotype of each sample and its GQ.
+    """Iterate expected copies to convergence, then set the best genotype of each sample and its GQ.
 
     A sample whose PLs are posteriors is weighed as if there were no others: its prior is flat.
     """
@@ -283,7 +283,7 @@ def find_genotypes(alleles, tables, out):
             place = weigh(phred[phred_offsets[column] : phred_offsets[column + 1]], genotypes, p, others[:n], weights)
             for copy in range(p):
                 out.best[s, i, copy] = genotypes[place, copy]
-            if number == 1:  # the GQ of `readwarp call`
+            if number == 1:  # GQ of `readwarp call`
                 own_phred = phred[phred_offsets[column] : phred_offsets[column + 1]]
                 out.genotype_quality[s, i] = genotype_phred(own_phred, genotypes, p, place, has_prior[s, i])
             else:
@@ -292,7 +292,7 @@ def find_genotypes(alleles, tables, out):
 
 @kernel
 def phred_of_others(weights, place):
-    """Phred of the sum of all weights but one, of 1 in all."""
+    """Return the Phred of the sum of all weights but one; weights sum to 1."""
     total = 0.0
     for g in range(weights.size):
         total += weights[g] if g != place else 0.0
@@ -301,7 +301,7 @@ def phred_of_others(weights, place):
 
 @kernel
 def weigh(phred, genotypes, p, others, weights):
-    """Posterior of each genotype, given the copies of each allele in the other samples -> the first of the highest."""
+    """Weigh each genotype by the allele copies in the other samples; return the first of the highest posteriors."""
     total, place = 0.0, 0
     for g in range(phred.size):
         weights[g] = np.exp(-NATURAL * phred[g]) * copies_prior(genotypes[g], p, others)
@@ -315,9 +315,9 @@ def weigh(phred, genotypes, p, others, weights):
 
 @scalar
 def ploidy_by(genotypes, alleles, listed, copies):
-    """The ploidy at which this many genotypes are those of all alleles of a line, or of those that it lists; else 0.
+    """Return the ploidy at which this many genotypes belong to all alleles of a line, or to those it lists; else 0.
 
-    Of the latter only by GT's number of copies, which also decides where both may be.
+    The second case needs GT's number of copies, which also decides where both are possible.
     """
     if copies and (ploidy_of(genotypes, alleles, copies) == copies or ploidy_of(genotypes, listed, copies) == copies):
         return copies
@@ -326,7 +326,7 @@ def ploidy_by(genotypes, alleles, listed, copies):
 
 @scalar
 def ploidy_of(genotypes, alleles, highest):
-    """The ploidy P at which `alleles` make this many genotypes, C(alleles + P - 1, P); 0 for none up to `highest`."""
+    """Return the ploidy P with this many genotypes, C(alleles + P - 1, P); 0 for none up to `highest`."""
     ways = 1
     for copies in range(1, highest + 1):
         ways = ways * (alleles + copies - 1) // copies
@@ -337,7 +337,7 @@ def ploidy_of(genotypes, alleles, highest):
 
 @scalar
 def copies_prior(genotype, ploidy, others):
-    """P(genotype) given `others`, the expected copies of each allele, after a uniform prior over frequencies.
+    """Return P(genotype) given `others`, the expected copies of each allele, after a uniform prior over frequencies.
 
     `genotype` is in ascending order of its alleles. P! / prod c! * prod (1 + n)_(c) / (k + N)_P, copy by copy.
     """

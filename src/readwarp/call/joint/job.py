@@ -1,4 +1,4 @@
-"""The genotyping job: the gVCFs of a cohort to one VCF, by windows of the reference in parallel, written in order."""
+"""Genotype the gVCFs of a cohort into one VCF, by windows of the reference in parallel, written in order."""
 
 import logging
 from collections.abc import Collection, Sequence
@@ -33,12 +33,12 @@ logger = logging.getLogger("readwarp")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenotypeJob(VariantJob):
-    """Raises UsageError where no gVCF is given. Regions and targets need an index of each."""
+    """Genotyping job. Raises UsageError without a gVCF. Regions and targets need an index of each file."""
 
     name = "genotype"
     inputs: tuple[Path, ...]  # sorted gVCFs
     parameters: JointParameters = field(default_factory=JointParameters)
-    calling: CallParameters = field(default_factory=CallParameters)  # its priors and filters are used
+    calling: CallParameters = field(default_factory=CallParameters)  # only its priors and filters are used
     command: str = "readwarp genotype"
 
     def __post_init__(self) -> None:
@@ -53,7 +53,7 @@ class GenotypeJob(VariantJob):
 
 
 def run_genotype(job: GenotypeJob, reporter: Reporter) -> Result:
-    """Run the job: all samples at the sites where any of them has a variant. Raises ReadwarpError."""
+    """Genotype all samples at the sites where any of them has a variant. Raises ReadwarpError."""
     check_twice(job.inputs)
     inputs = [job.reference, *job.places.files, *job.inputs]
     result = job.run(inputs, lambda reference: genotype_cohort(job, reference, reporter), reporter)
@@ -63,7 +63,7 @@ def run_genotype(job: GenotypeJob, reporter: Reporter) -> Result:
 
 
 def genotype_cohort(job: GenotypeJob, reference: Reference, reporter: Reporter) -> Result:
-    """`run_genotype` once the output is checked and locked."""
+    """Run `run_genotype` once the output is checked and locked."""
     metrics, resources = reporter.metrics, job.resources
     with metrics.time("genotype"), ExitStack() as stack:
         targets = job.find_targets(reference)
@@ -96,7 +96,7 @@ def open_files(
     chunk: int,
     beside: int,
 ) -> tuple[GenomicFile, ...]:
-    """The files, which the stack closes; `wanted` and `chunk` as of GenomicFile. beside: files that will be open too.
+    """Open the files, which the stack closes. `wanted`, `chunk`: see GenomicFile. beside: number of other open files.
 
     If the system does not allow that many open files, each is opened when it is read. Raises InputError, also for a
     sample in two files.
@@ -117,7 +117,7 @@ def open_files(
 
 
 def may_open(number: int) -> bool:
-    """Whether so many files may be open at once; the limit is raised as far as needed."""
+    """Return whether so many files may be open at once; the limit is raised as far as needed."""
     try:
         allow_files(number, "")
     except InputError:
@@ -127,7 +127,7 @@ def may_open(number: int) -> bool:
 
 
 def write_window(cohort: Cohort, item: tuple[Stretch, list[Lines]]) -> Done[tuple[bytes, int]]:
-    """The lines of a window, and the bases that are called in it."""
+    """Return the lines of a window, and the bases that are called in it."""
     (window, lines), metrics = item, Metrics()
     texts = []
     for calls in replace(cohort, metrics=metrics).call(window, lines):

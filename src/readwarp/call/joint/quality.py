@@ -1,4 +1,4 @@
-"""QUAL: how sure it is that any sample has another allele. See the step's contract."""
+"""Compute QUAL, the confidence that any sample has another allele. See the step's contract."""
 
 import math
 
@@ -8,13 +8,13 @@ from readwarp.call.genotypes.order import rows_of
 from readwarp.call.genotypes.score import no_variant_prior
 from readwarp.device.jit import kernel, scalar
 
-NATURAL = math.log(10.0) / 10.0  # of a Phred
-NEGLIGIBLE = 1e-200  # likelihoods of counts, relative to the best one, that are left out
+NATURAL = math.log(10.0) / 10.0  # one Phred in natural logarithms
+NEGLIGIBLE = 1e-200  # likelihoods of counts, relative to the best, that are dropped
 
 
 @kernel
 def find_qualities(alleles, theta, tables, out):
-    """QUAL of each site: Phred of the posterior probability that nobody has an allele but REF and `*`."""
+    """Set QUAL of each site: Phred of the posterior probability that nobody has an allele but REF and `*`."""
     samples = out.ploidy.shape[1]
     has_prior, phred_offsets, own = out.has_prior, out.phred_offsets, np.empty(tables.alleles.shape[1] + 1)
     room = (samples + 1) * tables.alleles.shape[1] + 1
@@ -53,9 +53,9 @@ def find_qualities(alleles, theta, tables, out):
 
 @kernel
 def count_others(phred, genotypes, p, star, theta, own):
-    """Fill `own` with the likelihood of each number of other copies among a sample's p; returns log of that of none.
+    """Fill `own` with the likelihood of each number of other copies among a sample's p; return log of that of none.
 
-    That one is found apart, since it may be too small for `own`.
+    That one is computed apart, since it may be too small for `own`.
     """
     own[: p + 1] = 0.0
     least, none = np.int64(1) << 40, 0.0  # PL and number of the likeliest genotypes without others
@@ -77,7 +77,7 @@ def count_others(phred, genotypes, p, star, theta, own):
 
 @kernel
 def take_prior(own, p, theta):
-    """Take the prior out of the posterior of each number of other copies among a sample's p: a likelihood remains.
+    """Divide the posterior of each number of other copies among a sample's p by its prior: a likelihood remains.
 
     Returns the prior of none.
     """
@@ -90,7 +90,7 @@ def take_prior(own, p, theta):
 
 @kernel
 def phred_of_none(likelihood, low, copies, theta, log_none, log_scale):
-    """`likelihood[k - low]` times exp(log_scale) is y(k), and exp(log_none) is y(0)."""
+    """Return QUAL: `likelihood[k - low]` times exp(log_scale) is y(k), and exp(log_none) is y(0)."""
     total = 0.0
     for k in range(max(1, low), low + likelihood.size):
         total += likelihood[k - low] * theta / k
@@ -107,7 +107,7 @@ def phred_of_none(likelihood, low, copies, theta, log_none, log_scale):
 
 @scalar
 def share_of_ways(k, j, before, more):
-    """The share of the ways to place k marks on `before` + `more` places that put j on the latter.
+    """Return the share of ways to place k marks on `before` + `more` places that put j on the latter.
 
     C(before, k - j) C(more, j) / C(before + more, k); 0 if there is no such way.
     """

@@ -1,7 +1,7 @@
-"""Windows of a cohort, with the lines of each file that matter to them, in planned memory.
+"""Read windows of a cohort, with the lines of each file that matter to them, in planned memory.
 
-Lines are read strip by strip. As soon as all files have been read through a strip, the blocks that span no variant of
-any file are forgotten, which most do. What remains waits until the window is whole, or as large as it may be.
+Lines are read strip by strip. Once all files are read through a strip, blocks that span no variant of any file, most of
+them, are dropped. The rest waits until the window is complete, or as large as it may be.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -25,8 +25,8 @@ WINDOW = 1 << 17  # reference bases at a time, at most
 GAP = 1 << 15  # bases between targets that are read through: a jump costs as much
 STRIP = 1 << 10  # bases of the first strip; the next ones follow from its lines
 FILE = 16 << 10  # bytes of an open file beside its text
-LEAST, LEAST_OF_FILE = 32 << 20, 64 << 10  # bytes for windows, in all and of each file
-RECORDS = 4  # bytes of a window's lines while they are objects, for each byte of text
+LEAST, LEAST_OF_FILE = 32 << 20, 64 << 10  # bytes for windows, in total and per file
+RECORDS = 4  # bytes of a window's lines as objects, per byte of text
 TEXT = 64  # bytes of a sample at a site in the output
 T = TypeVar("T")
 
@@ -36,14 +36,14 @@ class WindowPlan(NamedTuple):
 
     processes: int  # 0: threads
     in_flight: int
-    chunk: int  # of text that each file reads at a time
-    raw: int  # of lines that are read through at a time
-    held: int  # of the lines of a window that remain, and of what is written of it
-    work: int  # of each worker's sites
+    chunk: int  # text that each file reads at a time
+    raw: int  # lines that are read through at a time
+    held: int  # lines kept of a window, and its output
+    work: int  # sites of each worker
 
 
 def plan_windows(memory: int, reference: Reference, files: int, threads: int, most: int) -> WindowPlan:
-    """Share out what the program and buffers of files leave: half for windows in flight, 3/8 for work on them.
+    """Divide the memory left by the program and file buffers: half for windows in flight, 3/8 for work on them.
 
     most: processes. Raises MemoryBudgetError.
     """
@@ -62,10 +62,10 @@ def plan_windows(memory: int, reference: Reference, files: int, threads: int, mo
 
 
 class WindowReader:
-    """Reads the files of a cohort, by several threads."""
+    """Reader of the files of a cohort, in several threads."""
 
     def __init__(self, cohort: Cohort, plan: WindowPlan, is_part: bool, threads: int) -> None:
-        """is_part: targets are jumped to, by the files' indexes."""
+        """Open the windows. is_part: jump to targets by the files' indexes."""
         self._cohort, self._plan, self._is_part = cohort, plan, is_part
         self._parts = [part for part in (cohort.files[i::threads] for i in range(threads)) if part]
         self._pool = ThreadPoolExecutor(threads, "readwarp reader")
@@ -85,7 +85,7 @@ class WindowReader:
                     yield window, lines
 
     def _read(self, window: Stretch) -> int:
-        """Read through a window -> where it must be cut, if it is too large; else where it stops."""
+        """Read through a window; return where it must be cut, if it is too large, else where it stops."""
         (low, high), contig = span(window), window.contig
         at, size = max(0, low), 0
         while at < high:
@@ -102,7 +102,7 @@ class WindowReader:
         return window.stop
 
     def _read_strip(self, contig: int, low: int, at: int, stop: int) -> int:
-        """Read from `at` on -> `stop`, or the base before which no file lacks a line."""
+        """Read from `at` on; return `stop`, or the base before which no file lacks a line."""
         while (reached := min(self._each(GenomicFile.read, contig, low, stop, Room(self._plan.raw)))) <= at:
             if stop == at + 1:
                 place = f"{self._cohort.reference.names[contig]}:{at + 1}"
@@ -112,6 +112,6 @@ class WindowReader:
         return reached
 
     def _each(self, work: Callable[..., T], *given: object) -> list[T]:
-        """work(file, *given) of each file, in their order."""
+        """Return work(file, *given) of each file, in order."""
         found = list(self._pool.map(lambda part: [work(file, *given) for file in part], self._parts))
         return [found[i % len(found)][i // len(found)] for i in range(len(self._cohort.files))]

@@ -1,4 +1,4 @@
-"""Records of a cohort: the sites where somebody carries another allele, their annotations, and the calls."""
+"""Make records of a cohort: the sites where a sample carries another allele, their annotations, and the calls."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -24,7 +24,7 @@ from readwarp.device.jit import kernel
 from readwarp.formats.variants.vcf import GENOTYPE_FIELDS, Field
 from readwarp.ragged import offsets_of, replace
 
-UNKNOWN = -1  # AD of a line without
+UNKNOWN = -1  # AD of a line without one
 OWN_FIELDS = {
     "GQ": "Phred-scaled probability that GT is wrong, given the cohort and that the site is a variant; at most 99",
     "DP": "Informative reads; the least of its block of reference",
@@ -35,7 +35,7 @@ COHORT_FIELDS: tuple[Field, ...] = tuple(
 
 
 def keep_alleles(alleles: SiteAlleles, evidence: Evidence, found: Genotyped) -> Emitted:
-    """The sites where somebody has an allele other than REF and `*`, each with REF and the alleles that occur."""
+    """Keep the sites where a sample has an allele other than REF and `*`, each with REF and the alleles that occur."""
     sites, kept, stars = [], list[list[int]](), []
     for s, (best, star) in enumerate(zip(found.best, alleles.star.tolist(), strict=True)):
         carried = sorted({0, *np.unique(best).tolist()} - {-1})
@@ -58,7 +58,7 @@ def keep_alleles(alleles: SiteAlleles, evidence: Evidence, found: Genotyped) -> 
 
 @kernel
 def fill_records(alleles, evidence, found, tables, out):
-    """GT, PS, DP, AD, PL and SB of each sample."""
+    """Fill GT, PS, DP, AD, PL and SB of each sample."""
     cells, best, codes, code_offsets = evidence.cells, found.best, evidence.codes, evidence.code_offsets
     genotype, phred, phred_offsets = out.genotype, out.phred, out.phred_offsets
     place, ordered = np.empty(128, np.int64), np.empty(tables.alleles.shape[1], np.int64)
@@ -94,7 +94,7 @@ def fill_records(alleles, evidence, found, tables, out):
             mine = codes[code_offsets[code] : code_offsets[code + 1]]
             allele_depth = out.allele_depth[out.depth_offsets[column] : out.depth_offsets[column + 1]]
             depths = cells.depths[cells.depth_offsets[k] : cells.depth_offsets[k + 1]]
-            if code == 0:  # a block of reference
+            if code == 0:  # reference block
                 allele_depth[0] = out.depth[v, i]
             elif depths.size == 0:
                 allele_depth[:] = UNKNOWN
@@ -110,7 +110,7 @@ def fill_records(alleles, evidence, found, tables, out):
 
 @kernel
 def take_phase(shown, codes, p, star, best, ordered):
-    """Put the genotype into the order of the line's haplotypes -> whether it is the line's, and heterozygous.
+    """Put the genotype into the order of the line's haplotypes; return whether it is the line's, and heterozygous.
 
     The line's REF may have become `*`, if all copies have.
     """
@@ -153,7 +153,7 @@ def build_calls(
 
 
 def join_annotations(sites: Sequence[JointSite], evidence: Evidence, out: Emitted) -> Any:
-    """`Columns` of the records."""
+    """Return `Columns` of the records."""
     is_alt = (out.genotype > 0) & (out.genotype != out.star[:, None, None])
     alt_depth = np.where(is_alt.any(axis=2), out.depth, 0).sum(axis=1).tolist()
     facts = zip(out.quality.tolist(), out.depth.sum(axis=1).tolist(), alt_depth, strict=True)
@@ -175,18 +175,18 @@ def join_annotations(sites: Sequence[JointSite], evidence: Evidence, out: Emitte
 
 
 def join_limits(site: JointSite) -> str:
-    """LIM of all files, and whether alleles are left out here."""
+    """Join LIM of all files, and mark alleles that are left out here."""
     texts = [record.information for record, _ in site.own.values() if limits.FIELD.name in record.information]
     found = {name for text in texts for name in read_information(text).get(limits.FIELD.name, "").split(",")}
     return ",".join(sorted({name for name in found if name.isalpha()} | ({limits.ALLELES} if site.is_cut else set())))
 
 
 def _count_reads(evidence: Evidence, site: ndarray) -> tuple[ndarray, ndarray, ndarray]:
-    """Reads at the sites of records, int64: of each file, all and those that show ALT alleles [records, files]; of all
+    """Count reads at the sites of records, int64: by file, all and those that show ALT [records, files]; over all
     files, those that count for strand bias [records, 4], -1 if a line has none.
     """
     cells, cell, is_own = evidence.cells, evidence.cell[site], evidence.is_own[site]
-    before = offsets_of(cells.depths)  # the sum of all AD before each
+    before = offsets_of(cells.depths)  # sum of all AD before each
     first, last = cells.depth_offsets[:-1], cells.depth_offsets[1:]
     alt_depth = before[last] - before[np.minimum(first + 1, last)]
     starts = np.searchsorted(evidence.owner, np.arange(evidence.owner[-1] + 1))
@@ -199,6 +199,6 @@ def _count_reads(evidence: Evidence, site: ndarray) -> tuple[ndarray, ndarray, n
 
 
 def trim_end(alleles: Sequence[str]) -> tuple[str, ...]:
-    """Without the last bases that all share, as long as each keeps one: longer alleles may be gone."""
+    """Trim the last bases that all share, as long as each keeps one: longer alleles may be gone."""
     shared = count_shared_at_end([allele for allele in alleles if allele != STAR])
     return tuple(allele if allele == STAR else allele[: len(allele) - shared] for allele in alleles)

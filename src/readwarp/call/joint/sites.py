@@ -1,4 +1,4 @@
-"""Sites: where any file has a variant; the alleles of all files there, and their priors (host only)."""
+"""Find the sites where any file has a variant, the alleles of all files there, and their priors (host only)."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -28,21 +28,21 @@ from readwarp.rules.bases import LETTERS
 
 OTHER = 127  # code of <NON_REF>: any allele that the line does not list
 LEFT_OUT = 126  # code of an allele that the line lists, but not the site
-OPEN = (NON_REF, "<*>")  # the last ALT of a line, which stands for any that it does not list
+OPEN = (NON_REF, "<*>")  # last ALT of a line, for any unlisted allele
 MAX_GENOTYPES = 1000  # of a site
 ALLELE = re.compile(r"[ACGTN]+|[*.]|<[!-~]+>|[!-~]*[][][!-~]*|[ACGTN]+\.|\.[ACGTN]+")
 AMBIGUOUS = str.maketrans("RYSWKMBDHV", "N" * 10)
 SHOWN = 50  # letters of an allele in a message
-Spans = tuple[ndarray, ndarray]  # starts and stops, ascending, which do not touch
+Spans = tuple[ndarray, ndarray]  # ascending starts and stops, which do not touch
 Codes = tuple[int, ...]  # for each allele of a line, its number at the site, OTHER or LEFT_OUT
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A line with alleles of its own, without its last one, <NON_REF>, if it `is_open`: that is, has one."""
+    """Line with alleles of its own, without a final <NON_REF>, which `is_open` records."""
 
     file: int
-    row: int  # in the file's Lines
+    row: int  # row in the file's Lines
     position: int  # 0-based
     reference: str
     alternates: tuple[str, ...]
@@ -50,13 +50,13 @@ class Record:
     is_open: bool = True
 
     def code(self, numbers: Iterable[int]) -> Codes:
-        """The codes of its alleles, given the numbers of its alternates."""
+        """Return the codes of its alleles, given the numbers of its alternates."""
         return (0, *numbers, OTHER) if self.is_open else (0, *numbers)
 
 
 @dataclass(slots=True)
 class JointSite:
-    """One place and its alleles, REF first and `*` last."""
+    """Site of a cohort with its alleles, REF first and `*` last."""
 
     position: int
     is_indel: bool
@@ -67,14 +67,14 @@ class JointSite:
 
     @property
     def star(self) -> int:
-        """Number of `*`, -1 if no deletion spans the site."""
+        """Return the number of `*`, -1 if no deletion spans the site."""
         return len(self.alleles) - 1 if self.alleles[-1] == STAR else -1
 
 
 class SiteAlleles(NamedTuple):
-    """Sites, as kernels take them."""
+    """Sites in the columns that kernels take."""
 
-    number: Annotated[ndarray, "int64 [sites]"]  # of alleles, `*` included
+    number: Annotated[ndarray, "int64 [sites]"]  # number of alleles, `*` included
     star: Annotated[ndarray, "int64 [sites]"]  # number of `*`, -1 none
     is_cut: Annotated[ndarray, "bool [sites]"]  # alleles were left out
 
@@ -88,14 +88,14 @@ def alleles_of(sites: Sequence[JointSite]) -> SiteAlleles:
 
 
 def lie_in(positions: ndarray, spans: Spans) -> ndarray:
-    """bool: whether each position is in one of the spans."""
+    """Return whether each position is in one of the spans (bool)."""
     start, stop = spans
     place = np.searchsorted(start, positions, side="right") - 1
     return np.asarray((place >= 0) & (positions < stop[place]))
 
 
 def records_of(file: int, lines: Lines, spans: Spans) -> list[Record]:
-    """The lines with variants that begin in the spans."""
+    """Return the lines with variants that begin in the spans."""
     out, rows = [], np.flatnonzero(lines.kind == VARIANT)
     for row in rows[lie_in(lines.begin[rows], spans)].tolist():
         _, _, _, reference, alternates, _, _, information, *_ = lines.fields(row)
@@ -112,7 +112,7 @@ def records_of(file: int, lines: Lines, spans: Spans) -> list[Record]:
 def find_sites(
     records: Iterable[Record], spans: Spans, max_alts: int, ploidy: int, higher: Mapping[int, int] | None = None
 ) -> list[JointSite]:
-    """The sites with positions in the spans, in order; at one position substitutions come first.
+    """Return the sorted sites with positions in the spans; at one position substitutions come first.
 
     `ploidy`: the highest one, which limits the number of alleles; `higher`: that of single positions.
     """
@@ -144,7 +144,7 @@ def find_sites(
 
 @lru_cache(maxsize=1 << 14)
 def classify(reference: str, alternates: tuple[str, ...]) -> tuple[bool, bool]:
-    """Whether any allele is longer than a base; whether, besides, an allele changes the first base."""
+    """Return whether any allele is longer than a base, and whether one then also changes the first base."""
     named = [a for a in alternates if a != STAR and a.isalpha()]
     is_indel = len(reference) > 1 or any(len(a) > 1 for a in named)
     return is_indel, is_indel and any(a[0] != reference[0] for a in named)
@@ -152,7 +152,7 @@ def classify(reference: str, alternates: tuple[str, ...]) -> tuple[bool, bool]:
 
 @lru_cache
 def limit_alleles(max_alts: int, ploidy: int) -> int:
-    """The maximal number of alleles of a site: that of genotypes is limited."""
+    """Return the most alleles of a site, so that genotypes are limited."""
     limit = max_alts + 1
     while limit > 2 and comb(limit + ploidy - 1, ploidy) > MAX_GENOTYPES:
         limit -= 1
@@ -171,13 +171,13 @@ def _make_site(position: int, is_indel: bool, records: Sequence[Record], limit: 
 
 
 def lengthen(allele: str, reference: str, longest: str) -> str:
-    """An allele of REF `reference`, as one of the longer REF; `*` and symbols stay."""
+    """Extend an allele of REF `reference` to the longer REF; `*` and symbols stay."""
     return allele + longest[len(reference) :] if allele.isalpha() else allele
 
 
 @lru_cache(maxsize=1 << 14)
 def numbers_of(reference: str, alternates: tuple[str, ...], alleles: tuple[str, ...]) -> Codes:
-    """Codes of `alternates`. `*` has the number after the last of `alleles`; see `_add_star`."""
+    """Return the codes of `alternates`. `*` has the number after the last of `alleles`; see `_add_star`."""
     numbers = {allele: i for i, allele in enumerate(alleles)} | {STAR: len(alleles)}
     spelled = (lengthen(a, reference, alleles[0]) for a in alternates)
     return tuple(numbers.get(a, LEFT_OUT if a.isalpha() else OTHER) for a in spelled)
@@ -186,9 +186,9 @@ def numbers_of(reference: str, alternates: tuple[str, ...], alleles: tuple[str, 
 def _add_lines_across(
     sites: Sequence[JointSite], groups: dict[tuple[int, bool], list[Record]], long: Iterable[Record]
 ) -> None:
-    """Lines that span a site but are not of it: at the same position, or long ones that begin before it.
+    """Add lines that span a site but do not begin there: at the same position, or long ones that begin before it.
 
-    A line that is not open says something only if it deletes the position; else a block beside it may say more.
+    A line that is not open counts only if it deletes the position; otherwise a block beside it may say more.
     """
     positions = [site.position for site in sites]
     for site in sites:
@@ -205,7 +205,7 @@ def _add_lines_across(
 
 
 def codes_across(record: Record, position: int, star: int) -> Codes:
-    """At a later position, alleles that delete it are number `star`; the others are the reference's."""
+    """Return codes at a later position: alleles that delete it are `star`; the others are the reference's."""
     offset = position - record.position
     deletes = (find_deleted(record.reference, alternate) for alternate in record.alternates)
     return record.code(star if first <= offset < last else 0 for first, last in deletes)
@@ -213,7 +213,7 @@ def codes_across(record: Record, position: int, star: int) -> Codes:
 
 @lru_cache(maxsize=1 << 14)
 def find_deleted(reference: str, alternate: str) -> tuple[int, int]:
-    """The bases of REF that an allele lacks, [first, last), before the common end."""
+    """Return the bases of REF that an allele lacks, [first, last), before the common end."""
     if not alternate.isalpha():
         return 0, 0
     while len(alternate) > 1 and len(reference) > 1 and alternate[-1] == reference[-1]:
@@ -222,7 +222,7 @@ def find_deleted(reference: str, alternate: str) -> tuple[int, int]:
 
 
 def _add_star(site: JointSite) -> None:
-    """`*` is an allele if any line has its number; lines that have it come first in each file."""
+    """Make `*` an allele if any line has its number, and sort lines that have it first in each file."""
     star = len(site.alleles)
     lines = (*site.own.values(), *(line for found in site.across.values() for line in found))
     if any(star in codes for _, codes in lines):
@@ -232,7 +232,7 @@ def _add_star(site: JointSite) -> None:
 
 
 def find_priors(sites: Sequence[JointSite], bases: Bases, parameters: CallParameters) -> np.ndarray:
-    """float64 [sites]: that of a base, or of an insertion or deletion in its repeat, as in `genotypes`."""
+    """Return the priors of bases, or of indels in their repeats, as in `genotypes` (float64 [sites])."""
     out = np.full(len(sites), substitution_prior(parameters.snv_prior))
     rows = [s for s, site in enumerate(sites) if site.is_indel]
     if not rows:
@@ -248,13 +248,13 @@ def find_priors(sites: Sequence[JointSite], bases: Bases, parameters: CallParame
 
 
 def _list_gaps(alleles: Sequence[str]) -> list[Allele]:
-    """Bases that REF and each other allele delete and insert after the anchor."""
+    """List the bases that REF and each other allele delete and insert after the anchor."""
     spans = [(allele, find_deleted(alleles[0], allele)) for allele in alleles[1:] if allele != STAR]
     return [(0, b""), *((stop - 1, encode(allele[1:first])) for allele, (first, stop) in spans)]
 
 
 def find_misfit(records: Sequence[Record], bases: Bases) -> tuple[Record, str] | None:
-    """The first line whose REF differs from the reference, or whose ALT cannot be, and how."""
+    """Return the first line whose REF differs from the reference, or whose ALT is invalid, and how."""
     if not records:
         return None
     start = min(record.position for record in records)
@@ -276,7 +276,7 @@ def find_misfit(records: Sequence[Record], bases: Bases) -> tuple[Record, str] |
 
 @lru_cache(maxsize=1 << 14)
 def are_alleles(alternates: tuple[str, ...]) -> bool:
-    """Whether each is made of A, C, G, T and N, or is `*`, `.`, a symbol or a breakend."""
+    """Return whether each is made of A, C, G, T and N, or is `*`, `.`, a symbol or a breakend."""
     return all(ALLELE.fullmatch(allele) for allele in alternates)
 
 

@@ -1,4 +1,4 @@
-"""The steps of joint calling, on one window of the reference: the lines of all gVCFs to the calls of the cohort."""
+"""Run the steps of joint calling on one window: from the lines of all gVCFs to the calls of the cohort."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,24 +37,24 @@ from readwarp.metrics import Metrics
 from readwarp.ragged import take
 from readwarp.stream.plan import readable
 
-BYTES, BYTES_OF_GENOTYPE = 900, 60  # of a sample at a site while it is genotyped, and of each genotype there
-BYTES_OF_LETTER = 5  # of a line, when it is numbers
+BYTES, BYTES_OF_GENOTYPE = 900, 60  # bytes per sample and site during genotyping, and per genotype there
+BYTES_OF_LETTER = 5  # bytes per letter of a line once it is parsed
 
 
 @dataclass(frozen=True, slots=True)
 class Cohort:
-    """What all windows share."""
+    """Files, parameters and memory that all windows share."""
 
     reference: Reference
     files: tuple[GenomicFile, ...]
-    owner: np.ndarray  # int64 [m], number of the file of each sample
+    owner: np.ndarray  # int64 [m], file of each sample
     calling: CallParameters
     joint: JointParameters
     metrics: Metrics
     room: int  # bytes for the sites that are genotyped together
 
     def call(self, window: Stretch, lines: Sequence[Lines]) -> Iterator[Calls]:
-        """`lines`: those of each file that `span` covers. In parts where there is not room for all sites."""
+        """Yield the calls of a window, in parts if memory is short. `lines`: those of each file in `span`."""
         samples = self.owner.size
         near = grow(window, 2 * REACH)
         records = [record for i, own in enumerate(lines) for record in records_of(i, own, near)]
@@ -70,7 +70,7 @@ class Cohort:
             yield keep_calls(join_calls((calls,), part.start, part.stop, samples), part.start, part.mask())
 
     def _cut(self, window: Stretch, sites: Sequence[JointSite], lines: Sequence[Lines]) -> Iterator[Stretch]:
-        """Parts of the window with as many sites as there is room for. Raises MemoryBudgetError."""
+        """Cut the window into parts with as many sites as memory allows. Raises MemoryBudgetError."""
         copies, size = self.joint.max_ploidy, 0
         for site in sites:
             own = self.owner.size * (BYTES + BYTES_OF_GENOTYPE * comb(len(site.alleles) + copies - 1, copies))
@@ -95,7 +95,7 @@ class Cohort:
     def _gather(
         self, records: Sequence[Record], sites: Sequence[JointSite], window: Stretch, lines: Sequence[Lines]
     ) -> tuple[Sequence[JointSite], Evidence]:
-        """The sites that matter to the window, with fewer alleles where samples have more copies than was said."""
+        """Return the sites that matter to the window, with fewer alleles if samples have more copies than declared."""
         with self.metrics.time("gather"):
             near = window.start - REACH, window.stop + REACH
             sites = [site for site in sites if near[0] <= site.position < near[1]]
@@ -126,7 +126,7 @@ class Cohort:
             return build_calls(window.contig, sites, evidence, kept, self.calling)
 
     def _error(self, site: JointSite, file: int, window: Stretch, status: int) -> InputError:
-        """At the line that speaks about the site, or at the site itself if that is a block."""
+        """Make the error at the line that covers the site, or at the site itself if that is a block."""
         what = (
             "AD has not a value for each allele" if status == BAD_DEPTHS else f"PL fits no ploidy of 1 to {MAX_PLOIDY}"
         )
@@ -136,7 +136,7 @@ class Cohort:
 
 
 def do_overlap(sites: Sequence[JointSite], window: Stretch) -> ndarray:
-    """bool [sites]: in the window, or beside it where one of the two may delete the other."""
+    """Return which sites lie in the window, or beside it where one of the two may delete the other (bool [sites])."""
     begin = np.array([site.position for site in sites], np.int64)
     end = begin + [len(site.alleles[0]) for site in sites]
     reaches = (end > window.start) & (begin < window.stop)
@@ -145,13 +145,13 @@ def do_overlap(sites: Sequence[JointSite], window: Stretch) -> ndarray:
 
 
 def begin_sets(sites: Sequence[JointSite], evidence: Evidence) -> ndarray:
-    """bool [sites]: phase sets in the evidence begin there, which gives them their names."""
+    """Return where phase sets in the evidence begin, which names them (bool [sites])."""
     cell = evidence.cell[evidence.is_own & (evidence.cell >= 0)]
     return np.isin([site.position for site in sites], evidence.cells.phase_set[cell] - 1)
 
 
 def grow(window: Stretch, by: int) -> Spans:
-    """The targets of the window and so many bases on either side, joined where they touch."""
+    """Widen the targets of the window by so many bases on either side, joined where they touch."""
     start, stop = (np.array(column, np.int64) for column in zip(*(t[1:] for t in window.targets), strict=True))
     start, stop = start - by, stop + by
     is_first = np.append(True, start[1:] > stop[:-1])
@@ -159,5 +159,5 @@ def grow(window: Stretch, by: int) -> Spans:
 
 
 def span(window: Stretch) -> tuple[int, int]:
-    """The bases whose lines matter to the calls of a window."""
+    """Return the span whose lines matter to the calls of a window."""
     return window.start - 2 * REACH, window.stop + REACH
