@@ -1,4 +1,4 @@
-"""Where a window is too shallow to say what its bases are."""
+"""Find where a window is too shallow to know its bases."""
 
 import numpy as np
 from numpy import ndarray
@@ -9,9 +9,9 @@ NO_RUNS = np.zeros((0, 3), np.int64)
 
 
 def find_shallow(counts: ndarray, is_inside: ndarray, start: int, least: int) -> ndarray:
-    """Runs of positions that are inside and have fewer than `least` reads: int64 [runs, 2], start and stop.
+    """Find runs of positions inside with fewer than `least` reads: int64 [runs, 2], start and stop.
 
-    counts: those of Pileup, of the positions from `start` on. is_inside: bool [positions].
+    counts: of Pileup, for the positions from `start` on. is_inside: bool [positions].
     """
     is_shallow = (counts.sum(axis=(1, 2)) < least) & is_inside
     edges = np.flatnonzero(np.diff(np.concatenate(([0], is_shallow.view(np.int8), [0]))))
@@ -19,12 +19,12 @@ def find_shallow(counts: ndarray, is_inside: ndarray, start: int, least: int) ->
 
 
 def on_contig(runs: ndarray, contig: int) -> ndarray:
-    """int64 [runs, 3]: with their contig in front."""
+    """Put the contig in front of the runs: int64 [runs, 3]."""
     return np.column_stack((np.full(len(runs), contig), runs))
 
 
 def split_runs(runs: ndarray, strip: Strip) -> ndarray:
-    """Runs on the axis of a strip -> those of its contigs, as `on_contig`."""
+    """Move runs from the axis of a strip to its contigs, see `on_contig`."""
     parts = [NO_RUNS]
     for stretch, origin in strip.called:
         own = np.clip(runs - origin, stretch.start, stretch.stop)

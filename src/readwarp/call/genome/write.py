@@ -1,4 +1,4 @@
-"""A reference with the calls of a sample applied, as FASTA."""
+"""Apply the calls of a sample to the reference, and write FASTA."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,12 +16,12 @@ from readwarp.formats.common.regions import Target
 from readwarp.formats.common.writing import writing
 from readwarp.index.reference import Reference
 
-WIDTH = 60  # letters of a line
+WIDTH = 60  # letters per line
 UNKNOWN = ord("N")
 
 
 class Change(NamedTuple):
-    """REF at a position, and what a fraction of the molecules has there."""
+    """REF at a position, and its replacement in a fraction of the molecules."""
 
     start: int  # 0-based
     old: str
@@ -30,7 +30,7 @@ class Change(NamedTuple):
 
 
 class ConsensusGenome:
-    """Takes lines of VCF of one sample in order of position; its file is complete after `write`."""
+    """Writer of one sample's consensus; it takes VCF lines sorted by position, and `write` completes the file."""
 
     def __init__(self, path: Path, reference: Reference, targets: Sequence[Target], share: float):
         self.path, self._reference, self._share = path, reference, share
@@ -41,19 +41,19 @@ class ConsensusGenome:
             self._targets[target.contig].append(target)
 
     def add_shallow(self, runs: ndarray) -> None:
-        """runs: int64 [runs, 3], contig, start and stop."""
+        """Add shallow runs: int64 [runs, 3], contig, start and stop."""
         for contig in np.unique(runs[:, 0]).tolist():
             self._shallow[contig].append(runs[runs[:, 0] == contig, 1:])
 
     def add(self, line: bytes) -> None:
-        """A record with one other allele and FORMAT AF; it is left out if it does not pass."""
+        """Add a record with one other allele and FORMAT AF; it is ignored if it does not pass."""
         contig, position, _, old, new, _, filters, _, names, values, *_ = line.decode().rstrip("\n").split("\t")
         if filters == "PASS":
             fraction = float(dict(zip(names.split(":"), values.split(":"), strict=True))["AF"])
             self._changes[self._numbers[contig]].append(Change(int(position) - 1, old, new, fraction))
 
     def write(self) -> OutputFile:
-        """The file, complete but not named yet: every contig with a target, in order."""
+        """Write every contig with a target, in order, to a file that is complete but not yet named."""
         file = OutputFile(str(self.path))
         with writing(file.name), file.open() as out:
             for contig in sorted(self._targets):
@@ -77,14 +77,14 @@ class ConsensusGenome:
         letters[~is_known] = UNKNOWN
         parts, last = list[bytes](), 0
         for start, old, new, _ in choose_gaps(changes):
-            kept = min(len(old), len(new))  # bases that both have come first
+            kept = min(len(old), len(new))  # shared bases come first
             parts += letters[last : start + kept].tobytes(), new[kept:].encode()
             last = start + len(old)
         return b"".join((*parts, letters[last:].tobytes()))
 
 
 def name_bases(changes: Iterable[Change], share: float) -> Iterator[tuple[int, str]]:
-    """Position and letter of each substitution: see the package's text."""
+    """Yield the position and letter of each substitution: see the package's text."""
     found = defaultdict[int, dict[str, float]](dict)
     for start, old, new, fraction in changes:
         if len(old) == len(new) == 1:
@@ -102,14 +102,14 @@ def name_bases(changes: Iterable[Change], share: float) -> Iterator[tuple[int, s
 
 @cache
 def codes() -> dict[frozenset[str], str]:
-    """IUPAC letters by the bases that they stand for."""
+    """Return IUPAC letters by the bases that they stand for."""
     from Bio.Data.IUPACData import ambiguous_dna_values  # takes as long to import as all the rest
 
     return {frozenset(bases): letter for letter, bases in ambiguous_dna_values.items() if letter != "X"}
 
 
 def choose_gaps(changes: Iterable[Change]) -> list[Change]:
-    """Insertions and deletions that most molecules have, in order of position; none overlaps another."""
+    """Choose indels that most molecules have, sorted by position; none overlaps another."""
     chosen = list[Change]()
     for change in sorted(changes, key=lambda change: -change.fraction):
         if len(change.old) != len(change.new) and change.fraction >= HALF:
