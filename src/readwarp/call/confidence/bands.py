@@ -1,4 +1,4 @@
-"""Confidence in the reference's bases from the pileup (host only)."""
+"""Compute the confidence in reference bases from the pileup (host only)."""
 
 from functools import cache
 from itertools import pairwise, product
@@ -23,17 +23,17 @@ BAND_OF = np.append(np.searchsorted(GQ_BANDS, np.arange(MAX_GENOTYPE_QUALITY + 1
 
 
 class Gaps(NamedTuple):
-    """What reads say about the length of the reference at each position of a window."""
+    """Support of reads for the reference's length at each position of a window."""
 
-    spanning: Annotated[ndarray, "int32 [positions]"]  # reads that speak for that length
+    spanning: Annotated[ndarray, "int32 [positions]"]  # reads that support that length
     gaps: Annotated[ndarray, "int64 [positions]"]  # reads with a gap
-    phred: Annotated[ndarray, "int32 [positions]"]  # of an indel error
+    phred: Annotated[ndarray, "int32 [positions]"]  # Phred of an indel error
 
 
 class Confidence(NamedTuple):
-    """How sure the reference is at each position of a window."""
+    """Confidence in the reference at each position of a window."""
 
-    base: Annotated[ndarray, "uint8 [positions]"]  # 0-4, of the reference
+    base: Annotated[ndarray, "uint8 [positions]"]  # reference base, 0-4
     ploidy: Annotated[ndarray, "int8 [positions]"]
     depth: Annotated[ndarray, "int32 [positions]"]
     quality: Annotated[ndarray, "int32 [positions]"]  # GQ, UNKNOWN where nothing is known
@@ -43,7 +43,7 @@ class Confidence(NamedTuple):
 def reference_bands(
     pileup: Pileup, reads: AlignedReads, window: Window, covered: ndarray, ploidy: ndarray, called: CalledGaps
 ) -> Bands:
-    """See the step's contract."""
+    """Return the bands of a window; see the step's contract."""
     size, copies = window.stop - window.start, int(ploidy.max(initial=1))
     out = Confidence(
         base=window.trim().bases,
@@ -61,7 +61,7 @@ def reference_bands(
 
 
 def unknown_bands(window: Window, covered: ndarray, ploidy: ndarray) -> Bands:
-    """`reference_bands` where there are no reads, in a tenth of the time: most of a genome's windows may have none."""
+    """Return `reference_bands` of a window without reads, in a tenth of the time; most windows may have none."""
     kinds = np.where(covered, -1, ploidy).astype(np.int16)
     edges = np.flatnonzero(np.diff(kinds, prepend=-2, append=-2))
     wanted = kinds[edges[:-1]] >= 0
@@ -80,7 +80,7 @@ def unknown_bands(window: Window, covered: ndarray, ploidy: ndarray) -> Bands:
 
 
 def split_bands(bands: Bands, strip: Strip) -> list[Bands]:
-    """Bands on the axis of a strip -> those of each of its contigs."""
+    """Split bands on a strip's axis into those of its contigs."""
     called = strip.called
     bounds = [*np.searchsorted(bands.start, [origin for _, origin in called]).tolist(), len(bands)]
     own = (take(bands, "blocks", slice(*bound)) for bound in pairwise(bounds))
@@ -91,7 +91,7 @@ def split_bands(bands: Bands, strip: Strip) -> list[Bands]:
 
 
 def count_gaps(pileup: Pileup, start: int, stop: int) -> ndarray:
-    """Reads with a gap at each position of [start, stop)."""
+    """Count the reads with a gap at each position of [start, stop)."""
     gaps: ndarray = pileup.counts[start - pileup.start : stop - pileup.start, DELETED].sum(axis=1)
     first, last = np.searchsorted(pileup.allele_position, (start, stop))
     np.add.at(gaps, pileup.allele_position[first:last] - start, pileup.allele_counts[first:last].sum(axis=1))
@@ -100,9 +100,9 @@ def count_gaps(pileup: Pileup, start: int, stop: int) -> ndarray:
 
 @kernel
 def weigh_positions(pileup, gaps, substitutions, indels, losses, out):
-    """Fill the depth, the likelihoods and the quality of `out`.
+    """Fill the depth, likelihoods and quality of `out`.
 
-    substitutions, indels: of `odds_tables`. losses: float64 [kind, copies + 1], room for one position's.
+    substitutions, indels: of `odds_tables`. losses: float64 [kind, copies + 1], scratch for one position.
     """
     counts, quality_sums, reference, depth = pileup.counts, pileup.quality_sums, out.base, out.depth
     spanning, number_gaps, phred = gaps.spanning, gaps.gaps, gaps.phred
@@ -140,7 +140,7 @@ def weigh_positions(pileup, gaps, substitutions, indels, losses, out):
 
 @cache
 def odds_tables(copies: int) -> ndarray:
-    """[kind, P, k, Q]: 10 log10 P(a read has what the reference has | k of P copies are another allele).
+    """Return [kind, P, k, Q]: 10 log10 P(a read agrees with the reference | k of P copies are another allele).
 
     Kind 0: its base, of quality Q. Kind 1: its length, where indel errors have Phred Q.
     """
@@ -156,7 +156,7 @@ def odds_tables(copies: int) -> ndarray:
 
 
 def join_positions(window: Window, confidence: Confidence, wanted: ndarray) -> Bands:
-    """Blocks of neighbouring positions, of those wanted (bool [positions]), that have one band and one ploidy."""
+    """Join neighbouring positions with one band and one ploidy into blocks, of those `wanted` (bool [positions])."""
     rows = np.flatnonzero(wanted)
     here, band = take(confidence, "positions", rows), BAND_OF[confidence.quality[rows]].astype(np.int8)
     is_first = np.ones(rows.size, bool)

@@ -1,16 +1,15 @@
-"""The allele <NON_REF> of variant records: any allele that is not listed (host only).
+"""Weigh the allele <NON_REF> of variant records: any allele that is not listed (host only).
 
     add_non_ref(sites: Sites, likelihoods: Likelihoods) -> Sites, Likelihoods
 
-appends it to every site, as the inserted base UNLISTED alone. What a read says about it follows from what it says about
-the listed alleles:
+appends it to every site, as the inserted base UNLISTED alone. Its likelihood follows from those of the listed alleles:
 
-* It says nothing about them: nothing here either (0, like the rest of its row).
-* Its base is none of those listed: 1 - e, the probability of a match.
-* Other substitutions: the minimum of its row. An allele that is not listed fits a read that shows a listed one no
-  better than the worst of those listed does.
-* Insertions and deletions: the maximum of its row times the probability of an indel error of one repeat unit there,
-  since the nearest allele that is not listed is one unit away.
+* An uninformative read has 0, like the rest of its row.
+* A read whose base is not listed has 1 - e, the probability of a match.
+* Other substitutions have the minimum of the row. An allele that is not listed fits a read that shows a listed one no
+  better than the worst listed allele does.
+* Indels have the maximum of the row times the probability of an indel error of one repeat unit there, since the
+  nearest allele that is not listed is one unit away.
 
 So <NON_REF> never fits better than a listed allele that a read shows.
 """
@@ -29,7 +28,7 @@ from readwarp.ragged import offsets_of, replace
 
 
 def add_non_ref(sites: Sites, likelihoods: Likelihoods) -> tuple[Sites, Likelihoods]:
-    """See above. The last allele of every site is <NON_REF>; the arrays given do not change."""
+    """Append <NON_REF> as the last allele of every site, in new arrays; see above."""
     ends = sites.allele_offsets[1:]
     sizes = np.insert(np.diff(sites.inserted_offsets), ends, 1)
     longer = replace(

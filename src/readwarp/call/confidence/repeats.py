@@ -1,4 +1,4 @@
-"""Repeats of the reference, how often their length is misread, and the reads across them."""
+"""Find repeats of the reference, the rate at which their length is misread, and the reads that span them."""
 
 from typing import Annotated, NamedTuple
 
@@ -18,22 +18,22 @@ NOWHERE = -(1 << 30)  # before all reads
 
 
 class Repeats(NamedTuple):
-    """What a read must cover to speak for the reference at each position of a window, counted from its start."""
+    """Span, from the window's start, that a read must cover to support the reference at each position."""
 
     first: Annotated[ndarray, "int32 [positions]"]  # NOWHERE where the repeat is longer than MAX_TRACT
     last: Annotated[ndarray, "int32 [positions]"]  # inclusive
-    phred: Annotated[ndarray, "int32 [positions]"]  # of an indel error
+    phred: Annotated[ndarray, "int32 [positions]"]  # Phred of an indel error
 
 
 class CalledGaps(NamedTuple):
-    """Where reads may show the insertions and deletions that have records: [first, stop), by `first`."""
+    """Spans [first, stop), sorted by `first`, in which reads may show the indels that have records."""
 
-    first: Annotated[ndarray, "int64 [gaps]"]  # the anchor
-    stop: Annotated[ndarray, "int64 [gaps]"]  # after the last base that aligners may delete for it, or for one before
+    first: Annotated[ndarray, "int64 [gaps]"]  # anchor
+    stop: Annotated[ndarray, "int64 [gaps]"]  # past the last base that aligners may delete for it or for an earlier gap
 
 
 def find_called(calls: Calls, window: Window) -> CalledGaps:
-    """The insertions and deletions of calls of one contig, in order of position."""
+    """Return the indels of one contig's calls, sorted by position."""
     gaps = list[Site]()
     for position, (old, *others) in zip(calls.position.tolist(), calls.alleles, strict=True):
         for other in others:
@@ -46,7 +46,7 @@ def find_called(calls: Calls, window: Window) -> CalledGaps:
 
 @scalar
 def log_indel_error(difference, unit, tract):
-    """log10 of the probability of an error of `difference` bases in a repeat of `tract` bases in units of `unit`."""
+    """Return log10 P(error of `difference` bases) in a repeat of `tract` bases in units of `unit`."""
     size, repeats = abs(difference), tract // unit
     phred = 45.0
     if size == 0:
@@ -58,7 +58,7 @@ def log_indel_error(difference, unit, tract):
 
 
 def find_repeats(window: Window) -> Repeats:
-    """The repeats around each position of the window, cut to the window's bases of its contig."""
+    """Find the repeats around each position of the window, cut to the window's bases of its contig."""
     begin, end = (edge - window.start for edge in contigs_around(window, np.arange(window.start, window.stop)))
     first = np.arange(window.stop - window.start, dtype=np.int32)
     last = first + np.int32(1)
@@ -90,7 +90,7 @@ def mark_repeats(window, out):
 
 @kernel
 def count_spanning(reads, start, repeats, called, spanning):
-    """Count each read in `spanning` (int32) where it covers the repeat without a gap and its own base is usable.
+    """Count each read in `spanning` (int32) where it spans the repeat without a gap and its own base is usable.
 
     Positions count from `start`. called: the CalledGaps.
     """
@@ -98,7 +98,7 @@ def count_spanning(reads, start, repeats, called, spanning):
     for read in range(reads.position.size):
         p, q = reads.position[read] - start, reads.read_offsets[read]
         i, end = reads.cigar_offsets[read], reads.cigar_offsets[read + 1]
-        begin = stop = np.int64(p)  # of the stretch without a gap but called ones
+        begin = stop = np.int64(p)  # of the stretch without gaps, called ones aside
         after = i
         while i < end:
             if i == after:
@@ -122,7 +122,7 @@ def is_aligned(run):
 
 @scalar
 def is_called(run, position, called):
-    """Whether a record has the insertion or deletion that begins at this position."""
+    """Return whether a record has the indel that begins at this position."""
     before = np.searchsorted(called.first, position - 1, side="right") - 1
     on_reference = run_of(run)[2]
     is_gap = run & 15 == INSERTION or run & 15 == DELETION
