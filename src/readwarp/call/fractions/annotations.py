@@ -1,4 +1,4 @@
-"""INFO and FORMAT of records of fractions (host only)."""
+"""Write INFO and FORMAT of records of fractions (host only)."""
 
 import numpy as np
 from numpy import ndarray
@@ -50,7 +50,7 @@ ARTEFACT_PRIOR = -3.0  # log10 odds that an allele of the tumour is an artefact 
 
 
 def describe(odds: Odds, known: Known, counts: Tally, is_tumour: ndarray) -> dict[str, ndarray]:
-    """INFO beside ECNT, a column [records] or [records, values] per field; NaN where a record has no value."""
+    """Return INFO except ECNT, a column [records] or [records, values] per field; NaN where a record has no value."""
     tables = counts.independent[:, is_tumour].sum(axis=1).reshape(-1, 4).tolist()
     return {
         "DP": counts.depth.sum(axis=1),
@@ -72,7 +72,7 @@ def describe(odds: Odds, known: Known, counts: Tally, is_tumour: ndarray) -> dic
 
 
 def describe_samples(share: ndarray, evidence: Evidence, counts: Tally) -> dict[str, ndarray]:
-    """FORMAT beside GT, AD, DP and SB: [records, samples], or [records, samples, values]."""
+    """Return FORMAT except GT, AD, DP and SB: [records, samples], or [records, samples, values]."""
     return {
         "AF": significant(share),
         "AFCI": np.stack((significant(evidence.low), significant(evidence.high)), axis=2),
@@ -83,6 +83,6 @@ def describe_samples(share: ndarray, evidence: Evidence, counts: Tally) -> dict[
 
 
 def significant(share: ndarray) -> ndarray:
-    """Three significant digits, of 1e-6 and more."""
+    """Round to three significant digits, and to multiples of 1e-6."""
     magnitude = 10.0 ** (2 - np.floor(np.log10(np.maximum(share, 1e-6))))
     return np.asarray(np.round(share * magnitude) / magnitude)

@@ -1,4 +1,4 @@
-"""Sites and what reads say about them -> calls of alleles on any fraction of the molecules. See the package's text."""
+"""Call alleles at any fraction of the molecules from sites and likelihoods. See the package's text."""
 
 from typing import Annotated, NamedTuple
 
@@ -22,16 +22,16 @@ from readwarp.config import CallParameters, FractionParameters
 from readwarp.device.backend import Backend
 from readwarp.ragged import replace
 
-TINY = 1e-9  # what rounding leaves of a share
+TINY = 1e-9  # rounding error of a share
 
 
 class Setting(NamedTuple):
-    """What all sites share."""
+    """Parameters and facts that all sites share."""
 
     parameters: CallParameters  # with fractions
     is_normal: Annotated[ndarray, "bool [samples]"]
     noise: Noise
-    contamination: Annotated[ndarray, "float64 [samples]"]  # NaN: not known
+    contamination: Annotated[ndarray, "float64 [samples]"]  # NaN: unknown
     backend: Backend
     is_blind: bool = False  # nothing tells mutations from inherited variants
 
@@ -42,16 +42,16 @@ class Setting(NamedTuple):
 
 
 class Weighed(NamedTuple):
-    """Alleles as the reads of each sample weigh them."""
+    """Alleles weighed by the reads of each sample."""
 
     share: ndarray  # [alleles, samples]
     evidence: Evidence  # [alleles, samples]
-    tumour_share: ndarray  # the greatest one of a sample that is not the normal, [alleles]
+    tumour_share: ndarray  # largest in any sample but the normal, [alleles]
     odds: Odds  # [alleles]
 
 
 class Listed(NamedTuple):
-    """Records for `spell_alleles`: REF and the other allele of each."""
+    """Records for `spell_alleles`: REF and ALT of each."""
 
     site: ndarray
     allele: ndarray
@@ -67,7 +67,7 @@ def call_alleles(
     known: Known,
     setting: Setting,
 ) -> Calls:
-    """compared: with the Phase of sites in regions. `window`: the reference around the sites."""
+    """Call alleles. compared: with the Phase of sites in regions. `window`: the reference around the sites."""
     likelihoods, phase = compared
     orientation, frequency = orientations_of(reads), known.frequency
     noise = noise_of(sites, window, setting.noise)
@@ -109,7 +109,7 @@ def weigh(
     frequency: ndarray,
     setting: Setting,
 ) -> Weighed:
-    """orientation: as for `contrast`. frequency: as for `Expected`."""
+    """Weigh alleles. orientation: see `contrast`. frequency: see `Expected`."""
     shape = sites.deleted.size, setting.is_normal.size
     items, contrasts = contrast(sites, likelihoods, orientation, noise.damage, shape[1])
     products = setting.backend.step("readwarp.call.fractions").multiply(contrasts)
@@ -118,7 +118,7 @@ def weigh(
     tumour_share = np.max(share, axis=1, where=~setting.is_normal, initial=0.0)
 
     def at(fraction: ndarray) -> ndarray:
-        """log10 L of each allele in each sample, at fractions that are likewise."""
+        """Return log10 L of each allele in each sample, at fractions of the same shape."""
         wanted = np.broadcast_to(fraction, shape).ravel()
         return likelihoods_at(wanted, contrasts, log_likelihoods(products)).reshape(shape)
 
@@ -136,12 +136,12 @@ def weigh(
 
 
 def of_molecules(sites: Sites, share: ndarray, evidence: Evidence) -> tuple[ndarray, Evidence]:
-    """Shares of fragments, and their bounds, as those of molecules: an allele of great reach has more fragments."""
+    """Convert shares and bounds from fragments to molecules: an allele of greater reach has more fragments."""
     own, number = 1.0 / sites.reach[:, None], np.diff(sites.allele_offsets)
     rest, others = (
         np.repeat(np.add.reduceat(of, sites.allele_offsets[:-1]), number, axis=0) - of for of in (share, share * own)
     )
-    others = np.divide(others, rest, where=rest > TINY, out=np.ones_like(rest))  # molecules to a fragment
+    others = np.divide(others, rest, where=rest > TINY, out=np.ones_like(rest))  # molecules per fragment
 
     def turn(fraction: ndarray) -> ndarray:
         return np.asarray(own * fraction / (own * fraction + others * (1.0 - fraction)))
@@ -150,7 +150,7 @@ def of_molecules(sites: Sites, share: ndarray, evidence: Evidence) -> tuple[ndar
 
 
 def share_of_damage(damage: ndarray, counts: Tally, is_tumour: ndarray) -> ndarray:
-    """Reads of the other allele that damage is expected to make, by those seen: float64 [records].
+    """Return the ALT reads that damage is expected to make, over those observed (float64 [records]).
 
     damage: float64 [records, samples, orientations].
     """
@@ -160,7 +160,7 @@ def share_of_damage(damage: ndarray, counts: Tally, is_tumour: ndarray) -> ndarr
 
 
 def choose_records(sites: Sites, shown: ndarray) -> Records:
-    """The alleles that some molecules have, and forced ones. shown: LOD of that (float64 [alleles])."""
+    """Choose the alleles that some molecules have, and forced ones. shown: their LOD (float64 [alleles])."""
     is_other = np.ones(sites.deleted.size, bool)
     is_other[sites.allele_offsets[:-1]] = False
     alone = np.flatnonzero(np.diff(sites.inserted_offsets) == 1)
@@ -183,7 +183,7 @@ def build(
     information: dict[str, ndarray],
     filters: list[tuple[str, ...]],
 ) -> Calls:
-    """shown: of the records, with the shares and the events (positions, -1: alone)."""
+    """Build calls. shown: of the records, with the shares and the events (positions, -1: alone)."""
     (evidence, share, event), (number, samples) = shown, counts.depth.shape
     has_it = (evidence.shown >= EMIT) & ~is_normal
     genotype = np.where(has_it, np.where(evidence.others >= EMIT, 1, 2), 0)
@@ -213,7 +213,7 @@ GENOTYPES = {-1: (-1, -1), 0: (0, 0), 1: (0, 1), 2: (1, 1)}
 
 
 def as_column(values: ndarray) -> ndarray:
-    """An array with one item per record, of which several values are a tuple."""
+    """Return an array with one item per record; several values become a tuple."""
     if values.ndim == 1:
         return values
     out = np.empty(len(values), object)

@@ -1,4 +1,4 @@
-"""One allele of a sample against the others there: what its reads say, and at which fractions (host only)."""
+"""Contrast an allele of a sample with the others there, by its reads and at nodes of its fraction (host only)."""
 
 import math
 from functools import lru_cache
@@ -13,23 +13,23 @@ from readwarp.call.fractions import LEAST
 from readwarp.device.jit import kernel
 from readwarp.ragged import empty, offsets_of
 
-ROUNDS, ENOUGH = 100, 1e-7  # of expectation and maximisation: at most so many, until no fraction changes by more
-TRACE = 1e-6  # fraction of the reference's allele, at least, in what an allele is held against
-STEP = 64  # nodes of an item are a multiple of this, which is one of all lanes
-NONE, HALF, WHOLE = 0, -2, -1  # nodes of an item at 0, 1/2 and 1; those between lie at midpoints
+ROUNDS, ENOUGH = 100, 1e-7  # of expectation-maximisation: most rounds, and change of a fraction that ends them
+TRACE = 1e-6  # least fraction of the reference allele among the others
+STEP = 64  # nodes per item are a multiple of this, one of all lane counts
+NONE, HALF, WHOLE = 0, -2, -1  # nodes at 0, 1/2 and 1; those between lie at midpoints
 
 
 class Items(NamedTuple):
-    """What contrasts are about: every allele of every site in every sample. Those of an allele are neighbours."""
+    """Items of contrasts: every allele of every site in every sample. Items of an allele are adjacent."""
 
     allele: Annotated[ndarray, "int64 [items]"]  # row of Sites.deleted
     sample: Annotated[ndarray, "int64 [items]"]
-    share: Annotated[ndarray, "float64 [items]"]  # f of the greatest likelihood; 0 without reads
-    depth: Annotated[ndarray, "int64 [items]"]  # reads that say something
+    share: Annotated[ndarray, "float64 [items]"]  # maximum-likelihood f; 0 without reads
+    depth: Annotated[ndarray, "int64 [items]"]  # informative reads
 
 
 class Contrasts(NamedTuple):
-    """See the package's text. Probabilities are over that of the read's best allele."""
+    """Reads and nodes of each item; see the package's text. Probabilities are relative to the read's best allele."""
 
     read_offsets: Annotated[ndarray, "int64 [items + 1] of reads"]
     others: Annotated[ndarray, "float64 [reads]"]  # Q
@@ -39,7 +39,7 @@ class Contrasts(NamedTuple):
 
 
 class Room(NamedTuple):
-    """For one site in one sample."""
+    """Scratch space for one site in one sample."""
 
     linear: Annotated[ndarray, "float64 [reads, alleles]"]
     share: Annotated[ndarray, "float64 [alleles]"]
@@ -49,7 +49,7 @@ class Room(NamedTuple):
 def contrast(
     sites: Sites, likelihoods: Likelihoods, orientation: ndarray, damage: ndarray, samples: int
 ) -> tuple[Items, Contrasts]:
-    """orientation: uint8 [reads], of their pairs. damage: float64 [alleles, samples, orientations]."""
+    """Make contrasts. orientation: uint8 [reads], of their pairs. damage: float64 [alleles, samples, orientations]."""
     number = np.diff(sites.allele_offsets)
     depth = np.zeros((len(sites), samples), np.int64)
     counts_all = has_reach(sites)
@@ -68,12 +68,12 @@ def contrast(
 
 
 def has_reach(sites: Sites) -> ndarray:
-    """bool [sites]: fragments have more places on some alleles, so that even those that fit all alike say something."""
+    """Return where alleles differ in the places of fragments, so reads that fit all alike count too (bool [sites])."""
     return np.logical_or.reduceat(np.append(sites.reach != 1.0, False), sites.allele_offsets[:-1])
 
 
 def nodes_of(depth: ndarray) -> dict[str, ndarray]:
-    """Columns of Contrasts: steps are no wider than the likelihood of so many reads."""
+    """Return columns of Contrasts; steps are no wider than the likelihood of so many reads."""
     number = STEP * np.ceil((math.pi * np.sqrt(depth) + 3) / STEP).astype(np.int64)
     nodes = [spread_nodes(own) for own in number.tolist()]
     return {"node_offsets": offsets_of(number), "fraction": np.concatenate([np.empty(0), *nodes])}
@@ -81,19 +81,19 @@ def nodes_of(depth: ndarray) -> dict[str, ndarray]:
 
 @lru_cache(maxsize=256)
 def spread_nodes(number: int) -> ndarray:
-    """Fractions at which so many nodes lie."""
+    """Return the fractions of so many nodes."""
     return np.concatenate(([0.0], np.sin(angles(number)) ** 2, [0.5, 1.0]))
 
 
 def angles(number: int) -> ndarray:
-    """t of the nodes at midpoints, among so many."""
+    """Return t of the nodes at midpoints, among so many."""
     between = number - 3
     return (np.arange(between) + 0.5) * (math.pi / 2 / between)
 
 
 @kernel
 def count_reads(likelihoods, counts_all, depth):
-    """Add the reads that say something to `depth` (int64 [sites, samples])."""
+    """Add the informative reads to `depth` (int64 [sites, samples])."""
     for site in range(depth.shape[0]):
         for pair in range(likelihoods.pair_offsets[site], likelihoods.pair_offsets[site + 1]):
             depth[site, likelihoods.sample[pair]] += counts_all[site] or likelihoods.allele[pair] != NOTHING
@@ -127,9 +127,9 @@ def oppose(sites, likelihoods, orientation, damage, counted, room, items, out):
 
 @kernel
 def gather(site, s, own, likelihoods, orientation, damage, linear):
-    """Fill the rows of `linear` with P(r | a), over that of the best allele, of the reads that say something.
+    """Fill the rows of `linear` with P(r | a), over that of the best allele, of the informative reads.
 
-    own: the first of the site's alleles, their reach, by which P is divided, and whether all reads say something.
+    own: the first of the site's alleles, their reach, by which P is divided, and whether all reads are informative.
     """
     (first, reach, counts_all), row = own, 0
     alleles = reach.size
@@ -150,7 +150,7 @@ def gather(site, s, own, likelihoods, orientation, damage, linear):
 
 @kernel
 def fit_shares(linear, share, fresh):
-    """Set the fractions of the greatest likelihood of all alleles; equal ones without reads."""
+    """Set the maximum-likelihood fractions of all alleles; equal ones without reads."""
     reads, alleles = linear.shape
     share[:alleles] = 1.0 / alleles
     for _ in range(ROUNDS if reads else 0):

@@ -1,4 +1,4 @@
-"""Products over the reads of contrasts, on CPU lanes: a node in each."""
+"""Multiply over the reads of contrasts on CPU lanes, one node per lane."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ VECTORS = 4  # whose products are in registers
 
 
 def multiply(contrasts: Contrasts) -> Products:
-    """See the step's contract."""
+    """Multiply over reads; see the step's contract."""
     products, growths = np.empty((2, contrasts.fraction.size))
     multiply_all(contrasts, products, growths)
     return Products(products, growths)
@@ -56,6 +56,6 @@ def multiply_all(contrasts, products, growths):
 
 @kernel
 def grow(product, number, one, small, growth, zero):
-    """(number of times that it grew, product)"""
+    """Return (number of times it grew, product)."""
     more = where_greater(small, product, plus(number, one), number)
     return more, where_greater(small, product, fused(product, growth, zero), product)

@@ -1,4 +1,4 @@
-"""Products over the reads of contrasts, on CUDA: a node for each thread, a warp for nodes of one item."""
+"""Multiply over the reads of contrasts on CUDA: one node per thread, the nodes of one item per warp."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from readwarp.device.memory import current
 
 
 def multiply(contrasts: Contrasts) -> Products:
-    """See the step's contract. Takes and gives host arrays."""
+    """Multiply over reads; see the step's contract. Takes and returns host arrays."""
     nodes = contrasts.fraction.size
     if nodes == 0:
         return Products(np.empty(0), np.empty(0))
@@ -24,7 +24,7 @@ def multiply(contrasts: Contrasts) -> Products:
 
 @cuda_kernel
 def multiply_block(contrasts, items, products, growths):
-    """STEP nodes of one item: a thread each."""
+    """Multiply STEP nodes of one item, one per thread."""
     read_offsets, others, gain, _, fraction = contrasts
     item, node = items[cuda.blockIdx.x], cuda.grid(1)
     f, product, number = fraction[node], 1.0, 0.0

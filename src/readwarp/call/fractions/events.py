@@ -1,4 +1,4 @@
-"""Records that are changes of the same molecules, and the number of events near each other. See the package's text."""
+"""Link records that change the same molecules, and count events near each other. See the package's text."""
 
 import numpy as np
 from numpy import ndarray
@@ -15,9 +15,9 @@ from readwarp.ragged import replace
 
 
 def link_records(sites: Sites, likelihoods: Likelihoods, place: ndarray, records: Records) -> ndarray:
-    """int64 [records]: the first record of those that the same molecules have; -1: a record is alone.
+    """Return the first record on the same molecules as each record, -1 if it is alone (int64 [records]).
 
-    place: int64 [sites], the region of each, in order. Records of one region are linked.
+    place: int64 [sites], the region of each, in order. Only records of one region are linked.
     """
     first = np.arange(records.site.size)
     marks = np.zeros(int(likelihoods.read.max(initial=-1)) + 1, np.int8)
@@ -27,7 +27,7 @@ def link_records(sites: Sites, likelihoods: Likelihoods, place: ndarray, records
 
 @kernel
 def link(sites, likelihoods, place, records, marks, first):
-    """Give each record the `first` of the nearest one before it that most of the same reads show. marks: 0 [reads]."""
+    """Give each record the `first` of the nearest earlier one that most of the same reads show. marks: 0 [reads]."""
     for row in range(first.size):
         site = records.site[row]
         for before in range(row - 1, -1, -1):
@@ -42,7 +42,7 @@ def link(sites, likelihoods, place, records, marks, first):
 
 @kernel
 def are_together(sites, likelihoods, records, pair, marks):
-    """Whether most reads that show either record, and say something of both, show both."""
+    """Return whether most reads that show either record, and are informative for both, show both."""
     pair_offsets, read, allele = likelihoods.pair_offsets, likelihoods.read, likelihoods.allele
     one, other = records.site[pair[0]], records.site[pair[1]]
     mine = records.allele[pair[0]] - sites.allele_offsets[one]
@@ -60,7 +60,7 @@ def are_together(sites, likelihoods, records, pair, marks):
 
 
 def count_events(calls: Calls, parameters: FractionParameters) -> Calls:
-    """With ECNT, and the filter that looks at it. `calls` of one contig, in order of position."""
+    """Add ECNT, and the filter that uses it, to the `calls` of one contig, sorted by position."""
     if len(calls) == 0:
         return calls
     is_likely = (np.prod(1 - doubts_of(calls), axis=1) >= LIKELY) & ~calls.annotations["PON"]

@@ -1,4 +1,4 @@
-"""FILTER of records; names are those of Mutect2 where they mean the same. A filter is a row of FILTERS."""
+"""Filter records; a filter is a row of FILTERS, with Mutect2's name where it means the same."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -11,14 +11,14 @@ from readwarp.config import CallParameters, FractionParameters
 
 
 class Facts(NamedTuple):
-    """What filters test, arrays [records]."""
+    """Inputs of filters, arrays [records]."""
 
-    info: dict[str, ndarray]  # annotations; NaN where there is none
+    info: dict[str, ndarray]  # annotations; NaN if missing
     is_indel: ndarray
-    fraction: ndarray  # AF of the sample, but the normal, that has most
-    siblings: ndarray  # other alleles of the site that some molecules have; 0 where they do not have its own
-    in_panel: ndarray  # of normals
-    damage: ndarray  # reads of the ALT allele that damage is expected to make, by those seen
+    fraction: ndarray  # highest AF of a sample, except the normal
+    siblings: ndarray  # other alleles of the site that some molecules have; 0 where they lack its own
+    in_panel: ndarray  # in the panel of normals
+    damage: ndarray  # ALT reads that damage is expected to make, over those observed
     limits: CallParameters
     parameters: FractionParameters
 
@@ -28,12 +28,12 @@ class Filter(NamedTuple):
     description: str  # {limits}: the CallParameters of the run
     fails: (
         Callable[[Facts], ndarray] | None
-    )  # bool [records]; None: by other records (`events.count_events`, `shortlist`)
-    quality: str = ""  # INFO: Phred of the probability of what the filter is against, which a record must reach
+    )  # bool [records]; None: set by other records (`events.count_events`, `shortlist`)
+    quality: str = ""  # INFO field: Phred of the probability that the filter tests, which a record must reach
 
 
 def _is_placed_worse(facts: Facts) -> ndarray:
-    """Where all reads are placed unsurely, or none has REF, this says nothing against the allele."""
+    """Test for a lower MAPQ; where all reads have low MAPQ, or none has REF, the allele passes."""
     reference, other = facts.info["MMQ"].T
     return np.asarray((other < facts.parameters.min_median_mapping_quality) & (other < reference))
 
@@ -97,7 +97,7 @@ BY_QUALITY = tuple(row for row in FILTERS if row.quality)
 
 
 def find_failed(facts: Facts) -> list[tuple[str, ...]]:
-    """The filters that each record fails, but those by quality."""
+    """Return the filters that each record fails, except those by quality."""
     failed: list[tuple[str, ...]] = [() for _ in range(facts.fraction.size)]
     for filter_ in FILTERS:
         if filter_.fails:

@@ -1,4 +1,4 @@
-"""What alleles are held against beside their reads: the noise of the libraries, and other people's alleles."""
+"""Load the context of alleles beyond their reads: the noise of the libraries, and other people's alleles."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,13 +21,13 @@ from readwarp.index.reference import Reference
 
 @dataclass(frozen=True, slots=True)
 class GivenFractions:
-    """Of all windows."""
+    """Population, panel, noise and contamination of all windows."""
 
     samples: tuple[str, ...]
     population: KnownAlleles | None = None
-    panel: KnownAlleles | None = None  # of normals
-    noise: Noise | None = None  # of the samples, once it is learned
-    contamination: Contamination | None = None  # likewise, or given
+    panel: KnownAlleles | None = None  # panel of normals
+    noise: Noise | None = None  # of the samples, once learned
+    contamination: Contamination | None = None  # estimated or given
 
     def setting(self, parameters: CallParameters, backend: Backend) -> Setting:
         samples, known = len(self.samples), self.contamination
@@ -36,23 +36,23 @@ class GivenFractions:
         return Setting(parameters, is_normal, noise, foreign, backend, self.is_blind(parameters))
 
     def is_normal(self, parameters: CallParameters) -> ndarray:
-        """bool [samples]"""
+        """Return which samples are normals (bool [samples])."""
         assert parameters.fractions is not None
         return np.isin(self.samples, parameters.fractions.normals)
 
     def is_blind(self, parameters: CallParameters) -> bool:
-        """Whether nothing tells the mutations of a tumour from inherited variants."""
+        """Return whether nothing tells a tumour's mutations from inherited variants."""
         mode = parameters.fractions
         return mode is not None and mode.is_somatic and not (mode.normals or self.population or self.panel)
 
     def common(self, window: Stretch, reference: Reference, strip: Strip | None) -> CommonSites | None:
-        """By which contamination is estimated; None if it is not. strip: whose axis the window is on."""
+        """Return the sites that estimate contamination, or None. strip: whose axis the window is on."""
         if self.population is None or self.contamination is not None:
             return None
         return self.population.common(window[:3], reference, strip)
 
     def known(self, sites: Sites, reference: Reference, strip: Strip | None) -> Known:
-        """strip: whose axis the sites are on. Raises InputError."""
+        """Look up the sites. strip: whose axis the sites are on. Raises InputError."""
         nothing = np.full(sites.deleted.size, np.nan)
         population, panel = (
             nothing if file is None else file.among(sites, reference, strip) for file in (self.population, self.panel)
@@ -67,7 +67,7 @@ def open_given(
     reference: Reference,
     samples: tuple[str, ...],
 ) -> GivenFractions:
-    """population: a file with frequencies. Raises InputError."""
+    """Open the files. population: a file with frequencies. Raises InputError."""
     known = open_known(population, reference, True) if population else None
     shown = open_known(panel, reference, False, samples) if panel else None
     fraction = parameters.fractions.contamination if parameters.fractions else None

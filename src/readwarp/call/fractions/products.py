@@ -1,4 +1,4 @@
-"""From products over reads to evidence: log odds, fractions and their intervals (host only)."""
+"""Turn products over reads into log odds, fractions and their intervals (host only)."""
 
 import math
 from collections.abc import Sequence
@@ -17,42 +17,42 @@ LOG_GROWTH = math.log10(GROWTH)
 
 
 class Products(NamedTuple):
-    """L(f) of each node: the product, divided by GROWTH as often as it says."""
+    """L(f) of each node: the product, divided by GROWTH `growths` times."""
 
     product: Annotated[ndarray, "float64 [nodes]"]
     growths: Annotated[ndarray, "float64 [nodes]"]  # whole numbers
 
 
 class Evidence(NamedTuple):
-    """log10 of the likelihood of the reads of each item, float64 [items]; the bounds are fractions."""
+    """log10 likelihoods of each item's reads, float64 [items]; the bounds are fractions."""
 
-    mean: Annotated[ndarray, "float64 [items]"]  # of L over all fractions, with the density of variants
+    mean: Annotated[ndarray, "float64 [items]"]  # mean of L over all fractions, with the density of variants
     none: Annotated[ndarray, "float64 [items]"]  # L(0)
-    noise: Annotated[ndarray, "float64 [items]"]  # of L over 0 and the fractions of copying errors
+    noise: Annotated[ndarray, "float64 [items]"]  # mean of L over 0 and the fractions of copying errors
     half: Annotated[ndarray, "float64 [items]"]  # L(1/2)
     whole: Annotated[ndarray, "float64 [items]"]  # L(1)
-    uneven: Annotated[ndarray, "float64 [items]"]  # of L over [UNEVEN, 1 - UNEVEN]: one of two copies, more or less
+    uneven: Annotated[ndarray, "float64 [items]"]  # mean of L over [UNEVEN, 1 - UNEVEN]: uneven copies
     low: Annotated[ndarray, "float64 [items]"]  # bounds of AFCI
     high: Annotated[ndarray, "float64 [items]"]
 
     @property
     def present(self) -> ndarray:
-        """LOD: the sample has the allele, against noise."""
+        """Return the LOD that the sample has the allele, against noise."""
         return np.asarray(self.mean - self.noise)
 
     @property
     def shown(self) -> ndarray:
-        """LOD: some molecules have the allele, against errors of the reads, however these molecules came by it."""
+        """Return the LOD that some molecules have the allele, by whatever cause, against read errors."""
         return np.asarray(self.mean - self.none)
 
     @property
     def others(self) -> ndarray:
-        """LOD: some molecules have another allele, against none."""
+        """Return the LOD that some molecules have another allele, against none."""
         return np.asarray(self.mean - self.whole)
 
 
 def weigh_products(contrasts: Contrasts, products: Products, noise: Sequence[ndarray]) -> Evidence:
-    """noise: copying, scattered and shape of `readwarp.call.noise`, for each item (float64 [items])."""
+    """Weigh the products. noise: copying, scattered and shape of `readwarp.call.noise`, per item (float64 [items])."""
     copying, scattered, shape = noise
     offsets = contrasts.node_offsets
     first, stop = offsets[:-1], offsets[1:]
@@ -80,7 +80,7 @@ def weigh_products(contrasts: Contrasts, products: Products, noise: Sequence[nda
 
 
 def integrate(likelihood: ndarray, weight: ndarray, offsets: ndarray) -> tuple[ndarray, ndarray]:
-    """log10 of the sum of weight x 10^likelihood of each item, and each node's share of it."""
+    """Return log10 of the sum of weight x 10^likelihood of each item, and each node's share of it."""
     first, number = offsets[:-1], np.diff(offsets)
     with np.errstate(divide="ignore"):
         mass = likelihood + np.log10(weight)
@@ -91,7 +91,7 @@ def integrate(likelihood: ndarray, weight: ndarray, offsets: ndarray) -> tuple[n
 
 
 def find_interval(mass: ndarray, offsets: ndarray) -> tuple[ndarray, ndarray]:
-    """The fractions between which CREDIBLE of each item's mass lies. mass: of each node's surroundings, even in t."""
+    """Return the fractions that enclose CREDIBLE of each item's mass. mass: around each node, uniform in t."""
     bounds = np.empty((2, offsets.size - 1))
     for item, (first, stop) in enumerate(pairwise(offsets.tolist())):
         below = np.concatenate(([0.0], np.cumsum(mass[first + 1 : stop + HALF])))
@@ -101,12 +101,12 @@ def find_interval(mass: ndarray, offsets: ndarray) -> tuple[ndarray, ndarray]:
 
 
 def log_likelihoods(products: Products) -> ndarray:
-    """log10 L of each node, float64 [nodes]."""
+    """Return log10 L of each node (float64 [nodes])."""
     return np.asarray(np.log10(products.product) - LOG_GROWTH * products.growths)
 
 
 def likelihoods_at(fraction: ndarray, contrasts: Contrasts, likelihood: ndarray) -> ndarray:
-    """log10 L of each item at its own fraction (float64 [items]), between the nodes of `log_likelihoods`."""
+    """Interpolate log10 L of each item at its fraction (float64 [items]), between the nodes of `log_likelihoods`."""
     out = np.empty(fraction.size)
     for item, (first, stop) in enumerate(zip(contrasts.node_offsets[:-1], contrasts.node_offsets[1:], strict=True)):
         nodes = np.r_[first : stop + HALF, stop + WHOLE]
@@ -115,17 +115,17 @@ def likelihoods_at(fraction: ndarray, contrasts: Contrasts, likelihood: ndarray)
 
 
 def add_logs(a: ndarray, b: ndarray) -> ndarray:
-    """log10(10^a + 10^b), either of which may be -inf."""
+    """Return log10(10^a + 10^b), either of which may be -inf."""
     high = np.maximum(np.maximum(a, b), -1e300)
     return np.asarray(high + np.log10(10.0 ** (a - high) + 10.0 ** (b - high)))
 
 
 def copied_at(number: int, power: float, reach: float) -> ndarray:
-    """The part of copying errors whose fractions lie about each of so many nodes."""
+    """Return the share of copying errors whose fractions lie around each of so many nodes."""
     return np.concatenate(([0.0], mass_between(number - 2, power, reach), [0.0, 0.0]))
 
 
 def weights_of(number: int) -> ndarray:
-    """df of each of so many nodes; 0 of those that are not at midpoints."""
+    """Return df of each of so many nodes; 0 for nodes not at midpoints."""
     t = angles(number)
     return np.concatenate(([0.0], np.sin(2 * t) * (math.pi / 2 / t.size), [0.0, 0.0]))

@@ -1,4 +1,4 @@
-"""Tumours and normals among the samples, and a warning where nothing tells mutations from what is inherited."""
+"""Check the roles of samples, tumour or normal, and warn if nothing tells mutations from inherited variants."""
 
 import logging
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ logger = logging.getLogger("readwarp")
 
 
 def check_roles(mode: FractionParameters, samples: Sequence[str], are_named: bool) -> None:
-    """Raises UsageError for samples that do not fit the mode. are_named: by --sample."""
+    """Raise UsageError for samples that do not fit the mode. are_named: by --sample."""
     names = ", ".join(samples)
     for name in mode.normals:
         if name not in samples:
@@ -25,7 +25,7 @@ def check_roles(mode: FractionParameters, samples: Sequence[str], are_named: boo
 
 
 def warn_of_inherited(given: GivenFractions | None, parameters: CallParameters, passed: int | None = None) -> None:
-    """Say what nobody must miss, first, and last of the calls that `passed`."""
+    """Warn that calls may be inherited: before calling and, at the end, with the number that `passed`."""
     if given and given.is_blind(parameters):
         which = "what passes" if passed is None else f"the {counted(passed, 'variant')} that pass"
         cause = "without --normal, --population or --panel-of-normals, nothing tells mutations from inherited variants"

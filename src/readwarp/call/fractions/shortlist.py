@@ -1,4 +1,4 @@
-"""Records that wait until all are known, and the probability that they must reach to pass. See the package's text."""
+"""Hold records until all are known, and choose the probability that they must reach. See the package's text."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,16 +19,16 @@ from readwarp.metrics import Metrics
 from readwarp.ragged import replace
 
 HELD = 64 << 20  # bytes of records in memory; more are on disk
-PASS, FILTER = b"PASS", 6  # a column of VCF
+PASS, FILTER = b"PASS", 6  # FILTER value; its column in VCF
 TRANSITIONS = {b"AG", b"GA", b"CT", b"TC"}
 
 
 class Candidates(NamedTuple):
-    """Records of a window as lines, and what speaks against each."""
+    """Records of a window as lines, with the probabilities against each."""
 
     lines: list[bytes]
     doubts: Annotated[ndarray, "float64 [records, filters by quality]"]  # probabilities
-    passes: Annotated[ndarray, "bool [records]"]  # all other filters
+    passes: Annotated[ndarray, "bool [records]"]  # passes all other filters
 
 
 def candidates_of(calls: Calls, contigs: tuple[str, ...]) -> Candidates:
@@ -37,7 +37,7 @@ def candidates_of(calls: Calls, contigs: tuple[str, ...]) -> Candidates:
 
 
 def doubts_of(calls: Calls) -> ndarray:
-    """Probabilities of what speaks against each call: float64 [records, filters by quality]."""
+    """Return the probabilities against each call (float64 [records, filters by quality])."""
     if len(calls) == 0:
         return np.zeros((0, len(BY_QUALITY)))
     phred = np.stack([calls.annotations[row.quality] for row in BY_QUALITY], axis=1)
@@ -45,12 +45,12 @@ def doubts_of(calls: Calls) -> ndarray:
 
 
 def passes_of(calls: Calls) -> ndarray:
-    """Whether each call passes all other filters: bool [records]."""
+    """Return whether each call passes all other filters (bool [records])."""
     return np.array([not own for own in calls.filters], bool)
 
 
 def find_unlikely(doubts: ndarray, threshold: float) -> ndarray:
-    """Find the filters by quality that each record fails: bool, of the shape of `doubts`."""
+    """Find the filters by quality that each record fails (bool, shaped like `doubts`)."""
     real = np.prod(1 - doubts, axis=1)
     fails = np.asarray((doubts > 1 - threshold) & (real < threshold)[:, None])
     rows = np.flatnonzero(real < threshold)
@@ -59,13 +59,13 @@ def find_unlikely(doubts: ndarray, threshold: float) -> ndarray:
 
 
 def name_failed(others: Iterable[str], failed: ndarray) -> tuple[str, ...]:
-    """The filters that a record fails, in the order of the table. failed: bool [filters by quality]."""
+    """Name the filters that a record fails, in the order of the table. failed: bool [filters by quality]."""
     names = {*others, *(row.name for row, fails in zip(BY_QUALITY, failed, strict=True) if fails)}
     return tuple(row.name for row in FILTERS if row.name in names)
 
 
 def filter_together(batches: Sequence[Calls], least: float) -> tuple[list[Calls], float]:
-    """Set the filters by quality -> all calls, and the P(real) that passing ones reach, `least` or more."""
+    """Set the filters by quality; return all calls, and the least P(real) to pass, `least` or more."""
     doubts = [doubts_of(calls) for calls in batches]
     real = [np.prod(1 - own[passes_of(calls)], axis=1) for own, calls in zip(doubts, batches, strict=True)]
     threshold = max(least, best_threshold(np.concatenate([np.zeros(0), *real])))
@@ -77,7 +77,7 @@ def filter_together(batches: Sequence[Calls], least: float) -> tuple[list[Calls]
 
 
 class Shortlist:
-    """Takes the candidates of windows in order, and gives them back once, with the filters by quality."""
+    """Store of the candidates of windows, taken in order and returned once, with the filters by quality."""
 
     def __init__(self) -> None:
         self._lines = SpooledTemporaryFile(HELD, prefix="readwarp-")  # noqa: SIM115
@@ -89,18 +89,18 @@ class Shortlist:
         self._passes.append(found.passes)
 
     def choose_threshold(self, least: float) -> float:
-        """The P(real) that a call must reach to pass, for the highest expected F1; the least one or more."""
+        """Return the least P(real) to pass that gives the highest expected F1; `least` or more."""
         doubts, passes = self._columns()
         return max(least, best_threshold(np.prod(1 - doubts[passes], axis=1)))
 
     def lines(self, threshold: float, metrics: Metrics) -> Iterator[bytes]:
-        """The records with their filters; they are counted."""
+        """Yield the records with their filters, and count them."""
         doubts, _ = self._columns()
         metrics.count("variants", 0)
         self._lines.seek(0)
         for line, own in zip(self._lines, find_unlikely(doubts, threshold), strict=True):
             fields = line.split(b"\t", FILTER + 1)
-            others = fields[FILTER].decode().split(";")  # PASS is none of the filters
+            others = fields[FILTER].decode().split(";")  # PASS is not a filter
             fields[FILTER] = ";".join(name_failed(others, own)).encode() or PASS
             count(fields, metrics)
             yield b"\t".join(fields)
@@ -115,7 +115,7 @@ class Shortlist:
 
 
 def best_threshold(real: ndarray) -> float:
-    """Half of the highest expected F1: a call that is likelier raises it. real: P of each candidate (float64)."""
+    """Return half of the highest expected F1: likelier calls raise it. real: P of each candidate (float64)."""
     real = np.sort(real)[::-1]
     expected = 2 * np.cumsum(real) / (np.arange(1, real.size + 1) + real.sum())
     return float(expected.max(initial=0.0)) / 2
@@ -128,10 +128,10 @@ def header_lines(
     samples: tuple[str, ...],
     mode: FractionParameters,
 ) -> list[str]:
-    """What the header says of the threshold, and of each sample's role, noise and contamination."""
+    """Make header lines of the threshold, and of each sample's role, noise and contamination."""
     lines = [f"##fraction_threshold={threshold:.4g}"]
     if mode.is_somatic:
-        lines += [f"##{'normal' if name in mode.normals else 'tumor'}_sample={name}" for name in samples]  # as Mutect2
+        lines += [f"##{'normal' if name in mode.normals else 'tumor'}_sample={name}" for name in samples]
     for name, fraction, error, sites in zip(samples, *contamination, strict=True) if contamination else ():
         learned = f",StandardError={error:.3g},Sites={sites}" if error == error else ""
         if fraction == fraction:
@@ -145,7 +145,7 @@ def header_lines(
 
 
 def count(fields: list[bytes], metrics: Metrics) -> None:
-    """One record: see `variant_job.count_calls`."""
+    """Count one record: see `variant_job.count_calls`."""
     counts = Counter(variants=1)
     if fields[FILTER] == PASS:
         reference, other = fields[3:5]

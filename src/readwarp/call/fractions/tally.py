@@ -1,4 +1,4 @@
-"""Reads of each record by allele, strand and orientation, and their medians (host only)."""
+"""Count reads of each record by allele, strand and orientation, with medians (host only)."""
 
 from typing import Annotated, NamedTuple
 
@@ -11,38 +11,38 @@ from readwarp.device.jit import kernel
 from readwarp.ragged import empty
 
 FIRST, PAIRED = 0x40, 1  # in FLAG
-REFERENCE, OTHER = 0, 1  # rows of what is counted by allele
-VALUES = 256  # a greater distance from an end counts as the last one
+REFERENCE, OTHER = 0, 1  # rows of counts by allele
+VALUES = 256  # a greater distance from an end counts as the last value
 QUALITY, MAPPING, DISTANCE = range(3)
 
 
 class Records(NamedTuple):
-    """The alleles that become records, in order of site."""
+    """Alleles that become records, in order of site."""
 
     site: Annotated[ndarray, "int64 [records]"]
     allele: Annotated[ndarray, "int64 [records]"]  # row of Sites.deleted
 
 
 class Tally(NamedTuple):
-    """Of REF and of the record's other allele."""
+    """Counts of reads that show REF and the record's ALT allele."""
 
-    depth: Annotated[ndarray, "int32 [records, samples]"]  # reads that say something of any allele
-    reads: Annotated[ndarray, "int32 [records, samples, 2]"]  # that show it
-    strands: Annotated[ndarray, "int32 [records, samples, 2, 2]"]  # forward, reverse
-    independent: Annotated[ndarray, "int32 [records, samples, 2, 2]"]  # those that count for strand bias
-    orientations: Annotated[ndarray, "int32 [records, samples, 2, 2]"]  # F1R2, F2R1
+    depth: Annotated[ndarray, "int32 [records, samples]"]  # informative reads
+    reads: Annotated[ndarray, "int32 [records, samples, 2]"]  # reads that show the allele
+    strands: Annotated[ndarray, "int32 [records, samples, 2, 2]"]  # by strand: forward, reverse
+    independent: Annotated[ndarray, "int32 [records, samples, 2, 2]"]  # by strand, reads that count for strand bias
+    orientations: Annotated[ndarray, "int32 [records, samples, 2, 2]"]  # by orientation: F1R2, F2R1
     medians: Annotated[ndarray, "float64 [records, 2, 3]"]  # base quality, MAPQ, bases to the nearer end; NaN: no reads
     squares: Annotated[ndarray, "int64 [records]"]  # sum of squared MAPQ
 
 
 def orientations_of(reads: AlignedReads) -> ndarray:
-    """uint8 [reads]: 0 where the pair's first read is forward (F1R2), 1 where it is reverse; else the strand."""
+    """Return 0 for a pair whose first read is forward (F1R2), 1 for reverse; unpaired: the strand (uint8 [reads])."""
     is_last = (reads.flag & PAIRED > 0) & (reads.flag & FIRST == 0)
     return np.asarray(reads.strand ^ is_last, np.uint8)
 
 
 def tally(sites: Sites, likelihoods: Likelihoods, orientation: ndarray, records: Records, is_tumour: ndarray) -> Tally:
-    """Medians are of the samples with `is_tumour`, bool [samples]."""
+    """Tally the reads. Medians are over samples with `is_tumour`, bool [samples]."""
     out = empty(Tally, {"records": records.site.size, "samples": is_tumour.size})
     for column in out:
         column[:] = 0
@@ -52,7 +52,7 @@ def tally(sites: Sites, likelihoods: Likelihoods, orientation: ndarray, records:
 
 @kernel
 def count(allele_offsets, likelihoods, orientation, records, is_tumour, histograms, out):
-    """histograms: room for those of one record."""
+    """Count the reads. histograms: scratch for one record."""
     for row in range(records.site.size):
         site = records.site[row]
         other = records.allele[row] - allele_offsets[site]
@@ -81,7 +81,7 @@ def count(allele_offsets, likelihoods, orientation, records, is_tumour, histogra
 
 @kernel
 def median(histogram):
-    """The lower one of two; NaN of nothing."""
+    """Return the lower median; NaN if empty."""
     total, seen = histogram.sum(), 0
     for value in range(histogram.size):
         seen += histogram[value]
