@@ -1,4 +1,4 @@
-"""What the noise of libraries says about the alleles of sites (host only)."""
+"""Look up the noise of libraries for the alleles of sites (host only)."""
 
 from typing import Annotated, NamedTuple
 
@@ -14,14 +14,14 @@ from readwarp.device.jit import kernel
 
 
 class AlleleNoise(NamedTuple):
-    """Zeros for alleles of the reference, missing bases, and replacements of several bases."""
+    """Noise of alleles; zeros for the reference, missing bases, and replacements of several bases."""
 
     damage: Annotated[ndarray, "float64 [alleles, samples, orientations]"]
     copying: Annotated[ndarray, "float64 [alleles, samples]"]
     variants: Annotated[ndarray, "float64 [alleles, samples]"]
     scattered: Annotated[ndarray, "float64 [alleles, samples]"]
     shape: Annotated[ndarray, "float64 [samples, 2]"]
-    context: Annotated[ndarray, "int64 [alleles]"]  # of a substitution, for the report; -1 of others
+    context: Annotated[ndarray, "int64 [alleles]"]  # context of a substitution, for the report; -1 for others
 
 
 def noise_of(sites: Sites, window: Window, noise: Noise) -> AlleleNoise:

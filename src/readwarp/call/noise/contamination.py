@@ -1,28 +1,28 @@
-"""The fraction of each sample's molecules that are another person's, from reads at common sites (host only).
+"""Estimate the fraction of each sample's molecules that are another person's, from reads at common sites (host only).
 
-At a site where the person has two copies of a common allele, REF reads that are no errors are another person's. With g
+At a site where the person has two copies of a common allele, REF reads other than errors are another person's. With g
 copies of REF in that person, of probability Bin(g; 2, 1 - AF), and a contamination c, a sample's k REF reads of the n
 of both alleles have
 
     A(c) = sum_g Bin(g; 2, 1 - AF) Bin(k; n, e + (1 - 2 e) c g / 2)
 
-e is the sample's rate of errors from one base to another, by reads of third bases at these sites. Or the person has
-one copy of REF, on half of the molecules; but on any share where a tumour lost or gained copies, or reads of other
-places lie:
+where e is the sample's rate of errors from one base to another, by reads of third bases at these sites. Or the person
+has one copy of REF, on half of the molecules, or on any share where a tumour lost or gained copies or reads are
+misplaced:
 
-    H = (1 - w) Bin(k; n, 1/2) + w / (n + 1)               w is ODD of a normal, and the likeliest of LOST of tumours
+    H = (1 - w) Bin(k; n, 1/2) + w / (n + 1)               w is ODD for a normal, and the likeliest of LOST for tumours
 
-Samples are of one person, so a site has the likelihood
+Samples are from one person, so a site has the likelihood
 
     AF^2 prod A(c_s) + 2 AF (1 - AF) prod H_s
 
-and c_s are those of the greatest one over all sites, found in turn for each sample. Their standard error is how far
-above it its logarithm falls by 1/2. Sites are those of which LEAST_SHARE of the reads show ALT. To compare w, the
-likelihood is divided by that of being such a site, AF^2 + 2 AF (1 - AF) ((1 - w) Phi + w (1 - LEAST_SHARE)), Phi that
-of so few REF reads among halves.
+and the c_s maximise it over all sites, one sample after the other. The standard error is the distance above c_s at
+which the log likelihood falls by 1/2. Sites need ALT on LEAST_SHARE of their reads. To compare w, the likelihood is
+divided by the probability of such a site, AF^2 + 2 AF (1 - AF) ((1 - w) Phi + w (1 - LEAST_SHARE)), with Phi for so few
+REF reads at a half.
 
-A normal tells what was lost from what came in; without one, a tumour that lost copies on most of its genome looks
-contaminated. (After GATK's CalculateContamination, which counts the REF reads of such sites.)
+A normal tells loss from contamination; without one, a tumour that lost copies on most of its genome looks contaminated.
+(After GATK's CalculateContamination, which counts the REF reads of such sites.)
 """
 
 import math
@@ -37,13 +37,13 @@ LEAST_SHARE, LEAST_READS = 0.6, 10  # of the common allele, in all samples toget
 LEAST_SITES = 20
 HIGHEST = 0.5
 ODD, LOST = 0.01, (0.01, 0.03, 0.1, 0.3, 1.0)
-ROUNDS = 20  # at most, over the samples
-STEPS = 33  # at a time, between the limits
+ROUNDS = 20  # most rounds over the samples
+STEPS = 33  # values of c at a time, between the limits
 ENOUGH = 1e-6
 
 
 class CommonSites(NamedTuple):
-    """Substitutions of the population in a window, one at a position."""
+    """Common substitutions of the population in a window, one per position."""
 
     position: Annotated[ndarray, "int64 [sites]"]
     base: Annotated[ndarray, "uint8 [sites]"]  # ALT
@@ -52,33 +52,33 @@ class CommonSites(NamedTuple):
 
 class SitePiles(NamedTuple):
     frequency: Annotated[ndarray, "float64 [sites]"]
-    reads: Annotated[ndarray, "int64 [sites, samples, 3]"]  # of REF, of ALT, and of the two other bases
+    reads: Annotated[ndarray, "int64 [sites, samples, 3]"]  # reads of REF, of ALT, and of the two other bases
 
 
 class Terms(NamedTuple):
-    """What likelihoods consist of."""
+    """Terms of the likelihoods."""
 
     log_copies: Annotated[ndarray, "float64 [3, sites]"]  # priors of no, one and two copies of REF
     old: Annotated[ndarray, "int64 [sites, samples]"]  # reads of REF
-    new: Annotated[ndarray, "int64 [sites, samples]"]  # of ALT
+    new: Annotated[ndarray, "int64 [sites, samples]"]  # reads of ALT
     log_ways: Annotated[ndarray, "float64 [sites, samples]"]  # binomial coefficients
     log_one: Annotated[ndarray, "float64 [sites]"]  # of one copy of REF: its prior, and H of all samples
     rate: Annotated[ndarray, "float64 [samples]"]  # e
-    log_chosen: float  # that all sites show ALT
+    log_chosen: float  # log probability that all sites show ALT
 
 
 class Contamination(NamedTuple):
-    """Of each sample; NaN if there are too few sites."""
+    """Contamination of each sample; NaN if there are too few sites."""
 
     fraction: Annotated[ndarray, "float64 [samples]"]
-    error: Annotated[ndarray, "float64 [samples]"]  # standard
-    sites: Annotated[ndarray, "int64 [samples]"]  # with reads of the sample
+    error: Annotated[ndarray, "float64 [samples]"]  # standard error
+    sites: Annotated[ndarray, "int64 [samples]"]  # sites with reads of the sample
 
 
 def pile_common(common: CommonSites, reference: ndarray, start: int, bases: Sequence[ndarray]) -> SitePiles:
-    """The piles of sites that most reads show as ALT.
+    """Return the piles of sites that most reads show as ALT.
 
-    reference: uint8 [positions], of `start` and what follows; bases: int [positions, 4] of each sample.
+    reference: uint8 [positions], from `start` on; bases: int [positions, 4] of each sample.
     """
     rows = common.position - start
     inside = (rows >= 0) & (rows < reference.size)
@@ -99,7 +99,7 @@ def given_contamination(fraction: float, samples: int) -> Contamination:
 
 
 def estimate_contamination(piles: Sequence[SitePiles], is_normal: ndarray) -> Contamination:
-    """piles: of all windows, in order. is_normal: bool [samples]."""
+    """Estimate contamination. piles: of all windows, in order. is_normal: bool [samples]."""
     samples = is_normal.size
     frequency = np.concatenate([np.empty(0), *(own.frequency for own in piles)])
     reads = np.concatenate([np.empty((0, samples, 3), np.int64), *(own.reads for own in piles)])
@@ -120,7 +120,7 @@ def estimate_contamination(piles: Sequence[SitePiles], is_normal: ndarray) -> Co
 
 
 def fit_fractions(terms: Terms, samples: int) -> ndarray:
-    """The likeliest c of all samples, float64 [samples]."""
+    """Return the likeliest c of all samples (float64 [samples])."""
     fraction = np.zeros(samples)
     for _ in range(ROUNDS):
         before = fraction.copy()
@@ -132,10 +132,10 @@ def fit_fractions(terms: Terms, samples: int) -> ndarray:
 
 
 def terms_of(frequency: ndarray, reads: ndarray, is_normal: ndarray, lost: float) -> Terms:
-    """lost: w of tumours."""
+    """Return the terms. lost: w of tumours."""
     old, new, third = np.moveaxis(reads, 2, 0)
     copies = np.stack((frequency**2, 2 * frequency * (1 - frequency), (1 - frequency) ** 2))
-    logs = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1.0, (old + new).max(initial=1) + 1)))))  # of factorials
+    logs = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1.0, (old + new).max(initial=1) + 1)))))  # log factorials
     rate = (third.sum(axis=0) + 1) / 2 / (reads.sum(axis=(0, 2)) + 2)
     ways = logs[old + new] - logs[old] - logs[new]
     odd = np.where(is_normal, ODD, lost)
@@ -147,12 +147,12 @@ def terms_of(frequency: ndarray, reads: ndarray, is_normal: ndarray, lost: float
 
 
 def phi(values: ndarray) -> ndarray:
-    """The normal distribution's."""
+    """Return the cumulative normal distribution."""
     return np.array([0.5 * (1 + math.erf(value / math.sqrt(2))) for value in values.tolist()])
 
 
 def log_likelihoods(terms: Terms, fraction: ndarray, sample: int, tried: ndarray) -> ndarray:
-    """With each c that is tried of one sample, and those of the others (float64 [samples]): float64 [tried]."""
+    """Return log likelihoods of the values of c tried for one sample (float64 [tried]). fraction: c of all samples."""
     alternate = terms.log_copies[0][:, None] + log_pure(terms, sample, tried)
     for other in range(fraction.size):
         if other != sample:
@@ -161,7 +161,7 @@ def log_likelihoods(terms: Terms, fraction: ndarray, sample: int, tried: ndarray
 
 
 def log_pure(terms: Terms, sample: int, fraction: ndarray) -> ndarray:
-    """log A at each c: float64 [sites, fractions]."""
+    """Return log A at each c (float64 [sites, fractions])."""
     old, new, rate = terms.old[:, sample, None], terms.new[:, sample, None], terms.rate[sample]
     parts = []
     for copies, weight in enumerate(terms.log_copies):
@@ -180,7 +180,7 @@ def find_likeliest(terms: Terms, fraction: ndarray, sample: int) -> float:
 
 
 def find_error(terms: Terms, fraction: ndarray, sample: int) -> float:
-    """From the likeliest c to the one above it that is half a unit less likely."""
+    """Return the distance from the likeliest c to the one above it that is half a unit less likely."""
     low, high = float(fraction[sample]), 1.0 - ENOUGH
     wanted = log_likelihoods(terms, fraction, sample, fraction[sample : sample + 1])[0] - 0.5
     while high - low > ENOUGH / 10:

@@ -1,4 +1,4 @@
-"""What a window shows of errors: counts by context and orientation, and sites by the reads that show an allele."""
+"""Count the errors of a window: reads by context and orientation, and sites by the reads that show an allele."""
 
 import math
 from collections.abc import Iterable
@@ -17,21 +17,21 @@ from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import empty, take
 from readwarp.rules.cigar import is_match, run_of
 
-EXACT, RATIO = 32, 1.1  # numbers of reads up to EXACT have bins of their own, further bins are so much wider each
+EXACT, RATIO = 32, 1.1  # numbers of reads up to EXACT have their own bins; each further bin is wider by RATIO
 BINS = 160
-GRAIN = 2.0**-26  # of expected errors of a site: sums of its multiples are exact, so their order does not matter
+GRAIN = 2.0**-26  # unit of a site's expected errors: sums of multiples are exact in any order
 ERRORS = np.array([10.0 ** log_mismatch.py_func(quality) for quality in range(256)])
 
 
 class ErrorCounts(NamedTuple):
-    """Of each sample; counts of windows are added up."""
+    """Error counts of each sample; counts of windows add up."""
 
-    reads: Annotated[ndarray, "float64 [samples, classes of damage, orientations]"]  # at sites of few other bases
-    expected: Annotated[ndarray, "float64 [samples, classes of damage, orientations]"]  # to show one, by quality
+    reads: Annotated[ndarray, "float64 [samples, classes of damage, orientations]"]  # at sites with few other bases
+    expected: Annotated[ndarray, "float64 [samples, classes of damage, orientations]"]  # expected by quality
     shown: Annotated[ndarray, "float64 [samples, classes of damage, orientations]"]
     sites: Annotated[ndarray, "int64 [samples, classes, bins, bins]"]  # by depth and by reads that show the allele
     kinship: Annotated[ndarray, "int64 [samples, samples, 4]"]  # see `kinship`
-    piles: list[SitePiles]  # of the population's common alleles, by window
+    piles: list[SitePiles]  # piles at the population's common alleles, by window
 
 
 class Piles(NamedTuple):
@@ -42,7 +42,7 @@ class Piles(NamedTuple):
     bases: Annotated[ndarray, "int32 [positions, 4, 2]"]
 
 
-DAMAGES = CONTEXTS + CLASSES - SUBSTITUTIONS  # contexts, then classes of insertions and deletions
+DAMAGES = CONTEXTS + CLASSES - SUBSTITUTIONS  # contexts, then indel classes
 
 
 def no_counts(samples: int) -> ErrorCounts:
@@ -52,7 +52,7 @@ def no_counts(samples: int) -> ErrorCounts:
 
 
 def add_counts(parts: Iterable[ErrorCounts], total: ErrorCounts) -> ErrorCounts:
-    """The total, to which the parts are added in place."""
+    """Add the parts to the total in place, and return it."""
     for part in parts:
         for whole, own in zip(total[:-1], part[:-1], strict=True):
             np.add(whole, own, out=whole)
@@ -61,7 +61,7 @@ def add_counts(parts: Iterable[ErrorCounts], total: ErrorCounts) -> ErrorCounts:
 
 
 def covered_bases(counts: ErrorCounts) -> int:
-    """Of all samples."""
+    """Count the covered bases of all samples."""
     return int(counts.sites[:, :SUBSTITUTIONS].sum()) // 3
 
 
@@ -73,7 +73,7 @@ def count_errors(
     counted: tuple[Limits, ndarray],
     common: CommonSites | None = None,
 ) -> ErrorCounts:
-    """orientation: uint8 [reads], of their pairs. pileups: of the window, of each sample.
+    """Count errors. orientation: uint8 [reads], of their pairs. pileups: of the window, of each sample.
 
     counted: limits, and which positions within them count (bool). Counts of neighbouring limits add up to those of
     both, to the last bit, if the window has a margin around them.
@@ -111,7 +111,7 @@ def count_errors(
 
 @scalar
 def context_of(before, base, after, other):
-    """(context, whether it is on the reverse strand) of a substitution between two bases."""
+    """Return (context, whether it is on the reverse strand) of a substitution between two bases."""
     is_reverse = base == 0 or base == 2
     if is_reverse:
         before, base, after, other = 3 - after, 3 - base, 3 - before, 3 - other
@@ -128,14 +128,14 @@ def bin_of(number):
 
 
 def numbers_of_bins() -> ndarray:
-    """float64 [bins]: about how many reads each stands for."""
+    """Return roughly how many reads each bin stands for (float64 [bins])."""
     above = np.arange(BINS - EXACT - 1)
     return np.concatenate((np.arange(EXACT + 1.0), np.round((EXACT + 1) * RATIO ** (above + 0.5))))
 
 
 @kernel
 def measure_runs(bases, runs):
-    """Set the length of the run of one base that begins after each position; of those within a run, what is left."""
+    """Set the length of the homopolymer that begins after each position; within one, the length that remains."""
     runs[-1:] = 0
     for w in range(bases.size - 2, -1, -1):
         following = runs[w + 1] if w + 2 < bases.size and bases[w + 2] == bases[w + 1] else 0
@@ -184,7 +184,7 @@ def count_substitutions(reference, within, piles, damage, sites):
 
 @scalar
 def class_of_gap(run, is_deletion):
-    """Of an insertion or deletion before a run of one base."""
+    """Return the class of an indel before a homopolymer."""
     row = 0
     for k in range(len(RUNS)):
         if run >= RUNS[k]:
@@ -194,7 +194,7 @@ def class_of_gap(run, is_deletion):
 
 @kernel
 def count_gaps(runs, within, counts, gaps, number, damage, sites):
-    """gaps: of each allele its anchor, whether it is a deletion, and its reads. number: room, zeros."""
+    """Count gaps. gaps: anchor, whether it is a deletion, and reads of each allele. number: scratch, zeros."""
     (reads, _, shown), (anchor, is_deletion, alleles) = damage, gaps
     for allele in range(anchor.size):
         number[anchor[allele], np.int64(is_deletion[allele])] += alleles[allele]

@@ -1,4 +1,4 @@
-"""The noise of a library, of what its windows show. See the package's text."""
+"""Fit the noise of a library to its windows' counts. See the package's text."""
 
 import math
 from functools import lru_cache
@@ -21,19 +21,19 @@ from readwarp.call.noise.counts import DAMAGES, ErrorCounts, numbers_of_bins
 
 NODES = np.geomspace(LEAST, 1.0, 97)  # fractions
 ROUNDS, ENOUGH = 200, 1e-6
-LEAST_RATE = 1e-9  # of errors
-SHRINKAGE = 5.0  # reads that show a change, by which a context is taken to be like the others of its substitution
-CLEAN = 1000.0  # sites that each class is taken to have besides, so that few sites say little
+LEAST_RATE = 1e-9  # least rate of errors
+SHRINKAGE = 5.0  # reads showing a change, the weight of the substitution's other contexts
+CLEAN = 1000.0  # pseudo-sites per class, so that few sites count little
 CLEAN_SITES = np.array([CLEAN, 0.0, 0.0])
 
 
 class Noise(NamedTuple):
-    """Of each sample. Classes are those of the package's text."""
+    """Noise of each sample, by the classes of the package's text."""
 
     damage: Annotated[ndarray, "float64 [samples, classes of damage, orientations]"]
     copying: Annotated[ndarray, "float64 [samples, classes]"]  # pi
     variants: Annotated[ndarray, "float64 [samples, classes]"]  # rho, up to MOST_VARIANTS ...
-    scattered: Annotated[ndarray, "float64 [samples, classes]"]  # ... and what it is above that
+    scattered: Annotated[ndarray, "float64 [samples, classes]"]  # ... and its excess
     shape: Annotated[ndarray, "float64 [samples, 2]"]  # a and r
 
 
@@ -51,7 +51,7 @@ def fit_noise(counts: ErrorCounts) -> Noise:
 
 
 def rates_of_damage(counts: ErrorCounts) -> ndarray:
-    """float64 [samples, classes of damage, orientations]: of contexts, drawn to the mean of their substitution."""
+    """Return rates (float64 [samples, classes of damage, orientations]), contexts shrunk to the substitution's mean."""
     excess, reads = np.maximum(0.0, counts.shown - counts.expected), np.maximum(1.0, counts.reads)
     shape = len(excess), SUBSTITUTIONS, CONTEXTS // SUBSTITUTIONS, ORIENTATIONS
     own, covered = (column[:, :CONTEXTS].reshape(shape) for column in (excess, reads))
@@ -62,7 +62,7 @@ def rates_of_damage(counts: ErrorCounts) -> ndarray:
 
 
 def rates_of(counts: ErrorCounts) -> ndarray:
-    """float64 [samples, classes]: the mean rate of errors, whatever makes them."""
+    """Return the mean error rate, whatever the cause (float64 [samples, classes])."""
     sums = [column.sum(axis=2) for column in (np.maximum(counts.shown, counts.expected), counts.reads)]
     shown, reads = (
         np.concatenate((own[:, :CONTEXTS].reshape(len(own), SUBSTITUTIONS, -1).sum(axis=2), own[:, CONTEXTS:]), axis=1)
@@ -72,7 +72,7 @@ def rates_of(counts: ErrorCounts) -> ndarray:
 
 
 def fit_sample(rates: ndarray, sites: ndarray) -> tuple[ndarray, ndarray, tuple[float, float]]:
-    """(pi, rho, (a, r)) of one sample. rates: float64 [classes]; sites: int64 [classes, bins, bins].
+    """Return (pi, rho, (a, r)) of one sample. rates: float64 [classes]; sites: int64 [classes, bins, bins].
 
     The shape is the likeliest one for all classes together.
     """
@@ -88,9 +88,9 @@ def fit_sample(rates: ndarray, sites: ndarray) -> tuple[ndarray, ndarray, tuple[
 
 
 def fit_classes(numbers: list[ndarray], parts: list[ndarray], together: ndarray) -> ndarray:
-    """pi and rho of each class (float64 [2, classes]), drawn to those of the others if all together show errors.
+    """Return pi and rho of each class (float64 [2, classes]), shrunk to all classes' if these show copying errors.
 
-    numbers, parts: as for `fit_shares`, of each class. together: shares of all.
+    numbers, parts: of each class, see `fit_shares`. together: shares of all.
     """
     expected = np.tile(CLEAN_SITES, (len(numbers), 1))
     if together[1] > 0:
@@ -102,7 +102,7 @@ def fit_classes(numbers: list[ndarray], parts: list[ndarray], together: ndarray)
 
 
 def parts_of(likelihood: ndarray, copied: ndarray) -> ndarray:
-    """P(k) of clean sites, of copying errors and of variants: float64 [3, cells]. likelihood: of `likelihoods_of`."""
+    """Return P(k) of clean sites, copying errors and variants (float64 [3, cells]). likelihood: of `likelihoods_of`."""
     of_variants = np.gradient(NODES) * variant_density(NODES) * (NODES <= MAX_SHARE)  # the tables have no others
     weights = np.zeros((3, 1 + NODES.size))
     weights[0, 0], weights[1, 1:], weights[2, 1:] = 1, copied, of_variants / of_variants.sum()
@@ -110,13 +110,13 @@ def parts_of(likelihood: ndarray, copied: ndarray) -> ndarray:
 
 
 def variant_density(fraction: ndarray) -> ndarray:
-    """h(f) of the package's text."""
+    """Return h(f) of the package's text."""
     return np.asarray(1 / ((fraction + LEAST) * np.log1p(1 / LEAST)))
 
 
 @lru_cache(maxsize=1024)
 def mass_between(edges: int, power: float, reach: float) -> ndarray:
-    """int g(f) df from each of so many fractions, sin^2 of even angles, to the next one (float64 [edges - 1])."""
+    """Return int g(f) df between neighbours of so many fractions, sin^2 of even angles (float64 [edges - 1])."""
     fine = np.geomspace(LEAST, 1.0, 4001)
     density = fine**-power * np.exp(-fine / reach)
     below = np.concatenate(([0.0], np.cumsum((density[1:] + density[:-1]) / 2 * np.diff(fine))))
@@ -125,27 +125,27 @@ def mass_between(edges: int, power: float, reach: float) -> ndarray:
 
 
 def density(power: float, reach: float) -> ndarray:
-    """Weights of g on NODES, which sum up to 1."""
+    """Return the weights of g on NODES, which sum to 1."""
     weights = np.gradient(NODES) * NODES**-power * np.exp(-NODES / reach)
     return np.asarray(weights / weights.sum())
 
 
 def likelihoods_of(rate: float, sites: ndarray) -> tuple[ndarray, ndarray]:
-    """How many sites each filled cell has, and P(k) at a fraction of 0 and at NODES (float64 [cells, 1 + nodes])."""
+    """Return the sites in each filled cell, and P(k) at a fraction of 0 and at NODES (float64 [cells, 1 + nodes])."""
     depth, shown = np.nonzero(sites)
     numbers = numbers_of_bins()
     n, k = numbers[depth], np.minimum(numbers[shown], numbers[depth])
     p = np.minimum(1 - 1e-9, rate + np.concatenate(([0.0], NODES)))
-    logs = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1.0, n.max(initial=1) + 1)))))  # of factorials
+    logs = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1.0, n.max(initial=1) + 1)))))  # log factorials
     ways = logs[n.astype(int)] - logs[k.astype(int)] - logs[(n - k).astype(int)]
     values = ways[:, None] + np.outer(k, np.log(p)) + np.outer(n - k, np.log1p(-p))
     return sites[depth, shown], np.exp(values)
 
 
 def fit_parts(number: ndarray, parts: ndarray, expected: ndarray) -> tuple[ndarray, float]:
-    """Shares of clean sites, copying errors and variants, and the log likelihood.
+    """Return the shares of clean sites, copying errors and variants, and the log likelihood.
 
-    expected: as for `fit_shares`. If it has no copying errors, they must earn their place.
+    expected: see `fit_shares`. If it has no copying errors, they must pay for themselves.
     """
     share, fit = fit_shares(number, parts, expected)
     if expected[1] == 0:
@@ -156,15 +156,15 @@ def fit_parts(number: ndarray, parts: ndarray, expected: ndarray) -> tuple[ndarr
 
 
 def posterior_of(share: ndarray, parts: ndarray) -> ndarray:
-    """Of each part in each cell."""
+    """Return the posterior of each part in each cell."""
     joint = share[:, None] * parts
     return np.asarray(joint / joint.sum(axis=0))
 
 
 def fit_shares(number: ndarray, parts: ndarray, expected: ndarray) -> tuple[ndarray, float]:
-    """Shares of the greatest likelihood of so many sites each (float64 [parts, cells]), the first of which is clean.
+    """Return the maximum-likelihood shares of the parts (float64 [parts, cells]), the first of which is clean.
 
-    expected: sites of each part that are taken to be there besides.
+    expected: pseudo-sites of each part.
     """
     share = np.full(len(parts), 0.01)
     share[0] = 1 - share[1:].sum()

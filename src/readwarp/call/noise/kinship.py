@@ -1,14 +1,14 @@
-"""Whether samples are of one person, and whether two have the same reads: counts of sites (host only).
+"""Count sites that show whether samples are from one person, or have the same reads (host only).
 
-Of samples a and b, at positions that DEEP reads or more of both cover:
+For samples a and b, at positions that DEEP reads or more of both cover:
 
     COVERED    positions
     EQUAL      where both have the same number of each base
     CARRIED    bases other than the reference's that HAS or more of a's reads show
-    LACKED     of these, where LACKS or less of b's reads show it
+    LACKED     those of CARRIED that LACKS or less of b's reads show
 
-In two people about half of the bases that one has are lacking in the other, in either direction. A tumour has mutations
-that its normal lacks, or lost alleles that the normal has, but hardly both at so many sites.
+Of two people, each lacks about half of the other's bases. A tumour has mutations that its normal lacks, or lost alleles
+that the normal has, but hardly both at so many sites.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ LEAST_COVERED, SAME = 500, 0.999
 
 
 def count_kinship(reference: ndarray, bases: Sequence[ndarray]) -> ndarray:
-    """int64 [samples, samples, 4]. reference: uint8 [positions]; bases: int [positions, 4] of each sample."""
+    """Count int64 [samples, samples, 4]. reference: uint8 [positions]; bases: int [positions, 4] of each sample."""
     out = np.zeros((len(bases), len(bases), 4), np.int64)
     if len(bases) < 2:
         return out
