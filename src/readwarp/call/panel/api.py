@@ -1,4 +1,4 @@
-"""readwarp.panel: the command `readwarp panel`, from Python."""
+"""Provide readwarp.panel, the command `readwarp panel` from Python."""
 
 from collections.abc import Sequence
 from typing import TypedDict, Unpack
@@ -46,7 +46,7 @@ def panel(
 
 
 def make_job(normals: Sequence[AnyPath], output: AnyPath | None, options: PanelOptions, command: str) -> PanelJob:
-    """Raises UsageError, and InputError for a list that cannot be read."""
+    """Make the job. Raises UsageError, and InputError for a list that cannot be read."""
     listed = options.get("file_list")
     names = [*map(str, normals), *([f"@{listed}"] if listed else [])]
     return PanelJob(

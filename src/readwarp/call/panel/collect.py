@@ -1,4 +1,4 @@
-"""Calls of normals, read in step -> the alleles that several of them show. See the package's text."""
+"""Collect the alleles that several normals show, reading their calls in step. See the package's text."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -20,14 +20,14 @@ INFORMATION = (
     Field("MEANAF", "1", "Float", "Mean share of the allele's reads in the normals that show it"),
     Field("BETA", "2", "Float", "alpha and beta of the Beta distribution of that share"),
 )
-Reads = tuple[int, int]  # that show the allele; these and those of REF
+Reads = tuple[int, int]  # reads that show the allele; these plus those of REF
 
 
 class Shown(NamedTuple):
-    """An allele in a sample."""
+    """Allele shown by a sample."""
 
     contig: int
-    position: int  # as POS, but 0-based
+    position: int  # POS, but 0-based
     reference: str
     other: str
     sample: int
@@ -39,7 +39,7 @@ class PanelAllele(NamedTuple):
     position: int
     reference: str
     other: str
-    reads: list[Reads]  # of each normal that shows it
+    reads: list[Reads]  # by normal that shows it
 
 
 class NormalFile(NamedTuple):
@@ -55,7 +55,7 @@ class NormalFile(NamedTuple):
 
 
 def open_normals(paths: Sequence[Path], stack: ExitStack) -> list[NormalFile]:
-    """The files, which the stack closes. Raises InputError for those that cannot be combined."""
+    """Open the files, which the stack closes. Raises InputError for files that cannot be combined."""
     files, owner = list[NormalFile](), dict[str, Path]()
     for path in paths:
         file = open_normal(path, stack)
@@ -76,7 +76,7 @@ def open_normal(path: Path, stack: ExitStack) -> NormalFile:
 
 
 def check_header(path: Path, header: Any) -> tuple[tuple[str, ...], dict[str, int], dict[str, str], str]:
-    """What NormalFile has of it. Raises InputError."""
+    """Return a NormalFile's samples, contigs, sums and reference. Raises InputError."""
     samples = tuple(header.samples)
     if not samples:
         raise InputError(path, "has no sample: a panel is made from genotypes")
@@ -98,7 +98,7 @@ def check_header(path: Path, header: Any) -> tuple[tuple[str, ...], dict[str, in
 
 
 def read_shown(file: NormalFile, first: int) -> Iterator[Shown]:
-    """What samples show, in order. first: number of the file's first sample. Raises InputError."""
+    """Yield the alleles that samples show, in order. first: number of the file's first sample. Raises InputError."""
     numbers, last = {name: number for number, name in enumerate(file.contigs)}, (0, 0)
     for row, record in file.records:
         if record.chrom not in numbers:
@@ -129,14 +129,14 @@ def reads_of(sample: Any, allele: int, alleles: int, path: Path, row: int) -> Re
 
 
 def trim_end(reference: str, other: str) -> tuple[str, str]:
-    """Without the bases that both end with, but for the first."""
+    """Trim the bases that both end with, except the first."""
     while min(len(reference), len(other)) > 1 and reference[-1] == other[-1]:
         reference, other = reference[:-1], other[:-1]
     return reference, other
 
 
 def collect(files: Sequence[NormalFile], least: int) -> Iterator[PanelAllele]:
-    """Alleles that so many samples show, in order of contig, position and alleles."""
+    """Yield the alleles that so many samples show, sorted by contig, position and alleles."""
     streams, first = list[Iterable[Shown]](), 0
     for file in files:
         streams.append(read_shown(file, first))
@@ -155,7 +155,7 @@ def place_of(shown: Shown) -> tuple[int, int]:
 
 
 def fit_beta(reads: Sequence[Reads]) -> tuple[float, float]:
-    """alpha and beta, by moments."""
+    """Estimate alpha and beta by moments."""
     reads = [(own, all_) for own, all_ in reads if all_]
     total = sum(all_ for _, all_ in reads)
     mean = min(1 - LEAST, max(LEAST, sum(own for own, _ in reads) / max(1, total)))
@@ -168,7 +168,7 @@ def fit_beta(reads: Sequence[Reads]) -> tuple[float, float]:
 
 
 def format_allele(allele: PanelAllele, contigs: Sequence[str], samples: int) -> bytes:
-    """A line of VCF without genotypes. samples: of all files."""
+    """Format a line of VCF without genotypes. samples: number over all files."""
     number = len(allele.reads)
     share = sum(own / max(1, all_) for own, all_ in allele.reads) / number
     information = f"NORMALS={number};FRACTION={number / samples:.4g};MEANAF={share:.4g};"

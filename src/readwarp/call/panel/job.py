@@ -1,4 +1,4 @@
-"""The job of `readwarp panel`: calls of normals to the panel that they make."""
+"""Run the job of `readwarp panel`: combine calls of normals into a panel."""
 
 import logging
 from contextlib import ExitStack
@@ -19,14 +19,14 @@ logger = logging.getLogger("readwarp")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PanelJob:
-    """Raises UsageError."""
+    """Panel job. Raises UsageError."""
 
     inputs: tuple[Path, ...]  # sorted VCF, VCF.gz or BCF files of normals
     output: Path | None = None  # .vcf, .vcf.gz or .bcf; None: VCF to stdout
-    min_samples: int  # that show an allele
+    min_samples: int  # normals that show an allele
     threads: int = 1
     command: str = "readwarp panel"
-    force: bool = False  # replace an output that exists
+    force: bool = False  # replace an existing output
 
     def __post_init__(self) -> None:
         if not self.inputs:
@@ -63,7 +63,7 @@ def run_panel(job: PanelJob, reporter: Reporter) -> Result:
 
 
 def write_panel(job: PanelJob, files: list[NormalFile], samples: int, reporter: Reporter) -> Path | None:
-    """The index, if there is one."""
+    """Write the panel; return its index, if there is one."""
     first, output = files[0], None if job.output is None else str(job.output)
     names, metrics = list(first.contigs), reporter.metrics
     metrics.count("variants", 0)
@@ -83,7 +83,7 @@ def write_panel(job: PanelJob, files: list[NormalFile], samples: int, reporter: 
 
 
 def header_of(job: PanelJob, first: NormalFile) -> str:
-    """Its contigs and reference are those of the first file."""
+    """Make the header; contigs and reference are the first file's."""
     contigs = [(name, length, first.sums.get(name, "")) for name, length in first.contigs.items()]
     inputs = [f"##normals={path}" for path in job.inputs]
     return Header(contigs, (), job.command, first.reference, INFORMATION, (), (), inputs).text()
