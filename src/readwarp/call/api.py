@@ -1,4 +1,4 @@
-"""readwarp.call: the command `readwarp call`, from Python."""
+"""Provide readwarp.call, the command `readwarp call` from Python."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -29,7 +29,7 @@ from readwarp.stream.reporter import Result
 
 
 class PlaceOptions(TypedDict, total=False):
-    """Where to call; without them, everywhere."""
+    """Places to call; everywhere by default."""
 
     region: Region | Sequence[Region] | None  # text, or contig, start, stop (0-based, half-open)
     targets: AnyPath | Sequence[AnyPath] | None  # BED files, interval lists, lists of regions, or texts of regions
@@ -52,14 +52,14 @@ class FilterOptions(TypedDict, total=False):
 
 
 class PriorOptions(TypedDict, total=False):
-    """What is expected before the reads are seen."""
+    """Priors of variants, before the reads are seen."""
 
     heterozygosity: float  # chance that a base differs from the reference in a copy of the genome
     indel_heterozygosity: float  # likewise, that an insertion or deletion begins there
 
 
 class FractionOptions(TypedDict, total=False):
-    """Alleles on any fraction of the molecules, instead of on whole copies; fields of `FractionParameters`."""
+    """Alleles at any fraction of the molecules, instead of on whole copies; fields of `FractionParameters`."""
 
     mixture: bool  # of one population of molecules: a mitochondrion, a virus, cell-free DNA, a pool
     somatic: bool  # mutations of a tumour, with or without its normal
@@ -73,7 +73,7 @@ class FractionOptions(TypedDict, total=False):
 
 
 class GenomeOptions(TypedDict, total=False):
-    """The genome that most molecules of a mixture have; the limits are fields of `GenomeParameters`."""
+    """Consensus genome of a mixture's most frequent alleles; the limits are fields of `GenomeParameters`."""
 
     consensus: AnyPath | None  # FASTA file of what most molecules of a mixture have
     consensus_min_depth: int  # reads, below which its bases are N
@@ -171,11 +171,10 @@ def call(
 ) -> Result:
     """Call variants in sorted alignments, as `readwarp call` does; `readwarp.Caller` gives them one by one instead.
 
-    reference: FASTA, GenBank, EMBL or an index. alignments: sorted and indexed BAM or CRAM, one file or several, of one
-    sample or many; @FILE is a list of them. output: .vcf, .vcf.gz or .bcf.
-    progress: called now and then, in this thread, with a `Progress`; what it raises ends the job. options: the long
-    options of the command with underscores, such as region=["chr20:1-1,000,000"], ploidy=1, gvcf=True, threads=8
-    (`CallOptions`).
+    reference: FASTA, GenBank, EMBL or an index. alignments: sorted and indexed BAM or CRAM, one or several files of one
+    or more samples; @FILE is a list of them. output: .vcf, .vcf.gz or .bcf. progress: called now and then, in this
+    thread, with a `Progress`; an exception it raises ends the job. options: the long options of the command with
+    underscores, such as region=["chr20:1-1,000,000"], ploidy=1, gvcf=True, threads=8 (`CallOptions`).
 
         readwarp.call("ref.fa", "sample.bam", output="sample.vcf.gz")
         readwarp.call("ref.fa", ["father.bam", "mother.bam", "child.bam"], output="trio.vcf.gz")
@@ -197,7 +196,7 @@ def make_job(
     options: CallOptions,
     command: str,
 ) -> CallJob:
-    """Raises UsageError, and InputError for a list that cannot be read."""
+    """Make the job. Raises UsageError, and InputError for a list that cannot be read."""
     listed = options.get("file_list")
     names = (*as_paths(alignments), *([f"@{listed}"] if listed else ()))
     return CallJob(
@@ -229,7 +228,7 @@ def make_job(
 
 
 def call_parameters(options: CallingOptions | CallerOptions) -> CallParameters:
-    """Raises UsageError, also for options that cannot be combined."""
+    """Make the parameters. Raises UsageError, also for options that cannot be combined."""
     check_together("call", options)
     if (platform := options.get("platform", "auto")) != "auto":
         check_kind("call", platform != "short", {**options, "sv": None, "sv_only": None})
@@ -242,14 +241,14 @@ def call_parameters(options: CallingOptions | CallerOptions) -> CallParameters:
 
 
 def parameters_of(options: CallerOptions) -> CallParameters:
-    """By names of the command line or of `CallParameters`. Raises UsageError, and TypeError for other names."""
+    """Make parameters by names as on the command line or in `CallParameters`. Raises UsageError, TypeError."""
     check_keywords("Caller", options, CallerOptions, CallParameters)
     own: dict[str, Any] = {name: value for name, value in options.items() if name not in CallerOptions.__annotations__}
     return replace(call_parameters(options), **own)
 
 
 def places_of(options: PlaceOptions) -> Places:
-    """Raises UsageError."""
+    """Make the places. Raises UsageError."""
     return Places(
         regions=as_regions(options.get("region")),
         targets=as_texts(options.get("targets")),
@@ -259,7 +258,7 @@ def places_of(options: PlaceOptions) -> Places:
 
 
 def spell_regions(options: PlaceOptions) -> None:
-    """Replace the regions, if given, by texts as the command line takes them."""
+    """Replace regions, if given, by texts as on the command line."""
     regions = as_regions(options.get("region"))
     if regions is not None:
         options["region"] = [spell_region(region) for region in regions]

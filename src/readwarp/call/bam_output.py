@@ -1,12 +1,12 @@
-"""--bam-output: the records of called regions, realigned, in a sorted and indexed BAM file (see `call.realigned`).
+"""Write --bam-output: realigned records of called regions, as a sorted and indexed BAM file (see `call.realigned`).
 
-    HC      name of the haplotype that a read was aligned to, contig:start-end.number; none if several explain it alike
+    HC      name of the haplotype that a read was aligned to, contig:start-end.number; none if several fit equally
     OP, OC  position (1-based) and CIGAR before, where they differ
-    NM, MC  of the new alignments; MD, AS, XS, SA and the like describe the old ones and are left out
+    NM, MC  of the new alignments; MD, AS, XS, SA and similar tags describe the old ones and are removed
 
-The haplotypes are records too, named as in HC, of the read group HAPLOTYPES and the sample's name. A record that
-overlaps several regions is realigned in the one it shares most bases with. Mates agree on each other; a read whose mate
-is in no region becomes a single read.
+The haplotypes are records too, named as in HC, in the read group HAPLOTYPES and with the sample's name. A record that
+overlaps several regions is realigned in the one it shares most bases with. Mate fields are consistent; a read whose
+mate is in no region becomes a single read.
 """
 
 from array import array
@@ -35,14 +35,14 @@ from readwarp.index.reference import Reference
 from readwarp.rules.cigar import DELETION, HARD_CLIP, INSERTION, MATCH, SKIP
 
 MISSING_QUALITY, HAPLOTYPE_QUALITY = 20, 40
-STALE = ("AS", "XS", "MD", "NM", "SA", "XA", "pa", "MC", "MQ", "UQ", "ms", "mc")  # of the old alignments
+STALE = ("AS", "XS", "MD", "NM", "SA", "XA", "pa", "MC", "MQ", "UQ", "ms", "mc")  # tags of the old alignments
 PAIRED = 0x1 | 0x2 | 0x8 | 0x20 | 0x40 | 0x80
 LETTERS = "ACGTN"
-Record = Any  # pysam.AlignedSegment, of which its stubs say that everything may be missing
+Record = Any  # pysam.AlignedSegment, whose stubs say that everything may be missing
 
 
 class RealignedBam:
-    """Collects the calls, and writes the file at the end."""
+    """Collector of calls that writes the file at the end."""
 
     def __init__(self, path: Path, reference: Reference, alignments: Alignments, command: str):
         if any(source.reader.is_stream for source in alignments.sources):
@@ -51,11 +51,11 @@ class RealignedBam:
         self._sites = list[CalledSite]()
 
     def add(self, sites: Sequence[CalledSite]) -> None:
-        """In order."""
+        """Add the calls of sites, in order."""
         self._sites += sites
 
     def write(self) -> OutputFile:
-        """The file with its index, complete but not named yet."""
+        """Write the file with its index, complete but not yet named."""
         file = OutputFile(str(self.path))
         try:
             with writing(self.path, by_htslib=True), quiet_htslib():
@@ -138,7 +138,7 @@ class RealignedBam:
 
 
 def records_of(source: Source, region: CalledRegion) -> Iterator[tuple[pysam.AlignedSegment, int]]:
-    """The usable records that overlap a region, with their samples."""
+    """Yield the usable records that overlap a region, with their samples."""
     if region.contig not in source.contigs:
         return
     name = source.reader.names[source.contigs[region.contig]]
@@ -152,7 +152,7 @@ def records_of(source: Source, region: CalledRegion) -> Iterator[tuple[pysam.Ali
 
 
 def region_for(record: Record, regions: Sequence[CalledRegion]) -> CalledRegion:
-    """The region that shares most bases with a record, the first one on a tie. Regions are apart and in order."""
+    """Return the region that shares most bases with a record, the first one on a tie. Regions are apart and sorted."""
     start, stop = record.reference_start, record.reference_end
     first = bisect_right(regions, start, key=lambda region: region.stop)
     last = bisect_left(regions, stop, key=lambda region: region.start)
@@ -167,7 +167,7 @@ def codes_of(record: Record) -> tuple[np.ndarray, np.ndarray]:
 
 
 def rewrite(record: Record, choice: Choice, header: pysam.AlignmentHeader, contig: int) -> Record:
-    """The record with its new alignment, in a file with this header."""
+    """Return the record with its new alignment, in a file with this header."""
     before, start = list(record.cigartuples), record.reference_start
     hard = [[run] if run[0] == HARD_CLIP else [] for run in (before[0], before[-1])]
     fields = record.to_dict()
@@ -186,7 +186,7 @@ def rewrite(record: Record, choice: Choice, header: pysam.AlignmentHeader, conti
 
 
 def distance_of(record: Record, bases: Bases) -> int:
-    """NM: bases that differ, are inserted or deleted."""
+    """Return NM: bases that differ, are inserted or deleted."""
     reference = bases.array(record.reference_start, record.reference_end)
     at, read, distance = 0, 0, 0
     codes = codes_of(record)[0]
@@ -202,7 +202,7 @@ def distance_of(record: Record, bases: Bases) -> int:
 
 
 def agree(records: list[Record]) -> list[Record]:
-    """The records of one template, with what they say about their mates."""
+    """Make the mate fields of one template's records agree."""
     primary = {side: r for r in records for side in (0x40, 0x80) if r.flag & side and not r.flag & 0x900}
     for record in records:
         mate = primary.get(0x80 if record.flag & 0x40 else 0x40) if record.flag & 0x1 else None

@@ -1,4 +1,4 @@
-"""Calling variants from Python."""
+"""Provide readwarp.Caller, which calls variants from Python."""
 
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import ExitStack, closing
@@ -30,11 +30,11 @@ __all__ = ["Caller", "Genotype", "Variant", "Variants"]
 
 
 class Caller:
-    """Sorted alignments to variants, those of `readwarp call`. It can be pickled, for several processes.
+    """Caller of the variants that `readwarp call` finds in sorted alignments. Can be pickled, for several processes.
 
-    reference: the path of a FASTA, GenBank or EMBL file, or of an index; circular: its contigs that are circles;
-    threads: None: all that this process may use; parameters: the long options of the command, such as ploidy=1,
-    mixture=True, min_base_quality=15, and the fields of `readwarp.config.CallParameters`.
+    reference: the path of a FASTA, GenBank or EMBL file, or of an index; circular: names of circular contigs; threads:
+    None for all that this process may use; parameters: the long options of the command, such as ploidy=1, mixture=True,
+    min_base_quality=15, and the fields of `readwarp.config.CallParameters`.
 
         caller = readwarp.Caller("ref.fa", ploidy=1)
         for variant in caller.call("sample.bam", ["chr20:1-1,000,000"]):
@@ -59,7 +59,7 @@ class Caller:
         self.resources = resources_of({"threads": threads, "device": device})
         check_inputs([self.path, *(path for path in (self.population, self.panel) if path)])
         kernels = FRACTION_KERNELS if self.parameters.fractions else "call"
-        prepare_once(kernels)  # after what can be wrong: it may take a minute
+        prepare_once(kernels)  # checked first: compiling may take a minute
         self.reference = read_reference(self.path)
         self.metrics = Metrics()
 
@@ -84,16 +84,16 @@ class Caller:
         ploidies: str | Path | None = None,
         primers: str | Path | None = None,
     ) -> Variants:
-        """An iterator over variants in order of position, as they are found; it also makes tables and files of them.
+        """Return an iterator over variants sorted by position, as they are found; it also makes tables and files.
 
-        alignments: sorted and indexed BAM or CRAM files, one or several. regions: one or several, as texts of the
-        command line or (contig, start, stop), 0-based and half-open; None: the whole reference. samples: those to call
-        together, by default all in the headers. alleles: a VCF file of alleles that are always genotyped. ploidies,
-        primers: BED files. Raises InputError and UsageError.
+        alignments: sorted and indexed BAM or CRAM files, one or several. regions: one or several, as on the command
+        line or (contig, start, stop), 0-based and half-open; None: the whole reference. samples: to call together, by
+        default all in the headers. alleles: a VCF file of alleles that are always genotyped. ploidies, primers: BED
+        files. Raises InputError and UsageError.
         """
         job = self._job(alignments, regions, samples, alleles, ploidies, primers)
         check_inputs(job.alignments)
-        with ExitStack() as stack:  # what cannot be called is refused here, not at the first variant
+        with ExitStack() as stack:  # invalid input is refused here, not at the first variant
             calling = stack.enter_context(open_calling(job, self.reference, self.metrics, may_fork=False))
             fields = FIELDS
             if calling.steps.platform.is_long:
@@ -106,7 +106,7 @@ class Caller:
             return Variants(job, self.reference, found, calling.samples, fields)
 
     def _found(self, calling: Calling, opened: ExitStack) -> Generator[Calls, None, None]:
-        """Calls as they are made; then all is closed."""
+        """Yield calls as they are made, then close everything."""
         workers = Threads(calling, calling.plan.threads)
         with opened, closing(calling.run(workers, Calling.call)) as windows:
             for calls in (found.calls for window in windows for found in window):
@@ -114,7 +114,7 @@ class Caller:
                 yield calls
 
     def _weigh(self, calling: Calling, opened: ExitStack) -> tuple[Generator[Calls, None, None], Fields]:
-        """Call alleles by fractions, which are known together only, and describe their header."""
+        """Call alleles by fractions, which need all reads first, and describe their header."""
         workers = Threads(calling, calling.plan.threads)
         with opened:
             found, extra = gather_fractions(calling, workers)
@@ -139,7 +139,7 @@ class Caller:
         primers: str | Path | None = None,
         force: bool = False,
     ) -> None:
-        """Write variants to a .vcf, .vcf.gz or .bcf file; see `call`. force: replace a file that exists.
+        """Write variants to a .vcf, .vcf.gz or .bcf file; see `call`. force: replace an existing file.
 
         Raises OutputExistsError, InputError and UsageError.
         """

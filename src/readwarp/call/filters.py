@@ -1,4 +1,4 @@
-"""Texts with limits, and strand bias: shared by the filters of genotypes, fractions and structural variants."""
+"""Describe filters with their limits, and detect strand bias, for genotypes, fractions and structural variants."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from numpy import ndarray
 from readwarp.config import CallParameters
 from readwarp.formats.variants.vcf import Named
 
-SMALL_ODDS = 1.0  # SOR where it is not the ALT alleles that lie on one strand
+SMALL_ODDS = 1.0  # SOR up to which the REF rather than the ALT reads lie on one strand
 LOW_QUALITY = "QUAL < {limits.min_quality:g} (--min-quality)"
 STRAND_BIAS = (
     "ALT reads are strand-biased, REF reads are not: FS > {limits.max_strand_bias:g} for substitutions "
@@ -19,21 +19,21 @@ STRAND_BIAS = (
 
 
 class Described(NamedTuple):
-    """A filter as the header has it."""
+    """Filter as declared in the header."""
 
     name: str
     description: str
 
 
 def describe_filters(rows: Sequence[Named], limits: CallParameters) -> list[Described]:
-    """Put the limits of the run in place of {limits...} in the descriptions."""
+    """Substitute the limits of the run for {limits...} in the descriptions."""
     return [Described(row.name, row.description.format(limits=limits)) for row in rows]
 
 
 def is_strand_biased(info: dict[str, ndarray], is_indel: ndarray, limits: CallParameters) -> ndarray:
-    """Find records whose ALT reads are biased to a strand; not those of which only the REF reads lie on one.
+    """Return which records have ALT reads biased to a strand (bool [records]); a bias of REF alone does not count.
 
-    bool [records]. info: FS and SOR, NaN where there is none.
+    info: FS and SOR, NaN where missing.
     """
     is_biased = info["FS"] > np.where(is_indel, limits.max_indel_strand_bias, limits.max_strand_bias)
     return np.asarray(is_biased & ~(info["SOR"] <= SMALL_ODDS))

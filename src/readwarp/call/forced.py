@@ -1,6 +1,6 @@
-"""Alleles that the user asks for: those of a VCF, VCF.gz or BCF file in the notation of `batches.Sites`.
+"""Read the alleles that the user asks for from VCF, VCF.gz or BCF, in the notation of `batches.Sites`.
 
-Each ALT of the file is spelled as a call would be (`readwarp.call.spelling`): trimmed, leftmost, and a record that
+Each ALT of the file is spelled like a call (`readwarp.call.spelling`): trimmed and left-aligned, and a record that
 changes several bases becomes several substitutions. Records may be in any order; their genotypes, filters and INFO are
 not read.
 
@@ -11,7 +11,7 @@ Alleles that cannot be genotyped are skipped and counted by reason in `Forced.sk
     long        more than MAX_INDEL bases deleted, or more than MAX_INSERTION inserted
     at_start    an insertion or deletion before the second base of a contig, which has no anchor base
     at_end      an insertion after the last base of a contig, where no read is aligned
-    too_many    more than MAX_ALLELES - 1 insertions and deletions at one place; the first ones in the file stay
+    too_many    more than MAX_ALLELES - 1 insertions and deletions at one place; the first in the file stay
 
 All others are genotyped, and no limit drops one of them: `sites.find` makes them alleles of a window's Sites, and in a
 region each has a haplotype of its own, which stays (`haplotypes`, `alleles`). At most 3 substitutions and
@@ -42,10 +42,10 @@ from readwarp.ragged import offsets_of, ranges
 
 @dataclass(frozen=True, slots=True)
 class Forced:
-    """The alleles, A distinct ones, sorted by contig and position in VCF."""
+    """Alleles of the file, A distinct ones, sorted by contig and position in VCF."""
 
     contig_offsets: ndarray  # int64 [contigs + 1]
-    position: ndarray  # int64 [A], as in VCF but 0-based: of the base, or of an indel's anchor base
+    position: ndarray  # int64 [A], VCF position, but 0-based: of the base, or of an indel's anchor base
     begin: ndarray  # int64 [A]
     deleted: ndarray  # int32 [A]
     inserted: ndarray  # uint8, 0-3
@@ -56,7 +56,7 @@ class Forced:
         return self.begin.size
 
     def along(self, strip: Strip) -> "Forced | None":
-        """Of the strip's axis as contig 0; None if there are none."""
+        """Move alleles to the strip's axis, as contig 0; None if there are none."""
         rows, origins = strip.find_rows(self.contig_offsets)
         offsets = offsets_of(np.diff(self.inserted_offsets)[rows])
         inserted, bounds = self.inserted[ranges(self.inserted_offsets, rows)], np.array([0, rows.size])
@@ -64,7 +64,7 @@ class Forced:
         return Forced(bounds, *moved, self.deleted[rows], inserted, offsets, {}) if rows.size else None
 
     def within(self, contig: int, low: int, high: int) -> list[Allele]:
-        """Those whose VCF position (0-based) is in [low, high), in order of position."""
+        """Return the alleles whose VCF position (0-based) is in [low, high), sorted by position."""
         first, last = self.contig_offsets[contig : contig + 2].tolist()
         start, stop = (first + np.searchsorted(self.position[first:last], (low, high))).tolist()
         offsets = self.inserted_offsets[start : stop + 1].tolist()
@@ -73,7 +73,7 @@ class Forced:
 
 
 def read_alleles(path: Path, reference: Reference) -> Forced:
-    """The ALTs of a VCF, VCF.gz or BCF file.
+    """Read the ALTs of a VCF, VCF.gz or BCF file.
 
     Raises InputError for a file in another format, an unknown contig, a position beyond its end, and a REF that differs
     from the reference.
@@ -120,9 +120,9 @@ def _check(path: Path, record: int, bases: Bases, position: int, ref: str) -> No
 
 
 def _records(path: Path) -> Iterator[tuple[int, str, int, str, tuple[str, ...]]]:
-    """Number, contig, 0-based position, REF and ALTs of each record. Raises InputError."""
+    """Yield number, contig, 0-based position, REF and ALTs of each record. Raises InputError."""
     with ExitStack() as stack:
-        stack.enter_context(quiet_htslib())  # the InputError says what htslib would say on stderr
+        stack.enter_context(quiet_htslib())  # the InputError replaces htslib's message on stderr
         for number, record in RecordFile(path, stack):
             yield number, record.chrom, record.pos - 1, record.ref or "", record.alts or ()
 

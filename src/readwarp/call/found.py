@@ -1,4 +1,4 @@
-"""What the steps find in a window."""
+"""Hold the results of a window."""
 
 from dataclasses import dataclass, field
 
@@ -10,10 +10,10 @@ from readwarp.call.genome.depths import NO_RUNS
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The results of a window."""
+    """Results of a window."""
 
-    calls: Calls  # those with positions in the window
+    calls: Calls  # with positions in the window
     bands: list[Bands] | None  # positions without a call, of each contig, for a gVCF
     shallow: ndarray = field(
         default_factory=lambda: NO_RUNS
-    )  # where reads are few, of each contig, for a consensus genome
+    )  # of each contig where coverage is low, for a consensus genome

@@ -1,4 +1,4 @@
-"""Alignments as an input: one file or several, do their contigs match the reference, and whose reads are they?"""
+"""Open alignment files, match their contigs to the reference, and assign reads to samples."""
 
 import logging
 from collections.abc import Callable, Container, Generator, Iterator, Sequence
@@ -27,52 +27,52 @@ from readwarp.index.reference import Reference
 from readwarp.ragged import replace, take
 from readwarp.wording import counted
 
-ENOUGH_RECORDS = 100  # of a file, before anything is said of its duplicates
+ENOUGH_RECORDS = 100  # of a file, before its duplicates are judged
 logger = logging.getLogger("readwarp")
-MAX_SAMPLES = 32767  # numbers of a scan's `Found.samples`
-MAX_READS = ((1 << 31) - 1) // 93  # of all samples in a window: sums of their base qualities have 31 bits
-HELD_BASES = 1 << 26  # of reads before the limit of depth is applied, in windows that are not cut further
+MAX_SAMPLES = 32767  # range of a scan's `Found.samples`
+MAX_READS = ((1 << 31) - 1) // 93  # of all samples in a window: sums of their base qualities fit 31 bits
+HELD_BASES = 1 << 26  # of reads before the depth limit, in windows that are not cut further
 REMEDY = "join some with `samtools merge`"
 
 
 class RegionTooDeepError(TooLargeError):
-    """A region holds more than there is room for: ask for a smaller one."""
+    """Region with more reads than memory holds; ask for a smaller one."""
 
     def __init__(self, count: Callable[[], int]):
-        """count: the bases of the region's reads."""
+        """Create the error. count: returns the bases of the region's reads."""
         super().__init__()
         self.count = count
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An alignment file that is open."""
+    """Open alignment file."""
 
     reader: AlignedReader
     contigs: dict[int, int]  # reference contig -> number in the file
     keep: ReadFilter  # its read groups by sample of this file ...
-    samples: np.ndarray  # ... and the number of each of these samples among all (uint16)
-    strip: Strip | None = None  # whose axis is contig 0 ...
-    bases: Bases | None = None  # ... and the reference's bases there
+    samples: np.ndarray  # ... and the index of each of these samples among all (uint16)
+    strip: Strip | None = None  # its axis is contig 0 ...
+    bases: Bases | None = None  # ... and these are the reference's bases there
 
     def locate(self, contig: int, position: int) -> tuple[str, int] | None:
-        """The name in the file of a contig, or of that of the strip at the position, and the position there."""
+        """Return the file's name of a contig, or of the strip's contig at the position, and the position there."""
         if self.strip:
             row = int(self.strip.rows_of(np.array(position)))
             contig, position = self.strip.contigs[row], position - int(self.strip.origins[row])
         return (self.reader.names[self.contigs[contig]], position) if contig in self.contigs else None
 
     def sample_of(self, record: pysam.AlignedSegment) -> int | None:
-        """The sample of a record by its read group, as a number among all; None if it is not called."""
+        """Return the sample of a record by its read group, as an index among all; None if it is not called."""
         group = str(record.get_tag("RG")) if record.has_tag("RG") else ""
         own = self.keep.samples
         number = next((i for i, groups in enumerate(own) if group in groups), None) if own else 0
         return None if number is None else int(self.samples[number])
 
     def parts(self, contig: int, start: int, stop: int) -> Iterator[AlignedReads]:
-        """As `AlignedReader.parts`, by the numbers of contigs in the reference and of samples among all.
+        """Read parts like `AlignedReader.parts`, with the reference's contig numbers and sample indices among all.
 
-        On a strip, all that its contigs have.
+        On a strip, all reads of its contigs.
         """
         for part in self._parts(contig, start, stop):
             yield replace(part, sample=self.samples[part.sample])
@@ -91,30 +91,30 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Alignments:
-    """Alignment files that are open, and the samples to call in them. Files of one sample are read as one."""
+    """Open alignment files, and the samples to call in them; files of one sample are read as one."""
 
     sources: tuple[Source, ...]
     samples: tuple[str, ...]
 
     @property
     def memory(self) -> int:
-        """Bytes that the files take while they are open."""
+        """Return the bytes that open files take."""
         return sum(source.reader.memory for source in self.sources)
 
     def rest(self) -> None:
-        """Keep no process that reads for this one, which is about to be forked."""
+        """Stop reader processes before this one is forked."""
         for source in self.sources:
             source.reader.rest()
 
     def along(self, strip: Strip, bases: Bases) -> "Alignments":
-        """The files with the strip's axis as contig 0. bases: those of the axis."""
+        """Move the files to the strip's axis, as contig 0. bases: of the axis."""
         return Alignments(tuple(replace(source, strip=strip, bases=bases) for source in self.sources), self.samples)
 
     def read(self, place: tuple[int, int, int], limit: DepthLimit, max_bases: int | None = None) -> AlignedReads:
-        """Usable reads that overlap a place, by position, then in order of files.
+        """Read the usable reads that overlap a place, sorted by position, then in the order of files.
 
         place: contig of the reference, start, stop. Raises InputError where a file is damaged or not sorted, and
-        RegionTooDeepError where there are more than `max_bases`, and more than half of that within the limit of depth.
+        RegionTooDeepError where reads have more than `max_bases`, and more than half of that within the depth limit.
         """
         contig, start, stop = place
         parts, bases, room = list[AlignedReads](), 0, max_bases or HELD_BASES
@@ -138,12 +138,12 @@ class Alignments:
         return take(reads, "reads", np.argsort(reads.position, kind="stable")) if len(self.sources) > 1 else reads
 
     def _count(self, place: tuple[int, int, int], max_depth: int) -> int:
-        """Bases that `read` has room for if it is given so many."""
+        """Return the `max_bases` with which `read` succeeds."""
         bases = sum(part.bases.size for source in self.sources for part in source.parts(*place))
         return min(bases, 2 * max_depth * len(self.samples) * (place[2] - place[1]))
 
     def facts(self) -> list[dict[str, object]]:
-        """What the metrics say about each file."""
+        """Return the metrics' facts about each file."""
         return [
             {"file": str(source.reader.path), "samples": [self.samples[number] for number in source.samples.tolist()]}
             for source in self.sources
@@ -163,7 +163,7 @@ def open_readers(
 def match_files(
     readers: Sequence[AlignedReader], reference: Reference, wanted: Sequence[str], keep: ReadFilter, whole: bool
 ) -> Alignments:
-    """The files as alignments to the reference, and the samples to call. A file that has none of them is not read.
+    """Match the files to the reference and the samples to call. A file without these samples is not read.
 
     See `choose_samples` and `match_contigs`, which raise InputError.
     """
@@ -195,17 +195,17 @@ def warn_of_copies(readers: Sequence[AlignedReader], has_fractions: bool) -> Non
 
 
 def samples_of(reader: AlignedReader) -> dict[str, tuple[str, ...]]:
-    """Sample name -> its read groups; a file whose header names no sample is of one that is named after the file."""
+    """Return the read groups of each sample; a file whose header names no sample has one named after the file."""
     return reader.samples() or {reader.path.name.split(".")[0]: ()}
 
 
 def names_of(readers: Sequence[AlignedReader]) -> list[str]:
-    """Names of all samples, in order of files and headers; samples of one name are one."""
+    """Return the names of all samples, in the order of files and headers; samples of one name are one."""
     return list(dict.fromkeys(name for reader in readers for name in samples_of(reader)))
 
 
 def choose_samples(readers: Sequence[AlignedReader], wanted: Sequence[str] = ()) -> tuple[str, ...]:
-    """Names of the samples to call: those `wanted`, or all, in order of files and headers. Raises InputError.
+    """Return the samples to call: those `wanted`, or all, in the order of files and headers. Raises InputError.
 
     An entry of `wanted` is a name, or several separated by commas.
     """
@@ -223,16 +223,16 @@ def choose_samples(readers: Sequence[AlignedReader], wanted: Sequence[str] = ())
 
 
 def _split(wanted: Sequence[str], samples: Container[str]) -> list[str]:
-    """Names in the order given, once each. A name that has commas is not split."""
+    """Return names in the order given, once each. A name that has commas is not split."""
     parts = (part for text in wanted for part in ([text] if text in samples else text.split(",")))
     return list(dict.fromkeys(parts))
 
 
 def match_contigs(reader: AlignedReader, reference: Reference, whole: bool = True) -> dict[int, int]:
-    """Reference contig -> number in the file. Contigs are matched by name.
+    """Map reference contigs to numbers in the file, by name.
 
     Raises InputError if the length or M5 of a contig differs, if no contig is in both, and, when the `whole` reference
-    is called, if a contig with reads is not in the reference: these reads would be left out silently.
+    is called, if a contig with reads is not in the reference: its reads would be dropped silently.
     """
     numbers = {name: i for i, name in enumerate(reference.names)}
     out, strange = {}, None
@@ -251,7 +251,7 @@ def match_contigs(reader: AlignedReader, reference: Reference, whole: bool = Tru
 
 
 def _explain_other_names(reader: AlignedReader, reference: Reference) -> str:
-    """Why no contig of a file is in the reference: other names, or another reference."""
+    """Explain why no contig of a file is in the reference: other names, or another reference."""
     text = f"none of its contigs ({listed(reader.names)}) is in the reference, which has {listed(reference.names)}"
     lengths = dict(zip(reference.names, np.diff(reference.contig_offsets).tolist(), strict=True))
     own = zip(reader.names, reader.lengths, strict=True)

@@ -1,4 +1,4 @@
-"""The calling job: sorted alignments to a VCF file, by windows of the reference in parallel, written in order."""
+"""Run the calling job: sorted alignments to a VCF file, by windows of the reference in parallel, written in order."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -56,7 +56,7 @@ WARNINGS = {  # counter -> noun and the rest of a warning
 }
 LEAST_PRIMED = 0.25  # of reads begin at a primer: nearly all do; by chance, 0.1 where amplicons tile a whole genome
 FRACTION_KERNELS = "call.fractions"  # in the manifest
-PANEL_WINDOW = 4096  # bases; what lies around a window is read for it too
+PANEL_WINDOW = 4096  # bases; the margin of a window is read too
 if TYPE_CHECKING:
     from readwarp.call.phase.haplotag import HaplotaggedBam
 
@@ -65,26 +65,26 @@ logger = logging.getLogger("readwarp")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallJob(VariantJob):
-    """Raises UsageError."""
+    """Calling job. Raises UsageError."""
 
     name = "call"
     alignments: tuple[Path, ...]  # sorted BAM or CRAM with an index (BAM without one for everything); - is a stream
     parameters: CallParameters = field(default_factory=CallParameters)
-    samples: tuple[str, ...] = ()  # to call together; none: all in the header
+    samples: tuple[str, ...] = ()  # to call together; empty: all in the header
     gvcf: bool = False  # blocks of reference between the variants, for one sample
-    alleles: Path | None = None  # VCF file whose alleles are genotyped in any case
-    ploidies: Path | None = None  # BED file of parts with a ploidy of their own, of all samples or of one
+    alleles: Path | None = None  # VCF file whose alleles are always genotyped
+    ploidies: Path | None = None  # BED file of intervals with their own ploidy, of all samples or one
     primers: Path | None = None  # BED file of the primers of an amplicon panel
     circular: tuple[str, ...] = ()  # contigs whose end is followed by their beginning
     bam_output: Path | None = None  # reads realigned to the called haplotypes
-    haplotag: Path | None = None  # all records, with the haplotypes that long reads are of
+    haplotag: Path | None = None  # all records, tagged with the haplotypes of long reads
     structural: StructuralParameters = field(default_factory=StructuralParameters)
     sv: Path | None = None  # structural variants of long reads: .vcf, .vcf.gz or .bcf
-    consensus: Path | None = None  # FASTA of what most molecules of a mixture have
-    population: Path | None = None  # VCF file with the frequencies of alleles, by its index
-    panel_of_normals: Path | None = None  # VCF file of alleles that normal tissues show, likewise
+    consensus: Path | None = None  # FASTA of a mixture's most frequent alleles
+    population: Path | None = None  # indexed VCF file with the frequencies of alleles
+    panel_of_normals: Path | None = None  # indexed VCF file of alleles that normal tissues show
     genome: GenomeParameters = field(default_factory=GenomeParameters)
-    sv_only: bool = False  # `output` is of structural variants, and nothing else is called
+    sv_only: bool = False  # `output` holds structural variants, and nothing else is called
     phred: int | None = None  # 33 or 64, of the base qualities; None: 33, unless they look like 64
     command: str = "readwarp call"
 
@@ -126,7 +126,7 @@ def run_call(job: CallJob, reporter: Reporter) -> Result:
 
 
 def check_beside(job: CallJob) -> None:
-    """Whether the outputs go together. Raises UsageError."""
+    """Check that the outputs go together. Raises UsageError."""
     check_apart(job.outputs)
     if job.sv is None:
         return
@@ -136,7 +136,7 @@ def check_beside(job: CallJob) -> None:
 
 
 def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Result:
-    """`run_call` once the output is checked and locked."""
+    """Call variants once the output is checked and locked."""
     if job.sv_only:
         return call_structural_only(job, reference, reporter)
     if job.parameters.fractions:
@@ -179,7 +179,7 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
 
 
 def share_calling(calling: Calling) -> tuple[Calling, SharedCard | None]:
-    """What the workers have, and what answers them if they are processes, which have no card."""
+    """Return the workers' calling, and the card that serves them if they are processes, which have none."""
     if calling.plan.processes and calling.cards.planned:
         return calling.in_process(), share_cards(calling.cards)
     return calling, None
@@ -209,7 +209,7 @@ def warn_of_limits(job: CallJob, metrics: Metrics) -> None:
 
 
 def call_fractions(job: CallJob, reference: Reference, reporter: Reporter) -> Result:
-    """`call_variants` for --mixture and --somatic."""
+    """Run `call_variants` for --mixture and --somatic."""
     metrics = reporter.metrics
     with metrics.time("call"), open_calling(job, reference, metrics, may_fork()) as calling:
         check_fractions(job, calling)
@@ -240,7 +240,7 @@ def open_genome(job: CallJob, calling: Calling) -> ConsensusGenome | None:
 
 
 def check_fractions(job: CallJob, calling: Calling) -> None:
-    """Raises UsageError for samples that do not fit the mode."""
+    """Raise UsageError for samples that do not fit the mode."""
     assert job.parameters.fractions is not None
     if job.consensus and len(calling.samples) > 1:
         raise UsageError(f"--consensus takes one sample; choose it with --sample: {', '.join(calling.samples)}")
@@ -249,7 +249,7 @@ def check_fractions(job: CallJob, calling: Calling) -> None:
 
 
 def call_structural_only(job: CallJob, reference: Reference, reporter: Reporter) -> Result:
-    """`call_variants` for --sv-only."""
+    """Run `call_variants` for --sv-only."""
     metrics = reporter.metrics
     targets = job.find_targets(reference)
     with metrics.time("call"), open_alignments(job, reference, metrics) as (alignments, ploidies):
@@ -276,7 +276,7 @@ def structural_steps(
 
 @contextmanager
 def open_alignments(job: CallJob, reference: Reference, metrics: Metrics) -> Iterator[tuple[Alignments, Ploidies]]:
-    """The files and the samples to call, and the ploidies of these. Raises InputError."""
+    """Open the files with the samples to call, and their ploidies. Raises InputError."""
     form = Form(job.phred, scan=not job.places.is_partial)
     with open_readers(job.alignments, job.reference, job.resources.threads, form) as readers:
         keep = ReadFilter(job.parameters.min_mapping_quality)
@@ -289,7 +289,7 @@ def open_alignments(job: CallJob, reference: Reference, metrics: Metrics) -> Ite
 
 @contextmanager
 def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork: bool) -> Iterator[Calling]:
-    """may_fork: workers may be processes. Raises InputError, UsageError, DeviceError, MemoryBudgetError."""
+    """Open the job. may_fork: in processes. Raises InputError, UsageError, DeviceError, MemoryBudgetError."""
     resources, parameters = job.resources, job.parameters
     targets, circular = job.find_targets(reference), find_circular(job.circular, reference)
     with open_alignments(job, reference, metrics) as (alignments, ploidies):
@@ -334,19 +334,19 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork:
 
 
 def find_given(job: CallJob, reference: Reference, samples: Sequence[str]) -> GivenFractions:
-    """Raises InputError."""
+    """Open the files of population and panel. Raises InputError."""
     return open_given(job.population, job.panel_of_normals, job.parameters, reference, tuple(samples))
 
 
 def window_of(plan: WorkerPlan, targets: Sequence[Target], parameters: CallParameters) -> int:
-    """Of deep panels, each worker gets a part."""
+    """Return the window size; on deep panels, each worker gets a part."""
     if parameters.fractions is None:
         return plan.window
     return min(plan.window, max(PANEL_WINDOW, -(-bases_of(targets) // (plan.processes or plan.threads))))
 
 
 def open_haplotag(job: CallJob, steps: Steps) -> "HaplotaggedBam | None":
-    """Raises UsageError for inputs that cannot be tagged."""
+    """Open the haplotag output. Raises UsageError for inputs that cannot be tagged."""
     if job.haplotag is None:
         return None
     from readwarp.call.phase.haplotag import HaplotaggedBam
@@ -355,7 +355,7 @@ def open_haplotag(job: CallJob, steps: Steps) -> "HaplotaggedBam | None":
 
 
 def length_of(alignments: Alignments) -> int:
-    """The median length of the first reads; of several files, the largest one."""
+    """Return the median length of the first reads, the largest over several files."""
     return max(reader.first_length for reader in readers_of(alignments))
 
 
@@ -364,7 +364,7 @@ def readers_of(alignments: Alignments) -> list[AlignedReader]:
 
 
 def check_reads(job: CallJob, command: str, platform: Platform, length: int) -> None:
-    """Raises UsageError for options that are for other reads. length: bases of a usual read; 0: there is none."""
+    """Raise UsageError for options that need other reads. length: typical read length; 0: no reads."""
     fractions = job.parameters.fractions
     given = {
         "haplotag": job.haplotag,
@@ -377,7 +377,7 @@ def check_reads(job: CallJob, command: str, platform: Platform, length: int) -> 
 
 
 def check_files(job: CallJob, reference: Reference, samples: Sequence[str]) -> None:
-    """Read the files beside the alignments, so that a bad one is known before hours of aligning. Raises InputError.
+    """Read the files that accompany the alignments, so that errors show before hours of aligning. Raises InputError.
 
     samples: those that the alignments will have.
     """
@@ -391,7 +391,7 @@ def check_files(job: CallJob, reference: Reference, samples: Sequence[str]) -> N
 
 
 def read_forced(path: Path, reference: Reference, metrics: Metrics) -> Forced:
-    """The alleles to genotype in any case; those that cannot be genotyped are counted and logged."""
+    """Read the alleles that are always genotyped; those that cannot be are counted and logged."""
     forced = read_alleles(path, reference)
     metrics.count("alleles_asked", len(forced))
     for reason, number in forced.skipped.items():

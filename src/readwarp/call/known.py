@@ -1,7 +1,7 @@
-"""Alleles that are known of other people: a population's, with frequencies, and those of a panel of normals.
+"""Look up alleles known in other people: a population's, with frequencies, and a panel of normals.
 
-Such files may have hundreds of millions of records, so a window asks for its own by the file's index. Alleles are
-spelled as calls are (`readwarp.call.spelling`); those that are not of A, C, G and T are passed over.
+Such files may have hundreds of millions of records, so a window fetches its own by the file's index. Alleles are
+spelled like calls (`readwarp.call.spelling`); alleles with letters other than A, C, G and T are skipped.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,23 +25,23 @@ from readwarp.formats.common.silence import quiet_htslib
 from readwarp.formats.variants.records import check_alleles, explaining, find_index
 from readwarp.index.reference import Reference
 
-SPARE = 1024  # bases that an allele may have moved left from where its record begins
+SPARE = 1024  # bases that an allele may have moved left of its record's begin
 
-COLUMNS = np.int64, np.uint8, np.float64  # of CommonSites
+COLUMNS = np.int64, np.uint8, np.float64  # dtypes of CommonSites
 Region = tuple[int, int, int]  # contig, start, stop
 
 
 @dataclass(frozen=True, slots=True)
 class KnownAlleles:
-    """A VCF.gz or BCF file with an index."""
+    """Indexed VCF.gz or BCF file."""
 
     path: Path
     index: Path
     contigs: frozenset[str]  # with records
-    has_frequencies: bool  # INFO AF
+    has_frequencies: bool  # has INFO AF
 
     def among(self, sites: Sites, reference: Reference, strip: Strip | None) -> ndarray:
-        """AF of each allele of the sites (float64 [alleles]), or 1; NaN where the file does not have it.
+        """Return AF of each allele of the sites, or 1 (float64 [alleles]); NaN where the file lacks it.
 
         strip: whose axis the sites are on. Raises InputError.
         """
@@ -56,7 +56,7 @@ class KnownAlleles:
         return out
 
     def common(self, span: Region, reference: Reference, strip: Strip | None) -> CommonSites:
-        """Substitutions of a span with a common allele; positions with two of them are left out.
+        """Return substitutions of a span with a common allele; positions with two of them are left out.
 
         strip: whose axis the span is on. Raises InputError.
         """
@@ -73,9 +73,9 @@ class KnownAlleles:
     def _along(
         self, span: Region, reference: Reference, strip: Strip | None, places: frozenset[int] | None = None
     ) -> Iterator[tuple[Allele, float]]:
-        """Of the records in a span; of those that replace one base, only the ones at these places, if they are given.
+        """Yield the alleles of a span, and their AF. With `places`, single-base changes elsewhere are skipped.
 
-        Most records replace one base where no site is: they are passed over before anything is made of them.
+        Most records change one base where no site is: they are skipped before anything is made of them.
         """
         own, low, high = span
         for contig, origin in zip(strip.contigs, strip.origins.tolist(), strict=True) if strip else [(own, 0)]:
@@ -110,9 +110,9 @@ class KnownAlleles:
 
 
 def open_known(path: Path, reference: Reference, with_frequencies: bool, others: Iterable[str] = ()) -> KnownAlleles:
-    """others: samples whose calls it must not be, since they are compared with it.
+    """Open the file. others: samples whose calls it must not hold, since they are compared with it.
 
-    Raises InputError for a file without an index, of another reference, or, if these are wanted, without AF.
+    Raises InputError for a file without an index, of another reference, or without AF if frequencies are wanted.
     """
     index = find_index(path)
     with _open(path, index, None, "not a VCF.gz or BCF file, or damaged") as file:
@@ -132,7 +132,7 @@ def open_known(path: Path, reference: Reference, with_frequencies: bool, others:
 
 @contextmanager
 def _open(path: Path, index: Path, place: str | None, otherwise: str) -> Iterator[Any]:
-    """A pysam.VariantFile. Raises InputError for what htslib raises in the block (see `explaining`)."""
+    """Open a pysam.VariantFile. Raises InputError for htslib's errors in the block (see `explaining`)."""
     with (
         quiet_htslib(),
         explaining(path, place, otherwise),

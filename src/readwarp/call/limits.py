@@ -1,4 +1,4 @@
-"""What a limit left out at a place, for the records there: INFO LIM."""
+"""Record which limit left something out at a place, for INFO LIM of the records there."""
 
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
@@ -23,15 +23,15 @@ FIELD = Field(
 
 
 class Limited(NamedTuple):
-    """Where something was left out, in any order."""
+    """Places where something was left out, in any order."""
 
-    name: str  # as LIM has it
+    name: str  # name in LIM
     start: Annotated[ndarray, "int64 [places]"]  # 0-based in the contig
     stop: Annotated[ndarray, "int64 [places]"]
 
 
 def limit_of(alleles: Sequence[Variant]) -> Limited:
-    """Alleles that were left out, each at the bases that it replaces; of an insertion or deletion, with the anchor."""
+    """Return the places of alleles that were left out: the bases they replace; for an indel, with the anchor."""
     begin, deleted, inserted = (
         np.array(column, np.int64)
         for column in ([v[0] for v in alleles], [v[1] for v in alleles], [len(v[2]) for v in alleles])
@@ -40,7 +40,7 @@ def limit_of(alleles: Sequence[Variant]) -> Limited:
 
 
 def limits_of(weighed: Weighed) -> list[Limited]:
-    """What was left out of regions."""
+    """Return the places of regions where something was left out."""
     regions = weighed.regions
     return [
         Limited(name, regions.start[chosen], regions.stop[chosen])
@@ -53,7 +53,7 @@ def limits_of(weighed: Weighed) -> list[Limited]:
 
 
 def mark_limits(calls: Calls, limited: list[Limited]) -> Calls:
-    """The calls with LIM, a text that is empty where nothing was left out."""
+    """Add LIM, a text that is empty where nothing was left out."""
     if len(calls) == 0:
         return calls
     limited = [limit for limit in limited if limit.start.size]

@@ -1,4 +1,4 @@
-"""Kinds of sequencers, and what calling knows of the errors of each."""
+"""Describe kinds of sequencers, and the errors of each that calling models."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -7,16 +7,16 @@ from readwarp.call.pairhmm.penalties import HIFI, NANOPORE, SHORT, GapModel
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.regions import AlignedReader
 
-LONG = 1000  # bases of the median read, from which the platform must be known
+LONG = 1000  # median read length from which the platform must be known
 
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """What differs between kinds of reads."""
+    """Properties in which kinds of reads differ."""
 
     name: str
     gaps: GapModel
-    is_long: bool  # reads are phased along a contig, and sites weighed by the haplotypes that the reads are of
+    is_long: bool  # reads are phased along a contig, and sites weighed by haplotype
 
 
 PLATFORMS = {
@@ -24,11 +24,11 @@ PLATFORMS = {
     "hifi": Platform("hifi", HIFI, is_long=True),
     "ont": Platform("ont", NANOPORE, is_long=True),
 }
-OF_READ_GROUPS = {"PACBIO": "hifi", "ONT": "ont"}  # by PL of @RG; the others are short
+OF_READ_GROUPS = {"PACBIO": "hifi", "ONT": "ont"}  # by PL of @RG; others are short
 
 
 def platform_of(asked: str, names: Iterable[str]) -> Platform:
-    """The platform `asked` for; for auto, by PL of the read groups. Raises UsageError for several."""
+    """Return the platform `asked` for; for auto, by PL of the read groups. Raises UsageError for several."""
     if asked != "auto":
         return PLATFORMS[asked]
     found = {OF_READ_GROUPS.get(name.upper(), "short") for name in names}
@@ -40,14 +40,14 @@ def platform_of(asked: str, names: Iterable[str]) -> Platform:
 
 
 def has_long_reads(asked: str, readers: Sequence[AlignedReader]) -> bool:
-    """Whether the platform `asked` for, or for auto that of any read group, is one of long reads."""
+    """Return whether the platform `asked` for, or for auto that of any read group, has long reads."""
     names = [name.upper() for reader in readers for name in _names(reader)]
     found = [OF_READ_GROUPS.get(name, "short") for name in names] if asked == "auto" else [asked]
     return any(PLATFORMS[name].is_long for name in found)
 
 
 def find_platform(asked: str, readers: Sequence[AlignedReader]) -> Platform:
-    """That of files. Raises UsageError if it is not clear."""
+    """Find the platform of the files. Raises UsageError if it is ambiguous."""
     found = platform_of(asked, [name for reader in readers for name in _names(reader)])
     longest = max(readers, key=lambda reader: reader.first_length)
     if asked == "auto" and not found.is_long and longest.first_length >= LONG:
@@ -57,5 +57,5 @@ def find_platform(asked: str, readers: Sequence[AlignedReader]) -> Platform:
 
 
 def _names(reader: AlignedReader) -> list[str]:
-    """PL of all read groups; empty where there is none."""
+    """Return PL of all read groups; empty where there is none."""
     return [group.get("PL", "") for group in reader.header.to_dict().get("RG", [])] or [""]

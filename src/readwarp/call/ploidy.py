@@ -1,4 +1,4 @@
-"""Ploidies that differ within the reference and among samples, such as on sex chromosomes: a BED file."""
+"""Read ploidies that differ within the reference and among samples, such as on sex chromosomes, from a BED file."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -17,11 +17,11 @@ from readwarp.formats.common.regions import Contigs, read_target_lines
 from readwarp.index.reference import Reference
 from readwarp.ragged import replace
 
-EVERYONE = ""  # instead of a sample's name
+EVERYONE = ""  # stands for a sample's name
 UNKNOWN = -1  # copies where a sample has no row of its own
 COLUMNS = "contig, start, end and ploidy, and for a single sample its name"
 Row = tuple[int, int, int, int, int]  # contig, start, stop, copies, line of the file
-Rows = dict[str, list[Row]]  # of each sample, and of EVERYONE
+Rows = dict[str, list[Row]]  # by sample, and for EVERYONE
 
 
 class Course(NamedTuple):
@@ -31,11 +31,11 @@ class Course(NamedTuple):
     copies: Annotated[ndarray, "int8 [steps]"]
 
     def at(self, position: ndarray) -> ndarray:
-        """int8 [n]: copies at each position."""
+        """Return the copies at each position (int8 [n])."""
         return np.asarray(self.copies[np.searchsorted(self.start, position, side="right") - 1])
 
     def max_within(self, start: ndarray, stop: ndarray) -> ndarray:
-        """int8 [n]: the most copies in each [start, stop), none of which is empty."""
+        """Return the most copies in each non-empty [start, stop) (int8 [n])."""
         first, last = np.searchsorted(self.start, start, side="right") - 1, np.searchsorted(self.start, stop)
         bounds = np.stack((first, last), axis=1).ravel()
         return np.asarray(np.maximum.reduceat(np.append(self.copies, 0), bounds)[::2].astype(np.int8))
@@ -46,7 +46,7 @@ def whole_course(copies: int) -> Course:
 
 
 def join_courses(courses: Iterable[tuple[Course, int]]) -> Course:
-    """Courses one after another, each from an origin on."""
+    """Join courses one after another, each from an origin on."""
     columns = zip(*((course.start + origin, course.copies) for course, origin in courses), strict=True)
     return Course(*map(np.concatenate, columns))
 
@@ -54,12 +54,12 @@ def join_courses(courses: Iterable[tuple[Course, int]]) -> Course:
 class Ploidies(NamedTuple):
     """Copies of each position in each sample. Samples with the same ploidies share a table."""
 
-    default: int  # on contigs that a table does not have
+    default: int  # on contigs that a table lacks
     tables: tuple[dict[int, Course], ...]  # each by contig
     table: Annotated[ndarray, "int64 [samples]"]
 
     def along(self, strip: Strip) -> "Ploidies":
-        """Of the strip's axis as contig 0."""
+        """Move ploidies to the strip's axis, as contig 0."""
         places = list(zip(strip.contigs, strip.origins.tolist(), strict=True))
         whole, tables = whole_course(self.default), list[dict[int, Course]]()
         for table in self.tables:
@@ -68,11 +68,11 @@ class Ploidies(NamedTuple):
         return self._replace(tables=tuple(tables))
 
     def at(self, contig: int, position: ndarray) -> ndarray:
-        """int8 [n, samples]: copies at each position, 0-based in the contig."""
+        """Return the copies at each position, 0-based in the contig (int8 [n, samples])."""
         return self._of_samples(contig, position.size, lambda course: course.at(position))
 
     def max_within(self, contig: int, start: ndarray, stop: ndarray) -> ndarray:
-        """int8 [n, samples]: the most copies in each [start, stop), which may cross borders."""
+        """Return the most copies in each [start, stop), which may cross borders (int8 [n, samples])."""
         return self._of_samples(contig, start.size, lambda course: course.max_within(start, stop))
 
     def _of_samples(self, contig: int, number: int, find: Callable[[Course], ndarray]) -> ndarray:
@@ -86,11 +86,11 @@ class Ploidies(NamedTuple):
 def read_ploidies(
     path: Path | None, reference: Reference, default: int, samples: Sequence[str], others: Collection[str] = ()
 ) -> Ploidies:
-    """The ploidies of these samples, by a BED file, plain or gzip; without one, the default everywhere.
+    """Read the ploidies of these samples from a BED file, plain or gzip; without one, the default everywhere.
 
-    See `read_rows` for the columns. A row of a sample goes before one of all samples. Rows of `others`, which the
-    alignments have too, are not needed. Raises InputError for an unknown contig or sample, a broken line, and intervals
-    of one sample, or of all, that overlap and differ in ploidy.
+    See `read_rows` for the columns. A row of a sample takes precedence over one of all samples. Rows of `others`, which
+    the alignments have too, are not needed. Raises InputError for an unknown contig or sample, a broken line, and
+    intervals of one sample, or of all, that overlap and differ in ploidy.
     """
     rows = {name: _join_overlapping(path, sorted(own)) for name, own in read_rows(path, reference).items()}
     known = {EVERYONE, *samples, *others}
@@ -111,7 +111,7 @@ def read_ploidies(
 
 
 def silence_absent(likelihoods: Likelihoods, copies: ndarray) -> Likelihoods:
-    """Reads of a sample that lacks the contig say nothing: they belong elsewhere. copies: int8 [sites, samples]."""
+    """Make reads of a sample that lacks the contig uninformative: they are misplaced. copies: int8 [sites, samples]."""
     if copies.all():
         return likelihoods
     site = np.repeat(np.arange(len(copies)), np.diff(likelihoods.pair_offsets))
@@ -121,10 +121,9 @@ def silence_absent(likelihoods: Likelihoods, copies: ndarray) -> Likelihoods:
 
 
 def read_rows(path: Path | None, reference: Reference) -> Rows:
-    """Contig, start, end, ploidy from 0 to MAX_PLOIDY, and the sample, if it is of one.
+    """Read contig, start, end, ploidy from 0 to MAX_PLOIDY, and the sample, if given.
 
-    Raises InputError for an unknown contig and a broken line. The last two columns may be the other way round, as
-    freebayes has them.
+    Raises InputError for an unknown contig and a broken line. The last two columns may be swapped, as in freebayes.
     """
     rows = defaultdict[str, list[Row]](list)
     contigs = Contigs(reference.names, np.diff(reference.contig_offsets).tolist())
@@ -142,7 +141,7 @@ def read_rows(path: Path | None, reference: Reference) -> Rows:
 
 
 def _join_overlapping(path: Path | None, rows: list[Row]) -> list[Row]:
-    """Sorted intervals, overlapping ones joined. Raises InputError if these differ in ploidy."""
+    """Sort intervals, and join overlapping ones. Raises InputError if these differ in ploidy."""
     out: list[Row] = []
     for contig, start, stop, copies, line in rows:
         if out and out[-1][0] == contig and start < out[-1][2]:
@@ -156,7 +155,7 @@ def _join_overlapping(path: Path | None, rows: list[Row]) -> list[Row]:
 
 
 def _courses_of(rows: list[Row], elsewhere: int) -> dict[int, Course]:
-    """Of each contig with a row; rows are in order and do not overlap."""
+    """Make a course of each contig with a row; rows are sorted and do not overlap."""
     steps = defaultdict[int, list[tuple[int, int]]](lambda: [(0, elsewhere)])
     for contig, start, stop, copies, _ in rows:
         own = steps[contig]
@@ -168,7 +167,7 @@ def _courses_of(rows: list[Row], elsewhere: int) -> dict[int, Course]:
 
 
 def _above(own: Course, common: Course) -> Course:
-    """A sample's own copies, and the common ones where they are UNKNOWN."""
+    """Return a sample's own copies, and the common ones where they are UNKNOWN."""
     start = np.union1d(own.start, common.start)
     copies = own.at(start)
     return Course(start, np.where(copies == UNKNOWN, common.at(start), copies))

@@ -1,9 +1,9 @@
-"""Base qualities as they were read: are they there, and as good as they say?
+"""Check that base qualities are present, and match the error rate.
 
-At sites without a variant a base that differs from the reference is an error (or is misplaced, which few are). So the
-share of such bases should be what the qualities say. It is measured on one read in SHARE, by the hash of its name, at
-positions of at least MIN_DEPTH bases of which fewer than two, or fewer than RARE, are not the reference's: others may
-be variants. Only bases of SURE or more count, since a few bad ones would hide that the good ones are not so good.
+At sites without a variant a base that differs from the reference is an error (or, rarely, misplaced). So the share of
+such bases should match the qualities. It is measured on one read in SHARE, by the hash of its name, at positions of at
+least MIN_DEPTH bases where fewer than two, or fewer than RARE, differ from the reference: others may be variants. Only
+bases of quality SURE or more count, since a few bad bases would mask errors in good ones.
 """
 
 import math
@@ -21,9 +21,9 @@ from readwarp.rules.cigar import is_match, run_of
 SHARE = 64
 MIN_DEPTH, RARE = 8, 0.1
 SURE = 20  # Phred
-FAR = 5.0  # times as many errors as the qualities say: 7 Phred
+FAR = 5.0  # factor of errors over those predicted by quality: 7 Phred
 ENOUGH = 100  # errors
-CHANCES = np.rint(10.0 ** (6 - 0.1 * np.arange(256))).astype(np.int64)  # of an error in a million bases, by quality
+CHANCES = np.rint(10.0 ** (6 - 0.1 * np.arange(256))).astype(np.int64)  # errors in a million bases, by quality
 CHECKED, ERRORS, EXPECTED = "bases_checked", "bases_checked_that_differ", "bases_checked_expected_to_differ_x1e6"
 
 
@@ -35,13 +35,13 @@ class Checked(NamedTuple):
 
 
 def count_missing(reads: AlignedReads) -> ndarray:
-    """Positions of the reads that have no qualities (int64)."""
+    """Return the positions of reads without qualities (int64)."""
     first = reads.read_offsets[:-1]
     return reads.position[reads.qualities[first] == MISSING] if first.size else reads.position
 
 
 def check_qualities(reads: AlignedReads, pileup: Pileup, window: Window, is_inside: ndarray, metrics: Metrics) -> None:
-    """Count bases and errors of the window. reads: what is evidence of them. is_inside: bool [bases]."""
+    """Count bases and errors of the window. reads: trimmed to evidence. is_inside: bool [bases]."""
     rows = np.flatnonzero(reads.name_hash % np.uint64(SHARE) == 0)
     out = Checked(np.zeros(256, np.int64), np.zeros(256, np.int64))
     if rows.size:
@@ -55,9 +55,9 @@ def check_qualities(reads: AlignedReads, pileup: Pileup, window: Window, is_insi
 
 @kernel
 def compare_bases(reads, rows, start, reference, counts, is_inside, min_depth, out):
-    """Compare the bases of these reads with the reference from `start` on, where it is inside -> out (Checked).
+    """Compare the bases of these reads with the reference, where it is inside; count them in `out` (Checked).
 
-    counts: of the pileup (symbols and strands), at the reference's positions.
+    reference: from `start` on. counts: of the pileup (symbols and strands), at the reference's positions.
     """
     cigar, cigar_offsets, read_offsets = reads.cigar, reads.cigar_offsets, reads.read_offsets
     bases, qualities, position = reads.bases, reads.qualities, reads.position
@@ -78,7 +78,7 @@ def compare_bases(reads, rows, start, reference, counts, is_inside, min_depth, o
 
 @kernel
 def is_plain(counts, w, base, min_depth):
-    """Whether no variant is likely at position w, where the reference has this base."""
+    """Return whether a variant is unlikely at position w, where the reference has this base."""
     depth = 0
     for symbol in range(counts.shape[1]):
         depth += counts[w, symbol, 0] + counts[w, symbol, 1]
@@ -87,7 +87,7 @@ def is_plain(counts, w, base, min_depth):
 
 
 def explain_qualities(counts: dict[str, int]) -> str | None:
-    """What to say of qualities that promise too much, from the counts of a whole job; None if they do not."""
+    """Return a warning if the counts of a whole job show qualities that promise too much, else None."""
     bases, errors, expected = (counts.get(name, 0) for name in (CHECKED, ERRORS, EXPECTED))
     if errors < ENOUGH or 1e6 * errors < FAR * expected:
         return None

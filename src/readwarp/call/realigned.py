@@ -1,10 +1,10 @@
-"""Reads aligned to the haplotypes that were called: what --bam-output shows.
+"""Realign reads to called haplotypes, for --bam-output.
 
 Calls within NEAR bases of each other, or of one phase set, make a region, unless it is a single substitution. A
-sample's haplotypes are the reference with the alleles that its genotypes have, copy by copy; unphased genotypes are
-taken as they are written. A read is compared with the haplotypes of its sample by the PairHMM and aligned to the
-likeliest one (local, with a bonus for reaching the read's ends), both extended by the reference as far as reads reach.
-That alignment, carried over to the reference, becomes the read's.
+sample's haplotypes are the reference with the alleles of its genotypes, copy by copy; unphased genotypes are taken in
+the order written. A read is compared with the haplotypes of its sample by the PairHMM and aligned to the likeliest one
+(local, with a bonus for reaching the read's ends), both extended by the reference as far as reads reach. The read gets
+that alignment, carried over to the reference.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,14 +28,14 @@ from readwarp.rules.bases import NEVER, UNKNOWN
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH, SOFT_CLIP
 
 NEAR = 40  # bases
-COSTS = Costs(match=1, mismatch=4, gap_open=6, gap_extend=1, bonus=5)  # as reads are aligned
-ALIKE = 0.1  # log10: haplotypes that explain a read about as well as each other
+COSTS = Costs(match=1, mismatch=4, gap_open=6, gap_extend=1, bonus=5)  # costs of aligning reads
+ALIKE = 0.1  # log10: haplotypes within this explain a read equally well
 Run = tuple[int, int]  # operation, length
 Variant = tuple[int, str, str]  # position, REF, ALT
 
 
 class CalledSite(NamedTuple):
-    """What a region needs of a call."""
+    """Fields of a call that a region needs."""
 
     contig: int
     position: int
@@ -53,15 +53,15 @@ class CalledSite(NamedTuple):
 
 
 class Haplotype(NamedTuple):
-    """A called one."""
+    """Called haplotype."""
 
     bases: ndarray  # uint8 0-4
     runs: tuple[Run, ...]  # its alignment to the reference's [start, stop) of the region
-    samples: tuple[int, ...]  # whose genotypes have it
+    samples: tuple[int, ...]  # samples whose genotypes have it
 
 
 class CalledRegion(NamedTuple):
-    """The haplotypes span [start, stop)."""
+    """Called region; its haplotypes span [start, stop)."""
 
     contig: int
     start: int
@@ -69,12 +69,12 @@ class CalledRegion(NamedTuple):
     haplotypes: tuple[Haplotype, ...]
 
     def of_sample(self, sample: int) -> list[int]:
-        """Numbers of the haplotypes that a sample has."""
+        """Return the numbers of the haplotypes that a sample has."""
         return [number for number, own in enumerate(self.haplotypes) if sample in own.samples]
 
 
 def sites_of(calls: Calls) -> Iterator[CalledSite]:
-    """The calls in which a sample has an ALT allele."""
+    """Yield the calls in which a sample has an ALT allele."""
     columns = calls.contig.tolist(), calls.position.tolist(), calls.alleles, calls.genotype, calls.phase_set.tolist()
     for contig, position, alleles, genotypes, phase_sets in zip(*columns, strict=True):
         if any(allele > 0 for genotype in genotypes for allele in genotype):
@@ -83,7 +83,7 @@ def sites_of(calls: Calls) -> Iterator[CalledSite]:
 
 
 def join_sites(sites: Iterable[CalledSite]) -> Iterator[list[CalledSite]]:
-    """The sites of each region, in order."""
+    """Yield the sites of each region, in order."""
     group, stop = list[CalledSite](), -1
     for site in sites:
         last = group[-1] if group else None
@@ -100,7 +100,7 @@ def join_sites(sites: Iterable[CalledSite]) -> Iterator[list[CalledSite]]:
 
 
 def region_of(sites: Sequence[CalledSite], bases: Bases) -> CalledRegion | None:
-    """None for a single substitution. bases: of the contig."""
+    """Make a region; None for a single substitution. bases: of the contig."""
     if len(sites) == 1 and sites[0].is_substitution:
         return None
     start, stop = sites[0].position, max(site.stop for site in sites)
@@ -114,7 +114,7 @@ def region_of(sites: Sequence[CalledSite], bases: Bases) -> CalledRegion | None:
 
 
 def variants_of(sites: Sequence[CalledSite], sample: int, copy: int) -> Iterator[Variant]:
-    """The variants on one copy of a sample; of two that overlap, the first."""
+    """Yield the variants on one copy of a sample; if two overlap, the first."""
     done = -1
     for site in sites:
         genotype = site.genotypes[sample]
@@ -137,14 +137,14 @@ def _spell(variants: Sequence[Variant], start: int, stop: int, bases: Bases, sam
 
 
 def _shared(old: str, new: str) -> int:
-    """Letters that both begin with."""
+    """Count the letters that both begin with."""
     return next(
         (i for i, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), min(len(old), len(new))
     )
 
 
 def join_runs(runs: Iterable[Run]) -> tuple[Run, ...]:
-    """Without empty runs, neighbours of one operation joined."""
+    """Drop empty runs, and join neighbours of one operation."""
     out = list[Run]()
     for operation, length in runs:
         if length and out and out[-1][0] == operation:
@@ -155,24 +155,24 @@ def join_runs(runs: Iterable[Run]) -> tuple[Run, ...]:
 
 
 class Choice(NamedTuple):
-    """A read's new alignment."""
+    """New alignment of a read."""
 
-    haplotype: int  # number among those given, -1: several explain it alike
+    haplotype: int  # index among those given, -1: several fit equally
     position: int  # 0-based
-    runs: tuple[Run, ...]  # without any, nothing of it aligns
+    runs: tuple[Run, ...]  # empty: the read does not align
 
 
 def realign(
     region: CalledRegion, haplotypes: Sequence[Haplotype], bases: Bases, reads: Sequence[tuple[ndarray, ndarray]]
 ) -> list[Choice]:
-    """Each read (bases, qualities; both uint8) against these haplotypes of the region. bases: of the contig."""
+    """Realign each read (bases, qualities; both uint8) to these haplotypes of the region. bases: of the contig."""
     reach = max(own.size for own, _ in reads) + NEAR
     low, high = max(0, region.start - reach), min(bases.length, region.stop + reach)
     before, after = bases.array(low, region.start), bases.array(region.stop, high)
     targets = [np.concatenate((before, haplotype.bases, after)) for haplotype in haplotypes]
     values = _compare(reads, targets)
     are_alike = values > values.max(axis=1, keepdims=True) - ALIKE
-    best = are_alike.argmax(axis=1)  # the first, so that no read has a gap for nothing
+    best = are_alike.argmax(axis=1)  # the first, so that no read has a needless gap
     places = [_places([(MATCH, before.size), *haplotype.runs, (MATCH, after.size)], low) for haplotype in haplotypes]
     pairs, scheme = _pairs(reads, targets, best), Scheme(COSTS, LOCAL)
     traces = trace_pairs(pairs, scheme, score_pairs(pairs, scheme))
@@ -187,7 +187,7 @@ def realign(
 
 
 def _compare(reads: Sequence[tuple[ndarray, ndarray]], targets: Sequence[ndarray]) -> ndarray:
-    """log10 P(read | haplotype), float64 [reads, haplotypes]."""
+    """Return log10 P(read | haplotype) (float64 [reads, haplotypes])."""
     offsets = offsets_of([bases.size for bases, _ in reads])
     bases, qualities = (np.concatenate(column) for column in zip(*reads, strict=True))
     rows = ReadRows(bases, qualities, *gap_penalties(bases, offsets), offsets)
@@ -199,7 +199,7 @@ def _compare(reads: Sequence[tuple[ndarray, ndarray]], targets: Sequence[ndarray
 
 
 def _pairs(reads: Sequence[tuple[ndarray, ndarray]], targets: Sequence[ndarray], best: ndarray) -> Pairs:
-    """Each read and the haplotype that is best."""
+    """Pair each read with its best haplotype."""
     lengths, sizes = (np.array([part.size for part in parts]) for parts in ([r for r, _ in reads], targets))
     starts, places = offsets_of(lengths)[:-1], offsets_of(sizes)[:-1]
     queries, codes = np.concatenate([bases for bases, _ in reads]), np.concatenate(targets)
@@ -208,7 +208,7 @@ def _pairs(reads: Sequence[tuple[ndarray, ndarray]], targets: Sequence[ndarray],
 
 
 def _places(runs: Sequence[Run], start: int) -> list[int]:
-    """The reference position of each base of a haplotype, -1 if it is inserted."""
+    """Return the reference position of each base of a haplotype, -1 if it is inserted."""
     out = list[int]()
     for operation, length in runs:
         out += [-1] * length if operation == INSERTION else []
@@ -218,10 +218,10 @@ def _places(runs: Sequence[Run], start: int) -> list[int]:
 
 
 def carry_over(runs: Sequence[Run], places: Sequence[int], skipped: int, length: int) -> tuple[int, tuple[Run, ...]]:
-    """A read's alignment to a haplotype as one to the reference: position and CIGAR, ends of insertions clipped.
+    """Carry a read's alignment from a haplotype over to the reference: position and CIGAR, clipped at insertions.
 
-    places: the reference position of each base of the haplotype from where the alignment starts. skipped: bases of the
-    read before that, of `length`.
+    places: the reference position of each base of the haplotype from the start of the alignment on. skipped: bases of
+    the read before it, of `length`.
     """
     steps, at, used = list[tuple[int, int]](), 0, skipped  # operation and position of each base of the read
     for operation, number in runs:

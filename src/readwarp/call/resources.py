@@ -1,4 +1,4 @@
-"""The workers that windows are dealt to, and the memory of each."""
+"""Plan the workers that process windows, and the memory of each."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -23,26 +23,26 @@ from readwarp.stream.processes import Reply
 from readwarp.stream.workers import Workers
 from readwarp.wording import counted
 
-WINDOW, WIDEST_WINDOW = 1 << 17, 1 << 18  # reference bases; some ms of a window are the same for each
-EACH = 4  # windows for a worker, at least, before they become wider than WINDOW: workers should end together
-LEAST_WINDOW, USUAL_DEPTH = 1 << 13, 32  # a window is made to fit if samples have that depth; deeper ones are cut
-MIN_WINDOW = 1024  # is not cut further, however deep it is
+WINDOW, WIDEST_WINDOW = 1 << 17, 1 << 18  # reference bases; each window has some ms of fixed cost
+EACH = 4  # least windows per worker before they become wider than WINDOW: workers should end together
+LEAST_WINDOW, USUAL_DEPTH = 1 << 13, 32  # window size at which samples of that depth fit; deeper windows are cut
+MIN_WINDOW = 1024  # is never cut further, however deep it is
 NARROW = 4 * MARGIN  # bases of a window that reads less than half as much if it is cut again
-BYTES_PER_BASE = 12  # of peak memory, for each base of the reads in a window
-BYTES_PER_DEEP_BASE = 8  # likewise, of many reads in a narrow window, where little else counts
+BYTES_PER_BASE = 12  # of peak memory, per base of the reads in a window
+BYTES_PER_DEEP_BASE = 8  # for many reads in a narrow window, where little else counts
 USUAL_WORKSPACE, MIN_WORKSPACE = 512 << 20, 32 << 20  # bytes on a card; deep windows are cut until they fit
-DEPTH_OF_A_BATCH = 64  # reads across a base, as --batch-bases assumes
+DEPTH_OF_A_BATCH = 64  # reads across a base that --batch-bases assumes
 S = TypeVar("S")
 
 
 class WorkerPlan(NamedTuple):
-    """How windows are shared."""
+    """Division of windows and memory among workers."""
 
     processes: int  # 0: threads
     threads: int
-    max_bases: int  # of reads that each worker may hold
+    max_bases: int  # bases of reads that each worker may hold
     window: int  # reference bases
-    max_bases_alone: int  # of reads that one worker may hold while the others have none
+    max_bases_alone: int  # bases of reads that one worker may hold while the others have none
     fixed: int  # bytes, beside reads
 
 
@@ -54,11 +54,10 @@ def plan_workers(
     may_fork: bool,
     reference: int = 0,
 ) -> WorkerPlan:
-    """Processes, if they are more than a few, in memory as in windows. Raises MemoryBudgetError.
+    """Plan processes, if there are more than a few, in memory as in windows. Raises MemoryBudgetError.
 
-    reference: bytes. No more workers share the memory than there are windows, if they are cut to NARROW ones.
-
-    Files are read one after the other, so their number adds indexes to the memory, and no buffers.
+    reference: bytes. At most as many workers share the memory as there are windows, if cut to NARROW ones. Files are
+    read one after the other, so their number adds indexes to the memory, but no buffers.
     """
     memory, held = resources.memory or free_memory() // 2, PROGRAM + reference + alignments.memory
     if memory <= held:
@@ -78,17 +77,17 @@ def plan_workers(
 
 
 def memory_for(plan: WorkerPlan, bases: int) -> str:
-    """Spell the --memory that a narrow window with so many bases of reads takes."""
+    """Format the --memory that a narrow window with so many bases of reads takes."""
     return readable(plan.fixed + bases * BYTES_PER_DEEP_BASE)
 
 
 def _number(targets: Sequence[Target], width: int) -> int:
-    """Windows of that width."""
+    """Count the windows of that width."""
     return sum(-(-(target.stop - target.start) // width) for target in targets)
 
 
 def _widest_window(resources: Resources, bases: int, threads: int) -> int:
-    """Bases of a window, where there is memory for it. bases: to call."""
+    """Return the largest window for which there is memory. bases: to call."""
     if resources.batch_bases:
         return min(WIDEST_WINDOW, resources.batch_bases // DEPTH_OF_A_BATCH + 1)
     return min(WIDEST_WINDOW, max(WINDOW, bases // (EACH * threads)))
@@ -102,7 +101,7 @@ def open_workers(
     metrics: Metrics,
     reply: Reply | None = None,
 ) -> AbstractContextManager[Workers[S]]:
-    """See `workers.open_workers`."""
+    """Open workers; see `workers.open_workers`."""
     if plan.processes:
         alignments.rest()
     return workers.open_workers(state, plan.processes, plan.threads, [command], metrics, reply)
@@ -118,7 +117,7 @@ WINDOWS: Divisible[Place] = Divisible(
 
 
 def open_memory(resources: Resources, backend: Backend, workers: WorkerPlan, metrics: Metrics) -> Cards[Place, Backend]:
-    """A workspace for each thread; smaller ones, then fewer, if --vram or the free memory of a card is less.
+    """Open a workspace for each thread; smaller ones, then fewer, if --vram or a card's free memory is less.
 
     Processes share one.
     """
@@ -131,12 +130,12 @@ def open_memory(resources: Resources, backend: Backend, workers: WorkerPlan, met
 
 
 def share_cards(cards: Cards[Place, Backend]) -> SharedCard:
-    """What answers worker processes."""
+    """Make the card that answers worker processes."""
     assert cards.planned is not None
     step, is_full = cards.backend.step("readwarp.call.pairhmm"), cards.backend.is_out_of_memory
     return SharedCard(step.sum_given, cards.borrow, is_full, cards.planned.capacity)
 
 
 def no_cards() -> Cards[Place, Backend]:
-    """Those of a worker process."""
+    """Return the cards of a worker process: none."""
     return Cards(Backend("cpu"), None, WINDOWS, lambda side, _: side)

@@ -1,4 +1,4 @@
-"""What `Caller.call` gives: variants one by one, as records of pysam, as tables, and as a file."""
+"""Hold the results of `Caller.call`: variants one by one, as pysam records, as tables, and as a file."""
 
 from collections.abc import Generator, Iterator
 from dataclasses import replace
@@ -17,7 +17,7 @@ from readwarp.index.reference import Reference
 from readwarp.keywords import AnyPath, explain_names
 from readwarp.stream.display import check_new
 
-NAMES_ELSEWHERE = {  # what pysam, cyvcf2 and VCF call it -> its name here
+NAMES_ELSEWHERE = {  # name in pysam, cyvcf2 and VCF -> its name here
     **{"chrom": "contig", "CHROM": "contig", "pos": "position + 1", "POS": "position + 1", "start": "position"},
     **{"ref": "alleles[0]", "REF": "alleles[0]", "alts": "alleles[1:]", "ALT": "alleles[1:]", "qual": "quality"},
     **{"QUAL": "quality", "filter": "filters", "FILTER": "filters", "info": "annotations", "INFO": "annotations"},
@@ -26,9 +26,9 @@ NAMES_ELSEWHERE = {  # what pysam, cyvcf2 and VCF call it -> its name here
 
 
 class Genotype(NamedTuple):
-    """What a sample has at a site. Alleles are numbers: 0 is the reference's, -1 unknown."""
+    """Genotype of a sample at a site. Alleles are numbers: 0 is the reference's, -1 unknown."""
 
-    alleles: tuple[int, ...]  # as many as the ploidy; in the order of haplotypes if phased
+    alleles: tuple[int, ...]  # one per copy; in the order of haplotypes if phased
     quality: int  # GQ
     depth: int
     allele_depth: tuple[int, ...]
@@ -37,18 +37,18 @@ class Genotype(NamedTuple):
     fractions: tuple[float, ...]  # AF of each ALT allele: its share of the reads or, by fractions, of the molecules
 
     def __str__(self) -> str:
-        """Spell it as VCF does: 0/1, or 0|1 if it is phased."""
+        """Format it like VCF: 0/1, or 0|1 if it is phased."""
         return genotype_text(self.alleles, self.phase_set is not None)
 
 
 class Variant(NamedTuple):
-    """One site as in a line of VCF, but 0-based."""
+    """Site as in a line of VCF, but 0-based."""
 
     contig: str
     position: int
     alleles: tuple[str, ...]  # the reference's first
     quality: float
-    filters: tuple[str, ...]  # names of those that it fails
+    filters: tuple[str, ...]  # names of filters that it fails
     annotations: dict[str, float | int | str | tuple[float, ...]]
     genotypes: dict[str, Genotype]  # by sample
 
@@ -65,12 +65,12 @@ explain_names(Variant, NAMES_ELSEWHERE, "Variants.to_pysam() gives records of py
 
 
 class Variants(Iterator[Variant]):
-    """Variants in order of position, as they are found: an iterator, which can be gone through once, as a file can.
+    """Variants sorted by position, as they are found: an iterator, which can be consumed once, like a file.
 
         for variant in variants: ...
         list(variants), variants.to_pandas(), variants.to_arrow(), variants.to_pysam(), variants.write("out.vcf.gz")
 
-    Each takes what calling still has to give, so a second one would find nothing: it raises UsageError.
+    Each consumes the rest of the calls, so a second one would find nothing: it raises UsageError.
     """
 
     def __init__(
@@ -102,12 +102,12 @@ class Variants(Iterator[Variant]):
         raise TypeError("Variants are found as they are asked for: pickle list(variants), or the Caller")
 
     def close(self) -> None:
-        """End the calling before all variants are found; the files are closed."""
+        """Stop calling before all variants are found, and close the files."""
         self._variants.close()
         self._calls.close()
 
     def to_pysam(self) -> list[Any]:
-        """All variants as pysam.VariantRecord, which share one header."""
+        """Return all variants as pysam.VariantRecord, which share one header."""
         import pysam
 
         with TemporaryFile(prefix="readwarp-") as file:
@@ -119,23 +119,23 @@ class Variants(Iterator[Variant]):
                 return list(records)
 
     def to_arrow(self) -> Any:
-        """A pyarrow.Table, a row for each variant and sample. Raises MissingLibraryError."""
+        """Return a pyarrow.Table with a row for each variant and sample. Raises MissingLibraryError."""
         tables.library("pyarrow", tables.ARROW_TABLES)
         return tables.to_arrow(self._columns())
 
     def to_pandas(self) -> Any:
-        """A pandas.DataFrame, a row for each variant and sample. Raises MissingLibraryError."""
+        """Return a pandas.DataFrame with a row for each variant and sample. Raises MissingLibraryError."""
         tables.library("pandas", tables.DATA_FRAMES)
         return tables.to_pandas(self._columns())
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Arrow's interface: pyarrow.table(variants), polars.DataFrame(variants)."""
+        """Export Arrow's interface: pyarrow.table(variants), polars.DataFrame(variants)."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def write(self, output: AnyPath, *, force: bool = False) -> Path:
         """Write all variants to a .vcf, .vcf.gz or .bcf file, with its index, and return its path.
 
-        force: replace a file that exists. Raises UsageError.
+        force: replace an existing file. Raises UsageError.
         """
         path = Path(output)
         kind_of(str(path))
@@ -153,7 +153,7 @@ class Variants(Iterator[Variant]):
         return self._calls
 
     def _columns(self) -> list[tables.Column]:
-        """Of variants, their annotations, and a sample's genotypes; annotations that a variant lacks are unknown."""
+        """Return the columns of variants, annotations, and a sample's genotypes; missing annotations are null."""
         rows = [
             (variant, name, genotype)
             for calls in self._take()

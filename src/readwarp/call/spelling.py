@@ -1,12 +1,12 @@
-"""REF and ALT of a record -> alleles in the notation of `batches.Sites`, spelled as calls are.
+"""Convert REF and ALT of a record to alleles in the notation of `batches.Sites`, spelled like calls.
 
-same length          one substitution for each base that differs
-insertion, deletion  trimmed, and moved left while the base before it equals its last base
-other replacements   what is between the common ends is aligned as haplotypes are (`haplotypes.COSTS`): substitutions,
+same length          one substitution for each base that differs insertion, deletion  trimmed, and moved left while the
+base before it equals its last base other replacements   between the common ends aligned like haplotypes
+(`haplotypes.COSTS`): substitutions,
                      insertions and deletions, each moved left as far as the one before it; neighbouring gaps remain
                      one allele that deletes some bases and inserts others
 
-The gaps of an alignment are leftmost, so that each allele is spelled as it is by itself: different alleles make
+The gaps of an alignment are left-aligned, so each allele is spelled as it would be by itself: different alleles make
 different sequences.
 """
 
@@ -23,19 +23,19 @@ from readwarp.pairwise.scalar import GLOBAL
 from readwarp.rules.bases import CODES, LETTERS, unpack
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
-STRIDE = 64  # reference bases that are read at a time as an allele moves left
+STRIDE = 64  # reference bases read at a time as an allele moves left
 Allele = tuple[int, int, bytes]  # begin, deleted, inserted
 
 
 class Bases:
-    """The bases 0-4 of one contig."""
+    """Bases 0-4 of one contig."""
 
     def __init__(self, reference: Reference, contig: int):
         self._packed, (self._offset, end) = reference.packed, reference.contig_offsets[contig : contig + 2].tolist()
         self.length = end - self._offset
 
     def array(self, start: int, stop: int) -> ndarray:
-        """uint8 [stop - start]"""
+        """Return the bases of [start, stop) (uint8 [stop - start])."""
         out = np.empty(stop - start, np.uint8)
         unpack(self._packed, self._offset + start, self._offset + stop, out)
         return out
@@ -48,7 +48,7 @@ class Bases:
 
 
 def encode(text: str) -> bytes:
-    """Letters as bases 0-4."""
+    """Encode letters as bases 0-4."""
     return CODES[np.frombuffer(text.encode(), np.uint8)].tobytes()
 
 
@@ -57,7 +57,7 @@ def is_indel(allele: Allele) -> bool:
 
 
 def spell_alleles(bases: Bases, position: int, new: bytes, size: int) -> Iterator[Allele]:
-    """The alleles, in order, that turn `size` reference bases from `position` on into `new`."""
+    """Yield the alleles, in order, that turn `size` reference bases from `position` on into `new`."""
     old = bases.between(position, position + size)
     if size == len(new):
         yield from _list_substitutions(position, old, new)
@@ -66,7 +66,7 @@ def spell_alleles(bases: Bases, position: int, new: bytes, size: int) -> Iterato
         position, old, new = position + 1, old[1:], new[1:]
     while old and new and old[-1] == new[-1]:
         old, new = old[:-1], new[:-1]
-    barrier = 1  # nothing moves before it: an insertion or deletion has an anchor base
+    barrier = 1  # nothing moves past it: an indel has an anchor base
     for begin, gone, inserted in _split(position, old, new):
         if len(gone) == len(inserted):
             yield from _list_substitutions(begin, gone, inserted)
@@ -85,7 +85,7 @@ def _list_substitutions(position: int, old: bytes, new: bytes) -> Iterator[Allel
 
 
 def _split(position: int, old: bytes, new: bytes) -> Iterator[tuple[int, bytes, bytes]]:
-    """The stretches of pairs and those of gaps in an alignment: position, bases deleted, bases inserted."""
+    """Yield the stretches of pairs and of gaps in an alignment: position, bases deleted, bases inserted."""
     if not (old and new):
         yield position, old, new
         return
@@ -102,7 +102,7 @@ def _split(position: int, old: bytes, new: bytes) -> Iterator[tuple[int, bytes, 
 
 
 def _align(old: bytes, new: bytes) -> list[tuple[int, int]]:
-    """Operations and lengths of the best alignment from end to end."""
+    """Return operations and lengths of the best end-to-end alignment."""
     zero, sizes = np.zeros(1, np.int64), (np.array([len(new)]), np.array([len(old)]))
     pairs = Pairs(np.frombuffer(new, np.uint8), zero, sizes[0], np.frombuffer(old, np.uint8), zero, sizes[1])
     scheme = Scheme(COSTS, GLOBAL)
@@ -111,7 +111,7 @@ def _align(old: bytes, new: bytes) -> list[tuple[int, int]]:
 
 
 def _move_left(bases: Bases, begin: int, old: bytes, new: bytes, barrier: int) -> tuple[int, bytes]:
-    """Where a deletion of `old` or an insertion of `new` begins after it has moved left, and what it inserts."""
+    """Left-align a deletion of `old` or an insertion of `new`; return its begin and inserted bases."""
     gap, ahead, shift = old or new, b"", 0
     while begin - shift > barrier:
         if not ahead:

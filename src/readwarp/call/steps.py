@@ -1,10 +1,10 @@
-"""The steps of calling, on one window of the reference.
+"""Run the steps of calling on one window of the reference.
 
     AlignedReads -> mates -> pileup -> sites -> regions -> haplotypes -> pairhmm -> alleles \\
                                          \\-> single substitutions -> evidence ------------> genotypes -> Calls
 
-A window is read with a margin of MARGIN bases on either side, beyond which nothing reaches into it; so its calls depend
-neither on where windows end nor on threads.
+A window is read with a margin of MARGIN bases on either side, beyond which nothing reaches into it, so its calls do not
+depend on window borders or threads.
 """
 
 from collections.abc import Iterator
@@ -90,20 +90,20 @@ from readwarp.ragged import replace, take
 from readwarp.rules.shares import COPIES
 
 CALL_MARGIN = MAX_INDEL + 1  # bases around a window whose calls may overlap one in it ...
-BAND_MARGIN = CALL_MARGIN + MAX_TRACT + REACH  # ... or beside which its blocks may lie
+BAND_MARGIN = CALL_MARGIN + MAX_TRACT + REACH  # ... or be adjacent to its blocks
 
 
 class Around(NamedTuple):
-    """What lies around the sites of a window."""
+    """Surroundings of the sites of a window."""
 
     window: Window
     depths: Depths
-    sides: Sides | None  # None: haplotypes are not known
+    sides: Sides | None  # None: haplotypes are unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """What all windows share."""
+    """Steps and parameters that all windows share."""
 
     reference: Reference
     alignments: Alignments
@@ -112,14 +112,14 @@ class Steps:
     metrics: Metrics
     ploidies: Ploidies
     forced: Forced | None
-    primers: dict[int, Primers]  # of each reference contig that has any
+    primers: dict[int, Primers]  # by reference contig, if it has any
     with_bands: bool
     platform: Platform
     phasing: Phasing | None = None  # of the contig
-    shared: LogLikelihoods | None = None  # of a card that another process has; None: the backend's
+    shared: LogLikelihoods | None = None  # of a card in another process; None: the backend's
     given: GivenFractions | None = None  # if alleles have fractions
     least_depth: int = 0  # of a base of the consensus genome
-    strip: Strip | None = None  # whose axis is contig 0; None: contigs are the reference's
+    strip: Strip | None = None  # its axis is contig 0; None: contigs are the reference's
 
     @property
     def samples(self) -> int:
@@ -130,7 +130,7 @@ class Steps:
         return self.shared or self.backend.step("readwarp.call.pairhmm").log_likelihoods
 
     def call(self, window: Place, max_bases: int | None) -> Found:
-        """Raises RegionTooDeepError if the window's reads have more than `max_bases`."""
+        """Call a window. Raises RegionTooDeepError if its reads have more than `max_bases`."""
         if not isinstance(window, Strip):
             return self._call(window, max_bases)
         found = self._along(window)._call(window.as_stretch(), max_bases)
@@ -138,13 +138,13 @@ class Steps:
         return Found(move_back(found.calls, window), bands, shallow)
 
     def link(self, window: Place, max_bases: int | None) -> Links:
-        """What the window has for the phase of its contig, or strip. Raises RegionTooDeepError likewise."""
+        """Return the window's links to phase its contig, or strip. Raises RegionTooDeepError like `call`."""
         if not isinstance(window, Strip):
             return self._link(window, max_bases)
         return self._along(window)._link(window.as_stretch(), max_bases)
 
     def learn(self, window: Place, max_bases: int | None) -> ErrorCounts | None:
-        """What the window shows of errors; None without reads. Raises RegionTooDeepError likewise."""
+        """Count the window's errors; None without reads. Raises RegionTooDeepError like `call`."""
         if not isinstance(window, Strip):
             return self._learn(window, max_bases)
         return self._along(window)._learn(window.as_stretch(), max_bases)
@@ -209,7 +209,7 @@ class Steps:
         return on_contig(find_shallow(counts, window.mask(), window.start, self.least_depth), window.contig)
 
     def _pile_up(self, window: Stretch, max_bases: int | None) -> tuple[AlignedReads, Window, Pileup] | None:
-        """The reads of a window and its margin, and their pileup; None without reads."""
+        """Return the reads of a window and its margin, and their pileup; None without reads."""
         contig, start, stop, _ = window
         low, high = max(0, start - MARGIN), min(self._bases(contig).length, stop + MARGIN)
         reads = self.alignments.read((contig, low, high), DepthLimit(self.parameters.max_depth), max_bases)
@@ -246,13 +246,13 @@ class Steps:
         return count_errors(reads, orientations_of(reads), around, pileups, (limits, window.mask()), common)
 
     def _cut(self, reads: AlignedReads, low: int, high: int) -> AlignedReads:
-        """Long reads as far as a window and its margin see them, and MARGIN more, which is beyond FAR."""
+        """Cut long reads to a window and its margin, and MARGIN more, which is beyond FAR."""
         return cut_long(reads, low - MARGIN, high + MARGIN) if self.platform.is_long else reads
 
     def _genotype(
         self, reads: AlignedReads, pileup: Pileup, around: Window, window: Stretch, limited: list[Limited]
     ) -> Calls:
-        """Calls in the window, and around it as far as they matter to what is in it. What was left out is `limited`."""
+        """Call sites in the window, and around it as far as they matter inside. Omissions are added to `limited`."""
         p = self.parameters
         margin = BAND_MARGIN if self.with_bands else CALL_MARGIN
         low, high = window.start - margin, window.stop + margin
@@ -289,7 +289,7 @@ class Steps:
     def _pileups(
         self, reads: AlignedReads, pileup: Pileup, around: Window, noted: list[np.ndarray]
     ) -> Iterator[Pileup]:
-        """The pileup of each sample's own reads; `pileup` is that of all. Each one's depth is added to `noted`."""
+        """Yield the pileup of each sample's reads; `pileup` is that of all. Each sample's depth is added to `noted`."""
         count_window = self.backend.step("readwarp.call.pileup").count_window
         order = np.argsort(reads.sample, kind="stable")
         bounds = np.searchsorted(reads.sample[order], np.arange(self.samples + 1)).tolist()
@@ -301,7 +301,7 @@ class Steps:
             yield own
 
     def _sided(self, reads: AlignedReads, sides: Sides, around: Window) -> list[list[Pileup]]:
-        """The pileups of each sample's reads by side."""
+        """Return the pileups of each sample's reads by side."""
         count_window = self.backend.step("readwarp.call.pileup").count_window
         samples = (np.flatnonzero(reads.sample == sample) for sample in range(self.samples))
         rows = ([own[side] for side in split_sides(sides.odds[own])] for own in samples)
@@ -316,7 +316,7 @@ class Steps:
         limited: list[Limited],
         phase: Phase | None = None,
     ) -> Calls:
-        """phase: of sites in regions, where reads were compared with haplotypes."""
+        """Call sites. phase: of sites in regions, where reads were compared with haplotypes."""
         if self.given is not None:
             given, known = self.given, self.given.known(sites, self.reference, self.strip)
             setting = given.setting(self.parameters, self.backend)
@@ -338,7 +338,7 @@ class Steps:
     def _weigh(
         self, reads: AlignedReads, regions: Regions, sites: Sites, around: Window, within: tuple[Stretch, Sides | None]
     ) -> tuple[Sites, Likelihoods, Phase, list[Limited]]:
-        """Sites in the regions, by whole haplotypes; what was left out. Bases of low quality say nothing."""
+        """Weigh sites in the regions by whole haplotypes; also return omissions. Bases of low quality do not count."""
         metrics, qualities, (window, sides) = self.metrics, reads.qualities, within
         usable = replace(reads, qualities=qualities * (qualities >= self.parameters.min_base_quality))
         regions, (sites, not_tried) = split_samples(regions, reads), limit_alleles(sites, around)
@@ -377,23 +377,23 @@ class Steps:
         return *found[:3], [*limits_of(weighed), limit_of(left_out)]
 
     def _bands(self, reads: AlignedReads, pileup: Pileup, window: Window, calls: Calls, covered: np.ndarray) -> Bands:
-        """Of what is not covered, bool [bases], by calls either; of one sample."""
+        """Return the bands of one sample where neither `covered` (bool [bases]) nor covered by calls."""
         start = window.start
         for position, alleles in zip(calls.position.tolist(), calls.alleles, strict=True):
             covered[max(0, position - start) : max(0, position + len(alleles[0]) - start)] = True
         return reference_bands(pileup, reads, window, covered, self._ploidy(window), find_called(calls, window))
 
     def _unknown(self, place: Stretch) -> Bands:
-        """Of a window without reads, of one sample."""
+        """Return the bands of one sample in a window without reads."""
         window = Window(*place[:3], self._bases(place.contig).array(place.start, place.stop), place.start)
         return unknown_bands(window, ~place.mask(), self._ploidy(window))
 
     def _ploidy(self, window: Window) -> np.ndarray:
-        """Of one sample, at each position."""
+        """Return the ploidy of one sample at each position."""
         return self.ploidies.at(window.contig, np.arange(window.start, window.stop))[:, 0]
 
     def _around(self, contig: int, low: int, high: int, reads: AlignedReads) -> Window:
-        """[low, high), with the reference as far as reads, or two that are joined, may be compared with it."""
+        """Return [low, high), with the reference as far as reads, or two joined reads, may be compared with it."""
         reach = 2 * int(np.diff(reads.read_offsets).max(initial=0)) + MARGIN
         bases = self._bases(contig)
         first, last = max(0, low - reach), min(bases.length, high + reach)

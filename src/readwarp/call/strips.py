@@ -1,10 +1,10 @@
-"""Strips: several small contigs on one axis, which are called as if they were one contig.
+"""Lay several small contigs on one axis, to call them as one contig.
 
-A window costs more than a millisecond whatever it holds, so contigs that are read whole share one. On the axis they
-begin at multiples of GRID, so that every grid of positions falls on their bases as it does on the contig itself. They
-lie at least MARGIN apart, beyond which nothing reaches, and between them are no bases but OUTSIDE. A step to which the
-end of a contig is something else than an N looks for OUTSIDE, or asks `contigs_around`. Contigs with primers have
-windows of their own, since a clipped end may reach beyond any margin.
+A window costs more than a millisecond even if empty, so small contigs share one. On the axis they begin at multiples of
+GRID, so every grid of positions falls on the same bases as on the contig itself. They lie at least MARGIN apart, beyond
+which nothing reaches, with OUTSIDE between them. A step that distinguishes the end of a contig from an N checks for
+OUTSIDE, or calls `contigs_around`. Contigs with primers have windows of their own, since a clipped end may reach beyond
+any margin.
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -30,7 +30,7 @@ GRID = lcm(BLOCK, STEP, MAX_REGION)
 
 
 def next_origin(stop: int) -> int:
-    """Where the contig after one that ends at `stop` begins."""
+    """Return the origin of the contig after one that ends at `stop`."""
     return -(-(stop + MARGIN) // GRID) * GRID
 
 
@@ -47,7 +47,7 @@ class Strip:
 
     @cached_property
     def origins(self) -> ndarray:
-        """int64 [contigs]: where their first bases lie."""
+        """Return the positions of their first bases (int64 [contigs])."""
         out, stop = list[int](), -MARGIN
         for length in self.lengths:
             out.append(next_origin(stop))
@@ -67,31 +67,31 @@ class Strip:
         return tuple(target for stretch in self.stretches for target in stretch.targets)
 
     def halves(self) -> "tuple[Place, Place]":
-        """The first contigs, and the others."""
+        """Split into the first contigs and the others."""
         n, stretches, lengths = len(self.stretches) // 2, self.stretches, self.lengths
         return strip_of(stretches[:n], lengths[:n]), strip_of(stretches[n:], lengths[n:])
 
     @property
     def called(self) -> list[tuple[Stretch, int]]:
-        """The stretches, and where the first bases of their contigs lie."""
+        """Return the stretches, and the positions of their contigs' first bases."""
         return list(zip(self.stretches, self.origins.tolist(), strict=True))
 
     def as_stretch(self) -> Stretch:
-        """Of the axis, as contig 0."""
+        """Return the stretch of the axis, as contig 0."""
         targets = (Target(0, t.start + origin, t.stop + origin) for own, origin in self.called for t in own.targets)
         return Stretch(0, self.start, self.stop, tuple(targets))
 
     def find_rows(self, offsets: ndarray) -> tuple[ndarray, ndarray]:
-        """The rows of these contigs in what is sorted by contig, and the origin of each. offsets: of all contigs."""
+        """Return these contigs' rows in a table with those `offsets`, sorted by contig, and the origin of each."""
         rows = ranges(offsets, np.array(self.contigs))
         return rows, np.repeat(self.origins, np.diff(offsets)[self.contigs])
 
     def rows_of(self, position: ndarray) -> ndarray:
-        """int64 [n]: the numbers in the strip of the contigs of these positions, and of what lies before the next."""
+        """Return the strip's numbers of the contigs of these positions, or of the gap after them (int64 [n])."""
         return np.searchsorted(self.origins, position, side="right") - 1
 
     def runs(self, numbers: dict[int, int]) -> Iterator[tuple[range, ndarray]]:
-        """The contigs that follow one another in a file, and their origins. numbers: contig -> number in the file."""
+        """Yield runs of contigs that are adjacent in a file, and their origins. numbers: contig -> number in it."""
         own = [numbers.get(contig) for contig in self.contigs]
         row = 0
         while row < len(own):
@@ -102,7 +102,7 @@ class Strip:
                 yield range(number, number + row - first), self.origins[first:row]
 
 
-Place = Stretch | Strip  # what is called at once
+Place = Stretch | Strip  # unit of calling
 
 
 def strip_of(stretches: Sequence[Stretch], lengths: Sequence[int]) -> Place:
@@ -112,7 +112,7 @@ def strip_of(stretches: Sequence[Stretch], lengths: Sequence[int]) -> Place:
 def join_contigs(
     windows: Iterable[Stretch], lengths: Sequence[int], apart: Container[int], size: int
 ) -> Iterator[Place]:
-    """The windows in order, those of whole contigs joined as far as `size` allows.
+    """Yield the windows in order, those of whole contigs joined as far as `size` allows.
 
     lengths: of all contigs. apart: contigs that have windows of their own.
     """
@@ -133,7 +133,7 @@ def join_contigs(
 
 
 class StripBases(Bases):
-    """Those of the axis."""
+    """Bases of a strip's axis."""
 
     def __init__(self, reference: Reference, strip: Strip):
         self._contigs = {contig: Bases(reference, contig) for contig in set(strip.contigs)}
@@ -151,7 +151,7 @@ class StripBases(Bases):
 
 
 def contigs_around(window: Window, position: ndarray) -> tuple[ndarray, ndarray]:
-    """Where the contigs of these positions (int64 [n]) begin and end, as far as the window's bases reach: int64 [n]."""
+    """Return where the contigs of these positions begin and end, within the window's bases (int64 [n] each)."""
     outside = np.flatnonzero(window.bases == OUTSIDE) + window.first
     bounds = np.concatenate(([window.first - 1], outside, [window.first + window.bases.size]))
     after = np.searchsorted(outside, position, side="right")

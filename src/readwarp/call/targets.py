@@ -1,4 +1,4 @@
-"""Which parts of the reference are called: what was asked for, and the windows in which it is done."""
+"""Choose the parts of the reference to call, and divide them into windows."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ from readwarp.formats.common.regions import Contigs, Region, Target, locate_regi
 from readwarp.index.reference import Reference
 
 MARGIN = 1024  # bases around a window that are read too; nothing beyond reaches into it
-JOINED = 8192  # bases between two targets that take no longer than a window of their own would
+JOINED = 8192  # bases between two targets that cost no more than a window of their own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """Where to call, as it was asked for. Without regions and targets that is everywhere."""
+    """Places to call, as requested; everywhere without regions and targets."""
 
     regions: tuple[Region, ...] | None = None
     targets: tuple[str, ...] = ()  # BED files, interval lists, lists of regions, or texts of regions
-    excluded: tuple[str, ...] = ()  # likewise; what they hold is not called
+    excluded: tuple[str, ...] = ()  # places that are not called, given like `targets`
     padding: int = 0  # bases on either side of regions and targets
 
     def __post_init__(self) -> None:
@@ -31,7 +31,7 @@ class Places:
 
     @property
     def is_partial(self) -> bool:
-        """Whether regions or targets are given."""
+        """Return whether regions or targets are given."""
         return self.regions is not None or bool(self.targets)
 
     @property
@@ -39,7 +39,7 @@ class Places:
         return [Path(given) for given in (*self.targets, *self.excluded) if Path(given).exists()]
 
     def find(self, reference: Reference) -> list[Target]:
-        """The parts of the reference, merged and in order. Raises InputError."""
+        """Return the parts of the reference, merged and sorted. Raises InputError."""
         names, lengths = reference.names, np.diff(reference.contig_offsets).tolist()
         contigs = Contigs(names, lengths)
         if self.is_partial:
@@ -52,7 +52,7 @@ class Places:
 
 
 def as_regions(given: Region | Iterable[Region] | None) -> tuple[Region, ...] | None:
-    """One region or several as a tuple; None, which is everything, stays None."""
+    """Return one region or several as a tuple; None, which is everything, stays None."""
     if given is None or isinstance(given, str):
         return None if given is None else (given,)
     if isinstance(given, tuple) and len(given) == 3 and isinstance(given[1], int):
@@ -61,18 +61,18 @@ def as_regions(given: Region | Iterable[Region] | None) -> tuple[Region, ...] | 
 
 
 def spell_region(region: Region) -> str:
-    """The region as a text of the command line."""
+    """Format the region as on the command line."""
     return region if isinstance(region, str) else f"{region[0]}:{region[1] + 1}-{region[2]}"
 
 
 def pad(targets: Iterable[Target], bases: int, lengths: Sequence[int]) -> Iterator[Target]:
-    """Each target with so many bases more on either side, within its contig."""
+    """Widen each target by so many bases on either side, within its contig."""
     for contig, start, stop in targets:
         yield Target(contig, max(0, start - bases), min(stop + bases, lengths[contig]))
 
 
 def subtract(targets: Sequence[Target], excluded: Sequence[Target]) -> list[Target]:
-    """What remains of the targets; both are merged."""
+    """Subtract `excluded` from the targets; both are merged."""
     out: list[Target] = []
     at = 0  # excluded before it end before the target
     for contig, start, stop in targets:
@@ -89,15 +89,15 @@ def subtract(targets: Sequence[Target], excluded: Sequence[Target]) -> list[Targ
 
 
 class Stretch(NamedTuple):
-    """[start, stop) of a contig, which is called as a whole; what lies in its targets is kept."""
+    """Stretch [start, stop) of a contig, which is called as a whole; calls in its targets are kept."""
 
     contig: int
     start: int
     stop: int
-    targets: tuple[Target, ...]  # within it, in order; the first one begins and the last one ends it
+    targets: tuple[Target, ...]  # within it, in order; the first begins and the last ends it
 
     def mask(self) -> ndarray:
-        """bool [bases]: those in the targets."""
+        """Return which bases lie in the targets (bool [bases])."""
         out = np.zeros(self.stop - self.start, bool)
         for target in self.targets:
             out[target.start - self.start : target.stop - self.start] = True
@@ -109,19 +109,19 @@ class Stretch(NamedTuple):
 
 
 def split_at(stretch: Stretch, place: int) -> list[Stretch]:
-    """What is before the place, and what is not, where there is any."""
+    """Split a stretch at a place; empty parts are left out."""
     before = [target._replace(stop=min(target.stop, place)) for target in stretch.targets if target.start < place]
     after = [target._replace(start=max(target.start, place)) for target in stretch.targets if target.stop > place]
     return [stretch_of(targets) for targets in (before, after) if targets]
 
 
 def stretch_of(targets: Sequence[Target]) -> Stretch:
-    """Targets of one contig, at least one, in order."""
+    """Make a stretch of targets of one contig, at least one, in order."""
     return Stretch(targets[0].contig, targets[0].start, targets[-1].stop, tuple(targets))
 
 
 def join_targets(targets: Iterable[Target], size: int, gap: int = JOINED) -> Iterator[Stretch]:
-    """The targets, cut to `size` bases; neighbours that are at most `gap` apart are joined as far as `size` allows."""
+    """Cut targets to `size` bases; neighbours at most `gap` apart are joined as far as `size` allows."""
     waiting: list[Target] = []
     for target in split_targets(targets, size):
         if waiting:

@@ -1,4 +1,4 @@
-"""What the jobs of `call` and `genotype` share: what they are asked for, and the VCF that they write."""
+"""Share between the jobs of `call` and `genotype` their parameters, and the VCF that they write."""
 
 import logging
 from collections import Counter
@@ -44,7 +44,7 @@ logger = logging.getLogger("readwarp")
 
 
 class Fields(NamedTuple):
-    """What the header of an output declares."""
+    """Declarations in the header of an output."""
 
     information: Sequence[Declared]
     genotypes: Sequence[Declared]
@@ -61,15 +61,15 @@ FRACTION_FIELDS = Fields((*fractions.INFORMATION, limits.FIELD), fractions.FORMA
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VariantJob:
-    """A job that writes variants."""
+    """Job that writes variants."""
 
-    name: ClassVar[str]  # of its command
+    name: ClassVar[str]  # name of its command
     reference: Path
     output: Path | None = None  # .vcf, .vcf.gz or .bcf; None: VCF to stdout
     resources: Resources = field(default_factory=Resources)
     places: Places = field(default_factory=Places)  # to call
     command: str = ""  # for the header
-    force: bool = False  # replace an output that exists
+    force: bool = False  # replace an existing output
 
     @property
     def outputs(self) -> tuple[Path | None, ...]:
@@ -77,11 +77,11 @@ class VariantJob:
 
     @property
     def limits(self) -> CallParameters:
-        """The parameters that hold the limits of the filters."""
+        """Return the parameters that hold the limits of the filters."""
         raise NotImplementedError
 
     def find_targets(self, reference: Reference) -> list[Target]:
-        """The parts of the reference to call. Raises InputError, also for a contig that VCF cannot name."""
+        """Return the parts of the reference to call. Raises InputError, also for a contig that VCF cannot name."""
         found = self.places.find(reference)
         check_contigs(self.reference, (reference.names[target.contig] for target in found))
         if not found:
@@ -92,7 +92,7 @@ class VariantJob:
         return found
 
     def run(self, inputs: Sequence[Path], work: Callable[[Reference], Result], reporter: Reporter) -> Result:
-        """Check the inputs, check and lock the output, do the work, and log what came out. Raises ReadwarpError."""
+        """Check the inputs, check and lock the output, do the work, and log the result. Raises ReadwarpError."""
         check_output(self.output, self.force, inputs)
         check_inputs(inputs)
         kind_of(None if self.output is None else str(self.output))
@@ -107,7 +107,7 @@ class VariantJob:
         return result
 
     def header(self, reference: Reference, samples: Sequence[str], fields: Fields = FIELDS) -> str:
-        """The lines before the variants."""
+        """Return the lines before the variants."""
         contigs = list(zip(reference.names, np.diff(reference.contig_offsets).tolist(), reference.md5, strict=True))
         named = contigs, samples, self.command, str(self.reference)
         filters = describe_filters(fields.filters, self.limits)
@@ -117,7 +117,7 @@ class VariantJob:
     def open_output(
         self, reference: Reference, samples: Sequence[str], fields: Fields = FIELDS
     ) -> Iterator[VariantWriter]:
-        """The writer, once it has the header; if the block fails, no file is left."""
+        """Yield the writer, once it has the header; if the block fails, no file is left."""
         writer = self.make_writer(self.output, reference, samples, fields)
         try:
             yield writer
@@ -129,13 +129,13 @@ class VariantJob:
     def make_writer(
         self, path: Path | None, reference: Reference, samples: Sequence[str], fields: Fields
     ) -> VariantWriter:
-        """It has the header."""
+        """Make the writer, which has the header."""
         output, longest = None if path is None else str(path), int(np.diff(reference.contig_offsets).max())
         return VariantWriter(output, self.header(reference, samples, fields), longest, self.resources.threads)
 
 
 def count_calls(calls: Calls, metrics: Metrics) -> None:
-    """Count variants; of those that pass, snvs, indels, transitions, transversions and heterozygous.
+    """Count variants and, among those that pass, snvs, indels, transitions, transversions and heterozygous.
 
     A record is heterozygous if one of its samples is.
     """

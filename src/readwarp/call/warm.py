@@ -16,7 +16,7 @@ QUALITY, GAP_OPEN, GAP_EXTEND = 30, 45, 10  # Phred
 
 
 def warm_up(backend: Backend, parameters: CallParameters) -> None:
-    """A tiny input for each step, on the card that the thread works on."""
+    """Run each step on a tiny input, on the thread's card."""
     with backend.frame():
         pileup, pairhmm = (backend.step(f"readwarp.call.{name}") for name in ("pileup", "pairhmm"))
         pileup.count_window(read_with_insertion(), WINDOW, parameters)
@@ -28,7 +28,7 @@ def warm_up(backend: Backend, parameters: CallParameters) -> None:
 
 
 def read_with_insertion() -> AlignedReads:
-    """A read at the beginning of the reference, whose sixth base is inserted."""
+    """Return a read at the beginning of the reference, whose sixth base is inserted."""
     one, ends = np.zeros(1, np.int64), np.array([0, 11], np.int64)
     return AlignedReads(
         contig=0,
@@ -58,7 +58,7 @@ def contrasts_of_one_read() -> Contrasts:
 
 
 def rows_of_all_lengths() -> ReadRows:
-    """The beginning of the reference, as a read of each length."""
+    """Return the beginning of the reference as a read of each length."""
     offsets = offsets_of(LENGTHS)
     bases = np.concatenate([REFERENCE[:length] for length in LENGTHS])
     quality, gap_open, gap_extend = (np.full(bases.size, phred, np.uint8) for phred in (QUALITY, GAP_OPEN, GAP_EXTEND))

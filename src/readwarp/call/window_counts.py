@@ -1,4 +1,4 @@
-"""What the metrics count of a window: of neighbours, which see the same reads, each counts its own."""
+"""Count a window for the metrics: neighbouring windows see the same reads, and each counts its own."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from readwarp.rules.cigar import DELETION, INSERTION
 
 
 def count_removed(metrics: Metrics, removed: Removed, window: Stretch, has_primers: bool) -> None:
-    """Count what reads that begin in the window have that is no evidence. has_primers: whether its contig has any."""
+    """Count the bases without evidence of reads that begin in the window. has_primers: whether its contig has any."""
     own = lie_within(removed.position, window)
     metrics.count("reads_joined_to_mates", removed.is_joined[own].sum())
     metrics.count("bases_beyond_mates", removed.beyond[own].sum())
@@ -36,7 +36,7 @@ def count_regions(metrics: Metrics, weighed: Weighed, window: Stretch) -> None:
 
 
 def count_pairs(metrics: Metrics, weighed: Weighed, window: Stretch) -> None:
-    """Count what was compared in these regions."""
+    """Count the pairs that were compared in these regions."""
     own, count = lie_within(weighed.regions.start, window), metrics.count
     count("haplotypes", np.diff(weighed.haplotypes.haplotype_offsets)[own].sum())
     count("pairhmm_cells", weighed.cells[own].sum())
@@ -46,13 +46,13 @@ def count_pairs(metrics: Metrics, weighed: Weighed, window: Stretch) -> None:
 
 
 def find_long_indels(reads: AlignedReads) -> np.ndarray:
-    """Positions of the reads with insertions and deletions beyond MAX_INDEL, once for each of these (int64)."""
+    """Return the positions of reads with indels beyond MAX_INDEL, once for each of these (int64)."""
     is_long = np.isin(reads.cigar & 15, (INSERTION, DELETION)) & (reads.cigar >> 4 > MAX_INDEL)
     return reads.position[np.searchsorted(reads.cigar_offsets, np.flatnonzero(is_long), side="right") - 1]
 
 
 def lie_within(position: np.ndarray, window: Stretch) -> np.ndarray:
-    """bool [n]: positions in the window's targets."""
+    """Return which positions lie in the window's targets (bool [n])."""
     own = (position >= window.start) & (position < window.stop)
     own[own] = window.mask()[position[own] - window.start]
     return own

@@ -1,4 +1,4 @@
-"""Windows of the reference through workers: called or linked in parallel, and written in order."""
+"""Run windows of the reference through workers: called or linked in parallel, and written in order."""
 
 import logging
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -58,12 +58,12 @@ if TYPE_CHECKING:  # few runs write these files
 T = TypeVar("T")
 logger = logging.getLogger("readwarp")
 OpenOutput = Callable[[Sequence[str]], AbstractContextManager[VariantWriter]]
-GOLDEN = (5**0.5 - 1) / 2  # whose multiples, less whole numbers, are spread evenly
+GOLDEN = (5**0.5 - 1) / 2  # multiples of it, modulo 1, are spread evenly
 
 
 @dataclass(frozen=True, slots=True)
 class Calling:
-    """Alignments that are open for calling, and the memory for it."""
+    """Open alignments to call, and the memory for it."""
 
     steps: Steps
     cards: Cards[Place, Backend]
@@ -73,34 +73,34 @@ class Calling:
     window: int  # bases
     with_sites: bool  # for --bam-output
     structural: StructuralSteps
-    tagged: "HaplotaggedBam | None"  # collects what is phased
-    circular: frozenset[int] = frozenset()  # contigs
+    tagged: "HaplotaggedBam | None"  # collects phased reads
+    circular: frozenset[int] = frozenset()  # circular contigs
 
     @property
     def samples(self) -> tuple[str, ...]:
         return self.steps.alignments.samples
 
     def in_process(self) -> "Calling":
-        """For worker processes: they have no card, but may ask this one, which has."""
+        """Return a copy for worker processes: without a card, but able to ask this one, which has one."""
         steps = replace(self.steps, backend=Backend("cpu"), shared=partial(log_likelihoods_by, ask))
         return replace(self, steps=steps, cards=no_cards())
 
     def call(self, window: Place) -> Done[list[Found]]:
-        """What is in the window, in parts where it is too deep to be taken at once."""
+        """Call the window, in parts where it is too deep to be processed at once."""
         return self._work(window, Steps.call)
 
     def link(self, window: Place) -> Done[Links]:
-        """What is in the window for the phase of its contig."""
+        """Return the window's links to phase its contig."""
         parts, metrics = self._work(window, Steps.link)
         return Done(join_links(parts), metrics)
 
     def learn(self, window: Place) -> Done[list[ErrorCounts]]:
-        """What the window shows of errors, in parts where it was too deep; nothing without reads."""
+        """Count the window's errors, in parts where it was too deep; empty without reads."""
         parts, metrics = self._work(window, Steps.learn)
         return Done([part for part in parts if part is not None], metrics)
 
     def gather(self, part: Part) -> Done[Evidence]:
-        """What a window has of structural variants."""
+        """Gather a window's evidence of structural variants."""
         return self.structural.gather(part)
 
     def _work(self, window: Place, step: Callable[[Steps, Place, int | None], T]) -> Done[list[T]]:
@@ -110,9 +110,9 @@ class Calling:
     def _try(
         self, step: Callable[[Steps, Place, int | None], T], metrics: Metrics, window: Place, backend: Backend
     ) -> T:
-        """A window that does not fit counts nothing.
+        """Try a step on a window; one that does not fit counts nothing.
 
-        A narrow one, which has more reads around it than in it, is tried with the memory of all workers before it is
+        A narrow window, which has more reads around it than in it, is tried with the memory of all workers before it is
         cut. Raises MemoryBudgetError for one that cannot be cut further.
         """
         is_narrow, tries = window.stop - window.start <= NARROW, [(1, self.plan.max_bases)]
@@ -135,14 +135,14 @@ class Calling:
         raise self._explain(window, count())
 
     def _explain(self, window: Place, bases: int) -> MemoryBudgetError:
-        """Make the error that says where reads are too deep, and what they need."""
+        """Make the error that locates the deep reads and states the memory they need."""
         target = window.targets[0]
         place = f"{self.steps.reference.names[target.contig]}:{target.start + 1}-{target.stop}"
         need = f"the {bases:,} bases of reads at and around {place} need at least {memory_for(self.plan, bases)}"
         return MemoryBudgetError(f"{need}: raise --memory, or lower --max-depth")
 
     def run(self, workers: "Workers[Calling]", work: "Callable[[Calling, Place], Done[T]]") -> Generator[T, None, None]:
-        """work(self, window) of all windows, in order; of long reads, once a contig is phased."""
+        """Yield work(self, window) of all windows, in order; for long reads, once a contig is phased."""
         metrics = self.steps.metrics
         if self.steps.platform.is_long:
             stretches = join_targets(self.targets, self.window)
@@ -158,14 +158,14 @@ class Calling:
             yield from map_counted(workers, work, self.windows(self.window), metrics)
 
     def windows(self, size: int) -> Iterator[Place]:
-        """Of short reads, of so many bases."""
+        """Yield windows of so many bases for short reads."""
         stretches = join_targets(self.targets, size)
         lengths = np.diff(self.steps.reference.contig_offsets).tolist()
         apart = self.steps.primers.keys() | self.circular
         return lay_round(join_contigs(stretches, lengths, apart, size), lengths, self.circular)
 
     def learn_errors(self, workers: "Workers[Calling]") -> ErrorCounts:
-        """Of all targets; of many, of windows all over them until enough bases are covered."""
+        """Count the errors of all targets; of large ones, in windows spread over them until enough are covered."""
         if bases_of(self.targets) <= LEARNED:
             windows = list(self.windows(self.window))
         else:
@@ -188,25 +188,25 @@ def work_with(given: GivenFractions, work: Callable[[Calling, Place], T], callin
 
 
 def spread_out(windows: Sequence[T]) -> list[T]:
-    """In an order in which the first ones, however many, lie far apart."""
+    """Reorder so that any prefix samples the genome evenly."""
     order = np.argsort((np.arange(len(windows)) * GOLDEN) % 1.0, kind="stable")
     return [windows[row] for row in order.tolist()]
 
 
 class Listed(NamedTuple):
-    """The candidates of a window, in parts where it was too deep."""
+    """Candidates of a window, in parts where it was too deep."""
 
     parts: list[Candidates]
     shallow: list[ndarray]  # of `genome.depths`
-    bases: int  # that were called
+    bases: int  # bases called
 
 
 class Written(NamedTuple):
-    """The calls of a window as text."""
+    """Calls of a window as text."""
 
-    parts: list[bytes | Piece]  # lines, or of a gVCF a piece of each contig
+    parts: list[bytes | Piece]  # lines, or for a gVCF a piece of each contig
     sites: list[CalledSite]
-    bases: int  # that were called
+    bases: int  # bases called
 
 
 def write_window(calling: Calling, window: Place) -> Done[Written]:
@@ -244,7 +244,7 @@ def write_windows(
 
 
 def check_samples(samples: Sequence[str], normals: Sequence[str], kinship: ndarray) -> None:
-    """Whether tumours and normals may be those of one person. Raises UsageError where they have the same reads."""
+    """Check that tumours and normals are from one person. Raises UsageError where they have the same reads."""
     for normal in normals:
         for name in (name for name in samples if name not in normals):
             pair = samples.index(name), samples.index(normal)
@@ -257,7 +257,7 @@ def check_samples(samples: Sequence[str], normals: Sequence[str], kinship: ndarr
 
 
 def find_contamination(calling: Calling, errors: ErrorCounts) -> Contamination | None:
-    """As given, or estimated, which is logged; None without a population."""
+    """Return the contamination given, or estimate and log it; None without a population."""
     given, samples = calling.steps.given, calling.samples
     assert given is not None
     if given.population is None or given.contamination is not None:
@@ -285,7 +285,7 @@ class Learned(NamedTuple):
 
 
 def learn_fractions(calling: Calling, workers: Workers[Calling]) -> Learned:
-    """Raises UsageError where the tumour and its normal have the same reads."""
+    """Learn noise and contamination. Raises UsageError where the tumour and its normal have the same reads."""
     known, given = calling.steps.parameters.fractions, calling.steps.given
     assert known is not None and given is not None
     errors = calling.learn_errors(workers)
@@ -296,7 +296,7 @@ def learn_fractions(calling: Calling, workers: Workers[Calling]) -> Learned:
 
 
 def gather_fractions(calling: Calling, workers: Workers[Calling]) -> tuple[list[Calls], list[str]]:
-    """Calls by fractions with their filters, in order, and the lines of their header."""
+    """Return calls by fractions with their filters, in order, and the lines of their header."""
     learned = learn_fractions(calling, workers)
     with closing(calling.run(workers, partial(work_with, learned.given, Calling.call))) as windows:
         calls = [part.calls for parts in windows for part in parts]
@@ -305,7 +305,7 @@ def gather_fractions(calling: Calling, workers: Workers[Calling]) -> tuple[list[
 
 
 def write_candidates(calling: Calling, window: Place) -> Done[Listed]:
-    """As `write_window`, of alleles by fractions."""
+    """Write a window's alleles by fractions; see `write_window`."""
     contigs, (parts, metrics) = calling.steps.reference.names, calling.call(window)
     lines, shallow = [candidates_of(found.calls, contigs) for found in parts], [found.shallow for found in parts]
     return Done(Listed(lines, shallow, bases_of(window.targets)), metrics)
@@ -314,9 +314,9 @@ def write_candidates(calling: Calling, window: Place) -> Done[Listed]:
 def write_fractions(
     calling: Calling, workers: Workers[Calling], open_output: OpenOutput, meter: Meter, genome: ConsensusGenome | None
 ) -> Path | None:
-    """Call alleles by fractions, and write them, and the genome that they make, once all are known -> the index.
+    """Call alleles by fractions; once all are known, write them and their genome, and return the index.
 
-    open_output: gives the writer for a header with these lines.
+    open_output: makes the writer for a header with these lines.
     """
     learned, whole = learn_fractions(calling, workers), bases_of(calling.targets)
     work = partial(work_with, learned.given, write_candidates)
