@@ -1,13 +1,13 @@
-"""Reads of one molecule (MI) to one consensus read: `readwarp consensus`.
+"""Merge the reads of one molecule (MI) into one consensus read: `readwarp consensus`.
 
 In: records of molecules (`group.py` finds where each ends). Out: unaligned reads, a ReadBatch with tags.
 
-    inputs.py    a BAM or CRAM file, and what its header says
+    inputs.py    a BAM or CRAM file, and its header
     group.py     records -> Families: all records of each molecule, once no more of them can follow
-    reads.py     Families -> Reads: bases as they were sequenced, mates that overlap made to agree, ends trimmed
-    agree.py     reads whose indels are not those of most reads of their pile are left out
+    reads.py     Families -> Reads: bases in sequencing order, overlapping mates made to agree, ends trimmed
+    agree.py     reads whose indels differ from most reads of their pile are dropped
     columns.py   stacks of reads -> the most likely base of each column, its quality, depth and errors
-    combine.py   one stack or two, one for each strand -> a consensus read; the reads that are kept
+    combine.py   one stack or two, one for each strand -> a consensus read, if it passes the filters
     umis.py      the consensus of the UMIs
     tags.py      names and tags; the ReadBatch
     steps.py     Families through these steps
@@ -20,7 +20,7 @@ For a column with bases b_i of adjusted error e_i (see `model.py`), with L(X) = 
 
     consensus = argmax L    error = 1 - L(consensus) / sum of L    p = pre (+) error    quality = floor(-10 log10 p)
 
-where x (+) y = x + y - 4/3 x y is the chance of an error in one of two trials, and of both if they do not undo each
-other. Ties are N. The rules are those of fgbio's CallMolecularConsensusReads and CallDuplexConsensusReads
+where x (+) y = x + y - 4/3 x y is the probability of an error in either of two trials, or in both unless they cancel
+out. Ties are N. The rules are those of fgbio's CallMolecularConsensusReads and CallDuplexConsensusReads
 (docs/methods/consensus.md). Likelihoods are integers, so their sum does not depend on the order of the reads.
 """

@@ -1,4 +1,4 @@
-"""Which reads of a pile have the indels of most of its reads: the others are left out."""
+"""Drop the reads of a pile whose indels differ from those of most of its reads."""
 
 from typing import Annotated, NamedTuple
 
@@ -18,7 +18,7 @@ PILES = 3  # of a molecule: single reads; A's first mates and B's last ones; A's
 class Stacks(NamedTuple):
     """The reads of each strand in a pile: stack 2 * pile + strand."""
 
-    reads: Annotated[ndarray, "int64 [members]"]  # rows of Reads, in the order of the file
+    reads: Annotated[ndarray, "int64 [members]"]  # rows of Reads, in file order
     offsets: Annotated[ndarray, "int64 [stacks + 1] of members"]
 
     @property
@@ -29,12 +29,12 @@ class Stacks(NamedTuple):
 
 class Stacked(NamedTuple):
     stacks: Stacks
-    without_bases: int  # reads that are left out: nothing is left of them
-    minority: int  # they have other indels than most
+    without_bases: int  # reads with no bases left
+    minority: int  # reads whose indels differ from most
 
 
 def stack_reads(reads: Reads, pile: ndarray, molecules: int, parameters: ConsensusParameters) -> Stacked:
-    """pile: int64 [reads], -1 for a read that is left out."""
+    """Stack the reads. pile: int64 [reads], -1 for a read that is left out."""
     rows = np.flatnonzero((pile >= 0) & (reads.usable > 0))
     order = rows[np.argsort(pile[rows], kind="stable")]
     offsets = offsets_of(np.bincount(pile[rows], minlength=PILES * molecules))
@@ -51,7 +51,7 @@ def stack_reads(reads: Reads, pile: ndarray, molecules: int, parameters: Consens
 
 
 def limit_reads(stacks: Stacks, name_hash: ndarray, limit: int) -> Stacks:
-    """At most so many reads of a stack: those whose names have the lowest hashes, so mates stay together."""
+    """Limit the reads of a stack: those whose names have the lowest hashes stay, so mates stay together."""
     stack = np.repeat(np.arange(stacks.sizes.size), stacks.sizes)
     order = np.lexsort((spread(name_hash[stacks.reads]), stack))
     is_kept = np.empty(order.size, bool)
@@ -60,7 +60,7 @@ def limit_reads(stacks: Stacks, name_hash: ndarray, limit: int) -> Stacks:
 
 
 def piles_of(reads: Reads, has_a: ndarray) -> ndarray:
-    """The pile of each read (int64 [reads]); has_a: bool [molecules]. Strand B alone takes the place of A."""
+    """Return the pile of each read (int64 [reads]); has_a: bool [molecules]. Strand B alone takes the place of A."""
     reads.strand[~has_a[reads.molecule]] = 0
     pile: ndarray = PILES * reads.molecule + np.where(
         reads.segment == Segment.UNPAIRED, 0, 1 + ((reads.segment == Segment.LAST) ^ (reads.strand == 1))

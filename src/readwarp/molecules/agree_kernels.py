@@ -1,4 +1,4 @@
-"""Compiled loops that compare the indels of reads."""
+"""Compare the indels of reads in compiled loops."""
 
 import numpy as np
 
@@ -14,9 +14,9 @@ def is_aligned_or_clipped(operation):
 
 @scalar
 def put_shape(reads, i, out):
-    """CIGAR of the usable bases of a read, from its first base sequenced on, with clips as matches -> out.
+    """Write the CIGAR of a read's usable bases, from the first base sequenced, with clips as matches, to `out`.
 
-    -> operations
+    Returns the number of operations.
     """
     start, stop = reads.cigar_offsets[i], reads.cigar_offsets[i + 1]
     left, number, is_reverse = reads.usable[i], 0, reads.flag[i] & REVERSE != 0
@@ -42,7 +42,7 @@ def put_shape(reads, i, out):
 
 @scalar
 def is_prefix(one, size, other, other_size):
-    """Whether a shape is the beginning of another; its last operation may be shorter."""
+    """Return whether a shape is a prefix of another; its last operation may be shorter."""
     if size > other_size:
         return False
     for i in range(size):
@@ -54,7 +54,7 @@ def is_prefix(one, size, other, other_size):
 
 @scalar
 def is_smaller(one, size, other, other_size):
-    """Order of shapes: by the lengths of their operations, then by which these are, then by their number."""
+    """Return whether a shape sorts before another: by lengths of operations, then their kinds, then their number."""
     for i in range(min(size, other_size)):
         if one[i] != other[i]:
             return one[i] < other[i]
@@ -63,11 +63,11 @@ def is_smaller(one, size, other, other_size):
 
 @kernel
 def keep_most_common(reads, order, offsets, is_kept):
-    """In each pile order[offsets[p]:offsets[p + 1]], keep the reads that have the commonest shape -> is_kept (bool).
+    """Keep the reads of each pile order[offsets[p]:offsets[p + 1]] that have its most common shape, in is_kept (bool).
 
-    Reads are compared from the longest on, in the order of the file where they are as long. A read with a new shape
-    founds a group; one whose shape is the beginning of a founder's belongs to that group, perhaps to several. The
-    largest group is kept; of several, the one with the smallest shape.
+    Reads are compared from the longest on, ties in file order. A read with a new shape founds a group; one whose shape
+    is a prefix of a founder's belongs to that group, perhaps to several. The largest group is kept, on a tie the one
+    with the smallest shape.
     """
     longest, widest = 0, 1
     for p in range(offsets.size - 1):

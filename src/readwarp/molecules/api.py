@@ -1,4 +1,4 @@
-"""readwarp.consensus: the command `readwarp consensus`, from Python."""
+"""Provide readwarp.consensus, the command `readwarp consensus` from Python."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -69,7 +69,7 @@ def consensus(
     progress: Listener | bool | None = None,
     **options: Unpack[ConsensusOptions],
 ) -> Result:
-    """Make one read of all reads of a molecule, as `readwarp consensus` does.
+    """Merge all reads of a molecule into one, as `readwarp consensus` does.
 
     alignments: BAM or CRAM with molecules (MI), sorted by coordinate or grouped by MI. output: unaligned reads, .bam,
     .sam, .fq.gz or .fq, mates side by side. progress: a function that is called with a `Progress`, True for a bar,
@@ -87,7 +87,7 @@ def consensus(
 
 
 def make_job(alignments: AnyPath, output: AnyPath | None, options: ConsensusOptions, command: str) -> ConsensusJob:
-    """Raises UsageError."""
+    """Make the job. Raises UsageError."""
     check_together("consensus", options)
     if output is None:
         raise UsageError("consensus needs an output file (-o)")

@@ -1,4 +1,4 @@
-"""Stacks of reads to their consensus, column by column: the hot loop."""
+"""Call the consensus of stacks, column by column: the hot loop."""
 
 from typing import Annotated, NamedTuple
 
@@ -15,7 +15,7 @@ from readwarp.ragged import empty, offsets_of
 
 
 class Columns(NamedTuple):
-    """The consensus of each stack. One without enough reads has no columns."""
+    """Consensus of each stack; a stack without enough reads has no columns."""
 
     offsets: Annotated[ndarray, "int64 [stacks + 1] of columns"]
     bases: Annotated[ndarray, "uint8 [columns]"]
@@ -25,7 +25,7 @@ class Columns(NamedTuple):
 
 
 def call_stacks(reads: Reads, stacks: Stacks, model: Model, parameters: ConsensusParameters) -> Columns:
-    """Without --duplex, a base needs --min-reads reads."""
+    """Call the stacks. Without --duplex, a base needs --min-reads reads."""
     needed = 1 if parameters.duplex else parameters.min_reads[0]
     lengths = np.empty(stacks.sizes.size, np.int64)
     measure(reads.usable, stacks, needed, lengths)
@@ -37,7 +37,7 @@ def call_stacks(reads: Reads, stacks: Stacks, model: Model, parameters: Consensu
 
 @kernel
 def measure(usable, stacks, needed, lengths):
-    """How many columns of each stack have as many reads as are needed -> lengths (int64 [stacks])."""
+    """Count the columns of each stack that have as many reads as needed, into lengths (int64 [stacks])."""
     for s in range(lengths.size):
         members = stacks.reads[stacks.offsets[s] : stacks.offsets[s + 1]]
         lengths[s] = 0
@@ -51,10 +51,10 @@ def measure(usable, stacks, needed, lengths):
 
 @kernel
 def call_columns(reads, stacks, model, needed, lowest, out):
-    """The consensus of each stack (see the formulas of `readwarp.molecules`) -> out (Columns).
+    """Call the consensus of each stack (see the formulas of `readwarp.molecules`) into `out` (Columns).
 
-    A base with fewer reads than are needed is N of quality 0; one of a quality below `lowest`, N of quality 2. That of
-    a single read has its base, whose quality allows for errors before or after the UMI, the likelier of both.
+    A base with too few reads is N of quality 0; one of quality below `lowest`, N of quality 2. A single read's
+    consensus has its base, whose quality allows for errors before or after the UMI, whichever is likelier.
     """
     longest = 0
     for s in range(out.offsets.size - 1):

@@ -1,4 +1,4 @@
-"""The consensus of one strand, or of both, to a consensus read; and which of these are written."""
+"""Combine the consensus of one or both strands into a read, and choose the reads that are written."""
 
 from typing import Annotated, NamedTuple
 
@@ -13,16 +13,16 @@ from readwarp.ragged import empty, offsets_of
 
 
 class Strand(NamedTuple):
-    """What a strand says of a consensus read; 0 throughout where it has no reads."""
+    """Contribution of a strand to a consensus read; zeros where it has no reads."""
 
     stack: Annotated[ndarray, "int64 [piles]"]  # -1: none
-    most: Annotated[ndarray, "int64 [piles]"]  # reads at the column with the most
+    most: Annotated[ndarray, "int64 [piles]"]  # reads at the deepest column
     fewest: Annotated[ndarray, "int64 [piles]"]
     error: Annotated[ndarray, "float64 [piles]"]  # share of its reads' bases that differ from its consensus
 
 
 class Consensus(NamedTuple):
-    """The consensus read of each pile; one without reads has no bases."""
+    """Consensus read of each pile; a pile without reads has no bases."""
 
     offsets: Annotated[ndarray, "int64 [piles + 1] of bases"]
     bases: Annotated[ndarray, "uint8 [bases]"]
@@ -30,7 +30,7 @@ class Consensus(NamedTuple):
     most: Annotated[ndarray, "int64 [piles]"]
     fewest: Annotated[ndarray, "int64 [piles]"]
     error: Annotated[ndarray, "float64 [piles]"]
-    no_calls: Annotated[ndarray, "int64 [piles]"]  # bases that are N
+    no_calls: Annotated[ndarray, "int64 [piles]"]  # number of N
     strands: tuple[Strand, Strand]
 
     def __len__(self) -> int:
@@ -38,7 +38,7 @@ class Consensus(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """The piles whose reads are written, and how many reads of the input are not used, by reason."""
+    """Piles whose reads are written, and counts of unused input reads, by reason."""
 
     is_written: Annotated[ndarray, "bool [piles]"]
     left_out: dict[str, int]
@@ -56,7 +56,7 @@ def combine(columns: Columns, parameters: ConsensusParameters) -> Consensus:
 
 
 def choose(consensus: Consensus, sizes: ndarray, parameters: ConsensusParameters) -> Chosen:
-    """sizes: reads of each stack (int64 [2 * piles])."""
+    """Choose the piles. sizes: reads of each stack (int64 [2 * piles])."""
     has_read = np.diff(consensus.offsets) > 0
     reads = sizes.reshape(-1, 2).sum(axis=1)
     deep = has_read & enough(consensus, parameters) if parameters.duplex else has_read
@@ -71,7 +71,7 @@ def choose(consensus: Consensus, sizes: ndarray, parameters: ConsensusParameters
 
 
 def enough(consensus: Consensus, parameters: ConsensusParameters) -> ndarray:
-    """Whether the strands have as many reads as --min-reads asks for (bool [piles])."""
+    """Return whether the strands have as many reads as --min-reads requires (bool [piles])."""
     one, other = (strand.most for strand in consensus.strands)
     total, larger, smaller = parameters.limits
     is_enough: ndarray = (one + other >= total) & (np.maximum(one, other) >= larger)
@@ -80,14 +80,14 @@ def enough(consensus: Consensus, parameters: ConsensusParameters) -> ndarray:
 
 
 def passes(consensus: Consensus, parameters: ConsensusParameters) -> ndarray:
-    """The filters of whole reads (bool [piles])."""
+    """Apply the filters of whole reads (bool [piles])."""
     share = consensus.no_calls / np.maximum(1, np.diff(consensus.offsets))
     is_fine: ndarray = (consensus.error <= parameters.max_read_error_rate) & (share <= parameters.max_no_calls)
     return is_fine
 
 
 def together(has_read: ndarray) -> ndarray:
-    """Only piles whose mates have a read too (bool [piles])."""
+    """Keep only piles whose mates have a read too (bool [piles])."""
     piles = has_read.reshape(-1, PILES).copy()
     piles[:, 1:] &= piles[:, 1:].all(axis=1, keepdims=True)
     return piles.ravel()

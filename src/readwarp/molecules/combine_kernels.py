@@ -1,4 +1,4 @@
-"""Compiled loops from the consensus of strands to consensus reads."""
+"""Combine the consensus of strands into reads in compiled loops."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ def depth_of(counts, column):
 
 @scalar
 def has_depth(columns, stack, length):
-    """Whether a strand has a called base among its first columns."""
+    """Return whether a strand has a called base among its first columns."""
     first, most = columns.offsets[stack], 0
     for i in range(min(length, columns.offsets[stack + 1] - first)):
         most = max(most, depth_of(columns.counts, first + i))
@@ -24,10 +24,10 @@ def has_depth(columns, stack, length):
 
 @kernel
 def choose_strands(columns, lengths, stacks):
-    """Which stacks each pile's read is made of, and how long it is -> lengths, stacks (int64 [piles], [2, piles]).
+    """Choose the stacks that make each pile's read, and its length: lengths (int64 [piles]), stacks (int64 [2, piles]).
 
-    Both strands: as long as the shorter one. A strand without a base that far is left out, and a strand that is left
-    takes the first place.
+    A read of both strands is as long as the shorter one. A strand without a base within that length is dropped, and a
+    single strand takes the first place.
     """
     for p in range(lengths.size):
         one = columns.offsets[2 * p + 1] - columns.offsets[2 * p]
@@ -41,7 +41,7 @@ def choose_strands(columns, lengths, stacks):
 
 @scalar
 def join(base, quality, mate, its):
-    """Bases of two strands -> (base before it is masked, base, quality)."""
+    """Join the bases of two strands; return (base before it is masked, base, quality)."""
     if base == mate:
         raw, joined = base, min(MAX_QUALITY, quality + its)
     elif quality == its:
@@ -55,7 +55,7 @@ def join(base, quality, mate, its):
 
 @kernel
 def combine(columns, max_error, must_agree, lowest, out):
-    """The read of each pile, with bases as N that the limits do not allow -> out (Consensus)."""
+    """Write the read of each pile to `out` (Consensus), with N for bases that the limits do not allow."""
     first, second = out.strands
     for p in range(out.offsets.size - 1):
         start, length = out.offsets[p], out.offsets[p + 1] - out.offsets[p]
@@ -92,7 +92,7 @@ def combine(columns, max_error, must_agree, lowest, out):
 
 @scalar
 def summarise(columns, stack, length, p, out):
-    """Depths and errors of a strand's first columns -> row p of out (Strand)."""
+    """Summarise depths and errors of a strand's first columns in row p of `out` (Strand)."""
     most, fewest, total, wrong = 0, 1 << 30, 0, 0
     if stack >= 0:
         for column in range(columns.offsets[stack], columns.offsets[stack] + length):

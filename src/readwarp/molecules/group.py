@@ -1,11 +1,11 @@
-"""Records of molecules, gathered until no more of a molecule can follow.
+"""Gather the records of molecules until no more of a molecule can follow.
 
-Records sorted by coordinate: a record belongs to the molecule of its MI that lies near it. Where a molecule reaches is
-the last place that one of its records, or a mate that it names, begins at. It is complete, and leaves in the order of
-these places, when the file has passed that by GAP bases: a mate on another contig is waited for. A record of the same
-MI beyond that is of another molecule. None of this depends on where the file is cut into batches.
+Sorted by coordinate, a record belongs to the nearby molecule of its MI. The reach of a molecule is the last begin of
+its records and of the mates they name. Molecules leave in the order of their reaches, once the file has passed them by
+GAP bases: a mate on another contig is waited for. A later record of the same MI belongs to another molecule. None of
+this depends on where the file is cut into batches.
 
-Records in another order: those of a molecule must follow one another, as after fgbio GroupReadsByUmi.
+In any other order, the records of a molecule must be adjacent, as after fgbio GroupReadsByUmi.
 """
 
 import re
@@ -26,23 +26,23 @@ from readwarp.molecules.memory import COLUMNS, COPIES, READS, MemoryPlan, cut, w
 from readwarp.ragged import concatenate, empty, offsets_of, take
 from readwarp.stream.plan import PROGRAM, readable
 
-GAP = 1000  # bases between the starts of two reads of one molecule's end, at most
+GAP = 1000  # most bases between the starts of two reads of one end of a molecule
 AT_A_TIME = 1 << 11
-MI = re.compile(rb"MIZ([^\0]+)\0")  # a tag of a record
+MI = re.compile(rb"MIZ([^\0]+)\0")  # tag of a record
 NO_UMIS = "no aligned read has the tag MI: give it to `readwarp align --umi` first"
 NO_MOLECULES = "has UMIs (RX) but no molecules (MI): run `readwarp merge --umi tag --mark-duplicates`, or align with "
 NO_MOLECULES += "--umi and --mark-duplicates"
 
 
 class Records(NamedTuple):
-    """Primary records with a molecule, in the order of the file."""
+    """Primary records with a molecule, in file order."""
 
     data: Annotated[ndarray, "uint8 [bytes]"]  # BAM records
     offsets: Annotated[ndarray, "int64 [records + 1] of bytes"]
-    molecule: Annotated[ndarray, "uint64 [records]"]  # hash of MI, for duplexes without its strand
-    strand: Annotated[ndarray, "uint8 [records]"]  # of duplexes: 0 A, 1 B
+    molecule: Annotated[ndarray, "uint64 [records]"]  # hash of MI, for duplexes without the strand
+    strand: Annotated[ndarray, "uint8 [records]"]  # for duplexes: 0 A, 1 B
     place: Annotated[ndarray, "int64 [records]"]  # contig << 32 | position
-    reach: Annotated[ndarray, "int64 [records]"]  # the larger place of the record and its mate
+    reach: Annotated[ndarray, "int64 [records]"]  # the later place of the record and its mate
 
     def __len__(self) -> int:
         return self.offsets.size - 1
@@ -52,7 +52,7 @@ class Families(NamedTuple):
     """All records of some molecules, one molecule after the other."""
 
     records: Records
-    offsets: Annotated[ndarray, "int64 [molecules + 1]"]  # into the records
+    offsets: Annotated[ndarray, "int64 [molecules + 1]"]  # offsets of records
 
     @property
     def work(self) -> ndarray:
@@ -60,22 +60,22 @@ class Families(NamedTuple):
 
 
 class Gathering:
-    """Reads a file's records once, and counts what becomes of them."""
+    """Reader of a file's records, which counts their fates."""
 
     def __init__(self, path: object, by_place: bool, duplex: bool, memory: MemoryPlan, threads: int) -> None:
         self.path, self.by_place, self.duplex = path, by_place, duplex
         self._memory, self._threads = memory, threads
-        self.fates = Counter[str]()  # records, by FATES
+        self.fates = Counter[str]()  # counts of records, by FATES
         self._last = -1
 
     def families(self, batches: Iterator[Encoded]) -> Iterator[Families]:
-        """Cut families into pieces that all threads may work on at a time.
+        """Yield families in pieces that all threads may process at a time.
 
         Raises InputError for records that are out of order or of an unknown strand, and if no record has MI;
         MemoryBudgetError if too many wait, and for a molecule that is too large.
         """
         pool, found = empty(Records, {}, offsets=np.zeros(1, np.int64)), list[Records]()
-        has_umis = False  # without molecules
+        has_umis = False  # on records without molecules
         for batch in batches:
             has_umis = has_umis or (not self.fates and RX.search(batch.data) is not None)
             found.append(self._find(batch))
@@ -95,7 +95,7 @@ class Gathering:
         yield from self._pieces(pool, *self._split(pool, ended=True)[1])
 
     def _pieces(self, pool: Records, rows: ndarray, offsets: ndarray) -> Iterator[Families]:
-        """The rows of the pool, whose molecules begin at these offsets."""
+        """Yield the rows of the pool, whose molecules begin at these offsets."""
         work = work_of(np.diff(pool.offsets)[rows], offsets)
         if work.size and work.max() > self._memory.work:
             row = int(work.argmax())
@@ -128,7 +128,7 @@ class Gathering:
         return take(records, "records", fate == TAKEN)
 
     def _split(self, pool: Records, ended: bool = False) -> tuple[Records, tuple[ndarray, ndarray]]:
-        """The records of incomplete molecules; the rows of the others, and where each molecule begins there."""
+        """Split off the records of incomplete molecules; return them, the other rows, and each molecule's begin."""
         number = np.empty(len(pool), np.int64)
         if self.by_place:
             order = np.argsort(pool.molecule, kind="stable")
@@ -168,15 +168,15 @@ REASONS = {
 
 
 def take_records(records: Records, rows: ndarray) -> Records:
-    """Take records like `take`, a few at a time, since its index arrays are ten times as large as they are."""
+    """Take records like `take`, a few at a time, since index arrays are ten times as large as the records."""
     parts = [take(records, "records", rows[i : i + AT_A_TIME]) for i in range(0, max(1, rows.size), AT_A_TIME)]
     return concatenate(parts, "records")
 
 
 def _first_of(number: ndarray, molecules: int) -> ndarray:
-    """The first record of each molecule."""
+    """Return the first record of each molecule."""
     first = np.empty(molecules, np.int64)
-    first[number[::-1]] = np.arange(number.size)[::-1]  # the last one that is written stays
+    first[number[::-1]] = np.arange(number.size)[::-1]  # the last one written stays
     return first
 
 

@@ -1,4 +1,4 @@
-"""Compiled loops that find records of molecules."""
+"""Find the records of molecules in compiled loops."""
 
 import numpy as np
 
@@ -21,7 +21,7 @@ M, I = ord("M"), ord("I")  # noqa: E741
 SLASH, A, B = ord("/"), ord("A"), ord("B")
 FATES = ("taken", "not_primary", "unmapped", "without_molecule", "no_strand", "unsorted")
 TAKEN, NOT_PRIMARY, UNALIGNED, NO_MOLECULE, NO_STRAND, UNSORTED = range(6)
-LAST_PLACE = (1 << 62) - 1  # of records without a contig
+LAST_PLACE = (1 << 62) - 1  # place of records without a contig
 
 
 @scalar
@@ -31,17 +31,17 @@ def place_of(contig, position):
 
 @scalar
 def molecule_of(data, at, stop):
-    """Where the value of MI:Z of the record [at, stop) starts and stops; 0, 0 without one."""
+    """Return the begin and end of MI:Z's value in the record [at, stop); 0, 0 without one."""
     start, end = tag_of(data, at, stop, M, I)
     return (start, end) if end > start and data[start - 1] == TEXT else (np.int64(0), np.int64(0))
 
 
 @kernel
 def find(records, by_place, duplex, last, molecule, strand, places, fate):
-    """What each record (Encoded) is -> fate (uint8), and of those that are TAKEN the rest.
+    """Set the fate of each record (Encoded), uint8, and the other columns of those TAKEN.
 
-    places: int64 [2, records], of the record and as far as it reaches. last: the place of the record before.
-    -> (the row whose fate is an error, or -1, the place of the last record)
+    places: int64 [2, records], begin and reach of the record. last: the place of the record before. Returns (the row
+    whose fate is an error, or -1, the place of the last record).
     """
     data, offsets = records.data, records.offsets
     for i in range(offsets.size - 1):
@@ -81,9 +81,9 @@ def find(records, by_place, duplex, last, molecule, strand, places, fate):
 
 @kernel
 def split_by_place(records, order, gap, number, reach):
-    """Number the molecules of records that `order` sorts by MI -> number (int64 [records]), reach of each (int64).
+    """Number the molecules of records that `order` sorts by MI: number (int64 [records]), and reach of each (int64).
 
-    -> molecules
+    Returns the number of molecules.
     """
     molecule, place, far = records.molecule, records.place, records.reach
     molecules = 0
@@ -100,7 +100,7 @@ def split_by_place(records, order, gap, number, reach):
 
 @kernel
 def split_by_run(molecule, number):
-    """Number the runs of records with one MI -> number (int64 [records]). -> runs"""
+    """Number the runs of records with one MI: number (int64 [records]). Returns the number of runs."""
     runs = 0
     for i in range(molecule.size):
         if i == 0 or molecule[i - 1] != molecule[i]:

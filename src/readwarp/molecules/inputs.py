@@ -1,4 +1,4 @@
-"""Headers: what is read from that of the input, and that of the output."""
+"""Read the input's header, and make the output's."""
 
 import re
 from pathlib import Path
@@ -8,20 +8,20 @@ from readwarp.errors import InputError
 from readwarp.formats.alignments.header import check_ids, field, header_text, lines_of, program_lines
 from readwarp.formats.reads.bam import read_header
 
-STRANGE = re.compile("[^!-?A-~]")  # letters that names of reads do not have
-LONGEST_PREFIX = 200  # letters of a name; 254 with the molecule's
-FIELDS = ("DS", "LB", "SM", "PL", "PU", "CN")  # of a read group that the output keeps
+STRANGE = re.compile("[^!-?A-~]")  # letters not allowed in read names
+LONGEST_PREFIX = 200  # letters of a name; at most 254 with the molecule's
+FIELDS = ("DS", "LB", "SM", "PL", "PU", "CN")  # fields of a read group that the output keeps
 
 
 class Input(NamedTuple):
     path: Path
     header: str
     by_place: bool  # sorted by coordinate
-    prefix: str  # of the names of consensus reads
+    prefix: str  # prefix of consensus read names
 
     @classmethod
     def open(cls, path: Path) -> "Input":
-        """Raises InputError for a file that is sorted by name, or has several samples."""
+        """Read the header. Raises InputError for a file that is sorted by name, or has several samples."""
         header = read_header(str(path))
         order = next(iter(lines_of(header, "HD")), "")
         if field(order, "SO") == "queryname":
@@ -37,7 +37,7 @@ class Input(NamedTuple):
         return cls(path, header, field(order, "SO") == "coordinate", STRANGE.sub("_", prefix[:LONGEST_PREFIX]))
 
     def output_header(self, group: str, command: str | None) -> str:
-        """Of unaligned reads of one read group."""
+        """Make the header of unaligned reads of one read group."""
         groups, programs = lines_of(self.header, "RG"), lines_of(self.header, "PG")
         line = f"@RG\tID:{group}"
         for name in FIELDS:

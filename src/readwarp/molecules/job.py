@@ -1,4 +1,4 @@
-"""The consensus job: from a file of aligned reads with molecules to a file of consensus reads."""
+"""Run the consensus job: from aligned reads with molecules to a file of consensus reads."""
 
 import logging
 import time
@@ -27,13 +27,13 @@ from readwarp.stream.runner import map_ordered
 from readwarp.wording import counted
 
 logger = logging.getLogger("readwarp")
-GROUP = "A"  # ID of the read group, as fgbio names it
+GROUP = "A"  # ID of the read group, named as in fgbio
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsensusJob:
     alignments: Path  # BAM or CRAM with MI, sorted by coordinate or grouped by molecule
-    output: Path  # BAM, SAM or FASTQ by its ending
+    output: Path  # BAM, SAM or FASTQ by its extension
     parameters: ConsensusParameters
     reference: Path | None = None  # FASTA, for CRAM
     read_group_id: str = GROUP
@@ -41,8 +41,8 @@ class ConsensusJob:
     per_base_tags: bool = True
     command: str | None = None  # for @PG; None: no @PG
     threads: int = 1
-    memory: int | None = None  # bytes; None: what is free, less a margin
-    force: bool = False  # replace an output that exists
+    memory: int | None = None  # bytes; None: the free memory, less a margin
+    force: bool = False  # replace an existing output
 
 
 def run_consensus(job: ConsensusJob, reporter: Reporter) -> Result:
@@ -79,7 +79,7 @@ def run_consensus(job: ConsensusJob, reporter: Reporter) -> Result:
 
 
 def log_counts(metrics: Metrics) -> None:
-    """Log how many reads and molecules there were, and how many consensus reads they gave."""
+    """Log the numbers of reads, molecules and consensus reads."""
     count = metrics.counts.get
     molecules, given = count("molecules", 0), count("consensus_molecules", 0)
     logger.info(

@@ -1,6 +1,6 @@
-"""Memory of consensus: what may wait, and what may be worked on at a time. None of it changes the output.
+"""Plan the memory of consensus: records that wait, and work at a time. None of it changes the output.
 
-bytes = PROGRAM + 3 * records that wait or have just left (they are joined and split) + work of all threads
+bytes = PROGRAM + 3 * records that wait or have just left (joined and split) + work of all threads
 """
 
 import threading
@@ -16,22 +16,22 @@ from readwarp.errors import MemoryBudgetError
 from readwarp.ragged import offsets_of
 from readwarp.stream.plan import PROGRAM, readable
 
-BATCH, MIN_BATCH = 1 << 23, 1 << 17  # bytes of records that are looked at together, where as many fit
-COPIES = 3  # of the records that wait
-READS, COLUMNS = 4, 24  # bytes of work for each byte of a record, and of the first STACKS of a molecule besides
-STACKS = 4  # that a molecule has: two strands of two mates
+BATCH, MIN_BATCH = 1 << 23, 1 << 17  # bytes of records processed together, if memory allows
+COPIES = 3  # copies of the records that wait
+READS, COLUMNS = 4, 24  # bytes of work per byte of a record, and extra per byte of a molecule's first STACKS records
+STACKS = 4  # of a molecule: two strands of two mates
 
 
 class MemoryPlan(NamedTuple):
-    """Bytes."""
+    """Memory plan, in bytes."""
 
-    batch: int  # of records that are looked at together, at least
-    waiting: int  # of records of molecules that are not complete, at most
+    batch: int  # least records processed together
+    waiting: int  # most records of incomplete molecules
     work: int  # of all threads
 
 
 def plan_memory(memory: int) -> MemoryPlan:
-    """Half of what the program leaves for records that wait, half for work. Raises MemoryBudgetError."""
+    """Give half of the memory left by the program to records that wait, half to work. Raises MemoryBudgetError."""
     room = memory - PROGRAM
     batch = min(BATCH, room // (16 * COPIES))
     if batch < MIN_BATCH:
@@ -41,14 +41,14 @@ def plan_memory(memory: int) -> MemoryPlan:
 
 
 def work_of(sizes: ndarray, molecule_offsets: ndarray) -> ndarray:
-    """Bytes that the consensus of each molecule takes (int64 [molecules]). sizes: bytes of each record."""
+    """Return the bytes that the consensus of each molecule takes (int64 [molecules]). sizes: bytes of each record."""
     size, reads = np.diff(offsets_of(sizes)[molecule_offsets]), np.diff(molecule_offsets)
     work: ndarray = READS * size + COLUMNS * size * np.minimum(reads, STACKS) // np.maximum(reads, 1)
     return work
 
 
 def cut(work: ndarray, most: int) -> Iterator[slice]:
-    """Neighbours whose work is at most so much together; one with more stands alone."""
+    """Yield neighbours with at most so much work together; a larger one stands alone."""
     total, first = offsets_of(work), 0
     while first < work.size:
         stop = max(first + 1, int(np.searchsorted(total, total[first] + most, side="right")) - 1)
@@ -58,7 +58,7 @@ def cut(work: ndarray, most: int) -> Iterator[slice]:
 
 @dataclass(slots=True)
 class Room:
-    """Bytes that threads share; one waits until there is enough for it."""
+    """Pool of bytes that threads share; each waits until there is enough for it."""
 
     size: int
     _taken: int = 0
@@ -66,7 +66,7 @@ class Room:
 
     @contextmanager
     def take(self, need: int) -> Iterator[None]:
-        """`need`: at most `size`."""
+        """Hold `need` bytes, at most `size`."""
         with self._changed:
             self._changed.wait_for(lambda: self._taken + need <= self.size)
             self._taken += need

@@ -1,8 +1,8 @@
-"""The error model of fgbio's consensus callers, as tables that kernels look up.
+"""Tabulate the error model of fgbio's consensus callers for kernels.
 
-A base has errors of three kinds: before the molecule had its UMI (pre), after that and before it was sequenced (post),
-and of the sequencer. Log likelihoods are integers in units of 2^-24 nats. Exponentials come from tables and qualities
-from thresholds, so that every processor gets the same quality: there is no exp or log in the kernels.
+A base has errors of three kinds: before the molecule got its UMI (pre), after that and before sequencing (post), and of
+the sequencer. Log likelihoods are integers in units of 2^-24 nats. Exponentials come from tables and qualities from
+thresholds, not from exp or log in the kernels, so every processor gets the same quality.
 """
 
 from math import exp, log
@@ -14,20 +14,20 @@ from numpy import ndarray
 from readwarp.config import MAX_QUALITY, ConsensusParameters
 from readwarp.device.jit import scalar
 
-FRACTION = 24  # bits of a log likelihood below the point
-DIGITS = 8  # bits that a table of exponentials is looked up with
+FRACTION = 24  # fractional bits of a log likelihood
+DIGITS = 8  # bits per lookup in a table of exponentials
 DOMINANT = exp(6)  # an error so many times as likely as another hides it
 PRECISION = 0.001  # Phred; added before a quality is rounded down
 HIGHEST = 745  # exp(-x) is 0 beyond it
-LOWEST = 2  # quality of a base, and that of one that is not called
-LARGEST = 0.999  # error of a base: one that is surely wrong would have a likelihood of 0
+LOWEST = 2  # lowest quality of a base, and quality of an uncalled one
+LARGEST = 0.999  # cap on a base's error: a certain error would have a likelihood of 0
 
 
 class Model(NamedTuple):
-    """Tables of one set of parameters."""
+    """Lookup tables of one set of parameters."""
 
-    weights: Annotated[ndarray, "int64 [94]"]  # by quality: what a base adds to its log likelihood over the others'
-    single: Annotated[ndarray, "uint8 [94]"]  # by quality: that of the consensus of a single read
+    weights: Annotated[ndarray, "int64 [94]"]  # by quality: a base's gain in log likelihood over the others
+    single: Annotated[ndarray, "uint8 [94]"]  # by quality: quality of the consensus of a single read
     powers: Annotated[ndarray, "float64 [746]"]  # exp(-n)
     digits: Annotated[ndarray, "float64 [3, 256]"]  # exp(-n / 256^k)
     limits: Annotated[ndarray, "float64 [94]"]  # by quality: largest error that has it
@@ -55,7 +55,7 @@ def error_of(quality: int) -> float:
 
 @scalar
 def either_error(one, other):
-    """The chance that two trials end in an error: of either, and of both where they do not undo each other."""
+    """Return the probability that two trials end in an error: of either, or of both unless they cancel out."""
     larger, smaller = max(one, other), min(one, other)
     if larger >= DOMINANT * smaller:
         return larger
@@ -64,7 +64,7 @@ def either_error(one, other):
 
 @scalar
 def exponential(model, distance):
-    """exp(-distance), of a log likelihood of 0 or more."""
+    """Return exp(-distance), for a log likelihood of 0 or more."""
     whole = distance >> FRACTION
     if whole > HIGHEST:
         return 0.0
@@ -74,7 +74,7 @@ def exponential(model, distance):
 
 @scalar
 def quality_of(model, error):
-    """Phred, rounded down, 93 at most."""
+    """Return the Phred, rounded down, 93 at most."""
     quality, step = 0, 64
     while step:
         if quality + step <= MAX_QUALITY and error <= model.limits[quality + step]:
@@ -85,7 +85,7 @@ def quality_of(model, error):
 
 @scalar
 def call_base(model, a, c, g, t):
-    """The most likely base by log likelihoods of the four -> (0-3, quality); (4, LOWEST) where two are as likely."""
+    """Return (0-3, quality) of the most likely of four bases, by log likelihood; (4, LOWEST) on a tie."""
     base, best = 0, a
     if c > best:
         base, best = 1, c

@@ -1,4 +1,4 @@
-"""Compiled loops over the reads of molecules, each on its own or with its mate."""
+"""Process the reads of molecules, single or with their mates, in compiled loops."""
 
 import numpy as np
 
@@ -31,7 +31,7 @@ NO_QUALITY = 255
 
 @kernel
 def measure(data, starts, lengths, operations):
-    """Bases and CIGAR operations of the records at `starts` -> lengths, operations (int64 [records])."""
+    """Count bases and CIGAR operations of the records at `starts`: lengths, operations (int64 [records])."""
     for i in range(starts.size):
         lengths[i] = bases_of(data, starts[i])[1]
         operations[i] = max(np.int64(0), cigar_of(data, starts[i])[1])
@@ -39,7 +39,7 @@ def measure(data, starts, lengths, operations):
 
 @kernel
 def decode(data, starts, out):
-    """The records at `starts` -> out (Reads), as they are aligned. -> a record without qualities, or -1"""
+    """Decode the records at `starts` into `out` (Reads), as aligned; return a record without qualities, or -1."""
     for i in range(starts.size):
         at = starts[i]
         flag = uint16_at(data, at + FLAG)
@@ -63,7 +63,7 @@ def decode(data, starts, out):
 
 @scalar
 def agree(reads, one, other):
-    """Two mates' bases at one place become the same: the better one, or none where both are as good."""
+    """Make two mates' bases at one place equal: the better one, or none if they are equally good."""
     base, mate = reads.bases[one], reads.bases[other]
     if base == NO_CALL or mate == NO_CALL:
         return
@@ -77,7 +77,7 @@ def agree(reads, one, other):
 
 @scalar
 def next_match(reads, at, stop, position, base):
-    """The run of aligned bases at or after the operation `at` -> (operation, position, base, length; 0 at the end)."""
+    """Find the run of aligned bases at or after operation `at`: (operation, position, base, length; 0 at the end)."""
     while at < stop:
         operation, length, on_reference, on_read = run_of(reads.cigar[at])
         if is_match(operation) and length:
@@ -88,7 +88,7 @@ def next_match(reads, at, stop, position, base):
 
 @kernel
 def merge_mates(reads, order):
-    """Where both mates of a template have a base at a position, they agree on it. `order` makes mates neighbours."""
+    """Make both mates of a template agree on their bases at each position. `order` makes mates neighbours."""
     for k in range(order.size - 1):
         i, j = order[k], order[k + 1]
         same = reads.molecule[i] == reads.molecule[j] and reads.name_hash[i] == reads.name_hash[j]
@@ -117,7 +117,7 @@ def merge_mates(reads, order):
 
 @scalar
 def bases_beyond_mate(reads, i):
-    """How many bases at the 3' end of a read lie beyond the 5' end of its mate, clipped ones included."""
+    """Count the bases at the 3' end of a read that lie beyond the 5' end of its mate, clipped ones included."""
     start, stop = reads.cigar_offsets[i], reads.cigar_offsets[i + 1]
     position, end, bound = reads.position[i], reads.position[i], reads.fragment_end[i]
     if bound < 0 or reads.flag[i] & UNMAPPED:
@@ -142,7 +142,7 @@ def bases_beyond_mate(reads, i):
 
 @kernel
 def orient(reads, min_quality):
-    """Reads as they were sequenced, bases of low quality as N -> also `usable`, the bases up to the last called one."""
+    """Orient reads as sequenced, with N for bases of low quality; set `usable`, the bases up to the last called one."""
     bases, qualities = reads.bases, reads.qualities
     for i in range(reads.flag.size):
         first, stop = reads.read_offsets[i], reads.read_offsets[i + 1]

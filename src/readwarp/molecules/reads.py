@@ -1,4 +1,4 @@
-"""Families to reads as they were sequenced: mates that overlap agree, and ends that say nothing are cut off."""
+"""Turn families into reads as sequenced: overlapping mates agree, and uninformative ends are cut off."""
 
 from typing import Annotated, NamedTuple
 
@@ -14,7 +14,7 @@ from readwarp.ragged import empty, offsets_of
 
 
 class Reads(NamedTuple):
-    """The reads of some molecules, one molecule after the other, in the order of the file."""
+    """Reads of some molecules, one molecule after the other, in file order."""
 
     molecule: Annotated[ndarray, "int64 [reads]"]
     strand: Annotated[ndarray, "uint8 [reads]"]  # 0 A, 1 B
@@ -24,7 +24,7 @@ class Reads(NamedTuple):
     position: Annotated[ndarray, "int64 [reads]"]
     name_hash: Annotated[ndarray, "uint64 [reads]"]
     fragment_end: Annotated[ndarray, "int64 [reads]"]  # where the mate's 5' end bounds the fragment; -1 unknown
-    usable: Annotated[ndarray, "int64 [reads]"]  # bases, from the first one sequenced on
+    usable: Annotated[ndarray, "int64 [reads]"]  # bases, from the first one sequenced
     bases: Annotated[ndarray, "uint8 [bases]"]  # 0-4
     qualities: Annotated[ndarray, "uint8 [bases]"]
     read_offsets: Annotated[ndarray, "int64 [reads + 1] of bases"]
@@ -33,7 +33,7 @@ class Reads(NamedTuple):
 
 
 def read_families(families: Families, parameters: ConsensusParameters, path: object) -> Reads:
-    """Raises InputError for a read without base qualities."""
+    """Read the families. Raises InputError for a read without base qualities."""
     records = families.records
     starts, lengths, operations = records.offsets[:-1], *np.empty((2, len(records)), np.int64)
     kernels.measure(records.data, starts, lengths, operations)

@@ -1,4 +1,4 @@
-"""Families through all steps."""
+"""Run families through all steps."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -22,25 +22,25 @@ from readwarp.rules.flags import REVERSE
 
 
 class Made(NamedTuple):
-    """Of some molecules."""
+    """Consensus reads and counts of some molecules."""
 
     reads: ReadBatch
     counts: dict[str, int]
-    sizes: dict[int, int]  # how many families have so many reads
+    sizes: dict[int, int]  # number of families by their reads
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """What all families of a run share."""
+    """Parameters and tables that all families of a run share."""
 
-    path: object  # of the input, in errors
+    path: object  # of the input, for errors
     parameters: ConsensusParameters
     model: Model
     naming: Naming
     room: Room
 
     def run(self, families: Families) -> Made:
-        """Raises InputError."""
+        """Make consensus reads of the families. Raises InputError."""
         with self.room.take(int(families.work.sum())):
             return self._run(families)
 
@@ -69,7 +69,7 @@ class Steps:
 
 
 def leave_out_of_duplexes(reads: Reads, pile: ndarray, molecules: int) -> dict[str, int]:
-    """Single reads, and molecules with reads of both orientations in a pile, get pile -1. -> numbers of reads"""
+    """Set pile -1 for single reads, and molecules with both orientations in a pile; return the numbers of reads."""
     is_single = reads.segment == Segment.UNPAIRED
     reverse = np.bincount(pile, reads.flag & REVERSE != 0, PILES * molecules)
     every = np.bincount(pile, minlength=PILES * molecules)

@@ -1,4 +1,4 @@
-"""Compiled loops that write names and tags of consensus reads."""
+"""Write names and tags of consensus reads in compiled loops."""
 
 import numpy as np
 
@@ -9,23 +9,23 @@ from readwarp.molecules.combine_kernels import depth_of
 from readwarp.molecules.group_kernels import molecule_of
 
 PHRED33 = 33
-LARGEST = 32_767  # count of a base
+LARGEST = 32_767  # cap of a base's count
 SHORT = ord("s")
 SMALL_A, SMALL_B, SMALL_C, SMALL_D, SMALL_E, SMALL_Q = b"abcdeq"
 D, E, G, I, M, R, X = b"DEGIMRX"  # noqa: E741
-NUMBER, FIELD, ARRAY_FIELD = 7, 4, 8  # bytes of a tag with a number; of one with text, or shorts, besides these
+NUMBER, FIELD, ARRAY_FIELD = 7, 4, 8  # bytes of a tag with a number; overhead of one with text, or shorts
 
 
 @scalar
 def name_of(records, row, duplex):
-    """Where the molecule's name, MI without the strand, starts and stops."""
+    """Return the begin and end of the molecule's name, MI without the strand."""
     start, stop = molecule_of(records.data, records.offsets[row], records.offsets[row + 1])
     return start, stop - 2 if duplex else stop
 
 
 @kernel
 def measure(records, firsts, rows, consensus, umis, naming, sizes):
-    """Bases, letters of the name and bytes of the tags of the reads of piles `rows` -> sizes (int64 [3, rows])."""
+    """Count bases, letters of the name and bytes of the tags of the reads of piles `rows`: sizes (int64 [3, rows])."""
     for k in range(rows.size):
         p = rows[k]
         start, stop = name_of(records, firsts[k], naming.duplex)
@@ -66,7 +66,7 @@ def put_share(first, second, value, out, at):
 
 @scalar
 def put_shorts(first, second, number, out, at):
-    """The beginning of a tag of so many shorts, which follow."""
+    """Write the beginning of a tag of so many shorts, which follow."""
     at = put_tag(first, second, ARRAY, out, at)
     out[at] = SHORT
     return put_bytes(number, 4, out, at + 1)
@@ -74,7 +74,7 @@ def put_shorts(first, second, number, out, at):
 
 @scalar
 def put_depths(letter, columns, first, length, out, at):
-    """Reads, and those that differ, of each column."""
+    """Write the reads of each column, and those that differ."""
     at = put_shorts(letter, SMALL_D, length, out, at)
     for i in range(first, first + length):
         at = put_bytes(min(LARGEST, depth_of(columns.counts, i)), 2, out, at)
@@ -86,7 +86,7 @@ def put_depths(letter, columns, first, length, out, at):
 
 @scalar
 def put_sequence(letter, columns, first, length, out, at):
-    """Bases and qualities of a strand's consensus."""
+    """Write bases and qualities of a strand's consensus."""
     at = put_tag(letter, SMALL_C, TEXT, out, at)
     for i in range(length):
         out[at + i] = letter_of(columns.bases[first + i])
@@ -107,7 +107,7 @@ def put_strand(letter, strand, p, out, at):
 
 @kernel
 def fill(records, firsts, rows, columns, consensus, umis, naming, out):
-    """The reads of piles `rows` -> out (ReadBatch)."""
+    """Write the reads of piles `rows` to `out` (ReadBatch)."""
     one, other = consensus.strands
     for k in range(rows.size):
         p = rows[k]

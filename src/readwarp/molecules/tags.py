@@ -1,4 +1,4 @@
-"""Consensus reads to a ReadBatch: their names, and tags that say what they are made of.
+"""Write consensus reads as a ReadBatch, with names and tags that describe their evidence.
 
 RG, MI and RX; of all columns cD (most reads), cM (fewest) and cE (share of bases that differ); without --duplex, of
 each base cd (reads) and ce (those that differ). With it, likewise of the strands aD aM aE ad ae and bD bM bE bd be, and
@@ -23,18 +23,18 @@ SEGMENTS = np.array([Segment.UNPAIRED, Segment.FIRST, Segment.LAST], np.uint8)
 
 
 class Naming(NamedTuple):
-    """What all reads of a run share."""
+    """Naming rules that all reads of a run share."""
 
-    prefix: Annotated[ndarray, "uint8 [letters]"]  # of names, with the colon
+    prefix: Annotated[ndarray, "uint8 [letters]"]  # prefix of names, with the colon
     group: Annotated[ndarray, "uint8 [group letters]"]  # ID of the read group
     duplex: bool
-    per_base: bool  # tags with a value for each base
+    per_base: bool  # write tags with a value for each base
 
 
 def make_reads(
     families: Families, columns: Columns, consensus: Consensus, umis: Umis, is_written: ndarray, naming: Naming
 ) -> ReadBatch:
-    """is_written: bool [piles]."""
+    """Make the reads. is_written: bool [piles]."""
     rows = np.flatnonzero(is_written)
     firsts = families.offsets[:-1][rows // PILES]
     sizes = np.empty((3, rows.size), np.int64)

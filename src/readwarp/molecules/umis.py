@@ -1,4 +1,4 @@
-"""The consensus of the UMIs (RX) of a pile's reads."""
+"""Call the consensus of the UMIs (RX) of a pile's reads."""
 
 from typing import Annotated, NamedTuple
 
@@ -19,14 +19,13 @@ DASH, N = ord("-"), ord("N")
 
 class Umis(NamedTuple):
     letters: Annotated[ndarray, "uint8 [letters]"]
-    offsets: Annotated[ndarray, "int64 [piles + 1] of letters"]  # none where no read has RX
+    offsets: Annotated[ndarray, "int64 [piles + 1] of letters"]  # empty where no read has RX
 
 
 def call_umis(records: Records, stacks: Stacks, consensus: Consensus) -> Umis:
-    """At each place the letter that most reads have, N where two are as frequent; the same for both mates.
+    """Call at each place the letter that most reads have, N on a tie; the same for both mates.
 
-    Reads of strand B have the UMIs of both ends the other way round. UMIs that are not as long as the first one are
-    left out.
+    Reads of strand B have the UMIs of both ends swapped. UMIs whose length differs from the first one's are left out.
     """
     places, sizes = np.empty((2, stacks.reads.size), np.int64), np.empty(len(consensus), np.int64)
     find(records, stacks, places)
@@ -39,7 +38,7 @@ def call_umis(records: Records, stacks: Stacks, consensus: Consensus) -> Umis:
 
 @kernel
 def find(records, stacks, places):
-    """Where the value of RX:Z of each member starts and stops -> places (int64 [2, members]); 0, 0 without one."""
+    """Find the begin and end of each member's RX:Z value: places (int64 [2, members]); 0, 0 without one."""
     for k in range(stacks.reads.size):
         row = stacks.reads[k]
         start, stop = tag_of(records.data, records.offsets[row], records.offsets[row + 1], R, X)
@@ -50,7 +49,7 @@ def find(records, stacks, places):
 
 @kernel
 def measure(stacks, places, sizes):
-    """Letters of the first UMI of each pile -> sizes (int64 [piles])."""
+    """Count the letters of the first UMI of each pile: sizes (int64 [piles])."""
     for p in range(sizes.size):
         sizes[p] = 0
         first, stop = voters(p)
@@ -61,14 +60,14 @@ def measure(stacks, places, sizes):
 
 @scalar
 def voters(pile):
-    """[first, stop) of the piles whose reads choose a pile's UMI: both of pairs, or that of single reads alone."""
+    """Return [first, stop) of the piles whose reads choose a pile's UMI: both of a pair, or a single read's alone."""
     of_molecule = pile - pile % PILES
     return (pile, pile + 1) if pile == of_molecule else (of_molecule + 1, of_molecule + PILES)
 
 
 @scalar
 def swapped(data, start, stop, i):
-    """Letter i of the UMI data[start:stop] with its two halves, which a dash divides, the other way round."""
+    """Return letter i of the UMI data[start:stop] with its two halves, which a dash divides, swapped."""
     dash = start
     while dash < stop and data[dash] != DASH:
         dash += 1
@@ -82,7 +81,7 @@ def swapped(data, start, stop, i):
 
 @kernel
 def fill(data, stacks, places, offsets, letters):
-    """The consensus of each pile -> letters (uint8)."""
+    """Write the consensus of each pile to letters (uint8)."""
     counts = np.empty(5, np.int64)
     for p in range(offsets.size - 1):
         length = offsets[p + 1] - offsets[p]
