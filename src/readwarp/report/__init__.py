@@ -1,6 +1,6 @@
-"""report: one page of HTML on one sample or several, and the texts of samtools and bcftools that it is made from.
+"""Report one or several samples on a page of HTML, with the samtools and bcftools texts it is made from.
 
-`statistics.make` makes the texts, `page.write` the page of them. The package can be called: `readwarp.report(...)` is
+`statistics.make` makes the texts, and `page.write` the page of them. The package is callable: `readwarp.report(...)` is
 `readwarp.report.api.report(...)`.
 """
 

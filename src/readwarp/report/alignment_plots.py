@@ -1,4 +1,4 @@
-"""Plots of the alignments: where reads went, insert sizes, mismatches, duplicates."""
+"""Plot the alignments: where reads went, insert sizes, mismatches, duplicates."""
 
 import math
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ MAPQ_BINS = ((0, 0), (1, 9), (10, 29), (30, 59), (60, 255))
 
 def plot_reads(plotter: Plotter, samples: Samples) -> Plot | None:
     names = {"mapped": "mapped", "proper": "properly\npaired", "duplicates": "duplicates"}
-    if all(a.long for a in samples.values()):  # of which none are marked
+    if all(a.long for a in samples.values()):  # none are marked
         del names["duplicates"]
     if not any(a.flagstat["paired"] for a in samples.values()):
         del names["proper"]
@@ -61,9 +61,9 @@ def plot_mismatches(plotter: Plotter, samples: Samples) -> Plot | None:
 
 
 def plot_duplicates(plotter: Plotter, samples: Samples) -> Plot | None:
-    """The share of duplicates that one would find with less or more sequencing of the same library.
+    """Plot the share of duplicates expected with less or more sequencing of the same library.
 
-    N of the library's C fragments are sequenced at random: C (1 - exp(-N / C)) of them are different (Lander and
+    N of the library's C fragments are sequenced at random: C (1 - exp(-N / C)) of them are distinct (Lander and
     Waterman 1988), the others are duplicates. Samples without duplicates are left out.
     """
     lines, texts = [], {}
@@ -85,12 +85,12 @@ def plot_duplicates(plotter: Plotter, samples: Samples) -> Plot | None:
 
 
 def unique_share(factor: float, size: float) -> float:
-    """Of what is sequenced, `factor` times as much as now; size: fragments of the library, as a multiple of now."""
+    """Return the unique share of `factor` times as much sequencing. size: library fragments, over those sequenced."""
     return size / factor * -math.expm1(-factor / size)
 
 
 def library_size(unique: float) -> float:
-    """Such that this share (0-1) of what is sequenced now is different, by bisection."""
+    """Return the library size at which this share (0-1) of the current reads is unique, by bisection."""
     low, high = 1e-9, 1e9
     for _ in range(100):
         middle = math.sqrt(low * high)

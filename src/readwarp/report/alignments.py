@@ -1,4 +1,4 @@
-"""Numbers of a BAM: what samtools stats, flagstat and idxstats print, and the distribution of depth."""
+"""Read the numbers of a BAM: output of samtools stats, flagstat and idxstats, and the distribution of depth."""
 
 import re
 from collections import Counter
@@ -24,7 +24,7 @@ FLAGSTAT_LINES = {
 
 @dataclass(frozen=True, slots=True)
 class AlignmentStatistics:
-    """Cycles count from 1 in the order of sequencing."""
+    """Statistics of one BAM; cycles count from 1 in the order of sequencing."""
 
     summary: dict[str, float]  # the SN lines
     flagstat: dict[str, int]  # primary reads, except total and supplementary
@@ -41,8 +41,8 @@ class AlignmentStatistics:
     quality_bases: dict[int, int]  # quality -> bases, all reads
     contents: dict[str, Points]  # base -> (cycle, share of the bases), first and last reads together
     along: list[tuple[str, int, int, float]]  # contig, start, stop, mean depth
-    targets: list[tuple[str, int, int, str, float, float]]  # with name, mean depth, share at 20 or more
-    lengths: Points = ()  # bases, primary records
+    targets: list[tuple[str, int, int, str, float, float]]  # with name, mean depth, share at depth 20 or more
+    lengths: Points = ()  # length, primary records
     long: LongReads | None = None  # None: no read is long
 
 
@@ -81,7 +81,7 @@ def _points(rows: list[list[str]]) -> Points:
 
 
 def read_flagstat(path: Path) -> dict[str, int]:
-    """The numbers of the default output of `samtools flagstat`, including reads that failed quality control."""
+    """Read the numbers of the default output of `samtools flagstat`, including reads that failed quality control."""
     found = {}
     for line in text_of(path).splitlines():
         passed, _, failed, what = line.split(" ", 3)
@@ -93,25 +93,25 @@ def read_flagstat(path: Path) -> dict[str, int]:
 
 
 def read_idxstats(path: Path) -> list[tuple[str, int, int]]:
-    """Name, length and mapped reads of each contig."""
+    """Return name, length and mapped reads of each contig."""
     rows = (line.split("\t") for line in text_of(path).split("\n") if line)
     return [(name, int(length), int(mapped)) for name, length, mapped, _ in rows if name != "*"]
 
 
 def read_depth(path: Path) -> tuple[str, Points]:
-    """The title and (depth, bases), as `readwarp.report.statistics` wrote them."""
+    """Return the title and (depth, bases), as `readwarp.report.statistics` wrote them."""
     title = text_of(path).partition("\n")[0].strip().removeprefix("# ")
     return title, _points(read_rows(path))
 
 
 def read_rows(path: Path | None) -> list[list[str]]:
-    """Fields of the lines without #."""
+    """Return the fields of the lines without #."""
     lines = text_of(path).split("\n") if path else []
     return [line.split("\t") for line in lines if line and not line.startswith("#")]
 
 
 def quality_bases(rows: list[list[str]]) -> dict[int, int]:
-    """How many bases of all cycles have each quality. A row is the cycle and the bases of quality 0, 1, ..."""
+    """Count the bases of each quality over all cycles. A row is the cycle and the bases of quality 0, 1, ..."""
     found = Counter[int]()
     for _, *bases in rows:
         found.update({quality: int(number) for quality, number in enumerate(bases) if number != "0"})
@@ -119,7 +119,7 @@ def quality_bases(rows: list[list[str]]) -> dict[int, int]:
 
 
 def base_contents(sections: Sections) -> dict[str, Points]:
-    """The share of A, C, G, T and N at each cycle, on the strand that was sequenced.
+    """Return the share of A, C, G, T and N at each cycle, on the strand that was sequenced.
 
     GCT has the percentages of A, C, G and T on that strand; GCC has those of the file's strand, and N.
     """
@@ -131,15 +131,15 @@ def base_contents(sections: Sections) -> dict[str, Points]:
 
 
 def mean_qualities(rows: list[list[str]]) -> Points:
-    """Mean base quality of each cycle. A row is the cycle and the number of bases of quality 0, 1, ..."""
+    """Return the mean base quality of each cycle. A row is the cycle and the number of bases of quality 0, 1, ..."""
     cycles = [(float(cycle), list(enumerate(map(int, bases)))) for cycle, *bases in rows]
     return [(cycle, mean(qualities)) for cycle, qualities in cycles if total(qualities)]
 
 
 def mismatch_rates(sections: Sections) -> Points:
-    """Mismatches per base of each cycle, first and last reads together; N in the read is not a mismatch.
+    """Return mismatches per base of each cycle, first and last reads together; N in the read is not a mismatch.
 
-    Clipped bases and those of unmapped reads count as bases: samtools stats does not tell them apart.
+    Clipped bases and those of unmapped reads count as bases: samtools stats does not distinguish them.
     """
     bases: Counter[str] = Counter()
     for cycle, *numbers in sections["FFQ"] + sections["LFQ"]:

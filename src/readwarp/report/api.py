@@ -1,4 +1,4 @@
-"""readwarp.report: the command `readwarp report`, from Python."""
+"""Provide readwarp.report, the command `readwarp report` from Python."""
 
 from collections.abc import Sequence
 from itertools import zip_longest
@@ -37,9 +37,9 @@ def report(
 ) -> Result:
     """Show one sample or several on one HTML page, as `readwarp report` does.
 
-    folders: those that `readwarp.run` has written; or give bam, vcf and metrics. output: the page, by default
-    report.html in the folder, in the current one for several. progress: a function that is called with a `Progress`,
-    True for a bar, False for none; None: a bar in a notebook.
+    folders: output folders of `readwarp.run`; or give bam, vcf and metrics. output: the page, by default report.html in
+    the folder, or in the current one for several. progress: a function that is called with a `Progress`, True for a
+    bar, False for none; None: a bar in a notebook.
 
         readwarp.report("results", force=True)
         readwarp.report(bam="sample.bam", vcf="sample.vcf.gz", output="sample.html")
@@ -55,7 +55,7 @@ def report(
 def run_report(
     folders: Sequence[AnyPath], output: AnyPath | None, options: ReportOptions, command: str, reporter: Reporter
 ) -> Result:
-    """Make the texts and the page of them. Raises ReadwarpError."""
+    """Make the texts and the page. Raises ReadwarpError."""
     path = Path(output or Path(folders[0] if len(folders) == 1 else "") / "report.html")
     samples, texts_in = samples_of(folders, options), path_or_none(options.get("statistics"))
     inputs = [file for s in samples for file in (*s.files, *s.made_with)]
@@ -72,7 +72,7 @@ def run_report(
 
 
 def samples_of(folders: Sequence[AnyPath], options: ReportOptions) -> list[Sample]:
-    """The samples of the folders, then those of bam, vcf and metrics. Raises UsageError and InputError."""
+    """Return the samples of the folders, then those of bam, vcf and metrics. Raises UsageError and InputError."""
     made_with = path_or_none(options.get("reference")), as_texts(options.get("targets"))
     samples = [sample for folder in folders for sample in samples_in(Path(folder), *made_with)]
     listed = [options.get("bam", ()), options.get("vcf", ()), options.get("metrics", ())]

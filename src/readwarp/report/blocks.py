@@ -1,4 +1,4 @@
-"""Blocks of the page: a figure, the cards of a sample, tables, links to files."""
+"""Make blocks of the page: a figure, the cards of a sample, tables, links to files."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -13,14 +13,14 @@ from readwarp.report.plot import Plot
 from readwarp.report.svg import draw
 
 MAX_TARGETS = 500  # listed
-CALL_HEAD = {  # of the columns, and how to sort them
+CALL_HEAD = {  # columns, and how to sort them
     **{"place": "order", "type": "text", "REF": "text", "ALT": "text", "QUAL": "number", "FILTER": "text"},
     **{"genotype": "text", "depth": "number", "reads of each allele": "none"},
 }
 
 
 def figure(plot: Plot) -> Html:
-    """The picture as SVG, with a place for the one that the script draws, and its numbers as a table."""
+    """Make a figure: the SVG picture, a place for the one that the script draws, and its numbers as a table."""
     name, title = plot.caption.id, plot.caption.title
     label = f"{title}: {plot.summary}. The numbers are in the table below."
     note = f"{count_text(plot.left_out, 'row')} omitted." if plot.left_out else None
@@ -44,7 +44,7 @@ def figure(plot: Plot) -> Html:
 
 
 def cards(subject: Subject) -> Html:
-    """The figures of one sample."""
+    """Make the cards of one sample's figures."""
     meanings = meanings_of(subject)
     return element(
         "dl",
@@ -62,7 +62,7 @@ def cards(subject: Subject) -> Html:
 
 
 def overview_table(subjects: Sequence[Subject], ids: Sequence[str]) -> Html:
-    """A row for each sample, which leads to the sample's own part of the page."""
+    """Make a row for each sample, linked to the sample's part of the page."""
     figures = [find_figures(subject) for subject in subjects]
     names = [name for name in MEANINGS if any(name in row for row in figures)]
     titles = [element("span", name, title=MEANINGS[name]) for name in names]
@@ -89,7 +89,7 @@ def links(files: Iterable[tuple[str, str]], label: str) -> Html:
 
 
 def call_table(samples: Mapping[str, Any]) -> Html | None:
-    """The first calls of each sample; samples: their variants by name. None without calls, or with too many samples."""
+    """List the first calls of each sample; samples: variants by name. None without calls, or with too many samples."""
     if len(samples) > MAX_COLOURS:
         return None
     is_alone, rows, total = len(samples) == 1, [], 0
@@ -116,7 +116,7 @@ def call_table(samples: Mapping[str, Any]) -> Html | None:
 
 
 def target_table(samples: Mapping[str, Any]) -> Html | None:
-    """The targets of least depth; samples: their alignments by name."""
+    """List the targets of least depth; samples: alignments by name."""
     rows = [(mean, name, target) for name, a in samples.items() for target in a.targets for mean in (target[4],)]
     if not rows:
         return None
@@ -135,7 +135,7 @@ def target_table(samples: Mapping[str, Any]) -> Html | None:
 
 
 def run_tables(facts: Mapping[str, Any]) -> Html:
-    """Device, threads, throughput and versions of one run."""
+    """Tabulate device, threads, throughput and versions of one run."""
     machine = ("Throughput and device", runs.list_throughput(facts) + runs.list_resources(facts))
     found = (machine, *runs.list_cards(facts), ("Versions", runs.list_versions(facts)))
     return element("div", [fact_table(*one) for one in found if one[1]], class_="columns")

@@ -1,4 +1,4 @@
-"""Plots of the depth: how many bases have it, along the genome, by contig, of each target."""
+"""Plot the depth: distribution, along the genome, by contig, by target."""
 
 from collections.abc import Mapping
 from itertools import accumulate, groupby
@@ -10,7 +10,7 @@ from readwarp.report.plot import Line, Plot, Plotter, brief, caption
 from readwarp.report.points import bin_points, cumulative, end_of, mean, share_from, total
 
 Samples = Mapping[int, AlignmentStatistics]  # by the sample's number
-UNITS = ((", Mb", 1e6, 1e6), (", kb", 1e5, 1e3), ("", 0, 1))  # of positions: from how many bases on, how many bases
+UNITS = ((", Mb", 1e6, 1e6), (", kb", 1e5, 1e3), ("", 0, 1))  # of positions: suffix, least range, bases per unit
 MAX_CONTIGS = 26  # shown by name
 MAX_TARGETS = 40  # shown by name
 MAX_DEPTHS = 400  # shown one by one
@@ -39,20 +39,20 @@ def plot_cumulative_depth(plotter: Plotter, samples: Samples) -> Plot | None:
 
 
 def depth_axis(samples: Samples) -> tuple[Axis, int]:
-    """The axis, and how many depths a point stands for."""
+    """Return the axis, and the depths per point."""
     end = max(4.0, *(end_of(a.depth, 0.995) for a in samples.values()))
     width = -(-int(end) // MAX_DEPTHS) or 1
     return Axis("depth", (0, end)), width
 
 
 def describe_place(samples: Samples) -> str:
-    """What the depth is of: `the reference`, or `the intervals of FILE`."""
+    """Describe where the depth is measured: `the reference`, or `the intervals of FILE`."""
     titles = {a.depth_title.partition(": ")[0].removeprefix("Depth of ") for a in samples.values()}
     return titles.pop() if len(titles) == 1 else "the reference or the targets"
 
 
 def plot_contigs(plotter: Plotter, samples: Samples) -> Plot | None:
-    """Reads per base of the longest contigs; those no longer than a hundredth of the longest are left out."""
+    """Plot reads per base of the longest contigs; those no longer than a hundredth of the longest are left out."""
     if all(len(a.contigs) < 2 for a in samples.values()):
         return None
     lengths = {name: length for a in samples.values() for name, length, _ in a.contigs}
@@ -69,9 +69,9 @@ def plot_contigs(plotter: Plotter, samples: Samples) -> Plot | None:
 
 
 def plot_along(plotter: Plotter, samples: Samples) -> Plot | None:
-    """The mean depth of bins of one width, along the contigs that have a fiftieth of the genome or of the longest one.
+    """Plot the mean depth of equal bins along contigs of at least a fiftieth of the genome or of the longest contig.
 
-    Samples on another reference than the first one are left out.
+    Samples on a reference other than the first sample's are left out.
     """
     first = next(iter(samples.values())).along
     bins = [row[:3] for row in first]
@@ -103,13 +103,13 @@ def describe_bins(means: list[float]) -> str:
 
 
 def a_share(values: list[float], share: float) -> float:
-    """The value below which this share of the values is."""
+    """Return the value below which this share of the values is."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
 
 
 def plot_targets(plotter: Plotter, samples: Samples) -> Plot | None:
-    """The mean depth of each target in the order of the genome; samples with other targets are left out."""
+    """Plot the mean depth of each target in genome order; samples with other targets are left out."""
     first = next((a.targets for a in samples.values() if a.targets), [])
     places = [row[:4] for row in first]
     alike = {number: a.targets for number, a in samples.items() if [row[:4] for row in a.targets] == places}

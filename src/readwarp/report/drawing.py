@@ -1,7 +1,7 @@
-"""A picture: what is drawn, apart from how. As SVG it is part of the page; as JSON it is what the page's script draws.
+"""Describe a picture apart from its rendering: as SVG in the page, or as JSON for the page's script.
 
-Up to MAX_COLOURS samples have a colour each. Of more samples a picture shows the median and the spread, so that its
-size does not grow with their number.
+Up to MAX_COLOURS samples have a colour each. For more samples a picture shows the median and the spread, so its size
+does not grow with their number.
 """
 
 import math
@@ -19,32 +19,32 @@ class Axis(NamedTuple):
     ticks: Mapping[float, str] = {}
 
 
-NAMED = Axis()  # of categories, each of which is named
+NAMED = Axis()  # of named categories
 
 
 class Series(NamedTuple):
-    """A line, or bars, in a colour. With `base`, it fills from there to y: the spread of many samples."""
+    """Line or bars in one colour. With `base`, it fills from there to y: the spread of many samples."""
 
     name: str
-    colour: int  # 0-7, of the page's
-    x: Sequence[float]  # ascending; of bars, the number of the category
+    colour: int  # 0-7, of the page's colours
+    x: Sequence[float]  # ascending; for bars, the index of the category
     y: Sequence[float]
     base: Sequence[float] = ()
     dash: bool = False
     opacity: float = 1.0
     fill: bool = False  # shade between a line and 0
-    is_mark: bool = False  # a short stroke at each value, among bars
-    legend: str = ""  # its name in the picture; samples are in the page's legend
+    is_mark: bool = False  # draw a short stroke at each value, among bars
+    legend: str = ""  # name in the picture; samples are in the page's legend
 
 
 class Picture(NamedTuple):
-    """Lines, or bars on places 0, 1, ... of x: `bars` stand, `rows` lie, the first one on top."""
+    """Picture of lines, or of bars at places 0, 1, ... of x: `bars` stand, `rows` lie, the first one on top."""
 
     kind: str  # lines | bars | rows
     x: Axis
     y: Axis
     series: Sequence[Series]
-    places: Sequence[str] = ()  # what the x of all series are, where a number does not say it
+    places: Sequence[str] = ()  # labels of x, shared by all series, where numbers are not enough
 
     @property
     def is_wide(self) -> bool:
@@ -52,12 +52,12 @@ class Picture(NamedTuple):
 
 
 def counts_in(picture: Picture) -> bool:
-    """Whether y counts something, so that a tick between two whole numbers would mean nothing."""
+    """Return whether y is a count, so that a tick between two whole numbers would be meaningless."""
     return not picture.y.percent and all(y == int(y) for series in picture.series for y in (*series.y, *series.base))
 
 
 def as_json(picture: Picture) -> dict[str, Any]:
-    """The picture for the page's script, numbers with five digits."""
+    """Return the picture for the page's script, numbers with five digits."""
     x, y = (_axis_json(axis, *limits) for axis, limits in zip(picture[1:3], find_limits(picture), strict=True))
     series = [
         {
@@ -82,7 +82,7 @@ def _short(values: Sequence[float]) -> list[float]:
 
 
 def find_limits(picture: Picture) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Where x and y begin and end; y includes 0, and has room above."""
+    """Return the limits of x and y; y includes 0, and has room above."""
     xs = [x for series in picture.series for x in (series.x[0], series.x[-1]) if not picture.x.log or x > 0]
     low, high = min(xs), max(xs)
     if picture.kind != "lines":
@@ -105,7 +105,7 @@ def _either(given: tuple[float | None, float | None], found: tuple[float, float]
 
 
 def spread_of(rows: Sequence[Sequence[float]]) -> list[list[float]]:
-    """Of each column of `rows` (a row for each sample): the minimum, first quartile, median, third, and maximum."""
+    """Return minimum, first quartile, median, third and maximum of each column of `rows` (a row for each sample)."""
     return [list(found) for found in zip(*map(_quartiles, zip(*rows, strict=True)), strict=True)]
 
 
@@ -121,7 +121,7 @@ def _quartiles(column: Sequence[float]) -> list[float]:
 
 
 def spread_series(x: Sequence[float], rows: Sequence[Sequence[float]], is_mark: bool) -> list[Series]:
-    """The median of many samples, the range of half of them, and that of all."""
+    """Return the median of many samples, the range of half of them, and that of all."""
     low, first, middle, third, high = spread_of(rows)
     return [
         Series("all samples", 0, x, high, low, opacity=0.18, legend="all samples"),
@@ -131,14 +131,14 @@ def spread_series(x: Sequence[float], rows: Sequence[Sequence[float]], is_mark: 
 
 
 def thin_out(values: Sequence[float], limit: int) -> list[float]:
-    """At most `limit` of the values, evenly spread, with the first and the last."""
+    """Thin the values evenly to at most `limit`, with the first and the last."""
     if len(values) <= limit:
         return list(values)
     return [values[round(number * (len(values) - 1) / (limit - 1))] for number in range(limit)]
 
 
 def tick_places(low: float, high: float, most: int = 6, least: float = 0.0) -> list[float]:
-    """Round numbers (1, 2 or 5 times a power of ten) from low to high, at most `most`, at least `least` apart."""
+    """Return round numbers (1, 2 or 5 times a power of 10) from low to high, at most `most`, at least `least` apart."""
     size = 10.0 ** math.floor(math.log10((high - low) / most))
     step = max(least, next(size * factor for factor in (1, 2, 5, 10) if (high - low) / (size * factor) < most))
     first = math.ceil(low / step - 1e-9)
@@ -146,7 +146,7 @@ def tick_places(low: float, high: float, most: int = 6, least: float = 0.0) -> l
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """Powers of ten from low to high, and 2 and 5 times these where there are few."""
+    """Return powers of ten from low to high, with 2 and 5 times these if there are few."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     factors = (1, 2, 5) if len(powers) <= 3 else (1,)
     return [f * 10.0**p for p in powers for f in factors if low <= f * 10.0**p <= high]

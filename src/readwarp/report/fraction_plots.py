@@ -1,4 +1,4 @@
-"""Plots of calls by fractions: on which shares of the molecules alleles are, and how the library is damaged."""
+"""Plot calls by fractions: allele fractions, and damage of the library."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ Samples = Mapping[int, VariantStatistics]  # by the sample's number
 
 
 def plot_fractions(plotter: Plotter, samples: Samples) -> Plot | None:
-    """Calls that pass, by AF on a logarithmic axis."""
+    """Plot calls that pass, by AF on a logarithmic axis."""
     lines, texts = list[Line](), {}
     for number, v in samples.items():
         counts = v.genotypes.fractions
@@ -27,7 +27,7 @@ def plot_fractions(plotter: Plotter, samples: Samples) -> Plot | None:
 
 
 def plot_damage(plotter: Plotter, samples: Samples) -> Plot | None:
-    """The rates of 96 contexts, in both orientations."""
+    """Plot the rates of 96 contexts, in both orientations."""
     lines, texts = list[Line](), {}
     for number, v in samples.items():
         if v.library is None or not v.library.damage:

@@ -1,4 +1,4 @@
-"""All that is known of one sample: the figures to look at first, and what is unusual about them."""
+"""Collect the figures of a sample to look at first, and unusual values among them."""
 
 from collections.abc import Callable, Iterator, Mapping
 from statistics import fmean
@@ -24,7 +24,7 @@ ALIGNMENT_FIGURES: Figures = {
     "depth ≥ 20": ("of the bases", lambda a: number_text(share_from(a.depth, 20), True)),
     "mismatches": ("of aligned bases", lambda a: number_text(a.summary.get("error rate", 0.0), True)),
 }
-LONG_FIGURES: Figures = {  # of files with long reads, which have no mates
+LONG_FIGURES: Figures = {  # for files with long reads, which have no mates
     "reads": ALIGNMENT_FIGURES["reads"],
     "bases": ("in all reads", lambda a: f"{bases_of(a):,.0f}"),
     "read N50": ("half of the bases are in reads at least this long", lambda a: f"{n50(a.lengths) or 0:,.0f}"),
@@ -67,24 +67,24 @@ OF_TARGETS = {"mean depth": "of the targets, without duplicates", "depth ≥ 20"
 
 
 class Subject(NamedTuple):
-    """All that is known of one sample."""
+    """Statistics, run and files of one sample."""
 
     name: str
     alignments: AlignmentStatistics | None
     variants: VariantStatistics | None
-    run: dict[str, Any]  # the content of metrics.json
-    sample: Sample | None = None  # whose files are linked
+    run: dict[str, Any]  # content of metrics.json
+    sample: Sample | None = None  # its files are linked
 
 
 def read_subject(sample: Sample, made: Statistics) -> Subject:
-    """Raises InputError for a text that cannot be read."""
+    """Read the texts. Raises InputError for one that cannot be read."""
     alignments = read_alignment_statistics(made.texts) if sample.alignments else None
     variants = read_variant_statistics(made.texts["calls"], made.calls) if made.calls else None
     return Subject(sample.name, alignments, variants, read_metrics(sample.metrics), sample)
 
 
 def find_figures(subject: Subject) -> dict[str, str]:
-    """Name of the figure -> text; only what the sample has."""
+    """Return the text of each figure that the sample has, by name."""
     counts = subject.run.get("counts", {})
     is_long, blocks = subject.alignments and subject.alignments.long, subject.variants and subject.variants.blocks
     parts = (
@@ -99,7 +99,7 @@ def find_figures(subject: Subject) -> dict[str, str]:
 
 
 def meanings_of(subject: Subject) -> dict[str, str]:
-    """Name of the figure -> what it means for this sample."""
+    """Return the meaning of each figure for this sample, by name."""
     return MEANINGS | (OF_TARGETS if subject.alignments and subject.alignments.targets else {})
 
 
@@ -112,7 +112,7 @@ def bases_of(a: AlignmentStatistics) -> float:
 
 
 def share_of_bases(a: AlignmentStatistics) -> str:
-    """Of all primary records, those aligned: `samtools stats` counts no other records."""
+    """Return the share of primary bases that are aligned: `samtools stats` counts no other records."""
     return number_text(a.summary.get("bases mapped (cigar)", 0.0) / max(1.0, bases_of(a)), True)
 
 
@@ -121,7 +121,7 @@ def share_split(a: AlignmentStatistics) -> str:
 
 
 def middle_of(a: AlignmentStatistics, name: str, form: str) -> str:
-    """The median of a count of long reads."""
+    """Return the median of a count of long reads."""
     found = median(a.long.points(name)) if a.long else None
     return "-" if found is None else form.format(found)
 
@@ -132,7 +132,7 @@ def share_of_reads(a: AlignmentStatistics, name: str) -> str:
 
 
 def find_unusual(subject: Subject) -> Iterator[str]:
-    """One sentence for each figure that a good whole genome would not show."""
+    """Yield one sentence for each figure that would be unusual in a good whole genome."""
     if subject.alignments:
         yield from _judge_alignments(subject.alignments)
     if subject.variants:

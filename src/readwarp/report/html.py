@@ -1,4 +1,4 @@
-"""HTML by its elements: text is escaped, elements are not, so no name in a file can become markup."""
+"""Build HTML from elements: text is escaped, elements are not, so no name in a file can become markup."""
 
 from collections.abc import Iterable
 from html import escape
@@ -16,7 +16,7 @@ Content = str | Iterable["Content"] | None
 
 
 def element(tag: str, *content: Content, **attributes: object) -> Html:
-    """<tag ...>content</tag>. `class_` is class, `_` in other names is `-`; None and False leave an attribute out."""
+    """Make <tag ...>content</tag>. `class_` is class, `_` in other names is `-`; None and False omit an attribute."""
     named = "".join(
         f" {name.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{escape(str(value))}"')
         for name, value in attributes.items()
@@ -26,7 +26,7 @@ def element(tag: str, *content: Content, **attributes: object) -> Html:
 
 
 def join(*content: Content) -> Html:
-    """Elements and escaped texts, one after the other."""
+    """Join elements and escaped texts."""
     return Html("".join(_texts(content)))
 
 
@@ -41,7 +41,7 @@ def _texts(content: Iterable[Content]) -> Iterable[str]:
 
 
 def table(head: Iterable[Content], rows: Iterable[Iterable[Content]], **attributes: object) -> Html:
-    """A table whose rows begin with a heading each."""
+    """Make a table whose rows begin with a heading each."""
     titles = [element("th", cell, scope="col") for cell in head]
     lines = (
         element("tr", element("th", first, scope="row"), [element("td", cell) for cell in rest], "\n")
@@ -52,5 +52,5 @@ def table(head: Iterable[Content], rows: Iterable[Iterable[Content]], **attribut
 
 
 def scrolled(content: Html, label: str, **attributes: object) -> Html:
-    """What may be wider or longer than its place, to be scrolled with the keyboard too."""
+    """Wrap content that may be wider or longer than its place, to scroll it with the keyboard too."""
     return element("div", content, class_="scroll", role="region", aria_label=label, tabindex="0", **attributes)

@@ -1,4 +1,4 @@
-"""The files of each sample of a report: those in folders of `readwarp run`, or those that were named."""
+"""Find the files of each sample of a report: in folders of `readwarp run`, or by name."""
 
 import json
 from collections import Counter
@@ -11,24 +11,24 @@ from typing import Any
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.common.source import reading
 
-LARGEST = 1e18  # of a number in metrics.json
+LARGEST = 1e18  # cap of a number in metrics.json
 ALIGNMENTS, CALLS = (".bam", ".cram"), (".vcf.gz", ".bcf", ".vcf")
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One sample's files, any of which may be missing; they were made with `reference` and `targets`."""
+    """Files of one sample, any of which may be missing; they were made with `reference` and `targets`."""
 
     name: str
     alignments: Path | None = None
     calls: Path | None = None
     metrics: Path | None = None
     reference: Path | None = None
-    targets: tuple[str, ...] = ()  # as `-L` takes them
+    targets: tuple[str, ...] = ()  # in the form that `-L` takes
 
     @property
     def file_name(self) -> str:
-        """The name as part of a file name."""
+        """Return the name as part of a file name."""
         return self.name.replace("/", "_")
 
     @property
@@ -37,13 +37,13 @@ class Sample:
 
     @property
     def made_with(self) -> list[Path]:
-        """The reference and the files of targets."""
+        """Return the reference and the target files."""
         targets = [Path(given) for given in self.targets if Path(given).exists()]
         return [self.reference, *targets] if self.reference else targets
 
 
 def read_metrics(path: Path | None) -> dict[str, Any]:
-    """The content of metrics.json; nothing where there is none. Raises InputError."""
+    """Read metrics.json; empty if there is none. Raises InputError."""
     try:
         with reading(path):
             facts = json.loads(path.read_text("utf-8")) if path else {}
@@ -72,7 +72,7 @@ def _is_date(value: Any) -> bool:
         return False
 
 
-SHAPES: dict[str, Callable[[Any], bool]] = {  # of facts that the page computes with
+SHAPES: dict[str, Callable[[Any], bool]] = {  # facts that the page computes with
     **dict.fromkeys(("counts", "phase_seconds", "stage_seconds"), _are_numbers),
     **dict.fromkeys(("reads_per_second", "wall_seconds", "peak_memory_bytes"), _is_number),
     "date": _is_date,
@@ -83,7 +83,7 @@ SHAPES: dict[str, Callable[[Any], bool]] = {  # of facts that the page computes 
 
 
 def stem(path: Path) -> str:
-    """The file's name without its ending: a.g.vcf.gz -> a."""
+    """Return the file's name without its extension: a.g.vcf.gz -> a."""
     for ending in (".g.vcf.gz", ".g.vcf", ".g.bcf", *ALIGNMENTS, *CALLS, ".json"):
         if path.name.endswith(ending):
             return path.name.removesuffix(ending)
@@ -91,7 +91,7 @@ def stem(path: Path) -> str:
 
 
 def samples_in(folder: Path, reference: Path | None = None, targets: tuple[str, ...] = ()) -> list[Sample]:
-    """The samples of an output folder of `run`: every BAM or CRAM, with the VCF of the same name.
+    """Return the samples of an output folder of `run`: every BAM or CRAM, with the VCF of the same name.
 
     Raises InputError and UsageError.
     """
@@ -107,13 +107,13 @@ def samples_in(folder: Path, reference: Path | None = None, targets: tuple[str, 
     if not names:
         raise UsageError(f"{folder}: holds no BAM, CRAM, VCF or BCF file")
     metrics = folder / "metrics.json"
-    own = metrics if metrics.is_file() and len(names) == 1 else None  # among several samples it describes only one
+    own = metrics if metrics.is_file() and len(names) == 1 else None  # with several samples it describes only one
     samples = (Sample(name, alignments.get(name), calls.get(name), own, reference, targets) for name in names)
     return [complete(sample) for sample in samples]
 
 
 def complete(sample: Sample) -> Sample:
-    """Add the reference and the targets that metrics.json names, if the sample has none and they are still there."""
+    """Add the reference and targets named in metrics.json, if the sample has none and they still exist."""
     facts = read_metrics(sample.metrics)
     named = {key: Path(str(facts[key])) for key in ("reference", "targets") if facts.get(key)}
     found = {key: path for key, path in named.items() if path.is_file()}
@@ -125,7 +125,7 @@ def complete(sample: Sample) -> Sample:
 
 
 def tell_apart(samples: Sequence[Sample]) -> list[Sample]:
-    """Tell samples of the same name apart by their folders. Raises UsageError where that is not enough."""
+    """Rename samples of the same name by their folders. Raises UsageError where that is not enough."""
     names = Counter(sample.name for sample in samples)
     out = [
         replace(sample, name=f"{sample.files[0].resolve().parent.name}/{sample.name}")

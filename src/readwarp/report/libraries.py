@@ -1,4 +1,4 @@
-"""What the header of a VCF by fractions says of its library: the rates of damage by context."""
+"""Read the library from the header of a VCF by fractions: the rates of damage by context."""
 
 import re
 from collections.abc import Iterable
@@ -12,14 +12,14 @@ CONTEXTS = tuple(f"{before}[{change}]{after}" for change, before, after in produ
 
 
 class Library(NamedTuple):
-    """Of the first sample."""
+    """Threshold and damage rates of the first sample."""
 
-    threshold: float  # P(real) of a call that passes
-    damage: tuple[tuple[float, float], ...]  # of CONTEXTS, in pairs F1R2 and F2R1; none if the header has no rates
+    threshold: float  # least P(real) of a call that passes
+    damage: tuple[tuple[float, float], ...]  # by CONTEXTS, in pairs F1R2 and F2R1; empty if the header has no rates
 
 
 def read_library(header: Iterable[str]) -> Library | None:
-    """None for calls of genotypes. Raises ValueError."""
+    """Read the header; None for calls of genotypes. Raises ValueError."""
     threshold, damage = None, tuple[tuple[float, float], ...]()
     for line in header:
         if line.startswith(THRESHOLD):

@@ -1,4 +1,4 @@
-"""What lies beside the page: links to the files of each sample, and a session that opens them in IGV."""
+"""Link the page to the files of each sample, and write a session that opens them in IGV."""
 
 import os
 import re
@@ -10,22 +10,22 @@ from xml.sax.saxutils import quoteattr
 from readwarp.formats.common.writing import write_whole
 from readwarp.report.inputs import Sample
 
-XML = re.compile("[\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]*")  # its characters, by the specification, 2.2
-MAX_SAMPLES = 20  # opened by a session
+XML = re.compile("[\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]*")  # characters of XML, by the specification, 2.2
+MAX_SAMPLES = 20  # in a session
 
 
 def relative(path: Path, folder: Path) -> str:
-    """The path as seen from the folder."""
+    """Return the path relative to the folder."""
     return os.path.relpath(path.absolute(), folder.absolute())
 
 
 def link_of(path: Path, folder: Path) -> str:
-    """The path as the address of a link on a page in the folder."""
+    """Return the path as the address of a link on a page in the folder."""
     return quote(os.fsencode(relative(path, folder)))
 
 
 def files_of(sample: Sample, texts: Sequence[Path], folder: Path) -> Iterator[tuple[str, str]]:
-    """Name and address of each file of a sample; of its own page too, if there is one beside its metrics."""
+    """Yield name and address of each file of a sample, and of its own page, if there is one beside its metrics."""
     page = sample.metrics and sample.metrics.with_name("report.html")
     for path in (*sample.files, *texts):
         yield path.name, link_of(path, folder)
@@ -34,12 +34,12 @@ def files_of(sample: Sample, texts: Sequence[Path], folder: Path) -> Iterator[tu
 
 
 def session_path(page: Path) -> Path:
-    """igv_session.xml beside report.html; beside another page, with its name."""
+    """Return igv_session.xml beside report.html; beside another page, a name made from that page's."""
     return page.with_name("igv_session.xml" if page.stem == "report" else f"{page.stem}.igv_session.xml")
 
 
 def write_session(page: Path, samples: Sequence[Sample], along: Sequence[Path]) -> Path | None:
-    """Write the session -> where it is; None, where IGV could not open the reference, or XML cannot hold a path.
+    """Write the session and return its path; None where IGV could not open the reference, or XML cannot hold a path.
 
     along: files of the depth along the genome. Paths in it are relative, so the folder may be moved as a whole.
     """

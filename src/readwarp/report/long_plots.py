@@ -1,4 +1,4 @@
-"""Plots of what only long reads have: lengths, quality and identity of whole reads, parts, phase blocks."""
+"""Plot figures of long reads alone: lengths, quality and identity of whole reads, parts, phase blocks."""
 
 import math
 from collections.abc import Mapping
@@ -12,13 +12,13 @@ from readwarp.report.points import Points, bin_points, mean, median, n50, quanti
 from readwarp.report.variants import VariantStatistics
 
 Samples = Mapping[int, AlignmentStatistics]  # by the sample's number
-BINS = 20  # of lengths, for a factor of ten
+BINS = 20  # bins of lengths per factor of ten
 IDENTITY_BINS = 60  # shown
 MAX_PARTS = 4  # shown by number
 
 
 def plot_lengths(plotter: Plotter, samples: Samples) -> Plot | None:
-    """Of one sample, reads and their bases; of several, the bases."""
+    """Plot reads and their bases for one sample; the bases for several."""
     lines, texts = [], {}
     for number, a in samples.items():
         if not a.long:
@@ -37,7 +37,7 @@ def plot_lengths(plotter: Plotter, samples: Samples) -> Plot | None:
 
 
 def in_factors(points: Points) -> Points:
-    """Shares of y in bins of log10 x, with an empty bin on either side; the x of a bin is its middle."""
+    """Return shares of y in bins of log10 x, with an empty bin on either side; the x of a bin is its middle."""
     bins: dict[int, float] = {}
     for x, y in shares(points):
         number = math.floor(BINS * math.log10(max(x, 1.0)))
@@ -75,7 +75,7 @@ def plot_identity(plotter: Plotter, samples: Samples) -> Plot | None:
 
 
 def plot_parts(plotter: Plotter, samples: Samples) -> Plot | None:
-    """Into how many alignments reads are split."""
+    """Plot the number of alignments into which reads are split."""
     names = [*map(str, range(1, MAX_PARTS)), f"{MAX_PARTS} and more"]
     values = {number: parts_of(a.long) for number, a in samples.items() if a.long and a.long.parts}
     texts = {
@@ -95,7 +95,7 @@ def parts_of(long: LongReads) -> list[float]:
 
 
 def plot_blocks(plotter: Plotter, samples: Mapping[int, VariantStatistics]) -> Plot | None:
-    """What of the phased genome is in blocks of each length."""
+    """Plot the share of the phased genome in blocks of each length."""
     found = {number: v.blocks for number, v in samples.items() if v.blocks.are_long}
     lines = [Line(n, in_factors([(x, x * y) for x, y in blocks.lengths])) for n, blocks in found.items()]
     texts = {

@@ -1,6 +1,6 @@
-"""What only long reads are asked, as text: identity, mean quality, GC and parts of each read.
+"""Write and read the figures of long reads alone, as text: identity, mean quality, GC and parts of each read.
 
-A file has long reads if one of its reads has at least LONG bases. No figure by cycle is made of such a file.
+A file has long reads if one of its reads has at least LONG bases. Such a file gets no figure by cycle.
 """
 
 import re
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 TITLE = "# Long reads: primary records; identity is gap-compressed, in per cent; quality is that of the mean error"
 LONGEST = re.compile(rb"^SN\tmaximum length:\t(\d+)", re.MULTILINE)
-UNITS = {"identity": 100, "quality": 10}  # of a number, in tables
+UNITS = {"identity": 100, "quality": 10}  # units per number in tables
 
 
 @dataclass(slots=True)
@@ -27,10 +27,10 @@ class LongReads:
     """Counts of primary records."""
 
     identity: Counter[float] = field(default_factory=Counter)  # per cent, of mapped reads
-    quality: Counter[float] = field(default_factory=Counter)  # Phred, of reads that have qualities
-    bases: Counter[float] = field(default_factory=Counter)  # by their quality
+    quality: Counter[float] = field(default_factory=Counter)  # Phred, of reads with qualities
+    bases: Counter[float] = field(default_factory=Counter)  # by quality
     gc: Counter[float] = field(default_factory=Counter)  # per cent of the bases, of reads
-    parts: Counter[float] = field(default_factory=Counter)  # alignments of a mapped read: 1, and those of SA
+    parts: Counter[float] = field(default_factory=Counter)  # alignments of a mapped read: 1, plus those in SA
 
     @classmethod
     def of(cls, tables: "LongTables") -> "LongReads":
@@ -46,21 +46,21 @@ class LongReads:
 
 
 def longest_in(stats: Path) -> int:
-    """The longest read, by the output of `samtools stats`; 0 where it does not say."""
+    """Return the longest read in the output of `samtools stats`; 0 if it is not given."""
     with reading(stats), stats.open("rb") as file:
         found = LONGEST.search(file.read(1 << 14))
     return int(found[1]) if found else 0
 
 
 def text_of_long_reads(found: LongReads) -> bytes:
-    """Rows of what is counted, its value, and how often."""
+    """Format rows of name, value and count."""
     names = LongReads.__slots__
     rows = [f"{name}\t{value:g}\t{number}" for name in names for value, number in found.points(name)]
     return ("\n".join([TITLE, *rows]) + "\n").encode()
 
 
 def read_long_reads(path: Path) -> LongReads:
-    """Raises InputError."""
+    """Read the text. Raises InputError."""
     out = LongReads()
     title, *rows = text_of(path).splitlines() or [""]
     if title != TITLE:

@@ -1,4 +1,4 @@
-"""Molecules by UMI: how many pairs or single reads each has, of the numbers in metrics.json."""
+"""Plot molecules by UMI: the pairs or single reads of each, from metrics.json."""
 
 from readwarp.report.drawing import Axis
 from readwarp.report.numbers import count_text, number_text
@@ -9,7 +9,7 @@ SIZES = (*((size, size) for size in range(1, 11)), (11, 20), (21, 50), (51, 100)
 
 
 def plot_families(plotter: Plotter, samples: Runs) -> Plot | None:
-    """The share of molecules with so many pairs or single reads."""
+    """Plot the share of molecules with so many pairs or single reads."""
     values, texts = {}, {}
     for number, facts in samples.items():
         families = {int(size): float(molecules) for size, molecules in facts.get("family_sizes", {}).items()}

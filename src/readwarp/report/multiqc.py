@@ -1,4 +1,4 @@
-"""readwarp's own numbers for MultiQC, as custom content: columns of the general statistics, and a bar of the phases."""
+"""Write readwarp's own numbers for MultiQC, as custom content: columns of general statistics, a bar of phases."""
 
 import json
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ PHASES = {
 
 
 def files_of(sample: Sample, folder: Path | None = None) -> list[Path]:
-    """`SAMPLE.readwarp_mqc.json` and `SAMPLE.readwarp_phases_mqc.json` in the folder, or beside metrics.json."""
+    """Return `SAMPLE.readwarp_mqc.json` and `SAMPLE.readwarp_phases_mqc.json` in the folder, or beside metrics.json."""
     place = folder or (sample.metrics or sample.files[0]).parent
     return [
         place / f"{_name(sample, folder)}{ending}" for ending in (".readwarp_mqc.json", ".readwarp_phases_mqc.json")
@@ -52,5 +52,5 @@ def write(facts: Mapping[str, Any], sample: Sample, folder: Path | None = None) 
 
 
 def _name(sample: Sample, folder: Path | None) -> str:
-    """The sample's name for MultiQC, as in the names of its texts."""
+    """Return the sample's name for MultiQC, as in the names of its texts."""
     return sample.file_name if folder else stem(sample.files[0])

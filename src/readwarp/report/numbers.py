@@ -1,8 +1,8 @@
-"""Numbers as short texts."""
+"""Format numbers as short texts."""
 
 
 def number_text(value: float, percent: bool = False) -> str:
-    """12,345, 0.0123, 98.76 %."""
+    """Format as 12,345, 0.0123, 98.76 %."""
     if percent:
         digits = 0 if value in (0, 1) else 2 if value < 0.1 or 0.9 < value < 1 else 1
         return f"{100 * value:.{digits}f}\N{NO-BREAK SPACE}%"
@@ -16,17 +16,17 @@ def ratio(a: int, b: int) -> str:
 
 
 def count_text(number: float, noun: str) -> str:
-    """1 indel, 12,345 indels; nouns whose plural ends in s."""
+    """Format as 1 indel, 12,345 indels; for nouns whose plural ends in s."""
     return f"{number:,.0f} {noun}" if number == 1 else f"{number:,.0f} {noun}s"
 
 
 def tick_text(value: float) -> str:
-    """A number at an axis, in full, so that all of an axis look alike: 0.5, 1,500, 2,000,000."""
+    """Format a number at an axis, in full, so that all of an axis look alike: 0.5, 1,500, 2,000,000."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}"
 
 
 def large_text(number: float) -> str:
-    """1.23 trillion."""
+    """Format as 1.23 trillion."""
     for size, name in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
         if number >= size:
             return f"{number / size:.3g} {name}"
@@ -34,7 +34,7 @@ def large_text(number: float) -> str:
 
 
 def bytes_text(value: float) -> str:
-    """512 B, 1.5 GiB."""
+    """Format as 512 B, 1.5 GiB."""
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
         if abs(value) < 1024 or unit == "TiB":
             break
@@ -43,7 +43,7 @@ def bytes_text(value: float) -> str:
 
 
 def duration_text(seconds: float) -> str:
-    """12.3 s, 2 min 05 s, 1 h 02 min."""
+    """Format as 12.3 s, 2 min 05 s, 1 h 02 min."""
     if seconds < 120:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)

@@ -1,4 +1,4 @@
-"""The page: plots and tables of the samples, in one file that needs nothing else."""
+"""Write the page: plots and tables of the samples, in one self-contained file."""
 
 import base64
 import hashlib
@@ -68,7 +68,7 @@ SECTIONS = (  # id, title, part of a subject, functions that plot it
 
 class Heading(NamedTuple):
     title: str
-    command: str = ""  # that made the page; of a single run, that of the run is shown
+    command: str = ""  # command that made the page; for a single run, that of the run is shown
 
 
 class Section(NamedTuple):
@@ -109,7 +109,7 @@ def render(
     files: Sequence[Sequence[tuple[str, str]]] = (),
     own: Sequence[tuple[str, str]] = (),
 ) -> str:
-    """The whole page as HTML. files: name and address of those of each sample; own: of those of all."""
+    """Render the whole page as HTML. files: name and address of each sample's files; own: of files of all samples."""
     found, is_alone = make_sections(subjects), len(subjects) == 1
     listed = {name: part for name, part in (("calls", _calls(subjects)), ("targets", _targets(subjects))) if part}
     sections = [_section(section, listed, subjects) for section in found]
@@ -147,7 +147,7 @@ def render(
 
 
 def make_sections(subjects: Sequence[Subject]) -> list[Section]:
-    """Those for which at least one sample has data."""
+    """Return the sections for which at least one sample has data."""
     plotter = Plotter([subject.name for subject in subjects])
     parts: dict[str, dict[int, Any]] = {
         "alignments": {
@@ -217,7 +217,7 @@ def _header(subjects: Sequence[Subject], heading: Heading, files: Sequence[tuple
 
 
 def date_of(subjects: Sequence[Subject]) -> str:
-    """When the newest results were made: what metrics.json says, or the files do. 23 November 2026, 02:12."""
+    """Return when the newest results were made, by metrics.json or the files. 23 November 2026, 02:12."""
     noted = [subject.run["date"] for subject in subjects if "date" in subject.run]
     times = [datetime.fromisoformat(str(text)).timestamp() for text in noted] or [
         path.stat().st_mtime for subject in subjects if subject.sample for path in subject.sample.files
@@ -226,7 +226,7 @@ def date_of(subjects: Sequence[Subject]) -> str:
 
 
 def describe_reference(subjects: Sequence[Subject]) -> str:
-    """reference ref.fa: 25 contigs, 3,099,750,718 bases"""
+    """Format as: reference ref.fa: 25 contigs, 3,099,750,718 bases"""
     known = {
         (str(s.run.get("reference") or (s.sample and s.sample.reference) or ""), len(a.contigs), length)
         for s in subjects
@@ -265,7 +265,7 @@ def _runs(subject: Subject) -> Html:
 
 
 def _samples(subjects: Sequence[Subject], ids: Sequence[str], files: Sequence[Sequence[tuple[str, str]]]) -> Html:
-    """A part for each sample, to which the overview leads."""
+    """Make a part for each sample, to which the overview leads."""
     parts = []
     for number, (subject, own) in enumerate(zip(subjects, ids, strict=True)):
         command = subject.run.get("command")
@@ -290,7 +290,7 @@ def _footer() -> Html:
 
 
 def _data(sections: Sequence[Section]) -> Html:
-    """The pictures as JSON, and the scripts that draw them."""
+    """Return the pictures as JSON, and the scripts that draw them."""
     pictures = {plot.caption.id: as_json(plot.picture) for section in sections for plot in section.plots}
     text = json.dumps(pictures, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
     scripts = [Html(f"<script>{_read(name)}</script>\n") for name in SCRIPTS]

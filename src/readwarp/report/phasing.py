@@ -1,4 +1,4 @@
-"""Phase blocks of a VCF: records of a sample whose genotypes are ordered, with one value of PS (VCF 4.4, 1.6.2)."""
+"""Collect the phase blocks of a VCF: phased genotypes of a sample with one value of PS (VCF 4.4, 1.6.2)."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -6,21 +6,21 @@ from dataclasses import dataclass, field
 
 from readwarp.report.points import Points, n50
 
-LONG_BLOCK = 1000  # bases; shorter ones are phased by single short reads, and are not worth a figure
+LONG_BLOCK = 1000  # bases; shorter blocks are phased by single short reads, and not worth a figure
 
 
 @dataclass(slots=True)
 class PhaseBlocks:
-    """Blocks of two calls and more, as `whatshap stats` counts them, each from its first call to its last."""
+    """Blocks of two calls and more, counted like `whatshap stats`, each from its first call to its last."""
 
     first: dict[tuple[int, str, str], int] = field(default_factory=dict)  # sample, contig, PS -> position
     last: dict[tuple[int, str, str], int] = field(default_factory=dict)
     calls: Counter[tuple[int, str, str]] = field(default_factory=Counter)
-    snvs: Counter[tuple[int, str, str]] = field(default_factory=Counter)  # of these
-    heterozygous_snvs: int = 0  # of all
+    snvs: Counter[tuple[int, str, str]] = field(default_factory=Counter)  # SNVs in them
+    heterozygous_snvs: int = 0  # of all heterozygous SNVs
 
     def add(self, sample: int, place: Sequence[str], genotype: str, phase_set: str, is_snv: bool) -> None:
-        """A call that passes. place: contig and position; genotype: such as 0|1."""
+        """Add a call that passes. place: contig and position; genotype: such as 0|1."""
         alleles = genotype.replace("|", "/").split("/")
         if len(set(alleles)) < 2 or "." in alleles:
             return
@@ -36,7 +36,7 @@ class PhaseBlocks:
 
     @property
     def lengths(self) -> Points:
-        """(bases, blocks)"""
+        """Return (bases, blocks)."""
         found = (self.last[block] - self.first[block] + 1 for block, calls in self.calls.items() if calls > 1)
         return sorted(Counter(map(float, found)).items())
 
@@ -54,7 +54,7 @@ class PhaseBlocks:
 
     @property
     def share(self) -> float:
-        """Share of the heterozygous SNVs that are phased with another call."""
+        """Return the share of heterozygous SNVs that are phased with another call."""
         return self.phased_snvs / max(1, self.heterozygous_snvs)
 
     @property

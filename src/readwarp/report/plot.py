@@ -1,4 +1,4 @@
-"""A plot of the page, of one sample or many: a picture, what it shows in words, and its numbers as a table."""
+"""Make a plot of the page, of one sample or many: a picture, a summary in words, and its numbers as a table."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -13,7 +13,7 @@ MAX_NAME = 30  # letters of a name at an axis
 
 
 class Line(NamedTuple):
-    """One line of a sample, in its colour. `name` tells lines of one sample apart (first reads, second reads)."""
+    """Line of a sample, in its colour. `name` tells lines of one sample apart (first reads, second reads)."""
 
     sample: int
     points: Sequence[tuple[float, float]]
@@ -22,22 +22,22 @@ class Line(NamedTuple):
 
 
 class Caption(NamedTuple):
-    id: str  # of the figure on the page
+    id: str  # id of the figure on the page
     title: str
     note: str  # how to read it
 
 
 class Plot(NamedTuple):
     caption: Caption
-    summary: str  # what the picture shows, in words
+    summary: str  # content of the picture in words
     picture: Picture
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
-    left_out: int = 0  # of the picture's places, so many have no row
+    left_out: int = 0  # places of the picture without a row
 
 
 def caption(name: str, **words: object) -> Caption:
-    """A caption of captions.toml, with these words filled in."""
+    """Return a caption of captions.toml, with these words filled in."""
     texts = _captions()[name]
     return Caption(name, texts["title"], texts["note"].format_map(words))
 
@@ -50,7 +50,7 @@ def _captions() -> dict[str, dict[str, str]]:
 
 
 class Plotter:
-    """Makes the plots of one report; samples have the same order and colours in all of them."""
+    """Maker of the plots of one report, in which samples keep their order and colours."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = names
@@ -61,7 +61,7 @@ class Plotter:
 
     @property
     def is_crowd(self) -> bool:
-        """More samples than colours."""
+        """Return whether there are more samples than colours."""
         return len(self.names) > MAX_COLOURS
 
     def lines(
@@ -73,9 +73,9 @@ class Plotter:
         fill: bool = False,
         places: Sequence[str] = (),
     ) -> Plot | None:
-        """None without points. `lines` may leave out samples. `texts`: what the lines of each sample show, in words.
+        """Plot lines; None without points. `lines` may leave out samples. `texts`: each sample's lines in words.
 
-        places: what each x is, where a number does not say it; then all lines have the same x.
+        places: labels of x, where numbers are not enough; then all lines have the same x.
         """
         lines = [line for line in lines if line.points]
         if not lines:
@@ -112,7 +112,7 @@ class Plotter:
         texts: Mapping[int, str],
         kind: str = "bars",
     ) -> Plot | None:
-        """None without samples. values[number of the sample][category]. `texts`: what its bars show, in words.
+        """Plot bars, if any. values[number of the sample][category]. `texts`: what each sample's bars show, in words.
 
         axes: of the categories, with ticks if not all of them are to be named, and of the values.
         """
@@ -139,7 +139,7 @@ class Plotter:
     def _table(
         self, label: str, places: Sequence[str], columns: Mapping[str, Sequence[float | None]], percent: bool
     ) -> tuple[list[str], list[list[str]]]:
-        """A column for each sample; for many samples, their median, minimum and maximum."""
+        """Make a column for each sample; for many samples, their median, minimum and maximum."""
         if self.is_crowd:
             known = [sorted(v for v in row if v is not None) or [0.0] for row in zip(*columns.values(), strict=True)]
             columns = {"median": [median_of(row) for row in known]}
@@ -151,7 +151,7 @@ class Plotter:
         return [label, *columns], rows
 
     def _summarise(self, texts: Mapping[int, str]) -> str:
-        """One sentence for all samples: `NA12878 441; HG002 350`; for many, only what the plot shows of them."""
+        """Summarise all samples: `NA12878 441; HG002 350`; for many, only as much as the plot shows."""
         if self.is_alone:
             return next(iter(texts.values()), "")
         if self.is_crowd:
@@ -160,7 +160,7 @@ class Plotter:
 
 
 def brief(name: str) -> str:
-    """A name at an axis; of a long one its ends."""
+    """Shorten a name at an axis; a long one keeps its ends."""
     return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME // 2 - 1]}…{name[-MAX_NAME // 2 :]}"
 
 
@@ -170,7 +170,7 @@ def median_of(ordered: Sequence[float]) -> float:
 
 
 def interpolate(points: Sequence[tuple[float, float]], places: Sequence[float]) -> list[float]:
-    """The y of a line at ascending places; 0 beyond its ends."""
+    """Interpolate the y of a line at ascending places; 0 beyond its ends."""
     out, at = [], 0
     for place in places:
         while at < len(points) and points[at][0] < place:

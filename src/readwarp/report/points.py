@@ -1,4 +1,4 @@
-"""Distributions as points (x, y), x ascending: y is how many have this x, such as the bases at each depth."""
+"""Summarise distributions as points (x, y), x ascending: y counts the items at x, such as the bases at each depth."""
 
 import math
 from collections.abc import Collection, Sequence
@@ -11,13 +11,13 @@ def total(points: Collection[tuple[float, float]]) -> float:
 
 
 def mean(points: Collection[tuple[float, float]]) -> float:
-    """The mean of x, weighted by y; 0 without points. The order of the points does not matter."""
+    """Return the mean of x, weighted by y; 0 without points. The order of the points does not matter."""
     weight = total(points)
     return sum(x * y for x, y in points) / weight if weight else 0.0
 
 
 def quantile(points: Points, share: float) -> float | None:
-    """The lowest x with at least this share of y at or below it; None where all y are 0."""
+    """Return the lowest x with at least this share of y at or below it; None where all y are 0."""
     wanted, below = share * total(points), 0.0
     for x, y in points:
         below += y
@@ -31,31 +31,31 @@ def median(points: Points) -> float | None:
 
 
 def n50(points: Points) -> float | None:
-    """The length such that pieces of this length and longer have half of all bases; x: lengths, y: pieces."""
+    """Return N50: pieces of this length and longer have half of all bases; x: lengths, y: pieces."""
     bases = [(-x, x * y) for x, y in reversed(points)]
     found = median(bases)
     return None if found is None else -found
 
 
 def end_of(points: Points, share: float) -> float:
-    """Where to end an axis: the x below which this share of y lies, and a tenth more, to show the end of the slope."""
+    """Return the end of an axis: the x below which this share of y lies, plus a tenth to show the end of the slope."""
     return 1.1 * (quantile(points, share) or 0.0)
 
 
 def share_from(points: Points, low: float) -> float:
-    """The share of y where x is at least `low`."""
+    """Return the share of y where x is at least `low`."""
     whole = total(points)
     return sum(y for x, y in points if x >= low) / whole if whole else 0.0
 
 
 def shares(points: Points) -> Points:
-    """y divided by its sum; nothing where all y are 0."""
+    """Divide y by its sum; empty where all y are 0."""
     whole = total(points)
     return [(x, y / whole) for x, y in points] if whole else []
 
 
 def cumulative(points: Points, places: Sequence[float]) -> Points:
-    """The share of y at each of the places (ascending) and above."""
+    """Return the share of y at each of the places (ascending) and above."""
     whole, below, number = total(points) or 1.0, 0.0, 0
     out = []
     for place in places:
@@ -67,7 +67,7 @@ def cumulative(points: Points, places: Sequence[float]) -> Points:
 
 
 def bin_points(points: Points, width: float, end: float) -> Points:
-    """Sums of y in bins of x from 0 to `end`; the x of a bin is its middle."""
+    """Sum y in bins of x from 0 to `end`; the x of a bin is its middle."""
     bins = [0.0] * math.ceil(end / width)
     for x, y in points:
         if x < end:

@@ -1,4 +1,4 @@
-"""Plots of the reads by cycle: base quality, composition, GC, adapters."""
+"""Plot the reads by cycle: base quality, composition, GC, adapters."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ Samples = Mapping[int, AlignmentStatistics]  # by the sample's number
 
 
 def by_cycle(samples: Samples) -> Samples:
-    """Those of short reads: no cycle of a long read is like another's."""
+    """Return the samples of short reads: cycles of long reads are not comparable."""
     return {number: a for number, a in samples.items() if not a.long}
 
 
@@ -42,7 +42,7 @@ def plot_quality_bases(plotter: Plotter, samples: Samples) -> Plot | None:
 
 
 def plot_contents(plotter: Plotter, samples: Samples) -> Plot | None:
-    """Of one sample, a line for each base; of several, the share of G and C."""
+    """Plot a line for each base for one sample; the share of G and C for several."""
     texts = {}
     for number, a in by_cycle(samples).items():
         strong = [y + z for (_, y), (_, z) in zip(a.contents["G"], a.contents["C"], strict=True)]
@@ -60,7 +60,7 @@ def plot_contents(plotter: Plotter, samples: Samples) -> Plot | None:
 
 
 def plot_adapters(plotter: Plotter, samples: Samples) -> Plot | None:
-    """The share of pairs whose fragment ended before a cycle: from there on, their reads are adapter."""
+    """Plot the share of pairs whose fragment ended before a cycle: from there on, their reads are adapter."""
     lines, texts = [], {}
     for number, a in samples.items():
         pairs, cycles = total(a.insert_sizes), int(a.summary.get("maximum length", 0))
@@ -87,7 +87,7 @@ def plot_gc_contents(plotter: Plotter, samples: Samples) -> Plot | None:
 
 
 def first_and_last(plotter: Plotter, samples: Mapping[int, tuple[Points, Points]]) -> list[Line]:
-    """Lines of first and second reads; for many samples, the first only."""
+    """Return lines of first and second reads; for many samples, only the first."""
     lines = []
     for number, (first, last) in samples.items():
         both = bool(last) and not plotter.is_crowd

@@ -1,4 +1,4 @@
-"""metrics.json as plots and tables: where the time went, on which machine, with which versions and command."""
+"""Show metrics.json as plots and tables: run time, machine, versions and command."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -17,7 +17,7 @@ TRIMMED = {
     "quality": "low quality",
 }
 MAX_STAGES = 14  # shown
-UNITS = ("bytes", "seconds", "share", "joules", "watts")  # words of names in metrics.json
+UNITS = ("bytes", "seconds", "share", "joules", "watts")  # units that end names in metrics.json
 TEXTS: dict[str, Callable[[float], str]] = {
     "bytes": bytes_text,
     "seconds": duration_text,
@@ -38,7 +38,7 @@ def plot_phases(plotter: Plotter, samples: Runs) -> Plot | None:
 
 
 def plot_stages(plotter: Plotter, samples: Runs) -> Plot | None:
-    """The steps that took longest; `call` is left out, as it includes others."""
+    """Plot the steps that took longest; `call` is left out, as it includes others."""
     times = {number: facts["stage_seconds"] for number, facts in samples.items() if facts.get("stage_seconds")}
     known = dict.fromkeys(name for stages in times.values() for name in stages if name != "call")
     names = sorted(known, key=lambda name: -sum(stages.get(name, 0) for stages in times.values()))[:MAX_STAGES]
@@ -51,7 +51,7 @@ def plot_stages(plotter: Plotter, samples: Runs) -> Plot | None:
 
 
 def plot_trimming(plotter: Plotter, samples: Runs) -> Plot | None:
-    """Bases that were trimmed, by reason."""
+    """Plot trimmed bases, by reason."""
     counts = {n: facts["counts"] for n, facts in samples.items() if "bases_trimmed" in facts.get("counts", {})}
     values = {
         number: [row[f"bases_trimmed_{name}"] / max(1, row["bases"]) for name in TRIMMED]
@@ -63,7 +63,7 @@ def plot_trimming(plotter: Plotter, samples: Runs) -> Plot | None:
 
 
 def list_throughput(facts: Mapping[str, Any]) -> Rows:
-    """What was done per second of wall time, as far as the metrics show."""
+    """List throughput per second of wall time, as far as the metrics allow."""
     counts, phase = facts.get("counts", {}), facts.get("phase_seconds", {})
     rows = []
     if rate := facts.get("reads_per_second"):
@@ -79,12 +79,12 @@ def list_throughput(facts: Mapping[str, Any]) -> Rows:
 
 
 def list_resources(facts: Mapping[str, Any]) -> Rows:
-    """The device, threads and memory."""
+    """List the device, threads and memory."""
     return [row for name in RESOURCES if facts.get(name) not in (None, [], {}) for row in flatten(name, facts[name])]
 
 
 def list_cards(facts: Mapping[str, Any]) -> list[tuple[str, Rows]]:
-    """Each GPU's name and all that was measured of its use: batches, bytes, busy time, memory, energy."""
+    """List each GPU's name and measured use: batches, bytes, busy time, memory, energy."""
     out = []
     for number, card in enumerate(facts.get("gpu") or []):
         rows = [row for name, value in card.items() if name not in IN_CAPTION for row in flatten(name, value)]
@@ -94,7 +94,7 @@ def list_cards(facts: Mapping[str, Any]) -> list[tuple[str, Rows]]:
 
 
 def flatten(name: str, value: Any) -> Rows:
-    """(name, text) of a value, with its unit; of a mapping, a row per entry; of None, no row."""
+    """Return (name, text) of a value, with its unit; a row per entry of a mapping; no row for None."""
     if value is None:
         return []
     if isinstance(value, dict):

@@ -1,6 +1,6 @@
-"""Makes the texts of a report beside its files: statistics as samtools writes them, the depth, those of bcftools.
+"""Make the texts of a report beside its files: samtools statistics, depth, and bcftools statistics.
 
-A text that is newer than its file, and was made with the same reference or targets, is used as it is.
+A text that is newer than its file, and was made with the same reference or targets, is reused.
 """
 
 import re
@@ -24,7 +24,7 @@ from readwarp.scratch import ScratchFolder, private_file
 
 DEPTH_NOTE = "duplicates and failed reads left out, overlapping mates counted once"
 UNPRINTABLE = re.compile(r"[\0-\x1f\x7f]")
-MAX_ROWS = 2000  # of calls on a page
+MAX_ROWS = 2000  # calls on a page
 ALIGNMENT_TEXTS = {
     **{name: f"{name}.txt" for name in ("stats", "flagstat", "idxstats", "depth")},
     "along": "depth.bedgraph",  # the genome
@@ -34,19 +34,19 @@ ALIGNMENT_TEXTS = {
 
 
 class Statistics(NamedTuple):
-    """What is known of one sample's files."""
+    """Texts and calls of one sample's files."""
 
-    texts: dict[str, Path]  # of ALIGNMENT_TEXTS, and `calls`; only those that the sample's files and reads have
+    texts: dict[str, Path]  # by ALIGNMENT_TEXTS, and `calls`; only those that the sample's files and reads have
     calls: Calls | None
 
 
 def make(
     samples: Sequence[Sample], folder: Path | None, threads: int, progress: Callable[[int, int], None] | None = None
 ) -> list[Statistics]:
-    """Make what is missing or out of date. Raises ReadwarpError naming the file or the tool that failed.
+    """Make texts that are missing or out of date. Raises ReadwarpError naming the file or the tool that failed.
 
-    folder: where the texts go; None: beside the files. progress: called with the number of files that are done, and of
-    all files.
+    folder: where the texts go; None: beside the files. progress: called with the number of finished files and of all
+    files.
     """
     with ScratchFolder() as scratch:
         own = max(1, threads // len(samples))
@@ -76,12 +76,12 @@ def make(
 
 
 def max_rows(samples: int) -> int:
-    """How many calls of each sample a page lists: MAX_ROWS in all; none where there are more samples than colours."""
+    """Return the calls of each sample that a page lists: MAX_ROWS in total; none with more samples than colours."""
     return MAX_ROWS // samples if samples <= MAX_COLOURS else 0
 
 
 def texts_of(sample: Sample, folder: Path | None = None) -> dict[str, Path]:
-    """Where the texts of a sample are: in `folder`, or beside its files. `long` is only made of long reads."""
+    """Return where the texts of a sample are: in `folder`, or beside its files. `long` is made for long reads only."""
 
     def path(file: Path, ending: str) -> Path:
         return (folder or file.parent) / f"{sample.file_name if folder else stem(file)}.{ending}"
@@ -97,26 +97,26 @@ def texts_of(sample: Sample, folder: Path | None = None) -> dict[str, Path]:
 
 @dataclass(slots=True)
 class Maker:
-    """Makes the texts of one sample."""
+    """Maker of the texts of one sample."""
 
     sample: Sample
     tools: Tools
     texts: dict[str, Path]
     scratch: Path  # a folder of its own
     threads: int
-    rows: int  # calls to be listed
-    found: Calls | None = None  # once the jobs are done
+    rows: int  # calls to list
+    found: Calls | None = None  # set once the jobs are done
     made: list[Path] = field(default_factory=list)  # texts
-    fasta: Path | None = None  # the reference, as samtools reads it
+    fasta: Path | None = None  # the reference in the form samtools reads
 
     def jobs(self) -> list[Callable[[], None]]:
-        """Functions that may run at the same time, in any order; the longest first."""
+        """Return functions that may run at the same time, in any order; the longest first."""
         self.scratch.mkdir()
         jobs = [self.alignments] if self.sample.alignments else []
         return [*jobs, self.calls] if self.sample.calls else jobs
 
     def alignments(self) -> None:
-        """All texts of one pass; `stats` tells whether reads are long, and then there is one more."""
+        """Make all texts in one pass; if `stats` shows long reads, one more pass follows."""
         targets = self.sample.targets
         places = f"the intervals of {', '.join(Path(given).name for given in targets)}" if targets else "the reference"
         title = f"# Depth of {places}: {DEPTH_NOTE}"
@@ -163,7 +163,7 @@ class Maker:
         self.made.append(self.texts["long"])
 
     def calls(self) -> None:
-        """`bcftools stats` of the calls that pass, and the genotypes; of a gVCF, without its reference blocks."""
+        """Run `bcftools stats` on calls that pass, and count genotypes; a gVCF's reference blocks are left out."""
         shown = source = self._source("calls")
         if ".g." in source.name:
             shown = self.scratch / f"{stem(source)}.vcf"
@@ -176,20 +176,20 @@ class Maker:
             self._write(self.texts["calls"], shown, "bcftools", "stats", *options, "-f", "PASS,.")
 
     def _fasta(self) -> Path | None:
-        """The reference as samtools reads it, if it is known."""
+        """Return the reference in the form samtools reads, if it is known."""
         if self.sample.reference is None:
             return None
         self.fasta = self.fasta or Path(reference_in(str(self.sample.reference), self.scratch)).absolute()
         return self.fasta
 
     def _source(self, text: str) -> Path:
-        """The file that a text describes."""
+        """Return the file that a text describes."""
         source = self.sample.calls if text == "calls" else self.sample.alignments
         assert source is not None
         return source
 
     def _is_stale(self, text: str, wanted: str = "") -> bool:
-        """Whether the text is missing, older than its file, or lacks what is wanted in its first lines."""
+        """Return whether the text is missing, older than its file, or its first lines lack the wanted text."""
         path = self.texts[text]
         if not path.is_file() or path.stat().st_mtime_ns < self._source(text).stat().st_mtime_ns:
             return True

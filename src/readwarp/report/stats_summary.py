@@ -1,4 +1,4 @@
-"""The summary numbers of `samtools stats`, from what is counted."""
+"""Compute the summary numbers of `samtools stats` from counts."""
 
 from collections import Counter
 from collections.abc import Container, Iterator
@@ -37,7 +37,7 @@ from readwarp.rules.flags import (
 from readwarp.rules.flags import FIRST as FIRST_BIT
 from readwarp.rules.flags import LAST as LAST_BIT
 
-BULK = np.float32(0.99)  # share of the pairs whose insert sizes are described
+BULK = np.float32(0.99)  # share of the pairs that describe insert sizes
 
 # Masks of all flags, bool [4096] each.
 FLAG = np.arange(FLAGS)
@@ -52,7 +52,7 @@ SEGMENTS = (NEITHER, FIRST, LAST, BOTH)
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    """How many records have each length, hard clips included."""
+    """Counts of records by length, hard clips included."""
 
     counts: Counter[tuple[int, int, int]]  # of records that are not secondary: primary or not, segment, length
 
@@ -69,7 +69,7 @@ class Lengths:
         return max((length for _, segment, length in self.counts if segment in segments), default=0)
 
     def reads(self, segments: Container[int] = SEGMENTS) -> list[tuple[int, int]]:
-        """Lengths in ascending order, and how many primary records have them."""
+        """Return ascending lengths, and the primary records of each."""
         found = Counter[int]()
         for (is_primary, segment, length), number in self.counts.items():
             if is_primary and segment in segments:
@@ -79,10 +79,10 @@ class Lengths:
 
 @dataclass(frozen=True, slots=True)
 class InsertSizes:
-    """Of pairs, each of which was counted twice."""
+    """Insert sizes of pairs, each of which was counted twice."""
 
-    pairs: ndarray  # int64 [sizes, 3], of each orientation
-    stop: int  # after the bulk of the sizes
+    pairs: ndarray  # int64 [sizes, 3], by orientation
+    stop: int  # end of the bulk of the sizes
     mean: float  # of the bulk
     deviation: float
 
@@ -109,12 +109,12 @@ def mean_length(tables: Tables) -> np.float32:
 
 
 def ratio(part: int, whole: int) -> np.float32:
-    """part / whole in float, as C has it; 0 of nothing."""
+    """Return part / whole as a C float; 0 if whole is 0."""
     return np.float32(part) / np.float32(whole) if whole else np.float32(0)
 
 
 def summary(tables: Tables, lengths: Lengths, inserts: InsertSizes) -> Iterator[tuple[str, str, str]]:
-    """Name, value and remark of each line."""
+    """Yield name, value and remark of each line."""
     every, kept = tables.records.sum((0, 1, 2)), tables.records[1].sum((0, 1))
     bases, sums = tables.bases, tables.sums.tolist()
 

@@ -1,7 +1,7 @@
-"""What is counted of a file as the text of `samtools stats` 1.24, which MultiQC, plot-bamstats and scripts read.
+"""Write counts of a file as the text of `samtools stats` 1.24, which MultiQC, plot-bamstats and scripts read.
 
-Computes as samtools does, in float where that does, so that the text is the same, byte for byte, but for its first
-lines. Of files with a read of LONG bases and more, the lines by cycle are left out: there would be one for each base.
+Numbers are computed like samtools', in float where samtools uses it, so the text is byte-identical except for its first
+lines. Files with a read of LONG bases or more get no lines by cycle: there would be one for each base.
 """
 
 from collections.abc import Iterator
@@ -16,13 +16,13 @@ from readwarp.report.counting.tables import CONTENTS, DEEPEST, FIRST, LAST, LONG
 from readwarp.report.stats_summary import InsertSizes, Lengths, mean_length, summary
 from readwarp.version import __version__
 
-AS = "1.24"  # samtools
+AS = "1.24"  # samtools version
 BASES, N = [1, 2, 4, 8], 15  # codes of A, C, G and T
 PERCENTILES = 10, 25, 50, 75, 90
 
 
 def stats_text(counts: Counts, arguments: str) -> Iterator[str]:
-    """The lines. arguments: of the command of samtools that says the same."""
+    """Yield the lines. arguments: of the equivalent samtools command."""
     tables, lengths, inserts = counts.tables, Lengths.of(counts), InsertSizes.of(counts.tables)
     cycles = lengths.longest() + 1 if lengths.longest() < LONG else 0
     yield f"# This file was produced by samtools stats as readwarp {__version__} counts it, for plot-bamstats too.\n"
@@ -67,7 +67,7 @@ def qualities(tables: Tables, lengths: Lengths | None) -> Iterator[str]:
 
 
 def columns_of(tables: Tables) -> int:
-    """One more than there are qualities up to the highest, where qualities go so far."""
+    """Return the number of quality columns: one more than the highest quality, or all."""
     used = np.flatnonzero(tables.qualities.any((0, 2)))
     return min(int(used.max(initial=0)) + 2, QUALITIES)
 
@@ -81,7 +81,7 @@ def mismatches(tables: Tables, cycles: int) -> Iterator[str]:
 
 
 def contents(tables: Tables) -> Iterator[str]:
-    """A line for each run of classes with the same number of reads, but for the last run."""
+    """Yield a line for each run of classes with the same number of reads, except the last run."""
     for last, (name, text) in enumerate((("GCF", "first"), ("GCL", "last"))):
         yield heading(f"GC Content of {text} fragments", name)
         numbers, before = tables.contents[last].tolist(), 0
@@ -92,7 +92,7 @@ def contents(tables: Tables) -> Iterator[str]:
 
 
 def letters(tables: Tables, cycles: int) -> Iterator[str]:
-    """Bases by cycle: as in the file, as sequenced, and as in the file of first and last reads."""
+    """Yield bases by cycle: as in the file, as sequenced, and as in the file for first and last reads."""
     found = tables.letters[..., :cycles].swapaxes(2, 3)
     shares = "cycle; A,C,G,T base counts as a percentage of all A/C/G/T bases [%]"
     more = f"{shares}; and N and O counts as a percentage of all A/C/G/T bases [%]"
@@ -111,13 +111,13 @@ def letters(tables: Tables, cycles: int) -> Iterator[str]:
 
 
 def with_others(found: ndarray) -> ndarray:
-    """Counts of codes (int64 [cycles, 16]) -> of A, C, G, T, N and all others."""
+    """Convert counts of codes (int64 [cycles, 16]) to counts of A, C, G, T, N and all others."""
     known = found[:, [*BASES, N]]
     return np.column_stack((known, found.sum(1) - known.sum(1)))
 
 
 def by_cycle(name: str, rows: ndarray) -> Iterator[str]:
-    """Counts of A, C, G, T and others (int64 [cycles, columns]), each as a percentage of the first four."""
+    """Yield counts of A, C, G, T and others (int64 [cycles, columns]), each as a percentage of the first four."""
     for cycle, row in enumerate(rows.tolist(), 1):
         if known := sum(row[:4]):
             yield line(name, cycle, *(f"{100 * number / known:.2f}" for number in row))
@@ -170,9 +170,9 @@ def coverage(tables: Tables) -> Iterator[str]:
 
 
 def gc_depth(bins: Bins, read_length: np.float32, has_reference: bool) -> Iterator[str]:
-    """Percentiles of the depth of the bins with each GC content.
+    """Yield percentiles of the depth of the bins with each GC content.
 
-    samtools begins with an empty bin, does not round the content of the last one, and leaves out the last when sorted.
+    samtools begins with an empty bin, does not round the content of the last one, and drops the last when sorted.
     """
     columns = "GC%, unique sequence percentiles, 10th, 25th, 50th, 75th and 90th depth percentile"
     yield heading("GC-depth", "GCD", columns)
@@ -193,7 +193,7 @@ def gc_depth(bins: Bins, read_length: np.float32, has_reference: bool) -> Iterat
 
 
 def percentile(values: list[int], percent: int) -> np.float32:
-    """Of ascending values, in float; between two of them in proportion."""
+    """Return a percentile of ascending values, in float, interpolated."""
     number = len(values)
     place = np.float32(percent) * np.float32(number + 1) / np.float32(100)
     whole = floor(place)

@@ -1,4 +1,4 @@
-"""A picture as SVG in the page's colours: what is shown without scripts, and on paper."""
+"""Draw a picture as SVG in the page's colours, shown without scripts and on paper."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -10,15 +10,15 @@ from readwarp.report.numbers import number_text, tick_text
 
 WIDTH, HEIGHT, WIDE = 420, 260, 880  # of the picture, in its own units
 TOP, RIGHT, BOTTOM, LEFT = 30, 14, 44, 46  # around the plot
-LETTER = 6.3  # the usual width of one
-ROW = 19  # a category of horizontal bars, where there is one sample
-GROUP = 0.8  # of the place of a category, for its bars
+LETTER = 6.3  # typical width of a letter
+ROW = 19  # height of a category of horizontal bars with one sample
+GROUP = 0.8  # share of a category's place taken by its bars
 MAX_LABELS = 10  # values beside bars
-MANY_DIGITS = 1e6  # the first number that is too long for more than three ticks
+MANY_DIGITS = 1e6  # numbers from here on leave room for three ticks only
 
 
 class Frame(NamedTuple):
-    """Where the plot is, and the places of values in it."""
+    """Place of the plot, and of values in it."""
 
     width: float
     height: float
@@ -36,7 +36,7 @@ class Frame(NamedTuple):
 
 
 def draw(picture: Picture) -> Html:
-    """The <svg> element."""
+    """Draw the <svg> element."""
     frame = make_frame(picture)
     along, up = picture.x, picture.y
     shapes = draw_lines(picture, frame) if picture.kind == "lines" else draw_bars(picture, frame)
@@ -80,7 +80,7 @@ def _scale(to: tuple[float, float], of: tuple[float, float], log: bool) -> Calla
 
 
 def _n(value: float) -> str:
-    """A coordinate with one decimal."""
+    """Format a coordinate with one decimal."""
     return f"{value:.1f}".removesuffix(".0")
 
 
@@ -96,7 +96,7 @@ def _path(points: Iterable[tuple[float, float]], **attributes: object) -> Html:
 
 
 def _grid(frame: Frame, axis: Axis, upright: bool, counts: bool) -> Iterable[Html]:
-    """Lines and texts at the ticks: of y if upright, otherwise of x. counts: ticks are whole numbers."""
+    """Draw lines and texts at the ticks: of y if upright, otherwise of x. counts: ticks are whole numbers."""
     place = frame.y if upright else frame.x
     edges = (frame.bottom, TOP) if upright else (frame.left, frame.right)
     for value in _ticks(place, edges, axis, 1.0 if counts else 0.0):
@@ -111,7 +111,7 @@ def _ticks(place: Callable[[float], float], edges: tuple[float, float], axis: Ax
     low, high = (_invert(place, edge, axis.log) for edge in edges)
     if axis.ticks:
         kept: list[float] = []
-        for value in axis.ticks:  # those that have room
+        for value in axis.ticks:  # ticks that have room
             gap = LETTER * (len(axis.ticks[value]) + 1.5)
             if low <= value <= high and (not kept or place(value) - place(kept[-1]) >= gap):
                 kept.append(value)
@@ -141,7 +141,7 @@ def _categories(frame: Frame, axis: Axis, lying: bool) -> Iterable[Html]:
 
 
 def _labels(picture: Picture, frame: Frame) -> Iterable[Html]:
-    """The label of the upright axis is above it, where it need not be rotated."""
+    """Draw labels; that of the upright axis is above it, where it need not be rotated."""
     upright, along = (picture.x, picture.y) if picture.kind == "rows" else (picture.y, picture.x)
     yield _path(((frame.left, frame.bottom), (frame.right, frame.bottom)), class_="edge")
     if upright.label:
@@ -151,7 +151,7 @@ def _labels(picture: Picture, frame: Frame) -> Iterable[Html]:
 
 
 def _legend(picture: Picture, frame: Frame) -> Iterable[Html]:
-    """At the top right."""
+    """Draw the legend at the top right."""
     named = {series.legend: series for series in reversed(picture.series) if series.legend}
     at = frame.right
     for name, series in named.items():
@@ -189,7 +189,7 @@ def draw_lines(picture: Picture, frame: Frame) -> Iterable[Html]:
 
 
 def draw_bars(picture: Picture, frame: Frame) -> Iterable[Html]:
-    """Bars from 0, side by side where there are several samples; spreads and marks lie over each other."""
+    """Draw bars from 0, side by side for several samples; spreads and marks overlap each other."""
     lying = picture.kind == "rows"
     standing = [series for series in picture.series if not series.base and not series.is_mark]
     values = sum(len(series.y) for series in standing)
@@ -207,7 +207,7 @@ def draw_bars(picture: Picture, frame: Frame) -> Iterable[Html]:
 
 
 def _bar(frame: Frame, lying: bool, across: tuple[float, float], ends: tuple[float, float], series: Series) -> Html:
-    """across: middle and width; ends: where the bar begins and ends."""
+    """Draw a bar. across: middle and width; ends: where the bar begins and ends."""
     middle, width = across
     place, length = (frame.y, frame.x) if lying else (frame.x, frame.y)
     sides = sorted((place(middle - width / 2), place(middle + width / 2)))

@@ -1,4 +1,4 @@
-"""What is counted of a file as the texts of `samtools flagstat` and `samtools idxstats`, and of the depth."""
+"""Write counts of a file as the texts of `samtools flagstat` and `samtools idxstats`, and of the depth."""
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -14,7 +14,7 @@ NAMES = {  # where the text differs from the JSON
     "total": "in total (QC-passed reads + QC-failed reads)",
     "with mate mapped to a different chr (mapQ >= 5)": "with mate mapped to a different chr (mapQ>=5)",
 }
-WHOLE = {  # of these a percentage is given
+WHOLE = {  # denominator of each percentage
     "mapped": "total",
     "primary mapped": "primary",
     "properly paired": "paired in sequencing",
@@ -23,7 +23,7 @@ WHOLE = {  # of these a percentage is given
 
 
 def flagstat_text(tables: Tables) -> Iterator[str]:
-    """The lines."""
+    """Yield the lines."""
     records = tables.records.sum(0)  # mate elsewhere, quality class, flag
     elsewhere, quality, flag = np.ogrid[:2, :3, :FLAGS]
     failed = (flag & FAILED > 0) & np.ones_like(records, bool)
@@ -40,7 +40,7 @@ def percent(part: int, whole: int) -> str:
 
 
 def idxstats_text(contigs: Contigs, tables: Tables) -> Iterator[str]:
-    """The lines: name, length, mapped and unmapped records of each contig, and the records without one."""
+    """Yield the lines: name, length, mapped and unmapped records of each contig, and the records without one."""
     *placed, unplaced = tables.placed.tolist()
     for name, length, (mapped, unmapped) in zip(contigs.names, contigs.lengths, placed, strict=True):
         yield f"{name}\t{length}\t{mapped}\t{unmapped}\n"
@@ -48,7 +48,7 @@ def idxstats_text(contigs: Contigs, tables: Tables) -> Iterator[str]:
 
 
 def depth_texts(depth: Depth, title: str) -> dict[str, Iterator[str]]:
-    """The distribution, the means along the genome, and those of each target."""
+    """Return the distribution, the means along the genome, and those of each target."""
     rows: dict[str, Iterable[tuple[object, ...]]] = {
         "depth": (("# depth", "bases"), *((depth, n) for depth, n in enumerate(depth.bases.tolist()) if n)),
         "along": ((*place, f"{mean:.5g}") for *place, mean in depth.bin_means),

@@ -1,4 +1,4 @@
-"""The samtools and bcftools of pysam, each call in a process of its own, and a reader of the output of `stats`.
+"""Run pysam's samtools and bcftools, each call in a process of its own, and read the output of `stats`.
 
 In our process they would hold the GIL and redirect stdout, and a second call may end it (pysam 0.24).
 """
@@ -14,11 +14,11 @@ from readwarp.errors import InputError, ReadwarpError
 from readwarp.formats.alignments.samtools import command_of, reason
 from readwarp.formats.common.source import reading
 
-Sections = defaultdict[str, list[list[str]]]  # rows of fields by the name of their section; a missing one has no rows
+Sections = defaultdict[str, list[list[str]]]  # rows of fields by section; a missing section has no rows
 
 
 def text_of(path: Path) -> str:
-    """Raises InputError."""
+    """Read a text. Raises InputError."""
     try:
         with reading(path):
             return path.read_text("utf-8")
@@ -27,7 +27,7 @@ def text_of(path: Path) -> str:
 
 
 def read_sections(path: Path) -> Sections:
-    """The output of `samtools stats` or `bcftools stats`. Raises InputError for any other text."""
+    """Read the output of `samtools stats` or `bcftools stats`. Raises InputError for any other text."""
     text = text_of(path)
     if "This file was produced by" not in text[:200]:
         raise InputError(path, "was not made by samtools stats or bcftools stats (remove the file)")
@@ -40,44 +40,44 @@ def read_sections(path: Path) -> Sections:
 
 
 def argument(path: Path) -> str:
-    """The name of a file in the folder of a tool: neither an option (-x) nor an address (s3:x)."""
+    """Return the name of a file in a tool's folder, so that it is neither an option (-x) nor an address (s3:x)."""
     return f"./{path.name}" if path.name.startswith("-") or ":" in path.name else path.name
 
 
 class Tools:
-    """Runs tools from any thread, until `stop`."""
+    """Runner of tools from any thread, until `stop`."""
 
     def __init__(self, scratch: str) -> None:
-        """scratch: a folder for what pysam leaves behind when it is killed."""
+        """Start without tools. scratch: a folder for leftovers of pysam when it is killed."""
         self._scratch = scratch
         self._lock, self._running, self._is_stopped = threading.Lock(), set[subprocess.Popen[bytes]](), False
 
     def stop(self) -> None:
-        """Kill what is running, and start nothing more."""
+        """Kill running tools, and start no more."""
         with self._lock:
             self._is_stopped = True
             for process in self._running:
                 process.kill()
 
     def check(self) -> None:
-        """Raises ReadwarpError after `stop`: work in our own threads asks now and then."""
+        """Raise ReadwarpError after `stop`; work in our own threads calls this now and then."""
         if self._is_stopped:
             raise ReadwarpError("stopped")
 
     def write(self, tool: str, *arguments: str, output: Path, folder: Path) -> None:
         """Run `tool arguments` in `folder`, its stdout to `output`.
 
-        The tools write texts by stdio and do not look whether that succeeds, so what they say passes through here.
-        Raises as `lines`, and OSError about the output.
+        The tools write texts by stdio without checking for success, so their output passes through here. Raises the
+        errors of `lines`, and OSError for the output.
         """
         output.unlink(missing_ok=True)
-        with output.open("xb") as out:  # no link that others have left is followed
+        with output.open("xb") as out:  # do not follow links that others have left
             out.writelines(self.lines(tool, *arguments, folder=folder))
 
     def lines(self, tool: str, *arguments: str, folder: Path) -> Generator[bytes, None, None]:
-        """The lines that `tool arguments` writes to stdout, as they come.
+        """Yield the lines that `tool arguments` writes to stdout, as they come.
 
-        The last argument is its input. Raises InputError, which names that, and ReadwarpError after `stop`.
+        The last argument is its input. Raises InputError, which names it, and ReadwarpError after `stop`.
         """
         process = self._start(tool, arguments, subprocess.PIPE, folder)
         assert process.stdout is not None

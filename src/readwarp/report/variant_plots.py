@@ -1,4 +1,4 @@
-"""Plots of the calls: what they are, how certain, and what the filters removed."""
+"""Plot the calls: their kinds, their quality, and what the filters removed."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ def plot_substitutions(plotter: Plotter, samples: Samples) -> Plot | None:
 
 
 def plot_indel_lengths(plotter: Plotter, samples: Samples) -> Plot | None:
-    """A bar for each length; there is no length 0."""
+    """Plot a bar for each length; there is no length 0."""
     if not any(v.indel_lengths for v in samples.values()):
         return None
     lengths = [length for length in range(-MAX_LENGTH, MAX_LENGTH + 1) if length]
@@ -67,7 +67,7 @@ def plot_indel_lengths(plotter: Plotter, samples: Samples) -> Plot | None:
 
 def plot_balance(plotter: Plotter, samples: Samples) -> Plot | None:
     is_alone, lines = plotter.is_alone, []
-    samples = {number: v for number, v in samples.items() if v.library is None}  # any balance is usual in a mixture
+    samples = {number: v for number, v in samples.items() if v.library is None}  # any balance is normal in a mixture
     for number, v in samples.items():
         snvs, indels = (shares(balance_points(c)) for c in (v.genotypes.balance_snvs, v.genotypes.balance_indels))
         lines.append(Line(number, snvs, "SNVs" if is_alone else ""))

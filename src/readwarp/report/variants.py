@@ -1,4 +1,4 @@
-"""Numbers of a VCF: what `bcftools stats` prints, and what one pass over the calls adds."""
+"""Read the numbers of a VCF: the output of `bcftools stats`, and counts of one pass over the calls."""
 
 import math
 from collections import Counter
@@ -20,7 +20,7 @@ UNCALLED = frozenset("0.")  # alleles
 MAX_LETTERS = 24  # of an allele in a row
 MAX_CARRIERS = 3  # named in a row
 BALANCE_BINS = 40  # of the share of reads, 0-1
-QUALITY_BINS = 8  # for a factor of ten
+QUALITY_BINS = 8  # per factor of ten
 
 
 @dataclass(slots=True)
@@ -41,12 +41,12 @@ class Genotypes:
 
     @property
     def mean_balance(self) -> float:
-        """The mean of SNVs and indels, 0-1; 0 without heterozygous calls."""
+        """Return the mean of SNVs and indels, 0-1; 0 without heterozygous calls."""
         return mean(balance_points(self.balance_snvs + self.balance_indels))
 
 
 class Row(NamedTuple):
-    """A call as the page lists it."""
+    """Call in the page's list."""
 
     contig: str
     position: int  # from 1
@@ -55,14 +55,14 @@ class Row(NamedTuple):
     kind: str
     quality: float | None
     filters: str
-    genotype: str  # where alleles have fractions, these; of several samples, only of those that have the allele
+    genotype: str  # fractions instead, where alleles have them; of several samples, only carriers
     depth: str
-    reads: str  # of each allele
+    reads: str  # by allele
 
 
 @dataclass(frozen=True, slots=True)
 class VariantStatistics:
-    """Calls that pass all filters, except in `genotypes.filters`, `.failed` and `.quality_failed`."""
+    """Statistics of calls that pass all filters, except in `genotypes.filters`, `.failed` and `.quality_failed`."""
 
     summary: dict[str, int]
     transitions: int
@@ -71,12 +71,12 @@ class VariantStatistics:
     indel_lengths: dict[int, int]  # deletions negative; bcftools counts lengths above 60 as 60
     genotypes: Genotypes
     blocks: PhaseBlocks = field(default_factory=PhaseBlocks)
-    rows: Sequence[Row] = ()  # the first calls, with those that failed
+    rows: Sequence[Row] = ()  # the first calls, including those that failed
     library: Library | None = None  # where alleles have fractions
 
     @property
     def snvs(self) -> int:
-        """ALT alleles, of which a record may have two."""
+        """Count ALT alleles, of which a record may have two."""
         return sum(self.substitutions.values())
 
     @property
@@ -89,17 +89,17 @@ class VariantStatistics:
 
 
 class Calls(NamedTuple):
-    """What one pass over a VCF finds."""
+    """Results of one pass over a VCF."""
 
     genotypes: Genotypes
     blocks: PhaseBlocks
-    rows: list[Row]  # the first ones
+    rows: list[Row]  # the first calls
     samples: int
     library: Library | None
 
 
 def read_calls(tools: Tools, path: Path, most: int) -> Calls:
-    """One pass over a VCF or BCF; lines without ALT do not count. most: of the rows to keep."""
+    """Read a VCF or BCF in one pass; lines without ALT do not count. most: of the rows to keep."""
     out, blocks, rows, width = Genotypes(), PhaseBlocks(), list[Row](), 0
     lines = tools.lines("bcftools", "view", "-h", argument(path), folder=path.parent)
     header = [line.decode(errors="replace") for line in lines]
@@ -124,7 +124,7 @@ def read_calls(tools: Tools, path: Path, most: int) -> Calls:
 
 
 def _count(fields: Sequence[str], to: tuple[Genotypes, PhaseBlocks]) -> int:
-    """Add a line of QUERY -> its number of samples. Raises ValueError and OverflowError."""
+    """Add a line of QUERY; return its number of samples. Raises ValueError and OverflowError."""
     (out, blocks), (quality, filters, kind, *samples) = to, fields[4:]
     has_passed = filters in ("PASS", ".")
     for name in ("PASS",) if has_passed else filters.split(";"):
@@ -145,16 +145,16 @@ def _count(fields: Sequence[str], to: tuple[Genotypes, PhaseBlocks]) -> int:
 
 
 def _add_fractions(out: Genotypes, samples: Sequence[str]) -> None:
-    """Of the samples that have the allele. Raises ValueError."""
+    """Add the fractions of samples that have the allele. Raises ValueError."""
     for text in samples:
         genotype, *_, fractions = text.split(":")
         if not alleles_of(genotype) <= UNCALLED:
             for fraction in fractions.split(","):
-                out.fractions[min(-1, math.floor(QUALITY_BINS * math.log10(float(fraction))))] += 1  # 1 in the last one
+                out.fractions[min(-1, math.floor(QUALITY_BINS * math.log10(float(fraction))))] += 1  # 1 in the last bin
 
 
 def make_row(fields: Sequence[str], names: Sequence[str], has_fractions: bool) -> Row:
-    """fields: of a line of QUERY; names: of the samples, told where there are several."""
+    """Make a row. fields: of a line of QUERY; names: of the samples, shown if there are several."""
     contig, position, reference, alternative, quality, filters, kind, *samples = fields
     genotype, depth, reads = _spell_samples([text.split(":") for text in samples], names, has_fractions)
     reference, alternative = (",".join(map(shorten, text.split(","))) for text in (reference, alternative))
@@ -174,7 +174,7 @@ def make_row(fields: Sequence[str], names: Sequence[str], has_fractions: bool) -
 
 
 def _spell_samples(samples: Sequence[list[str]], names: Sequence[str], has_fractions: bool) -> tuple[str, str, str]:
-    """Genotype or fractions, depth and reads of the sample; of several, of the first ones that have the allele."""
+    """Return genotype or fractions, depth and reads of the sample; if there are several, of the first carriers."""
     shown = list(zip(names, samples, strict=True))
     if len(names) > 1:
         shown = [(name, values) for name, values in shown if not alleles_of(values[0]) <= UNCALLED]
@@ -186,19 +186,19 @@ def _spell_samples(samples: Sequence[list[str]], names: Sequence[str], has_fract
 
 
 def shorten(allele: str) -> str:
-    """An allele of many bases: its first ones and how many there are."""
+    """Shorten an allele of many bases to its first bases and their number."""
     most = MAX_LETTERS
     return allele if len(allele) <= most else f"{allele[: most // 2]}… ({len(allele)} bases)"
 
 
 @cache
 def alleles_of(genotype: str) -> frozenset[str]:
-    """Of GT, which has few values."""
+    """Return the alleles of GT, which has few values."""
     return frozenset(genotype.replace("|", "/").split("/"))
 
 
 def add_genotype(out: Genotypes, alleles: frozenset[str], depth: str, reads: str, balance: Counter[int]) -> None:
-    """depth, reads: DP and AD of one sample."""
+    """Add a genotype. depth, reads: DP and AD of one sample."""
     if alleles <= UNCALLED:
         return
     if depth != ".":
@@ -215,12 +215,12 @@ def add_genotype(out: Genotypes, alleles: frozenset[str], depth: str, reads: str
 
 
 def balance_points(counts: Counter[int]) -> Points:
-    """(share of reads, calls); the share of a bin is its middle."""
+    """Return (share of reads, calls); the share of a bin is its middle."""
     return [((number + 0.5) / BALANCE_BINS, counts[number]) for number in range(BALANCE_BINS)]
 
 
 def quality_bin(quality: float) -> int:
-    """The bin of log10; everything below 0.1 is in the lowest."""
+    """Return the bin of log10; all qualities below 0.1 are in the lowest."""
     return math.floor(QUALITY_BINS * math.log10(max(quality, 0.1)))
 
 

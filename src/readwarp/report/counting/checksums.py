@@ -1,4 +1,4 @@
-"""CRC-32 (IEEE 802.3, as in zlib) within kernels, eight bytes at a time (Kounavis and Berry 2008, slicing-by-8)."""
+"""Compute CRC-32 (IEEE 802.3, as in zlib) in kernels, eight bytes at a time (Kounavis and Berry 2008, slicing-by-8)."""
 
 import numpy as np
 from numpy import ndarray
@@ -11,7 +11,7 @@ SLICES = 8  # bytes
 
 
 def _tables() -> ndarray:
-    """uint32 [SLICES, 256]: what a byte adds to the remainder of the bytes that follow it, 0, 1, ... of them."""
+    """Return the contribution of a byte to the remainder after 0, 1, ... following bytes (uint32 [SLICES, 256])."""
     first = np.arange(256, dtype=np.uint32)
     for _ in range(8):
         first = np.where(first & 1, first >> 1 ^ POLYNOMIAL, first >> 1).astype(np.uint32)
@@ -26,7 +26,7 @@ TABLES = _tables()
 
 @scalar
 def crc32_of(data, start, stop):
-    """The checksum of the bytes data[start:stop] (uint8), as uint64."""
+    """Return the checksum of the bytes data[start:stop] (uint8), as uint64."""
     value, at, end, byte = np.uint64(ALL_ONES), np.uint64(start), np.uint64(stop), np.uint64(255)
     while at + np.uint64(SLICES) <= end:
         word = load_eight(data, at) ^ value

@@ -1,4 +1,4 @@
-"""Depth of a BAM or CRAM file: how many bases have each depth, and the mean along the genome and of each target.
+"""Measure the depth of a BAM or CRAM file: its distribution, and the mean along the genome and of each target.
 
 Reads that are unmapped, secondary, duplicate or failed do not count. Where mates overlap, they count once; deletions
 and skipped bases count nothing. Positions are on one axis on which the contigs follow each other.
@@ -18,19 +18,19 @@ from readwarp.report.counting import span_kernels as kernels
 from readwarp.report.counting.span_kernels import Spans
 from readwarp.report.counting.windows import Window
 
-BINS = 1500  # along the genome, about
-DEEP = 20  # at which heterozygous calls are sure
+BINS = 1500  # along the genome, approximately
+DEEP = 20  # depth at which heterozygous calls are reliable
 
 
 class Depth(NamedTuple):
-    bases: Annotated[ndarray, "int64 [depths]"]  # at each depth, of the genome or of the targets
+    bases: Annotated[ndarray, "int64 [depths]"]  # bases at each depth, of the genome or of the targets
     width: int  # of a bin
     bin_means: list[tuple[str, int, int, float]]  # contig, start, stop, mean
     target_means: list[tuple[str, int, int, str, float, float]]  # with the name, and the share at DEEP or more
 
 
 class Added(NamedTuple):
-    """What a window adds to some spans."""
+    """Contribution of a window to some spans."""
 
     spans: slice
     sums: Annotated[ndarray, "int64 [spans]"]
@@ -41,7 +41,7 @@ class Added(NamedTuple):
 class Tally:
     """Sums over spans, to which windows are added in any order."""
 
-    spans: Spans  # in ascending order of their starts
+    spans: Spans  # sorted by start
     sums: ndarray  # int64 [spans]
     deep: ndarray  # int64 [spans]
     reach: ndarray  # int64 [spans], the last stop so far: ascending
@@ -52,14 +52,14 @@ class Tally:
         return cls(spans, sums, deep, np.maximum.accumulate(spans.stop))
 
     def within(self, window: Window) -> tuple[slice, Spans]:
-        """The spans that may overlap a window, and where they are in it."""
+        """Return the spans that may overlap a window, and their places in it."""
         first = int(np.searchsorted(self.reach, window.start, side="right"))
         chosen = slice(first, max(first, int(np.searchsorted(self.spans.start, window.stop))))
         edges = (np.clip(places[chosen], window.start, window.stop) - window.start for places in self.spans)
         return chosen, Spans(*edges)
 
     def measure(self, window: Window, depth: ndarray) -> Added:
-        """depth: int32 [bases] of the window."""
+        """Measure a window. depth: int32 [bases] of the window."""
         chosen, spans = self.within(window)
         sums, deep = np.empty((2, spans.start.size), np.int64)
         kernels.sum_depths(depth, spans, DEEP, sums, deep)
@@ -70,23 +70,23 @@ class Tally:
         self.deep[added.spans] += added.deep
 
     def means(self) -> tuple[list[float], list[float]]:
-        """Mean depth, and the share of the bases at DEEP or more."""
+        """Return the mean depth, and the share of the bases at DEEP or more."""
         length = np.maximum(1, self.spans.stop - self.spans.start)
         return (self.sums / length).tolist(), (self.deep / length).tolist()
 
 
 class Measured(NamedTuple):
-    """What a window adds."""
+    """Contribution of a window to all sums."""
 
     bases: Annotated[ndarray, "int64 [depths]"]
-    spans: list[Added]  # to each tally
+    spans: list[Added]  # by tally
 
 
 class Coverage:
     """Depth along the genome and of the targets. Any thread may `measure`; one adds."""
 
     def __init__(self, contigs: Contigs, targets: Sequence[str]):
-        """targets, as `-L` takes them: all that counts in the distribution; none: the whole genome.
+        """Prepare the sums. targets, in the form `-L` takes: the bases that count; empty: the whole genome.
 
         Raises InputError.
         """
@@ -103,7 +103,7 @@ class Coverage:
         self._bases = np.zeros(1, np.int64)
 
     def measure(self, window: Window, depth: ndarray) -> Measured:
-        """depth: int32 [bases] of the window."""
+        """Measure a window. depth: int32 [bases] of the window."""
         bases = np.zeros(int(depth.max(initial=0)) + 1, np.int64)
         kernels.count_depths(depth, self._wanted.within(window)[1], bases)
         return Measured(bases, [tally.measure(window, depth) for tally in self._tallies])
@@ -114,7 +114,7 @@ class Coverage:
             tally.add(added)
 
     def depth(self) -> Depth:
-        """Of all windows that were added; elsewhere it is 0."""
+        """Return the depth over all windows that were added; it is 0 elsewhere."""
         bases = self._bases.copy()
         bases[0] += int((self._wanted.spans.stop - self._wanted.spans.start).sum()) - bases.sum()
         means, (target_means, shares) = self._tallies[0].means()[0], self._tallies[1].means()
@@ -128,13 +128,13 @@ class Coverage:
 
 
 def bin_width(length: int) -> int:
-    """1, 2 or 5 times a power of ten bases, for about BINS bins."""
+    """Return 1, 2 or 5 times a power of ten bases, for about BINS bins."""
     size: int = 10 ** max(0, math.floor(math.log10(max(1, length / BINS))))
     return next(size * factor for factor in (1, 2, 5, 10) if size * factor * BINS >= length)
 
 
 def cut_bins(contigs: Contigs, axis: list[int], width: int) -> tuple[Spans, list[tuple[str, int, int]]]:
-    """Bins of each contig from its first base on; the last one is shorter."""
+    """Cut bins of each contig from its first base on; the last one is shorter."""
     names = [
         (name, start, min(start + width, length))
         for name, length in zip(contigs.names, contigs.lengths, strict=True)
@@ -146,14 +146,14 @@ def cut_bins(contigs: Contigs, axis: list[int], width: int) -> tuple[Spans, list
 
 
 def join_spans(tally: Tally) -> Spans:
-    """The spans, sorted by start, without what they have in common."""
+    """Sort the spans by start, and remove their overlaps."""
     spans, reach = tally.spans, tally.reach
     start = np.maximum(spans.start, np.append(0, reach[:-1])[: spans.start.size])
     return Spans(start, np.maximum(start, spans.stop))
 
 
 def _add(a: ndarray, b: ndarray) -> ndarray:
-    """The sum of two counts of different length."""
+    """Add two counts of different length."""
     out = np.zeros(max(a.size, b.size), np.int64)
     out[: a.size] += a
     out[: b.size] += b

@@ -1,4 +1,4 @@
-"""Compiled loops along the bases of a read: letters and qualities by cycle, mismatches, gaps."""
+"""Count along the bases of a read, in compiled loops: letters and qualities by cycle, mismatches, gaps."""
 
 import numpy as np
 
@@ -8,13 +8,13 @@ from readwarp.report.counting.tables import FIRST, LAST, LONG, LONGEST_GAP
 from readwarp.rules.cigar import DELETION, HARD_CLIP, INSERTION, SKIP, is_match, run_of
 from readwarp.rules.flags import REVERSE
 
-N = 15  # code of BAM
+N = 15  # BAM code
 C, G = 2, 4
 
 
 @scalar
 def unpack_codes(data, at, out):
-    """The letters of a record's bases as BAM codes them -> out (uint8, at least one more than there are)."""
+    """Unpack a record's bases, as BAM codes, to `out` (uint8, with room for at least one more)."""
     start, length = bases_of(data, at)
     source = np.uint64(start)
     for i in range(np.uint64(length + 1) >> np.uint64(1)):
@@ -25,7 +25,7 @@ def unpack_codes(data, at, out):
 
 @scalar
 def count_gc(codes, length):
-    """How many of the first `length` codes are G or C."""
+    """Count the G and C among the first `length` codes."""
     number = np.int64(0)
     for i in range(np.uint64(length)):
         number += (codes[i] == C) | (codes[i] == G)
@@ -42,7 +42,7 @@ def count_letters(codes, length, is_reverse, out):
 
 @scalar
 def count_qualities(data, at, is_reverse, out):
-    """Add the qualities of a read to out (int64 [256, cycles]) -> their sum."""
+    """Add the qualities of a read to out (int64 [256, cycles]); return their sum."""
     start, stop = qualities_of(data, at)
     first, last, total = np.uint64(start), np.uint64(stop - start - 1), np.int64(0)
     for i in range(np.uint64(stop - start)):
@@ -65,9 +65,9 @@ def sum_qualities(data, at):
 def count_mismatches(data, at, codes, reference, first, mirror, out):
     """Add the bases of a read that differ from the reference, and N, to `mismatches` of Tables.
 
-    codes: of the read. reference: BAM codes, 0 for what is none of ACGT; the read is aligned from the place `first` on.
-    mirror: of a reverse read its bases, hard clips included; 0 for a forward one. As in samtools stats, what follows a
-    skip is compared with what follows the base before the skip.
+    codes: of the read. reference: BAM codes, 0 for letters other than ACGT; the read is aligned from the place `first`
+    on. mirror: for a reverse read its bases, hard clips included; 0 for a forward one. Like samtools stats, bases after
+    a skip are compared with the reference after the base before the skip.
     """
     qualities, _ = qualities_of(data, at)
     cigar, operations = cigar_of(data, at)
@@ -78,7 +78,7 @@ def count_mismatches(data, at, codes, reference, first, mirror, out):
             for j in range(length):
                 code, known = codes[np.uint64(base + j)], reference[np.uint64(place + j)]
                 if code != known and (code == N or (code != 0 and known != 0)):
-                    quality = np.uint8(data[np.uint64(qualities + base + j)] + 1)  # 255, that of none, becomes 0
+                    quality = np.uint8(data[np.uint64(qualities + base + j)] + 1)  # 255, for none, becomes 0
                     row = mirror - 1 - cycle - j if mirror else cycle + j
                     out[row, 0 if code == N else quality] += 1
         base, cycle = base + on_read, cycle + (length if operation == HARD_CLIP else on_read)
@@ -87,7 +87,7 @@ def count_mismatches(data, at, codes, reference, first, mirror, out):
 
 @scalar
 def differ(codes, base, reference, place, length):
-    """Whether any of so many codes differ."""
+    """Return whether any of so many codes differ."""
     bits, base, place = np.uint8(0), np.uint64(base), np.uint64(place)
     for j in range(np.uint64(length)):
         bits |= codes[base + j] ^ reference[place + j]
@@ -98,8 +98,8 @@ def differ(codes, base, reference, place, length):
 def count_gaps(data, at, segment, out):
     """Add the insertions and deletions of a read to `gap_cycles` and `gap_lengths` of Tables.
 
-    An insertion is at the cycle of its first base, a deletion at that of the base before it, if there is one. Neither
-    is counted by cycle in reads that are both first and last, or neither; nor in long ones.
+    An insertion is at the cycle of its first base, a deletion at that of the base before it, if there is one. Reads
+    that are both first and last, or neither, and long reads do not count by cycle.
     """
     _, bases = bases_of(data, at)
     is_reverse = uint16_at(data, at + FLAG) & REVERSE != 0

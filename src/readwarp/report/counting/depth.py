@@ -1,4 +1,4 @@
-"""The depth of each base of a window: reads that overlap in it and have one name count once where they overlap."""
+"""Count the depth of each base of a window; reads of one name count once where they overlap."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from readwarp.report.counting.span_kernels import Reads, Spans
 
 
 def depth_of(start: int, stop: int, parts: Sequence[tuple[Reads, Spans]]) -> ndarray:
-    """int32 [bases] of the window. parts: at least one, in file order."""
+    """Return the depth of the window (int32 [bases]). parts: at least one, in file order."""
     reads = concatenate([part for part, _ in parts], "reads")
     runs = concatenate([part for _, part in parts], "spans")
     is_shared, steps = np.empty(reads.name.size, bool), np.zeros(stop - start + 1, np.int32)
@@ -25,11 +25,11 @@ def depth_of(start: int, stop: int, parts: Sequence[tuple[Reads, Spans]]) -> nda
 
 
 def count_once(name: ndarray, start: ndarray, stop: ndarray) -> tuple[ndarray, ndarray]:
-    """Start and stop of the runs, without what an earlier run of the same name has: mates that overlap."""
+    """Return start and stop of the runs, less their overlaps with earlier runs of the same name."""
     order = np.lexsort((start, name))
     name, start, stop = name[order], start[order], stop[order]
     is_new = np.append(True, name[1:] != name[:-1])
-    shift = np.cumsum(is_new) * (int(stop.max()) + 1)  # so that a running maximum begins anew with each name
+    shift = np.cumsum(is_new) * (int(stop.max()) + 1)  # restarts a running maximum at each name
     reach = np.maximum.accumulate(stop + shift)
     start[1:] = np.maximum(start[1:], np.where(is_new[1:], start[1:], reach[:-1] - shift[1:]))
     return start, np.maximum(start, stop)

@@ -1,9 +1,9 @@
-"""GC-depth as `samtools stats` has it: reads are counted in bins that begin where a read does.
+"""Count GC-depth like `samtools stats`: in bins that begin where a read does.
 
 With a reference, a bin begins with the first read that reaches more than 20,000 bases from the beginning of the last
-one, or beyond what samtools has read of the contig at that time; without, with the first that begins so far from it.
-So bins depend on all reads in the order of the file, as does how much of the reference is read: the more, the longer
-the reads before were.
+bin, or beyond the part of the contig that samtools has read by then; without one, with the first read that begins so
+far from it. So bins depend on all reads in file order, and so does the part of the reference that is read, which grows
+with the length of earlier reads.
 """
 
 from contextlib import closing
@@ -20,26 +20,26 @@ from readwarp.report.counting.tables import Rows
 from readwarp.stream.runner import map_ordered
 
 BIN = 20_000  # bases
-TOGETHER = 64  # bins whose letters a thread counts
-FIRST_CYCLES = 300  # that samtools stats has room for at first
-PER_CYCLE = 10  # bases of the reference that it reads at least
-CONTIG, START, END, BUFFER, CYCLES = range(5)  # of the state: the last bin, and what is read of the reference
+TOGETHER = 64  # bins whose letters a thread counts together
+FIRST_CYCLES = 300  # cycles that samtools has room for at first
+PER_CYCLE = 10  # least bases of the reference that it reads per cycle
+CONTIG, START, END, BUFFER, CYCLES = range(5)  # state: the last bin, and the part of the reference that is read
 
 
 class Bins(NamedTuple):
-    """The first one is of no contig, and empty, as that of samtools."""
+    """Bins of reads; the first, as in samtools, is empty and has no contig."""
 
     contig: Annotated[ndarray, "int32 [bins]"]
     start: Annotated[ndarray, "int64 [bins]"]  # in the contig
     reads: Annotated[ndarray, "int64 [bins]"]
-    content: Annotated[ndarray, "float32 [bins]"]  # the shares of G and C of the reads, added up
+    content: Annotated[ndarray, "float32 [bins]"]  # sum of the reads' GC fractions
 
 
 class BinCounter:
-    """Takes rows in the order of the file."""
+    """Counter of rows, which must come in file order."""
 
     def __init__(self, ends: ndarray):
-        """ends: int64 [contigs], their lengths; empty where there is no reference."""
+        """Start counting. ends: int64 [contigs], contig lengths; empty without a reference."""
         self._ends = ends
         self._state = np.array([-1, 0, 0, max(BIN, PER_CYCLE * FIRST_CYCLES), FIRST_CYCLES], np.int64)
         self._closed = list[Bins]()
@@ -60,7 +60,7 @@ class BinCounter:
 
 @kernel
 def add_to_bins(rows, ends, state, bins):
-    """Count rows (Rows) in bins (Bins, of which the first may go on), as `state` says -> the number of the last bin."""
+    """Count rows (Rows) in bins (Bins, the first of which may continue) from `state` on; return the last bin."""
     contig, start, end, buffer, cycles = state
     last = 0
     for i in range(rows.contig.size):
@@ -89,7 +89,7 @@ def add_to_bins(rows, ends, state, bins):
 
 
 def with_reference(bins: Bins, contigs: Contigs, letters: ReferenceLetters, threads: int) -> Bins:
-    """The bins with the share of G and C in the reference from where they begin, instead of that in the reads."""
+    """Replace the GC content of the reads by that of the reference from the begin of each bin on."""
 
     def contents(rows: range) -> list[float]:
         return [content_of(letters, contigs, int(bins.contig[row]), int(bins.start[row])) for row in rows]
@@ -101,7 +101,7 @@ def with_reference(bins: Bins, contigs: Contigs, letters: ReferenceLetters, thre
 
 
 def content_of(letters: ReferenceLetters, contigs: Contigs, contig: int, start: int) -> float:
-    """G and C among the bases A, C, G and T of a bin; 0 without any."""
+    """Return the GC content among the bases A, C, G and T of a bin; 0 without any."""
     stop = min(start + BIN, contigs.lengths[contig])
     codes = letters.read(contigs.names[contig], start, stop)
     gc, known = np.count_nonzero((codes == KNOWN["C"]) | (codes == KNOWN["G"])), np.count_nonzero(codes)

@@ -1,4 +1,4 @@
-"""The letters of the reference, as BAM codes them, from any thread."""
+"""Read the letters of the reference, as BAM codes, from any thread."""
 
 from pathlib import Path
 from threading import Lock
@@ -16,10 +16,10 @@ CODES = bytes(KNOWN.get(chr(letter).upper(), 0) for letter in range(256))  # 0 f
 
 
 class ReferenceLetters:
-    """An indexed FASTA file, whose contigs are those of alignments."""
+    """Indexed FASTA file, with the contigs of the alignments."""
 
     def __init__(self, fasta: Path, contigs: Contigs):
-        """Raises InputError where the file cannot be read."""
+        """Open the file. Raises InputError where it cannot be read."""
         self._path, self._lock = fasta, Lock()
         self._lengths = dict(zip(contigs.names, contigs.lengths, strict=True))
         try:
@@ -29,7 +29,7 @@ class ReferenceLetters:
             raise InputError(fasta, "cannot be read as indexed FASTA (`samtools faidx` tells why)") from error
 
     def read(self, name: str, start: int, stop: int) -> ndarray:
-        """Codes (uint8) of [start, stop) of a contig. Raises InputError where it has another length, or is missing."""
+        """Return codes (uint8) of [start, stop) of a contig. Raises InputError if missing or of another length."""
         if name not in self._file or self._file.get_reference_length(name) != self._lengths[name]:
             raise InputError(self._path, f"has no contig {name} of {self._lengths[name]} bases: is this the reference?")
         with self._lock:

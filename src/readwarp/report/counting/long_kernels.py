@@ -1,4 +1,4 @@
-"""The compiled loop over records that counts what only long reads are asked."""
+"""Count the figures of long reads alone, in a compiled loop over records."""
 
 from typing import Annotated, NamedTuple
 
@@ -26,21 +26,21 @@ from readwarp.report.counting.span_kernels import begins_before
 from readwarp.rules.cigar import DELETION, INSERTION, is_match, run_of
 from readwarp.rules.flags import SECONDARY, SUPPLEMENTARY, UNMAPPED
 
-SHARES, TENTHS, PARTS = 10_000, 10, 1_000  # of identity, of a unit of quality; parts that are told apart
-ERRORS = 10.0 ** (-np.arange(MAX_QUALITY + 1) / 10)  # of a base, by its quality
-INTEGERS = tuple(b"cCsSiI")  # types of fields
-UNKNOWN, BAD = -1.0, -2.0  # instead of a number: there is no such field; it holds none
+SHARES, TENTHS, PARTS = 10_000, 10, 1_000  # units of identity; units of quality; limit of parts
+ERRORS = 10.0 ** (-np.arange(MAX_QUALITY + 1) / 10)  # P(error) of a base, by quality
+INTEGERS = tuple(b"cCsSiI")  # types of integer fields
+UNKNOWN, BAD = -1.0, -2.0  # in place of a number: the field is missing; it holds none
 SEMICOLON = ord(";")
 
 
 class LongTables(NamedTuple):
-    """Primary records."""
+    """Counts of primary records."""
 
-    identity: Annotated[ndarray, "int64 [10001]"]  # of mapped ones, in units of 1 / SHARES
-    quality: Annotated[ndarray, "int64 [931]"]  # of those with qualities, that of the mean error, in tenths
-    bases: Annotated[ndarray, "int64 [94]"]  # by their quality
+    identity: Annotated[ndarray, "int64 [10001]"]  # of mapped records, in units of 1 / SHARES
+    quality: Annotated[ndarray, "int64 [931]"]  # quality of the mean error, in tenths, of records with qualities
+    bases: Annotated[ndarray, "int64 [94]"]  # by quality
     gc: Annotated[ndarray, "int64 [101]"]  # per cent of the bases
-    parts: Annotated[ndarray, "int64 [1000]"]  # of mapped ones: alignments, 1 and those of SA
+    parts: Annotated[ndarray, "int64 [1000]"]  # alignments of mapped records, 1 plus those in SA
 
 
 def make_long_tables() -> LongTables:
@@ -50,9 +50,9 @@ def make_long_tables() -> LongTables:
 
 @kernel
 def count_long(records, place, tables):
-    """Add the primary records (Records) that begin in a window (Place) or have no contig -> tables (LongTables).
+    """Add the primary records (Records) that begin in a window (Place) or have no contig to tables (LongTables).
 
-    -> where the first record is whose tags hold no numbers; -1
+    Returns the place of the first record whose tags hold no numbers; -1 if there is none.
     """
     data, places = records.data, records.places
     bits = np.empty(1, np.uint32)
@@ -98,9 +98,9 @@ def add_bases(data, at, tables):
 
 @scalar
 def identity_of(data, at, bits):
-    """The share of columns that are equal, a gap as one column: 1 - de (minimap2); from 0 up, UNKNOWN or BAD.
+    """Return the share of equal columns, a gap as one column: 1 - de (minimap2); at least 0, or UNKNOWN or BAD.
 
-    bits: uint32 [1], to work with.
+    bits: uint32 [1], scratch.
     """
     for name in (ord("e"), ord("v")):
         share = number_of(data, at, ord("d"), name, bits)
@@ -124,7 +124,7 @@ def identity_of(data, at, bits):
 
 @scalar
 def number_of(data, at, first, second, bits):
-    """The number in a field (its two letters); UNKNOWN without it, BAD if it is of another type."""
+    """Return the number in a field (its two letters); UNKNOWN without it, BAD if it is of another type."""
     value, _ = tag_of(data, at, stop_of(data, at), first, second)
     if value == 0:
         return UNKNOWN

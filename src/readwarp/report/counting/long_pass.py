@@ -1,4 +1,4 @@
-"""One more pass over the records of a file, for what only long reads are asked."""
+"""Count the figures of long reads in one more pass over the records of a file."""
 
 from collections.abc import Callable
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""One pass over all records of a file, in which threads count windows of it side by side."""
+"""Count all records of a file in one pass, in windows that threads process side by side."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,25 +31,25 @@ NO_LETTERS = Letters(np.zeros(0, np.uint8), 0)
 
 
 class Counts(NamedTuple):
-    """All that is counted of a file."""
+    """Counts of a file."""
 
     contigs: Contigs
     tables: Tables
-    long_reads: Counter[tuple[int, int]]  # of LONG bases and more: how many have each segment (of Rows) and length
+    long_reads: Counter[tuple[int, int]]  # reads of LONG bases and more, by segment (of Rows) and length
     bins: Bins
     has_reference: bool
     depth: Depth
 
 
 class Stretch(NamedTuple):
-    """What a thread counts: a window and the records that reach into it, or some records without a contig."""
+    """Work of a thread: a window and the records that reach into it, or some records without a contig."""
 
     window: Window | None
     records: Iterable[Records]
 
 
 class Part(NamedTuple):
-    """What depends on the order of stretches, or is added to sums of Python's."""
+    """Results that depend on the order of stretches, or are added to Python's sums."""
 
     rows: Rows
     depth: Measured | None
@@ -60,7 +60,7 @@ def count_alignments(
 ) -> Counts:
     """Count a sorted and indexed BAM or CRAM file. Raises InputError.
 
-    reference: indexed FASTA. targets, as `-L` takes them: where the depth counts. check: called now and then, raises an
+    reference: indexed FASTA. targets, in the form `-L` takes: where depth counts. check: called now and then, raises an
     error to stop the count.
     """
     reader = AlignedReader(path, reference, form=Form(PHRED33))
@@ -93,7 +93,7 @@ def count_alignments(
 
 
 def stretches(reader: AlignedReader) -> Iterator[Stretch]:
-    """All records of a file, each in one stretch, in the order of the file."""
+    """Yield all records of a file, each in one stretch, in file order."""
     axis = [0, *accumulate(reader.lengths)]
     for window in cut_windows(reader, axis):
         first = axis[window.contigs.start]
@@ -103,7 +103,7 @@ def stretches(reader: AlignedReader) -> Iterator[Stretch]:
 
 
 class WindowCounter:
-    """Counts stretches in any thread. Each of them has tables of its own meanwhile."""
+    """Counter of stretches in any thread, each with tables of its own meanwhile."""
 
     def __init__(self, contigs: Contigs, letters: ReferenceLetters | None):
         self._contigs, self._letters = contigs, letters
@@ -111,7 +111,7 @@ class WindowCounter:
         self.tables = Shared(partial(make_tables, len(contigs.names)))
 
     def count(self, stretch: Stretch) -> tuple[Rows, ndarray]:
-        """-> rows of the records, and the depth (int32 [bases]) of the window."""
+        """Return rows of the records, and the depth (int32 [bases]) of the window."""
         _, start, stop = stretch.window or (None, 0, 0)
         place, steps = Place(start, stop, self._first), np.zeros(stop - start + 1, np.int32)
         rows, spans = [empty(Rows, {"rows": 0})], [(empty(Reads, {"reads": 0}), empty(Spans, {"spans": 0}))]
@@ -124,7 +124,7 @@ class WindowCounter:
         return concatenate(rows, "rows"), depth_of(start, stop, spans)
 
     def _letters_of(self, records: Records, window: Window | None) -> Letters:
-        """Those of all bases that the aligned records cover which begin in the window."""
+        """Return the letters of all bases covered by aligned records that begin in the window."""
         aligned = np.flatnonzero(records.is_aligned)
         if self._letters is None or window is None or not aligned.size:
             return NO_LETTERS

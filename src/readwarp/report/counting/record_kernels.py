@@ -1,4 +1,4 @@
-"""The compiled loop over records that counts all that needs no other record."""
+"""Count the figures that need one record at a time, in a compiled loop."""
 
 from typing import Annotated, NamedTuple
 
@@ -71,22 +71,22 @@ from readwarp.rules.flags import FIRST as FIRST_BIT
 from readwarp.rules.flags import LAST as LAST_BIT
 
 NM = ord("N"), ord("M")
-INTEGERS = tuple(b"cCsSiI")  # types of fields
-LEFT_OUT = UNMAPPED | SUPPLEMENTARY | FAILED | DUPLICATE  # of mapping qualities
+INTEGERS = tuple(b"cCsSiI")  # types of integer fields
+LEFT_OUT = UNMAPPED | SUPPLEMENTARY | FAILED | DUPLICATE  # left out of the counts of MAPQ
 
 
 class Letters(NamedTuple):
-    """Bases of the reference; none if it is not known."""
+    """Bases of the reference; empty if it is unknown."""
 
-    codes: Annotated[ndarray, "uint8 [bases]"]  # of BAM; 0 for what is none of ACGT
-    start: int  # of the first one, on the axis
+    codes: Annotated[ndarray, "uint8 [bases]"]  # BAM codes; 0 for letters other than ACGT
+    start: int  # first base, on the axis
 
 
 @kernel
 def count_records(records, place, letters, tables, rows):
-    """Add the records (Records) that begin in a window (Place) or have no contig -> tables (Tables), rows (Rows).
+    """Add the records (Records) that begin in a window (Place) or have no contig to tables (Tables) and rows (Rows).
 
-    letters (Letters): those of all aligned ones. rows: large enough. -> how many rows were written
+    letters (Letters): of all aligned records. rows: large enough. Returns the number of rows written.
     """
     data, places, is_aligned = records.data, records.places, records.is_aligned
     codes, number = np.empty(LONG + 1, np.uint8), 0
@@ -146,7 +146,7 @@ def add_record(data, at, is_kept, tables):
 
 @scalar
 def segment_of(flag):
-    """FIRST of a single read; of pairs what the bits of first and last say."""
+    """Return FIRST for a single read; for pairs, the segment by the bits of first and last."""
     if flag & PAIRED == 0:
         return np.int64(FIRST)
     return np.int64(NEITHER + (FIRST if flag & FIRST_BIT else 0) + (LAST if flag & LAST_BIT else 0))
@@ -154,7 +154,7 @@ def segment_of(flag):
 
 @scalar
 def full_length_of(data, at):
-    """Bases of a record, and those that were clipped from it."""
+    """Return the bases of a record, and those that were clipped from it."""
     cigar, operations = cigar_of(data, at)
     length = int32_at(data, at + LENGTH)
     for i in range(operations):
@@ -165,7 +165,7 @@ def full_length_of(data, at):
 
 @scalar
 def add_bases(data, at, codes, segment, full, tables):
-    """Count the letters and qualities of a first or last read -> its bases G and C."""
+    """Count the letters and qualities of a first or last read; return its number of G and C."""
     length, last = int32_at(data, at + LENGTH), segment - FIRST
     is_reverse = uint16_at(data, at + FLAG) & REVERSE != 0
     if full < LONG:
@@ -181,7 +181,7 @@ def add_bases(data, at, codes, segment, full, tables):
 
 @scalar
 def add_alignment(data, at, tables):
-    """Add NM, aligned bases and the insert size of an aligned record -> its position, bases and deleted bases."""
+    """Add NM, aligned bases and the insert size of an aligned record; return its position, bases and deleted bases."""
     value, _ = tag_of(data, at, stop_of(data, at), NM[0], NM[1])
     if value > 0 and data[value - 1] in INTEGERS:
         tables.sums[MISMATCHES] += get_number(data, value, data[value - 1])
@@ -202,7 +202,7 @@ def add_alignment(data, at, tables):
 
 @scalar
 def orientation_of(flag, ahead):
-    """INWARD, OUTWARD or OTHER, as samtools stats tells by the strands, and how far ahead the mate begins."""
+    """Return INWARD, OUTWARD or OTHER, like samtools stats, by the strands and how far ahead the mate begins."""
     is_reverse = flag & REVERSE != 0
     if is_reverse == (flag & MATE_REVERSE != 0):
         return OTHER

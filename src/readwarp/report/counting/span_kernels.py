@@ -1,4 +1,4 @@
-"""Compiled loops that find which bases of the reference records cover, and how often."""
+"""Find the reference bases that records cover, and their depth, in compiled loops."""
 
 from typing import Annotated, NamedTuple
 
@@ -24,16 +24,16 @@ from readwarp.rules.hashes import hash_of
 
 
 class Place(NamedTuple):
-    """A window. Positions are on the axis, on which the contigs follow each other."""
+    """Window, in positions of the axis on which the contigs follow each other."""
 
     start: int
     stop: int
-    first: Annotated[ndarray, "int64 [contigs]"]  # of each contig: its first base
+    first: Annotated[ndarray, "int64 [contigs]"]  # first base of each contig
 
 
 @scalar
 def begins_before(data, at, place):
-    """Whether a record begins before the window (Place), and reaches into it."""
+    """Return whether a record begins before the window (Place), and reaches into it."""
     contig, position = int32_at(data, at + CONTIG), int32_at(data, at + POSITION)
     return contig >= 0 and position >= 0 and place.first[contig] + position < place.start
 
@@ -41,14 +41,14 @@ def begins_before(data, at, place):
 class Reads(NamedTuple):
     """Reads that count in the depth, in file order."""
 
-    name: Annotated[ndarray, "uint64 [reads]"]  # a hash
+    name: Annotated[ndarray, "uint64 [reads]"]  # hash
     start: Annotated[ndarray, "int64 [reads]"]
     stop: Annotated[ndarray, "int64 [reads]"]
-    runs: Annotated[ndarray, "int64 [reads]"]  # of aligned bases
+    runs: Annotated[ndarray, "int64 [reads]"]  # runs of aligned bases
 
 
 class Spans(NamedTuple):
-    """Stretches, half-open: runs of aligned bases, bins, targets."""
+    """Half-open spans: runs of aligned bases, bins, targets."""
 
     start: Annotated[ndarray, "int64 [spans]"]
     stop: Annotated[ndarray, "int64 [spans]"]
@@ -64,9 +64,9 @@ def add_run(start, stop, first, steps):
 
 @kernel
 def find_spans(records, place, steps, reads, runs):
-    """Records (Records) -> reads (Reads) and runs (Spans) that count in the depth; where that of all kept ones changes.
+    """Find reads (Reads) and runs (Spans) of records (Records) that count in the depth; add all kept ones to `steps`.
 
-    steps: int32 [bases + 1] of the place, added to. reads, runs: large enough. -> how many there are of both
+    steps: int32 [bases + 1] of the place. reads, runs: large enough. Returns the number of both.
     """
     data, places, is_aligned = records.data, records.places, records.is_aligned
     read = run = 0
@@ -96,9 +96,9 @@ def find_spans(records, place, steps, reads, runs):
 
 @kernel
 def find_shared(reads, slots, is_shared):
-    """Which reads have a name of which two reads overlap -> is_shared (bool [reads]).
+    """Set is_shared (bool [reads]) for reads with a name of which two reads overlap.
 
-    reads (Reads): in ascending order of their starts. slots: int32, a power of two, more than there are reads, all -1.
+    reads (Reads): sorted by start. slots: int32, a power of two, more than there are reads, all -1.
     """
     mask = np.uint64(slots.size - 1)
     reach, first = reads.stop.copy(), np.empty(reads.name.size, np.int64)
@@ -121,7 +121,7 @@ def find_shared(reads, slots, is_shared):
 def add_unshared(reads, runs, is_shared, first, steps):
     """Add the runs (Spans) of reads (Reads) that are not shared to steps (int32 [bases + 1]), which begin at `first`.
 
-    -> how many runs are left
+    Returns the number of runs left.
     """
     run = left = 0
     for i in range(reads.name.size):
@@ -136,7 +136,7 @@ def add_unshared(reads, runs, is_shared, first, steps):
 
 @kernel
 def sum_up(steps):
-    """Steps -> the depth of each base, in their place."""
+    """Replace the steps by the depth of each base."""
     depth = np.int32(0)
     for i in range(steps.size):
         depth += steps[i]
@@ -152,7 +152,7 @@ def add_runs(runs, first, steps):
 
 @kernel
 def count_depths(depth, spans, out):
-    """Count the bases of each depth in spans (Spans) -> out (int64); its last value is for all that are deeper."""
+    """Count the bases of each depth in spans (Spans) into out (int64); its last value is for all greater depths."""
     for i in range(spans.start.size):
         for j in range(spans.start[i], spans.stop[i]):
             out[min(depth[j], out.size - 1)] += 1
@@ -160,7 +160,7 @@ def count_depths(depth, spans, out):
 
 @kernel
 def sum_depths(depth, spans, deep, sums, number):
-    """The sum of the depths in each of the spans (Spans), and how many are `deep` or more -> sums, number (int64)."""
+    """Sum the depths in each of the spans (Spans), and count those of `deep` or more: sums, number (int64)."""
     for i in range(spans.start.size):
         sums[i] = number[i] = 0
         for j in range(spans.start[i], spans.stop[i]):

@@ -1,4 +1,4 @@
-"""What is counted of records: sums, to which threads add in any order, and rows for what depends on the order."""
+"""Hold counts of records: sums, to which threads add in any order, and rows for results that depend on the order."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,25 +10,25 @@ from numpy import ndarray
 from readwarp.rules.flags import FLAGS
 
 T = TypeVar("T", bound=tuple[Any, ...])
-LONG = 1000  # bases: longer than reads of any short-read machine; nothing is counted by cycle in a longer read
+LONG = 1000  # bases: longer than reads of any short-read machine; longer reads are not counted by cycle
 CONTENTS = 200  # classes of GC content
 LONGEST_GAP, LARGEST_INSERT, DEEPEST = (
     300,
     8000,
     1000,
-)  # bases, bases and depth that are told apart, as in samtools stats
-QUALITIES, CODES = 256, 16  # of a base, and of BAM's letters
-QUALITY_CLASSES = 3  # of mapping qualities: 0, below flags.SURE, others
+)  # largest lengths and depth that are distinguished, as in samtools stats
+QUALITIES, CODES = 256, 16  # base qualities; BAM codes
+QUALITY_CLASSES = 3  # MAPQ of 0, below flags.SURE, others
 INWARD, OUTWARD, OTHER = 0, 1, 2  # orientations of pairs
 NEITHER, FIRST, LAST, BOTH = range(4)  # segments of a read: first and last read of a template; single reads are first
 PRIMARY = 4  # added to the segment of primary records
-SUM_OF_QUALITIES, MISMATCHES, ALIGNED = range(3)  # of `sums`: bases' qualities, NM, bases of M I = X
+SUM_OF_QUALITIES, MISMATCHES, ALIGNED = range(3)  # indices of `sums`: base qualities, NM, bases of M I = X
 
 
 class Tables(NamedTuple):
     """Sums over records. Cycles count in the order of sequencing. `kept`: not secondary, and with bases.
 
-    Tables by cycle have the cycles as their last axis: what a read adds to lies close together.
+    Tables by cycle have the cycles as their last axis, so the cells that a read adds to are close together.
     """
 
     records: Annotated[ndarray, "int64 [2, 2, 3, 4096]"]  # kept or not, mate elsewhere, quality class, flag
@@ -37,19 +37,19 @@ class Tables(NamedTuple):
     checksums: Annotated[ndarray, "uint64 [3]"]  # CRC-32 of names, bases, qualities
     sums: Annotated[ndarray, "int64 [3]"]
     mapping_qualities: Annotated[ndarray, "int64 [256]"]
-    contents: Annotated[ndarray, "int64 [2, 200]"]  # of first and last reads: GC
+    contents: Annotated[ndarray, "int64 [2, 200]"]  # GC of first and last reads
     lengths: Annotated[ndarray, "int64 [2, 4, 1000]"]  # supplementary or primary, segment, length with hard clips
-    letters: Annotated[ndarray, "int64 [2, 2, 16, 1000]"]  # first or last, strand, code of BAM, cycle
+    letters: Annotated[ndarray, "int64 [2, 2, 16, 1000]"]  # first or last, strand, BAM code, cycle
     qualities: Annotated[ndarray, "int64 [2, 256, 1000]"]  # first or last, quality, cycle
     mismatches: Annotated[ndarray, "int64 [1000, 257]"]  # cycle; N in the read, then by quality
     gap_cycles: Annotated[ndarray, "int64 [1000, 4]"]  # insertions of first and last reads, deletions of both
     gap_lengths: Annotated[ndarray, "int64 [302, 2]"]  # insertions, deletions; the last row has longer ones
     insert_sizes: Annotated[ndarray, "int64 [8001, 3]"]  # by orientation
-    depths: Annotated[ndarray, "int64 [1002]"]  # bases of the reference covered 0, 1, ... 1000 times, and more often
+    depths: Annotated[ndarray, "int64 [1002]"]  # reference bases covered 0, 1, ... 1000 times, and more often
 
 
 def make_tables(contigs: int) -> Tables:
-    """Zeros: pages of memory that nothing is counted in are never touched."""
+    """Return zeros; unused pages of memory are never touched."""
     return Tables(
         records=np.zeros((2, 2, QUALITY_CLASSES, FLAGS), np.int64),
         bases=np.zeros(FLAGS, np.int64),
@@ -73,7 +73,7 @@ class Rows(NamedTuple):
     """Kept records, in file order."""
 
     contig: Annotated[ndarray, "int32 [rows]"]
-    position: Annotated[ndarray, "int64 [rows]"]  # in its contig; -1 if it is not aligned
+    position: Annotated[ndarray, "int64 [rows]"]  # in its contig; -1 if not aligned
     reach: Annotated[ndarray, "int64 [rows]"]  # position, bases and deleted bases
     length: Annotated[ndarray, "int64 [rows]"]  # bases, hard clips included
     segment: Annotated[ndarray, "uint8 [rows]"]  # with PRIMARY
@@ -81,10 +81,10 @@ class Rows(NamedTuple):
 
 
 class Shared(Generic[T]):
-    """Tables (named tuples of arrays), of which each thread has its own while it counts."""
+    """Tables (named tuples of arrays) of which each thread has its own while it counts."""
 
     def __init__(self, make: Callable[[], T]):
-        """make: zeros."""
+        """Create the pool. make: returns zeros."""
         self._make, self._idle = make, list[T]()
 
     @contextmanager
@@ -97,7 +97,7 @@ class Shared(Generic[T]):
         self._idle.append(tables)
 
     def total(self) -> T:
-        """The sums of all, once no thread counts."""
+        """Return the sums of all, once no thread counts."""
         total = self._make()
         for tables in self._idle:
             for values, more in zip(total, tables, strict=True):

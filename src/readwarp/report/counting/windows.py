@@ -1,4 +1,4 @@
-"""The stretches of a file that are counted side by side, on an axis on which the contigs follow each other."""
+"""Cut a file into windows that are counted side by side, on an axis on which the contigs follow each other."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -17,7 +17,7 @@ class Window(NamedTuple):
 
 
 def cut_windows(reader: AlignedReader, axis: list[int]) -> Iterator[Window]:
-    """Windows of WINDOW bases of each contig that has reads; small neighbours share one.
+    """Yield windows of WINDOW bases of each contig that has reads; small neighbours share one.
 
     axis: where each contig begins, and where the last one ends.
     """
