@@ -30,7 +30,7 @@ __all__ = ["Caller", "Genotype", "Variant", "Variants"]
 
 
 class Caller:
-    """Caller of the variants that `readwarp call` finds in sorted alignments. Can be pickled, for several processes.
+    """Variant caller for sorted alignments, with the results of `readwarp call`. Can be pickled for other processes.
 
     reference: the path of a FASTA, GenBank or EMBL file, or of an index; circular: names of circular contigs; threads:
     None for all that this process may use; parameters: the long options of the command, such as ploidy=1, mixture=True,

@@ -54,7 +54,7 @@ WARNINGS = {  # counter -> noun and the rest of a warning
     "alleles_left_out": ("allele", "left out at sites with too many"),
     "reads_without_qualities": ("read", "without base qualities: Q20 is assumed"),
 }
-LEAST_PRIMED = 0.25  # of reads begin at a primer: nearly all do; by chance, 0.1 where amplicons tile a whole genome
+LEAST_PRIMED = 0.25  # share of reads at a primer: nearly all are; by chance, 0.1 where amplicons tile a genome
 FRACTION_KERNELS = "call.fractions"  # in the manifest
 PANEL_WINDOW = 4096  # bases; the margin of a window is read too
 if TYPE_CHECKING:
@@ -289,7 +289,7 @@ def open_alignments(job: CallJob, reference: Reference, metrics: Metrics) -> Ite
 
 @contextmanager
 def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork: bool) -> Iterator[Calling]:
-    """Open the job. may_fork: in processes. Raises InputError, UsageError, DeviceError, MemoryBudgetError."""
+    """Open the calling. may_fork: allow processes. Raises InputError, UsageError, DeviceError, MemoryBudgetError."""
     resources, parameters = job.resources, job.parameters
     targets, circular = job.find_targets(reference), find_circular(job.circular, reference)
     with open_alignments(job, reference, metrics) as (alignments, ploidies):
@@ -339,7 +339,7 @@ def find_given(job: CallJob, reference: Reference, samples: Sequence[str]) -> Gi
 
 
 def window_of(plan: WorkerPlan, targets: Sequence[Target], parameters: CallParameters) -> int:
-    """Return the window size; on deep panels, each worker gets a part."""
+    """Return the window size, smaller on deep panels so that each worker gets a part."""
     if parameters.fractions is None:
         return plan.window
     return min(plan.window, max(PANEL_WINDOW, -(-bases_of(targets) // (plan.processes or plan.threads))))

@@ -25,7 +25,7 @@ from readwarp.formats.common.silence import quiet_htslib
 from readwarp.formats.variants.records import check_alleles, explaining, find_index
 from readwarp.index.reference import Reference
 
-SPARE = 1024  # bases that an allele may have moved left of its record's begin
+SPARE = 1024  # bases that an allele may have moved left of its record's start
 
 COLUMNS = np.int64, np.uint8, np.float64  # dtypes of CommonSites
 Region = tuple[int, int, int]  # contig, start, stop

@@ -77,7 +77,7 @@ def plan_workers(
 
 
 def memory_for(plan: WorkerPlan, bases: int) -> str:
-    """Format the --memory that a narrow window with so many bases of reads takes."""
+    """Format the --memory that a narrow window with that many bases of reads takes."""
     return readable(plan.fixed + bases * BYTES_PER_DEEP_BASE)
 
 

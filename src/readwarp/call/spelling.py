@@ -111,7 +111,7 @@ def _align(old: bytes, new: bytes) -> list[tuple[int, int]]:
 
 
 def _move_left(bases: Bases, begin: int, old: bytes, new: bytes, barrier: int) -> tuple[int, bytes]:
-    """Left-align a deletion of `old` or an insertion of `new`; return its begin and inserted bases."""
+    """Left-align a deletion of `old` or an insertion of `new`; return its start and inserted bases."""
     gap, ahead, shift = old or new, b"", 0
     while begin - shift > barrier:
         if not ahead:

@@ -66,7 +66,7 @@ def spell_region(region: Region) -> str:
 
 
 def pad(targets: Iterable[Target], bases: int, lengths: Sequence[int]) -> Iterator[Target]:
-    """Widen each target by so many bases on either side, within its contig."""
+    """Widen each target by that many bases on either side, within its contig."""
     for contig, start, stop in targets:
         yield Target(contig, max(0, start - bases), min(stop + bases, lengths[contig]))
 

@@ -158,7 +158,7 @@ class Calling:
             yield from map_counted(workers, work, self.windows(self.window), metrics)
 
     def windows(self, size: int) -> Iterator[Place]:
-        """Yield windows of so many bases for short reads."""
+        """Yield windows of `size` bases for short reads."""
         stretches = join_targets(self.targets, size)
         lengths = np.diff(self.steps.reference.contig_offsets).tolist()
         apart = self.steps.primers.keys() | self.circular

@@ -1,6 +1,6 @@
 """Gather the records of molecules until no more of a molecule can follow.
 
-Sorted by coordinate, a record belongs to the nearby molecule of its MI. The reach of a molecule is the last begin of
+Sorted by coordinate, a record belongs to the nearby molecule of its MI. The reach of a molecule is the last start of
 its records and of the mates they name. Molecules leave in the order of their reaches, once the file has passed them by
 GAP bases: a mate on another contig is waited for. A later record of the same MI belongs to another molecule. None of
 this depends on where the file is cut into batches.
@@ -128,7 +128,7 @@ class Gathering:
         return take(records, "records", fate == TAKEN)
 
     def _split(self, pool: Records, ended: bool = False) -> tuple[Records, tuple[ndarray, ndarray]]:
-        """Split off the records of incomplete molecules; return them, the other rows, and each molecule's begin."""
+        """Split off the records of incomplete molecules; return them, the other rows, and each molecule's start."""
         number = np.empty(len(pool), np.int64)
         if self.by_place:
             order = np.argsort(pool.molecule, kind="stable")

@@ -31,7 +31,7 @@ def place_of(contig, position):
 
 @scalar
 def molecule_of(data, at, stop):
-    """Return the begin and end of MI:Z's value in the record [at, stop); 0, 0 without one."""
+    """Return the start and stop of MI:Z's value in the record [at, stop); 0, 0 without one."""
     start, end = tag_of(data, at, stop, M, I)
     return (start, end) if end > start and data[start - 1] == TEXT else (np.int64(0), np.int64(0))
 
@@ -40,7 +40,7 @@ def molecule_of(data, at, stop):
 def find(records, by_place, duplex, last, molecule, strand, places, fate):
     """Set the fate of each record (Encoded), uint8, and the other columns of those TAKEN.
 
-    places: int64 [2, records], begin and reach of the record. last: the place of the record before. Returns (the row
+    places: int64 [2, records], start and reach of the record. last: the place of the record before. Returns (the row
     whose fate is an error, or -1, the place of the last record).
     """
     data, offsets = records.data, records.offsets

@@ -48,7 +48,7 @@ def work_of(sizes: ndarray, molecule_offsets: ndarray) -> ndarray:
 
 
 def cut(work: ndarray, most: int) -> Iterator[slice]:
-    """Yield neighbours with at most so much work together; a larger one stands alone."""
+    """Yield neighbours with at most `most` work together; a larger one stands alone."""
     total, first = offsets_of(work), 0
     while first < work.size:
         stop = max(first + 1, int(np.searchsorted(total, total[first] + most, side="right")) - 1)

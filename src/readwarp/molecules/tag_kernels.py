@@ -18,7 +18,7 @@ NUMBER, FIELD, ARRAY_FIELD = 7, 4, 8  # bytes of a tag with a number; overhead o
 
 @scalar
 def name_of(records, row, duplex):
-    """Return the begin and end of the molecule's name, MI without the strand."""
+    """Return the start and stop of the molecule's name, MI without the strand."""
     start, stop = molecule_of(records.data, records.offsets[row], records.offsets[row + 1])
     return start, stop - 2 if duplex else stop
 
@@ -66,7 +66,7 @@ def put_share(first, second, value, out, at):
 
 @scalar
 def put_shorts(first, second, number, out, at):
-    """Write the beginning of a tag of so many shorts, which follow."""
+    """Write the beginning of a tag of `number` shorts, which follow."""
     at = put_tag(first, second, ARRAY, out, at)
     out[at] = SHORT
     return put_bytes(number, 4, out, at + 1)

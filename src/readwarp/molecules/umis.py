@@ -38,7 +38,7 @@ def call_umis(records: Records, stacks: Stacks, consensus: Consensus) -> Umis:
 
 @kernel
 def find(records, stacks, places):
-    """Find the begin and end of each member's RX:Z value: places (int64 [2, members]); 0, 0 without one."""
+    """Find the start and stop of each member's RX:Z value: places (int64 [2, members]); 0, 0 without one."""
     for k in range(stacks.reads.size):
         row = stacks.reads[k]
         start, stop = tag_of(records.data, records.offsets[row], records.offsets[row + 1], R, X)

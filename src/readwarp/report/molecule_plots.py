@@ -9,7 +9,7 @@ SIZES = (*((size, size) for size in range(1, 11)), (11, 20), (21, 50), (51, 100)
 
 
 def plot_families(plotter: Plotter, samples: Runs) -> Plot | None:
-    """Plot the share of molecules with so many pairs or single reads."""
+    """Plot the share of molecules by their number of pairs or single reads."""
     values, texts = {}, {}
     for number, facts in samples.items():
         families = {int(size): float(molecules) for size, molecules in facts.get("family_sizes", {}).items()}

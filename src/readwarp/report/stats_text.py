@@ -67,7 +67,7 @@ def qualities(tables: Tables, lengths: Lengths | None) -> Iterator[str]:
 
 
 def columns_of(tables: Tables) -> int:
-    """Return the number of quality columns: one more than the highest quality, or all."""
+    """Return the number of quality columns: one more than those up to the highest quality used, at most all."""
     used = np.flatnonzero(tables.qualities.any((0, 2)))
     return min(int(used.max(initial=0)) + 2, QUALITIES)
 

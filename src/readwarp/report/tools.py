@@ -48,7 +48,7 @@ class Tools:
     """Runner of tools from any thread, until `stop`."""
 
     def __init__(self, scratch: str) -> None:
-        """Start without tools. scratch: a folder for leftovers of pysam when it is killed."""
+        """Create the runner. scratch: a folder for leftovers of pysam when it is killed."""
         self._scratch = scratch
         self._lock, self._running, self._is_stopped = threading.Lock(), set[subprocess.Popen[bytes]](), False
 

@@ -95,7 +95,7 @@ def join_tables(own: Weighed, more: Weighed) -> tuple[Weighed, ndarray]:
 
 
 def join_selections(selected: Selection, number: ndarray, haplotypes: int) -> Selection:
-    """Extend the selection by carriers, which stay, among so many haplotypes. number: of `join_tables`."""
+    """Extend the selection by carriers, which stay, to that many haplotypes. number: of `join_tables`."""
     stays = np.ones(haplotypes, bool)
     stays[number] = selected.stays
     return replace(selected, stays=stays, best=number[selected.best].astype(np.int32))

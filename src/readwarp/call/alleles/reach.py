@@ -32,7 +32,7 @@ AROUND = 800  # bases on either side for typical fragments; with `steps.CALL_MAR
 LONG = 16  # bases; shorter indels leave the reach unchanged
 ENOUGH = 20  # fewest fragments nearby for their lengths to be evidence
 MAX_SURPRISE = 3.0  # log10, for a length; some fragments are chimeras
-MANY, SCATTERED = 200, 0.25  # least share of so many reads that begin at distinct bases, unless from amplicons
+MANY, SCATTERED = 200, 0.25  # reads, and the least share of them with distinct starts unless from amplicons
 NORMAL_DEVIATION = 1.4826  # standard deviation over median absolute deviation of a normal distribution
 
 

@@ -92,7 +92,7 @@ def best_size(bases, base, reference, place, size, step, costs):
 
 
 def align_clips(reads: AlignedReads, continued: Continued) -> AlignedReads:
-    """Align so many of the reads' clipped bases."""
+    """Align the continued bases of the reads' clips."""
     room = offsets_of(np.diff(reads.cigar_offsets) + 2)
     rows = {"operations": int(room[-1])}
     out = empty(Cigars, {"reads": len(reads), **rows})

@@ -73,7 +73,7 @@ def has_reach(sites: Sites) -> ndarray:
 
 
 def nodes_of(depth: ndarray) -> dict[str, ndarray]:
-    """Return columns of Contrasts; steps are no wider than the likelihood of so many reads."""
+    """Return columns of Contrasts; steps are no wider than the likelihood of that many reads."""
     number = STEP * np.ceil((math.pi * np.sqrt(depth) + 3) / STEP).astype(np.int64)
     nodes = [spread_nodes(own) for own in number.tolist()]
     return {"node_offsets": offsets_of(number), "fraction": np.concatenate([np.empty(0), *nodes])}
@@ -81,12 +81,12 @@ def nodes_of(depth: ndarray) -> dict[str, ndarray]:
 
 @lru_cache(maxsize=256)
 def spread_nodes(number: int) -> ndarray:
-    """Return the fractions of so many nodes."""
+    """Return the fractions of that many nodes."""
     return np.concatenate(([0.0], np.sin(angles(number)) ** 2, [0.5, 1.0]))
 
 
 def angles(number: int) -> ndarray:
-    """Return t of the nodes at midpoints, among so many."""
+    """Return t of the nodes at midpoints, among that many nodes."""
     between = number - 3
     return (np.arange(between) + 0.5) * (math.pi / 2 / between)
 

@@ -121,11 +121,11 @@ def add_logs(a: ndarray, b: ndarray) -> ndarray:
 
 
 def copied_at(number: int, power: float, reach: float) -> ndarray:
-    """Return the share of copying errors whose fractions lie around each of so many nodes."""
+    """Return the share of copying errors whose fractions lie around each of `number` nodes."""
     return np.concatenate(([0.0], mass_between(number - 2, power, reach), [0.0, 0.0]))
 
 
 def weights_of(number: int) -> ndarray:
-    """Return df of each of so many nodes; 0 for nodes not at midpoints."""
+    """Return df of each of `number` nodes; 0 for nodes not at midpoints."""
     t = angles(number)
     return np.concatenate(([0.0], np.sin(2 * t) * (math.pi / 2 / t.size), [0.0, 0.0]))

@@ -77,7 +77,7 @@ def filter_together(batches: Sequence[Calls], least: float) -> tuple[list[Calls]
 
 
 class Shortlist:
-    """Store of the candidates of windows, taken in order and returned once, with the filters by quality."""
+    """Store of the candidates of all windows, added in order and yielded once, with the filters by quality."""
 
     def __init__(self) -> None:
         self._lines = SpooledTemporaryFile(HELD, prefix="readwarp-")  # noqa: SIM115

@@ -1,6 +1,6 @@
 """Join phased substitutions near each other into multi-nucleotide polymorphisms (`--max-mnp-distance`).
 
-Neighbouring records of one other allele each, both substitutions, become one if they are at most so many bases apart,
+Neighbouring records of one other allele each, both substitutions, become one if they are at most that many bases apart,
 fail the same filters, and have the same genotype in every sample: on the same copies, or homozygous. So no haplotype
 has one of the changes alone. The record takes its values from the one of lowest QUAL; its alleles are the reference
 from the first base to the last, and the same with all changes (host only).

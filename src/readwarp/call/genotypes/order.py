@@ -37,7 +37,7 @@ def most_alleles(ploidy: int) -> int:
 
 
 def tables_for(ploidy: ndarray, alleles: ndarray) -> GenotypeTables:
-    """Return the genotypes of up to so many alleles for each ploidy that occurs. The arrays broadcast."""
+    """Return the genotypes of up to `alleles` alleles for each ploidy that occurs. The arrays broadcast."""
     most = np.zeros(int(ploidy.max(initial=0)) + 1, np.int64)
     np.maximum.at(most, ploidy, alleles)
     return genotype_tables(tuple((copies, int(most[copies])) for copies in np.flatnonzero(most).tolist()) or ((1, 1),))

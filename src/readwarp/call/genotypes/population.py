@@ -16,7 +16,7 @@ MIN_INBRED = 10  # ... and for InbreedingCoeff, as in GATK
 
 
 def excess_heterozygosity(out: Emitted) -> ndarray:
-    """Return the Phred of P(so many heterozygous samples or more) (float64 [records]); NaN for fewer than two."""
+    """Return the Phred of P(at least as many heterozygous samples) (float64 [records]); NaN for fewer than two."""
     counts = count_diploids(out)
     return np.array([phred_of_excess(*row) if sum(row) >= MIN_SAMPLES else math.nan for row in counts.tolist()])
 

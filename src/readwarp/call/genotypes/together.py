@@ -219,7 +219,7 @@ def convolve(now, after, low, high, own, copies):
 
 @kernel
 def phred_of(terms, low, high, scale, total, theta):
-    """Return QUAL of the terms by ALT copies, of so many in all. scale: of the terms over that of no ALT copy."""
+    """Return QUAL of the terms by ALT copies, of `total` copies. scale: of the terms over that of no ALT copy."""
     highest = -np.inf
     whole = math.lgamma(total + 1.0)
     for turn in range(2):

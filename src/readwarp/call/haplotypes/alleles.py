@@ -246,7 +246,7 @@ def combine_alleles(low, high, alleles, shown, known, rarest, ways):
 
 @kernel
 def is_possible(low, i, alleles, way):
-    """Return whether allele i overlaps none of the way's, which are among [low, i) and begin no further right."""
+    """Return whether allele i overlaps none of the way's alleles, which are in [low, i) and start no further right."""
     begin, deleted, added, bit = alleles.begin, alleles.deleted, alleles.added, alleles.bit
     for j in range(low, i):
         if way & bit[j]:

@@ -93,7 +93,7 @@ def assemble(groups, spans, reads, reference, sizes, graph, room, drafts):
 
 @kernel
 def make_room(g, groups, nodes, k, graph):
-    """Empty the graph, with space for so many nodes and those of the group's reads."""
+    """Empty the graph, with space for that many nodes and those of the group's reads."""
     for r in range(groups.read_offsets[g], groups.read_offsets[g + 1]):
         nodes += groups.base_stop[r] - groups.base_start[r]
     clear(graph, k, nodes)

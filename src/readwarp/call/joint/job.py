@@ -117,7 +117,7 @@ def open_files(
 
 
 def may_open(number: int) -> bool:
-    """Return whether so many files may be open at once; the limit is raised as far as needed."""
+    """Return whether that many files may be open at once; the limit is raised as far as needed."""
     try:
         allow_files(number, "")
     except InputError:

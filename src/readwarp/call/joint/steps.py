@@ -151,7 +151,7 @@ def begin_sets(sites: Sequence[JointSite], evidence: Evidence) -> ndarray:
 
 
 def grow(window: Stretch, by: int) -> Spans:
-    """Widen the targets of the window by so many bases on either side, joined where they touch."""
+    """Widen the targets of the window by that many bases on either side, joined where they touch."""
     start, stop = (np.array(column, np.int64) for column in zip(*(t[1:] for t in window.targets), strict=True))
     start, stop = start - by, stop + by
     is_first = np.append(True, start[1:] > stop[:-1])

@@ -116,7 +116,7 @@ def variant_density(fraction: ndarray) -> ndarray:
 
 @lru_cache(maxsize=1024)
 def mass_between(edges: int, power: float, reach: float) -> ndarray:
-    """Return int g(f) df between neighbours of so many fractions, sin^2 of even angles (float64 [edges - 1])."""
+    """Return int g(f) df between neighbours of `edges` fractions, sin^2 of even angles (float64 [edges - 1])."""
     fine = np.geomspace(LEAST, 1.0, 4001)
     density = fine**-power * np.exp(-fine / reach)
     below = np.concatenate(([0.0], np.cumsum((density[1:] + density[:-1]) / 2 * np.diff(fine))))

@@ -15,7 +15,7 @@ float32 takes its constants from a table that holds each read once; float64, whi
 Arrays that the kernels share, of p pairs:
 
     warps     int32 [warps, 2]: the warp's segment, the number of its pairs that earlier warps take
-    places    int32 [p, 5]: begin of the read, its length, begin of the haplotype, its size, the segment in which to
+    places    int32 [p, 5]: start of the read, its length, start of the haplotype, its size, the segment in which to
               repeat the pair in float64 (-1: none)
     segments  int32 [segments, 3]: first pair in `order`, number of pairs, threads per pair
     order     int32, pairs by segment

@@ -28,7 +28,7 @@ class Given(NamedTuple):
 
     reads: ReadRows
     haplotypes: Annotated[ndarray, "uint8 [bases]"]
-    places: Annotated[ndarray, "int64 [pairs, 4]"]  # begin and length of the read, begin and length of the haplotype
+    places: Annotated[ndarray, "int64 [pairs, 4]"]  # start and length of the read, start and length of the haplotype
     is_narrow: Annotated[ndarray, "bool [pairs]"]  # starts in float32
 
 

@@ -42,7 +42,7 @@ class SharedCard:
         is_full: Callable[[BaseException], bool],
         room: int,
     ) -> None:
-        """Set up the queue. borrow: lends a workspace of so many bytes. is_full: tells errors of a full card."""
+        """Set up the queue. borrow: lends a workspace of that many bytes. is_full: recognizes errors of a full card."""
         self._sum_given, self._borrow, self._is_full, self._room = sum_given, borrow, is_full, room
         self._turn, self._waiting = Lock(), deque[Asked]()
         self.questions = self.batches = self.left = 0  # left to the host: questions that do not fit alone

@@ -136,7 +136,7 @@ def trim_end(reference: str, other: str) -> tuple[str, str]:
 
 
 def collect(files: Sequence[NormalFile], least: int) -> Iterator[PanelAllele]:
-    """Yield the alleles that so many samples show, sorted by contig, position and alleles."""
+    """Yield the alleles that `least` or more samples show, sorted by contig, position and alleles."""
     streams, first = list[Iterable[Shown]](), 0
     for file in files:
         streams.append(read_shown(file, first))

@@ -6,7 +6,7 @@
         insertions that could not be assembled
     find_regions(reads, places, sites, window) -> Regions, in_region: bool [sites]
     split_samples(regions: Regions, reads) -> Regions of one sample each
-    thin_reads(regions: Regions, reads, max_reads: int64 [regions]) -> Regions with at most so many reads
+    thin_reads(regions: Regions, reads, max_reads: int64 [regions]) -> Regions with at most that many reads
 
 The window is the pileup's; nothing outside it is searched, and its bases reach further than regions do. A site outside
 all regions is a single substitution, which `evidence.weigh_substitutions` weighs.

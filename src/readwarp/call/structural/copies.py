@@ -33,7 +33,7 @@ def move_copies(events: Events, bases: Bases) -> Events:
 
 
 def find_copy(own: ndarray, start: int, bases: Bases) -> int:
-    """Return the begin of the copy that an insertion at `start` lies in or follows; `start` if there is none."""
+    """Return the start of the copy that an insertion at `start` lies in or follows; `start` if there is none."""
     low, high = max(0, start - own.size), min(bases.length, start + own.size)
     words, around = words_of(own), words_of(bases.array(low, high))
     if around.size < words.size:

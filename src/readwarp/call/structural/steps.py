@@ -32,7 +32,7 @@ from readwarp.stream.workers import Done
 
 
 class Part(NamedTuple):
-    """Window of a contig, which owns the reads that overlap it and begin at `own` or later."""
+    """Window of a contig, which owns the reads that overlap it and start at `own` or later."""
 
     contig: int
     start: int

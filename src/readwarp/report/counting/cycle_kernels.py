@@ -87,7 +87,7 @@ def count_mismatches(data, at, codes, reference, first, mirror, out):
 
 @scalar
 def differ(codes, base, reference, place, length):
-    """Return whether any of so many codes differ."""
+    """Return whether any of `length` codes differ."""
     bits, base, place = np.uint8(0), np.uint64(base), np.uint64(place)
     for j in range(np.uint64(length)):
         bits |= codes[base + j] ^ reference[place + j]

@@ -89,7 +89,7 @@ def add_to_bins(rows, ends, state, bins):
 
 
 def with_reference(bins: Bins, contigs: Contigs, letters: ReferenceLetters, threads: int) -> Bins:
-    """Replace the GC content of the reads by that of the reference from the begin of each bin on."""
+    """Return the bins with the GC content of the reference, from the start of each bin on, instead of the reads'."""
 
     def contents(rows: range) -> list[float]:
         return [content_of(letters, contigs, int(bins.contig[row]), int(bins.start[row])) for row in rows]

@@ -103,7 +103,7 @@ def stretches(reader: AlignedReader) -> Iterator[Stretch]:
 
 
 class WindowCounter:
-    """Counter of stretches in any thread, each with tables of its own meanwhile."""
+    """Counter of stretches in any thread; each stretch has tables of its own meanwhile."""
 
     def __init__(self, contigs: Contigs, letters: ReferenceLetters | None):
         self._contigs, self._letters = contigs, letters

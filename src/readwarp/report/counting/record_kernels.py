@@ -202,7 +202,7 @@ def add_alignment(data, at, tables):
 
 @scalar
 def orientation_of(flag, ahead):
-    """Return INWARD, OUTWARD or OTHER, like samtools stats, by the strands and how far ahead the mate begins."""
+    """Return INWARD, OUTWARD or OTHER, like samtools stats, by the strands and how far ahead the mate starts."""
     is_reverse = flag & REVERSE != 0
     if is_reverse == (flag & MATE_REVERSE != 0):
         return OTHER
