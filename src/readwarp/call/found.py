@@ -16,4 +16,4 @@ class Found:
     bands: list[Bands] | None  # positions without a call, of each contig, for a gVCF
     shallow: ndarray = field(
         default_factory=lambda: NO_RUNS
-    )  # of each contig where coverage is low, for a consensus genome
+    )  # by contig, where coverage is low, for a consensus genome

@@ -27,11 +27,11 @@ from readwarp.index.reference import Reference
 from readwarp.ragged import replace, take
 from readwarp.wording import counted
 
-ENOUGH_RECORDS = 100  # of a file, before its duplicates are judged
+ENOUGH_RECORDS = 100  # first records of a file that judge its duplicates
 logger = logging.getLogger("readwarp")
 MAX_SAMPLES = 32767  # range of a scan's `Found.samples`
-MAX_READS = ((1 << 31) - 1) // 93  # of all samples in a window: sums of their base qualities fit 31 bits
-HELD_BASES = 1 << 26  # of reads before the depth limit, in windows that are not cut further
+MAX_READS = ((1 << 31) - 1) // 93  # limit over all samples in a window: sums of their base qualities fit 31 bits
+HELD_BASES = 1 << 26  # bases of reads before the depth limit, in windows that are not cut further
 REMEDY = "join some with `samtools merge`"
 
 

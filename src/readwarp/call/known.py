@@ -37,7 +37,7 @@ class KnownAlleles:
 
     path: Path
     index: Path
-    contigs: frozenset[str]  # with records
+    contigs: frozenset[str]  # contigs with records
     has_frequencies: bool  # has INFO AF
 
     def among(self, sites: Sites, reference: Reference, strip: Strip | None) -> ndarray:

@@ -82,7 +82,7 @@ class Variants(Iterator[Variant]):
         fields: Fields = FIELDS,
     ):
         self.samples = samples  # names, in the order of each variant's genotypes
-        self._fields = fields  # of the header
+        self._fields = fields  # fields of the header
         self._job, self._reference, self._calls = job, reference, calls
         self._variants = (variant for found in calls for variant in list_variants(found, reference.names, self.samples))
         self._is_fresh = True

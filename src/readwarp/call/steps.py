@@ -115,10 +115,10 @@ class Steps:
     primers: dict[int, Primers]  # by reference contig, if it has any
     with_bands: bool
     platform: Platform
-    phasing: Phasing | None = None  # of the contig
-    shared: LogLikelihoods | None = None  # of a card in another process; None: the backend's
+    phasing: Phasing | None = None  # phasing of the contig
+    shared: LogLikelihoods | None = None  # likelihoods by a card in another process; None: the backend's
     given: GivenFractions | None = None  # if alleles have fractions
-    least_depth: int = 0  # of a base of the consensus genome
+    least_depth: int = 0  # least depth of a base of the consensus genome
     strip: Strip | None = None  # its axis is contig 0; None: contigs are the reference's
 
     @property

@@ -67,7 +67,7 @@ class VariantJob:
     reference: Path
     output: Path | None = None  # .vcf, .vcf.gz or .bcf; None: VCF to stdout
     resources: Resources = field(default_factory=Resources)
-    places: Places = field(default_factory=Places)  # to call
+    places: Places = field(default_factory=Places)  # places to call
     command: str = ""  # for the header
     force: bool = False  # replace an existing output
 

@@ -9,7 +9,7 @@ from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
 from readwarp.ragged import offsets_of
 
-LENGTHS = np.arange(20, 641, 20)  # of reads; PairHMM has a kernel for each range of lengths
+LENGTHS = np.arange(20, 641, 20)  # read lengths; PairHMM has a kernel for each range of them
 REFERENCE = np.tile(np.arange(4, dtype=np.uint8), 200)
 WINDOW = Window(0, 0, REFERENCE.size, REFERENCE, 0)
 QUALITY, GAP_OPEN, GAP_EXTEND = 30, 45, 10  # Phred

@@ -197,7 +197,7 @@ class Listed(NamedTuple):
     """Candidates of a window, in parts where it was too deep."""
 
     parts: list[Candidates]
-    shallow: list[ndarray]  # of `genome.depths`
+    shallow: list[ndarray]  # runs of `genome.depths`
     bases: int  # bases called
 
 
@@ -275,7 +275,7 @@ def find_contamination(calling: Calling, errors: ErrorCounts) -> Contamination |
 class Learned(NamedTuple):
     """Noise and contamination, known before alleles are called by fractions."""
 
-    given: GivenFractions  # with the noise and the contamination
+    given: GivenFractions  # includes the noise and the contamination
     noise: Noise
     contamination: Contamination | None
     mode: FractionParameters

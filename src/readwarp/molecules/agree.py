@@ -12,7 +12,7 @@ from readwarp.molecules.reads import Reads
 from readwarp.ragged import offsets_of, take
 from readwarp.rules.hashes import spread
 
-PILES = 3  # of a molecule: single reads; A's first mates and B's last ones; A's last mates and B's first ones
+PILES = 3  # piles of a molecule: single reads; A's first mates and B's last; A's last mates and B's first
 
 
 class Stacks(NamedTuple):

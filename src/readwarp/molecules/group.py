@@ -52,7 +52,7 @@ class Families(NamedTuple):
     """All records of some molecules, one molecule after the other."""
 
     records: Records
-    offsets: Annotated[ndarray, "int64 [molecules + 1]"]  # offsets of records
+    offsets: Annotated[ndarray, "int64 [molecules + 1]"]  # into the records
 
     @property
     def work(self) -> ndarray:

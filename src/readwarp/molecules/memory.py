@@ -19,7 +19,7 @@ from readwarp.stream.plan import PROGRAM, readable
 BATCH, MIN_BATCH = 1 << 23, 1 << 17  # bytes of records processed together, if memory allows
 COPIES = 3  # copies of the records that wait
 READS, COLUMNS = 4, 24  # bytes of work per byte of a record, and extra per byte of a molecule's first STACKS records
-STACKS = 4  # of a molecule: two strands of two mates
+STACKS = 4  # stacks of a molecule: two strands of two mates
 
 
 class MemoryPlan(NamedTuple):
@@ -27,7 +27,7 @@ class MemoryPlan(NamedTuple):
 
     batch: int  # least records processed together
     waiting: int  # most records of incomplete molecules
-    work: int  # of all threads
+    work: int  # work of all threads
 
 
 def plan_memory(memory: int) -> MemoryPlan:

@@ -33,7 +33,7 @@ class Made(NamedTuple):
 class Steps:
     """Parameters and tables that all families of a run share."""
 
-    path: object  # of the input, for errors
+    path: object  # path of the input, for errors
     parameters: ConsensusParameters
     model: Model
     naming: Naming

@@ -107,7 +107,7 @@ def samples_in(folder: Path, reference: Path | None = None, targets: tuple[str, 
     if not names:
         raise UsageError(f"{folder}: holds no BAM, CRAM, VCF or BCF file")
     metrics = folder / "metrics.json"
-    own = metrics if metrics.is_file() and len(names) == 1 else None  # with several samples it describes only one
+    own = metrics if metrics.is_file() and len(names) == 1 else None  # describes only one of several samples
     samples = (Sample(name, alignments.get(name), calls.get(name), own, reference, targets) for name in names)
     return [complete(sample) for sample in samples]
 

@@ -8,7 +8,7 @@ from typing import Any
 from readwarp.formats.common.writing import write_whole
 from readwarp.report.inputs import Sample, stem
 
-COLUMNS = {  # of the general statistics: title, description, format
+COLUMNS = {  # general statistics: title, description, format
     "reads_per_second": ("Reads/s", "Reads aligned, sorted and written per second of wall time", "{:,.0f}"),
     "wall_seconds": ("Seconds", "Wall time of readwarp run", "{:,.1f}"),
     "peak_memory_gb": ("Memory", "Peak memory (GiB)", "{:,.2f}"),

@@ -17,7 +17,7 @@ class PhaseBlocks:
     last: dict[tuple[int, str, str], int] = field(default_factory=dict)
     calls: Counter[tuple[int, str, str]] = field(default_factory=Counter)
     snvs: Counter[tuple[int, str, str]] = field(default_factory=Counter)  # SNVs in them
-    heterozygous_snvs: int = 0  # of all heterozygous SNVs
+    heterozygous_snvs: int = 0  # phased or not
 
     def add(self, sample: int, place: Sequence[str], genotype: str, phase_set: str, is_snv: bool) -> None:
         """Add a call that passes. place: contig and position; genotype: such as 0|1."""

@@ -54,7 +54,7 @@ SEGMENTS = (NEITHER, FIRST, LAST, BOTH)
 class Lengths:
     """Counts of records by length, hard clips included."""
 
-    counts: Counter[tuple[int, int, int]]  # of records that are not secondary: primary or not, segment, length
+    counts: Counter[tuple[int, int, int]]  # records that are not secondary, by primary or not, segment, length
 
     @classmethod
     def of(cls, counts: Counts) -> "Lengths":
@@ -83,7 +83,7 @@ class InsertSizes:
 
     pairs: ndarray  # int64 [sizes, 3], by orientation
     stop: int  # end of the bulk of the sizes
-    mean: float  # of the bulk
+    mean: float  # mean of the bulk
     deviation: float
 
     @classmethod

@@ -8,7 +8,7 @@ from readwarp.report.drawing import Axis, Picture, Series, counts_in, find_limit
 from readwarp.report.html import Html, element
 from readwarp.report.numbers import number_text, tick_text
 
-WIDTH, HEIGHT, WIDE = 420, 260, 880  # of the picture, in its own units
+WIDTH, HEIGHT, WIDE = 420, 260, 880  # size of the picture, in its own units
 TOP, RIGHT, BOTTOM, LEFT = 30, 14, 44, 46  # around the plot
 LETTER = 6.3  # typical width of a letter
 ROW = 19  # height of a category of horizontal bars with one sample

@@ -17,9 +17,9 @@ from readwarp.report.tools import Tools, argument, read_sections
 QUERY = "%CHROM\\t%POS\\t%REF\\t%ALT\\t%QUAL\\t%FILTER\\t%TYPE[\\t%GT:%DP:%AD:%PS:%AF]\\n"
 TYPES = {"SNP": "SNV", "INDEL": "indel", "MNP": "MNV", "SNP,INDEL": "mixed", "INDEL,SNP": "mixed"}
 UNCALLED = frozenset("0.")  # alleles
-MAX_LETTERS = 24  # of an allele in a row
+MAX_LETTERS = 24  # letters of an allele in a row
 MAX_CARRIERS = 3  # named in a row
-BALANCE_BINS = 40  # of the share of reads, 0-1
+BALANCE_BINS = 40  # bins of the share of reads, 0-1
 QUALITY_BINS = 8  # per factor of ten
 
 

@@ -10,10 +10,10 @@ A region has the reads of one sample. Regions of one place share their sites.
 0. *Comparison.* Every read of a region, cut to it, is compared with every haplotype (`readwarp.call.pairhmm`). Bases at
    candidate substitutions outside the region are ignored, since its haplotypes lack them. The PairHMM lets a read begin
    anywhere with probability 1 / (haplotype's length). That factor is removed: a longer haplotype is no less likely.
-1. *Bounds.* The rows of a fragment (mates that are apart) are one observation: their values are added up, and its
-   MAPQ is the higher one. No haplotype is less likely than its best by more than
-   10 ** (-min(MAPQ, MAX_WEIGHT) / 10): it may be misplaced. A fragment whose best haplotype is less likely than an
-   errorless match by more than MAX_MISFIT came from elsewhere, and is uninformative.
+1. *Bounds.* The rows of a fragment (mates that are apart) are one observation: their values are added up, and its MAPQ
+   is the higher one. No haplotype is less likely than its best by more than 10 ** (-min(MAPQ, MAX_WEIGHT) / 10): it may
+   be misplaced. A fragment whose best haplotype is less likely than an errorless match by more than MAX_MISFIT came
+   from elsewhere, and is uninformative.
 2. *Selection.* Let c be a combination of as many haplotypes as the ploidy, and V(c) the variants on any of them:
 
        score(c) = sum_r log10( 1/ploidy sum_{h in c} P(r | h) ) - sum_{v in V(c)} cost(v)
@@ -21,8 +21,7 @@ A region has the reads of one sample. Regions of one place share their sites.
    with SNV_COST or INDEL_COST for a variant. The haplotypes of combinations within MAX_BEHIND of the best one stay, and
    so does the reference's. So a variant must earn its place beside its neighbours, and only one of two spellings of the
    same bases remains. For ploidy 1 and 2 all combinations are tried. For more, the search begins with copies of the
-   best
-   single haplotype and exchanges one at a time. Each sample chooses on its own.
+   best single haplotype and exchanges one at a time. Each sample chooses on its own.
 3. *Sites.* Every variant that begins in its region, on a haplotype that stays for some sample, is an allele. Alleles
    that begin together make one site: those that stay for most samples first, then those on better haplotypes, at most
    MAX_ALLELES. A forced variant always stays, with its best haplotype.

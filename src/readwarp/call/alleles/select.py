@@ -17,7 +17,7 @@ from readwarp.ragged import offsets_of, ranges
 ERRORS = 10.0 ** (-0.1 * np.arange(256))
 LOG_MATCH = np.where(np.arange(256) > 1, np.log10(1.0 - np.minimum(ERRORS, 0.9)), 0.0)  # by base quality
 TINY = 1e-200  # smaller products are turned into logarithms
-ROUNDS, ALIVE = 60, 1e-4  # of expectation and maximisation; initial fraction, which must be able to grow
+ROUNDS, ALIVE = 60, 1e-4  # rounds of expectation-maximisation; initial fraction, which must be able to grow
 
 
 class Selection(NamedTuple):

@@ -73,7 +73,7 @@ def mark_repeats(window, out):
     """Widen `first` and `last` to the repeats, and lower `phred` to that of their errors."""
     reference, offset, first, last, phred = window.bases, window.start - window.first, out.first, out.last, out.phred
     for unit in range(1, MAX_UNIT + 1):
-        begin = 0  # of the stretch whose bases equal those one unit before
+        begin = 0  # start of the stretch whose bases equal those one unit before
         for i in range(unit, reference.size + 1):
             if i < reference.size and reference[i] == reference[i - unit] and reference[i] < 4:
                 continue
@@ -98,7 +98,7 @@ def count_spanning(reads, start, repeats, called, spanning):
     for read in range(reads.position.size):
         p, q = reads.position[read] - start, reads.read_offsets[read]
         i, end = reads.cigar_offsets[read], reads.cigar_offsets[read + 1]
-        begin = stop = np.int64(p)  # of the stretch without gaps, called ones aside
+        begin = stop = np.int64(p)  # stretch without gaps, called ones aside
         after = i
         while i < end:
             if i == after:

@@ -9,7 +9,7 @@ from readwarp.call.regions.reads import clips_of
 from readwarp.device.jit import scalar
 from readwarp.ragged import first_alike
 
-FIRST = 0x40  # in FLAG
+FIRST = 0x40  # bit of FLAG
 
 
 @scalar

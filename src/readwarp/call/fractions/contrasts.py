@@ -13,7 +13,7 @@ from readwarp.call.fractions import LEAST
 from readwarp.device.jit import kernel
 from readwarp.ragged import empty, offsets_of
 
-ROUNDS, ENOUGH = 100, 1e-7  # of expectation-maximisation: most rounds, and change of a fraction that ends them
+ROUNDS, ENOUGH = 100, 1e-7  # most rounds of expectation-maximisation; change of a fraction that ends them
 TRACE = 1e-6  # least fraction of the reference allele among the others
 STEP = 64  # nodes per item are a multiple of this, one of all lane counts
 NONE, HALF, WHOLE = 0, -2, -1  # nodes at 0, 1/2 and 1; those between lie at midpoints

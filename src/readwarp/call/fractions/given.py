@@ -26,7 +26,7 @@ class GivenFractions:
     samples: tuple[str, ...]
     population: KnownAlleles | None = None
     panel: KnownAlleles | None = None  # panel of normals
-    noise: Noise | None = None  # of the samples, once learned
+    noise: Noise | None = None  # noise of the samples, once learned
     contamination: Contamination | None = None  # estimated or given
 
     def setting(self, parameters: CallParameters, backend: Backend) -> Setting:

@@ -115,7 +115,7 @@ class Shortlist:
 
 
 def best_threshold(real: ndarray) -> float:
-    """Return half of the highest expected F1: likelier calls raise it. real: P of each candidate (float64)."""
+    """Return half of the highest expected F1, which calls of higher P raise. real: P of each candidate (float64)."""
     real = np.sort(real)[::-1]
     expected = 2 * np.cumsum(real) / (np.arange(1, real.size + 1) + real.sum())
     return float(expected.max(initial=0.0)) / 2

@@ -16,7 +16,7 @@ MAX_PHRED = 999.0
 class Known(NamedTuple):
     """Alleles of sites in other people."""
 
-    frequency: Annotated[ndarray, "float64 [alleles]"]  # in the population; NaN: unknown
+    frequency: Annotated[ndarray, "float64 [alleles]"]  # AF in the population; NaN: unknown
     in_panel: Annotated[ndarray, "bool [alleles]"]  # in the panel of normals
 
 
@@ -36,7 +36,7 @@ class Expected(NamedTuple):
 
     variants: Annotated[ndarray, "float64 [alleles, samples]"]  # rho of `readwarp.call.noise`
     is_indel: Annotated[ndarray, "bool [alleles]"]
-    frequency: Annotated[ndarray, "float64 [alleles]"]  # in the population; NaN: unknown
+    frequency: Annotated[ndarray, "float64 [alleles]"]  # AF in the population; NaN: unknown
 
 
 def weigh_alleles(

@@ -10,7 +10,7 @@ from readwarp.call.evidence import DEPENDENT, NOTHING
 from readwarp.device.jit import kernel
 from readwarp.ragged import empty
 
-FIRST, PAIRED = 0x40, 1  # in FLAG
+FIRST, PAIRED = 0x40, 1  # bits of FLAG
 REFERENCE, OTHER = 0, 1  # rows of counts by allele
 VALUES = 256  # a greater distance from an end counts as the last value
 QUALITY, MAPPING, DISTANCE = range(3)

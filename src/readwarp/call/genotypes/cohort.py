@@ -18,9 +18,9 @@ Values = Iterable[tuple[float, float]]  # value and weight
 class Reports(NamedTuple):
     """Values of a cohort's files for one record; a line is a file's record at the site."""
 
-    lines: Sequence[dict[str, str]]  # INFO
-    reads: Sequence[int]  # by line
-    alt_reads: Sequence[int]  # by line, reads that show ALT alleles
+    lines: Sequence[dict[str, str]]  # INFO of each line
+    reads: Sequence[int]  # reads of each line
+    alt_reads: Sequence[int]  # reads of each line that show ALT alleles
     strands: Sequence[int] | None  # sums of SBI, else SB; None if a line has neither
     quality: float  # QUAL of the record
     depth: int  # summed over all samples

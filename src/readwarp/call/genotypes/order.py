@@ -11,7 +11,7 @@ from numpy import ndarray
 from readwarp.device.jit import kernel
 
 Genotype = tuple[int, ...]
-MAX_GENOTYPES = 6000  # of a site: 3 alleles at ploidy 100, 7 at ploidy 9
+MAX_GENOTYPES = 6000  # limit per site: 3 alleles at ploidy 100, 7 at ploidy 9
 MAX_NUMBER = 127  # number of alleles, held in a byte
 
 

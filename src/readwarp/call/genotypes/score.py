@@ -243,7 +243,7 @@ def variant_phred(scores, genotypes, copies, numbers, theta):
 
     Sums are kept relative to their highest term, so depth has no limit.
     """
-    highest = highest_bare = -np.inf  # of genotypes with and without ALT alleles
+    highest = highest_bare = -np.inf  # highest terms of genotypes with and without ALT alleles
     total = total_bare = 0.0
     for turn in range(2):
         for g in range(genotypes.shape[0]):

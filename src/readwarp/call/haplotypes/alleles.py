@@ -59,7 +59,7 @@ def alleles_of(sites: Sites, regions: Regions, first: int) -> tuple[Alleles, nda
 class Room(NamedTuple):
     """Scratch space for the alleles that reads of a region show, and for the ways through them."""
 
-    said: Seen  # by row of Groups
+    said: Seen  # choices that each row of Groups shows
     seen: Seen
     number: Annotated[ndarray, "int64 [alleles]"]  # alleles of any region
     ways: Ways

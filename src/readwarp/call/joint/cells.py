@@ -23,7 +23,7 @@ class Evidence(NamedTuple):
     cell: Annotated[ndarray, "int32 [sites, samples]"]  # row of `cells`; -1: no line covers it
     code: Annotated[ndarray, "int32 [sites, samples]"]  # row of `codes`, the line's alleles as numbers of the site
     is_own: Annotated[ndarray, "bool [sites, samples]"]  # the line begins at the site
-    has_prior: Annotated[ndarray, "bool [sites, samples]"]  # it does, and its likelihoods are its caller's posteriors
+    has_prior: Annotated[ndarray, "bool [sites, samples]"]  # the line begins there, and its likelihoods are posteriors
     cover: Annotated[ndarray, "int32 [sites, samples]"]  # cell of another line: a deletion across the site; -1: none
     cover_code: Annotated[ndarray, "int32 [sites, samples]"]
     codes: Annotated[ndarray, "int16 [numbers]"]

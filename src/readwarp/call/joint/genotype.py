@@ -40,8 +40,7 @@ class Line(NamedTuple):
     """A sample's PLs of one line, over the distinct kinds of alleles."""
 
     phred: Annotated[ndarray, "int32 [genotypes]"]
-    kind: Annotated[ndarray, "int64 [alleles]"]  # of the site's alleles and, last, of those not listed and those left
-    # out; -1: the line does not have it
+    kind: Annotated[ndarray, "int64 [alleles]"]  # by site allele, then unlisted and left-out ones; -1: not in the line
 
 
 class Deletion(NamedTuple):

@@ -32,14 +32,14 @@ T = TypeVar("T")
 
 
 class WindowPlan(NamedTuple):
-    """Windows in flight, and bytes."""
+    """Number of windows in flight, and bytes of memory."""
 
     processes: int  # 0: threads
     in_flight: int
-    chunk: int  # text that each file reads at a time
-    raw: int  # lines that are read through at a time
-    held: int  # lines kept of a window, and its output
-    work: int  # sites of each worker
+    chunk: int  # bytes of text that each file reads at a time
+    raw: int  # bytes of lines that are read through at a time
+    held: int  # bytes of a window's remaining lines, and of its output
+    work: int  # bytes of each worker's sites
 
 
 def plan_windows(memory: int, reference: Reference, files: int, threads: int, most: int) -> WindowPlan:
@@ -65,7 +65,7 @@ class WindowReader:
     """Reader of the files of a cohort, in several threads."""
 
     def __init__(self, cohort: Cohort, plan: WindowPlan, is_part: bool, threads: int) -> None:
-        """Open the windows. is_part: jump to targets by the files' indexes."""
+        """Set up the reader. is_part: jump to targets by the files' indexes."""
         self._cohort, self._plan, self._is_part = cohort, plan, is_part
         self._parts = [part for part in (cohort.files[i::threads] for i in range(threads)) if part]
         self._pool = ThreadPoolExecutor(threads, "readwarp reader")

@@ -29,7 +29,7 @@ from readwarp.rules.bases import LETTERS
 OTHER = 127  # code of <NON_REF>: any allele that the line does not list
 LEFT_OUT = 126  # code of an allele that the line lists, but not the site
 OPEN = (NON_REF, "<*>")  # last ALT of a line, for any unlisted allele
-MAX_GENOTYPES = 1000  # of a site
+MAX_GENOTYPES = 1000  # limit per site
 ALLELE = re.compile(r"[ACGTN]+|[*.]|<[!-~]+>|[!-~]*[][][!-~]*|[ACGTN]+\.|\.[ACGTN]+")
 AMBIGUOUS = str.maketrans("RYSWKMBDHV", "N" * 10)
 SHOWN = 50  # letters of an allele in a message
@@ -61,8 +61,8 @@ class JointSite:
     position: int
     is_indel: bool
     alleles: tuple[str, ...]
-    own: dict[int, tuple[Record, Codes]]  # by file
-    across: dict[int, list[tuple[Record, Codes]]] = field(default_factory=dict)  # by file: lines of other sites
+    own: dict[int, tuple[Record, Codes]]  # lines of the site, by file
+    across: dict[int, list[tuple[Record, Codes]]] = field(default_factory=dict)  # lines of other sites, by file
     is_cut: bool = False  # alleles were left out
 
     @property

@@ -10,7 +10,7 @@ Bases that are not evidence are removed, so no later step sees them:
 
 Beyond the mate. A fragment that is shorter than its reads ends where its mate begins. Bases beyond the mate's 5' end
 are adapter, aligned or not. Where both reads are here, the longest stretch that both align alike, gaps included, maps
-the bases of one to the other's. Where the mate was not usable, the read's record gives its begin: by MC, or else by its
+the bases of one to the other's. Where the mate was not usable, the read's record gives its start: by MC, or else by its
 position and TLEN.
 
 Primers, if given (`primers.Primers`). A read whose 5' end lies in a primer of its strand was made with that primer. So
@@ -50,7 +50,7 @@ sorted by position again; empty ones are dropped.
 """
 
 DEFAULT_QUALITY = 20
-MAX_RECORDS = 8  # of one name, each overlapping an earlier one, among which mates are sought
+MAX_RECORDS = 8  # most overlapping records of one name among which mates are sought
 MAX_UNIT, MIN_REPEAT = 60, 10  # longest unit of a repeat; bases that must recur one unit further on
 MIN_ANCHOR, MIN_DIFFERENCES = 16, 3  # shared bases, and differences when they are shifted
 MISMATCH = 4  # penalty, where a match scores 1

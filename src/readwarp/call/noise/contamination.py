@@ -33,7 +33,7 @@ import numpy as np
 from numpy import ndarray
 
 LEAST_FREQUENCY, MOST_FREQUENCY = 0.01, 0.8  # AF of common sites
-LEAST_SHARE, LEAST_READS = 0.6, 10  # of the common allele, in all samples together
+LEAST_SHARE, LEAST_READS = 0.6, 10  # least share and reads of the common allele, in all samples together
 LEAST_SITES = 20
 HIGHEST = 0.5
 ODD, LOST = 0.01, (0.01, 0.03, 0.1, 0.3, 1.0)
@@ -62,7 +62,7 @@ class Terms(NamedTuple):
     old: Annotated[ndarray, "int64 [sites, samples]"]  # reads of REF
     new: Annotated[ndarray, "int64 [sites, samples]"]  # reads of ALT
     log_ways: Annotated[ndarray, "float64 [sites, samples]"]  # binomial coefficients
-    log_one: Annotated[ndarray, "float64 [sites]"]  # of one copy of REF: its prior, and H of all samples
+    log_one: Annotated[ndarray, "float64 [sites]"]  # log prior of one copy of REF, and H of all samples
     rate: Annotated[ndarray, "float64 [samples]"]  # e
     log_chosen: float  # log probability that all sites show ALT
 

@@ -26,11 +26,11 @@ MAX_TRACT = 400  # bases; a longer tract counts as this long
 class GapModel(NamedTuple):
     """Gap costs in the reads of one kind of sequencer, in Phred."""
 
-    opening: int  # of a gap after a base outside tracts
+    opening: int  # opening of a gap after a base outside tracts
     extension: int
     repeats: int  # fewer units are not a tract
     slips: tuple[tuple[float, float, float], ...]  # by unit, 1 to 8: slip at `repeats` units, fall per unit, least
-    extensions: tuple[int, ...]  # by unit, of a gap in a tract
+    extensions: tuple[int, ...]  # by unit, extension of a gap in a tract
 
 
 # Of indels that cost about Phred 10 for each further unit.

@@ -39,7 +39,7 @@ class PanelAllele(NamedTuple):
     position: int
     reference: str
     other: str
-    reads: list[Reads]  # by normal that shows it
+    reads: list[Reads]  # reads of each normal that shows it
 
 
 class NormalFile(NamedTuple):

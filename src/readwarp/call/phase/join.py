@@ -143,7 +143,7 @@ def join_sets(pairs, laid, totals, sets):
                 r = read[pair]
                 if own_set[r] == site and within[r] == start and start >= 0:
                     margin += min(MAX_ODDS, max(-MAX_ODDS, margin_of(total[r], own[r])))
-                    own_set[r] = -1  # counted
+                    own_set[r] = -1  # counted once
         turn = np.int64(1)
         if abs(margin) > MIN_MARGIN:  # so more than one read supports it
             turn, number = np.int64(1 if margin > 0 else -1), number + 1

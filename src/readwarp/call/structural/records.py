@@ -47,7 +47,7 @@ class Variant(NamedTuple):
     support: int
     places: ndarray  # int64 [reads]: where it begins in each, ...
     lengths: ndarray  # ... and its length
-    genotypes: Sequence[Genotype]  # of each sample
+    genotypes: Sequence[Genotype]  # one per sample
     depths: Sequence[tuple[int, int]]  # AD of each sample
 
     @property

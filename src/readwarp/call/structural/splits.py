@@ -15,7 +15,7 @@ from readwarp.call.structural.evidence import BETWEEN, PARTIAL, Events, Spans
 from readwarp.config import StructuralParameters
 from readwarp.ragged import take
 
-MAX_ALIGNMENTS = 100  # of a read to a contig; more belong to several reads with one name
+MAX_ALIGNMENTS = 100  # most alignments of a read to a contig; more belong to several reads with one name
 
 
 class Between(NamedTuple):

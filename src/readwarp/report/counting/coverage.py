@@ -24,7 +24,7 @@ DEEP = 20  # depth at which heterozygous calls are reliable
 
 class Depth(NamedTuple):
     bases: Annotated[ndarray, "int64 [depths]"]  # bases at each depth, of the genome or of the targets
-    width: int  # of a bin
+    width: int  # bases of a bin
     bin_means: list[tuple[str, int, int, float]]  # contig, start, stop, mean
     target_means: list[tuple[str, int, int, str, float, float]]  # with the name, and the share at DEEP or more
 

@@ -32,7 +32,7 @@ class Tables(NamedTuple):
     """
 
     records: Annotated[ndarray, "int64 [2, 2, 3, 4096]"]  # kept or not, mate elsewhere, quality class, flag
-    bases: Annotated[ndarray, "int64 [4096]"]  # by flag, of kept records
+    bases: Annotated[ndarray, "int64 [4096]"]  # bases of kept records, by flag
     placed: Annotated[ndarray, "int64 [contigs + 1, 2]"]  # mapped and unmapped records of each contig; without one
     checksums: Annotated[ndarray, "uint64 [3]"]  # CRC-32 of names, bases, qualities
     sums: Annotated[ndarray, "int64 [3]"]
