@@ -209,7 +209,7 @@ def warn_of_limits(job: CallJob, metrics: Metrics) -> None:
 
 
 def call_fractions(job: CallJob, reference: Reference, reporter: Reporter) -> Result:
-    """Run `call_variants` for --mixture and --somatic."""
+    """Call variants for --mixture and --somatic."""
     metrics = reporter.metrics
     with metrics.time("call"), open_calling(job, reference, metrics, may_fork()) as calling:
         check_fractions(job, calling)
@@ -249,7 +249,7 @@ def check_fractions(job: CallJob, calling: Calling) -> None:
 
 
 def call_structural_only(job: CallJob, reference: Reference, reporter: Reporter) -> Result:
-    """Run `call_variants` for --sv-only."""
+    """Call structural variants alone, for --sv-only."""
     metrics = reporter.metrics
     targets = job.find_targets(reference)
     with metrics.time("call"), open_alignments(job, reference, metrics) as (alignments, ploidies):

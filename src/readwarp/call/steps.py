@@ -377,7 +377,7 @@ class Steps:
         return *found[:3], [*limits_of(weighed), limit_of(left_out)]
 
     def _bands(self, reads: AlignedReads, pileup: Pileup, window: Window, calls: Calls, covered: np.ndarray) -> Bands:
-        """Return the bands of one sample where neither `covered` (bool [bases]) nor covered by calls."""
+        """Return one sample's bands where `covered` (bool [bases]) is not set and no call lies."""
         start = window.start
         for position, alleles in zip(calls.position.tolist(), calls.alleles, strict=True):
             covered[max(0, position - start) : max(0, position + len(alleles[0]) - start)] = True

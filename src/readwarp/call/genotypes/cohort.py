@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 NAN = math.nan
-ENOUGH = 100  # reads of one kind; tests use no more, so they mean the same at any depth
+ENOUGH = 100  # reads of one kind; more count as this many, so tests mean the same at any depth
 LARGEST = 1e15  # cap of an annotation
 ITEMS = re.compile("([^;=]+)=?([^;]*)")  # key and value of INFO
 Values = Iterable[tuple[float, float]]  # value and weight

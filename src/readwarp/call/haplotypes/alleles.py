@@ -24,7 +24,7 @@ class Alleles(NamedTuple):
     """Alleles that make up haplotypes, sorted by `begin`; a region has the rows [low, high) of its bounds."""
 
     begin: Annotated[ndarray, "int64 [alleles]"]
-    deleted: Annotated[ndarray, "int64 [alleles]"]  # bases
+    deleted: Annotated[ndarray, "int64 [alleles]"]  # bases deleted
     added: Annotated[ndarray, "int64 [alleles]"]  # bases added ...
     source: Annotated[ndarray, "int64 [alleles]"]  # ... and their place in `bases`
     stop: Annotated[ndarray, "int64 [alleles]"]  # end of the site

@@ -63,7 +63,7 @@ def run_genotype(job: GenotypeJob, reporter: Reporter) -> Result:
 
 
 def genotype_cohort(job: GenotypeJob, reference: Reference, reporter: Reporter) -> Result:
-    """Run `run_genotype` once the output is checked and locked."""
+    """Genotype the cohort once the output is checked and locked."""
     metrics, resources = reporter.metrics, job.resources
     with metrics.time("genotype"), ExitStack() as stack:
         targets = job.find_targets(reference)
