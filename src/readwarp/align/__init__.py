@@ -3,8 +3,8 @@
     trim -> seed -> chain -> pair (plan) -> extend (score) -> pair (rescue) -> extend (score)
          -> records (choose) -> extend (trace) -> records (build)
 
-`steps.align_batch` is that list, `job` goes from files to a file by it, `Aligner` takes a few reads from Python.
-The package can be called: `readwarp.align(reference, *reads, output=..., **options)` is `align.api.align(...)`.
+`steps.align_batch` is that list; `job` applies it to files; `Aligner` applies it to reads given in Python.
+The package is callable: `readwarp.align(reference, *reads, output=..., **options)` is `align.api.align(...)`.
 """
 
 from typing import TYPE_CHECKING

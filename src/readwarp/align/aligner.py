@@ -1,4 +1,4 @@
-"""Alignment of reads that are given in Python."""
+"""Alignment of reads given in Python."""
 
 from collections.abc import Iterable
 from dataclasses import replace as change
@@ -36,17 +36,17 @@ __all__ = ["Aligner", "AlignerOptions", "Record", "Records"]
 
 
 class AlignerOptions(AlignmentOptions, ScoringOptions, TrimOptions, total=False):
-    """The options of `readwarp align` on how to align, such as preset, min_score, eqx, mismatch, insert_size, trim."""
+    """The options of `readwarp align` for how to align, such as preset, min_score, eqx, mismatch, insert_size, trim."""
 
 
 class Aligner:
-    """Reads to records, with the options and results of `readwarp align`.
+    """An aligner of reads given in Python, with the options and results of `readwarp align`.
 
-    index: an `Index`, its path, or that of a reference, whose index is opened or built. parameters: all in detail;
-    options (`AlignerOptions`): what the command line has, such as preset="short", eqx=True, mismatch=3,
-    insert_size=(400, 90); alt="ref.alt" may come with parameters too. device: cpu, cuda or auto. insert_sizes: the
-    model for pairs; by default it is estimated from the pairs of each call. Safe to use from several threads, and in
-    several processes: it can be pickled.
+    index: an `Index`, its path, or the path of a reference, whose index is opened or built. parameters: every setting;
+    options (`AlignerOptions`): those of the command line, such as preset="short", eqx=True, mismatch=3,
+    insert_size=(400, 90); alt="ref.alt" may be given with parameters too. device: cpu, cuda or auto. insert_sizes: the
+    model for pairs, by default estimated from the pairs of each call. Safe to use from several threads, and picklable
+    for several processes.
 
         aligner = readwarp.Aligner("ref.fa")
         for record in aligner.align(["ACGT...", "TTGA..."]):
@@ -71,7 +71,7 @@ class Aligner:
         backend, given = backends.choose(device), insert_sizes or given_sizes(options)
         if not isinstance(index, Index):
             check_inputs([index])
-        prepare_once(kernels_of(wanted))  # after what can be wrong: it may take a minute
+        prepare_once(kernels_of(wanted))  # after all checks: it may take a minute
         if isinstance(index, Index):
             self.index, self._fasta = index, None
         else:
@@ -106,14 +106,14 @@ class Aligner:
             self._placed = steps.place(self.index, backend, alternates=alternates)
 
     def align(self, reads: Any, mates: Any = None) -> Records:
-        """Records of all reads: the primary (or unmapped) one of each, then supplementary ones; mates are neighbours.
+        """Align all reads: the primary (or unmapped) record of each, then supplementary ones; mates are neighbours.
 
         reads, mates: an iterable of reads, or a single one. A read is a sequence (str, bytes, Seq), a record of
         Biopython (SeqRecord), dnaio or pysam (FastxRecord, AlignedSegment), or (name, sequence) or (name, sequence,
         qualities); qualities are text in Phred + 33, or numbers. Letters are IUPAC. Reads without a name are numbered.
 
-        Without `insert_sizes` the model is estimated from the pairs given here. Adapters that are not known, if reads
-        are trimmed, are learned from them. Raises UsageError for what is not a read or pair.
+        Without `insert_sizes`, the model is estimated from the pairs given here. When trimming, adapters that are not
+        given are learned from them. Raises UsageError for anything that is not a read or a pair.
         """
         batch = steps.make_batch(list_reads(reads, mates), paired=mates is not None)
         placed, parameters = self._placed, self.parameters
@@ -128,7 +128,7 @@ class Aligner:
 
 
 def kernels_of(parameters: AlignParameters) -> str:
-    """What an aligner with these parameters is called in the table of kernels."""
+    """Name an aligner with these parameters in the table of kernels."""
     kind = ".trim" if parameters.trim else ".long" if parameters.long.min_length <= MAX_READ_LENGTH else ""
     return f"Aligner{kind}"
 
@@ -137,7 +137,7 @@ explain_names(Aligner, {"map": "align", "seq_names": "index.reference.names"}, "
 
 
 def list_reads(reads: Any, mates: Any = None) -> list[Read]:
-    """All reads; mates are neighbours. Raises UsageError."""
+    """List all reads, mates as neighbours. Raises UsageError."""
     firsts = _list(reads, "reads")
     if mates is None:
         return firsts

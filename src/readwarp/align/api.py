@@ -1,4 +1,4 @@
-"""readwarp.align: the command `readwarp align`, from Python."""
+"""readwarp.align: the command `readwarp align` in Python."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -37,11 +37,11 @@ RECORDS = {"min_score": "min_score", "soft_clip": "soft_clip_supplementary", "eq
 RECORDS |= {"five_prime": "five_prime_primary", "split_secondary": "splits_as_secondary"}
 
 DEFAULTS = defaults_of(Scoring(), SCORES) | defaults_of(RecordParameters(), RECORDS)
-ALTERNATES = {"alt", "no_alt"}  # options that are no parameters
+ALTERNATES = {"alt", "no_alt"}  # options that are not parameters
 
 
 class IndexOptions(TypedDict, total=False):
-    index: AnyPath | None  # of the reference, built there if it is absent; None: REF.rwx, or in the cache folder
+    index: AnyPath | None  # of the reference, built there if absent; None: REF.rwx, or in the cache folder
 
 
 class AlignmentOptions(TypedDict, total=False):
@@ -50,25 +50,25 @@ class AlignmentOptions(TypedDict, total=False):
     min_score: int  # lowest score to report
     soft_clip: bool  # in supplementary alignments, instead of hard clips
     eqx: bool  # = and X in CIGARs instead of M
-    cs: str  # the tag cs of minimap2: short, long, or none
+    cs: str  # minimap2's cs tag: short, long, or none
     all_hits: bool  # all other places of a read are secondary records
-    secondary: int | None  # so many of them, the best ones; None: they are named in XA, if they are few
+    secondary: int | None  # maximum number of secondary records, best first; None: such places go to XA if they are few
     split_secondary: bool  # parts of a split read other than the primary are secondary, not supplementary
-    five_prime: bool  # of a split read, the part that was sequenced first is primary
-    alt: AnyPath | None  # bwa's file of ALT contigs; None: REF.alt or REF.64.alt if that lies beside the reference
-    no_alt: bool  # treat ALT contigs as all others
-    no_rescue: bool  # do not look for mates near each other
-    no_pairing: bool  # place each mate by itself
+    five_prime: bool  # the part of a split read that was sequenced first is primary
+    alt: AnyPath | None  # bwa's file of ALT contigs; None: REF.alt or REF.64.alt beside the reference, if there is one
+    no_alt: bool  # treat ALT contigs like any other
+    no_rescue: bool  # do not search for mates near each other
+    no_pairing: bool  # place each mate on its own
 
 
 class ScoringOptions(TypedDict, total=False):
-    """All are magnitudes. A gap of n bases costs gap_open + n * gap_extend."""
+    """Scores and penalties, all as magnitudes. A gap of n bases costs gap_open + n * gap_extend."""
 
     match: int
     mismatch: int
     gap_open: int
     gap_extend: int
-    clip: int  # of clipping a read end
+    clip: int  # cost of clipping a read end
 
 
 class AlignOptions(
@@ -83,7 +83,7 @@ class AlignOptions(
     no_pg: bool  # no @PG line in the header
     part: str | None  # I/N: every N-th block of reads, from the I-th
     resume: bool  # keep intermediate results beside the output, and continue from them
-    force: bool  # replace an output that exists
+    force: bool  # replace an existing output
 
 
 def align(
@@ -95,14 +95,14 @@ def align(
 ) -> Result:
     """Align reads to a file of alignments, as `readwarp align` does.
 
-    reference: FASTA, GenBank or EMBL, whose index is built if it is absent, or an index. reads: FASTQ, BAM or CRAM;
-    two FASTQ files are mates, more are further pairs. output: .sam, .bam, .cram or .paf. progress: called now and
-    then, in this thread, with a `Progress`; an exception from it ends the job. options: the long options of the command
-    with underscores, such as sort="coordinate", mark_duplicates=True, write_index=True, threads=8 (`AlignOptions`).
+    reference: FASTA, GenBank or EMBL, whose index is built if absent, or an index. reads: FASTQ, BAM or CRAM; two FASTQ
+    files are mates, more are further pairs. progress: called now and then in this thread with a `Progress`; an
+    exception from it ends the job. output: .sam, .bam, .cram or .paf. options: the long options of the command with
+    underscores, such as sort="coordinate", mark_duplicates=True, write_index=True, threads=8 (`AlignOptions`).
 
         readwarp.align("ref.fa", "reads_1.fq.gz", "reads_2.fq.gz", output="out.bam", sort="coordinate")
 
-    Returns the paths that were written (alignments, alignments_index) and the metrics. Raises UsageError, InputError,
+    Returns the paths written (alignments, alignments_index) and the metrics. Raises UsageError, InputError,
     DeviceError, MemoryBudgetError, each a ReadwarpError; there is no output then.
     """
     check_keywords("align", options, AlignOptions)
@@ -114,7 +114,7 @@ def align(
 def make_job(
     reference: AnyPath, reads: Sequence[AnyPath], output: AnyPath | None, options: AlignOptions, command: str
 ) -> AlignJob:
-    """Raises InputError and UsageError."""
+    """Make the job that these options ask for. Raises InputError and UsageError."""
     if not reads:
         raise UsageError("no files of reads are given")
     part, parameters = options.get("part"), alignment_parameters(options)
@@ -141,7 +141,7 @@ def make_job(
 
 
 def alignment_parameters(options: AlignmentOptions) -> AlignParameters:
-    """The parameters that options of aligning, scoring and trimming ask for. Raises UsageError."""
+    """Return the parameters for these options of aligning, scoring and trimming. Raises UsageError."""
     check_together("align", options)
     every: Any = options
     own = PRESETS[find_preset(options.get("preset") or "standard")].parameters
@@ -156,7 +156,7 @@ def alignment_parameters(options: AlignmentOptions) -> AlignParameters:
 
 
 def alternates_of(reference: Path | None, options: AlignmentOptions) -> Path | None:
-    """The file of the ALT contigs: that which is given, or lies beside the reference. Raises InputError."""
+    """Return the file of ALT contigs: the given one, or the one beside the reference. Raises InputError."""
     if given := options.get("alt"):
         check_inputs([given])
         return Path(given)
@@ -164,20 +164,20 @@ def alternates_of(reference: Path | None, options: AlignmentOptions) -> Path | N
 
 
 def given_sizes(options: AlignmentOptions) -> InsertSizes | None:
-    """The insert sizes that are given, if they are."""
+    """Return the given insert sizes, if any."""
     size = options.get("insert_size")
     sizes: tuple[Any, ...] = size if isinstance(size, tuple) else (size,)
     return None if size is None else given(*sizes)
 
 
 def seeds_of(preset: SeedParameters, options: AlignmentOptions) -> SeedParameters:
-    """Other places than the best are looked for where hits are asked for, however much worse they are."""
+    """Look for other places, however much worse, if all hits are asked for."""
     wants_hits = options.get("all_hits") or options.get("secondary") is not None
     return replace(preset, margin=MAX_INTEGER) if wants_hits else preset
 
 
 def records_of(preset: RecordParameters, options: AlignmentOptions) -> RecordParameters:
-    """Raises UsageError."""
+    """Return the record parameters for these options. Raises UsageError."""
     records = replace(preset, **pick(options, RECORDS))
     number = options.get("secondary")
     if options.get("all_hits"):
@@ -190,7 +190,7 @@ def records_of(preset: RecordParameters, options: AlignmentOptions) -> RecordPar
 
 
 def pairs_of(preset: AlignParameters, options: AlignmentOptions) -> PairParameters:
-    """As many places are looked at as are asked for, and can be found."""
+    """Look at as many places as were asked for and can be found."""
     rescue, pairing = not options.get("no_rescue"), not options.get("no_pairing")
     wanted = MAX_PLACES if options.get("all_hits") else 1 + (options.get("secondary") or 0)
     most = max(preset.pair.max_candidates, min(wanted, preset.chain.max_chains))

@@ -1,4 +1,4 @@
-"""The memory of batches of the align job, on the host and on a card, and the plans within the budgets."""
+"""Memory of align batches on the host and on a card, and the plans within these budgets."""
 
 from collections.abc import Iterable
 from math import ceil
@@ -25,36 +25,36 @@ from readwarp.stream.plan import (
 )
 
 PROGRAM_BYTES = 350 << 20  # Python, Numba, LLVM and compiled kernels
-CONTEXT_BYTES = 512 << 20  # of a card, for CUDA and its kernels, beside --vram; an estimate until it is measured
-PINNED_BYTES = 8 << 20  # of the host, for each workspace (readwarp.device.memory)
-SORT_SHARE, MIN_SORT, MAX_SORT = 8, 256 << 20, 16 << 30  # part of the budget; bytes
-SORTED_AT_ONCE = 16  # times the memory for sorting: a quarter goes into a file, and 64 files are merged at once
-GROWTH = 6  # bytes of records for one of compressed reads, about
-MIN_ENGINE = 4 << 20  # bytes for the dynamic programming of one long pair
+CONTEXT_BYTES = 512 << 20  # of a card, for CUDA and its kernels, beside --vram; an estimate until measured
+PINNED_BYTES = 8 << 20  # host memory of each workspace (readwarp.device.memory)
+SORT_SHARE, MIN_SORT, MAX_SORT = 8, 256 << 20, 16 << 30  # fraction of the budget; bytes
+SORTED_AT_ONCE = 16  # multiples of the sort memory: a quarter goes to a file, and 64 files are merged at once
+GROWTH = 6  # bytes of records per byte of compressed reads, roughly
+MIN_ENGINE = 4 << 20  # bytes to align one long pair by dynamic programming
 
 # Rates of a batch, generous for a mammalian genome
 READ_LENGTH = 150
 CANDIDATES = 4  # per read
-CELLS = 40  # of dynamic programming that are stored for the traceback, per candidate
-FOUND = 256  # anchors per read, with weak places ...
-ANCHORS = 64  # ... and without
+CELLS = 40  # cells stored for the traceback, per candidate
+FOUND = 256  # anchors per read, weak places included ...
+ANCHORS = 64  # ... and excluded
 CHAINS = 8  # per read
 PAIRS = 2  # candidates and rescue windows per read that need dynamic programming
-WINDOW = 256  # bases of reference for each of these
-ENGINE = 1024  # bytes of the engine for each of these
-TRIMMED = 4  # bytes per base if reads are trimmed: copies of bases and qualities, without the cut ones and corrected
+WINDOW = 256  # reference bases for each of these
+ENGINE = 1024  # bytes of the pairwise engine for each of these
+TRIMMED = 4  # bytes per base when trimming: copies of bases and qualities, cut and corrected
 
 
 def budget_of(resources: Resources) -> int:
-    """Bytes of the host's memory that may be used."""
+    """Return the bytes of host memory that may be used."""
     return resources.memory or int(FREE_SHARE * free_memory())
 
 
 def bytes_to_sort(resources: Resources, files: Iterable[Path]) -> int:
-    """Memory for sorting the reads of these files.
+    """Return the memory for sorting the reads of these files.
 
-    It holds so many of their records that the temporary files can be merged at once, and no more: memory that was
-    never touched costs time.
+    It holds enough of their records that all temporary files can be merged at once, and no more: memory never touched
+    before costs time.
     """
     sizes = [path.stat().st_size if path.is_file() else None for path in files]
     records = sum(GROWTH * size for size in sizes if size) if None not in sizes else MAX_SORT * SORTED_AT_ONCE
@@ -69,7 +69,7 @@ def plan_batches(
     trims: bool = False,
     may_fork: bool = False,
 ) -> Plan:
-    """The plan of the host's memory. may_fork: workers may be processes. Raises MemoryBudgetError."""
+    """Plan the host's memory. may_fork: workers may be processes. Raises MemoryBudgetError."""
     is_on_cards, budget = backend.name == "cuda", budget_of(resources)
     workers = workers_of(resources.threads, len(backend.devices))
     costs = Costs(
@@ -84,7 +84,7 @@ def plan_batches(
 
 
 def plan_cards(room: int, planned: Plan, index: Index, backend: Backend) -> CardPlan:
-    """The plan of each card's memory, within `room` bytes. Raises MemoryBudgetError."""
+    """Plan each card's memory, within `room` bytes. Raises MemoryBudgetError."""
     return plan_card(room, card_of(index), ceil(planned.workers / len(backend.devices)), planned.batch_bases)
 
 
@@ -93,12 +93,12 @@ def card_of(index: Index) -> Card:
 
 
 def card_for(bases: int) -> Card:
-    """For an index of so many reference bases with the standard seeds, one for every five bases."""
+    """Estimate the card for an index of this many reference bases with the standard seeds, one per five bases."""
     return Card(-(-bases // 2) + 16, seeds_for(bases, SeedParameters()), workspace_bytes)
 
 
 def workspace_bytes(bases: int, seeded: bool) -> int:
-    """Bytes of a batch on a card: the sum of what its steps say, at the rates above. seeded: seeds are looked up there.
+    """Return the bytes of a batch on a card: the sum of its steps, at the rates above. seeded: the card looks up seeds.
 
     A batch that needs more is aligned in halves.
     """
@@ -123,6 +123,6 @@ def reference_bytes(index: Index) -> int:
 
 
 def seed_bytes(index: Index) -> int:
-    """Bytes beside the reference on a card if seeds are looked up there."""
+    """Return the bytes needed beside the reference if the card looks up seeds."""
     arrays = (index.reference.contig_offsets, index.bucket_starts, index.tags, index.positions)
     return sum(array.nbytes for array in arrays)

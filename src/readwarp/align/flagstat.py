@@ -1,4 +1,4 @@
-"""Counts of reads and records, among them those of `samtools flagstat`, made batch by batch."""
+"""Counts of reads and records, batch by batch, including those of `samtools flagstat`."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from readwarp.batches import Alignments, ReadBatch
 from readwarp.metrics import Metrics
 from readwarp.rules.flags import SURE, flagstat_masks
 
-COUNTERS = {  # of samtools flagstat
+COUNTERS = {  # counters of samtools flagstat
     "total": "records_all",
     "primary": "records_primary",
     "secondary": "records_secondary",
@@ -27,16 +27,16 @@ COUNTERS = {  # of samtools flagstat
 
 
 def count(reads: ReadBatch, aligned: ReadBatch, rows: Alignments, longest: int, metrics: Metrics) -> None:
-    """Add a batch to the counters. aligned: the reads without what was trimmed; longest: of reads."""
+    """Add a batch to the counters. aligned: the trimmed reads; longest: maximum read length."""
     metrics.count("reads", len(reads))
     metrics.count("bases", int(reads.read_offsets[-1]))
     metrics.count("reads_too_long", int(np.count_nonzero(np.diff(aligned.read_offsets) > longest)))
     masks = flagstat_masks(rows.flag, rows.contig != rows.mate_contig, rows.mapping_quality >= SURE)
     for name, counter in COUNTERS.items():
-        if counter != "duplicates":  # they are marked later
+        if counter != "duplicates":  # marked later
             metrics.count(counter, int(np.count_nonzero(masks[name])))
 
 
 def flagstat(metrics: Metrics) -> dict[str, int]:
-    """The counts under the names that `samtools flagstat -O json` gives them."""
+    """Return the counts under the names of `samtools flagstat -O json`."""
     return {name: metrics.counts.get(counter, 0) for name, counter in COUNTERS.items()}

@@ -1,4 +1,4 @@
-"""Files of reads -> inputs, each with its read group, and the header lines to carry over."""
+"""Open files of reads as inputs, each with its read group, and collect the header lines to carry over."""
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
@@ -29,12 +29,12 @@ logger = logging.getLogger("readwarp")
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The inputs of a run, and the header lines to carry over."""
+    """Inputs of a run, with the header lines to carry over."""
 
     inputs: tuple[ReadInput, ...]
-    read_groups: tuple[str, ...]  # @RG lines, in the order of the read groups' numbers
+    read_groups: tuple[str, ...]  # @RG lines, by read group number
     programs: tuple[str, ...] = ()  # @PG lines carried over from BAM and CRAM
-    comments: tuple[str, ...] = ()  # @CO lines, likewise
+    comments: tuple[str, ...] = ()  # @CO lines carried over from BAM and CRAM
 
     @property
     def read_group_ids(self) -> tuple[str, ...]:
@@ -45,9 +45,9 @@ class Inputs:
         return tuple(path for given in self.inputs for path in given.paths)
 
     def share_read(self, source: int) -> float | None:
-        """The share of all bytes on disk that has been read, while input number `source` is being read.
+        """Return the fraction of all bytes on disk read so far, while input number `source` is being read.
 
-        The kernel knows the positions of this process's open files, whatever reads them. None if an input is a pipe.
+        The kernel knows the positions of this process's open files, whoever reads them. None if an input is a pipe.
         """
         if not all(Path(path).is_file() for path in self.files):
             return None
@@ -62,32 +62,32 @@ def _positions(wanted: set[Path]) -> Iterator[int]:
         try:
             if descriptor.readlink() in wanted:
                 yield int(Path(f"/proc/self/fdinfo/{descriptor.name}").read_text().split()[1])
-        except OSError:  # closed meanwhile
+        except OSError:  # closed in the meantime
             continue
 
 
 class ReadOptions(TypedDict, total=False):
-    """How to read the inputs."""
+    """Options for reading the inputs."""
 
-    input_reference: AnyPath | None  # FASTA that CRAM was written with; None: found by M5
-    read_group: str | Sequence[str] | None  # @RG line of all inputs, or one for each; None: named after the files
-    sample: str | None  # SM of all read groups, also of those that BAM and CRAM bring along
-    library: str | None  # LB, likewise
-    interleaved: bool  # neighbours of one name in a FASTQ file are mates, others single reads
-    single: bool  # FASTQ files have single reads, even if there are two files
-    comments: bool  # FASTQ comments are SAM tags: keep them
-    phred64: bool  # base qualities are Phred+64: convert them
-    phred33: bool  # they are Phred+33, even if they look like Phred+64
-    umi: str | None  # where the UMIs are: name, comment, tag, or a read structure (two, of mates); None: nowhere
-    umi_duplex: bool  # UMIs have two parts, which the other strand of a molecule has the other way round
+    input_reference: AnyPath | None  # FASTA with which CRAM was written; None: found by M5
+    read_group: str | Sequence[str] | None  # @RG line of all inputs, or one each; None: named after the files
+    sample: str | None  # SM of all read groups, including those of BAM and CRAM inputs
+    library: str | None  # LB of all read groups
+    interleaved: bool  # neighbours with the same name in a FASTQ file are mates, others single reads
+    single: bool  # FASTQ files hold single reads, even if there are two
+    comments: bool  # keep FASTQ comments, which are SAM tags
+    phred64: bool  # convert base qualities from Phred+64
+    phred33: bool  # qualities are Phred+33, even if they look like Phred+64
+    umi: str | None  # location of the UMIs: name, comment, tag, or a read structure (two for mates); None: no UMIs
+    umi_duplex: bool  # UMIs have two parts, swapped on the other strand of a molecule
 
 
 def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> Inputs:
-    """The inputs in these files. Raises InputError and UsageError."""
+    """Open the inputs in these files. Raises InputError and UsageError."""
     other = options.get("input_reference")
     references = (str(reference),) if other is None else (str(other), str(reference))
     check_inputs([*references, *reads])
-    kinds = {path: kind_of(path) if Path(path).is_file() else "fastq" for path in reads}  # a pipe is read once
+    kinds = {path: kind_of(path) if Path(path).is_file() else "fastq" for path in reads}  # a pipe is read only once
     phred = encoding_of(options.get("phred33", False), options.get("phred64", False))
     every: Any = options
     instrument = PRESETS[find_preset(preset)].instrument if (preset := every.get("preset")) else None
@@ -107,7 +107,7 @@ def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> 
     own = [[naming.apply(line) for line in lines_of(header, "RG")] for header in headers]
 
     def look(path: str) -> Instrument:
-        return first_instrument(path, kinds[path]) if Path(path).is_file() else Instrument()  # a pipe is read once
+        return first_instrument(path, kinds[path]) if Path(path).is_file() else Instrument()  # a pipe is read only once
 
     lines = read_group_lines(naming, groups, own, look)
     if instrument:
@@ -151,9 +151,9 @@ def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> 
 def warn_of_instruments(
     expected: str, paths: Sequence[str], groups: Sequence[Sequence[str]], look: Callable[[str], Instrument]
 ) -> None:
-    """Log a warning where read names, or PL of the read groups of an input, are not those of the preset's instruments.
+    """Warn if read names, or PL of an input's read groups, disagree with the preset's instruments.
 
-    groups: lines of each input. look: the instrument of the first read of a file.
+    groups: lines of each input. look: return the instrument of a file's first read.
     """
     for path, lines in zip(paths, groups, strict=True):
         named, said = look(path).platform, {field(line, "PL") for line in lines} - {None, expected}
@@ -167,13 +167,13 @@ def warn_of_instruments(
 
 
 def umi_of(options: ReadOptions) -> UmiParameters | None:
-    """Raises UsageError."""
+    """Return the UMI parameters of the options. Raises UsageError."""
     given = options.get("umi")
     return None if given is None else parse_umi(given, options.get("umi_duplex", False))
 
 
 def check_umi(given: ReadInput, kind: str) -> None:
-    """Raises UsageError where an input cannot have its UMIs there."""
+    """Raise UsageError if an input cannot have its UMIs there."""
     if given.umi is None:
         return
     is_aligned, path = kind in ALIGNED, given.paths[0]
@@ -186,7 +186,7 @@ def check_umi(given: ReadInput, kind: str) -> None:
 
 
 def check_read_groups(path: str, lines: Sequence[str]) -> None:
-    """Raises InputError for a line of a header whose fields another header could not hold, or whose ID is another's."""
+    """Raise InputError for a header line whose fields another header could not hold, or whose ID is taken."""
     check_ids(path, lines)
     for line in lines:
         if problem := text_problem(line.replace("\t", " ")):
@@ -194,7 +194,7 @@ def check_read_groups(path: str, lines: Sequence[str]) -> None:
 
 
 def mention_missing_mates(given: ReadInput, reads: Sequence[str]) -> None:
-    """Log a line on a file of first reads that is given alone, while that of their mates lies beside it."""
+    """Log a line if a file of first reads is given alone while its mates' file lies beside it."""
     other = mates.find_other_file(given.paths[0]) if len(given.paths) == 1 else None
     if other and not (given.interleaved or given.single) and str(other) not in reads:
         text = "%s: aligned as single-end, but a mate file exists next to it: give %s too, or --single"
@@ -202,7 +202,7 @@ def mention_missing_mates(given: ReadInput, reads: Sequence[str]) -> None:
 
 
 def group_files(files: Sequence[str], kinds: Sequence[str], alone: bool) -> list[tuple[str, ...]]:
-    """Files of each input: BAM and CRAM alone, FASTQ files in pairs unless there is one or they are to be `alone`."""
+    """Group the files by input: BAM and CRAM alone, FASTQ in pairs unless there is one or they are to be `alone`."""
     reads = [file for file, kind in zip(files, kinds, strict=True) if kind not in ALIGNED]
     alone = alone or len(reads) == 1
     if not alone and len(reads) % 2:
@@ -220,7 +220,7 @@ def group_files(files: Sequence[str], kinds: Sequence[str], alone: bool) -> list
 
 
 def merge_programs(headers: Sequence[str]) -> list[str]:
-    """@PG lines of several headers, each once; if two share an ID but differ, the later one gets a number."""
+    """Merge the @PG lines of several headers; where two share an ID but differ, the later one gets a number."""
     merged: dict[str, str] = {}
     for header in headers:
         renamed: dict[str, str] = {}

@@ -55,7 +55,7 @@ logger = logging.getLogger("readwarp")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlignJob:
-    """Raises UsageError for options that exclude each other."""
+    """An align job. Raises UsageError for mutually exclusive options."""
 
     reference: Path
     inputs: Inputs
@@ -64,8 +64,8 @@ class AlignJob:
     parameters: AlignParameters = field(default_factory=AlignParameters)
     resources: Resources = field(default_factory=Resources)
     index: Path | None = None  # of the reference; None: REF.rwx, or in the cache folder
-    alternates: Path | None = None  # the file of its ALT contigs; None: all contigs are treated alike
-    seeds: SeedParameters | None = None  # that the index must have; None: any
+    alternates: Path | None = None  # the file of ALT contigs; None: all contigs are treated alike
+    seeds: SeedParameters | None = None  # required seeds of the index; None: any
     sort: str = "none"  # coordinate | name | none
     mark_duplicates: bool = False
     write_index: bool = False
@@ -73,7 +73,7 @@ class AlignJob:
     command: str | None = None  # for @PG; None: no @PG
     part: Part = WHOLE  # of the input, in blocks of templates
     resume: bool = False  # keep intermediate results beside the output, and continue from them
-    force: bool = False  # replace an output that exists
+    force: bool = False  # replace an existing output
 
     def __post_init__(self) -> None:
         if self.part != WHOLE and (self.sort != "none" or format_of(self.output) != "bam"):
@@ -92,14 +92,14 @@ class AlignJob:
 
     @property
     def form(self) -> str:
-        """As what batches are encoded: paf, text (of SAM), or formats (BAM records)."""
+        """Encoding of batches: paf, text (of SAM), or formats (BAM records)."""
         format = self.finish.format_of(self.output)
         return "paf" if format == "paf" else "text" if format == "sam" and self.sort == "none" else "formats"
 
 
 def run_align(job: AlignJob, reporter: Reporter) -> Result:
-    """Run the job: each read gets into the output once, in input order or sorted. Raises ReadwarpError."""
-    resumes = job.resume and segments.folder_of(job.output).exists()  # until then, the output is not done
+    """Run the job: every read enters the output once, in input order or sorted. Raises ReadwarpError."""
+    resumes = job.resume and segments.folder_of(job.output).exists()  # until then, the output is incomplete
     check_output(job.output, job.force or resumes, [job.reference, *filter(None, [job.alternates]), *job.inputs.files])
     Finish(job.sort, job.mark_duplicates, job.write_index).check(format_of(job.output))
     check_resume(job.resume, [job.output], job.inputs.files)
@@ -112,14 +112,14 @@ def run_align(job: AlignJob, reporter: Reporter) -> Result:
 
 
 def choose_side(job: AlignJob) -> Backend:
-    """CPU or GPU. Raises DeviceError; so do this before an index is built for hours."""
+    """Choose CPU or GPU. Raises DeviceError, so call it before spending hours on an index."""
     return choose_backend(job.resources, job.inputs.files, ALIGN)
 
 
 def align_reads(job: AlignJob, index: Index, backend: Backend, reporter: Reporter) -> Result:
-    """`run_align` with the output checked and locked."""
+    """Run the job, with its output checked and locked."""
     metrics, have = reporter.metrics, index.parameters
-    seed = replace(job.parameters.seed, k=have.k, s=have.s, t=have.t)  # look up what the index holds
+    seed = replace(job.parameters.seed, k=have.k, s=have.s, t=have.t)  # look up the seeds that the index holds
     job = replace(job, parameters=replace(job.parameters, seed=seed))
     sort_bytes = bytes_to_sort(job.resources, map(Path, job.inputs.files)) if job.sort != "none" else 0
     alternates = open_alternates(job, index, reporter)
@@ -164,7 +164,7 @@ def align_reads(job: AlignJob, index: Index, backend: Backend, reporter: Reporte
 
 
 def share_work(job: AlignJob, cards: AlignCards, header: str, kept: Segments | None) -> Aligning:
-    """What all workers share. Segments hold the records as they are encoded."""
+    """Collect what all workers share. Segments hold the records in their encoding."""
     reference = cards.on_host.host.reference
     lengths = np.diff(reference.contig_offsets).tolist() if job.form == "paf" else ()
     encoder = Encoder(reference.names, job.inputs.read_group_ids, job.form != "formats", tuple(lengths))
@@ -173,14 +173,14 @@ def share_work(job: AlignJob, cards: AlignCards, header: str, kept: Segments | N
 
 
 def read(job: AlignJob, planned: Plan, trainer: Trainer) -> Iterator[tuple[RawBatch, Model]]:
-    """Batches of reads, each with what the first ones of its input show."""
+    """Yield batches of reads, each with the model learned from the first reads of its input."""
     batches = open_reads(job.inputs.inputs, planned.batch_bases, job.resources.threads)
     groups: Groups[RawBatch, Model] = Groups(lambda raw: raw.input.named_groups, trainer.add_group)
     return train_sources(batches, job.parameters.pair.training_pairs, parse, trainer.train, groups)
 
 
 def open_alternates(job: AlignJob, index: Index, reporter: Reporter) -> Alternates | None:
-    """The ALT contigs of the reference, if the job has a file of them. Raises InputError."""
+    """Read the ALT contigs of the reference, if the job has a file of them. Raises InputError."""
     if job.alternates is None:
         return None
     alternates = read_alternates(job.alternates, index.reference)
@@ -192,7 +192,7 @@ def open_alternates(job: AlignJob, index: Index, reporter: Reporter) -> Alternat
 def open_memory(
     job: AlignJob, index: Index, alternates: Alternates | None, backend: Backend, sort_bytes: int, metrics: Metrics
 ) -> tuple[Plan, AlignCards]:
-    """The plan of the host's memory, and cards whose memory is allocated. Raises MemoryBudgetError."""
+    """Plan the host's memory and allocate the cards' memory. Raises MemoryBudgetError."""
     trims = job.parameters.trim is not None
     planned = plan_batches(job.resources, index, backend, sort_bytes, trims, may_fork())
 
@@ -230,14 +230,14 @@ def log_cards(card: CardPlan, backend: Backend) -> None:
 
 
 def note_cards(cards: AlignCards, metrics: Metrics) -> None:
-    """What each card did: an entry of `gpu` in metrics.json."""
+    """Add the work of each card to `gpu` in metrics.json."""
     if cards.planned:
         seeding = cards.planned.seeding
         metrics.append("gpu", [{"command": "align", **facts, "seeding": seeding} for facts in cards.facts()])
 
 
 class Output:
-    """Batches go into it in the order of the input, in the main thread."""
+    """Output of the job: takes batches in input order, in the main thread."""
 
     def __init__(
         self, job: AlignJob, writer: AlignmentWriter | ResumableWriter, metrics: Metrics, meter: Meter
@@ -245,7 +245,7 @@ class Output:
         self.job, self.writer, self.metrics, self.meter = job, writer, metrics, meter
         earlier = writer.counts if isinstance(writer, ResumableWriter) else {}
         self.earlier = earlier.get("reads", 0)
-        self.written = Metrics()  # counts of all that was written, by earlier runs too
+        self.written = Metrics()  # counts of everything written, including earlier runs
         for name, number in earlier.items():
             self.written.count(name, number)
 
@@ -262,7 +262,7 @@ class Output:
 
 
 def open_index(job: AlignJob, reporter: Reporter) -> Index:
-    """The reference itself or its index, which is built if it is absent. Its seeds are the job's, if that names any."""
+    """Open the reference or its index, which is built if absent, with the job's seeds if it names any."""
     wanted = job.reference, job.seeds, job.resources.threads, reporter.metrics, job.index, job.resources.memory
     if is_index(job.reference) or not job.reference.is_file():
         return open_or_build(*wanted)
@@ -271,7 +271,7 @@ def open_index(job: AlignJob, reporter: Reporter) -> Index:
         if path != job.index and path.parent == cache_folder():
             logger.info("using the index %s", path)
         return open_or_build(*wanted)
-    check_format(job.reference)  # before the log names an index of reads, where the reference was forgotten
+    check_format(job.reference)  # before the log names an index of reads, if the reference was forgotten
     logger.info("building the index %s%s", path, explain_place(path, job.reference))
     with reporter.compiling():
         return open_or_build(*wanted)
@@ -286,7 +286,7 @@ def header_of(job: AlignJob, index: Index, alternates: Alternates | None) -> str
 
 
 def open_segments(job: AlignJob, index: Index, metrics: Metrics) -> Segments:
-    """What an earlier run of the job has left, with its counts in the metrics. Raises UsageError."""
+    """Open what an earlier run of the job left, and add its counts to the metrics. Raises UsageError."""
     kept = Segments(str(job.output), {**facts_of(job, index), "form": job.form})
     if kept.done:
         done = counted(kept.done, "pair or single read", "pairs or single reads")
@@ -299,7 +299,7 @@ def open_segments(job: AlignJob, index: Index, metrics: Metrics) -> Segments:
 def open_writer(
     job: AlignJob, header: str, kept: Segments | None, sort_bytes: int
 ) -> AlignmentWriter | ResumableWriter:
-    """The writer of the output, or of segments, of which it is made at the end."""
+    """Open the writer of the output, or of the segments from which it is assembled at the end."""
 
     def open_output() -> AlignmentWriter:
         return AlignmentWriter(
@@ -316,7 +316,7 @@ def open_writer(
 
 
 def facts_of(job: AlignJob, index: Index) -> dict[str, object]:
-    """All that the records depend on: an earlier run can be resumed if it had the same facts."""
+    """Return everything the records depend on: a run can be resumed only with equal facts."""
     files = [Path(path) for path in job.inputs.files]
     return {
         **common_facts(job, index),
@@ -327,7 +327,7 @@ def facts_of(job: AlignJob, index: Index) -> dict[str, object]:
 
 
 def common_facts(job: AlignJob, index: Index) -> dict[str, object]:
-    """Those of them that do not depend on the places of files."""
+    """Return the facts that do not depend on file locations."""
     return {
         "readwarp": __version__,
         "reference": [list(index.reference.names), list(index.reference.md5)],
@@ -340,7 +340,7 @@ def common_facts(job: AlignJob, index: Index) -> dict[str, object]:
 
 
 def run_of(job: AlignJob, index: Index) -> str:
-    """A hash that all parts of one run share; it differs with other reads, options or reference.
+    """Hash what all parts of one run share; it differs with other reads, options or reference.
 
     Inputs count by name and size, so that nodes may have copies of their own.
     """

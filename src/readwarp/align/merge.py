@@ -1,4 +1,4 @@
-"""The merge job: alignments of parts and lanes to one file, which is sorted, marked and indexed if wanted."""
+"""The merge job: alignments of parts and lanes to one file, optionally sorted, marked and indexed."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -36,17 +36,17 @@ SORT_BYTES = 1 << 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeJob:
-    alignments: tuple[Path, ...]  # BAM and CRAM files of parts and lanes, not sorted
+    alignments: tuple[Path, ...]  # unsorted BAM and CRAM files of parts and lanes
     output: Path  # BAM, CRAM or SAM by its ending; - is SAM on stdout
     sort: str = "none"  # coordinate | name | none
     mark_duplicates: bool = False
     duplicates: DuplicateRules = BY_ENDS
     write_index: bool = False
-    reference: Path | None = None  # for CRAM, in and out
+    reference: Path | None = None  # for CRAM input and output
     command: str | None = None  # for @PG; None: no @PG
     threads: int = 1
     memory: int = SORT_BYTES  # for sorting
-    force: bool = False  # replace an output that exists
+    force: bool = False  # replace an existing output
 
     @property
     def references(self) -> tuple[str, ...]:
@@ -54,7 +54,7 @@ class MergeJob:
 
 
 def run_merge(job: MergeJob, reporter: Reporter) -> Result:
-    """Run the job. Raises ReadwarpError."""
+    """Run the merge job. Raises ReadwarpError."""
     check_inputs(job.alignments)
     check_output(job.output, job.force, job.alignments)
     metrics, started, templates = reporter.metrics, time.perf_counter(), 0
@@ -91,7 +91,7 @@ def open_writer(job: MergeJob, header: str) -> AlignmentWriter:
 
 
 def plan_merge(paths: Sequence[Path], sort: str, command: str | None) -> tuple[str, list[list[Path]]]:
-    """(header of the output, the files in order, with the parts of one run together). Raises InputError, UsageError."""
+    """Return (header of the output, the files in order, parts of one run together). Raises InputError, UsageError."""
     check_twice(paths)
     headers = {path: read_header(str(path)) for path in paths}
     contigs = {path: list(map(contig_in, lines_of(header, "SQ"))) for path, header in headers.items()}
@@ -111,7 +111,7 @@ def plan_merge(paths: Sequence[Path], sort: str, command: str | None) -> tuple[s
 
 
 def group_parts(headers: dict[Path, str]) -> list[list[Path]]:
-    """Single files, and complete sets of parts sorted by number; in the order they were given."""
+    """Group complete sets of parts, sorted by number, and single files, in the given order."""
     groups: list[list[Path]] = []
     waiting: dict[int, Path] = {}
     of, run = 0, ""
@@ -139,7 +139,7 @@ def group_parts(headers: dict[Path, str]) -> list[list[Path]]:
 
 
 def merge_records(groups: list[list[Path]], references: Sequence[str], rules: DuplicateRules) -> Iterator[Encoded]:
-    """All records in the order of the reads."""
+    """Yield all records in the order of the reads."""
     for paths in groups:
         if len(paths) == 1:
             yield from read_checked(paths[0], references, rules)
@@ -155,7 +155,7 @@ def merge_records(groups: list[list[Path]], references: Sequence[str], rules: Du
 
 
 def read_checked(path: Path, references: Sequence[str], rules: DuplicateRules) -> Iterator[Encoded]:
-    """The records of a file. Raises InputError for one without a UMI where molecules are to be found by these."""
+    """Yield the records of a file. Raises InputError if a record lacks the UMI by which molecules are found."""
     seen = 0
     for records in read_records(path, references):
         if rules.umis and (bad := find_bad_umi(records, rules.duplex)) >= 0:

@@ -1,4 +1,4 @@
-"""readwarp.merge: the command `readwarp merge`, from Python."""
+"""readwarp.merge: the command `readwarp merge` in Python."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,12 +22,12 @@ class MergeOptions(TypedDict, total=False):
     mark_duplicates: bool
     write_index: bool
     umi: str | None  # tag: duplicates are copies of one molecule, by the UMIs that align --umi wrote to RX
-    umi_duplex: bool  # UMIs have two parts, which the other strand of a molecule has the other way round
-    reference: AnyPath | None  # for CRAM, in and out
+    umi_duplex: bool  # UMIs have two parts, swapped on the other strand of a molecule
+    reference: AnyPath | None  # for CRAM input and output
     no_pg: bool  # no @PG line in the header
     threads: int | None  # None: all that this process may use
     memory: int | str | None  # bytes, or a text such as "8G", for sorting; None: 1 GiB
-    force: bool  # replace an output that exists
+    force: bool  # replace an existing output
 
 
 def merge(
@@ -36,15 +36,15 @@ def merge(
     progress: Listener | bool | None = None,
     **options: Unpack[MergeOptions],
 ) -> Result:
-    """Join parts and lanes of `readwarp.align` to one file, sorted, marked and indexed, as `readwarp merge` does.
+    """Merge parts and lanes of `readwarp.align` into one file, sorted, marked and indexed, like `readwarp merge`.
 
-    alignments: BAM and CRAM files that were written without sort. output: .sam, .bam or .cram. progress: a function
-    that is called with a `Progress`, True for a bar, False for none; None: a bar in a notebook.
+    alignments: BAM and CRAM files written without sorting. output: .sam, .bam or .cram. progress: a function called
+    with a `Progress`, True for a bar, False for none; None: a bar in a notebook.
 
         readwarp.merge("lane1.bam", "lane2.bam", output="sample.bam", mark_duplicates=True, write_index=True)
 
-    Returns the paths that were written (alignments, alignments_index) and the metrics. Raises UsageError and
-    InputError, each a ReadwarpError; there is no output then.
+    Returns the paths written (alignments, alignments_index) and the metrics. Raises UsageError and InputError, each a
+    ReadwarpError; there is no output then.
     """
     check_keywords("merge", options, MergeOptions)
     command = command_line("merge", *alignments, output=output, **options)
@@ -53,7 +53,7 @@ def merge(
 
 
 def make_job(alignments: Sequence[AnyPath], output: AnyPath | None, options: MergeOptions, command: str) -> MergeJob:
-    """Raises UsageError."""
+    """Make the job that these options ask for. Raises UsageError."""
     if output is None:
         raise UsageError("merge needs an output file (-o)")
     if not alignments:
@@ -75,7 +75,7 @@ def make_job(alignments: Sequence[AnyPath], output: AnyPath | None, options: Mer
 
 
 def rules_of(options: MergeOptions) -> DuplicateRules:
-    """Raises UsageError."""
+    """Return the duplicate rules of the options. Raises UsageError."""
     check_together("merge", options)
     if (umi := options.get("umi")) not in (None, "tag"):
         raise UsageError(f"--umi {umi}: files of `readwarp align` have their UMIs in RX: --umi tag")

@@ -1,4 +1,4 @@
-"""Places of reads on the reference, as several steps see them.
+"""Places of reads on the reference, as several steps use them.
 
 v is the reference position of query position 0, gaps undone.
 """
@@ -32,17 +32,17 @@ class Places(NamedTuple):
     strand: Annotated[ndarray, "uint8 [places]"]
     v: Annotated[ndarray, "int64 [places]"]  # gaps undone from the end
     stop: Annotated[ndarray, "int64 [places]"]  # reference position after the alignment
-    query_start: Annotated[ndarray, "int32 [places]"]  # of the aligned part of the oriented read, about
+    query_start: Annotated[ndarray, "int32 [places]"]  # approximate start of the aligned part of the oriented read
     query_stop: Annotated[ndarray, "int32 [places]"]
     score: Annotated[ndarray, "int32 [places]"]
     status: Annotated[ndarray, "uint8 [places]"]
 
 
 def places_of(candidates: Candidates, scores: Scores, parameters: AlignParameters) -> Places:
-    """An alignment is taken to be as long as its score requires, or to reach back to the start of its chain.
+    """Return the places of the candidates, each as long as its score requires or reaching back to its chain's start.
 
-    It does not reach back over a gap that may cost more than a part must score; of an insertion, which may be a tandem
-    duplication, its bases cost too. A part of a read that scores less than a seed, which chance may bring, counts as 0.
+    It does not reach back over a gap that may cost more than the minimum score of a part; an insertion, which may be a
+    tandem duplication, also costs its bases. A part that scores less than a seed, which chance may bring, counts as 0.
     """
     scoring, room = parameters.scoring, max(0, parameters.records.min_score - parameters.scoring.gap_open)
     longest = room // max(1, scoring.gap_extend), room // (scoring.gap_extend + scoring.match)
@@ -63,7 +63,7 @@ def places_of(candidates: Candidates, scores: Scores, parameters: AlignParameter
 
 @kernel
 def find_starts(candidates, scores, gains, longest, least, v, query_start, score):
-    """See `places_of`. longest: deletion and insertion over which an alignment reaches its chain's start."""
+    """See `places_of`. longest: the longest deletion and insertion across which a place reaches its chain's start."""
     query_stop, reference_stop, (match, end_bonus) = scores.query_stop, scores.reference_stop, gains
     for c in range(v.size):
         v[c], score[c] = reference_stop[c] - query_stop[c], scores.score[c]
@@ -80,14 +80,14 @@ def find_starts(candidates, scores, gains, longest, least, v, query_start, score
 
 @scalar
 def has_false_bonus(c, candidates, score, query_stop, match, end_bonus):
-    """Whether a part of a read has the bonus for an end that is not the read's. Of a start, only the score tells."""
+    """Whether a part of a read has the bonus of an end that is not the read's; for a start, only the score tells."""
     start, at_stop = candidates.part_start[c], query_stop == candidates.part_stop[c]
     return at_stop if start == 0 else score > match * (query_stop - start) + end_bonus * at_stop
 
 
 @scalar
 def contig_of(contig_offsets, position):
-    """The contig that holds a reference position (binary search)."""
+    """Return the contig that holds a reference position (binary search)."""
     low, high = 0, contig_offsets.size - 2
     while low < high:
         middle = (low + high + 1) >> 1
@@ -100,7 +100,7 @@ def contig_of(contig_offsets, position):
 
 @scalar
 def outer_distance(strand_a, v_a, length_a, v_b, length_b):
-    """Outer distance of two mates on opposite strands: negative or short when they point away from each other."""
+    """Return the outer distance of mates on opposite strands: negative or short if they point away from each other."""
     if strand_a == 0:
         return v_b + length_b - v_a
     return v_a + length_a - v_b

@@ -1,4 +1,4 @@
-"""Read groups of the inputs: what -R, --sample and --library say, and the names of files and reads."""
+"""Read groups of the inputs: from -R, --sample and --library, and from the names of files and reads."""
 
 import os
 import re
@@ -17,24 +17,24 @@ NAME = re.compile(  # SAMPLE_S1_L001_R1_001: sample, its number in the sheet, la
     r"(?P<group>(?P<sample>.+?)((_S\d+)?_L\d{3}|_S\d+(?=_R[12]_\d{3}$))?)"
     r"([._]R[12]_(?P<set>\d{3})|[._]R?[12](_001)?)?"
 )
-PLATFORM = "ILLUMINA"  # where names of reads say nothing, or cannot be seen yet
+PLATFORM = "ILLUMINA"  # if read names do not tell, or cannot be seen yet
 
 
 class Naming(NamedTuple):
-    """What the user says."""
+    """Read-group settings given by the user."""
 
-    lines: tuple[str, ...] = ()  # @RG lines of -R: one for all inputs or one for each; none: by the files' names
-    sample: str | None = None  # SM of all read groups, also of those that inputs bring along
-    library: str | None = None  # LB, likewise
-    instrument: str | None = None  # PL of read groups that do not say it; "": none; None: as reads are named
+    lines: tuple[str, ...] = ()  # @RG lines of -R: one for all inputs or one each; empty: from file names
+    sample: str | None = None  # SM of all read groups, including those that inputs bring along
+    library: str | None = None  # LB of all read groups
+    instrument: str | None = None  # PL of read groups without one; "": none; None: from read names
 
     def complete(self, line: str) -> str:
-        """Apply the sample and the library to a line of -R, and PL if it has none: `call` tells long reads by it."""
+        """Apply sample and library to a line of -R, and PL if it has none: `call` recognises long reads by it."""
         lacks_platform = self.instrument and field(line, "PL") is None
         return self.apply(line) + (f"\tPL:{self.instrument}" if lacks_platform else "")
 
     def apply(self, line: str) -> str:
-        """An @RG line with the sample and the library."""
+        """Return an @RG line with the sample and the library."""
         for tag, value in (("LB", self.library), ("SM", self.sample)):
             if value is not None:
                 fields = [part for part in line.split("\t") if not part.startswith(f"{tag}:")]
@@ -43,16 +43,16 @@ class Naming(NamedTuple):
 
 
 class FileName(NamedTuple):
-    """What the name of a file of reads says."""
+    """Parts of the name of a reads file."""
 
     group: str  # without mate and set
-    sample: str  # without number and lane too
+    sample: str  # also without number and lane
     set: str | None  # of a lane whose reads are in several files: 001, 002, ...
 
 
 def parse_name(path: str) -> FileName:
-    """Read the name of a file, as Illumina's software or anyone else gives it."""
-    text = os.fsencode(Path(path).name).decode(errors="replace")  # bytes that are not UTF-8 are in no header
+    """Parse a file name, given by Illumina's software or anyone else."""
+    text = os.fsencode(Path(path).name).decode(errors="replace")  # headers hold no bytes that are not UTF-8
     name = "stdin" if path == "-" else ENDING.sub("", text) or text
     found = NAME.fullmatch(name)
     return FileName(found["group"], found["sample"], found["set"]) if found else FileName(name, name, None)
@@ -64,9 +64,9 @@ def read_group_lines(
     own: Sequence[Sequence[str]],
     look: Callable[[str], Instrument] = lambda path: Instrument(),
 ) -> list[str]:
-    """The header line for each input's reads without a group: as given, else by the names of its file and reads.
+    """Return the header line for reads without a group of each input: the given one, else from file and read names.
 
-    Empty for an input with lines of its own, unless one is given. look: the instrument of the first read of a file.
+    Empty for an input with its own lines, unless one is given. look: return the instrument of a file's first read.
     Raises UsageError.
     """
     for option, value in (("--sample", naming.sample), ("--library", naming.library)):
@@ -89,7 +89,7 @@ def read_group_lines(
 
 
 def name_groups(naming: Naming, paths: Sequence[str], look: Callable[[str], Instrument]) -> list[str]:
-    """A line for each file. Sets of one lane in one folder share theirs; an ID that was used before gets a number."""
+    """Return a line per file. Sets of one lane in one folder share a line; an ID already used gets a number."""
     lines: dict[tuple[str, ...], str] = {}
     seen: dict[str, int] = {}
     out: list[str] = []

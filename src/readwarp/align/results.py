@@ -1,4 +1,4 @@
-"""What `Aligner.align` returns: the records of reads, as rows, as objects of pysam, as tables, and as a file."""
+"""Results of `Aligner.align`: records as rows, as pysam objects, as tables, and as a file."""
 
 import struct
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,9 +26,9 @@ from readwarp.stream.display import check_new
 
 NO_QUALITY = 255
 COMPLEMENT = bytes.maketrans(b"ACGT", b"TGCA")
-CONSUMING = frozenset("MDN=X")  # operations that advance on the reference
+CONSUMING = frozenset("MDN=X")  # operations that consume reference bases
 HARD = "H"
-NAMES_ELSEWHERE = {  # what pysam and mappy call it -> its name here
+NAMES_ELSEWHERE = {  # names in pysam and mappy -> names here
     **{"query_name": "name", "qname": "name", "reference_name": "contig", "ctg": "contig", "rname": "contig"},
     **{"reference_start": "position", "pos": "position", "r_st": "position", "reference_end": "stop", "r_en": "stop"},
     **{"mapq": "mapping_quality", "cigarstring": "cigar", "cigar_str": "cigar", "cigartuples": "cigar"},
@@ -40,7 +40,7 @@ NAMES_ELSEWHERE = {  # what pysam and mappy call it -> its name here
 
 
 class Record(NamedTuple):
-    """One alignment: the fields of a SAM line, but 0-based; contig None and position -1 where there is none."""
+    """One alignment: the fields of a SAM line, but 0-based; contig None and position -1 if absent."""
 
     name: str
     flag: int
@@ -52,12 +52,12 @@ class Record(NamedTuple):
     mate_position: int
     template_length: int
     tags: dict[str, int | float | str]
-    sequence: str  # on the forward strand of the reference, without what is clipped hard
+    sequence: str  # on the forward strand of the reference, without hard-clipped bases
     qualities: str | None  # of these bases, in Phred + 33
 
     @property
     def stop(self) -> int:
-        """After the last aligned base of the reference; -1 when unmapped."""
+        """End position on the reference, exclusive; -1 when unmapped."""
         return self.position + sum(length for length, operation in self.operations if operation in CONSUMING)
 
     @property
@@ -98,7 +98,7 @@ class Record(NamedTuple):
 
     @property
     def is_primary(self) -> bool:
-        """Neither secondary nor supplementary: one record of each read is, even if it is unmapped."""
+        """Whether it is neither secondary nor supplementary: true of one record per read, even if unmapped."""
         return not self.flag & 0x900
 
 
@@ -109,7 +109,7 @@ explain_names(Record, NAMES_ELSEWHERE, "to_pysam() gives records of pysam")
 class Records(Sequence[Record]):
     """Alignments of reads: the primary (or unmapped) record of each, then other ones; mates are neighbours.
 
-    A sequence of `Record`; slices and arrays of indices or of bools give `Records`.
+    A sequence of `Record`; slices and arrays of indices or bools give `Records`.
 
         records[0].cigar, [record for record in records if record.mapping_quality >= 20]
         records.to_pysam(), records.to_pandas(), records.to_arrow()
@@ -119,8 +119,8 @@ class Records(Sequence[Record]):
     reads: ReadBatch
     rows: Alignments
     reference: Reference
-    fasta: Path | None = None  # file of the reference, for CRAM
-    alternates: Alternates | None = None  # its ALT contigs
+    fasta: Path | None = None  # of the reference, for CRAM
+    alternates: Alternates | None = None  # ALT contigs of the reference
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -159,7 +159,7 @@ class Records(Sequence[Record]):
         return pysam.AlignmentHeader.from_text(self._header("none", None))
 
     def to_pysam(self) -> list[Any]:
-        """The records as pysam.AlignedSegment, which belong to `header`."""
+        """Return the records as pysam.AlignedSegment with the header `header`."""
         import pysam
 
         with ScratchFolder() as scratch:
@@ -169,15 +169,15 @@ class Records(Sequence[Record]):
                 return list(file)
 
     def to_arrow(self) -> Any:
-        """A pyarrow.Table, a row for each record and a column for each tag. Raises MissingLibraryError."""
+        """Return a pyarrow.Table with a row per record and a column per tag. Raises MissingLibraryError."""
         return tables.to_arrow(self._columns())
 
     def to_pandas(self) -> Any:
-        """A pandas.DataFrame, a row for each record and a column for each tag. Raises MissingLibraryError."""
+        """Return a pandas.DataFrame with a row per record and a column per tag. Raises MissingLibraryError."""
         return tables.to_pandas(self._columns())
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Arrow's interface: pyarrow.table(records)."""
+        """Export to Arrow: pyarrow.table(records)."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def write(
@@ -192,9 +192,9 @@ class Records(Sequence[Record]):
     ) -> Path:
         r"""Write a .sam, .bam, .cram or .paf file, as `readwarp align` does, and return its path.
 
-        sort: coordinate, name or none; None: coordinate, if that is needed to mark duplicates or write an index.
-        read_group: a line such as r"@RG\tID:lane1\tSM:sample", or {"ID": "lane1", "SM": "sample"}. force: replace a
-        file that exists. CRAM needs an Aligner that was made with the path of its reference. Raises UsageError.
+        sort: coordinate, name or none; None: coordinate if that is needed to mark duplicates or write an index.
+        read_group: a line such as r"@RG\tID:lane1\tSM:sample", or {"ID": "lane1", "SM": "sample"}. force: replace an
+        existing file. CRAM needs an Aligner made with the path of its reference. Raises UsageError.
         """
         path = Path(output)
         finish = Finish(sort_for(sort, mark_duplicates, write_index), mark_duplicates, write_index)
@@ -247,7 +247,7 @@ class Records(Sequence[Record]):
         return None if number < 0 else self.reference.names[number]
 
     def _columns(self) -> list[tables.Column]:
-        """Positions that do not exist are unknown; so are tags that a record lacks."""
+        """Return the columns; positions and tags that a record lacks are null."""
         records = list(self)
         found = []
         for name in Record._fields:
@@ -265,7 +265,7 @@ class Records(Sequence[Record]):
 
 
 def _bases(reads: ReadBatch, read: int, flag: int, cigar: list[tuple[int, str]]) -> tuple[str, str | None]:
-    """Sequence and qualities as the record shows them."""
+    """Return sequence and qualities as the record shows them."""
     start, stop = int(reads.read_offsets[read]), int(reads.read_offsets[read + 1])
     letters = LETTERS[reads.bases[start:stop]].tobytes()
     phreds = reads.qualities[start:stop]
@@ -278,7 +278,7 @@ def _bases(reads: ReadBatch, read: int, flag: int, cigar: list[tuple[int, str]])
 
 
 def _decode(tags: bytes) -> dict[str, int | float | str]:
-    """BAM's auxiliary fields, of the types that the aligner writes: C, S, I, Z, and f of four decimals."""
+    """Decode auxiliary fields of the types that the aligner writes: C, S, I, Z, and f with four decimals."""
     fields: dict[str, int | float | str] = {}
     at = 0
     while at < len(tags):

@@ -1,4 +1,4 @@
-"""A batch of reads through the steps, to its alignment records."""
+"""The steps from a batch of reads to its alignment records."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -27,21 +27,21 @@ from readwarp.rules.bases import CODES, LETTERS, unpack
 from readwarp.sequences import Read, read_of
 
 NO_QUALITY = 255
-SAMPLE_PAIRS = 256  # which the kernels are compiled with
+SAMPLE_PAIRS = 256  # with which the kernels are compiled
 SEED, CHAIN, EXTEND = (f"readwarp.align.{step}" for step in ("seed", "chain", "extend"))
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedIndex:
-    """An index, with its arrays on the host for planning and records, and on the sides where kernels run."""
+    """An index with its arrays on the host, for planning and records, and where kernels run."""
 
     host: Index
-    backend: Backend  # where reads are extended
-    packed: np.ndarray  # the reference there
-    seeding: Backend  # where seeds are looked up and chained
-    there: Index  # the index there
-    genome: Genome  # there
-    primary: Genome  # the same up to the first ALT contig, where places may settle a read
+    backend: Backend  # side on which reads are extended
+    packed: np.ndarray  # the reference on that side
+    seeding: Backend  # side on which seeds are looked up and chained
+    there: Index  # the index on that side
+    genome: Genome  # on that side
+    primary: Genome  # the same up to the first ALT contig: places there may settle a read
     repeats: Repeats  # on the host
     alternates: Alternates | None = None  # the ALT contigs; None: all contigs are treated alike
 
@@ -49,9 +49,9 @@ class PlacedIndex:
 def place(
     index: Index, backend: Backend, seeds_on_host: bool = False, alternates: Alternates | None = None
 ) -> PlacedIndex:
-    """The index on the backend's current device, once for all workers of that device.
+    """Place the index on the backend's current device, once for all workers of that device.
 
-    seeds_on_host: the card has no room for the seeds, which are looked up on the host.
+    seeds_on_host: the card has no room for the seeds, so the host looks them up.
     """
     seeding = Backend("cpu") if seeds_on_host else backend
     there, reference = seeding.resident(index), backend.resident(index.reference)
@@ -68,9 +68,9 @@ def align_batch(
     parameters: AlignParameters,
     metrics: Metrics,
 ) -> tuple[ReadBatch, Alignments]:
-    """The reads of a batch as records show them, and its records.
+    """Align a batch; return its reads as shown in records, and the records.
 
-    Each read is there once as primary or unmapped, followed by its supplementary and secondary alignments.
+    Each read appears once as primary or unmapped, followed by its supplementary and secondary alignments.
     """
     given, trimmed = reads, trim(reads, parameters, metrics)
     reads = trimmed.aligned
@@ -89,14 +89,14 @@ def align_batch(
 def align_by_length(
     reads: ReadBatch, index: PlacedIndex, sizes: InsertModels, parameters: AlignParameters, metrics: Metrics
 ) -> tuple[records.Choices, Extensions]:
-    """Long reads by steps of their own, the others as short ones."""
+    """Align long reads by their own steps, the others as short ones."""
     side = long.Side(index.backend, index.packed)
     is_long = are_long(reads, parameters)
     if not is_long.any():
         return align_short(reads, index, sizes, parameters, metrics)
     if is_long.all():
         return long.align(reads, index.host, side, parameters, metrics, index.alternates)
-    is_short = ~is_long | (reads.segment != Segment.UNPAIRED)  # a long mate's mate is a short one that has a mate
+    is_short = ~is_long | (reads.segment != Segment.UNPAIRED)  # the mate of a long mate is a short read that has a mate
     rows = np.flatnonzero(is_short), np.flatnonzero(is_long)
     some = [take(reads, "reads", each) for each in rows]
     short = align_short(some[0], index, sizes, parameters, metrics)
@@ -104,14 +104,14 @@ def align_by_length(
     choices = concatenate([each[0] for each in both], "reads")
     extensions = concatenate([each[1] for each in both], "extensions")
     order = np.empty(len(reads), np.int64)
-    order[np.concatenate(rows)] = np.arange(rows[0].size + rows[1].size)  # long mates twice: the last one stays
+    order[np.concatenate(rows)] = np.arange(rows[0].size + rows[1].size)  # long mates twice: the last stays
     return take(choices, "reads", order), take(extensions, "extensions", ranges(choices.choice_offsets, order))
 
 
 def align_short(
     reads: ReadBatch, index: PlacedIndex, sizes: InsertModels, parameters: AlignParameters, metrics: Metrics
 ) -> tuple[records.Choices, Extensions]:
-    """The places of reads and their mates, and the alignments there."""
+    """Find the places of reads and their mates, and the alignments there."""
     backend, extend = index.backend, index.backend.step(EXTEND)
     reference, scoring = index.host.reference, parameters.scoring
     with backend.frame():
@@ -162,7 +162,7 @@ def choose(
     parameters: AlignParameters,
     repetitive: np.ndarray,
 ) -> records.Choices:
-    """The places of reads, which compete as loci of the primary assembly if the ALT contigs are known."""
+    """Choose the places of reads, as competing loci of the primary assembly if the ALT contigs are known."""
     given = reads, places, sizes, parameters, repetitive
     if index.alternates:
         return alternates.choose(*given, index.alternates)
@@ -170,7 +170,7 @@ def choose(
 
 
 def trim(reads: ReadBatch, parameters: AlignParameters, metrics: Metrics) -> trimming.Trimmed:
-    """The reads of a batch trimmed on the host, if that is asked for."""
+    """Trim the reads of a batch on the host, if trimming is on."""
     if parameters.trim is None:
         return trimming.untrimmed(reads)
     with metrics.time("trim"):
@@ -180,7 +180,7 @@ def trim(reads: ReadBatch, parameters: AlignParameters, metrics: Metrics) -> tri
 def find_chains(
     reads: ReadBatch, there: ReadBatch, index: PlacedIndex, parameters: AlignParameters, metrics: Metrics
 ) -> Chains:
-    """Look up and chain seeds on the side where the index is; the chains are on the host."""
+    """Look up and chain seeds on the side that holds the index; the chains are on the host."""
     side = index.seeding
     mine = there if side == index.backend else reads
     with side.frame():
@@ -215,7 +215,7 @@ def look_again(reads: ReadBatch, chains: Chains, index: PlacedIndex, parameters:
 def train(
     batches: Iterable[ReadBatch], index: PlacedIndex, parameters: AlignParameters, metrics: Metrics
 ) -> InsertModels:
-    """The insert-size models of an input, from its first `training_pairs` pairs, which the caller cuts."""
+    """Fit the insert-size models of an input to its first `training_pairs` pairs, which the caller cuts off."""
     evidence = []
     with metrics.time("train"):
         for reads in batches:
@@ -231,7 +231,7 @@ def train(
 def warm_up(index: PlacedIndex, parameters: AlignParameters) -> None:
     """Compile every kernel with pairs cut from the reference, half of them with a gap and a mate that needs rescue.
 
-    Those of long reads where reads within MAX_READ_LENGTH are such.
+    Includes the kernels of long reads if reads within MAX_READ_LENGTH count as long.
     """
     reads = sample_pairs(index.host)
     metrics = Metrics()
@@ -243,7 +243,7 @@ def warm_up(index: PlacedIndex, parameters: AlignParameters) -> None:
 
 
 def sample_pairs(index: Index) -> ReadBatch:
-    """SAMPLE_PAIRS pairs of up to 120 bases, 300 apart: enough of each kind to fill the vector lanes."""
+    """Cut SAMPLE_PAIRS pairs of up to 120 bases, 300 apart: enough of each kind to fill the vector lanes."""
     window = sample_window(index.reference)
     length = min(120, window.size)
     forward, mate = window[:length], window[window.size - length :][::-1]
@@ -256,7 +256,7 @@ def sample_pairs(index: Index) -> ReadBatch:
 
 
 def sample_reads(index: Index) -> ReadBatch:
-    """Reads of up to 300 bases with a stretch in the middle and one at the end that the reference does not have."""
+    """Cut reads of up to 300 bases with a stretch in the middle and one at the end that the reference lacks."""
     window = sample_window(index.reference)
     middle, size = window.size // 2, window.size // 20
     changed = window.copy()
@@ -267,7 +267,7 @@ def sample_reads(index: Index) -> ReadBatch:
 
 
 def make_batch(reads: Sequence[Read | tuple[str, str, str | None]], paired: bool) -> ReadBatch:
-    """Reads, or (name, sequence, qualities in Phred + 33), as a batch; of pairs, mates are neighbours."""
+    """Make a batch of reads, or (name, sequence, qualities in Phred + 33); mates are neighbours if paired."""
     given = [read if isinstance(read, Read) else read_of(read, number) for number, read in enumerate(reads)]
     names, letters = [read.name for read in given], [read.letters for read in given]
     unknown = np.full(max(map(len, letters), default=0), NO_QUALITY, np.uint8)
@@ -290,7 +290,7 @@ def make_batch(reads: Sequence[Read | tuple[str, str, str | None]], paired: bool
 
 
 def sample_window(reference: Reference) -> np.ndarray:
-    """Up to 300 bases of the longest contig, without N if there are such at one of 64 places."""
+    """Cut up to 300 bases of the longest contig, without N if one of 64 places allows it."""
     contig = int(np.argmax(np.diff(reference.contig_offsets)))
     first, last = (int(offset) for offset in reference.contig_offsets[contig : contig + 2])
     window = np.empty(min(300, last - first), np.uint8)
@@ -303,7 +303,7 @@ def sample_window(reference: Reference) -> np.ndarray:
 
 
 def dp_cells(reads: ReadBatch, candidates: Candidates, scores: Scores, traced: np.ndarray) -> int:
-    """Cells (read length times window) of the candidates that needed dynamic programming; traced ones count twice."""
+    """Count the cells (read length times window) of candidates that needed dynamic programming; traced ones twice."""
     rows = np.concatenate([np.flatnonzero(scores.status == Status.OK), traced[scores.status[traced] == Status.OK]])
     lengths = np.diff(reads.read_offsets)[candidates.read[rows]]
     lengths = np.where(

@@ -1,4 +1,4 @@
-"""What is said when reads are aligned: the result, and where it looks wrong, what may be the cause."""
+"""Report the result of an alignment and, where it looks wrong, the likely cause."""
 
 import logging
 import re
@@ -18,13 +18,13 @@ from readwarp.rules.bases import CODES
 from readwarp.stream.parts import BLOCK, WHOLE, Part
 from readwarp.wording import counted
 
-FEW, HALF = 0.1, 0.5  # shares of the reads
-ENOUGH = 1000  # reads whose pairs and duplicates are worth a word
-ADAPTER_BASES, ADAPTER_STARTS = 12, 6  # that are compared, and the places at which an adapter may begin
-SAMPLE = 100  # reads whose names and tags are looked at
+FEW, HALF = 0.1, 0.5  # fractions of the reads
+ENOUGH = 1000  # minimum number of reads to judge pairs and duplicates
+ADAPTER_BASES, ADAPTER_STARTS = 12, 6  # compared bases, and the places at which an adapter may begin
+SAMPLE = 100  # reads whose names and tags are examined
 CONSENSUS_TAG = re.compile(rb"cD[cCsSiI]")
 UMI_IN_NAME = re.compile(rb"[:_]r?[ACGTN]{4,}([+_-]r?[ACGTN]{4,})?$")
-RARE, COMMON = 0.05, 0.35  # shares of bases; of cytosines in reads after bisulfite, and of what became of them
+RARE, COMMON = 0.05, 0.35  # fractions of bases: cytosines left in bisulfite-treated reads, and the bases they became
 NOT_IN_FULL = {  # counter -> noun and the rest of a warning
     "reads_too_long": ("read", "too long to align: left unmapped"),
     "batches_halved": ("batch", "too large for the GPU's memory: aligned in halves"),
@@ -37,7 +37,7 @@ logger = logging.getLogger("readwarp")
 def summarize(metrics: Metrics, seconds: float, earlier: int, part: Part) -> None:
     """Log a line on the result, and one for each kind of read that could not be aligned as usual.
 
-    earlier: reads aligned by the runs that this one continues, which took none of the seconds.
+    earlier: reads aligned by the runs that this one continues, not included in seconds.
     """
     counts = metrics.counts
     reads = counts.get("reads", 0)
@@ -59,7 +59,7 @@ def summarize(metrics: Metrics, seconds: float, earlier: int, part: Part) -> Non
 
 
 def note_molecules(metrics: Metrics, rules: DuplicateRules, families: Counter[int]) -> None:
-    """Count molecules, note how many have how many templates, and log a line on them."""
+    """Count molecules, record the numbers of templates per molecule, and log a line on them."""
     if not rules.umis:
         return
     molecules, templates = families.total(), sum(size * number for size, number in families.items())
@@ -76,7 +76,7 @@ def note_molecules(metrics: Metrics, rules: DuplicateRules, families: Counter[in
 
 
 def warn_of_names(contigs: Sequence[str]) -> None:
-    """Log a warning where the fields of SA and XA, which commas separate, cannot be told apart."""
+    """Warn of contig names with commas, which separate the fields of SA and XA."""
     if commas := [name for name in contigs if "," in name]:
         more = f" (and {counted(len(commas) - 1, 'other contig')})" if len(commas) > 1 else ""
         text = "SA and XA cannot hold the comma in the name of contig %r%s: other programs misread such records"
@@ -84,9 +84,9 @@ def warn_of_names(contigs: Sequence[str]) -> None:
 
 
 def warn_of_shares(metrics: Metrics, first: Sequence[ReadBatch], index: Index, pairing: bool = True) -> None:
-    """Log a warning where few reads are mapped, few pairs are proper, or most reads are duplicates.
+    """Warn if few reads are mapped, few pairs are proper, or most reads are duplicates.
 
-    first: the reads from which the insert size was estimated. pairing: whether pairs may be proper at all.
+    first: the reads from which the insert size was estimated. pairing: whether pairs can be proper at all.
     """
     counts = metrics.counts
     reads, mapped, duplicates = (counts.get(name, 0) for name in ("reads", "mapped", "duplicates"))
@@ -108,7 +108,7 @@ def warn_of_shares(metrics: Metrics, first: Sequence[ReadBatch], index: Index, p
 
 
 def find_copies(first: Sequence[ReadBatch]) -> str:
-    """Advise what to do about many duplicates, by the names and tags of the first reads."""
+    """Advise on frequent duplicates, by the names and tags of the first reads."""
     names, tags = list[bytes](), list[bytes]()
     for reads in first:
         for row in range(min(len(reads), SAMPLE - len(names))):
@@ -124,7 +124,7 @@ def find_copies(first: Sequence[ReadBatch]) -> str:
 
 
 def find_causes(first: Sequence[ReadBatch], seed: int) -> Iterator[str]:
-    """What the reads themselves show of why they cannot be aligned. seed: bases of a seed of the index."""
+    """Yield causes, visible in the reads, for why they cannot be aligned. seed: bases of a seed of the index."""
     batches = [reads for reads in first if len(reads)]
     if not batches:
         return
@@ -148,7 +148,7 @@ def find_causes(first: Sequence[ReadBatch], seed: int) -> Iterator[str]:
 
 
 def begin_with_adapters(reads: ReadBatch) -> np.ndarray:
-    """bool [reads]: whether a known adapter begins within the first bases, with at most one difference."""
+    """Tell which reads begin with a known adapter, within the first bases, at most one difference: bool [reads]."""
     starts, lengths = reads.read_offsets[:-1], np.diff(reads.read_offsets)
     found = np.zeros(len(reads), bool)
     rows = np.flatnonzero(lengths >= ADAPTER_BASES + ADAPTER_STARTS)
@@ -161,7 +161,7 @@ def begin_with_adapters(reads: ReadBatch) -> np.ndarray:
 
 
 def shares_of_bases(batches: Sequence[ReadBatch]) -> list[float]:
-    """Shares of A, C, G, T and N in all reads but the last ones of pairs."""
+    """Return the fractions of A, C, G, T and N in all reads except the last reads of pairs."""
     number = np.zeros(5, np.int64)
     for reads in batches:
         chosen = np.repeat(reads.segment != Segment.LAST, np.diff(reads.read_offsets))

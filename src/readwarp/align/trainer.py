@@ -1,4 +1,4 @@
-"""What the first reads of each input show before any is aligned: insert sizes and adapters."""
+"""Learn from the first reads of each input, before any is aligned: insert sizes and adapters."""
 
 import logging
 from dataclasses import replace
@@ -23,29 +23,29 @@ AlignCards = Cards[ReadBatch, steps.PlacedIndex]
 
 
 class Model(NamedTuple):
-    """What the first pairs of an input and of its read groups show."""
+    """Insert sizes and adapters learned from the first pairs of an input and of its read groups."""
 
     sizes: InsertModels
-    parameters: AlignParameters  # the job's, with the adapters of this input
-    umi: str = ""  # of the first read, whose layout all have
+    parameters: AlignParameters  # the job's, with this input's adapters
+    umi: str = ""  # of the first read; all reads have its layout
 
 
 class Trainer:
-    """Works in the thread that reads; what it finds is logged and noted in the metrics."""
+    """Trainer on the first reads, in the reading thread; logs its findings and adds them to the metrics."""
 
     def __init__(
         self,
         inputs: Inputs,
         parameters: AlignParameters,
-        given: InsertSizes | None,  # by the user
+        given: InsertSizes | None,  # given by the user
         cards: AlignCards,
         metrics: Metrics,
     ) -> None:
         self.inputs, self.parameters, self.given = inputs, parameters, given
         self.cards, self.metrics = cards, metrics
-        self.first: list[ReadBatch] = []  # reads of the first input, for what is said at the end
-        self.models: list[dict[str, object]] = []  # of each input
-        self.adapters: list[dict[str, object]] = []  # likewise, where they were learned
+        self.first: list[ReadBatch] = []  # reads of the first input, for the closing report
+        self.models: list[dict[str, object]] = []  # one entry per input
+        self.adapters: list[dict[str, object]] = []  # one entry per input with learned adapters
 
     def train(self, first: list[ReadBatch]) -> Model:
         self.first = self.first or first
@@ -61,7 +61,7 @@ class Trainer:
         return Model(self._size(first, parameters), parameters, umi)
 
     def add_group(self, model: Model, group: int, first: list[ReadBatch]) -> Model:
-        """The model of an input with that of a read group that comes later; if it has too few pairs, as it is."""
+        """Add the model of a read group that appears later; with too few pairs, return the input's model unchanged."""
         pair = model.parameters.pair
         if self.given or not (pair.pairing or pair.rescue):
             return model
@@ -78,7 +78,7 @@ class Trainer:
         logger.info("insert size of %s %.0f ± %.0f, from %s", name, *known)
 
     def _learn(self, first: list[ReadBatch]) -> AlignParameters:
-        """The job's parameters, with the adapters of the input if they are not known."""
+        """Return the job's parameters, with the input's adapters if they must be learned."""
         parameters = self.parameters
         if parameters.trim is None:
             return parameters
@@ -107,12 +107,12 @@ class Trainer:
         return found
 
     def _whose(self, first: list[ReadBatch]) -> str:
-        """Of which input, if there are several."""
+        """Name the input, if there are several."""
         given = self.inputs.inputs
         return f"of {Path(given[first[0].source].paths[0]).name} " if len(given) > 1 and first else ""
 
     def _estimate(self, first: list[ReadBatch], parameters: AlignParameters) -> InsertModels:
-        """The models; estimated on the CPU, with the same result, if the reads do not fit on the card."""
+        """Estimate the models, on the CPU with the same result if the reads do not fit on the card."""
         cards = self.cards
         try:
             with cards.borrow() as index:

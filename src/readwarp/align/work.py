@@ -1,4 +1,4 @@
-"""What workers do with a batch of reads: it is parsed, aligned, encoded, and prepared for the output."""
+"""The work on a batch of reads: parse, align, encode, prepare for the output."""
 
 from dataclasses import dataclass
 
@@ -16,27 +16,27 @@ from readwarp.stream.parts import Part, select_reads
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A batch that is aligned."""
+    """An aligned batch."""
 
     source: int
     reads: int
-    stop: int  # number of the template after its last one
+    stop: int  # number of the template after the last one
     prepared: list[Prepared]
     metrics: Metrics
 
 
 @dataclass(frozen=True, slots=True)
 class Aligning:
-    """What all workers share."""
+    """Settings that all workers share."""
 
     cards: AlignCards
     encoder: Encoder
     preparer: Preparer
     part: Part
-    done: int  # templates that earlier runs have aligned
+    done: int  # templates aligned by earlier runs
 
     def align(self, item: tuple[RawBatch, Model]) -> Done:
-        """The records of those reads of a batch that are in the part and not aligned yet."""
+        """Align the batch's reads that are in the part and not aligned yet."""
         (raw, (sizes, parameters, umi)), metrics = item, Metrics()
         stop, prepared, number = raw.first_template + raw.templates, list[Prepared](), 0
 

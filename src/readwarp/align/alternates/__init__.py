@@ -1,34 +1,33 @@
-"""ALT contigs: hits on them help the primary assembly, and do not compete with it (host only).
+"""ALT contigs: their hits help the primary assembly and do not compete with it (host only).
 
     read_alternates(path of the .alt file, Reference) -> Alternates
     cut_alternates(Genome, Alternates) -> Genome
     plan_lifted(reads: ReadBatch, (Candidates, Scores), Alternates, parameters) -> Candidates
     choose(reads, places: Places, sizes, parameters, repetitive, Alternates) -> Choices
 
-**Seeds.** A read is settled by few seeds (`align.seed`) only at a place before the first ALT contig (`cut_alternates`):
-one that is settled on an ALT contig might lack its place on the primary assembly.
+**Seeds.** Few seeds settle a read (`align.seed`) only at a place before the first ALT contig (`cut_alternates`): a read
+settled on an ALT contig might lack its place on the primary assembly.
 
-**Lift-over.** A place on an ALT contig moves to the primary assembly by the run of aligned bases that it has most in
-common with. Places that overlap there on one strand are one locus. A place that has none has no locus. Where no
-candidate of the read lies, it gets a window of its own there (`plan_lifted`), so that the read is aligned to the
-primary assembly even if its seeds are only on the ALT contig.
+**Lift-over.** A place on an ALT contig moves to the primary assembly by the run of aligned bases with which it overlaps
+most. Places that overlap there on one strand form one locus; a place without such a run has no locus. A locus where the
+read has no candidate gets a window of its own (`plan_lifted`), so that the read is aligned to the primary assembly even
+if all its seeds are on the ALT contig.
 
-**Choice.** A place on the primary assembly that has the score s is worth s + max(0, h - 1 - m), where h is the best
-score of a hit on an ALT contig in its locus, and m that of a place on the primary assembly there. With these scores
-the places on the primary assembly compete, as `records.choose` has it; hits on ALT contigs do not. Of two loci with
-equal hits, the 1 prefers that where the read fits the primary assembly itself. Only a read without a place on the
-primary assembly (its score without end bonuses below the minimum) is placed on an ALT contig.
+**Choice.** A place on the primary assembly with score s counts s + max(0, h - 1 - m), where h is the best score of a
+hit on an ALT contig in its locus and m the best of a place on the primary assembly there. These scores compete as in
+`records.choose`; hits on ALT contigs do not. The 1 breaks ties between loci with equal hits in favour of the one where
+the read fits the primary assembly itself. A read goes to an ALT contig only if it has no place on the primary assembly
+(none whose score without end bonuses reaches the minimum).
 
-**Hits on ALT contigs** follow the place p of a read on the primary assembly. The best one that scores more than p
-becomes a supplementary row (role ALTERNATE), if it is in the locus of p or has no place on the primary assembly.
-The others with at least `secondary_ratio` of the better of the two scores are secondary. Equal scores are ordered by
-the key of `records.choose`.
+**Hits on ALT contigs** follow the read's place p on the primary assembly. The best one that scores more than p becomes
+a supplementary row (role ALTERNATE) if it is in the locus of p or has no place on the primary assembly. Others with at
+least `secondary_ratio` of the better of the two scores are secondary. Ties go by the key of `records.choose`.
 
 **MAPQ** of a hit on an ALT contig follows from its score less that of the best place outside its locus. Within the
-locus of p, and of a read that is placed on an ALT contig, it is at least that of the read.
+locus of p, or for a read placed on an ALT contig, it is at least the read's own.
 
-This follows bwa mem and bwa-postalt.js in what is written (Li, README-alt.md of bwa), and DRAGEN's ALT-aware mapping in
-that the locus with the best hit wins.
+The output follows bwa mem and bwa-postalt.js (Li, README-alt.md of bwa); that the locus with the best hit wins follows
+DRAGEN's ALT-aware mapping.
 """
 
 from readwarp.align.alternates.choose import choose

@@ -1,4 +1,4 @@
-"""Places of reads where some are on ALT contigs: loci compete, and hits on ALT contigs follow."""
+"""Choose among places of which some are on ALT contigs: loci compete, and hits on ALT contigs follow."""
 
 from typing import Annotated, NamedTuple
 
@@ -28,40 +28,40 @@ from readwarp.device.jit import kernel
 from readwarp.ragged import empty, offsets_of, replace, take
 from readwarp.rules.hashes import hash_of
 
-TIE = 1  # a hit on an ALT contig counts so much less: of two places, one that is as good itself comes first
+TIE = 1  # a hit on an ALT contig counts this much less, so that a primary place of equal score comes first
 
 
 class Weighed(NamedTuple):
-    """What the places count for in the choice."""
+    """Values of the places in the choice."""
 
     is_kept: Annotated[ndarray, "uint8 [places]"]  # competes for the place of its read
-    score: Annotated[ndarray, "int32 [places]"]  # with what hits on ALT contigs add to it
-    has_place: Annotated[ndarray, "uint8 [places]"]  # on an ALT contig; its locus has a place on the primary assembly
+    score: Annotated[ndarray, "int32 [places]"]  # including what hits on ALT contigs add
+    has_place: Annotated[ndarray, "uint8 [places]"]  # on an ALT contig, in a locus with a place on the primary assembly
 
 
 class Hits(NamedTuple):
-    """What follows the place of each read."""
+    """Hits that follow the place of each read."""
 
-    best: Annotated[ndarray, "int64 [reads]"]  # on an ALT contig, better than the read's place; -1: none is
+    best: Annotated[ndarray, "int64 [reads]"]  # on an ALT contig, better than the read's place; -1: none
     mapping_quality: Annotated[ndarray, "uint8 [reads]"]  # of the best hit
     second_score: Annotated[ndarray, "int32 [reads]"]  # of the best place in another locus
-    is_other: Annotated[ndarray, "uint8 [places]"]  # another hit on an ALT contig that is nearly as good
+    is_other: Annotated[ndarray, "uint8 [places]"]  # other hits on ALT contigs that are nearly as good
 
 
 class Known(NamedTuple):
-    """All about the places."""
+    """Everything known about the places."""
 
     places: Places
     loci: Loci
     weighed: Weighed
     ranking: Ranking  # by their own scores
-    apart: Ranking  # the same without the locus that is looked at
+    apart: Ranking  # the same without the locus under consideration
     rules: PlaceRules
 
 
 @kernel
 def best_of_locus(a, span, length, places, loci, rules):
-    """The best usable place on the primary assembly in the locus of place a; -1: there is none."""
+    """Find the best usable place on the primary assembly in the locus of place a; -1 if there is none."""
     best = -1
     for b in range(*span):
         if not loci.is_alternate[b] and is_same_locus(a, b, loci) and is_usable(b, length, places, rules):
@@ -71,7 +71,7 @@ def best_of_locus(a, span, length, places, loci, rules):
 
 @kernel
 def raise_locus(a, span, length, places, loci, rules, weighed):
-    """The hit a on an ALT contig makes the places of its locus on the primary assembly as good as it is -> weighed."""
+    """Raise the places on the primary assembly in the locus of the ALT hit a to its score, in `weighed`."""
     best = best_of_locus(a, span, length, places, loci, rules)
     if best < 0:
         return
@@ -84,7 +84,7 @@ def raise_locus(a, span, length, places, loci, rules, weighed):
 
 @kernel
 def weigh(read_offsets, places, loci, rules, weighed):
-    """Scores of loci -> weighed. Hits on ALT contigs compete only where a read has no other place."""
+    """Write the scores of loci to `weighed`. Hits on ALT contigs compete only where a read has no other place."""
     weighed.has_place[:], weighed.is_kept[:] = 0, 1
     for r in range(read_offsets.size - 1):
         span, length = (places.offsets[r], places.offsets[r + 1]), read_offsets[r + 1] - read_offsets[r]
@@ -104,7 +104,7 @@ def weigh(read_offsets, places, loci, rules, weighed):
 
 @kernel
 def judge_locus(a, span, length, repetitive, known):
-    """MAPQ of a read at the locus of place a, and the score of the best other locus."""
+    """Return the MAPQ of a read at the locus of place a, and the score of the best other locus."""
     distinct, apart, loci = known.ranking.distinct, known.apart, known.loci
     for b in range(*span):
         apart.distinct[b] = distinct[b] and (a == b or not is_same_locus(a, b, loci))
@@ -113,9 +113,9 @@ def judge_locus(a, span, length, repetitive, known):
 
 @kernel
 def best_hit(a, span, length, known):
-    """The best hit on an ALT contig that scores more than a read's place a; -1: there is none.
+    """Find the best hit on an ALT contig that scores more than a read's place a; -1 if there is none.
 
-    It is in the locus of a, which comes first of equal ones, or has no place on the primary assembly.
+    It is in the locus of a, preferred among equals, or has no place on the primary assembly.
     """
     places, loci, (distinct, key, _, _) = known.places, known.loci, known.ranking
     score, best, is_near = places.score, -1, False
@@ -136,7 +136,7 @@ def best_hit(a, span, length, known):
 
 @kernel
 def mark_others(a, best, span, length, known, is_other):
-    """Hits on ALT contigs beside the best one, nearly as good as it and the place a -> is_other."""
+    """Mark in `is_other` the hits on ALT contigs, beside the best one, that are nearly as good as it and place a."""
     places = known.places
     lowest = known.rules.secondary_ratio * places.score[a if best < 0 else best]
     for b in range(*span):
@@ -146,7 +146,7 @@ def mark_others(a, best, span, length, known, is_other):
 
 @kernel
 def find_hits(reads, repetitive, choices, min_score, known, hits):
-    """Hits of all reads -> hits. MAPQ of a read that is placed on an ALT contig becomes that of its locus."""
+    """Write the hits of all reads to `hits`. A read placed on an ALT contig gets the MAPQ of its locus."""
     loci, offsets = known.loci, known.places.offsets
     hits.is_other[:] = 0
     for r in range(choices.proper.size):
@@ -189,7 +189,7 @@ def copy_choices(start, stop, places, choices, out, made):
 
 @kernel
 def put_others(r, room, known, hits, out, made):
-    """Other hits of read r, best first, as far as there is room -> out; returns the number of rows so far."""
+    """Write other hits of read r to `out`, best first, while there is room; return the number of rows so far."""
     places, key = known.places, known.ranking.key
     while room > 0:
         best = -1
@@ -205,7 +205,7 @@ def put_others(r, room, known, hits, out, made):
 
 @kernel
 def join(choices, known, hits, out):
-    """The choices and the hits that follow them -> out; returns how many."""
+    """Write the choices and the hits that follow them to `out`; return their number."""
     made, places, rules = np.int64(0), known.places, known.rules
     out.choice_offsets[0] = 0
     for r in range(choices.proper.size):
@@ -232,7 +232,7 @@ def choose(
     repetitive: ndarray,
     table: Alternates,
 ) -> Choices:
-    """`records.choose` of the loci of reads, with hits on ALT contigs after them."""
+    """Apply `records.choose` to the loci of reads, and add hits on ALT contigs after them."""
     number, lengths = places.score.size, {"reads": len(reads), "places": places.score.size}
     loci, weighed = find_loci(reads, places, table), empty(Weighed, lengths)
     weigh(reads.read_offsets, places, loci, rules_of(parameters), weighed)

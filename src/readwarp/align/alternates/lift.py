@@ -1,4 +1,4 @@
-"""The places of reads in coordinates of the primary assembly, and windows there for those on ALT contigs."""
+"""Lift places of reads over to the primary assembly, and plan windows there for those on ALT contigs."""
 
 from typing import Annotated, NamedTuple
 
@@ -13,17 +13,17 @@ from readwarp.device.jit import kernel
 from readwarp.ragged import empty, take
 
 UNGAPPED = int(Status.UNGAPPED)
-MAX_WINDOWS = 8  # of a read
+MAX_WINDOWS = 8  # per read
 NOWHERE = -1
 
 
 class Loci(NamedTuple):
-    """Where places are on the primary assembly: those on ALT contigs are lifted over."""
+    """Places on the primary assembly; those on ALT contigs are lifted over."""
 
     is_alternate: Annotated[ndarray, "uint8 [places]"]
-    start: Annotated[ndarray, "int64 [places]"]  # reference position of the aligned part, about; NOWHERE: no lift-over
+    start: Annotated[ndarray, "int64 [places]"]  # rough reference position of the aligned part; NOWHERE: no lift-over
     stop: Annotated[ndarray, "int64 [places]"]
-    diagonal: Annotated[ndarray, "int64 [places]"]  # of query position 0
+    diagonal: Annotated[ndarray, "int64 [places]"]  # diagonal of query position 0
     strand: Annotated[ndarray, "uint8 [places]"]
 
 
@@ -35,7 +35,7 @@ class Rules(NamedTuple):
 
 @kernel
 def longest_run(table, start, stop):
-    """The run that has most bases in common with [start, stop) of an ALT contig; -1: none has any."""
+    """Find the run that overlaps most with [start, stop) of an ALT contig; -1 if none does."""
     run, best, most = np.searchsorted(table.start, stop) - 1, -1, 0
     while run >= 0 and table.stop[run] > start:
         shared = min(stop, table.stop[run]) - max(start, table.start[run])
@@ -47,7 +47,7 @@ def longest_run(table, start, stop):
 
 @kernel
 def lift(a, length, table, loci):
-    """Move place a of a read to the primary assembly by the run of its ALT contig that it has most in common with."""
+    """Move place a of a read to the primary assembly by the run of its ALT contig with which it overlaps most."""
     start, stop, diagonal, contig_offsets = loci.start[a], loci.stop[a], loci.diagonal[a], table.contig_offsets
     run = longest_run(table, start, stop)
     if run < 0:
@@ -67,7 +67,7 @@ def lift(a, length, table, loci):
 
 @kernel
 def find(read_offsets, places, table, begin, loci):
-    """Loci of all places -> loci. begin: of the first ALT contig."""
+    """Write the loci of all places to `loci`. begin: start of the first ALT contig."""
     contig_offsets = table.contig_offsets
     for r in range(read_offsets.size - 1):
         for a in range(places.offsets[r], places.offsets[r + 1]):
@@ -96,7 +96,7 @@ def is_same_locus(a, b, loci):
 
 @kernel
 def is_usable(a, length, places, rules):
-    """Whether place a surely becomes a record: its score reaches the minimum even without the end bonuses."""
+    """Whether place a is certain to become a record: its score reaches the minimum even without the end bonuses."""
     lowest = min(rules.min_score, max(1, length // 2))
     return places.status[a] <= UNGAPPED and places.score[a] - 2 * rules.end_bonus >= lowest
 
@@ -115,7 +115,7 @@ def has_window(a, r, loci, places, length, rules, out, made):
 
 @kernel
 def plan(read_offsets, places, loci, contig_offsets, rules, out):
-    """Windows of all reads -> out; returns their number."""
+    """Write the windows of all reads to `out`; return their number."""
     made = 0
     out.candidate_offsets[0] = 0
     for r in range(read_offsets.size - 1):
@@ -143,7 +143,7 @@ def rules_of(parameters: AlignParameters) -> Rules:
 def plan_lifted(
     reads: ReadBatch, scored: tuple[Candidates, Scores], table: Alternates, parameters: AlignParameters
 ) -> Candidates:
-    """Windows on the primary assembly for places on ALT contigs that have no place there yet."""
+    """Plan windows on the primary assembly for places on ALT contigs that have no place there yet."""
     places = places_of(*scored, parameters)
     loci = find_loci(reads, places, table)
     out = empty(Candidates, {"reads": len(reads), "candidates": int(loci.is_alternate.sum())})

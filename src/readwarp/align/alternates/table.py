@@ -1,4 +1,4 @@
-"""The ALT contigs of a reference and what they are aligned to: bwa's .alt file, a SAM file beside the reference."""
+"""The ALT contigs of a reference and their alignments: bwa's .alt file, a SAM file beside the reference."""
 
 import re
 from collections.abc import Iterator
@@ -16,54 +16,54 @@ from readwarp.index.reference import Reference
 from readwarp.rules.cigar import HARD_CLIP, LETTERS, ON_QUERY, ON_REFERENCE
 from readwarp.wording import counted
 
-BESIDE = (".alt", ".64.alt")  # endings of the file; the second is that of the GATK bundle
-ENDINGS = (".rwx", ".gz", ".bgz", ".fa", ".fasta", ".fna")  # of a reference, which the file's name may be without
+BESIDE = (".alt", ".64.alt")  # file name endings; the second is that of the GATK bundle
+ENDINGS = (".rwx", ".gz", ".bgz", ".fa", ".fasta", ".fna")  # endings of a reference, which the .alt file may omit
 CIGAR = re.compile(r"(?:\d{1,9}[MIDNSH=X])+")
 RUN = re.compile(r"(\d+)(\D)")
 NUMBER = re.compile(r"\d{1,10}")
 UNMAPPED, REVERSE, SECONDARY = 0x4, 0x10, 0x100
-FIELDS = 6  # of an aligned record, up to its CIGAR
+FIELDS = 6  # in an aligned record, up to its CIGAR
 
 
 class Alternates(NamedTuple):
-    """Which contigs are ALT, and runs of their bases that are aligned to bases of the primary assembly."""
+    """ALT contigs, and runs of their bases aligned to bases of the primary assembly."""
 
-    contig_offsets: Annotated[ndarray, "int64 [contigs + 1]"]  # of the reference
+    contig_offsets: Annotated[ndarray, "int64 [contigs + 1]"]  # contigs of the reference
     is_alternate: Annotated[ndarray, "bool [contigs]"]
     start: Annotated[ndarray, "int64 [runs]"]  # reference position on the ALT contig, ascending
-    stop: Annotated[ndarray, "int64 [runs]"]  # no run overlaps another one
+    stop: Annotated[ndarray, "int64 [runs]"]  # runs do not overlap
     image: Annotated[ndarray, "int64 [runs]"]  # reference position that the base at `start` is aligned to
-    strand: Annotated[ndarray, "uint8 [runs]"]  # 1: the bases after it are aligned to those before that
+    strand: Annotated[ndarray, "uint8 [runs]"]  # 1: bases after it are aligned to those before the image
 
 
 def are_alternate(table: Alternates, positions: ndarray) -> ndarray:
-    """Which reference positions are on ALT contigs: bool [positions]."""
+    """Tell which reference positions are on ALT contigs: bool [positions]."""
     return table.is_alternate[np.searchsorted(table.contig_offsets, positions, side="right") - 1]
 
 
 def primary_stop(table: Alternates) -> int:
-    """Reference position of the first ALT contig; the end of the reference if there is none."""
+    """Return the reference position of the first ALT contig, or the end of the reference if there is none."""
     return int(table.contig_offsets[np.append(table.is_alternate, True).argmax()])
 
 
 def cut_alternates(genome: Genome, table: Alternates) -> Genome:
-    """The genome up to the first ALT contig; its contigs from there on are empty."""
+    """Cut the genome at the first ALT contig; later contigs are empty."""
     return genome._replace(contig_offsets=np.minimum(table.contig_offsets, primary_stop(table)))
 
 
 class Aligned(NamedTuple):
-    """A record of the file that says where a contig is aligned."""
+    """An aligned contig of the .alt file."""
 
     record: int
     contig: int
     target: int  # contig
-    position: int  # 0-based in it
+    position: int  # 0-based, in the target
     is_reverse: bool
     cigar: str
 
 
 def find_alternates(reference: Path) -> Path | None:
-    """The file beside a reference or its index: REF.alt or REF.64.alt, where REF may be without .rwx, .gz and .fa."""
+    """Find the file beside a reference or its index: REF.alt or REF.64.alt, where REF may lack .rwx, .gz and .fa."""
     names = [str(reference)]
     while (shorter := Path(names[-1])).suffix in ENDINGS:
         names.append(str(shorter.with_suffix("")))
@@ -72,10 +72,10 @@ def find_alternates(reference: Path) -> Path | None:
 
 
 def read_alternates(path: Path, reference: Reference) -> Alternates:
-    """The ALT contigs of a .alt file. Raises InputError for a file that is damaged or of another reference.
+    """Read the ALT contigs of a .alt file. Raises InputError for a damaged file or one of another reference.
 
-    A contig is ALT if a record is named after it. Unmapped and secondary records say no more, and neither do those on
-    ALT contigs: their contigs have no place on the primary assembly, as far as other records give them none.
+    A contig is ALT if a record bears its name. Unmapped and secondary records add nothing more, nor do alignments to
+    ALT contigs: such contigs have no place on the primary assembly unless other records give them one.
     """
     numbers = {name: number for number, name in enumerate(reference.names)}
     is_alternate, aligned = np.zeros(len(numbers), bool), list[Aligned]()
@@ -94,7 +94,7 @@ def read_alternates(path: Path, reference: Reference) -> Alternates:
 
 
 def count_alternates(table: Alternates) -> dict[str, int]:
-    """How many contigs are ALT, and how many of them have no base that is aligned to the primary assembly."""
+    """Count the ALT contigs, and those without a base aligned to the primary assembly."""
     is_lifted = np.diff(np.searchsorted(table.start, table.contig_offsets)) > 0
     number = int(table.is_alternate.sum())
     return {"contigs": number, "without_lift_over": number - int(is_lifted.sum())}
@@ -106,7 +106,7 @@ def describe_alternates(path: Path, table: Alternates) -> str:
 
 
 def contigs_of(reference: Reference, table: Alternates | None) -> list[Contig]:
-    """The contigs of a header."""
+    """List the contigs of a header."""
     lengths = np.diff(reference.contig_offsets).tolist()
     marks = [False] * len(lengths) if table is None else table.is_alternate.tolist()
     return list(map(Contig, reference.names, lengths, reference.md5, marks))
@@ -117,7 +117,7 @@ def _error(path: Path, reason: str, record: int | None = None) -> InputError:
 
 
 def _records(path: Path) -> Iterator[list[str]]:
-    """The fields of each record."""
+    """Yield the fields of each record."""
     check_inputs([path])
     try:
         text = path.read_bytes().decode("ascii")
@@ -129,7 +129,7 @@ def _records(path: Path) -> Iterator[list[str]]:
 
 
 def _parse(path: Path, record: int, contig: int, fields: list[str], numbers: dict[str, int]) -> Aligned | None:
-    """Where a record aligns its contig; None: nowhere."""
+    """Parse where a record aligns its contig; None: nowhere."""
     name = fields[0]
     if len(fields) < FIELDS or not NUMBER.fullmatch(fields[1]):
         raise _error(path, f"{name}: is not a SAM record", record)
@@ -144,7 +144,7 @@ def _parse(path: Path, record: int, contig: int, fields: list[str], numbers: dic
 
 
 def _runs_of(path: Path, aligned: Aligned, reference: Reference) -> ndarray:
-    """start, stop, image and strand of the runs of one record: int64 [4, runs]."""
+    """Return start, stop, image and strand of the runs of one record: int64 [4, runs]."""
     name, length = reference.names[aligned.contig], _length(reference, aligned.contig)
     counts, letters = zip(*RUN.findall(aligned.cigar), strict=True)
     count = np.array(counts, np.int64)
@@ -169,7 +169,7 @@ def _runs_of(path: Path, aligned: Aligned, reference: Reference) -> ndarray:
 
 
 def _without_overlaps(runs: ndarray) -> ndarray:
-    """Runs by their start; what two have in common belongs to the first, so that a base has one image."""
+    """Sort runs by start; an overlap belongs to the first run, so that each base has one image."""
     start, stop, image, strand = runs[:, np.argsort(runs[0], kind="stable")]
     cut = np.maximum(start, np.maximum.accumulate(np.concatenate((start[:1], stop)))[:-1])
     image += np.where(strand == 1, start - cut, cut - start)

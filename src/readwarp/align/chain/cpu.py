@@ -1,4 +1,4 @@
-"""Chains on the CPU: read by read, in one pass over the anchors where they are all on one diagonal."""
+"""Chains on the CPU: read by read, in one pass over the anchors where all lie on one diagonal."""
 
 import numpy as np
 
@@ -37,7 +37,7 @@ def chain_hits(
 
 @kernel
 def chain_reads(read_offsets, hits, contig_offsets, limits, links, chain_offsets, rows, settled):
-    """Chains of each read -> rows; 0 -> settled where one may hide another place. links: room for a read."""
+    """Write the chains of each read to `rows`; clear `settled` where one may hide another. links: room for a read."""
     anchors, anchor_offsets, first = hits.anchors, hits.anchor_offsets, 0
     for read in range(anchor_offsets.size - 1):
         length = read_offsets[read + 1] - read_offsets[read]
@@ -51,9 +51,9 @@ def chain_reads(read_offsets, hits, contig_offsets, limits, links, chain_offsets
 
 @kernel
 def chain_read(anchors, contig_offsets, length, limits, links, best):
-    """Best chains of one read, in order; returns how many, and whether each cluster is one place.
+    """Find the best chains of one read, in order; return their number, and whether each cluster is one place.
 
-    Anchors that can be linked are in one cluster.
+    Anchors that can be linked form a cluster.
     """
     found, stop, contig_stop, k, is_complete = np.int64(0), np.int64(0), np.int64(0), limits.k, True
     while stop < anchors.size:
@@ -72,7 +72,7 @@ def chain_read(anchors, contig_offsets, length, limits, links, best):
 
 @kernel
 def link_anchors(anchors, limits, links):
-    """The best chain that ends in each anchor: its score and previous anchor; the nearer one wins a tie."""
+    """Find the best chain that ends in each anchor, its score and previous anchor; ties go to the nearer one."""
     (scores, parents), k, max_gap = links, limits.k, limits.max_gap
     for i in range(anchors.size):
         reference, query = reference_of(anchors[i]), query_of(anchors[i])
@@ -87,7 +87,7 @@ def link_anchors(anchors, limits, links):
 
 @kernel
 def trace_chains(anchors, k, links, best, found):
-    """Chains by descending score of their last anchor; each anchor belongs to one."""
+    """Trace chains back by descending score of their last anchors; each anchor belongs to one chain."""
     scores = links.scores
     for _ in range(CLUSTER_CHAINS):
         last = 0

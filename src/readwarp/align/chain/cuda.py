@@ -1,8 +1,8 @@
-"""Chains on CUDA: a warp per read, in the passes of cpu.py; then the gaps between their rows are closed up.
+"""Chains on CUDA: a warp per read, in the passes of cpu.py; then the gaps between the rows of reads are closed.
 
-All threads of a warp go through a read's anchors together. They share the links of an anchor to the previous ones and
-the search for the best end of a chain; the first thread alone inserts chains among the best. A read has at most as many
-chains as anchors, so its chains take the rows of its anchors.
+All threads of a warp go through a read's anchors together. They share the links of an anchor to earlier ones and the
+search for the best chain end; the first thread alone inserts chains among the best. A read has at most as many chains
+as anchors, so its chains use the rows of its anchors.
 """
 
 from typing import Any
@@ -40,14 +40,14 @@ from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current
 from readwarp.device.staging import rounded
 
-NEARNESS_BITS = 7  # low bits of a link's rank, which say how near the anchors are (up to LOOKBACK); above: its score
+NEARNESS_BITS = 7  # low bits of a link's rank: how near the anchors are (up to LOOKBACK); above them, its score
 NOTHING = np.int32(0x7FFFFFFF)
 
 
 def chain_hits(
     reads: ReadBatch, hits: SeedHits, contig_offsets: Any, seed: SeedParameters, parameters: ChainParameters
 ) -> Chains:
-    """See cpu.chain_hits. Arrays in are on the device, arrays out on the host."""
+    """See cpu.chain_hits. Inputs are on the device, results on the host."""
     workspace, n, anchors = current(), hits.status.size, hits.anchors.size
     with workspace.frame():
         rows = workspace.empty((anchors, COLUMNS), np.int64)
@@ -67,7 +67,7 @@ def chain_hits(
 
 
 def device_bytes(reads: int, anchors: int, chains: int) -> int:
-    """Maximum bytes of the workspace in use, hits not counted."""
+    """Return the peak bytes of the workspace, hits excluded."""
     per_anchor = rounded(8 * COLUMNS * anchors) + 2 * rounded(4 * anchors)
     per_read = rounded(4 * reads) + rounded(8 * (reads + 1)) + rounded(reads)
     columns = sum(rounded(np.dtype(dtype).itemsize * chains) for dtype in COLUMN_TYPES)
@@ -76,7 +76,7 @@ def device_bytes(reads: int, anchors: int, chains: int) -> int:
 
 @cuda_kernel
 def chain_reads(read_offsets, hits, contig_offsets, limits, links, rows, found, settled):
-    """The best chains of each read -> its part of rows, and their number -> found."""
+    """Write the best chains of each read to its part of `rows`, and their number to `found`."""
     cells = cuda.shared.array(2, np.int32)
     read, lane = cuda.blockIdx.x, cuda.threadIdx.x
     if read >= found.size:
@@ -112,7 +112,7 @@ def chain_read(anchors, contig_offsets, length, limits, links, best, lane, cells
 @cuda.jit(device=True)
 def link_anchors(anchors, k, max_gap, links, lane):
     """See cpu.link_anchors. Thread j % WARP keeps anchors j and j - WARP of the last LOOKBACK and their scores, so that
-    nothing is read twice (score 0: there is no anchor); the threads exchange their best ranks.
+    nothing is read twice (score 0: no anchor); the threads exchange their best ranks.
     """
     scores, parents = links
     near_reference = far_reference = np.int64(0)
@@ -143,7 +143,7 @@ def link_anchors(anchors, k, max_gap, links, lane):
 
 @cuda.jit(device=True)
 def best_of(rank):
-    """The highest rank of the warp."""
+    """Return the highest rank in the warp."""
     for distance in (16, 8, 4, 2, 1):
         rank = max(rank, cuda.shfl_xor_sync(0xFFFFFFFF, rank, distance))
     return rank
@@ -151,7 +151,7 @@ def best_of(rank):
 
 @cuda.jit(device=True)
 def trace_chains(anchors, k, links, best, found, lane, cells):
-    """Chains by descending score of their last anchor; each anchor belongs to one."""
+    """Trace chains back by descending score of their last anchors; each anchor belongs to one chain."""
     scores = links.scores
     for _ in range(CLUSTER_CHAINS):
         last = np.int32(best_end(scores, anchors.size, lane, cells))
@@ -167,7 +167,7 @@ def trace_chains(anchors, k, links, best, found, lane, cells):
 
 @cuda.jit(device=True)
 def best_end(scores, size, lane, cells):
-    """The first anchor with the highest score, searched by all threads."""
+    """Find the first anchor with the highest score, using all threads."""
     if lane == 0:
         cells[0], cells[1] = -NOTHING, NOTHING
     cuda.syncthreads()
@@ -185,7 +185,7 @@ def best_end(scores, size, lane, cells):
 
 @cuda_kernel
 def close_up(starts, rows, chains):
-    """The rows of each read, which begin at its start, -> columns of chains, without gaps between reads."""
+    """Move the rows of each read, which begin at its start, to columns of chains without gaps between reads."""
     read = cuda.grid(1)
     if read >= starts.size - 1:
         return

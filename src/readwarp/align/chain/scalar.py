@@ -10,20 +10,20 @@ from readwarp.align.places import share_half
 from readwarp.config import ChainParameters, SeedParameters
 from readwarp.device.jit import scalar
 
-START, STOP, QUERY_START, QUERY_STOP, STRAND, SCORE, COLUMNS = range(7)  # of a chain's row of int64
-COLUMN_TYPES = (np.int64, np.int64, np.int32, np.int32, np.uint8, np.int32)  # of the same in `Chains`
-LOOKBACK = 64  # previous anchors to which an anchor may be linked
-CLUSTER_CHAINS = 16  # at most, of one place
+START, STOP, QUERY_START, QUERY_STOP, STRAND, SCORE, COLUMNS = range(7)  # columns of a chain's int64 row
+COLUMN_TYPES = (np.int64, np.int64, np.int32, np.int32, np.uint8, np.int32)  # types of these columns in `Chains`
+LOOKBACK = 64  # earlier anchors to which an anchor may be linked
+CLUSTER_CHAINS = 16  # maximum number per place
 NOT_LINKED = -(1 << 30)
 
 
 class Limits(NamedTuple):
-    """See `config.ChainParameters`."""
+    """Limits of chaining: see `config.ChainParameters`."""
 
     k: int
     max_gap: int
     max_chains: int
-    drop: int  # of 1024
+    drop: int  # in 1/1024
 
 
 class Links(NamedTuple):
@@ -39,13 +39,13 @@ def limits_of(seed: SeedParameters, parameters: ChainParameters) -> Limits:
 
 @scalar
 def gap_cost(gap):
-    """Cost of a change of diagonal by `gap` bases."""
+    """Return the cost of shifting the diagonal by `gap` bases."""
     return 0 if gap == 0 else 3 + (gap >> 3)
 
 
 @scalar
 def link(query_step, reference_step, k, max_gap):
-    """What an anchor adds to the chain of an earlier one: bases newly covered less gap cost, or NOT_LINKED."""
+    """Return what an anchor adds to an earlier one's chain: newly covered bases less the gap cost, or NOT_LINKED."""
     gap = abs(reference_step - query_step)
     if query_step <= 0 or reference_step <= 0 or gap > max_gap:
         return NOT_LINKED
@@ -54,7 +54,7 @@ def link(query_step, reference_step, k, max_gap):
 
 @scalar
 def is_before(chains, row, score, strand, start, query):
-    """Whether the chain in a row comes before this one: higher score, then strand, reference start, query start."""
+    """Whether the given chain precedes the one in a row: higher score, then strand, reference start, query start."""
     if score != chains[row, SCORE]:
         return score > chains[row, SCORE]
     if strand != chains[row, STRAND]:
@@ -66,7 +66,7 @@ def is_before(chains, row, score, strand, start, query):
 
 @scalar
 def is_worth_extending(chains, row, length, drop):
-    """Whether a chain scores well beside the best one (row 0), or covers another part of the read."""
+    """Whether a chain scores well compared with the best one (row 0), or covers another part of the read."""
     if chains[row, SCORE] * 1024 >= drop * chains[0, SCORE]:
         return True
     start, stop = chains[row, QUERY_START], chains[row, QUERY_STOP]
@@ -77,7 +77,7 @@ def is_worth_extending(chains, row, length, drop):
 
 @scalar
 def cluster_from(anchors, start, length, contig_stop, limits):
-    """(stop, read bases covered, whether all are on one diagonal) of the anchors from `start` on that can be linked."""
+    """Return (stop, read bases covered, whether all lie on one diagonal) of the linkable anchors from `start` on."""
     k, strand = limits.k, strand_of(anchors[start])
     reference, query = reference_of(anchors[start]), query_of(anchors[start])
     covered, on_one_diagonal, stop = k, True, start + 1
@@ -95,9 +95,9 @@ def cluster_from(anchors, start, length, contig_stop, limits):
 
 @scalar
 def have_one_place(anchors):
-    """Whether a cluster is one place of the read: its query starts rise.
+    """Whether a cluster is one place of the read: its query starts increase.
 
-    In a tandem repeat, the next copy begins at earlier bases of the read again, and its chain may hide that place.
+    In a tandem repeat, the next copy begins at earlier read bases again, and its chain may hide that place.
     """
     rise = True
     for i in range(1, anchors.size):
@@ -107,7 +107,7 @@ def have_one_place(anchors):
 
 @scalar
 def copy_row(rows, source, target):
-    """Reads all columns before it writes any, so that a card waits for its memory only once."""
+    """Copy a row, reading all columns before writing any, so that a card waits for its memory only once."""
     score, strand = rows[source, SCORE], rows[source, STRAND]
     start, stop = rows[source, START], rows[source, STOP]
     query_start, query_stop = rows[source, QUERY_START], rows[source, QUERY_STOP]
@@ -118,7 +118,7 @@ def copy_row(rows, source, target):
 
 @scalar
 def insert(best, found, score, first, last, k):
-    """Insert the chain from anchor `first` to anchor `last` among the best; returns how many there are."""
+    """Insert the chain from anchor `first` to anchor `last` among the best; return the number of chains."""
     strand, start, query = strand_of(first), reference_of(first), query_of(first)
     row = found
     while row > 0 and is_before(best, row - 1, score, strand, start, query):
@@ -135,7 +135,7 @@ def insert(best, found, score, first, last, k):
 
 @scalar
 def trace_back(anchors, k, links, best, found, last):
-    """Insert the chain that ends in anchor `last`. Its anchors are then taken: their scores turn negative."""
+    """Insert the chain that ends in anchor `last`, and mark its anchors as taken with negative scores."""
     scores, parents = links
     first, score = last, scores[last]
     scores[last] = -score
@@ -143,7 +143,7 @@ def trace_back(anchors, k, links, best, found, last):
         first = parents[first]
         scores[first] = -scores[first]
     if parents[first] >= 0:
-        score += scores[parents[first]]  # of the chain from which it branches off
+        score += scores[parents[first]]  # the chain from which it branches off
     if score >= k:
         found = insert(best, found, score, anchors[first], anchors[last], k)
     return found
@@ -151,7 +151,7 @@ def trace_back(anchors, k, links, best, found, last):
 
 @scalar
 def drop_weak(chains, found, length, drop):
-    """Drop chains far below the best one that cover the same part of the read; returns how many remain."""
+    """Drop chains far below the best one that cover the same part of the read; return how many remain."""
     kept = min(found, 1)
     for row in range(1, found):
         if is_worth_extending(chains, row, length, drop):

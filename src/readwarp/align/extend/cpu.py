@@ -1,4 +1,4 @@
-"""Extend on CPU lanes: the ungapped answer where it is proven best, else dynamic programming."""
+"""Extend on CPU lanes: the ungapped answer where proven best, else dynamic programming."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
@@ -19,7 +19,7 @@ from readwarp.rules.bases import NEVER, UNKNOWN, prefetch_bases, unpack_codes
 from readwarp.rules.cigar import MATCH
 
 AHEAD = 8  # candidates between the prefetch of their windows and their use
-MAX_WINDOW = MAX_READ_LENGTH + 1024  # bases in which is looked for a better place without dynamic programming
+MAX_WINDOW = MAX_READ_LENGTH + 1024  # bases searched for a better place without dynamic programming
 U0, U1, U2, U3, U4, U8 = (np.uint64(n) for n in (0, 1, 2, 3, 4, 8))
 LOW, TWO, FOUR = (np.uint8(n) for n in (3, 2, 4))
 OK, UNGAPPED, TOO_LONG = int(Status.OK), int(Status.UNGAPPED), int(Status.TOO_LONG)
@@ -28,7 +28,7 @@ OK, UNGAPPED, TOO_LONG = int(Status.OK), int(Status.UNGAPPED), int(Status.TOO_LO
 class Laid(NamedTuple):
     """Reads laid on the diagonals of their candidates."""
 
-    starts: Annotated[ndarray, "int64 [candidates]"]  # of the read in the oriented bases
+    starts: Annotated[ndarray, "int64 [candidates]"]  # start of the read in the oriented bases
     lengths: Annotated[ndarray, "int32 [candidates]"]
     diagonal: Annotated[ndarray, "int64 [candidates]"]
     window_start: Annotated[ndarray, "int64 [candidates]"]
@@ -36,7 +36,7 @@ class Laid(NamedTuple):
 
 
 class Spans(NamedTuple):
-    """What tracing adds to an alignment; for one without an ungapped answer 0, its end and 0."""
+    """Results of the traceback. Rows without an ungapped answer hold score 0, the alignment's end, and distance 0."""
 
     score: Annotated[ndarray, "int32 [candidates]"]  # without bonuses
     query_start: Annotated[ndarray, "int32 [candidates]"]
@@ -52,14 +52,14 @@ class Room(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Oriented:
-    """The reads of a batch on both strands: read r on strand s starts at offsets[r] + s * offsets[-1]."""
+    """Reads of a batch on both strands: read r on strand s starts at offsets[r] + s * offsets[-1]."""
 
-    bases: Any  # uint8 [2 b], on the side of the step
+    bases: Any  # uint8 [2 b], where the step runs
     offsets: ndarray  # int64 [n + 1], on the host
 
 
 def orient(reads: ReadBatch, there: ReadBatch) -> Oriented:
-    """Both strands of the reads, once per batch. there: the same reads with their bases on the side of the step."""
+    """Orient the reads on both strands, once per batch. there: the same reads with their bases where the step runs."""
     bases, offsets = there.bases, reads.read_offsets
     both = np.empty(2 * bases.size, np.uint8)
     both[: bases.size] = bases
@@ -68,7 +68,7 @@ def orient(reads: ReadBatch, there: ReadBatch) -> Oriented:
 
 
 def score(reads: Oriented, candidates: Candidates, packed: ndarray, scoring: Scoring) -> Scores:
-    """Best score of each candidate's read in its window, and where that alignment ends.
+    """Find the best score of each candidate's read in its window, and where that alignment ends.
 
     Status UNGAPPED: an alignment without gaps, proven best without dynamic programming. OK: found by dynamic
     programming; if nothing scores above 0, the score is 0 and the alignment ends at the window's start. TOO_LONG: a
@@ -85,14 +85,14 @@ def score(reads: Oriented, candidates: Candidates, packed: ndarray, scoring: Sco
 
 
 def put_ends(ends: Ends, rows: ndarray, candidates: Candidates, scores: Scores) -> None:
-    """Ends found by dynamic programming -> these rows of scores; then query positions count from the read's start."""
+    """Write ends found by dynamic programming to these rows of `scores`, with query positions from the read's start."""
     scores.score[rows], scores.query_stop[rows] = ends.score, ends.query_stop
     scores.reference_stop[rows] = candidates.window_start[rows] + ends.target_stop
     scores.query_stop[:] += candidates.part_start
 
 
 def trace(reads: Oriented, candidates: Candidates, packed: ndarray, scoring: Scoring, scores: Scores) -> Extensions:
-    """The alignments of the candidates, gaps leftmost. `scores`: those of `score`.
+    """Trace the alignments of the candidates, gaps leftmost. scores: the result of `score`.
 
     A candidate without an alignment (score 0, too long) has an empty CIGAR and its status.
     """
@@ -105,12 +105,12 @@ def trace(reads: Oriented, candidates: Candidates, packed: ndarray, scoring: Sco
 
 
 def within_parts(candidates: Candidates, scores: Scores) -> Scores:
-    """The same with query positions that count from the first base that is not left out."""
+    """Count query positions from the first base that is not left out."""
     return scores._replace(query_stop=scores.query_stop - candidates.part_start)
 
 
 def score_windows(pairs: Pairs, scheme: Scheme) -> Ends:
-    """Pairs of `windows_of` scored by the engine."""
+    """Score pairs of `windows_of` with the pairwise engine."""
     return pairwise.score_pairs(pairs, scheme)
 
 
@@ -119,14 +119,14 @@ def trace_windows(pairs: Pairs, scheme: Scheme, ends: Ends) -> Traces:
 
 
 def gapped_ends(candidates: Candidates, scores: Scores) -> tuple[ndarray, Ends]:
-    """(rows that need dynamic programming to be traced, where their alignments end)."""
+    """Return (rows whose traceback needs dynamic programming, where their alignments end)."""
     gapped = np.flatnonzero((scores.status == OK) & (scores.score > 0))
     target_stop = (scores.reference_stop - candidates.window_start)[gapped].astype(np.int32)
     return gapped, Ends(scores.score[gapped], scores.query_stop[gapped], target_stop)
 
 
 def gather(candidates: Candidates, scores: Scores, spans: Spans, gapped: ndarray, traces: Traces) -> Extensions:
-    """The ungapped rows, which are in `spans`, and the `gapped` ones with their traces."""
+    """Combine the ungapped rows, from `spans`, and the `gapped` ones with their traces."""
     spans.score[gapped], spans.query_start[gapped] = traces.score, traces.query_start
     spans.edit_distance[gapped] = traces.edit_distance
     reference_start = scores.reference_stop - scores.query_stop + spans.query_start
@@ -157,7 +157,7 @@ def lay(reads: Oriented, candidates: Candidates) -> Laid:
 
 @kernel
 def find_oriented(candidates, offsets, starts, lengths):
-    """Where the oriented read of each candidate starts, and its length, without what is left out."""
+    """Find where the oriented read of each candidate starts, and its length, without the bases left out."""
     read, strand, bases = candidates.read, candidates.strand, offsets[-1]
     part_start, part_stop = candidates.part_start, candidates.part_stop
     for c in range(starts.size):
@@ -166,7 +166,7 @@ def find_oriented(candidates, offsets, starts, lengths):
 
 
 def windows_of(oriented: ndarray, laid: Laid, packed: ndarray) -> Pairs:
-    """Oriented reads against whole windows."""
+    """Pair oriented reads with whole windows."""
     offsets = offsets_of(laid.window_stop - laid.window_start)
     bases = np.empty(offsets[-1], np.uint8)
     unpack_windows(packed, laid.window_start, offsets, bases)
@@ -174,7 +174,7 @@ def windows_of(oriented: ndarray, laid: Laid, packed: ndarray) -> Pairs:
 
 
 def _cigars(status: ndarray, aligned: ndarray, gapped: ndarray, traces: Traces) -> tuple[ndarray, ndarray]:
-    """(CIGARs of all rows, their offsets): one run of M for an ungapped alignment, else the trace."""
+    """Return (CIGARs of all rows, their offsets): one run of M for an ungapped alignment, else the trace."""
     runs = (status == UNGAPPED).astype(np.int64)
     runs[gapped] = np.diff(traces.cigar_offsets)
     offsets = offsets_of(runs)
@@ -187,9 +187,9 @@ def _cigars(status: ndarray, aligned: ndarray, gapped: ndarray, traces: Traces) 
 
 @kernel
 def _complement(bases, offsets, out):
-    """The reverse complement of each read, in its place.
+    """Write the reverse complement of each read to its position in `out`.
 
-    Indices are unsigned here: tests for a negative index would prevent vector loops.
+    Indices are unsigned: tests for negative ones would prevent vector loops.
     """
     for read in range(offsets.size - 1):
         first, stop = np.uint64(offsets[read]), np.uint64(offsets[read + 1])
@@ -200,7 +200,7 @@ def _complement(bases, offsets, out):
 
 @kernel
 def unpack_windows(packed, starts, offsets, out):
-    """The reference from each start on -> out[offsets[window] : offsets[window + 1]]."""
+    """Unpack the reference from each start on into out[offsets[window] : offsets[window + 1]]."""
     for window in range(starts.size):
         first, stop = offsets[window], offsets[window + 1]
         unpack_codes(packed, starts[window], starts[window] + stop - first, out[first:stop])
@@ -208,7 +208,7 @@ def unpack_windows(packed, starts, offsets, out):
 
 @kernel
 def find_mismatches(query, target, first, places):
-    """Query positions at which query[first:] differs from the target beside it -> places; returns their number.
+    """Write the query positions at which query[first:] differs from the target to `places`; return their number.
 
     Most words of eight bases are equal.
     """
@@ -223,9 +223,9 @@ def find_mismatches(query, target, first, places):
 
 @kernel
 def best_segment(query, target, first, mismatches, costs):
-    """(score, stop) of the best ungapped alignment of query[first:] with the target, ties to the first stop.
+    """Return (score, stop) of the best ungapped alignment of query[first:] with the target; ties go to the first stop.
 
-    mismatches: positions that differ. Between two of them, a segment is the better the longer it is.
+    mismatches: positions that differ. Between two of them, a longer segment is always better.
     """
     last, length = first + target.size, query.size
     known, unknown = np.int32(costs.mismatch), np.int32(min(costs.mismatch, UNKNOWN_COST))
@@ -249,7 +249,7 @@ def best_segment(query, target, first, mismatches, costs):
 
 @kernel
 def score_ungapped(oriented, laid, packed, costs, scores):
-    """Best ungapped alignment on each candidate's diagonal; status UNGAPPED if nothing else can score more."""
+    """Align each read ungapped on its candidate's diagonal; status UNGAPPED if nothing else can score more."""
     starts, lengths, diagonals, window_start, window_stop = laid
     score, query_stop, reference_stop, status = scores
     room = Room(np.empty(MAX_WINDOW, np.uint8), np.empty(MAX_WINDOW, np.uint8))
@@ -280,7 +280,7 @@ def score_ungapped(oriented, laid, packed, costs, scores):
 
 @kernel
 def are_unknown(query, places):
-    """Whether the read has N at all of these places."""
+    """Whether the read has N at all these places."""
     i = 0
     while i < places.size and query[places[i]] == UNKNOWN:
         i += 1
@@ -317,24 +317,24 @@ def is_proven(query, score, mismatches, packed, window, costs, room):
 
 @scalar
 def four_at(codes, t):
-    """The low bits of four neighbouring codes, two each, as one byte, the first lowest."""
+    """Pack the low two bits of four neighbouring codes into one byte, the first lowest."""
     low, high = codes[t] & LOW | (codes[t + U1] & LOW) << TWO, codes[t + U2] & LOW | (codes[t + U3] & LOW) << TWO
     return np.uint8(low | high << FOUR)
 
 
 @kernel
 def join_fours(codes, fours):
-    """`four_at` of each place with four codes -> fours."""
+    """Write `four_at` of each place with four codes to `fours`."""
     for t in range(np.uint64(max(0, codes.size - 3))):
         fours[t] = four_at(codes, t)
 
 
 @kernel
 def occurs(part, probe, codes, fours):
-    """Whether a window holds a part of a read exactly, of at least LEAST_PART bases.
+    """Whether a window holds a part of a read, of at least LEAST_PART bases, exactly.
 
-    probe: where in the part eight bases begin that are compared with all places of the window first. They include the
-    mismatch, so they do not find the read's own place again. codes, fours: of the window (see `join_fours`).
+    probe: where in the part the eight bases begin that are first compared with all places of the window. They include
+    the mismatch, so that they miss the read's own place. codes, fours: of the window (see `join_fours`).
     """
     number, least = np.uint64(max(0, codes.size - part.size + 1)), np.uint8(255)
     low, high, ahead = four_at(part, probe), four_at(part, probe + U4), fours[probe:]
@@ -374,7 +374,7 @@ def trace_ungapped(oriented, laid, packed, costs, found, spans):
 
 @kernel
 def walk_back(query, target, first, mismatches, score, costs):
-    """See scalar.walk_ungapped: from mismatch to mismatch of query[first:] with the target, which ends with it."""
+    """See scalar.walk_ungapped: walk from mismatch to mismatch of query[first:] with the target, which ends with it."""
     match, bonus, length, stop = costs.match, costs.bonus, query.size, first + target.size
     if score == length * match + 2 * bonus:
         return score - np.int32(2 * bonus), np.int32(0), np.int32(0)

@@ -1,4 +1,4 @@
-"""Extend on CUDA: a thread per candidate for the ungapped answer, then the engine for the others.
+"""Extend on CUDA: a thread per candidate for the ungapped answer, then the pairwise engine for the rest.
 
 Names and results are those of `cpu`. Oriented reads and reference are on the device. Candidates come from the host,
 which also selects those for the engine; results are on the host.
@@ -45,12 +45,12 @@ from readwarp.pairwise.trace_plan import LETTERS
 from readwarp.ragged import offsets_of, take
 from readwarp.rules.bases import NEVER, UNKNOWN, complement, reference_code
 
-ROOM = MAX_PARTS + 1  # mismatches of a read; those beyond MAX_PARTS share the last place
-SCORE_TYPES = (np.int32, np.int32, np.int64, np.uint8)  # of the columns of Scores
+ROOM = MAX_PARTS + 1  # mismatches of a read; any beyond MAX_PARTS share the last place
+SCORE_TYPES = (np.int32, np.int32, np.int64, np.uint8)  # columns of Scores
 
 
 def orient(reads: ReadBatch, there: ReadBatch) -> Oriented:
-    """See cpu.orient; the bases are there until the caller's frame ends."""
+    """See cpu.orient; the bases stay until the caller's frame ends."""
     workspace = current()
     oriented = workspace.empty(2 * reads.bases.size, np.uint8)
     orient_reads[threads_for(WARP * len(reads), workspace)](there.bases, there.read_offsets, oriented)
@@ -92,7 +92,7 @@ def trace(reads: Oriented, candidates: Candidates, packed: Any, scoring: Scoring
 
 
 def score_windows(pairs: Pairs, scheme: Scheme) -> Ends:
-    """See cpu.score_windows; sequences are on the device, all else is on the host."""
+    """See cpu.score_windows; sequences are on the device, everything else on the host."""
     return pairwise.score_pairs(pairs, scheme)
 
 
@@ -102,22 +102,22 @@ def trace_windows(pairs: Pairs, scheme: Scheme, ends: Ends) -> Traces:
 
 
 def oriented_bytes(bases: int) -> int:
-    """Of the workspace, for the oriented reads of a batch."""
+    """Return the bytes of the workspace for the oriented reads of a batch."""
     return rounded(2 * bases)
 
 
 def scored_bytes(candidates: int) -> int:
-    """Maximum bytes of the workspace in use while candidates are scored without dynamic programming."""
+    """Return the peak bytes of the workspace while candidates are scored without dynamic programming."""
     return 4 * rounded(8 * candidates) + rounded(4 * candidates) + column_bytes(SCORE_TYPES, candidates)
 
 
 def traced_bytes(candidates: int) -> int:
-    """Maximum bytes of the workspace in use while candidates are traced without dynamic programming."""
+    """Return the peak bytes of the workspace while candidates are traced without dynamic programming."""
     return rounded(8 * candidates) + column_bytes(SCORE_TYPES, candidates) + 4 * rounded(4 * candidates)
 
 
 def window_bytes(pairs: int, bases: int) -> int:
-    """Maximum bytes of the workspace for windows of so many bases in all, without those of the engine."""
+    """Return the peak bytes of the workspace for windows of `bases` in total, without the engine's."""
     return rounded(bases) + rounded(8 * pairs) + rounded(8 * (pairs + 1))
 
 
@@ -126,7 +126,7 @@ def column_bytes(dtypes: tuple[type, ...], size: int) -> int:
 
 
 def windows_of(oriented: Any, laid: Laid, packed: Any) -> Pairs:
-    """Oriented reads against whole windows."""
+    """Pair oriented reads with whole windows."""
     workspace, begins = current(), laid.window_start
     sizes = laid.window_stop - begins
     offsets = offsets_of(sizes)
@@ -139,7 +139,7 @@ def windows_of(oriented: Any, laid: Laid, packed: Any) -> Pairs:
 
 @cuda_kernel
 def orient_reads(bases, offsets, oriented):
-    """The reads, then their reverse complements; a warp per read, so that it moves whole lines of memory."""
+    """Write the reads, then their reverse complements; a warp per read, so that it moves whole lines of memory."""
     thread = cuda.grid(1)
     read, lane = thread // WARP, thread % WARP
     if read >= offsets.size - 1:
@@ -153,7 +153,7 @@ def orient_reads(bases, offsets, oriented):
 
 @cuda_kernel
 def unpack_windows(packed, begins, offsets, bases):
-    """Bases of the windows, one a byte. A warp per window."""
+    """Unpack the bases of the windows, one a byte. A warp per window."""
     thread = cuda.grid(1)
     window, lane = thread // WARP, thread % WARP
     if window >= begins.size:
@@ -179,7 +179,7 @@ def score_ungapped(oriented, laid, packed, costs, scores):
     first, last = np.int32(min(max(start - diagonal, 0), length)), np.int32(max(min(stop - diagonal, length), 0))
     mismatches, number = cuda.shared.array((ROOM, THREADS), np.int32)[:, cuda.threadIdx.x], np.int32(0)
     segment = np.int32(costs.bonus if first == 0 else 0), np.int32(0), np.int32(0)
-    unknown = np.int32(0)  # N of the read
+    unknown = np.int32(0)  # N bases of the read
     for i in range(first, last):
         code = reference_code(packed, diagonal + i)
         segment = lengthen(segment, np.int32(i), gain_of_bases(query[i], code, costs), length, costs)

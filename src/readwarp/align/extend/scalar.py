@@ -1,11 +1,12 @@
-"""Rules of the extend step: the ungapped alignment on a diagonal, and when it is the best there is.
+"""Rules of the extend step: the ungapped alignment on a diagonal, and the proof that it is the best.
 
-With n mismatches, the read is divided into n parts, each with one of them. If the window has none of the parts exactly,
-every alignment there has a difference in each, and can score no more than one with n mismatches. An N costs less than
-a mismatch, so this is no proof where the read or the window has one; but if all differences on the diagonal are N of
-the read, no place can be better.
+A read with n mismatches is divided into n parts with one mismatch each. If the window holds none of the parts exactly,
+every alignment there has a difference in each part, and cannot score more than one with n mismatches. An N costs less
+than a mismatch, so this proves nothing where the read or the window has one; but if all differences on the diagonal are
+N of the read, no place can be better.
 
-A score here is a raw score plus one end bonus per read end reached, as in `Scores.score`. `query` is an oriented read.
+A score here is the raw score plus one end bonus per read end reached, as in `Scores.score`. `query` is an oriented
+read.
 """
 
 import numpy as np
@@ -14,15 +15,15 @@ from readwarp.device.jit import scalar
 from readwarp.pairwise.scalar import gain_of_bases
 from readwarp.rules.bases import reference_code
 
-LEAST_PART = 8  # bases of a part of a read that is looked for
+LEAST_PART = 8  # bases in a part of a read
 MAX_PARTS = 8
 
 
 @scalar
 def loss_by_part(costs):
-    """What each of some parts of a read, of LEAST_PART bases or more, takes at least if no place has it exactly.
+    """Return the least loss per part of a read, of at least LEAST_PART bases, if no place holds it exactly.
 
-    See `readwarp.align.seed.scalar.least_loss`: a gap or a clip may spoil several parts at once.
+    See `readwarp.align.seed.scalar.least_loss`: one gap or clip may spoil several parts.
     """
     match, mismatch, gap_open, gap_extend, bonus = costs
     least = min(match + mismatch, gap_open + gap_extend)
@@ -34,14 +35,14 @@ def loss_by_part(costs):
 
 @scalar
 def may_be_best(score, length, mismatches, costs):
-    """Whether no alignment scores more than this one, if each mismatch is in a part of the read that is nowhere."""
+    """Whether no alignment scores more than this one, if each mismatch is in a part of the read that occurs nowhere."""
     loss = length * costs.match + 2 * costs.bonus - score
     return mismatches <= MAX_PARTS and mismatches * loss_by_part(costs) >= loss
 
 
 @scalar
 def part_around(i, mismatches, number, length):
-    """[start, stop) of the i-th of the parts with one mismatch each, of which the read consists."""
+    """Return [start, stop) of the i-th part of the read, each with one mismatch."""
     start = (mismatches[i - 1] + mismatches[i] + 1) >> 1 if i > 0 else 0
     stop = (mismatches[i] + mismatches[i + 1] + 1) >> 1 if i + 1 < number else length
     return start, stop
@@ -49,9 +50,9 @@ def part_around(i, mismatches, number, length):
 
 @scalar
 def lengthen(segment, i, gain, length, costs):
-    """Lengthen an ungapped alignment by the pair at query position i.
+    """Extend an ungapped alignment by the pair at query position i.
 
-    segment: (best score of a segment that ends before i, best score so far, where that ends), with bonuses, int32.
+    segment: (best score of a segment that ends before i, best score so far, its end), with bonuses, int32.
     """
     running, best, stop = segment
     running = np.int32(running + gain)
@@ -63,9 +64,9 @@ def lengthen(segment, i, gain, length, costs):
 
 @scalar
 def walk_ungapped(query, stop, diagonal, score, packed, costs):
-    """(score without bonuses, query start, edit distance) of an ungapped alignment that ends at query position `stop`.
+    """Return (score without bonuses, query start, edit distance) of an ungapped alignment that ends at query `stop`.
 
-    score: with its bonuses. The alignment begins where the rest of the score falls to 0.
+    score: includes the bonuses. The alignment begins where the remaining score falls to 0.
     """
     match, bonus = costs.match, costs.bonus
     if score == query.size * match + 2 * bonus:

@@ -1,8 +1,9 @@
 """Long reads to alignments, with the index and the batches of short reads.
 
-lengths.py  which reads they are     seeds.py  a part of their syncmers, looked up     chain/  collinear anchors
-select.py  which chains are extended     extension.py  chains to alignments: cut.py and pieces.py  what lies between
-anchors     ends/  what lies beyond them     choose.py  which of them become records
+    lengths.py    which reads are long            seeds.py   a sample of their syncmers, looked up
+    chain/        collinear anchors               select.py  which chains to extend
+    extension.py  chains to alignments: cut.py and pieces.py between anchors, ends/ beyond them
+    choose.py     which alignments become records
 
-chain, pieces and ends have a side for cards; all else runs on the host.
+chain, pieces and ends can run on cards; everything else runs on the host.
 """

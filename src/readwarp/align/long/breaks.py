@@ -1,8 +1,8 @@
-"""Alignments break where what lies between two anchors fits badly, or is explained by another chain: an inversion.
+"""Breaks of alignments, where a piece between two anchors fits badly or another chain explains it: an inversion.
 
-A piece is a break if it is larger than MAX_CELLS; if it scores below -max_drop, the cost of its difference in length
-left out; or if it scores below 0 in this way and another chain of the read lies there: the two share at least half of
-each of them.
+A piece is a break if its table exceeds MAX_CELLS; if it scores below -max_drop, not counting the cost of its difference
+in length; or if it scores below 0 by that measure and another chain of the read lies there: the two share at least half
+of each.
 """
 
 import numpy as np
@@ -13,16 +13,16 @@ from readwarp.align.long.laid import Laid
 from readwarp.device.jit import kernel
 from readwarp.pairwise.pairs import Costs
 
-MAX_CELLS = 1 << 25  # of the table of a piece: 5,000 bases against 6,700
+MAX_CELLS = 1 << 25  # cells in the table of a piece: 5,000 bases against 6,700
 
 
 def fits(cut: Cut) -> ndarray:
-    """bool [pieces]: whether its table is small enough."""
+    """Tell which pieces have a small enough table: bool [pieces]."""
     return np.asarray(cut.query_length * cut.reference_length <= MAX_CELLS)
 
 
 def find_breaks(laid: Laid, read: ndarray, cut: Cut, score: ndarray, costs: Costs, max_drop: int) -> ndarray:
-    """bool [pieces]. `read` (int64 [chains]): whose chain each is; score (int32): of pieces that fit."""
+    """Find the breaks: bool [pieces]. read (int64 [chains]): of each chain; score (int32): of pieces that fit."""
     difference = np.abs(cut.reference_length - cut.query_length)
     score = score + np.where(difference > 0, costs.gap_open + difference * costs.gap_extend, 0)
     is_break = ~fits(cut) | (score < -max_drop)
@@ -32,7 +32,7 @@ def find_breaks(laid: Laid, read: ndarray, cut: Cut, score: ndarray, costs: Cost
 
 @kernel
 def explain(laid, read, cut, is_bad, is_break):
-    """Bad pieces within which another chain of the read lies -> is_break."""
+    """Mark in `is_break` bad pieces within which another chain of the read lies."""
     runs, run_offsets, query_start, query_length = cut.runs, cut.run_offsets, cut.query_start, cut.query_length
     start, length, strand = laid.start, laid.query_length, laid.strand
     first = 0
@@ -60,9 +60,9 @@ def explain(laid, read, cut, is_bad, is_break):
 
 
 def break_chains(laid: Laid, cut: Cut, is_break: ndarray) -> tuple[Laid, Cut, ndarray]:
-    """The chains in parts that end before such a piece and go on after it; the chain of each part (int64 [parts]).
+    """Split chains before and after each break; also return the chain of each part (int64 [parts]).
 
-    The piece is the last run of the part before it, and to be left out there.
+    The break is the last run of the part before it, to be left out there.
     """
     rows = np.flatnonzero((cut.runs & 15) == PIECE)
     rows = rows[is_break[cut.runs[rows] >> 4]]

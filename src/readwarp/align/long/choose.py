@@ -1,20 +1,19 @@
-"""Which alignments of long reads become records, and how sure their places are.
+"""Choose which alignments of long reads become records, and how certain their places are.
 
     choose(reads: ReadBatch, found: Found, repetitive: int32 [reads], parameters, alternates) -> (Choices, Extensions)
 
-**Roles.** In order of score (bonuses included; of equals, the nearest to the read's best one first, then as in
-align/records), an alignment that shares at least half of the shorter span of the read with an earlier one is a rival of
-the first such, or the same place again if the two share as much of the reference on one strand. The others place parts
-of the read of their own: the first of them is the primary alignment, the rest are supplementary. With
-`secondary_records`, rivals with at least `secondary_ratio` of the score of what they rival are secondary, the best
-`max_secondary` of a read. XA is not written: its CIGARs would be as long as the read's. Alignments to ALT contigs come
-after those to the primary assembly, whatever their score; those that rival one of these are left out.
+**Roles.** Alignments are taken in order of score (bonuses included; ties: nearest to the read's best one, then as in
+align/records). One that shares at least half of the shorter read span with an earlier one is a rival of the first such,
+or the same place again if the two share as much of the reference on one strand. The others place further parts of the
+read: the first is the primary alignment, the rest are supplementary. With `secondary_records`, rivals with at least
+`secondary_ratio` of the score of what they rival are secondary, up to the best `max_secondary` of a read. XA is not
+written: its CIGARs would be as long as the read's. Alignments to ALT contigs come after those to the primary assembly,
+whatever their score; those that rival one of these are left out.
 
 **MAPQ** is that of align/records, from the score less that of the best rival. The slope is that of the aligned span,
-and a score of less than SURE matches is trusted in proportion, since few seeds support it. A supplementary alignment
-is also trusted by the fourth power of its identity (score by span) over that of the read's primary alignment: both were
-sequenced with the same errors, so one that differs more is rather a relative of the part, such as another Alu, than its
-place.
+and a score of less than SURE matches is trusted in proportion, since few seeds support it. A supplementary alignment is
+also scaled by the fourth power of its identity (score by span) over that of the read's primary alignment: both were
+sequenced with the same errors, so one that differs more is more likely a relative of the part, such as another Alu.
 """
 
 from typing import Annotated, NamedTuple
@@ -32,7 +31,7 @@ from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import empty, offsets_of, take
 from readwarp.rules.hashes import hash_of
 
-SURE = 1000  # matches, differences subtracted
+SURE = 1000  # matches less differences
 NO_RIVAL = -1
 
 
@@ -45,33 +44,33 @@ class Found(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """The alignments, the best of each read first."""
+    """Alignments of each read, best first."""
 
     offsets: Annotated[ndarray, "int64 [reads + 1] of alignments"]
     strand: Annotated[ndarray, "uint8 [alignments]"]
-    start: Annotated[ndarray, "int64 [alignments]"]  # on the read as it was sequenced
+    start: Annotated[ndarray, "int64 [alignments]"]  # on the read as sequenced
     stop: Annotated[ndarray, "int64 [alignments]"]
     reference_start: Annotated[ndarray, "int64 [alignments]"]
     reference_stop: Annotated[ndarray, "int64 [alignments]"]
     score: Annotated[ndarray, "int32 [alignments]"]  # bonuses included
-    is_alternate: Annotated[ndarray, "bool [alignments]"]  # on an ALT contig; these are last
+    is_alternate: Annotated[ndarray, "bool [alignments]"]  # on an ALT contig; these come last
 
 
 class Verdicts(NamedTuple):
-    """What is decided about the alignments, in their order."""
+    """Decisions on the alignments, row by row."""
 
-    rivals: Annotated[ndarray, "int64 [alignments]"]  # row of the alignment that it rivals, NO_RIVAL: none
-    is_left_out: Annotated[ndarray, "bool [alignments]"]  # that place again, or an ALT contig beside it
-    second: Annotated[ndarray, "int32 [alignments]"]  # score of the best rival, 0: there is none
-    crowd: Annotated[ndarray, "int64 [alignments]"]  # rivals that score nearly as much as the best one
+    rivals: Annotated[ndarray, "int64 [alignments]"]  # row of the alignment it rivals; NO_RIVAL: none
+    is_left_out: Annotated[ndarray, "bool [alignments]"]  # the same place again, or an ALT contig beside it
+    second: Annotated[ndarray, "int32 [alignments]"]  # score of the best rival; 0: none
+    crowd: Annotated[ndarray, "int64 [alignments]"]  # number of rivals that score nearly as much as the best one
 
 
 class Rules(NamedTuple):
-    """Of mapping quality, for a batch."""
+    """MAPQ rules of one batch."""
 
     slope: Annotated[ndarray, "int32 [alignments]"]
     crowd_penalty: Annotated[ndarray, "int32 [places]"]
-    share: Annotated[ndarray, "int32 [reads]"]  # of SCALE: seeds left out as repetitive
+    share: Annotated[ndarray, "int32 [reads]"]  # in 1 / SCALE: seeds left out as repetitive
     match: int
     min_score: int
 
@@ -83,7 +82,7 @@ def choose(
     parameters: AlignParameters,
     alternates: Alternates | None = None,
 ) -> tuple[Choices, Extensions]:
-    """The rows of the result are those that become records, the primary of each read first."""
+    """Choose the alignments that become records, the primary of each read first."""
     extensions, read, strand = found
     scoring, records, lengths = parameters.scoring, parameters.records, np.diff(reads.read_offsets)
     length = lengths[read]
@@ -113,7 +112,7 @@ def choose(
 
 def rules_of(ranked: Ranked, repetitive: ndarray, lengths: ndarray, parameters: AlignParameters) -> Rules:
     seed = parameters.seed
-    step = (seed.k - seed.s + 1) << parameters.long.seed.sampling_bits  # bases of a read per seed
+    step = (seed.k - seed.s + 1) << parameters.long.seed.sampling_bits  # read bases per seed
     share = np.minimum(SCALE, repetitive * np.int64(step) * SCALE // np.maximum(lengths, 1)).astype(np.int32)
     span = np.maximum(ranked.stop - ranked.start, 50)
     shares = np.log(50) / np.log(span)
@@ -123,7 +122,7 @@ def rules_of(ranked: Ranked, repetitive: ndarray, lengths: ndarray, parameters: 
 
 
 def distances(read: ndarray, strand: ndarray, extensions: Extensions, order: ndarray) -> ndarray:
-    """int64 [alignments]: bases between the diagonal of each and of the best one of its read, as `order` has it."""
+    """Return int64 [alignments]: bases between the diagonals of each and of its read's best one, by `order`."""
     is_best = np.diff(read[order], prepend=-1) != 0
     best = np.repeat(order[is_best], np.diff(np.flatnonzero(is_best), append=read.size))[np.argsort(order)]
     diagonal = extensions.reference_start - extensions.query_start
@@ -141,7 +140,7 @@ def make_keys(reads, read, diagonal, strand, keys):
 
 @kernel
 def judge(ranked, near, verdicts):
-    """Which alignment each one rivals -> verdicts. Scores at most `near` below the best rival's are nearly as much."""
+    """Write the rival of each alignment to `verdicts`. Scores within `near` of the best rival's are near."""
     offsets, score = ranked.offsets, ranked.score
     rivals, is_left_out, second, crowd = verdicts
     for read in range(offsets.size - 1):
@@ -169,20 +168,20 @@ def are_same_place(a, b, ranked):
 
 @scalar
 def identity_of(score, perfect):
-    """In units of 1 / SCALE, at least 1."""
+    """Return the identity in units of 1 / SCALE, at least 1."""
     return max(1, min(SCALE, score * SCALE // perfect))
 
 
 @scalar
 def relative_trust(identity, best):
-    """(identity / best)^4 in units of 1 / SCALE; a better one is trusted as much as the best."""
+    """Return (identity / best)^4 in units of 1 / SCALE, at most 1."""
     square = min(SCALE, identity * SCALE // best) ** 2 // SCALE
     return square * square // SCALE
 
 
 @kernel
 def list_choices(ranked, verdicts, rules, secondary, out):
-    """The rows of each read by role -> out, `candidate` counting in `ranked`; returns how many there are."""
+    """Write the rows of each read by role to `out`, `candidate` counting in `ranked`; return their number."""
     offsets, score, start, stop, strand = ranked.offsets, ranked.score, ranked.start, ranked.stop, ranked.strand
     rivals, is_left_out, second, crowd = verdicts
     (max_secondary, ratio), slope, crowd_penalty, share = secondary, rules.slope, rules.crowd_penalty, rules.share

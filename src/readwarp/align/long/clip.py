@@ -1,6 +1,6 @@
-"""Alignments cut down to the stretch of their runs that scores most, as local alignments are.
+"""Clip alignments to their highest-scoring stretch of runs, like local alignments.
 
-A gap costs what `gaps` says, no more than `most`, so that a long one does not cut off what is beyond it.
+A gap costs what `gaps` says, but at most `most`, so that a long one does not cut off what is beyond it.
 """
 
 from typing import Annotated, NamedTuple
@@ -16,7 +16,7 @@ from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
 
 class Runs(NamedTuple):
-    """CIGARs of alignments, and what each run adds."""
+    """CIGARs of alignments, and the score and edits of each run."""
 
     offsets: Annotated[ndarray, "int64 [alignments + 1] of runs"]
     cigar: Annotated[ndarray, "uint32 [runs]"]
@@ -25,7 +25,7 @@ class Runs(NamedTuple):
 
 
 class Spans(NamedTuple):
-    """Alignments on their oriented reads and on the reference."""
+    """Spans of alignments on their oriented reads and on the reference."""
 
     query_start: Annotated[ndarray, "int64 [alignments]"]
     query_stop: Annotated[ndarray, "int64 [alignments]"]
@@ -38,7 +38,7 @@ class Spans(NamedTuple):
 
 @kernel
 def score_runs(sequences, starts, spans, costs, gaps, runs):
-    """Score and edit distance of each run. `starts`: of the reads in the oriented bases."""
+    """Score each run and count its edits. starts: of the reads in the oriented bases."""
     offsets, cigar, scores, edits = runs
     query_start, reference_start, (bases, packed) = spans.query_start, spans.reference_start, sequences
     for row in range(starts.size):
@@ -60,7 +60,7 @@ def score_runs(sequences, starts, spans, costs, gaps, runs):
 
 @kernel
 def clip_ends(runs, bonus, spans):
-    """Keep the best runs of each alignment -> runs, spans; returns the number of runs. The first of equals are kept."""
+    """Keep the best runs of each alignment in `runs` and `spans`, the first of equals; return the number of runs."""
     offsets, cigar, scores, edits = runs
     query_start, query_stop, query_length, reference_start, reference_stop, span_score, span_edits = spans
     made, begin = np.int64(0), offsets[0]

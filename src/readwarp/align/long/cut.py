@@ -1,17 +1,17 @@
-"""Extend long reads: from the anchors of a chain to its alignment.
+"""Cut chains of long reads into runs of the alignment and pieces that are still to be aligned.
 
     cut_chains(bases, starts, chains: LongChains, k, packed, costs: Costs) -> Cut
 
 Between neighbouring anchors, the equal bases at both ends of the two sequences are aligned. That never costs score: of
 all paths with the same cost, the furthest one on a diagonal loses to no other (Marco-Sola 2021, Bioinformatics 37:456).
-What is left is
+The rest is
 
     nothing             one run of M
     of equal lengths    a run of M, if its mismatches cost no more than two gaps
     of one sequence     a gap
     of both             a piece for the pairwise engine, in global mode
 
-An anchor that overlaps the one before it, on the read or on the reference, counts from where it no longer does.
+An anchor that overlaps the previous one, on the read or on the reference, counts from where it no longer does.
 """
 
 from typing import Annotated, NamedTuple
@@ -28,14 +28,14 @@ from readwarp.ragged import empty
 from readwarp.rules.bases import reference_code
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
-PIECE = 15  # an operation that CIGARs do not have: the number of a piece
+PIECE = 15  # an operation outside the CIGAR set: the number of a piece
 
 
 class Cut(NamedTuple):
-    """The runs of each chain, from its first anchor to its last one; neighbours may be of one operation."""
+    """Runs of each chain from its first to its last anchor; neighbours may share an operation."""
 
     run_offsets: Annotated[ndarray, "int64 [chains + 1] of runs"]
-    runs: Annotated[ndarray, "uint32 [runs]"]  # BAM coding; M I D, or PIECE and the number of a piece
+    runs: Annotated[ndarray, "uint32 [runs]"]  # BAM coding; M I D, or PIECE and a piece's number
     query_start: Annotated[ndarray, "int64 [pieces]"]  # in the oriented bases
     query_length: Annotated[ndarray, "int64 [pieces]"]
     reference_start: Annotated[ndarray, "int64 [pieces]"]
@@ -43,7 +43,7 @@ class Cut(NamedTuple):
 
 
 def cut_chains(bases: ndarray, starts: ndarray, chains: LongChains, k: int, packed: ndarray, costs: Costs) -> Cut:
-    """`bases`: oriented reads, 0-4; `starts` (int64 [chains]): where the read of each chain begins there."""
+    """Cut the chains. bases: oriented reads, 0-4; starts (int64 [chains]): where each chain's read begins there."""
     number, anchors = len(chains.score), chains.anchors.size
     cut = empty(Cut, {"chains": number, "runs": 4 * anchors, "pieces": anchors})
     anchors_of_chains = chains.anchor_offsets, chains.anchors
@@ -53,22 +53,22 @@ def cut_chains(bases: ndarray, starts: ndarray, chains: LongChains, k: int, pack
 
 @scalar
 def least_loss_by_gaps(costs):
-    """Return the least that sequences of one length lose of the score of their matches if they are aligned with gaps.
+    """Return the least that sequences of one length lose of their matches' score when aligned with gaps.
 
-    It has two gaps or more, and aligns at least one pair of bases less.
+    Such an alignment has at least two gaps and one aligned pair fewer.
     """
     return costs.match + 2 * (costs.gap_open + costs.gap_extend)
 
 
 @scalar
 def are_equal(bases, packed, query, reference):
-    """N equals nothing."""
+    """Whether the bases are equal; N equals nothing."""
     return bases[query] == reference_code(packed, reference)
 
 
 @kernel
 def cut_anchors(bases, starts, anchors_of_chains, k, packed, costs, cut):
-    """-> (runs, pieces)."""
+    """Write runs and pieces to `cut`; return their numbers."""
     anchor_offsets, anchors = anchors_of_chains
     run_offsets, runs = cut.run_offsets, cut.runs
     row, piece = np.int64(0), np.int64(0)

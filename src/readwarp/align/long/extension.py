@@ -1,4 +1,4 @@
-"""Long reads extended: cut into pieces, which go through the pairwise engine, and joined to alignments."""
+"""Extend long reads: cut chains into pieces, align these with the pairwise engine, and join the results."""
 
 from typing import NamedTuple
 
@@ -25,10 +25,10 @@ ENDS = "readwarp.align.long.ends"
 
 
 class Extended(NamedTuple):
-    """Alignments, in the order of their chains, and whose they are."""
+    """Alignments in the order of their chains, with the chain of each."""
 
     extensions: Extensions
-    chain: ndarray  # int64 [extensions]: a chain has more than one alignment where it breaks
+    chain: ndarray  # int64 [extensions]; a chain that breaks has several
 
 
 def extend(
@@ -39,7 +39,7 @@ def extend(
     scoring: Scoring,
     parameters: LongExtendParameters,
 ) -> Extended:
-    """The alignments of chains, gaps leftmost. `read` (int64 [chains]): whose chain each is."""
+    """Align the chains, gaps leftmost. read (int64 [chains]): read of each chain."""
     (reads, genome, backend, bases, packed), costs = sequences, costs_of(scoring)
     laid = lay(reads, chains, read, k)
     cut = cut_chains(reads.bases, laid.start, chains, k, genome.packed, costs)
@@ -60,7 +60,7 @@ def gap_costs(scoring: Scoring, parameters: LongExtendParameters) -> GapCosts:
 
 
 def corners_of(laid: Laid, genome: Genome) -> Corners:
-    """Of the end before each chain, and of that after it."""
+    """Return the corners of the end before each chain, and of the end after it."""
     contig = np.searchsorted(genome.contig_offsets, laid.reference_start, side="right") - 1
     low, high = genome.contig_offsets[contig], genome.contig_offsets[contig + 1]
     both = (
@@ -81,7 +81,7 @@ def join(
     ended: Ended,
     scores: tuple[Costs, GapCosts],
 ) -> Extensions:
-    """Whole alignments, clipped to what scores most. sequences: oriented bases, packed reference."""
+    """Join whole alignments, clipped to their best stretch. sequences: oriented bases, packed reference."""
     (bases, packed), (costs, gaps) = sequences, scores
     number = laid.start.size
     before, after = (ended.on_query[side::2] for side in (0, 1))

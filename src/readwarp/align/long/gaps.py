@@ -1,7 +1,7 @@
-"""What gaps cost in an alignment, and two gaps near each other as one where that costs less.
+"""Gap costs of an alignment, and the merging of nearby gaps where one gap costs less.
 
-A gap of n bases costs the least of gap_open + n gap_extend, of long_open + n long_extend, and of `most`. The pairwise
-engine knows the first alone, and takes two gaps for one where a few bases between them are equal by chance.
+A gap of n bases costs the least of gap_open + n gap_extend, long_open + n long_extend, and `most`. The pairwise engine
+knows only the first, and opens two gaps where a few bases between them match by chance.
 """
 
 from typing import NamedTuple
@@ -11,11 +11,11 @@ from readwarp.pairwise.scalar import gain_of_bases
 from readwarp.rules.bases import reference_code
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
-MAX_BETWEEN = 32  # bases between two gaps that may become one
+MAX_BETWEEN = 32  # bases between two gaps that may be merged
 
 
 class GapCosts(NamedTuple):
-    """Magnitudes."""
+    """Gap costs, as magnitudes."""
 
     gap_open: int
     gap_extend: int
@@ -32,7 +32,7 @@ def cost_of_gap(length, gaps):
 
 @scalar
 def matches_of(sequences, query, reference, length, costs):
-    """The score of so many aligned bases."""
+    """Score this many aligned bases."""
     (bases, packed), score = sequences, 0
     for k in range(length):
         score += gain_of_bases(bases[query + k], reference_code(packed, reference + k), costs)
@@ -41,11 +41,11 @@ def matches_of(sequences, query, reference, length, costs):
 
 @kernel
 def unite_gaps(sequences, starts, costs, gaps, offsets, cigar):
-    """Gaps of one kind with up to MAX_BETWEEN aligned bases between them become one where that scores more.
+    """Merge gaps of one kind with up to MAX_BETWEEN aligned bases between them where that scores more.
 
-    sequences: oriented bases, packed reference. starts: where each alignment begins in them. offsets, cigar: of runs,
-    changed in place. The bases between the gaps go to its right, or to its left if that scores more. Returns the number
-    of runs.
+    sequences: oriented bases, packed reference. starts: where each alignment begins in them. offsets, cigar: runs,
+    changed in place. The bases between the gaps move to its right, or to its left if that scores more. Returns the
+    number of runs.
     """
     query_starts, reference_starts = starts
     made, begin = 0, offsets[0]
@@ -72,7 +72,7 @@ def unite_gaps(sequences, starts, costs, gaps, offsets, cigar):
                         if right >= left:
                             cigar[made - 2] += run - operation
                             continue
-                        if made - first > 2:  # what is before a gap is aligned
+                        if made - first > 2:  # aligned bases precede the gap
                             cigar[made - 3] += cigar[made - 1] - MATCH
                             cigar[made - 2] += run - operation
                             made -= 1

@@ -1,4 +1,4 @@
-"""What is before a chain, its runs with their pieces, and what is after it, joined to one CIGAR, gaps leftmost."""
+"""Join the end before a chain, its runs and pieces, and the end after it to one CIGAR, gaps leftmost."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
 @scalar
 def add_run(cigar, first, row, run):
-    """Add a run to a CIGAR that begins at `first`, or lengthen its last one; returns its end."""
+    """Append a run to a CIGAR that begins at `first`, or lengthen its last one; return the new end."""
     if row > first and (cigar[row - 1] ^ run) & 15 == 0:
         cigar[row - 1] += run >> 4 << 4
         return row
@@ -40,7 +40,7 @@ def join_runs(parts, cigar, offsets):
 
 @kernel
 def put_left(queries, references, offsets, cigar):
-    """Move each gap between two runs of M as far to the left as scores as much, but one base of M stays before it."""
+    """Move each gap between two runs of M left as far as the score stays equal, keeping one base of M before it."""
     (bases, query_starts), (packed, reference_starts) = queries, references
     for chain in range(offsets.size - 1):
         q, r = query_starts[chain], reference_starts[chain]

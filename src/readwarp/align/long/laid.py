@@ -13,16 +13,16 @@ from readwarp.device.jit import kernel
 
 class Laid(NamedTuple):
     strand: Annotated[ndarray, "int64 [chains]"]
-    start: Annotated[ndarray, "int64 [chains]"]  # of the read in the oriented bases
-    query_start: Annotated[ndarray, "int64 [chains]"]  # of the first anchor, on the oriented read
+    start: Annotated[ndarray, "int64 [chains]"]  # start of the read in the oriented bases
+    query_start: Annotated[ndarray, "int64 [chains]"]  # first anchor, on the oriented read
     query_stop: Annotated[ndarray, "int64 [chains]"]
-    query_length: Annotated[ndarray, "int64 [chains]"]  # of the read
+    query_length: Annotated[ndarray, "int64 [chains]"]  # read length
     reference_start: Annotated[ndarray, "int64 [chains]"]
     reference_stop: Annotated[ndarray, "int64 [chains]"]
 
 
 def lay(reads: Oriented, chains: LongChains, read: ndarray, k: int) -> Laid:
-    """`read` (int64 [chains]): whose chain each is."""
+    """Lay the chains on their reads. read (int64 [chains]): read of each chain."""
     anchors, offsets = chains.anchors, chains.anchor_offsets
     first, last = anchors[offsets[:-1]], anchors[offsets[1:] - 1]
     strand = (first >> np.uint64(63)).astype(np.int64)

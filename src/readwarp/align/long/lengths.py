@@ -1,4 +1,4 @@
-"""Which reads are aligned as long ones."""
+"""Tell long reads from short ones."""
 
 import numpy as np
 from numpy import ndarray
@@ -8,7 +8,7 @@ from readwarp.config import MAX_READ_LENGTH, AlignParameters
 
 
 def are_long(reads: ReadBatch, parameters: AlignParameters) -> ndarray:
-    """bool [reads]: single reads of at least `parameters.long.min_length` bases; mates that short ones cannot be."""
+    """Find long reads: bool [reads], single ones of `parameters.long.min_length` and mates too long for short reads."""
     is_single = reads.segment == Segment.UNPAIRED
     is_long: ndarray = np.diff(reads.read_offsets) >= np.where(
         is_single, parameters.long.min_length, MAX_READ_LENGTH + 1

@@ -1,7 +1,7 @@
-"""The pieces between anchors through the pairwise engine, in global mode, on the side where kernels run.
+"""Align the pieces between anchors with the pairwise engine, in global mode, where kernels run.
 
-A card aligns many small pieces at once, a thread or a few for each. A large one would keep the others waiting: it is
-aligned on the lanes of the host, whose result is the same.
+A card aligns many small pieces at once, a thread or a few for each. A large one would keep the others waiting, so it is
+aligned on the host's lanes, with the same result.
 """
 
 from types import ModuleType
@@ -20,7 +20,7 @@ from readwarp.pairwise.pairs import Ends, Pairs, Scheme, Traces
 from readwarp.ragged import concatenate, empty, offsets_of, take
 
 EXTEND = "readwarp.align.extend"
-MAX_CELLS_ON_CARD = 1 << 16  # of the table of a piece
+MAX_CELLS_ON_CARD = 1 << 16  # cells in the table of a piece
 
 
 class Sequences(NamedTuple):
@@ -34,15 +34,15 @@ class Sequences(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Pieces of one side."""
+    """Pieces that one side aligns."""
 
-    rows: ndarray  # int64 [pairs]: which pieces
+    rows: ndarray  # int64 [pairs]: numbers of the pieces
     pairs: Pairs
-    step: ModuleType  # of EXTEND
+    step: ModuleType  # module of EXTEND
 
 
 def parts_of(sequences: Sequences, cut: Cut) -> list[Part]:
-    """The pieces whose tables are not too large. What is on a card is there until the caller's frame ends."""
+    """Assign the pieces whose tables are not too large. Data on a card stays until the caller's frame ends."""
     (reads, genome, backend, bases, packed), small = sequences, fits(cut)
     on_card = small & (cut.query_length * cut.reference_length <= MAX_CELLS_ON_CARD) & (backend.name == "cuda")
     sides = (
@@ -60,7 +60,7 @@ def parts_of(sequences: Sequences, cut: Cut) -> list[Part]:
 
 
 def score_pieces(parts: list[Part], number: int, scheme: Scheme) -> Ends:
-    """Scores of all `number` pieces; 0 for those that are in no part."""
+    """Score all `number` pieces; those in no part get 0."""
     ends = empty(Ends, {"pairs": number})
     for column in ends:
         column[:] = 0
@@ -71,7 +71,7 @@ def score_pieces(parts: list[Part], number: int, scheme: Scheme) -> Ends:
 
 
 def trace_pieces(parts: list[Part], scheme: Scheme, ends: Ends, is_break: ndarray) -> Traces:
-    """The alignments of the pieces; those where a chain breaks have no runs."""
+    """Align the pieces; those where a chain breaks have no runs."""
     traced, rows = [empty(Traces, {"pairs": 0, "operations": 0})], [np.empty(0, np.int64)]
     traced[0].cigar_offsets[0] = 0
     for mine, pairs, step in parts:

@@ -1,16 +1,16 @@
-"""Seeds of long reads: a part of their syncmers, looked up in the same index as those of short reads.
+"""Seeds of long reads: a sample of their syncmers, looked up in the index of short reads.
 
     find_seeds(reads: ReadBatch, index: Index, parameters: LongSeedParameters, longest: int) -> SeedHits
 
-Of a read's syncmers, those count whose hash ends in `sampling_bits` zeros: long reads have more than they need. Anchors
-are those of align/seed, ascending.
+A long read has more syncmers than it needs: only those whose hash ends in `sampling_bits` zeros are used. Anchors are
+those of align/seed, ascending.
 
-Repeats: a seed with up to `max_hits` places is used. A read is cut into stretches of `stretch` bases; in a stretch
-without such a seed, the one with the fewest places is, the first of equals, if it has up to `rescue_hits`. The others
-are counted in `repetitive`, unless they are nowhere.
+Repeats: a seed with up to `max_hits` places is used. A read is cut into stretches of `stretch` bases. A stretch without
+such a seed uses the one with the fewest places, the first of equals, if it has at most `rescue_hits`. The others are
+counted in `repetitive`, unless they occur nowhere.
 
-Reads of more than `longest` bases have no anchor. The memory for sketching is that of PIECE bases, whatever
-the length of a read.
+Reads of more than `longest` bases have no anchor. Sketching needs memory for PIECE bases, whatever the length of a
+read.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ from readwarp.index import Index
 from readwarp.index.syncmers import Shape, Syncmers, max_syncmers, scratch_of, sketch
 from readwarp.ragged import empty, replace
 
-PIECE = 1 << 14  # bases that are sketched at once
+PIECE = 1 << 14  # bases sketched at once
 
 
 def find_seeds(reads: ReadBatch, index: Index, parameters: LongSeedParameters, longest: int) -> SeedHits:
@@ -49,7 +49,7 @@ def find_seeds(reads: ReadBatch, index: Index, parameters: LongSeedParameters, l
 
 @kernel
 def sketch_reads(reads, shape, limits, scratch, seeds):
-    """The syncmers of each read whose hashes have none of the bits of a mask -> seeds. limits: mask, longest read."""
+    """Write the syncmers of each read whose hash has no bit of the mask to `seeds`. limits: mask, longest read."""
     mask, longest = limits
     bases, read_offsets = reads.bases, reads.read_offsets
     offsets, hashes, query, strand = seeds.offsets, seeds.hashes, seeds.query, seeds.strand
@@ -57,7 +57,7 @@ def sketch_reads(reads, shape, limits, scratch, seeds):
     for read in range(read_offsets.size - 1):
         start, stop = read_offsets[read], read_offsets[read + 1]
         end = stop if stop - start <= longest else start
-        for begin in range(start, end, PIECE):  # a k-mer is of the piece that it begins in
+        for begin in range(start, end, PIECE):  # a k-mer belongs to the piece in which it begins
             last = sketch(bases, begin, min(begin + PIECE + k - 1, stop), shape, scratch, out, row)
             for i in range(row, last):
                 if hashes[i] & mask == 0:
@@ -68,7 +68,7 @@ def sketch_reads(reads, shape, limits, scratch, seeds):
 
 @kernel
 def choose(read_offsets, seeds, limits, hits):
-    """The seeds that are used keep their `entries`, the others get 0; the number of anchors of each read -> hits."""
+    """Keep the `entries` of the seeds in use, clear the others, and write each read's number of anchors to `hits`."""
     offsets, queries, counts = seeds.offsets, seeds.query, seeds.entries
     anchor_offsets, repetitive, (max_hits, rescue_hits, stretch) = hits.anchor_offsets, hits.repetitive, limits
     for read in range(read_offsets.size - 1):
@@ -92,7 +92,7 @@ def choose(read_offsets, seeds, limits, hits):
 
 @kernel
 def emit(read_offsets, seeds, entries, k, hits):
-    """Anchors of the seeds that are used -> hits, not sorted."""
+    """Write the unsorted anchors of the seeds in use to `hits`."""
     offsets, _, _, queries, strands, firsts, counts = seeds
     (_, tags, positions, _), anchors, row = entries, hits.anchors, 0
     for read in range(read_offsets.size - 1):

@@ -1,11 +1,11 @@
-"""Which chains of long reads are extended.
+"""Select the chains of long reads to extend.
 
     select_chains(chains: LongChains, lengths: int64 [reads], k, parameters: LongExtendParameters) -> int64 [selected]
 
-In order of score, a chain is a rival of the first earlier one of the selected that shares at least half of the shorter
-span of the read with it, and has at least half as many anchors there: so what is inverted within a chain is no rival of
-it. A rival is selected if it has at least `min_ratio` of that chain's score; of each chain `max_rivals` are. All other
-chains are for parts of the read of their own, and selected.
+In order of score, a chain is a rival of the first selected one that shares at least half of the shorter read span with
+it and has at least half as many anchors there; so an inversion within a chain is not its rival. A rival is selected if
+it has at least `min_ratio` of that chain's score, up to `max_rivals` per chain. All other chains cover further parts of
+the read, and are selected.
 """
 
 from typing import Annotated, NamedTuple
@@ -22,16 +22,16 @@ from readwarp.ragged import empty
 
 
 class Parts(NamedTuple):
-    """The chains of one read that have no rival before them."""
+    """Chains of one read that have no rival before them."""
 
     chain: Annotated[ndarray, "int64 [parts]"]
-    start: Annotated[ndarray, "int64 [parts]"]  # on the read as it was sequenced
+    start: Annotated[ndarray, "int64 [parts]"]  # on the read as sequenced
     stop: Annotated[ndarray, "int64 [parts]"]
     rivals: Annotated[ndarray, "int64 [parts]"]
 
 
 def select_chains(chains: LongChains, lengths: ndarray, k: int, parameters: LongExtendParameters) -> ndarray:
-    """Rows of chains, ascending."""
+    """Return the selected rows of chains, ascending."""
     most = int(np.diff(chains.chain_offsets).max(initial=0))
     limits = round(1000 * parameters.min_ratio), parameters.max_rivals
     is_selected = np.zeros(chains.score.size, np.bool_)
@@ -41,7 +41,7 @@ def select_chains(chains: LongChains, lengths: ndarray, k: int, parameters: Long
 
 @scalar
 def first_from(anchors, row, last, query):
-    """The first of anchors[row:last], which ascend, whose query position is not below `query`."""
+    """Find the first of the ascending anchors[row:last] whose query position is at least `query`."""
     while row < last:
         middle = (row + last) >> 1
         if query_of(anchors[middle]) < query:
@@ -53,7 +53,7 @@ def first_from(anchors, row, last, query):
 
 @scalar
 def is_rival(chain, other, start, stop, length, chains):
-    """Whether `other` has at least half as many anchors in the span of `chain`, as the read was sequenced."""
+    """Whether `other` has at least half as many anchors in the span of `chain` on the sequenced read."""
     offsets, anchors = chains.anchor_offsets, chains.anchors
     first, last = offsets[other], offsets[other + 1]
     if strand_of(anchors[first]):

@@ -21,11 +21,11 @@ from readwarp.metrics import Metrics
 from readwarp.ragged import take
 
 CHAIN = "readwarp.align.long.chain"
-ON_DEVICE = "bases", "read_offsets"  # arrays of the reads that kernels of a card use
+ON_DEVICE = "bases", "read_offsets"  # arrays of the reads for kernels on a card
 
 
 class Side(NamedTuple):
-    """Where kernels run."""
+    """The side where kernels run."""
 
     backend: Backend
     packed: Any  # uint8: the reference there
@@ -39,7 +39,7 @@ def align(
     metrics: Metrics,
     alternates: Alternates | None = None,
 ) -> tuple[Choices, Extensions]:
-    """The alignments of single reads that become records, and their roles; of too long ones there are none.
+    """Align single reads and return the alignments that become records, with their roles; too long reads have none.
 
     alternates: the ALT contigs; None: all contigs are treated alike.
     """
@@ -68,7 +68,7 @@ def align(
 
 
 def put_alternates_last(chains: LongChains, alternates: Alternates) -> LongChains:
-    """The chains of each read in their order, those on the primary assembly before those on ALT contigs."""
+    """Reorder the chains of each read: those on the primary assembly before those on ALT contigs."""
     first = chains.anchors[chains.anchor_offsets[:-1]]
     position = (first >> np.uint64(QUERY_BITS) & np.uint64((1 << REFERENCE_BITS) - 1)).astype(np.int64)
     is_alternate = are_alternate(alternates, position)

@@ -1,4 +1,4 @@
-"""The insert-size models of one input."""
+"""Insert-size models of one input."""
 
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from readwarp.ragged import replace
 
 MIN_PAIRS = 25
 MAX_INSERT = 10_000  # pairs further apart say nothing about the library
-MAX_GIVEN = 1_000_000  # of --insert-size: each distance up to it has an entry in a table
+MAX_GIVEN = 1_000_000  # for --insert-size: each distance up to it has an entry in a table
 DEFAULT = InsertSizes(mean=400.0, deviation=150.0, low=1, high=1000, pairs=0, other_orientations=0)
 FIRST = int(Segment.FIRST)
 
@@ -22,13 +22,13 @@ FIRST = int(Segment.FIRST)
 class InsertEvidence(NamedTuple):
     """Confident pairs of some reads, in read order."""
 
-    distances: np.ndarray  # int32 [confident pairs], outer distances; 0: another orientation than forward-reverse
+    distances: np.ndarray  # int32 [confident pairs], outer distances; 0: orientation other than forward-reverse
     groups: np.ndarray  # int32 [confident pairs], read groups; -1: none
 
 
 @kernel
 def is_confident(r, length, chains):
-    """Whether the best chain of read r covers half of it and the next one scores less than 4/5 of it."""
+    """Whether the best chain of read r covers half of it and scores more than 5/4 of the next one."""
     first, last = chains.chain_offsets[r], chains.chain_offsets[r + 1]
     if first == last or 2 * chains.score[first] < length:
         return False
@@ -37,7 +37,7 @@ def is_confident(r, length, chains):
 
 @kernel
 def measure_pairs(reads, chains, contig_offsets, out):
-    """First reads and outer distances (0: not forward-reverse) of confident pairs -> out; returns their number."""
+    """Write first reads and outer distances (0: not forward-reverse) of confident pairs to `out`; return the number."""
     found = 0
     read_offsets, start, strand = reads.read_offsets, chains.reference_start, chains.strand
     for r in range(reads.segment.size - 1):
@@ -59,14 +59,14 @@ def measure_pairs(reads, chains, contig_offsets, out):
 
 
 def collect_evidence(reads: ReadBatch, chains: Chains, contig_offsets: np.ndarray) -> InsertEvidence:
-    """The confident pairs of a batch."""
+    """Collect the confident pairs of a batch."""
     out = np.empty((len(reads) // 2 + 1, 2), np.int32)
     found = out[: measure_pairs(reads, chains, contig_offsets, out)]
     return InsertEvidence(found[:, 1].copy(), reads.read_group[found[:, 0]])
 
 
 def fit_groups(evidence: list[InsertEvidence], parameters: PairParameters) -> InsertModels:
-    """The model of all these pairs and, if they are of several read groups, of each that has MIN_PAIRS."""
+    """Fit a model to all these pairs and, if they are of several read groups, one to each that has MIN_PAIRS."""
     groups = np.unique(np.concatenate([np.empty(0, np.int32), *(e.groups for e in evidence)])).tolist()
     own = dict[int, InsertSizes]()
     for group in groups if len(groups) > 1 else ():
@@ -77,7 +77,7 @@ def fit_groups(evidence: list[InsertEvidence], parameters: PairParameters) -> In
 
 
 def fit(evidence: list[InsertEvidence], parameters: PairParameters) -> InsertSizes:
-    """The model of these pairs; the default if they are fewer than MIN_PAIRS."""
+    """Fit the model of these pairs; the default if they are fewer than MIN_PAIRS."""
     distances = np.sort(np.concatenate([np.empty(0, np.int64), *(e.distances for e in evidence)]))
     others, distances = int((distances == 0).sum()), distances[distances > 0]
     if distances.size < MIN_PAIRS:
@@ -85,7 +85,7 @@ def fit(evidence: list[InsertEvidence], parameters: PairParameters) -> InsertSiz
     q1, q3 = (int(distances[int(share * distances.size)]) for share in (0.25, 0.75))
     spread = q3 - q1
     inner = distances[(distances >= q1 - 2 * spread) & (distances <= q3 + 2 * spread)]
-    n, total, squares = inner.size, int(inner.sum()), int((inner * inner).sum())  # integers: the same on every machine
+    n, total, squares = inner.size, int(inner.sum()), int((inner * inner).sum())  # integers: same on every machine
     mean = total / n
     deviation = max(1.0, ((n * squares - total * total) / (n * n)) ** 0.5)
     low = min(q1 - 3 * spread, int(mean - parameters.deviations * deviation))
@@ -94,7 +94,7 @@ def fit(evidence: list[InsertEvidence], parameters: PairParameters) -> InsertSiz
 
 
 def given(mean: float, deviation: float | None = None, high: int | None = None, low: int | None = None) -> InsertSizes:
-    """The model that a user states (-I, as bwa's: mean[,deviation[,high[,low]]]); limits at 4 deviations by default."""
+    """Return the model of option -I (as in bwa: mean[,deviation[,high[,low]]]); limits default to 4 deviations."""
     deviation = max(1.0, 0.1 * mean) if deviation is None else deviation
     if not all(abs(value) <= MAX_GIVEN for value in (mean, deviation, high or 0, low or 0)):
         raise UsageError(f"--insert-size: {MAX_GIVEN:,} bases at most")

@@ -1,4 +1,4 @@
-"""What good candidates leave over of a read, looked for near them, without seeds."""
+"""Search for the parts of a read that good candidates leave unaligned, near these candidates and without seeds."""
 
 from typing import NamedTuple
 
@@ -16,13 +16,13 @@ from readwarp.ragged import empty, take
 class Rules(NamedTuple):
     min_score: int
     unpaired_penalty: int
-    least: int  # bases of a part
-    bonus: int  # bases that bring as much as an end of the read
+    least: int  # bases in a part
+    bonus: int  # bases that score as much as a read end
 
 
 @kernel
 def add(a, r, length, part, places, contig_offsets, out, made):
-    """A window for a part of read r, a read's length around place a -> row `made`; returns the next row."""
+    """Write a window for a part of read r, a read's length around place a, to row `made`; return the next row."""
     contig, v = contig_of(contig_offsets, places.stop[a] - 1), places.v[a]
     out.read[made], out.strand[made], out.diagonal[made] = r, places.strand[a], v + part[0]
     out.window_start[made] = max(contig_offsets[contig], v - length)
@@ -34,7 +34,7 @@ def add(a, r, length, part, places, contig_offsets, out, made):
 
 @kernel
 def plan(read_offsets, places, contig_offsets, rules, out):
-    """Windows of all reads -> out; returns their number."""
+    """Write the windows of all reads to `out`; return their number."""
     made, least, shared = 0, rules.least, rules.least // 4
     out.candidate_offsets[0] = 0
     for r in range(read_offsets.size - 1):
@@ -59,10 +59,10 @@ def plan(read_offsets, places, contig_offsets, rules, out):
 def plan_parts(
     read_offsets: ndarray, places: Places, contig_offsets: ndarray, parameters: AlignParameters
 ) -> Candidates:
-    """Windows in which to align the ends of reads that good candidates (`places`) leave over.
+    """Plan windows in which to align the read ends that good candidates (`places`) leave unaligned.
 
-    They reach a read's length beyond the candidate, which is how far the alignment of one part may have displaced that
-    of another in its window. Two parts may share a quarter of the bases that a part must have.
+    They reach a read's length beyond the candidate: that is how far the alignment of one part can have displaced the
+    other in its window. Two parts may share a quarter of the bases that a part must have.
     """
     scoring, min_score = parameters.scoring, parameters.records.min_score
     least = max(parameters.seed.k, -(-min_score // scoring.match))

@@ -1,4 +1,4 @@
-"""Which chains to extend, and in which windows of the reference."""
+"""Choose the chains to extend, and their windows of the reference."""
 
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ class Rules(NamedTuple):
 
 @kernel
 def add_mate_scores(r, read_offsets, chains, contig_offsets, limits, value):
-    """Each chain of reads r and r + 1: its score plus that of the mate's best concordant chain -> value."""
+    """Write each chain's score plus that of the mate's best concordant chain to `value`, for reads r and r + 1."""
     length_a, length_b = read_offsets[r + 1] - read_offsets[r], read_offsets[r + 2] - read_offsets[r + 1]
     offsets, start, query_start = chains.chain_offsets, chains.reference_start, chains.query_start
     strand, score, model = chains.strand, chains.score, limits.model[r]
@@ -44,7 +44,7 @@ def add_mate_scores(r, read_offsets, chains, contig_offsets, limits, value):
 
 @kernel
 def shares_half(c, top, length, chains):
-    """Whether chain c has at least half of its part of the read in common with chain `top`."""
+    """Whether chain c shares at least half of its part of the read with chain `top`."""
     head, tail = chains.query_start[c], chains.query_stop[c]
     if chains.strand[c] != chains.strand[top]:
         head, tail = length - tail, length - head
@@ -54,11 +54,11 @@ def shares_half(c, top, length, chains):
 
 @kernel
 def best_chains(r, length, chains, value, order):
-    """Chains of read r by descending value, ties in their order -> order, as many as fit; returns their number.
+    """Write as many chains of read r as fit to `order`, by descending value, ties in order; return their number.
 
     If the best chain has a concordant mate, chains without one that are weak beside the read's first chain are left
     out: such a place for the same part of the read could not win; and since it is worse by a penalty and a mismatch, it
-    could not make the winner less sure.
+    could not lower the winner's MAPQ.
     """
     first, last, n, score = chains.chain_offsets[r], chains.chain_offsets[r + 1], 0, chains.score
     top = first
@@ -81,7 +81,7 @@ def best_chains(r, length, chains, value, order):
 
 @kernel
 def plan(reads, chains, contig_offsets, rules, out):
-    """Candidates of all reads -> out, which has a row per chain; returns their number."""
+    """Write the candidates of all reads to `out`, which has a row per chain; return their number."""
     value, order, made = chains.score.copy(), np.empty(rules.max_candidates, np.int64), 0
     read_offsets, segment = reads.read_offsets, reads.segment
     out.candidate_offsets[0] = 0
@@ -107,7 +107,7 @@ def plan(reads, chains, contig_offsets, rules, out):
 def plan_candidates(
     reads: ReadBatch, chains: Chains, contig_offsets: np.ndarray, sizes: InsertModels, parameters: PairParameters
 ) -> Candidates:
-    """The windows in which to extend each read: of the best `max_candidates` chains, mates taken together."""
+    """Plan the windows in which to extend each read: the best `max_candidates` chains, considering mates together."""
     out = empty(Candidates, {"reads": len(reads), "candidates": chains.score.size})
     limits = sizes.limits(reads.read_group)
     rules = Rules(limits, parameters.pairing, parameters.max_candidates, parameters.window_padding)
@@ -116,7 +116,7 @@ def plan_candidates(
 
 
 def join(parts: Candidates, rescued: Candidates) -> Candidates:
-    """Both, not grouped by read."""
+    """Join both, not grouped by read."""
     offsets = parts.candidate_offsets + rescued.candidate_offsets
     return replace(concatenate((parts, rescued), "candidates"), candidate_offsets=offsets)
 
@@ -124,7 +124,7 @@ def join(parts: Candidates, rescued: Candidates) -> Candidates:
 def merge(
     candidates: Candidates, scores: Scores, others: Candidates, other_scores: Scores
 ) -> tuple[Candidates, Scores]:
-    """All candidates and their scores, grouped by read, the others last."""
+    """Merge all candidates and their scores, grouped by read, the others last."""
     if len(others) == 0:
         return candidates, scores
     both = join(candidates, others)

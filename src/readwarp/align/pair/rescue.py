@@ -1,4 +1,4 @@
-"""Where to look for a mate that has no seeds near the other one."""
+"""Find where to search for a mate that has no seeds near the other read."""
 
 from typing import Annotated, NamedTuple
 
@@ -17,18 +17,18 @@ from readwarp.rules.bases import base_at
 UNPAIRED, FIRST, UNGAPPED = int(Segment.UNPAIRED), int(Segment.FIRST), int(Status.UNGAPPED)
 WORD = 10  # bases of an exact match
 WORD_MASK = (1 << 2 * WORD) - 1
-SLOTS = 4096  # of the hash table of the mate's words
+SLOTS = 4096  # in the hash table of the mate's words
 MAX_COPIES = 4  # of one word of the mate, so that homopolymers stay cheap
-BAND = 16  # diagonals that are counted together
+BAND = 16  # diagonals counted together
 MIN_WORDS = 3  # in one band; a random window of 1000 bases and a read of 150 share 0.13 words in all
 MAX_WINDOW = 16384
 
 
 class WordTable(NamedTuple):
-    """Words of one oriented read as a chained hash table; positions count from 1, 0 ends a chain."""
+    """Words of one oriented read in a chained hash table; positions count from 1, and 0 ends a chain."""
 
-    heads: Annotated[ndarray, "int16 [slots]"]  # first position of the slot
-    following: Annotated[ndarray, "int16 [bases]"]  # next position of the same slot
+    heads: Annotated[ndarray, "int16 [slots]"]  # first position in the slot
+    following: Annotated[ndarray, "int16 [bases]"]  # next position in the same slot
     words: Annotated[ndarray, "int32 [bases]"]  # the word at a position
     counts: Annotated[ndarray, "int16 [diagonals]"]  # matches, for window + read length diagonals
 
@@ -50,7 +50,7 @@ def slot_of(word):
 
 @kernel
 def index_words(bases, start, stop, strand, table):
-    """Words of the oriented read bases[start:stop] -> table."""
+    """Add the words of the oriented read bases[start:stop] to the table."""
     heads, following, words, _ = table
     heads[:] = 0
     word, run = np.int64(0), 0
@@ -73,7 +73,7 @@ def index_words(bases, start, stop, strand, table):
 
 @kernel
 def count_words(packed, start, stop, length, table):
-    """Word matches of reference [start, stop) by diagonal: counts[window position - query position + length]."""
+    """Count word matches of reference [start, stop) by diagonal: counts[window position - query position + length]."""
     heads, following, words, counts = table
     counts[: stop - start + length] = 0
     word, run = np.int64(0), 0
@@ -92,7 +92,7 @@ def count_words(packed, start, stop, length, table):
 
 @kernel
 def promising_diagonals(counts, size):
-    """First and last diagonal of the bands with at least half the matches of the best band, and the best diagonal.
+    """Return the first and last diagonal of the bands with half the matches of the best or more, and the best one.
 
     -1, -1, -1 if no band has enough matches.
     """
@@ -114,9 +114,9 @@ def promising_diagonals(counts, size):
 
 @kernel
 def next_alone(a, last, mate, lengths, places, contig_offsets, rules, min_score):
-    """The next good candidate of a read, from `a` on, without a good concordant candidate of its mate; or `last`.
+    """Return the next good candidate of a read, from `a` on, whose mate has no good concordant one, or `last`.
 
-    lengths: of the read and of the mate; min_score: of a good candidate of the read.
+    lengths: of the read and its mate; min_score: for a good candidate of the read.
     """
     strand, v, limits, good = places.strand, places.v, rules.limits, 3 * lengths[1] * rules.match // 5
     low, high = limits.low[limits.model[mate]], limits.high[limits.model[mate]]
@@ -140,7 +140,7 @@ def next_alone(a, last, mate, lengths, places, contig_offsets, rules, min_score)
 
 @kernel
 def mate_window(strand, v, length, mate_length, low, high, contig_start, contig_stop):
-    """Where the mate of a read may be, clipped to the contig."""
+    """Return the window where the mate of a read may be, clipped to the contig."""
     if strand == 0:
         start, stop = v + low - mate_length, v + high
     else:
@@ -163,7 +163,7 @@ def is_known(diagonal, mate, strand, places, out, made):
 
 @kernel
 def min_anchor_score(r, places, rules):
-    """Minimum score of a candidate of read r for a search of the mate near it."""
+    """Return the minimum score of a candidate of read r for a mate search near it."""
     best = 0
     for a in range(places.offsets[r], places.offsets[r + 1]):
         if places.status[a] <= UNGAPPED:
@@ -173,9 +173,9 @@ def min_anchor_score(r, places, rules):
 
 @kernel
 def rescue_mate(a, mate, reads, places, genome, rules, table, out):
-    """Windows in which to look for `mate` near the other's good candidates, from the lone `a` on -> out.
+    """Write windows in which to search for `mate`, near the other's good candidates from the lone `a` on, to `out`.
 
-    Returns the number of rows so far.
+    Return the number of rows so far.
     """
     read_offsets, contig_offsets, made = reads.read_offsets, genome.contig_offsets, out.candidate_offsets[mate]
     r = mate + 1 if reads.segment[mate] == FIRST else mate - 1
@@ -210,13 +210,13 @@ def rescue_mate(a, mate, reads, places, genome, rules, table, out):
 
 @kernel
 def may_gain(mate, settled, places, rules):
-    """Whether a place of the mate without seeds could count: not if it is settled, and all its places are known."""
+    """Whether a place of the mate without seeds could matter: not if it is settled and all its places are known."""
     return not settled[mate] or places.offsets[mate + 1] - places.offsets[mate] >= rules.max_candidates
 
 
 @kernel
 def rescue(reads, settled, places, genome, rules, out):
-    """Rescue windows of all reads -> out; returns their number."""
+    """Write the rescue windows of all reads to `out`; return their number."""
     table = WordTable(
         np.zeros(SLOTS, np.int16),
         np.zeros(MAX_READ_LENGTH, np.int16),
@@ -233,7 +233,7 @@ def rescue(reads, settled, places, genome, rules, out):
             lengths, last = (read_offsets[r + 1] - read_offsets[r], mate_length), places.offsets[r + 1]
             min_score = min_anchor_score(r, places, rules)
             a = next_alone(places.offsets[r], last, mate, lengths, places, genome.contig_offsets, rules, min_score)
-            if a < last:  # rare; other reads avoid a call with so many arrays
+            if a < last:  # rare, so that most reads avoid a call with so many arrays
                 made = rescue_mate(a, mate, reads, places, genome, rules, table, out)
         out.candidate_offsets[mate + 1] = made
     return made
@@ -247,9 +247,9 @@ def plan_rescue(
     sizes: InsertModels,
     parameters: AlignParameters,
 ) -> Candidates:
-    """Windows in which to look for mates, near good candidates (`places`) of the other read without a concordant one.
+    """Plan windows in which to search for mates, near good candidates (`places`) of the other read that lack one.
 
-    settled: of `Chains`. Any other place of such a mate is worse than its best by more than a pair is worth.
+    settled: of `Chains`. Any other place of such a mate is worse than its best by more than a pair adds.
     """
     pair, match, min_score = parameters.pair, parameters.scoring.match, parameters.records.min_score
     if not pair.rescue:

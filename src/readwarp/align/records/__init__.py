@@ -3,7 +3,7 @@
     choose(reads: ReadBatch, places: Places, sizes: InsertModels, parameters: AlignParameters,
            repetitive: int32 [reads], contig_offsets: int64) -> Choices
     build((aligned, written): ReadBatch, choices: Choices, extensions: Extensions, reference: Reference, parameters)
-        -> Alignments                         of the written reads, which may go on where those aligned were trimmed
+        -> Alignments                         of the written reads, which may extend past the aligned ones if trimmed
 
 **Worth of a place.** For candidates a, b of two mates with scores s_a, s_b (end bonuses included), outer distance d:
 
@@ -12,23 +12,22 @@
     penalty(d) = -0.721 ln(2 erfc(|d - mean| / (deviation sqrt 2)))              bwa mem's, kept in 1/64
 
 The pair with the highest pair(a, b) wins if that exceeds max s_a + max s_b - U, else each mate's best candidate.
-Candidates of a read that end on the same diagonal and strand are one place. A place needs the score `min_score` or half
-the read's length; for a read without such a place, `min_mate_bases` matches are enough in a pair that wins.
+Candidates of a read that end on the same diagonal and strand are one place. A place needs a score of `min_score` or
+half the read's length; for a read without such a place, `min_mate_bases` matches are enough in a pair that wins.
 
-**Ties** go to the smallest mix(hash of the name ^ place), so that reads of repeats scatter, but alike in any batch.
+**Ties** go to the smallest mix(hash of the name ^ place): reads of repeats scatter, but in the same way in any batch.
 
 **MAPQ** of a read placed at a follows from worth(a) less the next best worth among its other places: see
 `records.scalar.mapping_quality`.
 
-**Rows.** One primary per read. Supplementary alignments share less than half of the shorter read span with each
-previous row of the read. Up to `max_secondary` other places with at least `secondary_ratio` of the best score are named
-in XA, or none if there are more; with `secondary_records`, the best ones are records. With `five_prime_primary`, the
-primary and supplementary rows exchange roles, so that the part sequenced first is primary.
+**Rows.** One primary per read. Supplementary alignments share less than half of the shorter read span with each earlier
+row of the read. XA names up to `max_secondary` other places with at least `secondary_ratio` of the best score, or none
+if there are more; with `secondary_records`, the best ones become records. With `five_prime_primary`, the primary and
+supplementary rows swap roles so that the part sequenced first is primary.
 
-**Tags**, in this order, as BAM encodes them: NM MD AS XS MC MQ ms SA pa XA, and cs if it is asked for. AS is the score
-of the CIGAR; XS is the next best score less the end bonus of the best; ms is the sum of the mate's base qualities of at
-least 15, as samtools fixmate writes it; pa is AS over that of the row with the role ALTERNATE; cs is that of
-minimap2.
+**Tags**, in BAM encoding and in this order: NM MD AS XS MC MQ ms SA pa XA, and cs on request. AS is the score of the
+CIGAR; XS is the next best score less the end bonus of the best; ms is the sum of the mate's base qualities of at least
+15, as in samtools fixmate; pa is AS divided by that of the row with the role ALTERNATE; cs is minimap2's.
 """
 
 from readwarp.align.records.build import build

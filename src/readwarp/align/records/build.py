@@ -1,4 +1,4 @@
-"""Traced places to records: which are reported, with which fields and CIGARs."""
+"""Turn traced places into records: which are reported, with which fields and CIGARs."""
 
 from typing import NamedTuple
 
@@ -30,12 +30,12 @@ UNPAIRED, FIRST, UNGAPPED = int(Segment.UNPAIRED), int(Segment.FIRST), int(Statu
 
 
 class Layout(NamedTuple):
-    """Which places of a read become records."""
+    """Rules for which places of a read become records."""
 
     min_score: int
-    min_mate_score: int  # of a read of a proper pair
-    secondary: bool  # secondary places are records
-    five_prime: bool  # of the primary and supplementary ones, the one that was sequenced first becomes the primary
+    min_mate_score: int  # for a read of a proper pair
+    secondary: bool  # secondary places become records
+    five_prime: bool  # the part sequenced first becomes the primary of a split read
 
 
 @kernel
@@ -50,10 +50,9 @@ def shares_half(a, b, length, strand, extensions):
 
 @kernel
 def lay_rows(read_offsets, aligned, traced, layout, rows):
-    """The rows of each read: the primary, then supplementary alignments that add a part of it or are on an ALT contig,
-    then secondary ones.
+    """Lay out the rows of each read: primary, supplementary alignments that add a part or are ALT hits, secondary ones.
 
-    aligned: how many bases of each read were aligned. Returns the number of rows.
+    aligned: number of bases of each read that were aligned. Returns the number of rows.
     """
     (offsets, reads, traces, kinds), (choices, extensions) = rows, traced
     made = 0
@@ -102,7 +101,7 @@ def is_new(e, others, strand, extensions):
 
 @kernel
 def lead_with_first_part(traces, kinds, length, strand, extensions):
-    """Exchange the primary alignment of a read for the part of it that was sequenced first."""
+    """Swap a read's primary alignment with the part that was sequenced first."""
     first, least = 0, length + 1
     for row in range(traces.size):
         e = traces[row]
@@ -114,7 +113,7 @@ def lead_with_first_part(traces, kinds, length, strand, extensions):
 
 
 def fill_places(rows: Rows, traced: Traced, contig_offsets: ndarray, out: Alignments) -> None:
-    """Contig, position and MAPQ of mapped records; -1, -1 and 0 of the others."""
+    """Set contig, position and MAPQ of mapped records, and -1, -1 and 0 of the others."""
     is_mapped = rows.trace >= 0
     e = rows.trace[is_mapped]
     start = traced.extensions.reference_start[e]
@@ -126,7 +125,7 @@ def fill_places(rows: Rows, traced: Traced, contig_offsets: ndarray, out: Alignm
 
 @kernel
 def template_length(e, m, strand, extensions):
-    """From the 5' end of alignment e to that of its mate's, m, on the same contig; both bases count: bwa's rule."""
+    """Return the length from the 5' end of alignment e to that of its mate m on one contig, both included (as bwa)."""
     start, stop = extensions.reference_start, extensions.reference_stop
     own = start[e] if strand[e] == 0 else stop[e] - 1
     other = start[m] if strand[m] == 0 else stop[m] - 1
@@ -135,7 +134,7 @@ def template_length(e, m, strand, extensions):
 
 @kernel
 def fill_mates(reads, rows, traced, splits, out):
-    """Flags and mate fields; an unmapped read gets the place of its mapped mate. splits: flag of supplementary rows."""
+    """Set flags and mate fields; an unmapped read takes its mapped mate's place. splits: flag of supplementary rows."""
     strand, proper, role, kind = traced.choices.strand, traced.choices.proper, traced.choices.role, rows.kind
     segment, failed = reads.segment, reads.failed
     for row in range(rows.read.size):
@@ -156,7 +155,7 @@ def fill_mates(reads, rows, traced, splits, out):
             if e < 0:
                 out.contig[row], out.position[row] = out.mate_contig[row], out.mate_position[row]
             elif m >= 0:
-                is_pair = role[rows.trace[own_row]] == PRIMARY and role[m] == PRIMARY  # those that make it proper
+                is_pair = role[rows.trace[own_row]] == PRIMARY and role[m] == PRIMARY  # both rows that make it proper
                 flag |= 0x2 * proper[r] if is_pair and kind[row] != SECONDARY else 0
                 if out.contig[row] == out.contig[mate_row]:
                     out.template_length[row] = template_length(e, m, strand, traced.extensions)
@@ -165,7 +164,7 @@ def fill_mates(reads, rows, traced, splits, out):
 
 @kernel
 def write_matches(bases, strand, q, packed, position, count, out, made):
-    """`count` aligned bases as runs of = and X -> out; returns the number of operations so far."""
+    """Write `count` aligned bases as runs of = and X to `out`; return the number of operations so far."""
     previous, run = -1, 0
     for i in range(count):
         there = base_at(packed[(position + i) >> 1], position + i)
@@ -180,7 +179,7 @@ def write_matches(bases, strand, q, packed, position, count, out, made):
 
 @kernel
 def write_cigars(reads, packed, rows, traced, hard_clips, eqx, alignments):
-    """CIGARs of all records; returns the number of their operations."""
+    """Write the CIGARs of all records; return the number of their operations."""
     made, read_offsets, kind, (choices, extensions) = 0, reads.read_offsets, rows.kind, traced
     out, offsets = alignments.cigar, alignments.cigar_offsets
     cigar, cigar_offsets = extensions.cigar, extensions.cigar_offsets
@@ -210,7 +209,7 @@ def write_cigars(reads, packed, rows, traced, hard_clips, eqx, alignments):
 
 
 def place_in_written(aligned: ReadBatch, written: ReadBatch, choices: Choices, extensions: Extensions) -> Extensions:
-    """The alignments with query positions of the written reads, which may go on beyond the 3' ends of the aligned."""
+    """Move query positions to the written reads, which may extend past the 3' ends of the aligned ones."""
     if aligned is written:
         return extensions
     beyond = np.diff(written.read_offsets) - np.diff(aligned.read_offsets)
@@ -225,9 +224,9 @@ def build(
     reference: Reference,
     parameters: AlignParameters,
 ) -> Alignments:
-    """Records of a batch; row e of `extensions` is the alignment of row e of `choices`.
+    """Build the records of a batch; row e of `extensions` is the alignment of row e of `choices`.
 
-    batch: the reads as they were aligned, and as records show them: the same, or with more bases at 3' ends.
+    batch: the reads as aligned, and as shown in records: the same, or with more bases at 3' ends.
     """
     aligned, reads = batch
     extensions = place_in_written(aligned, reads, choices, extensions)
@@ -246,7 +245,7 @@ def build(
     fill_mates(reads, rows, traced, 0x100 if options.splits_as_secondary else 0x800, out)
     hard_clips = not options.soft_clip_supplementary
     used = write_cigars(reads, reference.packed, rows, traced, hard_clips, options.eqx, out)
-    if options.secondary_records:  # XA does not name what is a record
+    if options.secondary_records:  # XA does not name places that are records
         role = np.where(choices.role == SECONDARY, np.uint8(SUPPLEMENTARY), choices.role)
         traced = Traced(replace(choices, role=role), extensions)
     more = options.cs, options.eqx, are_long(aligned, parameters)

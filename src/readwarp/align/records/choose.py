@@ -1,4 +1,4 @@
-"""Which candidate is the place of each read, how sure that is, and which other candidates are worth tracing."""
+"""Choose the place of each read, its MAPQ, and the other candidates worth tracing."""
 
 from typing import Annotated, NamedTuple
 
@@ -25,12 +25,12 @@ from readwarp.rules.hashes import hash_of
 
 FIRST, LAST, UNGAPPED = int(Segment.FIRST), int(Segment.LAST), int(Status.UNGAPPED)
 PRIMARY, SUPPLEMENTARY, SECONDARY = 0, 1, 2
-ALTERNATE = 3  # a hit on an ALT contig that is better than the primary one (`align.alternates`)
+ALTERNATE = 3  # a hit on an ALT contig better than the primary one (`align.alternates`)
 MAX_SUPPLEMENTARY = 4
 
 
 class Choices(NamedTuple):
-    """Candidates to trace, grouped by read: its primary, supplementary, alternate and secondary ones."""
+    """Candidates to trace, grouped by read: primary, supplementary, alternate and secondary ones."""
 
     choice_offsets: Annotated[ndarray, "int64 [reads + 1] of choices"]
     candidate: Annotated[ndarray, "int64 [choices]"]  # row in Candidates
@@ -38,9 +38,7 @@ class Choices(NamedTuple):
     role: Annotated[ndarray, "uint8 [choices]"]  # PRIMARY, SUPPLEMENTARY, SECONDARY or ALTERNATE
     mapping_quality: Annotated[ndarray, "uint8 [choices]"]  # 0 for SECONDARY
     score: Annotated[ndarray, "int32 [choices]"]  # end bonus included
-    second_score: Annotated[
-        ndarray, "int32 [choices]"
-    ]  # of another place for the same part of the read; 0: there is none
+    second_score: Annotated[ndarray, "int32 [choices]"]  # of another place for the same part of the read; 0: none
     proper: Annotated[ndarray, "uint8 [reads]"]  # 1 where the read and its mate are placed as a concordant pair
 
 
@@ -52,16 +50,16 @@ class Traced(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """The candidates compared with each other."""
+    """Candidates compared with each other."""
 
     distinct: Annotated[ndarray, "uint8 [candidates]"]  # 1 for the best candidate of each place
     key: Annotated[ndarray, "uint64 [candidates]"]  # breaks ties
-    worth: Annotated[ndarray, "int32 [candidates]"]  # see the contract
-    picked: Annotated[ndarray, "int64 [others]"]  # room for the other candidates of a read that are worth tracing
+    worth: Annotated[ndarray, "int32 [candidates]"]  # see the package's contract
+    picked: Annotated[ndarray, "int64 [others]"]  # room for the other candidates of a read worth tracing
 
 
 class PlaceRules(NamedTuple):
-    """The rules that concern one read; few, since they are passed for every place."""
+    """Rules for one read; few, since they are passed for every place."""
 
     slope: Annotated[ndarray, "int32 [lengths]"]  # by read length
     crowd_penalty: Annotated[ndarray, "int32 [places]"]  # by number of places
@@ -69,8 +67,8 @@ class PlaceRules(NamedTuple):
     mismatch: int
     end_bonus: int
     max_secondary: int
-    keeps_best: bool  # of more secondary places than max_secondary; else there are none then
-    secondary_ratio: int  # of 1000
+    keeps_best: bool  # keep the best of more than max_secondary secondary places; else there are none then
+    secondary_ratio: int  # in 1/1000
     seed_step: int  # read bases per seed
 
 
@@ -86,7 +84,7 @@ class Rules(NamedTuple):
 
 @kernel
 def rank_read(r, lowest, name_key, reads, places, ranking):
-    """distinct and key of the candidates of read r -> ranking; returns the best row or -1.
+    """Write distinct and key of the candidates of read r to `ranking`; return the best row or -1.
 
     Candidates need the score `lowest` or, for a short read, half its length.
     """
@@ -141,7 +139,7 @@ def weigh_pairs(r, read_offsets, places, contig_offsets, rules, ranking):
 
 @kernel
 def place_pair(r, read_offsets, places, contig_offsets, rules, ranking, winner):
-    """Worth of the candidates of two mates which both have a winner; True, and new winners, if a pair is better."""
+    """Weigh the candidates of two mates that both have a winner; return True, with new winners, if a pair is better."""
     score = places.score
     for m in range(2):
         for a in range(places.offsets[r + m], places.offsets[r + m + 1]):
@@ -166,7 +164,7 @@ def is_rival(a, b, length, places):
 
 @kernel
 def survey_rivals(a, span, length, places, rules, ranking):
-    """Best worth and score of the other places for the same part of the read; how many are near that worth."""
+    """Return best worth and score of other places for the same part of the read, and how many are near that worth."""
     best_worth, best_score, crowd = 0, 0, 0
     near = rules.match + rules.mismatch
     for counting in range(2):
@@ -181,7 +179,7 @@ def survey_rivals(a, span, length, places, rules, ranking):
 
 @kernel
 def judge(a, span, length, repetitive, places, rules, ranking):
-    """MAPQ of a read placed at a, and the score of the best other place for the same part of it."""
+    """Return the MAPQ of a read placed at a, and the score of the best other place for the same part."""
     next_worth, next_score, crowd = survey_rivals(a, span, length, places, rules, ranking)
     quality = mapping_quality(
         ranking.worth[a] - next_worth,
@@ -197,20 +195,20 @@ def judge(a, span, length, repetitive, places, rules, ranking):
 
 @kernel
 def is_nearer(primary, a, b, places, key):
-    """Whether place a comes before b, which scores as much, for another part than the primary: the nearer one first."""
+    """Whether a precedes b, which scores as much, as the place of another part: the one nearer to the primary does."""
     far_a, far_b = distance(primary, a, places), distance(primary, b, places)
     return far_a < far_b or (far_a == far_b and key[a] < key[b])
 
 
 @kernel
 def distance(a, b, places):
-    """Bases between the diagonals of two places; one on the other strand is the farthest."""
+    """Return the bases between the diagonals of two places; the other strand counts as farthest."""
     return abs(places.v[a] - places.v[b]) if places.strand[a] == places.strand[b] else 1 << 62
 
 
 @kernel
 def pick_supplementary(a, span, length, places, ranking):
-    """Best candidates for parts of the read that the primary a leaves over -> ranking.picked, best first; how many."""
+    """Pick the best candidates for parts that the primary a leaves over, best first; return their number."""
     score, key, picked, n = places.score, ranking.key, ranking.picked, 0
     for b in range(*span):
         if b == a or not ranking.distinct[b] or is_rival(a, b, length, places):
@@ -231,7 +229,7 @@ def pick_supplementary(a, span, length, places, ranking):
 
 @kernel
 def pick_secondary(a, span, length, places, rules, ranking, n):
-    """Places nearly as good as a for the same part of the read -> ranking.picked from row n.
+    """Write places nearly as good as a for the same part of the read to ranking.picked, from row n.
 
     If there are too many: the best ones, best first, or none.
     """
@@ -257,7 +255,7 @@ def pick_secondary(a, span, length, places, rules, ranking, n):
 
 @kernel
 def list_choices(a, r, length, repetitive, places, rules, ranking, out):
-    """Rows for read r placed at candidate a (-1: nowhere) -> out; returns the number of rows so far."""
+    """Write rows for read r placed at candidate a (-1: nowhere) to `out`; return the number of rows so far."""
     made = out.choice_offsets[r]
     if a < 0:
         return made
@@ -275,7 +273,7 @@ def list_choices(a, r, length, repetitive, places, rules, ranking, out):
 
 @kernel
 def choose_places(reads, repetitive, places, contig_offsets, rules, out):
-    """Choices of all reads -> out; returns how many."""
+    """Write the choices of all reads to `out`; return their number."""
     candidates, read_offsets, segment = places.score.size, reads.read_offsets, reads.segment
     of_one, winner = rules.of_one, np.empty(2, np.int64)
     picked = np.empty(MAX_SUPPLEMENTARY + of_one.max_secondary, np.int64)
@@ -290,7 +288,7 @@ def choose_places(reads, repetitive, places, contig_offsets, rules, out):
         for m in range(mates):
             winner[m] = rank_read(r + m, rules.min_score, name_key, reads, places, ranking)
         weak, pairing = 0 if winner[0] < 0 else 1, mates == 2 and rules.pairing
-        leaning = pairing and winner[weak] < 0 and winner[1 - weak] >= 0  # is placed beside its mate or not at all
+        leaning = pairing and winner[weak] < 0 and winner[1 - weak] >= 0  # placed beside its mate or nowhere
         if leaning:
             winner[weak] = rank_read(r + weak, rules.min_mate_score, name_key, reads, places, ranking)
         paired = pairing and winner[0] >= 0 and winner[1] >= 0
@@ -299,7 +297,7 @@ def choose_places(reads, repetitive, places, contig_offsets, rules, out):
             if not paired:
                 winner[weak] = -1
             for a in range(places.offsets[r + weak], places.offsets[r + weak + 1]):
-                ranking.worth[a] = places.score[a]  # the mate does not make it surer
+                ranking.worth[a] = places.score[a]  # the mate adds no confidence
         for q in range(r, r + mates):
             length = read_offsets[q + 1] - read_offsets[q]
             made = list_choices(winner[q - r], q, length, repetitive[q], places, of_one, ranking, out)
@@ -308,7 +306,7 @@ def choose_places(reads, repetitive, places, contig_offsets, rules, out):
 
 
 def min_mate_score(parameters: AlignParameters) -> int:
-    """Minimum score of a read that is reported because it is placed beside its mate."""
+    """Return the minimum score of a read that is reported because it is placed beside its mate."""
     return min(parameters.records.min_score, parameters.records.min_mate_bases * parameters.scoring.match)
 
 
@@ -351,7 +349,7 @@ def choose(
     repetitive: ndarray,
     contig_offsets: ndarray,
 ) -> Choices:
-    """The place of each read and its mate, other places worth tracing, and mapping qualities."""
+    """Choose the place of each read and its mate, other places worth tracing, and MAPQs."""
     out = empty(Choices, {"reads": len(reads), "choices": places.score.size})
     rules = rules_of(sizes, reads.read_group, parameters)
     made = choose_places(reads, repetitive, places, contig_offsets, rules, out)

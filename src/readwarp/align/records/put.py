@@ -1,4 +1,4 @@
-"""Letters, numbers and heads of auxiliary fields -> out[at:]; each returns where they end."""
+"""Put letters, numbers and heads of auxiliary fields at out[at:]; each function returns the new end."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ def put_letter(out, at, letter):
 
 @kernel
 def put_integer(out, at, name, value):
-    """An integer tag in the smallest unsigned type that holds it."""
+    """Put an integer tag in the smallest unsigned type that holds it."""
     size = 1 if value < 1 << 8 else (2 if value < 1 << 16 else 4)
     out[at], out[at + 1] = name & 255, name >> 8
     out[at + 2] = 67 if size == 1 else (83 if size == 2 else 73)  # C S I
@@ -32,7 +32,7 @@ def put_text_start(out, at, name):
 
 @kernel
 def put_number(out, at, value):
-    """Decimal digits of a number that is not negative."""
+    """Put the decimal digits of a non-negative number."""
     digits, rest = 1, value // 10
     while rest > 0:
         digits, rest = digits + 1, rest // 10
@@ -44,5 +44,5 @@ def put_number(out, at, value):
 
 @kernel
 def put_run(out, at, count, letter):
-    """A number and the letter after it."""
+    """Put a number and the letter after it."""
     return put_letter(out, put_number(out, at, np.int64(count)), letter)

@@ -1,4 +1,4 @@
-"""Rules of scoring pairs, of mapping quality and of comparing bases, and the tables they read."""
+"""Rules for scoring pairs, for MAPQ and for comparing bases, with their tables."""
 
 import math
 from functools import lru_cache
@@ -11,15 +11,15 @@ from readwarp.device.jit import scalar
 
 MAX_QUALITY = 60
 SCALE = 1024  # fixed point of the tables
-SLOPE = 6.5  # Phred units that one more matching base adds for a read of up to 50 bases
-FINE = 64  # fixed point of scores of pairs
+SLOPE = 6.5  # Phred units per additional matching base, for a read of up to 50 bases
+FINE = 64  # fixed point of pair scores
 MAX_CROWD = 255
-HARMLESS_SHARE = 600  # of SCALE: if fewer seeds are left out, the others find the place
+HARMLESS_SHARE = 600  # in 1 / SCALE: if fewer seeds are left out, the others find the place
 
 
 @lru_cache(maxsize=1024)
 def insert_penalties(sizes: InsertSizes, match: int) -> np.ndarray:
-    """int32 [high + 1]: what to subtract from a pair's score (times FINE), by outer distance; below 0 near the mean."""
+    """Return the pair score penalty (times FINE) by outer distance: int32 [high + 1]; negative near the mean."""
     out = np.zeros(sizes.high + 1, np.int32)
     for d in range(sizes.high + 1):
         tail = 2.0 * math.erfc(abs(d - sizes.mean) / sizes.deviation * math.sqrt(0.5))
@@ -29,20 +29,20 @@ def insert_penalties(sizes: InsertSizes, match: int) -> np.ndarray:
 
 @lru_cache(maxsize=16)
 def quality_slopes(match: int) -> np.ndarray:
-    """int32 [MAX_READ_LENGTH + 1]: Phred units (times SCALE) per unit of score difference, by read length."""
+    """Return Phred units (times SCALE) per unit of score difference, by read length: int32 [MAX_READ_LENGTH + 1]."""
     shares = [1.0 if n < 50 else math.log(50) / math.log(n) for n in range(MAX_READ_LENGTH + 1)]
     return np.array([round(SCALE * SLOPE / match * share * share) for share in shares], np.int32)
 
 
 @lru_cache(maxsize=1)
 def crowd_penalties() -> np.ndarray:
-    """int32 [MAX_CROWD + 1]: Phred units to subtract if n places are near the second best one: 10 log10(n)."""
+    """Return Phred units to subtract if n places are near the second best one, 10 log10(n): int32 [MAX_CROWD + 1]."""
     return np.array([0] + [round(10 * math.log10(n)) for n in range(1, MAX_CROWD + 1)], np.int32)
 
 
 @scalar
 def mix(x):
-    """A bijection of uint64 that scatters its bits (Steele, Lea and Flood 2014: splitmix64)."""
+    """Scatter the bits of a uint64 by a bijection (Steele, Lea and Flood 2014: splitmix64)."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
@@ -50,7 +50,7 @@ def mix(x):
 
 @scalar
 def base_of(bases, q, strand):
-    """The base of a read at a query position; outside 0-3 if it is not A C G T."""
+    """Return the base of a read at a query position; outside 0-3 if it is not A C G T."""
     return np.int64(bases[q]) if strand == 0 else 3 - np.int64(bases[bases.size - 1 - q])
 
 
@@ -61,11 +61,11 @@ def are_equal(base, reference_base):
 
 @scalar
 def mapping_quality(delta, alone_delta, slope, crowd_penalty, score, perfect, repetitive_share):
-    """MAPQ 0-60 of a read placed at a.
+    """Return the MAPQ, 0-60, of a read placed at a.
 
     delta: worth(a) less the next best worth; alone_delta: the same for the read's own score. The mate adds 40 at most.
     A read far from the perfect score is trusted less. So is a read most of whose seeds were left out as repetitive
-    (share of SCALE), since its true place may be among those that were not looked at.
+    (repetitive_share, in 1 / SCALE), since its true place may be among those not looked at.
     """
     if delta <= 0:
         return 0

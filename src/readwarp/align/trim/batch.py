@@ -1,4 +1,4 @@
-"""A batch of reads, trimmed."""
+"""Trimming of one batch of reads."""
 
 from functools import lru_cache
 from typing import NamedTuple
@@ -13,15 +13,15 @@ from readwarp.config import TrimParameters
 from readwarp.formats.common.text import pack_names
 from readwarp.ragged import empty, offsets_of, replace
 
-IUPAC = "?ACMGRSVTWYHKDBN"  # the letter of each mask of bases: 1 A, 2 C, 4 G, 8 T
+IUPAC = "?ACMGRSVTWYHKDBN"  # letter of each base mask: 1 A, 2 C, 4 G, 8 T
 MASK = {letter: mask for mask, letter in enumerate(IUPAC) if mask} | {"U": 8}
 
 
 class Trimmed(NamedTuple):
     aligned: ReadBatch
-    written: ReadBatch  # the reads that records show: `aligned`, or with the bases that were cut off
+    written: ReadBatch  # reads shown in records: `aligned`, or with the cut bases
     cuts: Cuts
-    too_short: int  # reads that are not aligned since they were cut to less than the minimum
+    too_short: int  # reads not aligned because they were cut below the minimum length
     corrected: int  # bases
 
 
@@ -41,12 +41,12 @@ def trim(reads: ReadBatch, parameters: TrimParameters) -> Trimmed:
 
 
 def untrimmed(reads: ReadBatch) -> Trimmed:
-    """The reads as they are."""
+    """Return the reads unchanged."""
     return Trimmed(reads, reads, empty(Cuts, {"reads": 0}), 0, 0)
 
 
 def shorten(reads: ReadBatch, lengths: ndarray) -> ReadBatch:
-    """The first `lengths` (int64 [reads]) bases of the reads."""
+    """Keep the first `lengths` (int64 [reads]) bases of the reads."""
     offsets = offsets_of(lengths)
     if offsets[-1] == reads.read_offsets[-1]:
         return reads
@@ -72,7 +72,7 @@ def rules_of(parameters: TrimParameters) -> Rules:
 
 
 def known_adapters() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Of first and single reads, and of last reads."""
+    """Return the known adapters of first and single reads, and of last reads."""
     return tuple(kit.first for kit in ADAPTERS.values()), tuple(kit.last for kit in ADAPTERS.values())
 
 

@@ -1,4 +1,4 @@
-"""What was trimmed, in numbers and in words."""
+"""Count what was trimmed, and describe it."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from readwarp.align.trim.cuts import Reason
 from readwarp.metrics import Metrics
 from readwarp.wording import counted
 
-WORDS = {  # noun and the rest
+WORDS = {  # noun and the rest of the phrase
     Reason.MATES: ("adapter", " by the overlap of mates"),
     Reason.ADAPTER: ("adapter", " by sequence"),
     Reason.POLY_G: ("poly-G tail", ""),
@@ -16,7 +16,7 @@ WORDS = {  # noun and the rest
 
 
 def count(trimmed: Trimmed, metrics: Metrics) -> None:
-    """Add a batch to the counters: reads and bases that were cut, in all and by reason."""
+    """Add a batch to the counters: reads and bases cut, in total and by reason."""
     cut = trimmed.cuts.bases
     metrics.count("reads_trimmed", int(cut.any(axis=1).sum()))
     metrics.count("bases_trimmed", int(cut.sum()))
@@ -29,7 +29,7 @@ def count(trimmed: Trimmed, metrics: Metrics) -> None:
 
 
 def describe(counts: Mapping[str, int]) -> str:
-    """`trimmed 12.34 % of the reads, 5.60 % of the bases (1,234 poly-G tails); 12 became too short to be aligned`."""
+    """Say: `trimmed 12.34 % of the reads, 5.60 % of the bases (9 poly-G tails); 12 became too short to be aligned`."""
     shares = (100 * counts[f"{what}_trimmed"] / max(1, counts[what]) for what in ("reads", "bases"))
     text = "trimmed {:.2f} % of the reads, {:.2f} % of the bases".format(*shares)
     number = {reason: counts[f"reads_trimmed_{reason.name.lower()}"] for reason in Reason}

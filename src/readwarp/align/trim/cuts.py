@@ -1,4 +1,4 @@
-"""Which bases are cut off reads and why, and which are corrected: kernels over a batch."""
+"""Kernels that decide which bases are cut off a batch of reads and why, and which are corrected."""
 
 from enum import IntEnum
 from typing import Annotated, NamedTuple
@@ -36,7 +36,7 @@ MASKS = 16  # of bases
 
 
 class Reason(IntEnum):
-    """Why bases were cut off."""
+    """Reasons for cutting bases off."""
 
     MATES = 0
     ADAPTER = 1
@@ -48,30 +48,30 @@ MATES, ADAPTER, POLY_G, QUALITY = map(int, Reason)
 
 
 class Patterns(NamedTuple):
-    """Adapters."""
+    """Adapters as base masks."""
 
     masks: Annotated[ndarray, "uint8 [letters]"]  # the bases that a letter stands for: 1 A, 2 C, 4 G, 8 T
     offsets: Annotated[ndarray, "int64 [adapters + 1] of letters"]
 
 
 class Rules(NamedTuple):
-    firsts: Patterns  # of first and single reads
+    firsts: Patterns  # for first and single reads
     lasts: Patterns
     always_poly_g: bool
     instruments: Names  # whose reads may have a poly-G tail
     min_quality: int
-    all_fragments: bool  # also find those as long as the reads or longer
-    anything_beyond: bool  # what lies beyond a fragment need not look like adapter
+    all_fragments: bool  # also find fragments at least as long as the reads
+    anything_beyond: bool  # bases beyond a fragment need not look like adapter
 
 
 class Cuts(NamedTuple):
-    bases: Annotated[ndarray, "int32 [reads, 4]"]  # cut off the 3' end, by Reason
-    fragment: Annotated[ndarray, "int32 [reads]"]  # its length, as the overlap of mates shows; 0: it does not
+    bases: Annotated[ndarray, "int32 [reads, 4]"]  # bases cut off the 3' end, by Reason
+    fragment: Annotated[ndarray, "int32 [reads]"]  # fragment length from the overlap of mates; 0: unknown
 
 
 @scalar
 def is_adapter_beyond(bases, spans, fragment, rules):
-    """Whether mates go on alike beyond their fragment, or one of them like a known adapter; or do not go on."""
+    """Whether mates agree beyond their fragment, or one continues like a known adapter, or neither continues."""
     (start, length, mate_start, mate_length), firsts, lasts = spans, rules.firsts, rules.lasts
     beyond, mate_beyond = max(0, length - fragment), max(0, mate_length - fragment)
     n = min(beyond, mate_beyond, ALIKE)
@@ -86,11 +86,11 @@ def is_adapter_beyond(bases, spans, fragment, rules):
 
 @scalar
 def find_fitting(bases, planes, spans, is_long, limit, rules, scratch):
-    """The fragment that fits best, and its mismatches; (0, 0): none fits.
+    """Find the fragment that fits best, and its mismatches; (0, 0): none fits.
 
-    is_long: of those at least as long as both reads, instead of those not longer than the longer read. limit:
-    mismatches and overlap of another; the share of mismatches must not be higher, or the score must be. An overlap of
-    0: there is no limit.
+    is_long: search fragments at least as long as both reads, instead of those not longer than the longer read. limit:
+    mismatches and overlap of another fragment; the fraction of mismatches must not be higher, or the score must be. An
+    overlap of 0: no limit.
     """
     best, best_score, best_mismatches, (start, length, mate_start, mate_length) = 0, -1, 0, spans
     (hits, pattern), (most, of) = scratch, limit
@@ -113,7 +113,7 @@ def find_fitting(bases, planes, spans, is_long, limit, rules, scratch):
             room = shared // ONE_IN
             if of:
                 room = max(most * shared // of, (shared - (of - ONE_IN * most) - 1) // ONE_IN)
-            mismatches = count_mismatches(bases, spans, fragment, room) if fragment != best else -1  # known already
+            mismatches = count_mismatches(bases, spans, fragment, room) if fragment != best else -1  # already known
             score = shared - ONE_IN * mismatches
             is_better = score > best_score or (score == best_score and fragment > best)
             is_anything = is_long or rules.anything_beyond
@@ -125,9 +125,9 @@ def find_fitting(bases, planes, spans, is_long, limit, rules, scratch):
 
 @scalar
 def find_fragment(bases, planes, spans, rules, scratch):
-    """The length of a pair's fragment, as the overlap of mates shows; 0: it does not.
+    """Find the length of a pair's fragment from the overlap of its mates; 0: unknown.
 
-    Fragments not shorter than both reads are looked for if a shorter one fits, or if all are asked for.
+    Fragments not shorter than both reads are searched if a shorter one fits, or if all are wanted.
     """
     _, length, _, mate_length = spans
     short, mismatches = find_fitting(bases, planes, spans, False, (0, 0), rules, scratch)
@@ -140,9 +140,10 @@ def find_fragment(bases, planes, spans, rules, scratch):
 
 @scalar
 def find_adapter(bases, span, planes, adapters, at_least, hits):
-    """The first place where an adapter fits, and how many bases it covers there; (length, 0): none fits.
+    """Find the first place where an adapter fits, and the bases it covers there; (length, 0): none.
 
-    at_least: so many bases, or the whole adapter. A periodic one is moved on by whole periods if fewer differ there.
+    at_least: this many bases, or the whole adapter. A periodic one is moved on by whole periods if fewer bases differ
+    there.
     """
     (start, length), (masks, offsets) = span, adapters
     best, covered, stop = length, 0, start + length
@@ -169,7 +170,7 @@ def find_adapter(bases, span, planes, adapters, at_least, hits):
 
 @scalar
 def cut_pair(bases, spans, planes, rules, scratch):
-    """-> (what is left of the first read and of the last, why the rest is cut, length of the fragment)."""
+    """Return (bases left of the first read and of the last, reason for the cut, fragment length)."""
     (start, length, mate_start, mate_length), (hits, _) = spans, scratch
     fragment = find_fragment(bases, planes, spans, rules, scratch)
     if 0 < fragment < max(length, mate_length):
@@ -185,7 +186,7 @@ def cut_pair(bases, spans, planes, rules, scratch):
 
 @kernel
 def find_cuts(reads, rules, cuts):
-    """What is cut off each read -> cuts."""
+    """Write what is cut off each read to `cuts`."""
     bases, offsets, segment, qualities = reads.bases, reads.read_offsets, reads.segment, reads.qualities
     names, name_offsets, (prefixes, prefix_offsets) = reads.names, reads.name_offsets, rules.instruments
     cut, fragments = cuts.bases, cuts.fragment
@@ -226,7 +227,7 @@ def find_cuts(reads, rules, cuts):
 
 @kernel
 def correct_mates(segment, offsets, fragments, bases, qualities):
-    """Where overlapping mates differ, a bad base becomes what the good one says. -> how many are corrected"""
+    """Correct a bad base by the mate's good one where overlapping mates differ; return the number corrected."""
     corrected = 0
     for r in range(1, segment.size):
         fragment = fragments[r]
@@ -249,7 +250,7 @@ def correct_mates(segment, offsets, fragments, bases, qualities):
 
 @kernel
 def copy_heads(values, offsets, kept_offsets, out):
-    """The first values of each row -> out, as many as its row has there."""
+    """Copy the first values of each row to `out`, as many as its row has there."""
     for r in range(offsets.size - 1):
         source = offsets[r] - kept_offsets[r]
         for i in range(kept_offsets[r], kept_offsets[r + 1]):

@@ -1,10 +1,10 @@
-"""Adapters and instruments that are known."""
+"""Known adapters and instruments."""
 
 from typing import NamedTuple
 
 
 class Adapter(NamedTuple):
-    """What reads show beyond the end of their fragment."""
+    """Adapter sequences beyond the end of a fragment."""
 
     first: str  # first and single reads
     last: str  # last reads
@@ -21,9 +21,9 @@ ADAPTERS = {
     "MGI, BGI (DNBSEQ)": Adapter("AAGTCGGAGGCCAAGCGGTCTTAGGAAGACAA", "AAGTCGGATCGTAGCCATGTCGTTCTGTGAGCCAAGGAGTTG"),
 }
 
-# How the names of instruments begin that read G where a cluster has no signal: an instrument's name is this, a number
-# and more up to a colon, at the beginning of the read's name. Source: Illumina Knowledge 3880; for FS and SH what users
-# of fastp report (its pull requests 508 and 598), which takes NS, NB, NDX and A0 as of version 0.23.
+# Prefixes of instruments that read G where a cluster has no signal: an instrument's name is this prefix, a number and
+# more, up to a colon, at the start of the read's name. Source: Illumina Knowledge 3880; for FS and SH reports of fastp
+# users (its pull requests 508 and 598), which takes NS, NB, NDX and A0 as of version 0.23.
 INSTRUMENTS = {
     "A": "NovaSeq 6000",
     "FS": "iSeq 100",

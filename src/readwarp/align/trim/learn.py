@@ -1,7 +1,7 @@
-"""The adapters of a library, where they are none of the known ones and begin differently in the two mates.
+"""Learn the adapters of a library if they are not among the known ones and begin differently in the two mates.
 
-Mates of short fragments overlap whatever their adapters are, but so do mates between repeats. An adapter is what many
-fragments of different lengths are followed by.
+Mates of short fragments overlap whatever their adapters are, but so do mates between repeats. An adapter is what
+follows many fragments of different lengths.
 """
 
 from collections.abc import Sequence
@@ -19,19 +19,19 @@ from readwarp.ragged import empty
 from readwarp.ragged import replace as replaced
 from readwarp.rules.bases import LETTERS
 
-BEGINNING = 12  # bases by which adapters are recognised as the same
-LONGEST = 32  # bases of an adapter that are learned
+BEGINNING = 12  # bases by which adapters are recognised as equal
+LONGEST = 32  # bases of a learned adapter
 LEAST_PAIRS, LEAST_LENGTHS = 25, 10  # pairs with an adapter, and different lengths of their fragments
 
 
 class Learned(NamedTuple):
     first: str
     last: str
-    pairs: int  # which it was seen in
+    pairs: int  # number of pairs with it
 
 
 def learn(batches: Sequence[ReadBatch], parameters: TrimParameters) -> Learned | None:
-    """The adapters of the pairs of these batches, if trimming would not find them; None if adapters are given."""
+    """Learn the adapters of these batches' pairs, if trimming would not find them; None if adapters are given."""
     if parameters.adapters:
         return None
     found = [tails_of(reads, parameters) for reads in batches]
@@ -52,9 +52,9 @@ def with_learned(parameters: TrimParameters, learned: Learned) -> TrimParameters
 
 
 def tails_of(reads: ReadBatch, parameters: TrimParameters) -> tuple[ndarray, ndarray]:
-    """Pairs that overlap as those of short fragments do, but do not go on like adapters.
+    """Find pairs that overlap like those of short fragments but do not continue with an adapter.
 
-    -> lengths of their fragments, int32 [pairs], and what lies beyond, uint8 [pairs, 2, LONGEST], 5 beyond the read
+    Return the fragment lengths, int32 [pairs], and the bases beyond, uint8 [pairs, 2, LONGEST], 5 beyond the read.
     """
     found = []
     for anything in (True, False):
@@ -75,13 +75,13 @@ def tails_of(reads: ReadBatch, parameters: TrimParameters) -> tuple[ndarray, nda
 
 
 def most_common(rows: ndarray) -> ndarray:
-    """Which rows are the most frequent one (of equally frequent ones, the first in order) -> bool [rows]"""
+    """Tell which rows equal the most frequent one (ties: the first in order): bool [rows]."""
     _, number, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
     return np.asarray(number.ravel() == counts.argmax())
 
 
 def consensus(tails: ndarray) -> str:
-    """The most frequent base of each column (of equally frequent ones, the first), as far as enough reads have it."""
+    """Return the most frequent base of each column (ties: the first), as far as enough reads have it."""
     counts = np.stack([(tails == base).sum(axis=0) for base in range(4)])
     enough = counts.sum(axis=0) >= LEAST_PAIRS
     size = int(enough.argmin()) if not enough.all() else enough.size

@@ -1,4 +1,4 @@
-"""Options of trimming -> its parameters."""
+"""Turn trimming options into parameters."""
 
 from collections.abc import Sequence
 from os import PathLike
@@ -22,18 +22,18 @@ DEFAULTS = {**defaults_of(TrimParameters(), FIELDS), "trim_bases": BASES[0]}
 
 
 class TrimOptions(TypedDict, total=False):
-    trim: bool  # adapters and poly-G tails; the others need it
-    adapter: AnyPath | Sequence[AnyPath]  # of first and single reads: sequence or FASTA file; none: the known ones
-    adapter2: AnyPath | Sequence[AnyPath]  # of last reads; none: those of `adapter`
+    trim: bool  # trim adapters and poly-G tails; required by the other options
+    adapter: AnyPath | Sequence[AnyPath]  # for first and single reads: sequence or FASTA file; absent: the known ones
+    adapter2: AnyPath | Sequence[AnyPath]  # for last reads; absent: those of `adapter`
     trim_poly_g: str  # auto, always, never
-    trim_quality: int  # Phred, also cut 3' ends below it
-    trim_min_length: int  # reads that are cut to less are kept as unmapped
-    trim_bases: str  # clip: keep the bases that are cut as soft clips; drop
-    correct_overlap: bool  # of mates
+    trim_quality: int  # Phred: also cut 3' ends below it
+    trim_min_length: int  # reads cut to less are kept as unmapped
+    trim_bases: str  # clip: keep the cut bases as soft clips; drop: remove them
+    correct_overlap: bool  # in overlapping mates
 
 
 def parameters_of(options: TrimOptions) -> TrimParameters | None:
-    """None if nothing is trimmed. Raises UsageError, and InputError for a file of adapters."""
+    """Return the parameters, or None without trimming. Raises UsageError, and InputError for an adapter file."""
     given: dict[str, Any] = {name: options.get(name) for name in (*FIELDS, *OTHERS)}
     if not options.get("trim"):
         return None
@@ -49,7 +49,7 @@ def parameters_of(options: TrimOptions) -> TrimParameters | None:
 
 
 def read_adapters(option: str, given: AnyPath | Sequence[AnyPath] | None) -> tuple[str, ...]:
-    """Each a sequence of IUPAC letters, or a FASTA file of such. Raises UsageError and InputError."""
+    """Read adapters, each a sequence of IUPAC letters or a FASTA file of them. Raises UsageError and InputError."""
     texts = () if given is None else (given,) if isinstance(given, str | PathLike) else given
     found: list[str] = []
     for text in map(str, texts):
@@ -68,5 +68,5 @@ def read_adapters(option: str, given: AnyPath | Sequence[AnyPath] | None) -> tup
 
 
 def is_short(adapter: str) -> bool:
-    """Whether it is in every other read by chance."""
+    """Whether the adapter occurs in every other read by chance."""
     return len(adapter) - adapter.count("N") < MIN_ADAPTER

@@ -1,22 +1,22 @@
-"""Rules of trimming: where a sequence lies in a read, how well mates fit a fragment, where a tail begins."""
+"""Rules of trimming: where a sequence occurs in a read, how well mates fit a fragment, where a tail begins."""
 
 import numpy as np
 
 from readwarp.device.jit import scalar
 
-PREFIX = 16  # bases that are looked for at all places at once, ...
-ONE_IN = 10  # ... and how many bases may hold one mismatch
+PREFIX = 16  # bases searched at all places at once, ...
+ONE_IN = 10  # ... and the number of bases per allowed mismatch
 MIN_ADAPTER = 8  # bases of an adapter at the end of a single read
-ALIKE, ONE_IN_TAIL = 12, 4  # bases beyond a fragment that mates share, and how many of them may hold one mismatch
-MIN_POLY_G = 10  # score of a poly-G tail: G 1, others -OTHER
+ALIKE, ONE_IN_TAIL = 12, 4  # bases beyond a fragment that mates share, and the number of them per allowed mismatch
+MIN_POLY_G = 10  # minimum score of a poly-G tail: G 1, others -OTHER
 OTHER = 2
-GOOD, BAD = 30, 14  # Phred: a base that is corrected is at most BAD, the mate's at least GOOD
+GOOD, BAD = 30, 14  # Phred: a corrected base has at most BAD, its mate's at least GOOD
 ANY = 15  # the mask of N in an adapter
 
 
 @scalar
 def lay_planes(bases, start, stop, planes):
-    """Bit i of row `mask` of planes (uint64 [16, words]): whether base i is one of the mask's (1 A, 2 C, 4 G, 8 T).
+    """Set bit i of row `mask` of planes (uint64 [16, words]) if base i is in the mask (1 A, 2 C, 4 G, 8 T).
 
     Bits beyond the last base are set in all rows, and all of ANY.
     """
@@ -42,7 +42,7 @@ def lay_planes(bases, start, stop, planes):
 
 @scalar
 def find_prefix(planes, places, pattern, start, stop, hits):
-    """Bits of the places < `places` at which at most 2 of pattern[start:stop] differ -> hits. -> whether there are any.
+    """Mark in `hits` the places < `places` where at most 2 of pattern[start:stop] differ; return whether any do.
 
     pattern: masks, at most PREFIX. Carry-save counting at 64 places at once.
     """
@@ -66,7 +66,7 @@ def find_prefix(planes, places, pattern, start, stop, hits):
 
 @scalar
 def next_hit(hits, place, places):
-    """The first hit from `place` on, or `places`."""
+    """Return the first hit from `place` on, or `places`."""
     while place < places:
         rest = hits[place >> 6] >> np.uint64(place & 63)
         if rest == 0:
@@ -80,7 +80,7 @@ def next_hit(hits, place, places):
 
 @scalar
 def fits(bases, start, stop, pattern, first, last):
-    """How many of bases[start:stop] the adapter pattern[first:last] covers from `start` on, and how many differ.
+    """Count the bases[start:stop] that adapter pattern[first:last] covers from `start` on, and those that differ.
 
     (0, 0) if it does not fit.
     """
@@ -96,7 +96,7 @@ def fits(bases, start, stop, pattern, first, last):
 
 @scalar
 def is_period(pattern, first, last, distance):
-    """Whether the adapter pattern[first:last] is the same when it is moved so far."""
+    """Whether the adapter pattern[first:last] equals itself shifted by `distance`."""
     same = True
     for i in range(first + distance, last):
         same &= pattern[i] == pattern[i - distance]
@@ -105,13 +105,13 @@ def is_period(pattern, first, last, distance):
 
 @scalar
 def overlap_of(fragment, length, mate_length):
-    """How many bases the mates of a fragment share."""
+    """Count the bases that the mates of a fragment share."""
     return min(fragment, length) - max(0, fragment - mate_length)
 
 
 @scalar
 def count_mismatches(bases, spans, fragment, most):
-    """Bases in which mates differ if their fragment is so long; -1: more than `most`.
+    """Count the bases in which mates of a fragment this long differ; -1: more than `most`.
 
     spans: start and length of the first read, and of the last.
     """
@@ -128,7 +128,7 @@ def count_mismatches(bases, spans, fragment, most):
 
 @scalar
 def are_alike(bases, start, other, n):
-    """Whether n bases from here and from there on are the same, but for one in ONE_IN_TAIL."""
+    """Whether n bases from here and from there are equal, but for one in ONE_IN_TAIL."""
     room = n // ONE_IN_TAIL
     for i in range(n):
         room -= bases[start + i] != bases[other + i] or bases[start + i] > 3
@@ -152,7 +152,7 @@ def begins_adapter(bases, start, stop, masks, offsets):
 
 @scalar
 def poly_g_start(bases, start, stop):
-    """Where the poly-G tail of bases[start:stop] begins; `stop` if there is none."""
+    """Find where the poly-G tail of bases[start:stop] begins; `stop` if there is none."""
     score, best, at = 0, 0, stop
     for i in range(stop - 1, start - 1, -1):
         score += 1 if bases[i] == 2 else -OTHER
@@ -165,7 +165,7 @@ def poly_g_start(bases, start, stop):
 
 @scalar
 def quality_stop(qualities, start, stop, limit):
-    """Where qualities[start:stop] end without their low tail. No quality (255) is a good one."""
+    """Find where qualities[start:stop] end without their low tail. Missing quality (255) counts as good."""
     total, most, at = 0, 0, stop
     for i in range(stop - 1, start - 1, -1):
         total += limit - np.int64(qualities[i])
@@ -178,7 +178,7 @@ def quality_stop(qualities, start, stop, limit):
 
 @scalar
 def is_of(letters, start, stop, instruments, offsets):
-    """Whether a read's name begins with the name of one of these instruments: a prefix, a digit and more, a colon."""
+    """Whether a read's name begins with one of these instruments: a prefix, a digit and more, a colon."""
     for number in range(offsets.size - 1):
         first, size = offsets[number], offsets[number + 1] - offsets[number]
         if start + size >= stop or not 48 <= letters[start + size] <= 57:

@@ -22,7 +22,7 @@ def chain_hits(hits: SeedHits, contig_offsets: ndarray, k: int, parameters: Long
 
 @kernel
 def link_stretches(anchors, stretches, limits, links):
-    """The best chain that ends in each anchor: its score and previous anchor; the nearer one wins a tie."""
+    """Find the best chain that ends in each anchor, its score and previous anchor; ties go to the nearer one."""
     (scores, parents), k = links, limits.k
     for stretch in range(stretches.size - 1):
         start, stop = stretches[stretch], stretches[stretch + 1]

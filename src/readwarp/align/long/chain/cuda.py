@@ -1,9 +1,9 @@
 """Links of long reads on CUDA: a warp per stretch of anchors, the longest first.
 
-A warp takes WARP anchors at a time, one for each thread. Their links among each other are found one after the other:
-the score of each is passed on to the threads after it. By then their scores are final, and what they offer to later
-anchors is looked at WARP by WARP, without waiting. An anchor is offered links in ascending order, so the last of equals
-is the nearest. Each thread reads and writes only anchors of its own, those with its number modulo WARP.
+A warp takes WARP anchors at a time, one per thread. It links them among each other one by one, passing the score of
+each to the threads after it. Their scores are then final, and their links to later anchors are tried WARP at a time,
+without waiting. An anchor is offered links in ascending order, so the last of equals is the nearest. Each thread reads
+and writes only its own anchors, those with its number modulo WARP.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ from readwarp.device.staging import rounded
 
 
 def chain_hits(hits: SeedHits, contig_offsets: ndarray, k: int, parameters: LongChainParameters) -> LongChains:
-    """See cpu.chain_hits. Arrays in and out are on the host."""
+    """See cpu.chain_hits. Inputs and results are on the host."""
     limits = limits_of(k, parameters)
     stretches = find_stretches(hits, contig_offsets, limits)
     return trace_links(hits, link_hits(hits.anchors, stretches, limits), k, parameters)
@@ -40,13 +40,13 @@ def link_hits(anchors: ndarray, stretches: ndarray, limits: Limits) -> Links:
 
 
 def device_bytes(anchors: int, stretches: int) -> int:
-    """Maximum bytes of the workspace in use."""
+    """Return the peak bytes of the workspace."""
     return rounded(8 * anchors) + rounded(8 * (stretches + 1)) + rounded(4 * stretches) + 2 * rounded(4 * anchors)
 
 
 @cuda_kernel
 def link_stretches(anchors, stretches, order, limits, links):
-    """See cpu.link_stretches. Within the stretch, anchors are numbered from its first one."""
+    """See cpu.link_stretches. Anchors of a stretch are numbered from its first one."""
     if cuda.blockIdx.x >= order.size:
         return
     stretch, lane = order[cuda.blockIdx.x], np.int32(cuda.threadIdx.x)
@@ -71,15 +71,17 @@ def link_stretches(anchors, stretches, order, limits, links):
 
 @cuda.jit(device=True)
 def place_of(anchor):
-    """(reference, query). Of the reference the low 32 bits: anchors that are compared are less than 2^31 bases apart,
-    since of DENSE_LOOKBACK in a stretch no two neighbours are further apart than `max_step + max_gap`.
+    """Return (reference, query), the reference modulo 2^32.
+
+    Anchors that are compared are less than 2^31 bases apart, since
+    of DENSE_LOOKBACK anchors in a stretch no two neighbours are further apart than `max_step + max_gap`.
     """
     return np.int32(reference_of(anchor)), np.int32(query_of(anchor))
 
 
 @cuda.jit(device=True)
 def passed_on(anchor, score, lane):
-    """The (reference, query, score) of that thread."""
+    """Return the (reference, query, score) of thread `lane`."""
     everyone = 0xFFFFFFFF
     reference, query = cuda.shfl_sync(everyone, anchor[0], lane), cuda.shfl_sync(everyone, anchor[1], lane)
     return reference, query, cuda.shfl_sync(everyone, score, lane)
@@ -87,7 +89,7 @@ def passed_on(anchor, score, lane):
 
 @cuda.jit(device=True)
 def better(best, anchor, earlier, number, is_offered, limits):
-    """The better (score, previous anchor): `best`, or through an earlier anchor of that number; of equals, that."""
+    """Return the better (score, previous anchor): `best`, or through anchor `number`, which wins ties."""
     (score, parent), (reference, query, through) = best, earlier
     gained = np.int32(through + link(np.int32(anchor[1] - query), np.int32(anchor[0] - reference), limits))
     if is_offered and gained > limits.k and gained >= score:
@@ -97,7 +99,7 @@ def better(best, anchor, earlier, number, is_offered, limits):
 
 @cuda.jit(device=True)
 def offer(anchors, links, linked, places, limits):
-    """Offer links to WARP anchors, from `first` on, to those after them. linked: (anchor, score) of this thread."""
+    """Offer links from WARP anchors, starting at `first`, to later ones. linked: this thread's (anchor, score)."""
     (scores, parents), (anchor, score), (first, size, lane) = links, linked, places
     last = cuda.shfl_sync(0xFFFFFFFF, anchor[0], WARP - 1)
     for begin in range(first + WARP, min(size, np.int32(first + DENSE_LOOKBACK + WARP)), WARP):

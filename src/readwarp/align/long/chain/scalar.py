@@ -5,14 +5,14 @@ from typing import NamedTuple
 from readwarp.config import LongChainParameters
 from readwarp.device.jit import scalar
 
-# An anchor is linked to one of the LOOKBACK before it, or of the DENSE_LOOKBACK within NEAR bases of the reference.
+# An anchor is linked to one of the LOOKBACK before it, or of the DENSE_LOOKBACK within NEAR reference bases.
 LOOKBACK, DENSE_LOOKBACK, NEAR = 64, 1024, 256
-STEEP = 64  # bases of a gap that cost as much as in an alignment; the others cost an eighth
+STEEP = 64  # gap bases that cost as much as in an alignment; further ones cost an eighth
 NOT_LINKED = -(1 << 30)
 
 
 class Limits(NamedTuple):
-    """See `config.LongChainParameters`."""
+    """Limits of chaining: see `config.LongChainParameters`."""
 
     k: int
     max_gap: int
@@ -25,13 +25,13 @@ def limits_of(k: int, parameters: LongChainParameters) -> Limits:
 
 @scalar
 def gap_cost(gap):
-    """Of a change of diagonal by `gap` bases."""
+    """Return the cost of shifting the diagonal by `gap` bases."""
     return 0 if gap == 0 else 5 + min(gap, STEEP) + (max(gap - STEEP, 0) >> 3)
 
 
 @scalar
 def link(on_query, on_reference, limits):
-    """What an anchor adds to the chain of one so many bases before it: bases newly covered less the cost of the gap.
+    """Return what an anchor adds to an earlier one's chain at this distance: newly covered bases less the gap cost.
 
     NOT_LINKED where they cannot be linked.
     """

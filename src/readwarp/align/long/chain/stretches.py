@@ -1,4 +1,4 @@
-"""Anchors that can be linked, in one pass on the host."""
+"""Find anchors that can be linked, in one pass on the host."""
 
 import numpy as np
 from numpy import ndarray
@@ -11,7 +11,7 @@ from readwarp.device.jit import kernel
 
 
 def find_stretches(hits: SeedHits, contig_offsets: ndarray, limits: Limits) -> ndarray:
-    """int64 [stretches + 1] of anchors: those of one read, strand and contig without a step that no link takes."""
+    """Return the stretches, int64 [stretches + 1] of anchors: one read, strand and contig, no step too long to link."""
     stops = np.empty(hits.anchors.size, np.int64)
     found = cut_reads(hits, contig_offsets, limits.max_step + limits.max_gap, stops)
     return np.concatenate((np.zeros(1, np.int64), stops[:found]))
@@ -19,7 +19,7 @@ def find_stretches(hits: SeedHits, contig_offsets: ndarray, limits: Limits) -> n
 
 @kernel
 def cut_reads(hits, contig_offsets, longest, stops):
-    """Where each stretch ends -> stops; returns how many there are."""
+    """Write the end of each stretch to `stops`; return the number of stretches."""
     anchors, anchor_offsets, found = hits.anchors, hits.anchor_offsets, 0
     for read in range(anchor_offsets.size - 1):
         stop, last = anchor_offsets[read], anchor_offsets[read + 1]

@@ -1,4 +1,4 @@
-"""The chains of each read, told apart on the host by walks from anchor to anchor."""
+"""Trace back the chains of each read on the host, from anchor to anchor."""
 
 from typing import Annotated, NamedTuple
 
@@ -13,16 +13,16 @@ from readwarp.ragged import offsets_of, take
 
 
 class Traced(NamedTuple):
-    """Chains as they are found, with room for more."""
+    """Chains found so far, with room for more."""
 
-    found: Annotated[ndarray, "int64 [reads]"]  # chains
-    sizes: Annotated[ndarray, "int64 [chains]"]  # anchors
+    found: Annotated[ndarray, "int64 [reads]"]  # number of chains
+    sizes: Annotated[ndarray, "int64 [chains]"]  # number of anchors
     score: Annotated[ndarray, "int32 [chains]"]
     anchors: Annotated[ndarray, "uint64 [anchors]"]
 
 
 def trace_links(hits: SeedHits, links: Links, k: int, parameters: LongChainParameters) -> LongChains:
-    """Chains in their order. Takes the scores of `links`."""
+    """Trace the chains in order, consuming the scores of `links`."""
     sizes = np.diff(hits.anchor_offsets)
     reads = np.repeat(np.arange(sizes.size), sizes)
     order = np.lexsort((-links.scores, reads))
@@ -43,10 +43,10 @@ def trace_links(hits: SeedHits, links: Links, k: int, parameters: LongChainParam
 
 @kernel
 def trace_reads(hits, order, links, limits, traced):
-    """Chains of each read, by descending score of their last anchors -> traced. Taken anchors get negative scores.
+    """Write the chains of each read, by descending score of their last anchors; scores of taken anchors turn negative.
 
-    A branch begins anew where the score is lowest on the way back to the chain that it leaves: what lies before costs
-    more than it brings. Such anchors remain for other chains.
+    A branch begins anew where the score is lowest on the way back to the chain it leaves: what lies before costs more
+    than it brings. Those anchors remain for other chains.
     """
     anchors, anchor_offsets, (scores, parents) = hits.anchors, hits.anchor_offsets, links
     (min_score, min_anchors, k), row, place = limits, 0, 0

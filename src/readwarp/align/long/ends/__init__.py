@@ -1,4 +1,4 @@
-"""Ends: a long read beyond the first and last anchor of a chain, extended until the score drops.
+"""Ends: extend a long read beyond the first and last anchor of a chain until the score drops.
 
 From a fixed corner, in a band around its diagonal, by the recurrence of `pairwise`:
 
@@ -6,9 +6,9 @@ From a fixed corner, in a band around its diagonal, by the recurrence of `pairwi
     F(i, j) = max(F(i-1, j) - e, H(i-1, j) - o - e)      an insertion
     H(i, j) = max(H(i-1, j-1) + s(q_i, t_j), E(i, j), F(i, j))
 
-with rows i over the read and columns j over the reference, both away from the corner. A row whose best score is more
-than `drop` below the best so far ends it, as does the end of the read or of the contig (Zhang 2000, J. Comput. Biol.
-7:203). The read's last base has a bonus. Of equal ends the first row and then the first column win.
+with rows i over the read and columns j over the reference, both away from the corner. The extension ends with a row
+whose best score is more than `drop` below the best so far, or with the read or the contig (Zhang 2000, J. Comput. Biol.
+7:203). The read's last base has a bonus. Ties: the first row, then the first column.
 
     extend_ends(bases, corners: Corners, packed, costs: Costs, band, drop) -> Ended
 """

@@ -1,4 +1,4 @@
-"""Ends on the CPU, one after the other."""
+"""Extend ends on the CPU, one after the other."""
 
 from typing import Annotated, NamedTuple
 
@@ -24,16 +24,16 @@ from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
 
 class Space(NamedTuple):
-    """Memory for one end."""
+    """Working memory for one end."""
 
-    H: Annotated[ndarray, "int32 [columns]"]  # of a row, column j at j - i + band + 1
+    H: Annotated[ndarray, "int32 [columns]"]  # one row; column j at j - i + band + 1
     F: Annotated[ndarray, "int32 [columns]"]
     directions: Annotated[ndarray, "uint8 [cells]"]
     runs: Annotated[ndarray, "uint32 [rows]"]
 
 
 def extend_ends(bases: ndarray, corners: Corners, packed: ndarray, costs: Costs, band: int, drop: int) -> Ended:
-    """`costs.bonus` is for the read's last base. An end that nothing is gained by has no runs."""
+    """Extend the ends. `costs.bonus` is for the read's last base. An end that gains nothing has no runs."""
     number, columns = len(corners), 2 * band + 3
     most = int(np.minimum(corners.query_length, MAX_ROWS).max(initial=0))
     space = Space(
@@ -70,7 +70,7 @@ def extend_all(bases, corners, packed, costs, limits, space, ended):
 
 @scalar
 def fill(bases, corners, end, packed, costs, limits, space):
-    """-> (best score without bonus, rows, columns); the directions of all cells up to there are in `space`."""
+    """Return (best score without bonus, rows, columns); leave the directions of all cells up to there in `space`."""
     (band, drop), (H, F, directions, _) = limits, space
     _, _, gap_open, gap_extend, bonus = costs
     query, reference, step = corners.query[end], corners.reference[end], np.int64(corners.step[end])
@@ -114,7 +114,7 @@ def fill(bases, corners, end, packed, costs, limits, space):
 
 @scalar
 def walk(space, i, j, band):
-    """From a cell back to the corner -> runs, the last one first; their number."""
+    """Walk from a cell back to the corner; write the runs, last one first, and return their number."""
     width, number, state = 2 * band + 3, 0, MATCH
     while i > 0 or j > 0:
         operation = DELETION

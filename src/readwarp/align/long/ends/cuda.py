@@ -1,9 +1,9 @@
 """Ends on CUDA: a warp per end, whose threads share a row of the band; then a thread per end walks back.
 
-The band has as many cells for each thread, side by side. A row needs the row before it, and E from the cells before:
-each thread passes on the best E that its own cells open, a scan over the warp gives each thread the E that enters its
-first cell, and with that its cells are final. Opening a gap from within a deletion never pays, so the scan is exact.
-The directions of a thread's cells, four bits each, are a word for eight cells; the words of a warp are side by side.
+Each thread has the same number of neighbouring cells of the band. A row needs the row before it, and E from the cells
+before: each thread passes on the best E that its own cells open, a scan over the warp gives each thread the E that
+enters its first cell, and its cells are then final. Opening a gap within a deletion never pays, so the scan is exact. A
+thread's directions, four bits each, form a word per eight cells; the words of a warp are side by side.
 """
 
 from collections.abc import Iterator
@@ -35,14 +35,14 @@ from readwarp.ragged import concatenate, offsets_of, take
 from readwarp.rules.bases import UNKNOWN, reference_code
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
-ROOM = 1 << 28  # bytes of directions of one launch
+ROOM = 1 << 28  # bytes of directions per launch
 EVERYONE = 0xFFFFFFFF
 EACH_BYTE = 0x01010101
-MAX_GAIN = 127  # that a byte holds
+MAX_GAIN = 127  # largest gain that fits in a byte
 
 
 def extend_ends(bases: Any, corners: Corners, packed: Any, costs: Costs, band: int, drop: int) -> Ended:
-    """See cpu.extend_ends. Bases and reference are on the device; corners and results are on the host."""
+    """See cpu.extend_ends. Bases and reference are on the device; corners and results on the host."""
     order = np.argsort(-corners.query_length, kind="stable")
     rows = np.minimum(corners.query_length, MAX_ROWS)[order]
     ended = [
@@ -53,17 +53,17 @@ def extend_ends(bases: Any, corners: Corners, packed: Any, costs: Costs, band: i
 
 
 def cells_of(band: int) -> int:
-    """Of a row, for each thread."""
+    """Return the cells of a row per thread."""
     return -(-(2 * band + 1) // WARP)
 
 
 def words_of(band: int) -> int:
-    """Of a row's directions, for each thread."""
+    """Return the words of a row's directions per thread."""
     return -(-cells_of(band) // 8)
 
 
 def _parts(order: ndarray, sizes: ndarray) -> Iterator[ndarray]:
-    """Cut `order` into parts, each as many ends (at least one) as fit the room; one without ends if there are none."""
+    """Cut `order` into parts of as many ends (at least one) as fit the room; without ends, yield one empty part."""
     left, total, begin = current().left, np.cumsum(sizes), 0
     room = ROOM if left is None else min(ROOM, left // 2)
     while True:
@@ -76,7 +76,7 @@ def _parts(order: ndarray, sizes: ndarray) -> Iterator[ndarray]:
 
 
 def extend_some(bases: Any, corners: Corners, packed: Any, costs: Costs, band: int, drop: int) -> Ended:
-    """Ends whose directions are in memory together."""
+    """Extend ends whose directions fit in memory together."""
     number, rows = len(corners), np.minimum(corners.query_length, MAX_ROWS)
     directions_at, runs_at = offsets_of(WARP * words_of(band) * rows), offsets_of(2 * rows + band + 1)
     limits, shape = (np.int32(band), np.int32(drop)), (np.int32(band), np.int32(cells_of(band)))
@@ -102,9 +102,9 @@ def extend_some(bases: Any, corners: Corners, packed: Any, costs: Costs, band: i
 
 @cuda.jit(device=True)
 def code_at(packed, corner, column, length):
-    """The reference in that column, 1 to length, elsewhere any: a selector of its gain, with the code as lowest nibble.
+    """Return the reference in that column (1 to length, else arbitrary) as a gain selector, code in the lowest nibble.
 
-    The gain is the byte of this number, and three bytes of its sign: see `gains_of`.
+    The selector picks the gain's byte, and its sign for the other three bytes: see `gains_of`.
     """
     reference, step = corner
     code = reference_code(packed, reference + (column - 1) * step) if 0 < column <= length else 0
@@ -113,7 +113,7 @@ def code_at(packed, corner, column, length):
 
 @cuda.jit(device=True)
 def gains_of(base, costs):
-    """Return the gains of a read's base with A, C, G and T, and with codes 4 to 7, which are N: four bytes each."""
+    """Return the gains of a read base with A, C, G and T, and with codes 4 to 7, which are N: four bytes each."""
     unknown = np.int32((-min(costs.mismatch, UNKNOWN_COST) & 255) * EACH_BYTE)
     change = np.int32((costs.match ^ -costs.mismatch) & 255)
     known = np.int32((-costs.mismatch & 255) * EACH_BYTE ^ change << 8 * base)
@@ -122,7 +122,7 @@ def gains_of(base, costs):
 
 @cuda.jit(device=True)
 def start_row(arrays, packed, corner, length, place, costs):
-    """Row 0 of a thread's cells. place: the first one's column, and how many are within the band."""
+    """Fill row 0 of a thread's cells. place: the first cell's column, and the number of cells within the band."""
     (H, F, codes), (left, stop) = arrays, place
     for n in range(H.size):
         j = np.int32(left + n)
@@ -133,7 +133,7 @@ def start_row(arrays, packed, corner, length, place, costs):
 
 @cuda.jit(device=True)
 def entering(opened, decay, lane):
-    """E of a thread's first cell, from what the threads before open. decay: of E over the cells of a thread."""
+    """Return E of a thread's first cell, from what earlier threads open. decay: of E over the cells of a thread."""
     for distance in (1, 2, 4, 8, 16):
         before = cuda.shfl_up_sync(EVERYONE, opened, distance)
         if lane >= distance:
@@ -144,9 +144,9 @@ def entering(opened, decay, lane):
 
 @cuda.jit(device=True)
 def finish_row(arrays, E, length, place, gaps):
-    """H, F and answers of a thread's cells, with E of the first one known -> (best score, its first column).
+    """Compute H, F and directions of a thread's cells, given E of the first; return (best score, its first column).
 
-    place: as in start_row; gaps: (of the first base, of another).
+    place: as in start_row; gaps: (cost of the first base, of each further one).
     """
     (H, F, through, answers), (left, stop), (opening, extending), none = arrays, place, gaps, np.int32(UNREACHED)
     highest, column = np.int32(2 * none), np.int32(0)
@@ -171,7 +171,7 @@ def finish_row(arrays, E, length, place, gaps):
 
 @cuda.jit(device=True)
 def highest_of(value):
-    """Of the warp."""
+    """Return the highest value in the warp."""
     for distance in (16, 8, 4, 2, 1):
         value = max(value, cuda.shfl_xor_sync(EVERYONE, value, distance))
     return value
@@ -179,12 +179,12 @@ def highest_of(value):
 
 @lru_cache
 def fill_kernel(cells: int, in_bytes: bool = True) -> Any:
-    """The kernel whose threads have so many cells of a row each. in_bytes: no gain of a base is beyond MAX_GAIN."""
+    """Compile the kernel for this many cells of a row per thread. in_bytes: no gain of a base exceeds MAX_GAIN."""
     words, none = -(-cells // 8), np.int32(UNREACHED)
 
     @cuda_kernel
     def fill_ends(sequences, corners, costs, limits, directions_at, directions, found):
-        """Score, rows and columns of the best alignment of each end -> found; directions of all cells up to there."""
+        """Write score, rows and columns of the best alignment of each end to `found`, with its directions."""
         end, lane = cuda.blockIdx.x, np.int32(cuda.threadIdx.x)
         if end >= found.shape[1]:
             return
@@ -199,7 +199,7 @@ def fill_kernel(cells: int, in_bytes: bool = True) -> Any:
         length, extending = np.int32(min(corners.reference_length[end], 1 << 30)), costs.gap_extend
         opening, decay = np.int32(costs.gap_open + extending), np.int32(cells * extending)
         left = np.int32(lane * cells - band)  # column of the thread's first cell in row 0
-        stop = np.int32(2 * band + 1 - lane * cells)  # of the thread's cells, those within the band
+        stop = np.int32(2 * band + 1 - lane * cells)  # the thread's cells within the band
         start_row((H, F, codes), packed, corner, length, (left, stop), costs)
         best, score, best_row, best_column = np.int32(0), np.int32(0), np.int32(0), np.int32(0)
         for row in range(1, min(whole, MAX_ROWS) + 1):
@@ -247,7 +247,7 @@ def fill_kernel(cells: int, in_bytes: bool = True) -> Any:
 
 @cuda.jit(device=True)
 def direction_of(directions, row, column, shape):
-    """Of a cell; `directions` begins with those of row 1. E_OPENS is that of the cell to the right."""
+    """Return the direction of a cell; `directions` begins with row 1. E_OPENS is that of the cell to the right."""
     band, cells = shape
     at = np.int32(column - row + band)
     lane, n, words = np.int32(at // cells), np.int32(at % cells), np.int32((cells + 7) >> 3)
@@ -256,7 +256,7 @@ def direction_of(directions, row, column, shape):
 
 @cuda_kernel
 def walk_ends(found, shape, directions_at, directions, runs_at, runs, numbers):
-    """See cpu.walk. The runs of each end, the last one first -> runs, and how many there are -> numbers."""
+    """See cpu.walk. Write the runs of each end, last one first, to `runs`, and their number to `numbers`."""
     end = cuda.grid(1)
     if end >= numbers.size:
         return
@@ -282,7 +282,7 @@ def walk_ends(found, shape, directions_at, directions, runs_at, runs, numbers):
 
 @cuda_kernel
 def copy_ends(steps, runs_at, runs, offsets, cigar):
-    """The runs of each end, in ascending order of the reference, without the gaps between ends."""
+    """Copy the runs of each end in ascending reference order, without gaps between ends."""
     end = cuda.grid(1)
     if end >= steps.size:
         return

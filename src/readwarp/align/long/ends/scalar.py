@@ -1,16 +1,16 @@
-"""What both sides of ends share."""
+"""Definitions that CPU and CUDA share for ends."""
 
 from typing import Annotated, NamedTuple
 
 from numpy import ndarray
 
-MAX_ROWS = 1 << 13  # a read with more bases and no anchor is clipped there
-FROM_E, FROM_F, E_OPENS, F_OPENS = 1, 2, 4, 8  # bits of a cell's direction
+MAX_ROWS = 1 << 13  # a read with more bases beyond its last anchor is clipped there
+FROM_E, FROM_F, E_OPENS, F_OPENS = 1, 2, 4, 8  # direction bits of a cell
 UNREACHED = -(1 << 29)
 
 
 class Corners(NamedTuple):
-    """Where ends begin, and which way they go."""
+    """Corners where ends begin, and their directions."""
 
     query: Annotated[ndarray, "int64 [ends]"]  # first base, in the oriented bases
     query_length: Annotated[ndarray, "int64 [ends]"]  # to the end of the read
@@ -23,10 +23,10 @@ class Corners(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """The best alignments from the corners on."""
+    """Best alignments from the corners on."""
 
-    score: Annotated[ndarray, "int32 [ends]"]  # without bonus
-    on_query: Annotated[ndarray, "int64 [ends]"]  # bases that are aligned
+    score: Annotated[ndarray, "int32 [ends]"]  # without the bonus
+    on_query: Annotated[ndarray, "int64 [ends]"]  # aligned bases
     on_reference: Annotated[ndarray, "int64 [ends]"]
     run_offsets: Annotated[ndarray, "int64 [ends + 1] of runs"]
-    runs: Annotated[ndarray, "uint32 [runs]"]  # BAM coding, in ascending order of the reference
+    runs: Annotated[ndarray, "uint32 [runs]"]  # BAM coding, in ascending reference order
