@@ -12,18 +12,18 @@ better of M and E, since an insertion and a deletion score the same in either or
     global       -(o + i e)              -(o + j e)           in the last cell
     semiglobal   0                       -(o + j e)           anywhere in the last column: ends of the target are free
 
-The bonus (0 for users, the end bonus of align/extend) is for an aligned pair at an end of the query, so a local
+The bonus (0 for users, the end bonus of align/extend) rewards an aligned pair at an end of the query, so a local
 alignment never begins or ends with a gap. Ties: the smallest target stop, then the smallest query stop; from there M
 before E before F, and a longer gap before a second one, so that gaps are leftmost. A local alignment begins where the
 walk back has used up its score.
 
-Lanes have 8, 16 or 32 bits. A pair whose local score overflows moves to wider lanes; other modes choose lanes by a
-bound beforehand. A trace keeps four bits per cell in a band around the diagonal of the end, which no path of the known
-score can leave: `scalar.longest_gaps` says how wide it is on either side.
+Lanes have 8, 16 or 32 bits. A pair whose local score overflows moves to wider lanes; other modes choose lanes by an
+upper bound. A trace keeps four bits per cell in a band around the diagonal of the end, which no path with the known
+score can leave: `scalar.longest_gaps` gives its width on either side.
 
     scalar.py, band.py  rules     pairs.py  types     lanes.py, groups.py, cpu.py  CPU lanes     cuda*.py     api.py
 
-The package can be called: `readwarp.pairwise(...)` is `readwarp.pairwise.api.pairwise(...)`.
+The package is callable: `readwarp.pairwise(...)` is `readwarp.pairwise.api.pairwise(...)`.
 """
 
 from typing import TYPE_CHECKING

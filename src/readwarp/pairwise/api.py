@@ -1,4 +1,4 @@
-"""readwarp.pairwise: many pairs of sequences, from Python."""
+"""readwarp.pairwise: many pairs of sequences in Python."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,24 +21,24 @@ from readwarp.rules.bases import CODES
 from readwarp.sequences import SequenceError, check_nucleotides, letters_of, several
 
 MODES = {"local": LOCAL, "global": GLOBAL, "semiglobal": SEMIGLOBAL}
-NEVER = 5  # the code of N in targets, which does not match N in queries (4)
-NO_ROW = 255  # instead of the code of a letter that a matrix lacks
+NEVER = 5  # code of N in targets, which does not match N in queries (4)
+NO_ROW = 255  # replaces the code of a letter that a matrix lacks
 
 Sequences = str | bytes | ndarray | Ragged | Iterable[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class MatrixScoring:
-    """A substitution matrix: scores of query letter (row) with target letter (column), and affine gap costs."""
+    """A substitution matrix, with scores of query letter (row) against target letter (column), and affine gap costs."""
 
-    matrix: ndarray  # integers [letters, letters], such as one of Bio.Align.substitution_matrices
-    alphabet: str  # the letters of its rows and columns; case does not matter
+    matrix: ndarray  # integers [letters, letters], such as a matrix of Bio.Align.substitution_matrices
+    alphabet: str  # letters of its rows and columns, case-insensitive
     gap_open: int
     gap_extend: int
 
     @classmethod
     def load(cls, name: str = "BLOSUM62", gap_open: int = 10, gap_extend: int = 1) -> "MatrixScoring":
-        """A matrix of Biopython by its name, such as BLOSUM62 or PAM250. Raises UsageError."""
+        """Load a matrix of Biopython by name, such as BLOSUM62 or PAM250. Raises UsageError."""
         from Bio.Align import substitution_matrices
 
         known = substitution_matrices.load()
@@ -58,27 +58,28 @@ def pairwise(
     eqx: bool = True,
     output: str = "host",
 ) -> Alignments:
-    """Align the i-th query with the i-th target; a single query or target is paired with all of the others.
+    """Align the i-th query with the i-th target; a single query or target is paired with all the others.
 
     Sequences are text (str, bytes, Seq), records (SeqRecord, dnaio, pysam), or uint8 arrays of codes, 0-3 for A C G T
     and 4 for N (with a matrix: rows of it). Letters are IUPAC; case does not matter, U is T, equal letters match, and N
-    matches nothing but costs 1 at most. Proteins need a matrix. The end bonus of a `Scoring` is not used. A gap of n
+    matches nothing but costs 1 at most. Proteins need a matrix. The end bonus of a `Scoring` is ignored. A gap of n
     bases costs gap_open + n * gap_extend.
 
         found = readwarp.pairwise(["ACGTTGCA"], ["TTACGTGCATT"], traceback=True)
         found.score, found[0].cigar
         readwarp.pairwise(["HEAGAWGHEE"], ["PAWHEAE"], MatrixScoring.load("BLOSUM62"))
 
-    Many sequences are a list, the rows of an array of two axes, or a `Ragged` of codes. Its arrays may come from other
-    libraries: on the host by DLPack, on a card (device="cuda") by the CUDA Array Interface. Neither is copied, except
-    for targets on a card that have a code 4, which are copied there. The offsets of a `Ragged` are read on the host.
+    Many sequences are a list, the rows of a two-dimensional array, or a `Ragged` of codes. Its arrays may come from
+    other libraries: on the host through DLPack, on a card (device="cuda") through the CUDA Array Interface. Neither is
+    copied, except targets on a card that contain code 4, which are copied there. The offsets of a `Ragged` are read on
+    the host.
 
     mode: local; global (both from end to end); semiglobal (the whole query in any part of the target).
     eqx: CIGARs with = and X instead of M. device: as --device; auto, cpu or cuda. output: host, or device for results
     on the card.
 
-    Raises UsageError for other modes, unequal numbers, letters that are no nucleotides or that a matrix lacks, arrays
-    on a card without device="cuda", and scores beyond 32 bits; DeviceError for a device that cannot be used.
+    Raises UsageError for other modes, unequal numbers, letters that are not nucleotides or not in a matrix, arrays on a
+    card without device="cuda", and scores beyond 32 bits; DeviceError for a device that cannot be used.
     """
     if mode not in MODES:
         raise UsageError(f"mode {mode!r}: not one of {', '.join(MODES)}")
@@ -113,7 +114,7 @@ def _align(pairs: Pairs, scheme: Scheme, backend: Backend, traceback: bool, eqx:
 
 
 def _scheme(scoring: Scoring | MatrixScoring, mode: int) -> Scheme:
-    """The scoring without its bonus, and its matrix extended to all codes."""
+    """Return the scoring without its bonus, and with its matrix extended to all codes."""
     if isinstance(scoring, Scoring):
         return Scheme(Costs(scoring.match, scoring.mismatch, scoring.gap_open, scoring.gap_extend), mode)
     if not isinstance(scoring, MatrixScoring):
@@ -133,7 +134,7 @@ def _scheme(scoring: Scoring | MatrixScoring, mode: int) -> Scheme:
 
 
 def _encode(sequences: Any, scoring: Scoring | MatrixScoring, unknown: int, name: str) -> tuple[Any, ndarray]:
-    """(uint8 codes of all sequences, offsets). Codes on a card stay there; changed ones are copied to the workspace.
+    """Return (uint8 codes of all sequences, offsets); codes on a card stay there, changed ones in the workspace.
 
     unknown: the code that replaces 4.
     """
@@ -156,7 +157,7 @@ def _encode(sequences: Any, scoring: Scoring | MatrixScoring, unknown: int, name
 
 
 def _encode_each(sequences: Any, scoring: Scoring | MatrixScoring, unknown: int, name: str) -> list[ndarray]:
-    """Each sequence as uint8 codes."""
+    """Encode each sequence as uint8 codes."""
     if is_foreign(sequences):
         sequences = on_host(sequences, name)
     table = _letter_codes(scoring, unknown)
@@ -170,7 +171,7 @@ def _encode_each(sequences: Any, scoring: Scoring | MatrixScoring, unknown: int,
 
 
 def _encode_one(sequence: Any, scoring: Scoring | MatrixScoring, unknown: int, table: ndarray) -> ndarray:
-    """Raises UsageError, whose text goes on from "sequence 1 "."""
+    """Encode one sequence. Raises UsageError whose text follows "sequence 1 "."""
     if is_on_card(sequence):
         raise UsageError("is on a card: give a Ragged of all, values and offsets")
     letters = letters_of(sequence)
@@ -207,7 +208,7 @@ def _number_of_codes(scoring: Scoring | MatrixScoring) -> int:
 
 
 def _check_codes(codes: ndarray, scoring: Scoring | MatrixScoring) -> ndarray:
-    """As contiguous uint8. Raises UsageError, whose text goes on from "queries: sequence 1 "."""
+    """Check codes and return them as contiguous uint8. Raises UsageError whose text follows "queries: sequence 1 "."""
     for odd in codes[(codes < 0) | (codes >= _number_of_codes(scoring))][:1].tolist():
         is_letter = chr(max(0, odd)).isalpha()
         text = "these are letters: give array.tobytes()" if is_letter else "codes count letters from 0"
@@ -216,7 +217,7 @@ def _check_codes(codes: ndarray, scoring: Scoring | MatrixScoring) -> ndarray:
 
 
 def _letter_codes(scoring: Scoring | MatrixScoring, unknown: int) -> ndarray:
-    """Byte -> code. With a matrix: its row; for other letters, the row of `*`, or NO_ROW if it has none."""
+    """Map bytes to codes; with a matrix to its rows, and other letters to the row of `*`, or NO_ROW if it has none."""
     if isinstance(scoring, Scoring):
         table = np.where(CODES < 4, CODES, unknown).astype(np.uint8)
         for letter in "BDHKMRSVWY":  # equal letters match, except N

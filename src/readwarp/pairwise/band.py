@@ -1,4 +1,4 @@
-"""One pair at a time, for all engines: the directions of its band in plain integers, and the walk back from its end."""
+"""Single pairs, for all engines: the directions of a pair's band in plain integers, and the walk back from its end."""
 
 from typing import Annotated, NamedTuple
 
@@ -25,7 +25,7 @@ from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
 
 class Directions(NamedTuple):
-    """Where the answers of a pair's cells are, a bit for each of the four questions (`scalar.cell`).
+    """Layout of the answers of a pair's cells, a bit for each of the four questions (`scalar.cell`).
 
     The answer to question q in row i and column j is bit ((i * stride + j - first) * 4 + q) * plane + lane, where
     `first` is the row's first column, max(0, i - width).
@@ -41,7 +41,7 @@ class Directions(NamedTuple):
 
 @scalar
 def gain_of(query_code, target_code, costs, matrix):
-    """Score of an aligned pair."""
+    """Return the score of an aligned pair."""
     if matrix.size > 0:
         return np.int64(matrix[np.int64(query_code) * ALPHABET + target_code])
     return np.int64(gain_of_bases(query_code, target_code, costs))
@@ -54,7 +54,7 @@ def _bit(bits, place):
 
 @scalar
 def _answers(bits, cell, plane, lane):
-    """The four answers of a cell in one lane, as one number."""
+    """Return the four answers of a cell in one lane as one number."""
     answers = 0
     for question in range(4):
         answers |= _bit(bits, (cell * 4 + question) * plane + lane) << question
@@ -63,9 +63,9 @@ def _answers(bits, cell, plane, lane):
 
 @scalar
 def walk(directions, query, target, score, scheme, cigar, begin):
-    """Follow the directions from the last cell of query and target; runs go to cigar[begin:], first run first.
+    """Follow the directions from the last cell of query and target; write the runs to cigar[begin:], first run first.
 
-    Returns (query start, target start, edit distance, rest of the score, runs): see `pairs.Walks`.
+    Return (query start, target start, edit distance, rest of the score, runs): see `pairs.Walks`.
     """
     bits, lane, plane, stride, width, origin = directions
     costs, mode, matrix = scheme
@@ -80,7 +80,7 @@ def walk(directions, query, target, score, scheme, cigar, begin):
         if state == ON_PAIR_OR_DELETION:
             left += gap_open
         taken = operation(state, answers)
-        if taken == MATCH:  # and all pairs before it where no gap is better
+        if taken == MATCH:  # also all pairs before it where no gap is better
             length = 0
             while True:
                 left -= gain_of(query[j], target[i], costs, matrix)
@@ -116,7 +116,7 @@ def walk(directions, query, target, score, scheme, cigar, begin):
 
 @scalar
 def walk_pair(tasks, pair, directions, scheme, walks, cigar):
-    """Walk back from the end of a pair; `walks` says where its runs go, and gets the rest."""
+    """Walk back from the end of a pair; `walks` says where its runs go, and takes the other results."""
     (queries, query_starts, _, targets, target_starts, _), (score, query_stop, target_stop), _ = tasks
     query = queries[query_starts[pair] :][: query_stop[pair]]
     target = targets[target_starts[pair] :][: target_stop[pair]]
@@ -127,7 +127,7 @@ def walk_pair(tasks, pair, directions, scheme, walks, cigar):
 
 @scalar
 def fill_band(query, target, band, directions, scheme, H, E):
-    """The directions of one pair, two cells per byte: as `lanes.trace_group` with planes of one bit.
+    """Fill in the directions of one pair, two cells per byte: like `lanes.trace_group` with planes of one bit.
 
     The stride is even, so that no byte is read before it is written. H, E: space for the query.
     """

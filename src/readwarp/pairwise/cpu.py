@@ -1,4 +1,4 @@
-"""Pairs of sequences on CPU lanes: the order of pairs, and the width of their lanes."""
+"""Pairs of sequences on CPU lanes: the order of the pairs, and the width of their lanes."""
 
 from typing import Any
 
@@ -24,14 +24,14 @@ from readwarp.ragged import fields_of, offsets_of, replace
 from readwarp.rules.bases import NEVER, UNKNOWN
 from readwarp.rules.cigar import DELETION, INSERTION
 
-PORTION = 1 << 24  # bases that are laid out in lanes at a time
+PORTION = 1 << 24  # bases laid out in lanes at a time
 
 
 def score_pairs(pairs: Pairs, scheme: Scheme, known: ndarray | None = None) -> Ends:
-    """Score of every pair, in the narrowest lanes that hold it, and where the first best alignment ends.
+    """Score every pair, in the narrowest lanes that hold its score, and find where its first best alignment ends.
 
-    Ties go to the smallest target stop, then the smallest query stop. `known`: lower bounds of the scores, by which
-    pairs skip lanes that they would overflow.
+    Ties go to the smallest target stop, then the smallest query stop. known: lower bounds of the scores, by which pairs
+    skip lanes they would overflow.
     """
     ends, order = score_empty_pairs(pairs, scheme)
     for rows, how in by_letters(pairs, scheme, order):
@@ -46,7 +46,7 @@ def score_pairs(pairs: Pairs, scheme: Scheme, known: ndarray | None = None) -> E
 
 
 def by_letters(pairs: Pairs, scheme: Scheme, order: ndarray) -> list[tuple[ndarray, Scheme]]:
-    """Split the order: pairs without N, and pairs with it, whose costs become a matrix."""
+    """Split the order into pairs without N, and pairs with N, whose costs become a matrix."""
     if scheme.matrix.size:
         return [(order, scheme)]
     is_unknown = np.zeros(order.size, bool)
@@ -63,7 +63,7 @@ def by_letters(pairs: Pairs, scheme: Scheme, order: ndarray) -> list[tuple[ndarr
 
 @kernel
 def find_unknown(pairs, order, is_unknown):
-    """Whether the query or the target of each pair in the order has an N."""
+    """Mark in `is_unknown` the pairs of the order whose query or target has an N."""
     queries, query_starts, query_lengths, targets, target_starts, target_lengths = pairs
     for row in range(order.size):
         pair, found = order[row], False
@@ -76,7 +76,7 @@ def find_unknown(pairs, order, is_unknown):
 
 
 def score_empty_pairs(pairs: Pairs, scheme: Scheme) -> tuple[Ends, ndarray]:
-    """(ends, final where a sequence is empty: one gap, or nothing; all other pairs by length)."""
+    """Return (ends, final where a sequence is empty: one gap, or nothing; all other pairs by length)."""
     ends = Ends(*(np.zeros(len(pairs), np.int32) for _ in range(3)))
     order = np.lexsort((pairs.target_lengths, pairs.query_lengths))
     is_empty = np.minimum(pairs.query_lengths, pairs.target_lengths) == 0
@@ -89,7 +89,7 @@ def score_empty_pairs(pairs: Pairs, scheme: Scheme) -> tuple[Ends, ndarray]:
 
 
 def trace_pairs(pairs: Pairs, scheme: Scheme, ends: Ends) -> Traces:
-    """The alignments that end where `score_pairs` found the ends, gaps leftmost.
+    """Trace the alignments that end where `score_pairs` found the ends, gaps leftmost.
 
     No path of the known score strays further from its diagonal than `scalar.longest_gaps`, so the band is exact.
     """
@@ -105,13 +105,13 @@ def trace_pairs(pairs: Pairs, scheme: Scheme, ends: Ends) -> Traces:
 
 
 def _portions(order: ndarray, pairs: Pairs) -> list[ndarray]:
-    """The order in parts whose sequences, together, have about PORTION bases."""
+    """Cut the order into parts whose sequences have about PORTION bases in total."""
     bases = np.cumsum(pairs.query_lengths[order] + pairs.target_lengths[order])
     return np.split(order, np.flatnonzero(np.diff(bases // PORTION)) + 1) if order.size else []
 
 
 def tasks_of(pairs: Pairs, scheme: Scheme, ends: Ends) -> Tasks:
-    """The pairs, with their scores minus the bonus for the query's last base if that is aligned."""
+    """Make the tasks, with scores less the bonus for the query's last base where that is aligned."""
     has_bonus = (scheme.mode == LOCAL) & (ends.score > 0) & (ends.query_stop == pairs.query_lengths)
     score = (ends.score - np.where(has_bonus, scheme.costs.bonus, 0)).astype(np.int32)
     ends = replace(ends, score=score)
@@ -119,7 +119,7 @@ def tasks_of(pairs: Pairs, scheme: Scheme, ends: Ends) -> Tasks:
 
 
 def start_walks(tasks: Tasks, scheme: Scheme) -> tuple[Walks, ndarray]:
-    """(walks, which have room for their runs, and are filled in where the alignment is a single gap; all runs)."""
+    """Return (walks, with room for their runs, and complete where the alignment is a single gap; all runs)."""
     _, query_stop, target_stop = tasks.ends
     walks = Walks(*(np.zeros(query_stop.size, field.dtype) for field in fields_of(Walks).values()))
     runs = max_runs(tasks.ends, scheme)
@@ -134,7 +134,7 @@ def start_walks(tasks: Tasks, scheme: Scheme) -> tuple[Walks, ndarray]:
 
 
 def max_runs(ends: Ends, scheme: Scheme) -> ndarray:
-    """Of a CIGAR of each score, int64, bonuses left out: a gap costs at least its opening and one base."""
+    """Bound a CIGAR's runs for each score, int64, without bonuses: a gap costs at least its opening and one base."""
     match, _, gap_open, gap_extend, bonus = scheme.costs
     score, query_stop, target_stop = ends
     spare = np.minimum(query_stop, target_stop) * match + (bonus if scheme.mode == LOCAL else 0) - score
@@ -143,21 +143,21 @@ def max_runs(ends: Ends, scheme: Scheme) -> ndarray:
 
 
 def rows_to_trace(tasks: Tasks) -> ndarray:
-    """The pairs whose alignments are more than a gap, by the width of their bands."""
+    """Return the pairs whose alignments are more than a gap, by the width of their bands."""
     _, query_stop, target_stop = tasks.ends
     order = np.lexsort((query_stop, tasks.strays.sum(axis=1)))
     return order[(query_stop[order] > 0) & (target_stop[order] > 0)]
 
 
 def finish_traces(tasks: Tasks, scheme: Scheme, walks: Walks, cigar: ndarray) -> Traces:
-    """The alignments, their runs put in the order of the pairs."""
+    """Gather the alignments, their runs in the order of the pairs."""
     offsets = offsets_of(walks.runs)
     places = np.arange(offsets[-1]) + np.repeat(walks.first_run - offsets[:-1], walks.runs)
     return check_walks(tasks, scheme, walks, offsets, cigar[places])
 
 
 def check_walks(tasks: Tasks, scheme: Scheme, walks: Walks, offsets: ndarray, cigar: ndarray) -> Traces:
-    """The alignments. A walk must use up its score, except for the bonus for the query's first base."""
+    """Check that each walk used up its score, except the bonus for the query's first base; return the alignments."""
     has_bonus = (scheme.mode == LOCAL) & (walks.query_start == 0) & (tasks.ends.query_stop > 0)
     if (walks.left != np.where(has_bonus, scheme.costs.bonus, 0)).any():
         raise AssertionError("an alignment does not add up to its score: the band was too narrow")
@@ -166,12 +166,12 @@ def check_walks(tasks: Tasks, scheme: Scheme, walks: Walks, offsets: ndarray, ci
 
 
 def _ceiling(width: Any, mode: int) -> int:
-    """The local score at which lanes of that width overflow; in other modes they never do (`_widths`)."""
+    """Return the local score at which lanes of that width overflow; in other modes they never do (`_widths`)."""
     return 2 ** (8 * np.dtype(width).itemsize) - 1 if mode == LOCAL else 2**62
 
 
 def _widths(pairs: Pairs, scheme: Scheme) -> tuple[Any, ...]:
-    """Lane types that can hold these costs and lengths, narrowest first. Raises UsageError if not even int32 can."""
+    """List the lane types that hold these costs and lengths, narrowest first. Raises UsageError if int32 does not."""
     if len(pairs) == 0:
         return ()
     (match, mismatch, gap_open, gap_extend, bonus), mode = scheme.costs, scheme.mode
@@ -189,7 +189,7 @@ def _widths(pairs: Pairs, scheme: Scheme) -> tuple[Any, ...]:
 
 @kernel
 def strays_of(ends, scheme):
-    """How far each pair's path can stray from its diagonal: see `pairs.Tasks`."""
+    """Return how far each pair's path can stray from its diagonal: see `pairs.Tasks`."""
     score, query_stop, target_stop = ends
     strays = np.empty((score.size, 2), np.int64)
     bonus = scheme.costs.bonus if scheme.mode == LOCAL else 0

@@ -2,7 +2,7 @@
 threads (`cuda_trace`), all else with a thread per pair (docs/decisions/0006-threads.md).
 
 Names and results are those of `cpu`. Working rows and directions are interleaved, element * threads + thread, so that
-threads of a warp access neighbouring memory. A launch has as many pairs as ROOM allows.
+threads of a warp access neighbouring memory. A launch takes as many pairs as ROOM allows.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OVERFLOWN, SEMIGLO
 from readwarp.pairwise.trace_plan import MAX_DIAGONALS, can_trace
 from readwarp.ragged import concatenate, replace, take
 
-ROOM = 1 << 28  # bytes of working memory of one launch
+ROOM = 1 << 28  # bytes of working memory per launch
 THREADS = 64
 
 
@@ -43,7 +43,7 @@ def score_pairs(pairs: Pairs, scheme: Scheme, known: ndarray | None = None) -> E
 
 
 def score_by_threads(pairs: Pairs, order: ndarray, scheme: Scheme, workspace: Workspace, ends: Ends) -> None:
-    """Ends of these pairs, sorted by size: an alignment per thread, for all costs, lengths and modes."""
+    """Score these pairs, sorted by size, with an alignment per thread, for all costs, lengths and modes."""
     if not order.size:
         return
     with workspace.frame():
@@ -61,10 +61,10 @@ def score_by_threads(pairs: Pairs, order: ndarray, scheme: Scheme, workspace: Wo
 
 
 def trace_pairs(pairs: Pairs, scheme: Scheme, ends: Ends, letters: int = ALPHABET) -> Traces:
-    """See cpu.trace_pairs; arrays as in score_pairs. letters: the caller knows that all codes are below it.
+    """See cpu.trace_pairs; arrays as in score_pairs. letters: an upper bound of the codes, known to the caller.
 
-    Substitution matrices, codes that are not bases, scores that `trace_plan.can_trace` refuses, and bands of more than
-    MAX_DIAGONALS are left to `trace_by_threads`.
+    Substitution matrices, codes that are not bases, scores that `trace_plan.can_trace` rejects, and bands of more than
+    MAX_DIAGONALS go to `trace_by_threads`.
     """
     if not len(pairs) or scheme.matrix.size or not _can_trace(pairs, scheme, letters):
         return trace_by_threads(pairs, scheme, ends)
@@ -81,7 +81,7 @@ def trace_pairs(pairs: Pairs, scheme: Scheme, ends: Ends, letters: int = ALPHABE
 
 
 def trace_by_threads(pairs: Pairs, scheme: Scheme, ends: Ends) -> Traces:
-    """An alignment per thread, with its rows and directions in device memory."""
+    """Trace an alignment per thread, with its rows and directions in device memory."""
     tasks = tasks_of(pairs, scheme, ends)
     order, (walks, cigar) = rows_to_trace(tasks), start_walks(tasks, scheme)
     columns, widths = ends.query_stop.astype(np.int64), tasks.strays.sum(axis=1) + 1
@@ -102,7 +102,7 @@ def trace_by_threads(pairs: Pairs, scheme: Scheme, ends: Ends) -> Traces:
 
 
 def _can_trace(pairs: Pairs, scheme: Scheme, letters: int) -> bool:
-    """Whether `cuda_trace` can trace these pairs, judged by their codes too if those are on the host."""
+    """Whether `cuda_trace` can trace these pairs, judged also by their codes if these are on the host."""
     longest = int(max(pairs.query_lengths.max(), pairs.target_lengths.max()))
     seen = [int(s.max(initial=0)) + 1 if isinstance(s, ndarray) else ALPHABET for s in (pairs.queries, pairs.targets)]
     return can_trace(scheme, longest, min(letters, max(seen)))
@@ -113,13 +113,13 @@ def _grid(threads: int) -> int:
 
 
 def _room() -> int:
-    """Bytes of working memory of a launch: ROOM, but at most half of what a planned workspace has left."""
+    """Return the working memory of a launch in bytes: ROOM, but at most half of what a planned workspace has left."""
     left = current().left
     return ROOM if left is None else min(ROOM, left // 2)
 
 
 def _parts(order: ndarray, sizes: ndarray) -> Iterator[ndarray]:
-    """Cut `order` into parts, each as many pairs (at least one) as fit the room with the size of their largest."""
+    """Cut `order` into parts, each of as many pairs (at least one) as fit the room at the size of their largest."""
     begin, room = 0, _room()
     while begin < order.size:
         largest = np.maximum.accumulate(sizes[begin:])
@@ -131,7 +131,7 @@ def _parts(order: ndarray, sizes: ndarray) -> Iterator[ndarray]:
 
 @cuda_kernel
 def score_threads(pairs, order, scheme, H, E, ends):
-    """Best score and end of one pair: the best cell, ties to the first row, then the first column."""
+    """Find the best score and end of one pair: the best cell, ties to the first row, then the first column."""
     thread = cuda.grid(1)
     if thread >= order.size:
         return
@@ -168,7 +168,7 @@ def score_threads(pairs, order, scheme, H, E, ends):
 
 @cuda_kernel
 def trace_threads(tasks, order, scheme, H, E, directions, walks, cigar):
-    """The alignment of one pair, from its known end."""
+    """Trace the alignment of one pair from its known end."""
     thread = cuda.grid(1)
     if thread < order.size:
         bits = directions[:, thread]

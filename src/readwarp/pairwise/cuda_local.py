@@ -1,4 +1,4 @@
-"""Local scores on a card: which pairs run on which register tiles (`cuda_tiles`), and the costs as tiles take them."""
+"""Local scores on a card: the choice of register tiles (`cuda_tiles`) for pairs, and the costs in the tiles' form."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,25 +17,25 @@ from readwarp.pairwise.cuda_tiles import AHEAD, BLOCK, COLUMNS, GROUPS, MAX_QUER
 from readwarp.pairwise.pairs import Costs, Ends, Pairs
 from readwarp.pairwise.scalar import UNKNOWN_COST
 
-ROOM = 1 << 26  # bytes of rows that are laid out at a time
-OF_CELL, OF_ROW = 8, 13  # instructions of a row, roughly: per column, and apart from columns
+ROOM = 1 << 26  # bytes of rows laid out at a time
+OF_CELL, OF_ROW = 8, 13  # approximate instructions of a row: per column, and independent of columns
 USUAL_ROWS = 230
 MAX_ROWS = 1 << 15  # steps are counted in 16 bits
-MIN_LIMIT = 128  # a form with smaller scores is not worth a launch
+MIN_LIMIT = 128  # smallest maximum score of a form that is worth a launch
 
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """Costs as the lanes of a form hold them."""
+    """Costs in the number format of a form's lanes."""
 
-    limit: int  # this score and higher ones may have overflowed
+    limit: int  # this score or a higher one may have overflowed
     max_bases: int  # of a query: in s16x2 none may overflow, which would carry into the other half
     numbers: ndarray  # uint32 [14]: gains by code of the stream; floor, opening, extending, border, threshold, 1, keys
     bounds: ndarray  # int32 [3]: what makes a number with its key score * keys + key; limit; bonus * keys
 
 
 def engines(costs: Costs) -> list[tuple[Form, Constants]]:
-    """The forms of the current device that can hold these costs, fastest first."""
+    """List the forms of the current device that can hold these costs, fastest first."""
     capability = tuple(cuda.get_current_device().compute_capability)
     held = ((form, constants_of(form, costs)) for form in forms_of(capability))
     return [(form, constants) for form, constants in held if constants is not None]
@@ -43,10 +43,10 @@ def engines(costs: Costs) -> list[tuple[Form, Constants]]:
 
 @lru_cache
 def constants_of(form: Form, costs: Costs) -> Constants | None:
-    """The costs for lanes of that form, or None if they cannot hold them.
+    """Return the costs for lanes of that form, or None if they do not fit.
 
-    The bonus must not exceed the cost of a gap of one base. Then it does no harm to give it to a cell whose last base
-    is in a gap: that scores less than the cell where the gap began, or comes after it.
+    The bonus must not exceed the cost of a gap of one base. Then it is harmless to give it to a cell whose last base is
+    in a gap: that cell scores less than the one where the gap began, or comes after it.
     """
     opening = costs.gap_open + costs.gap_extend
     if costs.bonus > opening or opening < 1:
@@ -71,7 +71,7 @@ class Held(NamedTuple):
 
     limit: int
     max_bases: int
-    codes: tuple[int, int, int, int]  # bytes that make the gains of a match, a mismatch, an N, and outside the target
+    codes: tuple[int, int, int, int]  # bytes for the gains of a match, a mismatch, an N, and outside the target
     floor: int
     border: int
     threshold: int
@@ -82,7 +82,7 @@ def _in_halves(form: Form, costs: Costs, opening: int) -> Held | None:
     unknown = min(costs.mismatch, UNKNOWN_COST)
     gains = [opening + costs.match, opening - costs.mismatch, opening - unknown, 0]  # added to H - opening
     halves = np.array(gains, np.float16).view(np.uint16)
-    if halves[2] & 255:  # no byte holds the gain of N: pairs with N overflow, and so go to the next form
+    if halves[2] & 255:  # no byte holds the gain of N: pairs with N overflow, and so move to the next form
         halves[2] = np.float16(2048).view(np.uint16)
     if min(gains) < 0 or gains[0] > 2048 or (halves & 255).any():
         return None
@@ -107,7 +107,7 @@ def _in_integers(form: Form, costs: Costs, opening: int) -> Held | None:
 
 @lru_cache
 def shape_table() -> ndarray:
-    """By query length: 100 * threads + columns per thread, with the fewest instructions for a usual target."""
+    """Tabulate 100 * threads + columns per thread by query length, with the fewest instructions for a usual target."""
     shapes = [(group, columns) for columns in COLUMNS for group in GROUPS]
     table = np.zeros(MAX_QUERY + 1, np.int64)
     for length in range(MAX_QUERY + 1):
@@ -117,14 +117,14 @@ def shape_table() -> ndarray:
 
 
 def fits_tiles(pairs: Pairs, rows: ndarray, form: Form, constants: Constants) -> ndarray:
-    """Which of these pairs have lengths that tiles of that form can take."""
+    """Tell which of these pairs have lengths that tiles of that form can hold."""
     limit = (MAX_ROWS if form.numbers == 2 else 1 << 24) - 2 * WARP
     is_short = pairs.query_lengths[rows] <= constants.max_bases
     return np.asarray(is_short & (pairs.target_lengths[rows] < limit))
 
 
 def score_on_tiles(pairs: Pairs, rows: ndarray, engine: tuple[Form, Constants], ends: Ends) -> None:
-    """Ends of these non-empty pairs, whose sequences are on the device; OVERFLOWN where another form is needed."""
+    """Score these non-empty pairs, whose sequences are on the device; OVERFLOWN where another form is needed."""
     if not rows.size:
         return
     (form, constants), workspace, shapes = engine, current(), shape_table()[pairs.query_lengths[rows]]
@@ -158,7 +158,7 @@ def score_on_tiles(pairs: Pairs, rows: ndarray, engine: tuple[Form, Constants], 
 
 
 def device_bytes(pairs: int, longest_target: int) -> int:
-    """Most bytes of the workspace while so many pairs are scored on tiles of any form, without their sequences."""
+    """Return the peak bytes of the workspace while this many pairs are scored on tiles, without their sequences."""
     rows = longest_target + max(GROUPS) + AHEAD
     laid = max(min(ROOM, pairs * rows), BLOCK * rows) + max(GROUPS) + AHEAD
     columns = 2 * rounded(8 * pairs) + 2 * rounded(4 * pairs) + rounded(12 * pairs) + rounded(8 * (pairs + 1))
@@ -166,7 +166,7 @@ def device_bytes(pairs: int, longest_target: int) -> int:
 
 
 def stream_starts(target_lengths: ndarray, form: Form, group: int) -> ndarray:
-    """Where the rows of each tile begin, and the end of the last: a tile has as many as the longest of its block.
+    """Return where each tile's rows begin, and the last end; tiles are as long as the longest of their block.
 
     target_lengths: descending. Between two tiles there are `group` + AHEAD rows outside the targets.
     """
@@ -179,7 +179,7 @@ def stream_starts(target_lengths: ndarray, form: Form, group: int) -> ndarray:
 
 
 def _runs(shapes: ndarray, target_lengths: ndarray, form: Form) -> Any:
-    """(begin, stop, shape) of launches: pairs of one shape whose rows fit ROOM."""
+    """Yield (begin, stop, shape) of launches: pairs of one shape whose rows fit ROOM."""
     for begin, stop in pairwise([0, *(np.flatnonzero(np.diff(shapes)) + 1).tolist(), shapes.size]):
         while begin < stop:
             longest = int(target_lengths[begin]) + WARP + AHEAD

@@ -1,4 +1,4 @@
-"""CIGARs with = and X instead of M, for sequences on a card: a thread per pair, two passes."""
+"""CIGARs with = and X instead of M: a thread per pair, two passes."""
 
 import numpy as np
 from numpy import ndarray
@@ -12,7 +12,7 @@ from readwarp.ragged import offsets_of
 
 
 def split_matches(pairs: Pairs, traces: Traces) -> tuple[ndarray, ndarray]:
-    """See matches.split_matches. Sequences may be on either side; returns host arrays."""
+    """See matches.split_matches. Sequences may be on either side; results are on the host."""
     number = len(pairs)
     if not number:
         return traces.cigar, traces.cigar_offsets
@@ -28,7 +28,7 @@ def split_matches(pairs: Pairs, traces: Traces) -> tuple[ndarray, ndarray]:
 
 @cuda_kernel
 def split_runs(pairs, traces, runs, out):
-    """Count each pair's runs; if `out` has room, write them from runs[pair] on instead."""
+    """Count each pair's runs, or, if `out` has room, write them from runs[pair] on."""
     pair = cuda.grid(1)
     if pair >= pairs.query_starts.size:
         return

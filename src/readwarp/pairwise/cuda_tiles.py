@@ -19,19 +19,19 @@ from readwarp.pairwise.scalar import OVERFLOWN
 from readwarp.rules.bases import NEVER, UNKNOWN
 
 GROUPS = (4, 8, 16, 32)  # threads per tile
-COLUMNS = (4, 6, 8, 10, 12, 14, 16, 20, 24)  # of the query per thread; at most as many as there are keys
+COLUMNS = (4, 6, 8, 10, 12, 14, 16, 20, 24)  # query columns per thread; at most as many as there are keys
 MAX_QUERY = 512  # bases
 ROWS = 4  # per step of the loop
-AHEAD = ROWS + 2  # rows that a thread may read beyond its last
+AHEAD = ROWS + 2  # rows that a thread may read past its last
 BLOCK = 128  # threads
 OTHER, OUTSIDE = 5, 6  # codes of the stream besides UNKNOWN: another letter; before or after the target
-CODES = 64  # of a row of two targets: first | second << 3
+CODES = 64  # codes of a row of two targets: first | second << 3
 
 inlined = cuda.jit(device=True, forceinline=True)
 
 
 class Tiles(NamedTuple):
-    """Pairs on tiles, one or two each, by descending target length, and the rows of each tile. Arrays of a card."""
+    """Pairs on tiles, one or two each, by descending target length, and the rows of each tile, on a card."""
 
     queries: Annotated[ndarray, "uint8 [query bases]"]
     query_starts: Annotated[ndarray, "int64 [pairs]"]
@@ -43,19 +43,19 @@ class Tiles(NamedTuple):
 
 @cuda.jit(device=True)
 def across(value, distance):
-    """The value of the thread whose number differs in that bit."""
+    """Return the value of the thread whose number differs in that bit."""
     return cuda.shfl_xor_sync(0xFFFFFFFF, value, distance)
 
 
 @cuda.jit(device=True)
 def streamed(code):
-    """The code of the stream for a target's."""
+    """Return the code in the stream for a target's code."""
     return code if code < UNKNOWN else UNKNOWN if code == NEVER else OTHER
 
 
 @cuda_kernel
 def lay_rows(targets, starts, tiles, margin, pairs):
-    """Codes of each tile's rows, and `margin` rows outside before the first tile; a warp per tile.
+    """Lay out the codes of each tile's rows, and `margin` outside rows before the first tile; a warp per tile.
 
     The rows before any other tile are the end of the previous one, which writes them: no two blocks write to one place.
     """
@@ -76,10 +76,10 @@ def lay_rows(targets, starts, tiles, margin, pairs):
 
 
 def _make_columns(form: Form, columns: int) -> Any:
-    """A thread's columns: selectors of gains, and keys with the bonus. Tells which of its queries have other codes."""
+    """Compile a thread's columns: selectors of gains, and keys with the bonus; tells which queries have other codes."""
     packed, peaks, is_pair = form.lanes().packed, _peaks(form, columns), form.numbers == 2
     first_key = form.lowest + (form.keys if form.is_float else columns) - 1
-    # Digits of `pick`: those of code 0, what each further code adds, and outside a query only signs, 0 or -1.
+    # Digits of `pick`: those of code 0, the increments of each further code, and outside a query only signs, 0 or -1.
     digits, more, limit = form.byte, 0x11 if is_pair else 0x1111, 3 if is_pair else UNKNOWN
     outside = 8 * more
 
@@ -114,17 +114,17 @@ def _make_columns(form: Form, columns: int) -> Any:
 
 
 def _peaks(form: Form, columns: int) -> int:
-    """The number of maxima that a thread keeps, so that none covers more columns than there are keys."""
+    """Return the number of maxima that a thread keeps, so that none covers more columns than there are keys."""
     return -(-columns // form.keys)
 
 
 def rows_of(form: Form, columns: int) -> int:
-    """The number of rows that keys tell apart, as well as columns: 1, 2 or 4."""
+    """Return the number of rows that keys can tell apart beside columns: 1, 2 or 4."""
     return max(rows for rows in (1, 2, 4) if rows == 1 or rows * columns <= form.keys)
 
 
 def _make_row(form: Form, columns: int, is_first: bool) -> Any:
-    """A row of a thread's columns, from what the previous thread passes on; its peaks join those of earlier rows."""
+    """Compile a row of a thread's columns, from the previous thread's values; its peaks join those of earlier rows."""
     lanes, is_half = form.lanes(), form.is_float
     pick, gained, extended, highest, plus = lanes.pick, lanes.gained, lanes.extended, lanes.highest, lanes.plus
     maximum, maximum3, keyed, scaled = lanes.maximum, lanes.maximum3, lanes.keyed, lanes.scaled
@@ -137,7 +137,7 @@ def _make_row(form: Form, columns: int, is_first: bool) -> Any:
         border, F = np.uint32(shuffle_up(np.int32(border))), np.uint32(shuffle_up(np.int32(F)))
         border, F = scaled(border, is_passed, left_H), scaled(F, is_passed, left_F)
         first, second = np.uint32(gain), np.uint32(gain >> np.uint64(32))
-        for k in range(columns - 1, -1, -1):  # from the right: the M of a column takes the register of its D
+        for k in range(columns - 1, -1, -1):  # from the right: M of a column takes the register of its D
             D[k] = gained(D[k - 1] if k > 0 else corner, pick(first, second, selector[k]), E[k])
         before = cuda.local.array(peaks, np.uint32)
         if not is_first:
@@ -163,7 +163,7 @@ def _make_row(form: Form, columns: int, is_first: bool) -> Any:
 
 
 def _make_note(form: Form, columns: int) -> Any:
-    """Replaces the best score so far if the rows since the last call have a higher one."""
+    """Compile the update of the best score so far by a higher one in the rows since the last call."""
     lanes, is_half = form.lanes(), form.is_float
     maximum, leveled, rises, where, scaled = lanes.maximum, lanes.leveled, lanes.rises, lanes.where, lanes.scaled
     peaks, rows = _peaks(form, columns), np.uint32(rows_of(form, columns) * (0x00010001 if form.numbers == 2 else 1))
@@ -186,7 +186,7 @@ def _make_note(form: Form, columns: int) -> Any:
 
 
 def _make_rows(form: Form, columns: int) -> Any:
-    """ROWS rows of a thread's columns, from the state between steps to the next one."""
+    """Compile ROWS rows of a thread's columns, from the state between steps to the next one."""
     together = rows_of(form, columns)
     first, note = _make_row(form, columns, True), _make_note(form, columns)
     second, third = (_make_row(form, columns, False) if together > n else first for n in (1, 2))
@@ -210,7 +210,7 @@ def _make_rows(form: Form, columns: int) -> Any:
 
 
 def _make_report(form: Form, columns: int) -> Any:
-    """The best cell of a group in one half of its threads' registers, into `found`."""
+    """Compile the report of a group's best cell, in one half of its threads' registers, to `found`."""
     factor, peaks, rows = np.int32(form.factor), _peaks(form, columns), rows_of(form, columns)
     first_key = np.int32((form.keys if form.is_float else rows * columns) - 1)
 
@@ -248,7 +248,7 @@ def _make_report(form: Form, columns: int) -> Any:
 
 @lru_cache
 def score_kernel(form: Form, columns: int) -> Any:
-    """The kernel of that many columns per thread; blocks have BLOCK threads.
+    """Compile the kernel for this many columns per thread; blocks have BLOCK threads.
 
     numbers, bounds: see `cuda_local.Constants`; group: threads per tile.
     """
@@ -259,7 +259,7 @@ def score_kernel(form: Form, columns: int) -> Any:
 
     @cuda_kernel
     def score_tiles(tiles, numbers, bounds, group, found):
-        """(score, query stop, target stop) of each pair; the score is OVERFLOWN where another form is needed."""
+        """Write (score, query stop, target stop) of each pair; the score is OVERFLOWN where another form is needed."""
         gains = cuda.shared.array(CODES, np.uint64)
         for code in range(cuda.threadIdx.x, CODES, cuda.blockDim.x):
             here, there = min(code & 7, OUTSIDE), min(code >> 3, OUTSIDE)
@@ -281,7 +281,7 @@ def score_kernel(form: Form, columns: int) -> Any:
             D[k], E[k] = nothing, floor
         for q in range(peaks):
             saved[q] = threshold
-        # The first thread of a group takes 0 times what is passed to it, and the left border.
+        # The first thread of a group multiplies what is passed to it by 0, and adds the left border.
         corner, left = nothing, (one, np.uint32(0), np.uint32(0))
         if rank == 0:
             corner, left = start, (np.uint32(0), start, floor)

@@ -1,12 +1,12 @@
 """Tracebacks on CUDA: 1 to 32 threads per alignment, each with 8, 16 or 32 diagonals of the band in registers.
 
 Diagonals are numbered d = j - i + shift from the band's left border, so a cell's diagonal neighbour is in the same
-register, the cell above (E) is in the next one, and the cell to the left (F) has just been computed. Nothing moves but
-the query, whose codes slide through a window of nibbles. Thread r works on a row one step after thread r - 1; F passes
-to the right and E to the left by shuffles.
+register, the cell above (E) is in the next one, and the cell to the left (F) has just been computed. Only the query
+moves: its codes slide through a window of nibbles. Thread r works on a row one step after thread r - 1; F passes to the
+right and E to the left by shuffles.
 
-Threads keep H + e (i + j), E + e (i + j) and F + e (i + j), up to a constant, where e is the gap extension: then it
-costs nothing to extend a gap. With x the gain of an aligned pair and o the gap opening, a cell is
+Threads keep H + e (i + j), E + e (i + j) and F + e (i + j), up to a constant, where e is the gap extension: extending a
+gap then costs nothing. With x the gain of an aligned pair and o the gap opening, a cell is
 
     M = max(H(d) + x + 2 e, e (i + j))        the floor in local mode only
     D = max(M, E),  H(d) = max(D, F),  E = max(E, D - o),  F = max(F, D - o)
@@ -75,9 +75,9 @@ WALKERS = 64
 def _make_cell(is_local: bool) -> Any:
     @cuda.jit(device=True)
     def cell(diagonal, gain, E, F, opening, floor, answers):
-        """(H, E of the cell below, F of the cell to the right, answers with those of this cell appended).
+        """Return (H, E of the cell below, F of the cell to the right, answers with those of this cell appended).
 
-        gain: (gains of four cells, byte of this cell's gain); opening: (of a gap, 1).
+        gain: (gains of four cells, byte of this cell's gain); opening: (cost of a gap opening, 1).
         """
         (gains, byte), (cost, one) = gain, opening
         m = dot(gains, np.int32(1 << 8 * byte), diagonal)
@@ -99,7 +99,7 @@ def _make_cell(is_local: bool) -> Any:
 
 @cuda.jit(device=True)
 def score_before(i, j, gaps, bonus, mode):
-    """H of the cell before (i, j), where (i, j) is the first cell of its diagonal. gaps: (opening, extension)."""
+    """Return H of the cell before (i, j), the first cell of its diagonal. gaps: (opening, extension)."""
     if mode == LOCAL:
         return bonus if j == 0 else np.int32(0)
     gap = j if j > 0 else (i if mode == GLOBAL else np.int32(0))
@@ -113,7 +113,7 @@ def code_of(codes, place, length, otherwise):
 
 @cuda.jit(device=True)
 def slot_of(geometry, warps, number, lane, group):
-    """(slot, rows) of a lane of that warp; lanes without a slot take another's slot, and no rows."""
+    """Return (slot, rows) of a lane of that warp; lanes without a slot take another's slot, and no rows."""
     first, which = np.int32(warps[number, SLOT]), np.int32(lane // group)
     if which < warps[number, SLOTS]:
         return np.int32(first + which), geometry[ROWS, first + which]
@@ -123,7 +123,7 @@ def slot_of(geometry, warps, number, lane, group):
 def _make_borders(mode: int, gap_extend: int) -> Any:
     @cuda.jit(device=True)
     def set_borders(arrays, query, place, columns, floor, costs):
-        """Set what the diagonals start from, and their codes, in a row that is the first one (0) or before it.
+        """Initialise the diagonals and their codes in a row that is the first one (0) or before it.
 
         arrays: (H, E, window); place: (row, column of the first cell in row 0, first target base).
         """
@@ -140,7 +140,7 @@ def _make_borders(mode: int, gap_extend: int) -> Any:
 
 @lru_cache
 def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
-    """The kernel whose threads have 8 * words diagonals each.
+    """Compile the kernel whose threads have 8 * words diagonals each.
 
     warps: those of `trace_plan.Plan` to launch; gains: int32 [16], see `trace_plan.gains_of`; costs, directions: int32.
     """
@@ -174,7 +174,7 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
         left = np.int32(first - geometry[SHIFT, slot] + rank * cells)  # column of the first cell in row 0
         floor = np.int32(e * (rank * cells - 2 * rank))
         set_borders((H, E, window), query, (row, left, first), columns, floor, costs)
-        one = np.int32(group > 0)  # the compiler cannot know it, so the product is made on the FMA pipe
+        one = np.int32(group > 0)  # the compiler cannot know it, so the product goes to the FMA pipe
         F, base, column = none, code_of(target, row, rows, OUTSIDE), np.int32(left + row + cells)
         while row < stop:
             F = shuffle_up(F)
@@ -211,9 +211,9 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
 
 @cuda_kernel
 def walk_back(slots, warps, directions, bounds, costs, mode, runs, walks):
-    """An alignment per thread, of the slots within bounds. Its runs go to `runs`, last run first, the rest to `walks`.
+    """Walk back one alignment per thread, in slots within bounds: runs to `runs`, last one first, the rest to `walks`.
 
-    It does what band.walk does. There the answers of a cell are bits, here a nibble, and a step back is a subtraction.
+    This does the work of band.walk; a cell's answers form a nibble here, and a step back is a subtraction.
     """
     slot = np.int32(bounds[0] + cuda.grid(1))
     if slot >= bounds[1]:
@@ -242,7 +242,7 @@ def walk_back(slots, warps, directions, bounds, costs, mode, runs, walks):
             left += gap_open
         taken = operation(state, answers)
         length = np.int32(1)
-        if taken == MATCH:  # and all pairs before it where no gap is better
+        if taken == MATCH:  # also all pairs before it where no gap is better
             length = np.int32(0)
             while True:
                 query, target = queries[query_at + j], targets[target_at + i]
@@ -281,7 +281,7 @@ def copy_runs(slots, offsets, runs, cigar):
 
 
 def trace(tasks: Tasks, scheme: Scheme, room: int) -> tuple[Walks, ndarray, ndarray]:
-    """(walks, offsets int64 [p + 1], CIGARs) of pairs that `trace_plan` can plan."""
+    """Return (walks, offsets int64 [p + 1], CIGARs) of pairs that `trace_plan` can plan."""
     workspace, number, plan = current(), len(tasks.pairs), plan_trace(tasks, scheme, room)
     with workspace.frame():
         slots, warps, gains = workspace.on_card((plan.slots, plan.warps, gains_of(scheme.costs)))
@@ -307,7 +307,7 @@ def trace(tasks: Tasks, scheme: Scheme, room: int) -> tuple[Walks, ndarray, ndar
 
 
 def narrow(costs: Costs) -> Costs:
-    """The costs as int32, since kernels take Python's integers as 64 bits."""
+    """Convert the costs to int32, since kernels take Python's integers as 64 bits."""
     return Costs(*(np.int32(cost) for cost in costs))  # type: ignore[arg-type]
 
 

@@ -1,6 +1,6 @@
-"""Pairs in groups of lanes: laid out, scored or traced, and read back.
+"""Groups of pairs in lanes: laid out, scored or traced, and read back.
 
-Group g has the pairs order[g * lanes] to order[(g + 1) * lanes], one in each lane; the last group may have fewer.
+Group g has the pairs order[g * lanes] to order[(g + 1) * lanes], one per lane; the last group may have fewer.
 """
 
 from typing import Annotated, Any, NamedTuple
@@ -30,11 +30,11 @@ from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OUTSIDE, OVERFLOWN
 from readwarp.pairwise.transpose import Sequences, transpose_groups
 from readwarp.ragged import offsets_of
 
-ROOM = 1 << 26  # bytes of directions that a group of lanes may take; larger pairs are traced one by one
+ROOM = 1 << 26  # bytes of directions per group of lanes; larger pairs are traced one by one
 
 
 class Side(NamedTuple):
-    """The queries or the targets of all groups."""
+    """Queries or targets of all groups."""
 
     codes: Annotated[ndarray, "int8 [bytes]"]  # [positions, lanes of bytes]
     offsets: Annotated[ndarray, "int64 [groups + 1]"]  # in positions
@@ -54,19 +54,19 @@ class Groups(NamedTuple):
 
 
 def most(values: ndarray, count: int) -> ndarray:
-    """The greatest of each `count` values."""
+    """Return the greatest of each `count` values."""
     return np.asarray(np.maximum.reduceat(values, np.arange(0, values.size, count)))
 
 
 def spread(values: ndarray, like: ndarray, count: int) -> ndarray:
-    """Values of groups, for each of their pairs."""
+    """Spread values of groups to each of their pairs."""
     return np.repeat(values, count)[: like.size]
 
 
 def lay_out(
     queries: Sequences, columns: ndarray, targets: Sequences, rows: ndarray, scheme: Scheme, width: Any
 ) -> Groups:
-    """Put pairs in lanes of that dtype; the positions of each group are given."""
+    """Lay out pairs in lanes of that dtype; columns, rows: positions of each group."""
     longest, letters = int(columns.max()), scheme.matrix[: PAD * ALPHABET] > UNREACHED
     matrix = scheme.matrix[: (int(np.flatnonzero(letters).max(initial=-1)) // ALPHABET + 1) * ALPHABET]
     gains = longest + matrix.size // ALPHABET if matrix.size else 0
@@ -90,7 +90,7 @@ def _side(sequences: Sequences, positions: ndarray, filler: int, count: int) -> 
 
 
 def score_sorted(pairs: Pairs, order: ndarray, scheme: Scheme, width: Any, ends: Ends) -> None:
-    """Score the pairs in `order`, whose lengths are at least 1, in lanes of that dtype.
+    """Score the pairs in `order`, of lengths 1 or more, in lanes of that dtype.
 
     A local score that reaches the greatest value of a lane becomes OVERFLOWN.
     """
@@ -114,13 +114,13 @@ def score_sorted(pairs: Pairs, order: ndarray, scheme: Scheme, width: Any, ends:
 
 
 def _digits(found: ndarray, low: int) -> ndarray:
-    """Positions from their two digits in base BLOCK (rows `low` and `low + 1`), each a signed lane."""
+    """Combine positions from their two digits in base BLOCK (rows `low` and `low + 1`), each a signed lane."""
     high = found[low + 1].astype(np.int64) & ((1 << (8 * found.itemsize)) - 1)
     return np.asarray((found[low].astype(np.int64) & (BLOCK - 1)) + high * BLOCK)
 
 
 def _collect(found: ndarray, lengths: ndarray, pads: ndarray, first: ndarray, mode: int) -> tuple[ndarray, ...]:
-    """(score, query stop, target stop) of pairs: the best cell, ties to the first row, then the first column.
+    """Return (score, query stop, target stop) of pairs: the best cell, ties to the first row, then the first column.
 
     found: the vectors of `score_group`, with a column for each pair.
     """
@@ -140,7 +140,7 @@ def _collect(found: ndarray, lengths: ndarray, pads: ndarray, first: ndarray, mo
 
 @kernel
 def score_groups(groups, first, scheme, found):
-    """The vectors of `score_group` for each group."""
+    """Write the vectors of `score_group` for each group to `found`."""
     columns, rows, (queries, query_offsets), (targets, target_offsets), H, E, matrix, gains = groups
     span = byte_lanes(H)
     for g in range(columns.size):
@@ -151,16 +151,16 @@ def score_groups(groups, first, scheme, found):
 
 
 class Bands(NamedTuple):
-    """The cells of each group that hold the paths of all its lanes: of row i the columns i - width to i + lead."""
+    """Bands that hold the paths of all lanes of each group: columns i - width to i + lead of row i."""
 
     lead: Annotated[ndarray, "int64 [groups]"]
     width: Annotated[ndarray, "int64 [groups]"]
     rows: Annotated[ndarray, "int64 [groups]"]
-    origins: Annotated[ndarray, "int64 [pairs]"]  # the target position of row 0, of each pair in the order of lanes
+    origins: Annotated[ndarray, "int64 [pairs]"]  # target position of row 0, per pair in the order of lanes
 
 
 def bands_of(tasks: Tasks, order: ndarray, count: int, mode: int) -> Bands:
-    """The bands of groups of lanes.
+    """Compute the bands of groups of lanes.
 
     A path strays from the diagonal of its end by at most strays[pair, 0] towards the first rows (deletions follow) and
     strays[pair, 1] towards the first columns. Lanes are aligned on that diagonal, so some have rows above the target;
@@ -177,7 +177,7 @@ def bands_of(tasks: Tasks, order: ndarray, count: int, mode: int) -> Bands:
 
 
 def trace_sorted(tasks: Tasks, order: ndarray, scheme: Scheme, width: Any, walks: Walks, cigar: ndarray) -> None:
-    """Trace the pairs in `order` from their ends, whose stops are at least 1, in lanes of that dtype."""
+    """Trace the pairs in `order` from their ends, of stops 1 or more, in lanes of that dtype."""
     count, pairs = lanes(width), tasks.pairs
     query_stop, target_stop = (stops[order].astype(np.int64) for stops in tasks.ends[1:])
     columns, bands = most(query_stop, count), bands_of(tasks, order, count, scheme.mode)
@@ -203,7 +203,7 @@ def trace_sorted(tasks: Tasks, order: ndarray, scheme: Scheme, width: Any, walks
 
 @kernel
 def trace_groups(tasks, order, groups, bands, scheme, bits, walks, cigar):
-    """Trace each group, and walk back from the ends of its pairs. bits: space for the directions of one group."""
+    """Trace each group, and walk back from the ends of its pairs. bits: space for one group's directions."""
     columns, rows, (queries, query_offsets), (targets, target_offsets), H, E, matrix, gains = groups
     lead, width, _, origins = bands
     count, span = VECTOR_BYTES // H.itemsize, byte_lanes(H)
@@ -220,7 +220,7 @@ def trace_groups(tasks, order, groups, bands, scheme, bits, walks, cigar):
 
 @kernel
 def trace_single(tasks, order, scheme, walks, cigar):
-    """As `trace_sorted`, one pair at a time in plain integers (`band`)."""
+    """Trace like `trace_sorted`, one pair at a time in plain integers (`band`)."""
     _, query_stop, _ = tasks.ends
     for pair in order:
         columns = np.int64(query_stop[pair])

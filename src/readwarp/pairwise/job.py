@@ -27,7 +27,7 @@ from readwarp.sequences import SequenceError
 from readwarp.version import __version__
 from readwarp.wording import counted
 
-BATCH, MAX_LETTERS = 1 << 16, 1 << 24  # pairs and their letters that are aligned together
+BATCH, MAX_LETTERS = 1 << 16, 1 << 24  # pairs and their letters aligned together
 Record = tuple[str, str]  # name, sequence
 
 
@@ -40,12 +40,12 @@ class PairwiseJob:
     output: Path | None = None  # None: stdout
     format: str = "tsv"  # tsv | sam
     mode: str = "local"  # local | global | semiglobal
-    traceback: bool = True  # CIGARs too, not only scores
+    traceback: bool = True  # also compute CIGARs, not only scores
     scoring: Scoring = field(default_factory=Scoring)
     device: str = "auto"
     threads: int = 1
     command: str = "readwarp pairwise"  # for @PG
-    force: bool = False  # replace an output that exists
+    force: bool = False  # replace an existing output
 
     def __post_init__(self) -> None:
         if self.format == "sam" and not self.traceback:
@@ -53,7 +53,7 @@ class PairwiseJob:
 
 
 def run_pairwise(job: PairwiseJob) -> None:
-    """Run the job. Raises ReadwarpError."""
+    """Run the pairwise job. Raises ReadwarpError."""
     check_inputs([job.queries, job.targets])
     check_output(job.output, job.force, [job.queries, job.targets])
 
@@ -80,7 +80,7 @@ def run_pairwise(job: PairwiseJob) -> None:
 
 
 def _records(path: str) -> Iterator[Record]:
-    """(name, sequence) of each record, or of each contig of an index. Raises InputError."""
+    """Yield (name, sequence) of each record, or of each contig of an index. Raises InputError."""
     if is_index(path):
         yield from ((name, letters.decode()) for name, letters in read_index(Path(path)))
         return
@@ -89,27 +89,27 @@ def _records(path: str) -> Iterator[Record]:
         with reading(path), _open(path) as stream, dnaio.open(_limit(stream, path), open_threads=0) as records:
             for number, record in enumerate(records, 1):
                 yield (record.name.split() or [f"record_{number}"])[0], record.sequence
-    except (dnaio.UnknownFileFormat, NotImplementedError):  # the latter: BAM
+    except (dnaio.UnknownFileFormat, NotImplementedError):  # the latter for BAM
         raise InputError(path, "neither FASTA nor FASTQ") from None
     except (dnaio.FileFormatError, UnicodeDecodeError) as error:
         raise InputError(path, str(error), number + 1) from None
 
 
 def _limit(stream: BinaryIO, path: str) -> BinaryIO:
-    """The same bytes; dnaio would keep a record of any length in memory."""
+    """Limit the length of records: dnaio would keep one of any length in memory."""
     is_fasta = cast(BufferedReader, stream).peek(1)[:1] == b">"
     return limited(stream, path, b">" if is_fasta else b"\n")
 
 
 @contextmanager
 def _open(path: str) -> Iterator[BinaryIO]:
-    """The decompressed bytes of a file, or of stdin."""
+    """Open the decompressed bytes of a file or of stdin."""
     with nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as raw:
         yield decompress(raw)
 
 
 def _pairs(queries: str, targets: str) -> Iterator[tuple[Record, Record]]:
-    """The i-th of both files, or the only record of one with each of the other. Raises InputError if numbers differ."""
+    """Pair the i-th records of both files, or one file's only record with each of the other. Raises InputError."""
     ones, others = _records(queries), _records(targets)
     first, second = list(islice(ones, 2)), list(islice(others, 2))
     ones, others = chain(first, ones), chain(second, others)
@@ -126,7 +126,7 @@ def _pairs(queries: str, targets: str) -> Iterator[tuple[Record, Record]]:
 
 
 def _batches(pairs: Iterator[tuple[Record, Record]]) -> Iterator[list[tuple[Record, Record]]]:
-    """BATCH pairs at a time, or fewer where those have MAX_LETTERS letters."""
+    """Yield BATCH pairs at a time, or fewer where those have MAX_LETTERS letters."""
     batch: list[tuple[Record, Record]] = []
     letters = 0
     for pair in pairs:
@@ -165,7 +165,7 @@ def _sam_lines(batch: list[tuple[Record, Record]], found: Alignments) -> Iterato
 
 
 def _sam_header(job: PairwiseJob) -> str:
-    """The header, whose @SQ lines name all targets: the file is read once for it."""
+    """Return the header, whose @SQ lines name all targets; this reads their file once."""
     if job.targets == "-":
         raise UsageError("--format sam reads the targets twice: give a file, not stdin")
     lengths: dict[str, int] = {}
@@ -178,7 +178,7 @@ def _sam_header(job: PairwiseJob) -> str:
 
 @contextmanager
 def _output(path: Path | None) -> Iterator[ByteWriter]:
-    """A file that appears under its name only when it is complete; stdout, pipes and devices as they are."""
+    """Open a file that gets its name only when complete; stdout, pipes and devices are written directly."""
     file = OutputFile(None if path is None else str(path))
     writer = ByteWriter(file.open(), 0, file.name)
     try:
@@ -186,7 +186,7 @@ def _output(path: Path | None) -> Iterator[ByteWriter]:
         writer.close()
         file.finish()
     except BaseException:
-        with suppress(OSError):  # what failed before fails again
+        with suppress(OSError):  # a failure from before repeats itself
             writer.abort()
         raise
     finally:

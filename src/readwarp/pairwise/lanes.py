@@ -1,9 +1,9 @@
 """One alignment per SIMD lane: the recurrence of `readwarp.pairwise` on vectors, for scores alone or with directions.
 
 Queries and targets are transposed bytes (`transpose`). Other arrays have element `position * lanes + lane`, and their
-dtype (int8, int16, int32) determines the lane type. Local scores have the lowest value of the type added, so that
-they saturate at 0, as the recurrence asks; other modes use scores as they are. Saturation at the top is an overflow:
-`found` has the maximum.
+dtype (int8, int16, int32) determines the lane type. Local scores are offset by the type's lowest value, so that they
+saturate at 0, as the recurrence requires; other modes use scores as they are. Saturation at the top is an overflow:
+`found` then holds the maximum.
 """
 
 from typing import NamedTuple
@@ -34,27 +34,27 @@ BLOCK = 256
 
 
 class Group(NamedTuple):
-    """Pairs in lanes. The last four arrays are of the lanes' dtype."""
+    """Pairs in lanes. The last four arrays have the lanes' dtype."""
 
     columns: int
     rows: int
-    query: ndarray  # int8 [columns, lanes of bytes], PAD where a lane has none
-    target: ndarray  # int8 [rows + 1, lanes of bytes], OUTSIDE where a lane has none
+    query: ndarray  # int8 [columns, lanes of bytes], PAD beyond a lane's query
+    target: ndarray  # int8 [rows + 1, lanes of bytes], OUTSIDE beyond a lane's target
     H: ndarray  # [columns, lanes], the row above the target: `set_top_row`
     E: ndarray  # [columns, lanes]
-    matrix: ndarray  # [letters, ALPHABET]: scores of a query's code with a target's; empty: match and mismatch
+    matrix: ndarray  # [letters, ALPHABET]: scores of query code by target code; empty: match and mismatch
     gains: ndarray  # [columns + letters, lanes], space for `row_gains`, or empty
 
 
 @kernel
 def byte_lanes(like):
-    """How many lanes of bytes there are for the lanes of that array."""
+    """Count the lanes of bytes for the lanes of that array."""
     return max(8, VECTOR_BYTES // like.itemsize)
 
 
 @kernel
 def set_top_row(group, scheme):
-    """H above the target: 0 in local mode (before the query: the bonus), a gap in other modes. E: the lowest value."""
+    """Set H above the target, 0 in local mode (before the query: the bonus), else a gap, and E, the lowest value."""
     query, H, E, costs = group.query, group.H, group.E, scheme.costs
     count, span = VECTOR_BYTES // H.itemsize, byte_lanes(H)
     lowest, zero, pad = splat(H, -(1 << (8 * H.itemsize - 1))), splat(H, 0), splat(H, PAD)
@@ -70,19 +70,19 @@ def set_top_row(group, scheme):
 
 @kernel
 def cell(diagonal, similarity, E):
-    """The better of M, the aligned pair, and E, a deletion that ends here."""
+    """Return the better of M, the aligned pair, and E, a deletion that ends here."""
     return maximum(add(diagonal, similarity), E)
 
 
 @kernel
 def gap(extended, opened, extending):
-    """A gap one base longer: extended, or opened here."""
+    """Return a gap one base longer: extended, or opened here."""
     return maximum(subtract(extended, extending), opened)
 
 
 @kernel
 def place_if_greater(a, b, like, position, low, high):
-    """The digits of `position` in the lanes where a > b, `low` and `high` elsewhere."""
+    """Return the digits of `position` in the lanes where a > b, `low` and `high` elsewhere."""
     return (
         where_greater(a, b, splat(like, position), low),
         where_greater(a, b, splat(like, position // BLOCK), high),
@@ -97,7 +97,7 @@ def store_each(found, count, vectors):
 
 @kernel
 def begin_column(padded, symbol, begins, h, e, F):
-    """(H, value to compare, E, F) of a cell; before a lane's query begins, those of its first column."""
+    """Return (H, value to compare, E, F) of a cell; before a lane's query begins, those of its first column."""
     if padded:
         pad, lowest, left, F_left = begins
         blank = where_equal(symbol, pad, lowest, h)
@@ -112,7 +112,7 @@ def begin_column(padded, symbol, begins, h, e, F):
 
 @kernel
 def row_gains(group, row):
-    """Scores of each lane's query positions with its target in that row, into the group's gains.
+    """Write the scores of each lane's query positions with its target in that row to the group's gains.
 
     After the columns comes the row's profile [letters, lanes], from which lanes choose.
     """
@@ -131,7 +131,7 @@ def row_gains(group, row):
 
 @kernel
 def score_group(group, first, scheme, found):
-    """Scores and ends of one group of lanes, into the vectors of `found`.
+    """Write scores and ends of one group of lanes to the vectors of `found`.
 
     Queries are aligned at their ends; all have begun at column `first`. Targets are aligned at their beginnings.
     `found` has the best score of any cell with its column and row (LOCAL), and the best score of the last column with
@@ -204,7 +204,7 @@ def score_group(group, first, scheme, found):
 
 @kernel
 def trace_group(group, lead, width, scheme, directions):
-    """Directions of one group of lanes, of row i in columns i - width to i + lead, a bit per lane: `band.Directions`.
+    """Write a group's directions, in row i of columns i - width to i + lead, a bit per lane: `band.Directions`.
 
     Queries and targets are aligned at their beginnings. OUTSIDE may come before a target (not in GLOBAL mode).
     """

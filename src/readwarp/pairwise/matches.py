@@ -9,7 +9,7 @@ from readwarp.rules.cigar import EQUAL, MATCH, UNEQUAL, run_of
 
 
 def split_matches(pairs: Pairs, traces: Traces) -> tuple[ndarray, ndarray]:
-    """(CIGARs with = and X, their offsets)."""
+    """Return (CIGARs with = and X, their offsets)."""
     lengths, operations = traces.cigar >> 4, traces.cigar & 15
     out = np.empty(traces.cigar.size + int(lengths[operations == MATCH].sum()), np.uint32)
     offsets = np.zeros(len(pairs) + 1, np.int64)
@@ -25,7 +25,7 @@ def split_all(pairs, traces, out, offsets):
 
 @scalar
 def split_pair(pairs, traces, pair, out):
-    """Write the runs of a pair to `out`, unless that is empty; returns their number."""
+    """Write the runs of a pair to `out`, unless that is empty; return their number."""
     queries, targets, cigar, offsets = pairs.queries, pairs.targets, traces.cigar, traces.cigar_offsets
     i = pairs.target_starts[pair] + traces.target_start[pair]
     j = pairs.query_starts[pair] + traces.query_start[pair]

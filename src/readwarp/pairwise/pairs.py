@@ -1,4 +1,4 @@
-"""The types of the pairwise engine: sequences, scoring schemes, ends of the best alignments, alignments."""
+"""Types of the pairwise engine: sequences, scoring schemes, ends of the best alignments, alignments."""
 
 from typing import Annotated, NamedTuple
 
@@ -18,15 +18,15 @@ class Costs(NamedTuple):
     mismatch: int
     gap_open: int
     gap_extend: int
-    bonus: int = 0  # for an aligned pair at either end of the query, in local mode
+    bonus: int = 0  # of an aligned pair at either end of the query, in local mode
 
 
 class Scheme(NamedTuple):
-    """How pairs are scored."""
+    """A scoring scheme: costs, mode, and an optional matrix."""
 
     costs: Costs
     mode: int  # scalar.LOCAL, GLOBAL or SEMIGLOBAL
-    # Scores by query code * ALPHABET + target code, instead of match and mismatch, which are then its extremes.
+    # Scores by query code * ALPHABET + target code, replacing match and mismatch, which are then their extremes.
     matrix: Annotated[ndarray, "int32 [letter pairs]"] = NO_MATRIX
 
 
@@ -45,7 +45,7 @@ class Pairs(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """Best score of each pair, and where its first best alignment ends (0, 0 if no local score is above 0)."""
+    """Best score of each pair, and the end of its first best alignment (0, 0 if no local score is above 0)."""
 
     score: Annotated[ndarray, "int32 [pairs]"]  # bonuses included
     query_stop: Annotated[ndarray, "int32 [pairs]"]
@@ -55,7 +55,7 @@ class Ends(NamedTuple):
 class Traces(NamedTuple):
     """Alignments of pairs. A CIGAR covers the aligned span only."""
 
-    score: Annotated[ndarray, "int32 [pairs]"]  # what the CIGAR re-scores to, without bonuses
+    score: Annotated[ndarray, "int32 [pairs]"]  # score of the CIGAR, without bonuses
     query_start: Annotated[ndarray, "int32 [pairs]"]
     target_start: Annotated[ndarray, "int32 [pairs]"]
     edit_distance: Annotated[ndarray, "int32 [pairs]"]
@@ -64,20 +64,20 @@ class Traces(NamedTuple):
 
 
 class Tasks(NamedTuple):
-    """Pairs to trace, where their alignments end, and the band that holds each path."""
+    """Pairs to trace, the ends of their alignments, and the band that holds each path."""
 
     pairs: Pairs
     ends: Ends  # scores without the bonus for the query's end
-    # How far a path can leave the diagonal it ends on, by deletions and by insertions: `scalar.longest_gaps`.
+    # How far a path can stray from the diagonal it ends on, by deletions and by insertions: `scalar.longest_gaps`.
     strays: Annotated[ndarray, "int64 [pairs, 2]"]
 
 
 class Walks(NamedTuple):
-    """The results of walks back from the ends. The runs of a pair are together, first run first; pairs in any order."""
+    """Results of walks back from the ends. A pair's runs are together, first run first; pairs are in any order."""
 
     query_start: Annotated[ndarray, "int32 [pairs]"]
     target_start: Annotated[ndarray, "int32 [pairs]"]
     edit_distance: Annotated[ndarray, "int32 [pairs]"]
-    left: Annotated[ndarray, "int32 [pairs]"]  # of the score: the bonus if the query's first base is aligned, else 0
+    left: Annotated[ndarray, "int32 [pairs]"]  # score left: the bonus if the query's first base is aligned, else 0
     runs: Annotated[ndarray, "int32 [pairs]"]
     first_run: Annotated[ndarray, "int64 [pairs]"]

@@ -1,4 +1,4 @@
-"""What `readwarp.pairwise` returns: columns of all pairs, rows on demand, tables."""
+"""Results of `readwarp.pairwise`: columns of all pairs, rows on demand, tables."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -13,7 +13,7 @@ from readwarp.rules.cigar import LETTERS
 
 
 class Pair(NamedTuple):
-    """One alignment. The last four are None without traceback; the CIGAR is of the aligned spans."""
+    """One alignment. The last four fields are None without traceback; the CIGAR covers the aligned spans."""
 
     score: int
     query_stop: int
@@ -28,8 +28,8 @@ class Pair(NamedTuple):
 class Alignments:
     """Scores and positions of pairs; the last five fields are None without traceback. Positions are 0-based, half-open.
 
-    Arrays are NumPy's or, on a card, Numba's, which have the CUDA Array Interface. Iteration and indices give each
-    pair as a `Pair`; `to_pandas()` and `to_arrow()` give tables, with a row for each pair.
+    Arrays are NumPy's or, on a card, Numba's, which have the CUDA Array Interface. Iteration and indices give each pair
+    as a `Pair`; `to_pandas()` and `to_arrow()` give tables with a row per pair.
     """
 
     score: ndarray  # int32 [p]
@@ -38,7 +38,7 @@ class Alignments:
     query_start: ndarray | None = None  # int32 [p]
     target_start: ndarray | None = None  # int32 [p]
     edit_distance: ndarray | None = None  # int32 [p]
-    cigar: ndarray | None = None  # uint32, BAM coding, of the aligned spans
+    cigar: ndarray | None = None  # uint32, BAM coding, aligned spans only
     cigar_offsets: ndarray | None = None  # int64 [p + 1]
 
     def __len__(self) -> int:
@@ -52,7 +52,7 @@ class Alignments:
         return map(Pair, *self._rows().values())
 
     def __getitem__(self, pair: int) -> Pair:
-        """One pair; negative numbers count from the end."""
+        """Return one pair; negative numbers count from the end."""
         if not -len(self) <= pair < len(self):
             raise IndexError(f"pair {pair}: there are {len(self)}")
         number = pair % len(self)
@@ -61,22 +61,22 @@ class Alignments:
         return Pair(**row, cigar=None if self.cigar is None else self.cigar_string(number))
 
     def cigar_string(self, pair: int) -> str:
-        """The CIGAR of one pair."""
+        """Return the CIGAR of one pair."""
         if self.cigar is None or self.cigar_offsets is None:
             raise UsageError("no CIGAR without traceback=True")
         runs = on_host(self.cigar[int(self.cigar_offsets[pair]) : int(self.cigar_offsets[pair + 1])], "cigar")
         return "".join(f"{int(run) >> 4}{LETTERS[int(run) & 15]}" for run in runs)
 
     def to_arrow(self) -> Any:
-        """A pyarrow.Table. Raises MissingLibraryError."""
+        """Return a pyarrow.Table. Raises MissingLibraryError."""
         return tables.to_arrow(self._columns())
 
     def to_pandas(self) -> Any:
-        """A pandas.DataFrame. Raises MissingLibraryError."""
+        """Return a pandas.DataFrame. Raises MissingLibraryError."""
         return tables.to_pandas(self._columns())
 
     def _columns(self) -> list[tables.Column]:
-        """Without those that need a traceback where there is none."""
+        """Return the columns, without those that need a missing traceback."""
         known = {name: list(values) for name, values in self._rows().items() if getattr(self, name) is not None}
         return [
             tables.Column(name, tables.TEXT if name == "cigar" else tables.INTEGER, values)
@@ -84,7 +84,7 @@ class Alignments:
         ]
 
     def _rows(self) -> dict[str, list[Any]]:
-        """The values of each field of `Pair`."""
+        """Return the values of each field of `Pair`."""
         rows = {}
         for field in fields(self)[:-2]:
             column = getattr(self, field.name)

@@ -1,4 +1,4 @@
-"""The rules of pairwise alignment, written once: modes, codes, limits, and how far a path can stray.
+"""Rules of pairwise alignment: modes, codes, limits, and how far a path can stray.
 
 Scores are plain integers here. The lanes of `lanes.py` and the threads of `cuda.py` follow the same recurrence.
 """
@@ -13,19 +13,19 @@ from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
 LOCAL, GLOBAL, SEMIGLOBAL = 0, 1, 2
 
-# Codes besides those of sequences (0 to 125), which never match anything.
+# Codes besides those of sequences (0 to 125), which never match.
 ALPHABET = 128
 PAD = 126  # before or after a lane's query
-OUTSIDE = 127  # before or after the target: not even a mismatch can be aligned here
+OUTSIDE = 127  # before or after the target: no base, not even a mismatch, can be aligned here
 
-UNKNOWN_COST = 1  # what a pair with N costs at most, since N says nothing about its base (bwa mem, minimap2)
+UNKNOWN_COST = 1  # maximum cost of a pair with N, since N says nothing about its base (bwa mem, minimap2)
 UNREACHED = -(1 << 29)  # a score that no path has, with room to add to it
 OVERFLOWN = -1  # the score of a pair that needs wider lanes
 
 
 @scalar
 def gain_of_bases(query_code, target_code, costs):
-    """Score of an aligned pair. N has the code UNKNOWN in queries, and NEVER in targets."""
+    """Return the score of an aligned pair. N has the code UNKNOWN in queries, and NEVER in targets."""
     if query_code == target_code:
         return np.int32(costs.match)
     is_unknown = query_code == UNKNOWN or target_code == NEVER
@@ -33,7 +33,7 @@ def gain_of_bases(query_code, target_code, costs):
 
 
 class Band(NamedTuple):
-    """The cells that a trace keeps: of row i the columns i - width to i + lead."""
+    """The cells that a trace keeps: columns i - width to i + lead of row i."""
 
     before: int  # rows before the diagonal of the end
     lead: int
@@ -43,12 +43,12 @@ class Band(NamedTuple):
 
 @scalar
 def longest_gaps(score, query_length, target_length, costs, bonuses):
-    """(deletions, insertions): the most bases of either in a path of at least this score.
+    """Return (deletions, insertions): the most bases of either in a path of at least this score.
 
-    A path that strays by g bases from the diagonal it ends on has gaps of g bases or more, which cost at least
-    gap_open + g * gap_extend. Its aligned bases and bonuses gain at most min(lengths) * match + bonuses. Those g bases
-    of one sequence are not aligned, so the rest of it gains at most (length - g) * match. Hence a path strays half as
-    far, roughly, to the side of insertions, which use up bases of the query.
+    A path that strays by g bases from the diagonal it ends on has gaps of g bases or more, which cost at least gap_open
+    + g * gap_extend. Its aligned bases and bonuses gain at most min(lengths) * match + bonuses. Those g bases of one
+    sequence are not aligned, so the rest of it gains at most (length - g) * match. Hence a path strays only about half
+    as far to the side of insertions, which use up bases of the query.
     """
     match, gap_extend = costs.match, costs.gap_extend
     spare = bonuses - score - costs.gap_open
@@ -60,23 +60,23 @@ def longest_gaps(score, query_length, target_length, costs, bonuses):
 
 @scalar
 def band_of(diagonal, deletions, insertions, query_stop, target_stop, mode):
-    """The band of one pair: see `groups.bands_of`."""
+    """Return the band of one pair: see `groups.bands_of`."""
     if mode == GLOBAL:
         return Band(0, deletions - diagonal, insertions + diagonal, target_stop)
     before = min(deletions, max(diagonal, 0) + 1)
     return Band(before, deletions - before, insertions + before, before + query_stop)
 
 
-# Where a walk is: on the best of M, E and F; on the better of M and E (a gap opens there); inside a gap; on M.
+# Positions of a walk: on the best of M, E and F; on the better of M and E (a gap opens there); inside a gap; on M.
 ON_BEST, ON_PAIR_OR_DELETION, IN_DELETION, IN_INSERTION, ON_PAIR = 0, 1, 2, 3, 4
 
-# The four questions of a cell.
+# The four questions about a cell.
 DELETION_BETTER, INSERTION_BETTER, DELETION_OPENS, INSERTION_OPENS = 1, 2, 4, 8
 
 
 @scalar
 def cell(diagonal, gain, E, F, opening, extending, floor):
-    """(H, E of the cell below, F of the cell to the right, answers) of one cell; no score falls below `floor`."""
+    """Return (H, E of the cell below, F of the cell to the right, answers); no score falls below `floor`."""
     m = max(diagonal + gain, floor)
     md = max(m, E)
     opened, E_extended, F_extended = max(md - opening, floor), max(E - extending, floor), max(F - extending, floor)
@@ -91,9 +91,9 @@ def cell(diagonal, gain, E, F, opening, extending, floor):
 
 @scalar
 def operation(state, directions):
-    """MATCH, INSERTION or DELETION: how the alignment comes to a cell.
+    """Return MATCH, INSERTION or DELETION: how the alignment reaches a cell.
 
-    On ties, M goes before E before F: a walk from the end puts gaps off as long as possible, so they are leftmost.
+    On ties, M precedes E precedes F: a walk from the end puts gaps off as long as possible, so they are leftmost.
     """
     if state == IN_INSERTION or (state == ON_BEST and directions & INSERTION_BETTER):
         return INSERTION
@@ -104,7 +104,7 @@ def operation(state, directions):
 
 @scalar
 def state_after(taken, directions):
-    """Where the walk is after that operation, in a cell with these directions."""
+    """Return the walk's state after that operation, in a cell with these directions."""
     if taken == MATCH:
         return ON_BEST
     if taken == INSERTION:
@@ -114,7 +114,7 @@ def state_after(taken, directions):
 
 @scalar
 def push(runs, begin, number, taken, length):
-    """Lengthen the last of `number` runs from `begin` on, or add another; returns the new number."""
+    """Lengthen the last of `number` runs from `begin` on, or add another; return the new number."""
     if number > 0 and (runs[begin + number - 1] & 15) == taken:
         runs[begin + number - 1] += np.uint32(length << 4)
         return number

@@ -1,7 +1,7 @@
 """The plan of a traceback on CUDA, made on the host: bands, thread groups, launches, bytes.
 
-Pairs are put in slots, sorted by the shape (words, group) that is fastest for their band, then by rows, so that the
-groups of a warp end together.
+Pairs are assigned to slots, sorted by the shape (words, group) that is fastest for their band, then by rows, so that
+the groups of a warp end together.
 """
 
 from collections.abc import Iterator
@@ -25,9 +25,9 @@ PAD, OUTSIDE = 6, 7  # codes of columns outside the query and of rows outside th
 LETTERS = 6  # codes 0 to 5: A C G T, N, and the N of the reference
 
 GROUPS = (1, 2, 3, 4, 5, 6, 8, 10, 16, 32)  # threads per pair
-STEP = {1: 169, 2: 303, 4: 568}  # by words of eight diagonals per thread: instructions of a step on sm_90
-FULL = 1024  # warps that keep a large card busy: fewer are no faster
-MAX_DIAGONALS = 8 * max(STEP) * max(GROUPS)  # diagonals
+STEP = {1: 169, 2: 303, 4: 568}  # instructions of a step on sm_90, by words of eight diagonals per thread
+FULL = 1024  # warps that keep a large card busy; fewer run no faster
+MAX_DIAGONALS = 8 * max(STEP) * max(GROUPS)
 MAX_SCORE = 1 << 28  # so that no score comes near UNREACHED
 
 # Rows of Slots.starts and Slots.geometry, columns of warps.
@@ -37,18 +37,18 @@ DIRECTIONS_AT, STEPS, SLOT, SLOTS, GROUP, WORDS = range(6)
 
 
 class Slots(NamedTuple):
-    """Pairs in the order of tracing. The arrays are few, since each is a copy to the card."""
+    """Pairs in the order of tracing, in few arrays, since each is a copy to the card."""
 
     queries: Annotated[ndarray, "uint8 [query bases]"]
     targets: Annotated[ndarray, "uint8 [target bases]"]
-    starts: Annotated[ndarray, "int64 [3, slots]"]  # of the query, of the target, of the runs
-    # Pair, first target base, number of them, columns, shift, score without the bonus for the end, warp.
+    starts: Annotated[ndarray, "int64 [3, slots]"]  # of the query, the target, and the runs
+    # Pair, first target base, number of target bases, columns, shift, score without the bonus for the end, warp.
     geometry: Annotated[ndarray, "int32 [7, slots]"]
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Slots whose directions are in memory together: there is a launch for each of `words`, and one to walk back.
+    """Slots whose directions are in memory together, with a launch for each of `words` and one to walk back.
 
     words: (words, first warp, end of warps) of warps whose threads have 8 * words diagonals each.
     """
@@ -62,12 +62,12 @@ class Round:
 @dataclass(frozen=True, slots=True)
 class Plan:
     slots: Slots
-    warps: ndarray  # int64 [warps, 6]: where its directions begin, steps, first slot, slots, threads of each, words
+    warps: ndarray  # int64 [warps, 6]: start of its directions, steps, first slot, slots, threads per slot, words
     rounds: tuple[Round, ...]
-    runs: int  # of all pairs, at most
+    runs: int  # maximum for all pairs
 
     def device_bytes(self, sequences: int = 0) -> int:
-        """Bytes of the workspace, at most. sequences: bytes of those that are not there yet."""
+        """Return the peak bytes of the workspace. sequences: bytes of those not yet there."""
         starts, geometry = self.slots.starts, self.slots.geometry
         pairs = geometry.shape[1]
         arrays = (starts.nbytes, geometry.nbytes, self.warps.nbytes, 64, 20 * pairs, 4 * self.runs, 8 * (pairs + 1))
@@ -77,7 +77,7 @@ class Plan:
 
 
 def can_trace(scheme: Scheme, longest: int, letters: int) -> bool:
-    """Whether this can trace these scores, sequences of that length, and codes below `letters`.
+    """Whether tracing handles these scores, sequences of this length, and codes below `letters`.
 
     Gains are signed bytes. The cells before the query's first column are worth the bonus, so a gap from there must cost
     at least as much.
@@ -89,7 +89,7 @@ def can_trace(scheme: Scheme, longest: int, letters: int) -> bool:
 
 
 def gains_of(costs: Costs) -> ndarray:
-    """Gains of a query's eight codes by code of the target, each plus twice the gap extension: bytes, as int32 [16].
+    """Return gains of a query's eight codes by target code, each plus twice the gap extension: bytes, as int32 [16].
 
     PAD gains nothing, so that border cells keep their value.
     """
@@ -103,7 +103,7 @@ def gains_of(costs: Costs) -> ndarray:
 
 @lru_cache
 def shape_table(pairs: int) -> ndarray:
-    """By number of diagonals: 100 * words + group of the shape in which so many pairs take the least time."""
+    """Tabulate, by number of diagonals, 100 * words + group of the shape that traces this many pairs fastest."""
     cost = {(words, group): STEP[words] * max(pairs / (WARP // group), FULL) for words in STEP for group in GROUPS}
     table = np.zeros(MAX_DIAGONALS + 1, np.int64)
     for words, group in sorted(cost, key=lambda shape: (cost[shape], shape[0] * shape[1]), reverse=True):
@@ -112,7 +112,7 @@ def shape_table(pairs: int) -> ndarray:
 
 
 def plan_trace(tasks: Tasks, scheme: Scheme, room: int) -> Plan:
-    """How to trace pairs with at most MAX_DIAGONALS. The directions of a round fit `room` bytes, or are of one warp."""
+    """Plan the traceback of pairs with up to MAX_DIAGONALS. A round's directions fit `room` bytes or are one warp's."""
     pairs, (reached, query_stop, target_stop), strays = tasks
     columns, target_stop = query_stop.astype(np.int64), target_stop.astype(np.int64)
     first = np.maximum(target_stop - columns - strays[:, 0], 0)
@@ -131,7 +131,7 @@ def plan_trace(tasks: Tasks, scheme: Scheme, room: int) -> Plan:
 
 
 def _warps(shapes: ndarray, rows: ndarray) -> ndarray:
-    """Plan.warps of slots with these shapes, which ascend, and rows; DIRECTIONS_AT is set later."""
+    """Return Plan.warps of slots with these shapes, ascending, and rows; DIRECTIONS_AT is set later."""
     warps = [np.zeros((0, 6), np.int64)]
     for shape in np.unique(shapes).tolist():
         words, group = divmod(shape, 100)
@@ -146,12 +146,12 @@ def _warps(shapes: ndarray, rows: ndarray) -> ndarray:
 
 
 def _sizes(warps: ndarray) -> ndarray:
-    """int32 values of each warp's directions."""
+    """Return the int32 values of each warp's directions."""
     return np.asarray(warps[:, STEPS] * warps[:, WORDS] * WARP)
 
 
 def _round(warps: ndarray, low: int, high: int) -> Round:
-    """The round of these warps; sets their DIRECTIONS_AT."""
+    """Return the round of these warps; set their DIRECTIONS_AT."""
     some, sizes = warps[low:high], _sizes(warps[low:high])
     some[:, DIRECTIONS_AT] = np.cumsum(sizes) - sizes
     ends = [low, *(low + 1 + np.flatnonzero(np.diff(some[:, WORDS]))).tolist(), high]

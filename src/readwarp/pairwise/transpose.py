@@ -1,4 +1,4 @@
-"""Sequences into lanes: byte matrices, transposed in squares of 8 x 8 that fit eight 64-bit words."""
+"""Transpose sequences into lanes: byte matrices in squares of 8 x 8 that fit eight 64-bit words."""
 
 from typing import Annotated, NamedTuple
 
@@ -10,12 +10,12 @@ from readwarp.device.simd import load_eight, store_eight
 
 
 class Sequences(NamedTuple):
-    """A sequence for each lane."""
+    """Sequences, one per lane."""
 
     codes: Annotated[ndarray, "uint8 [bases]"]
     starts: Annotated[ndarray, "int64 [lanes]"]
     lengths: Annotated[ndarray, "int64 [lanes]"]
-    places: Annotated[ndarray, "int64 [lanes]"]  # the position of its first code
+    places: Annotated[ndarray, "int64 [lanes]"]  # position of its first code
 
 
 @kernel
@@ -41,7 +41,7 @@ def _eight_by_eight(a, b, c, d, e, f, g, h):
 
 @kernel
 def _eight(codes, start, length, place, filler):
-    """Eight codes of a lane from `place` in its sequence on, the first one lowest; `filler` outside the sequence."""
+    """Return eight codes of a lane from `place` in its sequence on, first one lowest; `filler` outside the sequence."""
     if place >= 0 and place + 8 <= length:
         return load_eight(codes, start + place)
     word = np.uint64(0)
@@ -53,7 +53,7 @@ def _eight(codes, start, length, place, filler):
 
 @kernel
 def transpose(sequences, width, positions, filler, out):
-    """The sequences of at most `width` lanes into out[position * width + lane], with `filler` everywhere else.
+    """Write sequences of up to `width` lanes to out[position * width + lane], with `filler` everywhere else.
 
     The width is a multiple of 8, and `out` (int8) has space for `positions`, rounded up to 8.
     """
@@ -76,7 +76,7 @@ def transpose(sequences, width, positions, filler, out):
 
 @kernel
 def transpose_groups(sequences, width, count, offsets, filler, out):
-    """Each `count` sequences into `width` lanes; those of group g have the positions offsets[g] to offsets[g + 1]."""
+    """Transpose each `count` sequences into `width` lanes; group g has the positions offsets[g] to offsets[g + 1]."""
     codes, starts, lengths, places = sequences
     for group in range(offsets.size - 1):
         begin, stop, position = group * count, (group + 1) * count, offsets[group]
