@@ -2,8 +2,8 @@
 
     Index.build(path) -> Index,  Index.open(path.rwx) -> Index,  open_or_build(path of either) -> Index
 
-The package can be called: `readwarp.index(reference, ...)`, which saves the index, is `readwarp.index.api.index(...)`.
-Contigs follow one another; a k-mer that spans a border or a base other than A C G T is not in the index.
+The package is callable: `readwarp.index(reference, ...)`, which saves the index, is `readwarp.index.api.index(...)`.
+Contigs follow one another; a k-mer that spans a contig border or a base other than A C G T is not in the index.
 """
 
 import logging
@@ -36,18 +36,18 @@ logger = logging.getLogger("readwarp")
 
 @dataclass(frozen=True, slots=True, init=False)
 class Index:
-    """Positions of the reference's syncmers, grouped by bucket (upper bits of the hash), sorted by tag and position.
+    """Positions of a reference's syncmers, grouped by bucket (upper bits of the hash), sorted by tag and position.
 
-    All arrays are read-only. `Index("ref.fa")` opens the index of a reference, or builds and saves it, as
-    `open_or_build`. `Index.build("ref.fa")`, `.save("ref.fa.rwx")`, `Index.open("ref.fa.rwx")` do one thing each.
+    All arrays are read-only. `Index("ref.fa")` opens the index of a reference, or builds and saves it, like
+    `open_or_build`. `Index.build("ref.fa")`, `.save("ref.fa.rwx")` and `Index.open("ref.fa.rwx")` are the single steps.
     """
 
     reference: Reference
     parameters: SeedParameters
     bucket_starts: ndarray  # uint32 [buckets + 1]; uint64 if there are 2^32 entries or more
-    tags: ndarray  # uint16 [entries]: 15 more bits of the hash << 1 | strand of the canonical k-mer
+    tags: ndarray  # uint16 [entries]: the next 15 bits of the hash << 1 | strand of the canonical k-mer
     positions: ndarray  # uint32 [entries], first base of the k-mer; uint64 if there are 2^32 bases or more
-    origin: tuple[str, str] | None = None  # the file that is mapped, and its digest
+    origin: tuple[str, str] | None = None  # the mapped file and its digest
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Index:
         positions: ndarray | None = None,
         origin: tuple[str, str] | None = None,
     ):
-        """Take all fields, or the path of a reference or an index, which has `parameters` if they are given."""
+        """Take all fields, or the path of a reference or index; `parameters`, if given, must be the index's."""
         values: tuple[Any, ...] = reference, parameters, bucket_starts, tags, positions, origin
         if not isinstance(reference, Reference):
             found = open_or_build(reference, parameters, usable_threads())
@@ -67,7 +67,7 @@ class Index:
             object.__setattr__(self, field.name, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A mapped index goes to other processes as the path of its file, which they map too."""
+        """Pickle a mapped index as the path of its file, which other processes map too."""
         if self.origin is not None:
             return _map_again, self.origin
         return type(self), tuple(getattr(self, field.name) for field in fields(self))
@@ -85,9 +85,9 @@ class Index:
         threads: int | None = None,
         memory: int | None = None,
     ) -> "Index":
-        """The index of a FASTA, GenBank or EMBL file, in memory. threads: None: all that this process may use.
+        """Build the index of a FASTA, GenBank or EMBL file in memory. threads: None: all that this process may use.
 
-        memory: the budget of the whole process, in bytes; None: what is free, less a margin.
+        memory: budget of the whole process in bytes; None: the free memory less a margin.
         """
         from readwarp.index import build
 
@@ -101,7 +101,7 @@ class Index:
     def open(cls, path: str | Path) -> "Index":
         """Map an index file. Raises InputError for another kind of file, another version, or damage.
 
-        If it does not fit into memory, pages are read from disk one by one, again and again, and a warning says so.
+        If it does not fit into memory, pages are read from disk again and again, and a warning says so.
         """
         file = store.IndexFile(Path(path))
         free, size = free_memory(), file.data.size
@@ -119,9 +119,9 @@ class Index:
         return cls(file.reference(), file.parameters(), starts, tags, positions, origin)
 
     def save(self, path: str | Path, source: str | Path | None = None, *, force: bool = False) -> None:
-        """Write the index file; it gets its name when it is complete. source: the file it is made from.
+        """Write the index file, which gets its name when complete. source: the file it is made from.
 
-        force: replace a file that exists; otherwise that raises OutputExistsError.
+        force: replace an existing file, which otherwise raises OutputExistsError.
         """
         if Path(path).exists() and not force:
             raise OutputExistsError(path, "force=True replaces it")
@@ -137,7 +137,7 @@ class Index:
 
 
 class Built(NamedTuple):
-    """What an index file that was built holds."""
+    """Contents of an index file just built."""
 
     contigs: int
     bases: int
@@ -147,9 +147,9 @@ class Built(NamedTuple):
 def build_file(
     source: str | Path, path: str | Path, parameters: SeedParameters, threads: int, memory: int | None = None
 ) -> Built:
-    """Build the index of a reference file straight into its own file, which takes less memory than `Index.build`.
+    """Build the index of a reference file straight into its file, which takes less memory than `Index.build`.
 
-    It gets its name when it is complete. memory: as for `Index.build`. Raises InputError, MemoryBudgetError, OSError.
+    The file gets its name when complete. memory: as for `Index.build`. Raises InputError, MemoryBudgetError, OSError.
     """
     from readwarp.index import build
 
@@ -159,7 +159,7 @@ def build_file(
 
 
 def _map_again(path: str, digest: str) -> Index:
-    """The index of another process. Raises InputError if its file is another by now."""
+    """Map the index of another process. Raises InputError if its file has changed since."""
     index = Index.open(path)
     if index.origin != (path, digest):
         raise InputError(path, "is no longer the index that was pickled")
@@ -174,13 +174,13 @@ def open_or_build(
     place: str | Path | None = None,
     memory: int | None = None,
 ) -> Index:
-    """The index of a reference file, which may be an index itself: opened if it exists, else built and saved.
+    """Open the index of a reference file, or the index itself if that is given; build and save it if absent.
 
     parameters: None: any that the index has. place: of the index; None: REF.rwx, or the cache folder
-    (`readwarp.index.place`). memory: to build it, as for `Index.build`. An index that cannot be saved, and is counted
-    as such (`index_not_saved`), is built in memory each time. Raises InputError for a reference that cannot be read,
-    and for an index that is damaged, of another version, or made with other k, s or t or from another reference;
-    UsageError for a place that cannot be written; MemoryBudgetError.
+    (`readwarp.index.place`). memory: to build it, as for `Index.build`. An index that cannot be saved is built in
+    memory each time and counted (`index_not_saved`). Raises InputError for an unreadable reference, and for an index
+    that is damaged, of another version, or made with other k, s or t or from another reference; UsageError for a place
+    that cannot be written; MemoryBudgetError.
     """
     metrics = metrics or Metrics()
     if is_index(reference):
@@ -219,7 +219,7 @@ def open_or_build(
 
 
 def _open(reference: str | Path, path: Path, parameters: SeedParameters | None, metrics: Metrics) -> Index:
-    """Raises InputError if its seeds are not those of the parameters."""
+    """Open an index file. Raises InputError if its seeds are not those of the parameters."""
     with metrics.time("index_open"):
         index = Index.open(path)
     have = index.parameters
@@ -230,7 +230,7 @@ def _open(reference: str | Path, path: Path, parameters: SeedParameters | None, 
 
 
 def _remedy(reference: str | Path, path: Path, parameters: SeedParameters) -> str:
-    """The command that makes the index of a reference, or of what is an index itself, with these seeds."""
+    """Return the command that makes the index of this reference, or a new one for this index, with these seeds."""
     k, s = parameters.k, parameters.s
     seeds = {(preset.parameters.seed.k, preset.parameters.seed.s): name for name, preset in reversed(PRESETS.items())}
     preset = seeds.get((k, s))
@@ -247,7 +247,7 @@ def _spell(*words: object) -> str:
 
 
 def _check_source(path: Path, index: Index, reference: str | Path) -> None:
-    """Compare size and time of the source file; if they differ, the contigs: names, lengths and MD5."""
+    """Compare size and time of the source file; if they differ, compare the contigs: names, lengths and MD5."""
     if store.IndexFile(path).description["source"] == store.describe_source(reference):
         return
     from readwarp.index.build import read_reference

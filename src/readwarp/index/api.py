@@ -1,4 +1,4 @@
-"""readwarp.index: the command `readwarp index`, from Python."""
+"""readwarp.index: the command `readwarp index` in Python."""
 
 import logging
 import time
@@ -25,11 +25,11 @@ class IndexOptions(TypedDict, total=False):
     """Long options of `readwarp index`, with its defaults."""
 
     preset: str | None  # of `config.PRESETS`: standard, or short for reads of less than 75 bases
-    k: int | None  # bases of a seed; None: by the preset
-    s: int | None  # bases of the words in a seed; None: by the preset
+    k: int | None  # bases of a seed; None: the preset's
+    s: int | None  # bases of the words in a seed; None: the preset's
     threads: int | None  # None: all that this process may use
     memory: int | str | None  # bytes, or a text such as "8G"; None: the free memory less a margin
-    force: bool  # replace an index that exists
+    force: bool  # replace an existing index
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,16 +49,16 @@ def index(
     progress: Listener | bool | None = None,
     **options: Unpack[IndexOptions],
 ) -> Result:
-    """Build and save the index of a reference, as `readwarp index` does; `readwarp.Index` keeps it in memory instead.
+    """Build and save the index of a reference, like `readwarp index`; `readwarp.Index` keeps it in memory instead.
 
-    reference: FASTA, GenBank or EMBL. output: the index, by default REF.rwx. progress: a function that is called with a
+    reference: FASTA, GenBank or EMBL. output: the index, by default REF.rwx. progress: a function called with a
     `Progress`, True for a bar, False for none; None: a bar in a notebook.
 
         readwarp.index("ref.fa")
         readwarp.index("ref.fa", output="short.rwx", preset="short", force=True)
 
-    Returns the path that was written (index) and the metrics. Raises UsageError, InputError and MemoryBudgetError, each
-    a ReadwarpError.
+    Returns the path written (index) and the metrics. Raises UsageError, InputError and MemoryBudgetError, each a
+    ReadwarpError.
     """
     check_keywords("index", options, IndexOptions)
     command = command_line("index", reference, output=output, **options)
@@ -67,7 +67,7 @@ def index(
 
 
 def make_job(reference: AnyPath, output: AnyPath | None, options: IndexOptions) -> IndexJob:
-    """Raises UsageError and InputError."""
+    """Make the job that these options ask for. Raises UsageError and InputError."""
     parameters, memory = choose_seeds(options), options.get("memory")
     check_inputs([reference])
     if output is None and is_index(Path(reference)):
@@ -83,7 +83,7 @@ def make_job(reference: AnyPath, output: AnyPath | None, options: IndexOptions) 
 
 
 def choose_seeds(options: IndexOptions) -> SeedParameters:
-    """Raises UsageError."""
+    """Return the seed parameters of the options. Raises UsageError."""
     preset = PRESETS[find_preset(options.get("preset") or DEFAULTS["preset"])].parameters.seed
     k, s = options.get("k") or preset.k, options.get("s") or preset.s
     if (k - s) % 2:
@@ -92,7 +92,7 @@ def choose_seeds(options: IndexOptions) -> SeedParameters:
 
 
 def run_index(job: IndexJob, reporter: Reporter) -> Result:
-    """Run the job. Raises ReadwarpError."""
+    """Run the index job. Raises ReadwarpError."""
     started, parameters, metrics = time.perf_counter(), job.parameters, reporter.metrics
     check_output(job.output, job.force, [job.reference])
     reporter.prepare("index", job.threads)

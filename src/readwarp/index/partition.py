@@ -1,12 +1,11 @@
-"""The first half of building: the syncmers of the reference become entries, in chunks of the partition of each.
+"""Build, first half: turn the syncmers of the reference into entries, in chunks of their partitions.
 
 A partition is all buckets with the same upper bits. An entry is
 
     (bucket within its partition) << 48 | tag << 33 | strand << 32 | lower 32 bits of the position
-
-and the upper bits of its position are those of its chunk. Threads take stretches of the reference, and fill a chunk of
-each partition. A full chunk is left behind for the next free one, so nothing has to be counted beforehand. Which chunks
-a partition has depends on the threads, its entries do not.
+and the upper bits of its position are stored with its chunk. Threads take stretches of the reference, and fill one
+chunk of each partition. A full chunk is replaced by the next free one, so nothing needs counting in advance. The chunks
+of a partition depend on the threads, its entries do not.
 """
 
 from collections.abc import Iterator
@@ -27,48 +26,48 @@ from readwarp.rules.bases import unpack
 from readwarp.stream.plan import readable
 from readwarp.stream.runner import map_ordered
 
-PIECE = 1 << 13  # bases sketched at once, whose scratch stays in the cache
+PIECE = 1 << 13  # bases sketched at once, with scratch that stays in the cache
 
 
 class Chunks(NamedTuple):
-    """Memory for entries. The last chunk is for those that find no room."""
+    """Memory for entries. The last chunk takes those that find no room."""
 
     entries: Annotated[ndarray, "uint64 [places]"]
     owners: Annotated[ndarray, "uint16 [chunks]"]  # partitions, counted from the first of the round
-    uppers: Annotated[ndarray, "uint8 [chunks]"]  # bits of the positions
-    sizes: Annotated[ndarray, "uint8 [chunks]"]  # entries
-    taken: Annotated[ndarray, "int64 [1]"]  # chunks, with those for which there was no room
+    uppers: Annotated[ndarray, "uint8 [chunks]"]  # upper bits of the positions
+    sizes: Annotated[ndarray, "uint8 [chunks]"]  # number of entries
+    taken: Annotated[ndarray, "int64 [1]"]  # number of chunks, including those for which there was no room
 
 
 class Filling(NamedTuple):
-    """What a thread needs while it fills chunks."""
+    """State of a thread that fills chunks."""
 
-    slots: Annotated[ndarray, "int64 [partitions]"]  # of the next entries; a multiple of CHUNK: in a new chunk
+    slots: Annotated[ndarray, "int64 [partitions]"]  # slot of the next entry; a multiple of CHUNK means a new chunk
     scratch: Scratch
 
 
 class Round(NamedTuple):
-    """All entries of the partitions [first, last)."""
+    """Entries of the partitions [first, last)."""
 
     first: int
     last: int
     chunks: Chunks
-    total: int  # entries of all partitions
+    total: int  # number of entries in all partitions
 
 
 def chunks_of(number: int) -> Chunks:
-    """Room for so many chunks."""
+    """Allocate this many chunks."""
     return empty(Chunks, {"chunks": number + 1, "places": (number + 1) * CHUNK})
 
 
 def partition_seeds(reference: Reference, plan: BuildPlan) -> Iterator[Round]:
-    """The rounds, in the order of partitions; each ends where the next begins, since they share their memory.
+    """Yield the rounds in order of partitions; each is valid until the next, since they share memory.
 
-    A round with more entries than expected gets more memory, if the budget has it, or is halved. Raises
-    MemoryBudgetError where a single partition is too large for that.
+    A round with more entries than expected gets more memory if the budget allows, or is halved. Raises
+    MemoryBudgetError if a single partition is too large for that.
     """
     borders = [plan.partitions * number // plan.rounds for number in range(plan.rounds, -1, -1)]
-    ranges = list(zip(borders[1:], borders[:-1], strict=True))  # the first one comes last
+    ranges = list(zip(borders[1:], borders[:-1], strict=True))  # the first range comes last
     chunks = chunks_of(plan.chunks)
     while ranges:
         first, last = ranges.pop()
@@ -89,7 +88,7 @@ def partition_seeds(reference: Reference, plan: BuildPlan) -> Iterator[Round]:
 
 
 def _scatter_all(reference: Reference, plan: BuildPlan, wanted: tuple[int, int], chunks: Chunks) -> int:
-    """The entries of the wanted partitions (first, last) -> chunks; returns the number of those of all."""
+    """Write the entries of the wanted partitions (first, last) to chunks; return the number in all partitions."""
     packed, offsets, form = reference.packed, reference.contig_offsets, plan.form
     bases, found, free = int(offsets[-1]), list[int](), SimpleQueue[Filling]()
     fillings = [
@@ -118,9 +117,9 @@ def _scatter_all(reference: Reference, plan: BuildPlan, wanted: tuple[int, int],
 
 @kernel
 def scatter(packed, contig_offsets, stretch, form, filling, chunks, wanted):
-    """The syncmers that start in a stretch (start, stop), if of a wanted partition -> chunks; returns how many all are.
+    """Write a stretch's (start, stop) syncmers, if of a wanted partition, to chunks; return the total number.
 
-    The upper bits of positions are the same in all of a stretch, and of a chunk.
+    The total includes unwanted partitions. The upper bits of positions are equal within a stretch, and within a chunk.
     """
     (start, stop), (shape, bucket_bits, inner_bits, position_bits), (first, last) = stretch, form, wanted
     (slots, scratch), (entries, owners, uppers, sizes, taken) = filling, chunks
@@ -155,7 +154,7 @@ def scatter(packed, contig_offsets, stretch, form, filling, chunks, wanted):
 
 
 def close(slots: ndarray, chunks: Chunks) -> None:
-    """The chunks that a thread has begun stay as they are."""
+    """Close the chunks that a thread has begun, as they are."""
     entries = slots & (CHUNK - 1)
     begun = entries > 0
     chunks.sizes[slots[begun] // CHUNK] = entries[begun]

@@ -1,7 +1,7 @@
-"""Where the index of a reference is kept: beside it, or in a folder of the user where that cannot be written.
+"""Location of a reference's index: beside it, or in a user folder if that cannot be written.
 
-An index in that folder is named after what it is made of: the reference's name, its content and its seeds. So copies of
-a reference share an index, and another reference of the same name has its own.
+The name of an index in that folder comes from the reference's name, its content and the seeds. So copies of a reference
+share an index, and another reference of the same name has its own.
 """
 
 import hashlib
@@ -12,26 +12,26 @@ from pathlib import Path
 from readwarp.config import SeedParameters
 
 SUFFIX = ".rwx"
-SAMPLES, SAMPLE = 64, 1 << 16  # pieces of the reference, and their bytes, that its identity is made of
+SAMPLES, SAMPLE = 64, 1 << 16  # pieces of the reference, and their bytes, that identify it
 
 
 def index_path(reference: str | Path) -> Path:
-    """The usual place, beside the reference."""
+    """Return the usual location, beside the reference."""
     return Path(f"{reference}{SUFFIX}")
 
 
 def cache_folder() -> Path:
-    """$READWARP_INDEX_DIR, else readwarp/indexes in $XDG_CACHE_HOME or ~/.cache."""
+    """Return $READWARP_INDEX_DIR, else readwarp/indexes in $XDG_CACHE_HOME or ~/.cache."""
     given = os.environ.get("READWARP_INDEX_DIR")
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(given) if given else Path(home, "readwarp", "indexes")
 
 
 def place_of(reference: str | Path, seeds: SeedParameters | None) -> Path:
-    """Where the index of a reference is, or is to be. seeds: None: those of the standard preset, where nothing is yet.
+    """Return where a reference's index is or will be. seeds: None: those of the standard preset, if there is none yet.
 
-    That is beside it; in the cache folder, if there is none beside it and its folder cannot be written or
-    READWARP_INDEX_DIR is set.
+    That is beside the reference, or in the cache folder if there is no index beside it and either its folder cannot be
+    written or READWARP_INDEX_DIR is set.
     """
     beside = index_path(reference)
     if beside.exists() or (not os.environ.get("READWARP_INDEX_DIR") and os.access(beside.parent, os.W_OK)):
@@ -40,7 +40,7 @@ def place_of(reference: str | Path, seeds: SeedParameters | None) -> Path:
 
 
 def explain_place(path: Path, reference: str | Path) -> str:
-    """Why an index is not beside the reference, and whose folder it is in, if that is another user's; else empty."""
+    """Explain why an index is not beside the reference, and whose folder it is in if another user's; else return ""."""
     beside, reasons = index_path(reference), []
     if path.parent == cache_folder() and path != beside:
         is_named = os.environ.get("READWARP_INDEX_DIR")
@@ -59,7 +59,7 @@ def name_of_user(number: int) -> str:
 
 
 def identity_of(reference: str | Path, seeds: SeedParameters) -> str:
-    """A hash of the reference's size, of evenly spread pieces of it, and of the seeds."""
+    """Hash the reference's size, evenly spread pieces of it, and the seeds."""
     size = Path(reference).stat().st_size
     digest = hashlib.sha256(f"{size} {seeds.k} {seeds.s} {seeds.t}".encode())
     with Path(reference).open("rb") as file:
@@ -70,5 +70,5 @@ def identity_of(reference: str | Path, seeds: SeedParameters) -> str:
 
 
 def kept_indexes() -> list[Path]:
-    """Those in the cache folder."""
+    """List the indexes in the cache folder."""
     return sorted(cache_folder().glob(f"*{SUFFIX}"))

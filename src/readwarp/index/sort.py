@@ -1,4 +1,4 @@
-"""The second half of building: the entries of each partition in order, as the arrays of the index."""
+"""Build, second half: sort the entries of each partition into the arrays of the index."""
 
 from collections.abc import Iterator
 from typing import Annotated, NamedTuple
@@ -12,11 +12,11 @@ from readwarp.index.plan import AHEAD, CHUNK, BuildPlan
 from readwarp.ragged import offsets_of
 from readwarp.stream.runner import map_ordered
 
-FEW = 24  # entries of a bucket that are sorted by insertion
+FEW = 24  # entries of a bucket small enough for insertion sort
 
 
 class Sorted(NamedTuple):
-    """The part of the index that is one partition."""
+    """One partition of the index."""
 
     bucket_starts: Annotated[ndarray, "uint32 or uint64 [buckets]"]
     tags: Annotated[ndarray, "uint16 [entries]"]
@@ -24,7 +24,7 @@ class Sorted(NamedTuple):
 
 
 class Space(NamedTuple):
-    """Room for a partition."""
+    """Working memory for one partition."""
 
     entries: Annotated[ndarray, "uint64 [entries]"]
     bucket_starts: Annotated[ndarray, "uint32 or uint64 [buckets]"]
@@ -33,7 +33,7 @@ class Space(NamedTuple):
 
 
 def sort_round(part: Round, plan: BuildPlan, row: int, dtypes: dict[str, type]) -> Iterator[Sorted]:
-    """The partitions of a round, in order; what is yielded is valid until the next one. row: of their first entry."""
+    """Yield the partitions of a round, in order, each valid until the next. row: of the round's first entry."""
     number, taken = part.last - part.first, int(part.chunks.taken[0])
     owners, sizes = part.chunks.owners[:taken], part.chunks.sizes[:taken]
     order, borders = np.argsort(owners, kind="stable"), offsets_of(np.bincount(owners, minlength=number))
@@ -61,13 +61,13 @@ def sort_round(part: Round, plan: BuildPlan, row: int, dtypes: dict[str, type]) 
 
 @kernel
 def sort_partition(mine, chunks, position_bits, row, space):
-    """The entries of some chunks, by bucket, then by tag, strand and position -> space. row: of the first of them."""
+    """Sort the entries of some chunks by bucket, tag, strand and position into `space`. row: of the first entry."""
     (entries, _, uppers, sizes, _), (placed, bucket_starts, tags, positions) = chunks, space
     lower = np.uint64((1 << position_bits) - 1)
     bucket_starts[:] = 0
     for chunk in mine:
         for i in range(chunk * CHUNK, chunk * CHUNK + sizes[chunk]):
-            bucket_starts[entries[i] >> np.uint64(48)] += np.uint32(1)  # uint64 and int64 would be a float
+            bucket_starts[entries[i] >> np.uint64(48)] += np.uint32(1)  # uint64 plus int64 would be a float
     place = np.int64(0)
     for bucket in range(bucket_starts.size):
         size, bucket_starts[bucket] = np.int64(bucket_starts[bucket]), place
@@ -77,7 +77,7 @@ def sort_partition(mine, chunks, position_bits, row, space):
         for i in range(chunk * CHUNK, chunk * CHUNK + sizes[chunk]):
             bucket, tag = entries[i] >> np.uint64(48), entries[i] >> np.uint64(32) << np.uint64(48)
             placed[bucket_starts[bucket]] = tag | upper | entries[i] & lower
-            bucket_starts[bucket] += np.uint32(1)  # uint64 and int64 would be a float
+            bucket_starts[bucket] += np.uint32(1)  # uint64 plus int64 would be a float
     start = np.int64(0)
     for bucket in range(bucket_starts.size):
         stop = np.int64(bucket_starts[bucket])
@@ -90,7 +90,7 @@ def sort_partition(mine, chunks, position_bits, row, space):
 
 @kernel
 def sort_few(values, start, stop):
-    """Sort values[start:stop], which mostly are few."""
+    """Sort values[start:stop], usually few."""
     if stop - start > FEW:
         values[start:stop].sort()
         return

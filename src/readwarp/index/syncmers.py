@@ -1,13 +1,13 @@
-"""Open syncmers: the k-mers that are looked up (Edgar 2021, PeerJ 9:e10805; Sahlin 2022, Genome Biology 23:260).
+"""Open syncmers: the k-mers to look up (Edgar 2021, PeerJ 9:e10805; Sahlin 2022, Genome Biology 23:260).
 
 A k-mer is a syncmer if the smallest of its k - s + 1 s-mers lies at offset t and all others are larger. t is the
 middle, (k - s) / 2, and s-mers are compared by the hash `order` of the lesser of the s-mer and its reverse complement,
-so that a place of the genome has the same syncmers on both strands. With a tie there is no syncmer, which excludes
-repeats of up to t bases. A k-mer that is its own reverse complement is no syncmer either, since it has no strand.
+so that a genomic place has the same syncmers on both strands. A tie makes no syncmer, which excludes repeats of up to t
+bases. A k-mer that is its own reverse complement is no syncmer either, since it has no strand.
 
     hash = mix(min(k-mer, its reverse complement)),  bucket = upper bits of the hash,  tag = the 15 bits below
 
-A k-mer is a number of 2k bits; its first base is the highest two. The index and both sides of align/seed share these
+A k-mer is a number of 2k bits whose highest two are the first base. The index and both sides of align/seed share these
 rules.
 """
 
@@ -56,13 +56,13 @@ class Scratch(NamedTuple):
     reverse_quarters: Annotated[ndarray, "uint8 [padded bases]"]  # their reverse complement
     words: Annotated[ndarray, "uint32 [bases]"]  # the WORD bases that end there
     reverse: Annotated[ndarray, "uint32 [bases]"]  # their reverse complement
-    orders: Annotated[ndarray, "uint32 [bases]"]  # of the s-mer that ends there
-    lowest: Annotated[ndarray, "uint32 [bases]"]  # order in the k-mer that begins there, without its middle
+    orders: Annotated[ndarray, "uint32 [bases]"]  # order of the s-mer that ends there
+    lowest: Annotated[ndarray, "uint32 [bases]"]  # lowest order in the k-mer that begins there, without its middle
     flags: Annotated[ndarray, "uint8 [bases]"]
 
 
 def scratch_of(bases: int) -> Scratch:
-    """For sequences of up to so many bases."""
+    """Allocate scratch for sequences of up to this many bases."""
     scratch = empty(Scratch, {"bases": bases, "padded bases": bases + PAD})
     scratch.codes[:PAD] = 0
     return scratch
@@ -70,39 +70,39 @@ def scratch_of(bases: int) -> Scratch:
 
 @scalar
 def mask_of(length):
-    """2 * length ones."""
+    """Return a mask of 2 * length ones."""
     return (np.uint64(1) << np.uint64(2 * length)) - np.uint64(1)
 
 
 @scalar
 def push(word, base, mask):
-    """The word with the next base."""
+    """Return the word with the next base appended."""
     return ((word << np.uint64(2)) | np.uint64(base)) & mask
 
 
 @scalar
 def push_complement(word, base, length):
-    """The reverse complement of the word with the next base."""
+    """Return the reverse complement of the word with the next base appended."""
     return (word >> np.uint64(2)) | (np.uint64(3 - base) << np.uint64(2 * (length - 1)))
 
 
 @scalar
 def order(word):
-    """A random order of s-mers; 0 is reserved for "no s-mer here"."""
+    """Order s-mers at random; 0 is reserved for "no s-mer here"."""
     upper = np.uint32(np.uint32(word >> np.uint64(32)) * np.uint32(0x85EBCA6B))  # Numba multiplies in 64 bits
     return order_of_half(np.uint32(word) ^ upper)
 
 
 @scalar
 def order_of_half(half):
-    """`order` of a word of up to 32 bits."""
+    """Return `order` of a word of up to 32 bits."""
     half = np.uint32((half ^ (half >> np.uint32(15))) * np.uint32(0x9E3779B1))
     return max(half, np.uint32(1))
 
 
 @scalar
 def mix(word):
-    """64 well-mixed bits (multiply and xor-shift, twice)."""
+    """Hash to 64 well-mixed bits (multiply and xor-shift, twice)."""
     word = (word ^ (word >> np.uint64(31))) * np.uint64(0x7FB5D329728EA185)
     word = (word ^ (word >> np.uint64(27))) * np.uint64(0x81DADEF4BC2DD44D)
     return word ^ (word >> np.uint64(33))
@@ -119,7 +119,7 @@ def tag_of(mixed, bucket_bits):
 
 
 def max_syncmers(lengths: ndarray, k: int, t: int) -> ndarray:
-    """Upper bounds of the syncmers in sequences of these lengths.
+    """Return upper bounds of the numbers of syncmers in sequences of these lengths.
 
     Each is strictly the smallest among its neighbours within t, so any two are more than t apart.
     """
@@ -129,11 +129,11 @@ def max_syncmers(lengths: ndarray, k: int, t: int) -> ndarray:
 
 @kernel
 def sketch(bases, start, stop, shape, scratch, out, first):
-    """Syncmers of bases[start:stop] (0-4, one a byte) -> out (Syncmers) from row `first` on; returns the end.
+    """Write the syncmers of bases[start:stop] (0-4, one a byte) to out (Syncmers) from row `first` on; return the end.
 
-    It writes to one row more than there are syncmers. Loops are such that the compiler can vectorise them: words are
-    not rolled along the sequence but joined from quarters, all at once. Indices are unsigned, since tests for negative
-    ones would prevent it.
+    One row more than there are syncmers is written. Loops are shaped for vectorisation: words are not rolled along the
+    sequence but joined from quarters, all at once, and indices are unsigned, since tests for negative ones would
+    prevent it.
     """
     length, (k, s, t) = stop - start, shape
     if length < k:
@@ -161,7 +161,7 @@ def sketch(bases, start, stop, shape, scratch, out, first):
 
 @kernel
 def _spell(sequence, scratch):
-    """The words that end at each base, and their reverse complements; returns whether there are other letters."""
+    """Spell the words that end at each base, and their reverse complements; return whether there are other letters."""
     codes, quarters, reverse_quarters, words, reverse, _, _, _ = scratch
     size, pad, others = np.uint64(sequence.size), np.uint64(PAD), np.uint8(0)
     for i in range(size):
@@ -180,13 +180,13 @@ def _spell(sequence, scratch):
 
 @scalar
 def _join(a, b, c, d):
-    """A word of its quarters, the highest first."""
+    """Join a word from its quarters, highest first."""
     return np.uint32(a) << np.uint32(24) | np.uint32(b) << np.uint32(16) | np.uint32(c) << np.uint32(8) | np.uint32(d)
 
 
 @scalar
 def forward_at(words, i, length):
-    """The `length` bases (up to 31) that end at base i."""
+    """Return the `length` bases (up to 31) that end at base i."""
     if length <= WORD:
         return np.uint64(words[i]) & mask_of(length)
     more = length - WORD
@@ -195,7 +195,7 @@ def forward_at(words, i, length):
 
 @scalar
 def reverse_at(reverse, i, length):
-    """Their reverse complement."""
+    """Return the reverse complement of the `length` bases (up to 31) that end at base i."""
     if length <= WORD:
         return np.uint64(reverse[i]) >> np.uint64(2 * (WORD - length))
     more = length - WORD
@@ -204,7 +204,7 @@ def reverse_at(reverse, i, length):
 
 @kernel
 def _order(size, s, scratch):
-    """The order of the s-mer that ends at each base, from the first that fits."""
+    """Compute the order of the s-mer that ends at each base, from the first that fits."""
     words, reverse, orders = scratch.words, scratch.reverse, scratch.orders
     if s <= WORD:
         mask, shift = np.uint32(mask_of(s)), np.uint32(2 * (WORD - s))
@@ -217,7 +217,7 @@ def _order(size, s, scratch):
 
 @kernel
 def _spoil(sequence, s, orders):
-    """The order of s-mers with other letters than A C G T becomes 0."""
+    """Clear the order of s-mers with letters other than A C G T."""
     run = 0
     for i in range(sequence.size):
         run = run + 1 if sequence[i] < 4 else 0
@@ -227,7 +227,7 @@ def _spoil(sequence, s, orders):
 
 @kernel
 def _hash(first, last, k, scratch, out):
-    """Hashes and strands of the k-mers at the rows' positions, without those that are their own reverse complement."""
+    """Write hashes and strands of the k-mers at the rows' positions; drop those equal to their reverse complement."""
     hashes, positions, strands = out
     row = first
     for i in range(first, last):
