@@ -1,4 +1,4 @@
-"""Batches in order through workers and devices, in memory that is planned beforehand.
+"""Ordered batches through workers and devices, in memory planned in advance.
 
     reader thread -> a few batches ahead -> worker threads -> writer (the calling thread), in input order
 

@@ -1,4 +1,4 @@
-"""The cards of a job: what each holds for all items, workspaces for one item at a time, and items that do not fit.
+"""The cards of a job: shared data on each card, a workspace per item, and a fallback for items that do not fit.
 
 On the CPU nothing is allocated and nothing is cut.
 """
@@ -17,17 +17,17 @@ from readwarp.stream.plan import FREE_SHARE, CardPlan, readable
 
 logger = logging.getLogger("readwarp")
 T = TypeVar("T")  # an item of work
-P = TypeVar("P")  # what a card holds for all items
+P = TypeVar("P")  # shared data on a card
 U = TypeVar("U")
 Place = Callable[[Backend, CardPlan | None], P]  # puts it on the backend's current device
-PlanCard = Callable[[int], CardPlan]  # within a budget of bytes
+PlanCard = Callable[[int], CardPlan]  # for a budget of bytes
 
 
 class Cards(Generic[T, P]):
-    """`place` is called once for each card, and once for the host if an item needs that."""
+    """Cards, with the shared data that `place` makes once per card, and once on the host if an item needs that."""
 
     def __init__(self, backend: Backend, planned: CardPlan | None, items: Divisible[T], place: Place[P]) -> None:
-        """Allocates the planned memory of all cards. Raises the driver's error if a card has less."""
+        """Allocate the planned memory of all cards. Raises the driver's error if a card has less."""
         self.backend, self.planned, self._place = backend, planned, place
         self._halving = Halving(items, backend.is_out_of_memory)
         self._placed: dict[int, P] = {}
@@ -52,7 +52,7 @@ class Cards(Generic[T, P]):
         self._placed.clear()
 
     def warm_up(self, work: Callable[[P], object]) -> None:
-        """Compile the kernels of `work` and load them onto each card, before several threads need them."""
+        """Compile the kernels of `work` and load them onto each card before several threads need them."""
         for _ in self._placed:
             with self.borrow() as placed, self.backend.as_far_as_it_fits():
                 work(placed)
@@ -60,17 +60,17 @@ class Cards(Generic[T, P]):
 
     @contextmanager
     def borrow(self) -> Iterator[P]:
-        """Work on a card, with a workspace of its own, in the block; yields what the card holds."""
+        """Work on a card, with a workspace of its own, within the block; yield the card's shared data."""
         with self.workspaces.borrow() as device:
             yield self._placed[device]
 
     @cached_property
     def on_host(self) -> P:
-        """The same for kernels of the CPU."""
+        """Return the shared data for CPU kernels."""
         return self._place(Backend("cpu"), None)
 
     def work(self, item: T, work: Callable[[T, P], U], count: Callable[[str, int], None]) -> list[U]:
-        """[work(item, what the card holds)], in parts if the item does not fit; on the CPU if it cannot be cut."""
+        """Return [work(item, shared data)], in parts if the item does not fit; on the CPU if it cannot be cut."""
 
         def on_card(part: T) -> U:
             with self.borrow() as placed:
@@ -79,14 +79,14 @@ class Cards(Generic[T, P]):
         return self._halving(item, on_card, lambda part: work(part, self.on_host), count)
 
     def facts(self) -> list[dict[str, object]]:
-        """Identity and statistics of each card."""
+        """Return identity and statistics of each card."""
         return self.workspaces.facts(self.planned.index_bytes) if self.planned else []
 
 
 def open_cards(
     backend: Backend, plan: PlanCard, vram: int | None, items: Divisible[T], place: Place[P], metrics: Metrics
 ) -> Cards[T, P]:
-    """Cards with their memory allocated by `plan` for a budget of bytes: `vram`, or the free memory.
+    """Open cards with memory allocated by `plan` for a budget of bytes: `vram`, or the free memory.
 
     If a card has less than planned, half of it is tried. Raises MemoryBudgetError if that is too little.
     """

@@ -1,9 +1,9 @@
-"""The side that a job runs on: with --device auto a GPU, if one works and the job is large enough for it.
+"""Choice of the side a job runs on: with --device auto a GPU, if one works and the job is large enough for it.
 
-A GPU needs time to start: CUDA is loaded, contexts and pinned memory are made, kernels are loaded, the index is copied.
-Then it saves time with each read base, or none where the cores are many (`speed`). START_SECONDS is an estimate, and
-the clocks of kernels are those of a model (docs/notes/model.md); all else was measured on cores. The compilation of
-kernels, once per machine, is not counted.
+A GPU needs time to start: loading CUDA and kernels, making contexts and pinned memory, copying the index. Then it saves
+time with each read base, or none where the cores are many (`speed`). START_SECONDS is an estimate, and the clocks of
+kernels come from a model (docs/notes/model.md); all other figures were measured on cores. Kernel compilation, once per
+machine, is not counted.
 """
 
 import logging
@@ -21,12 +21,13 @@ from readwarp.stream.speed import Side, Work, min_bases
 
 logger = logging.getLogger("readwarp")
 START_SECONDS = 5.0
-BYTES_PER_BASE = {"text": 2.3, "gzip": 0.5, "BAM": 0.6, "CRAM": 0.25}  # of Illumina reads with their names
+BYTES_PER_BASE = {"text": 2.3, "gzip": 0.5, "BAM": 0.6, "CRAM": 0.25}  # of Illumina reads with names
 
 
 # 10 Mb of chr20: reads of 2 x 150 in batches of 32 Mbases; windows of `call` at 15x, of which PairHMM is a ninth, and
-# what the card takes from the host a third of that (both: benchmarks/host_of_card.py). Many workers are processes, each
-# with a lock of its own, but for those of `align` beside a card. Clocks are the model's most of seven cards.
+# the host's work that a card takes over a third of that (both: benchmarks/host_of_card.py). Many workers
+# are processes, each with a lock of its own, except those of `align` beside a card. Clocks are the model's maximum over
+# seven cards.
 ALIGN = Work(Side(37.0, 0.0), Side(21.0, 0.6), clocks=33.0)
 CALL = Work(Side(19.8, 0.0), Side(19.1, 0.3), clocks=10.0)
 
@@ -35,17 +36,17 @@ DEFAULTS = {"device": "auto"}
 
 
 class ResourceOptions(TypedDict, total=False):
-    """What a job may use; this does not change the output."""
+    """Resources of a job; they do not change the output."""
 
     threads: int | None  # None: all that this process may use
     device: str  # auto, cpu, cuda (a free GPU) or cuda:0,1
     memory: int | str | None  # bytes, or a text such as "8G"; None: the free memory less a margin
-    vram: int | str | None  # of each GPU, in the same way
-    batch_bases: int | None  # maximum read bases in one batch; None: by the memory
+    vram: int | str | None  # the same for each GPU
+    batch_bases: int | None  # maximum read bases per batch; None: by memory
 
 
 def resources_of(options: ResourceOptions) -> Resources:
-    """Raises UsageError."""
+    """Return the resources of the options. Raises UsageError."""
     memory, vram = options.get("memory"), options.get("vram")
     return Resources(
         options.get("threads") or usable_threads(),
@@ -57,12 +58,12 @@ def resources_of(options: ResourceOptions) -> Resources:
 
 
 def choose_backend(resources: Resources, paths: Iterable[str | Path], work: Work, share: float = 1.0) -> Backend:
-    """The backend for work on `share` of the read bases in the files. Raises UsageError, DeviceError."""
+    """Choose the backend for work on `share` of the read bases in the files. Raises UsageError, DeviceError."""
     return backends.choose(choose_device(resources, paths, work, share))
 
 
 def choose_device(resources: Resources, paths: Iterable[str | Path], work: Work, share: float = 1.0) -> str:
-    """--device; for auto cpu where the slowest GPU would not be faster, which is logged."""
+    """Resolve --device; auto becomes cpu where the slowest GPU would not be faster, which is logged."""
     cards, threads = backends.devices(), resources.threads
     if resources.device != "auto" or not cards:
         return resources.device
@@ -78,7 +79,7 @@ def choose_device(resources: Resources, paths: Iterable[str | Path], work: Work,
 
 
 def bases_of(paths: Iterable[str | Path]) -> float | None:
-    """The approximate number of read bases in the files, by their sizes; None if one is a pipe."""
+    """Estimate the read bases in the files from their sizes; None if one is a pipe."""
     bases = 0.0
     for path in map(Path, paths):
         if not path.is_file():

@@ -1,6 +1,6 @@
-"""How far a job has come, for who works in Python: a bar in a notebook or a terminal, or what a function does with it.
+"""Progress of a job in Python: a bar in a notebook or a terminal, or calls of a function.
 
-The bar of a notebook is HTML that is updated in place, so it needs no widgets and works in every front end.
+The notebook bar is HTML updated in place, so it needs no widgets and works in every front end.
 """
 
 import sys
@@ -22,9 +22,9 @@ INTERVAL = 0.2  # seconds between updates of one stage
 
 @contextmanager
 def reporting(command: str, progress: Listener | bool | None) -> Iterator[Reporter]:
-    """The reporter of a function in Python. progress: who listens.
+    """Yield the reporter for a Python function. progress: the listener.
 
-    None: a bar in a notebook, else nobody; True: a bar in a notebook or on stderr; False: nobody; or a function.
+    None: a bar in a notebook, else nothing; True: a bar in a notebook or on stderr; False: nothing; or a function.
     """
     bar = None if progress is False or callable(progress) else open_bar(bool(progress))
     try:
@@ -40,7 +40,7 @@ def reporting(command: str, progress: Listener | bool | None) -> Iterator[Report
 
 
 def check_new(path: Path, force: bool, inputs: Iterable[object]) -> None:
-    """As `check_output`, but the remedy is that of Python."""
+    """Check like `check_output`, but suggest Python's remedy."""
     try:
         check_output(path, force, inputs)
     except OutputExistsError:
@@ -48,7 +48,7 @@ def check_new(path: Path, force: bool, inputs: Iterable[object]) -> None:
 
 
 class Bar:
-    """Shows how far the job has come, now and then."""
+    """A progress bar, updated now and then."""
 
     def __init__(self) -> None:
         self.started, self.shown = time.perf_counter(), 0.0
@@ -68,12 +68,12 @@ class Bar:
         self.show(text, share, is_last=True)
 
     def show(self, text: str, share: float | None, is_last: bool = False) -> None:
-        """share: of the stage, 0-1, None if it is unknown."""
+        """Show the progress. share: of the stage, 0-1; None if unknown."""
         raise NotImplementedError
 
 
 class NotebookBar(Bar):
-    """An output of a cell of Jupyter."""
+    """A bar in the output of a Jupyter cell."""
 
     _output: Any = None
 
@@ -89,7 +89,7 @@ class NotebookBar(Bar):
 
 
 class TerminalBar(Bar):
-    """A line on stderr, which is overwritten; if that is no terminal, one for each stage."""
+    """A bar on a line of stderr that is overwritten; if that is no terminal, a line per stage."""
 
     _stage = ""
 
@@ -108,7 +108,7 @@ def open_bar(is_wanted: bool) -> Bar | None:
 
 
 def is_notebook() -> bool:
-    """Whether this is a cell of a notebook: IPython runs, and has a kernel."""
+    """Whether this is a notebook cell: IPython runs, and has a kernel."""
     module = sys.modules.get("IPython")
     shell = module.get_ipython() if module else None
     return getattr(shell, "kernel", None) is not None

@@ -1,4 +1,4 @@
-"""Work on items, which is repeated on their halves where an item is too large for a card, or for the host."""
+"""Work on items, repeated on their halves where an item is too large for a card or for the host."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,29 +15,29 @@ U = TypeVar("U")
 
 @dataclass(frozen=True, slots=True)
 class Divisible(Generic[T]):
-    """How to halve items of work, and the names of counters for that."""
+    """Rules for halving items of work, with the names of counters."""
 
     size: Callable[[T], int]
     halves: Callable[[T], tuple[T, T] | None]  # None: cannot be cut further
-    halved: str  # counter of items that were cut because a card was full
-    on_host: str  # counter of items that were too large for a card; an item counts as `number`
+    halved: str  # counter of items cut because a card was full
+    on_host: str  # counter of items too large for a card; an item counts as `number`
     number: Callable[[T], int]
 
 
 class Halving(Generic[T]):
-    """Work on items, in halves if one is too large. One object serves all threads of a run."""
+    """Work that halves items that are too large. One object serves all threads of a run."""
 
     def __init__(self, items: Divisible[T], is_full: Callable[[BaseException], bool]) -> None:
-        """is_full: whether an error says that a card is full."""
+        """is_full: tell whether an error means that a card is full."""
         self._items, self._is_full, self._limit = items, is_full, Limit()
 
     def __call__(
         self, item: T, work: Callable[[T], U], on_host: Callable[[T], U], count: Callable[[str, int], None]
     ) -> list[U]:
-        """[work(item)], or the results of smaller and smaller parts of it, in order.
+        """Return [work(item)], or the results of smaller and smaller parts of it, in order.
 
-        `on_host` takes what is too large for a card and cannot be cut further; `count` counts that, and the cuts. For
-        items that can be cut, `work` may also raise a TooLargeError of the host; these cuts are not counted.
+        `on_host` takes items too large for a card that cannot be cut further; `count` counts these, and the cuts. For
+        divisible items, `work` may also raise a TooLargeError of the host; such cuts are not counted.
         """
         items, is_full = self._items, True
         halves, size = items.halves(item), items.size(item)
@@ -62,18 +62,18 @@ class Halving(Generic[T]):
 
 
 class Limit:
-    """The limit on the size of items that are tried on a card, once one was too large.
+    """A limit on the size of items tried on a card, set after a failure.
 
-    That size is not tried again until `patience` smaller items have fitted. Then twice that size is the limit, and
-    after as many more there is none. So an outlier halves at most the next item. Patience doubles with each failure: if
-    all items are too large, only every 128th is tried in vain after a while.
+    A size that failed is not tried again until `patience` smaller items have fitted. Then the limit is twice that size,
+    and after as many more items there is none. So an outlier halves at most the next item. Patience doubles with each
+    failure: if all items are too large, eventually only every 128th is tried in vain.
     """
 
     MAX_PATIENCE = 256
 
     def __init__(self) -> None:
         self._lock, self._patience = Lock(), 1
-        self._full: int | None = None  # this size is too large; None: no limit is known
+        self._full: int | None = None  # this size is too large; None: no known limit
         self._fitted, self._is_raised = 0, False
 
     def allows(self, size: int) -> bool:
@@ -98,7 +98,7 @@ class Limit:
 
 
 def halves_of_reads(batch: ReadBatch) -> tuple[ReadBatch, ReadBatch] | None:
-    """Two halves that do not separate mates; None if there are none."""
+    """Return two halves that do not separate mates, or None if there are none."""
     middle = len(batch) // 2
     if 0 < middle < len(batch) and batch.segment[middle] == Segment.LAST:
         middle += 1

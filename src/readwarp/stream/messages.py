@@ -1,6 +1,6 @@
-"""Objects that go through a socket to another process: a pickle, then the memory of its arrays (PEP 574).
+"""Messages to another process through a socket: a pickle, then the memory of its arrays (PEP 574).
 
-So that memory is copied by the system alone, on either side, and without Python's lock.
+On either side, only the system copies memory, without Python's lock.
 """
 
 import pickle
@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-LARGE = 1 << 16  # bytes; smaller arrays go within the pickle
+LARGE = 1 << 16  # bytes; smaller arrays stay in the pickle
 HEADER = struct.Struct("<qq")  # arrays, bytes of the pickle; the sizes of the arrays and the pickle follow
 
 
 def pack(value: object) -> list[memoryview]:
-    """What `send` takes, as often as wanted; the arrays of the value must not change until then."""
+    """Pack a value for `send`, which may be called repeatedly; its arrays must not change until then."""
     arrays: list[memoryview] = []
 
     def lies_within(buffer: pickle.PickleBuffer) -> bool:
@@ -30,13 +30,13 @@ def pack(value: object) -> list[memoryview]:
 
 
 def send(end: socket.socket, packed: list[memoryview]) -> None:
-    """Raises ConnectionError where the other process has ended."""
+    """Send a packed value. Raises ConnectionError if the other process has ended."""
     for part in packed:
         end.sendall(part)
 
 
 def receive(end: socket.socket) -> Any:
-    """The next value. Raises ConnectionError where the other process has ended."""
+    """Receive the next value. Raises ConnectionError if the other process has ended."""
     arrays, size = HEADER.unpack(_read(end, HEADER.size))
     front = _read(end, 8 * arrays + size)
     sizes = front[: 8 * arrays].view(np.int64).tolist()
@@ -44,7 +44,7 @@ def receive(end: socket.socket) -> Any:
 
 
 def _read(end: socket.socket, size: int) -> np.ndarray:
-    """uint8 [size]"""
+    """Read uint8 [size]."""
     data, done = np.empty(size, np.uint8), 0
     while done < size:
         read = end.recv_into(data[done:], size - done, socket.MSG_WAITALL)

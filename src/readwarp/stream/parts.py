@@ -1,9 +1,9 @@
-"""Which reads of the input a process aligns: every N-th block of templates, without those that are aligned already.
+"""Selection of the reads that a process aligns: every N-th block of templates, except those already aligned.
 
     block    0  1  2  3  4  5  6 ...     of BLOCK templates (pairs, or single reads), wherever batches are cut
     part     1  2  3  1  2  3  1 ...     of --part I/3
 
-Blocks are numbered through all inputs of a run, so that parts can be merged without the inputs.
+Blocks are numbered across all inputs of a run, so that parts can be merged without the inputs.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ class Part:
         return f"{self.number}/{self.of}"
 
     def spans(self, first: int, stop: int) -> Iterator[tuple[int, int]]:
-        """The templates among [first, stop) that belong to this part, as spans in ascending order."""
+        """Yield the templates among [first, stop) that belong to this part, as ascending spans."""
         if self.of == 1 and first < stop:
             yield first, stop
         elif first < stop:
@@ -46,7 +46,7 @@ WHOLE = Part()
 
 
 def parse_part(text: str) -> Part:
-    """`2/5` -> Part. Raises UsageError."""
+    """Parse `2/5`. Raises UsageError."""
     number, slash, of = text.partition("/")
     if not (slash and number.isdecimal() and of.isdecimal()):
         raise UsageError(f"--part {text}: must be I/N, such as 1/4")
@@ -54,9 +54,9 @@ def parse_part(text: str) -> Part:
 
 
 def select_reads(reads: ReadBatch, first: int, part: Part, done: int) -> list[ReadBatch]:
-    """The reads of a batch that belong to the part. The batch begins with template number `first`.
+    """Select the reads of a batch that belong to the part. The batch begins with template number `first`.
 
-    Templates before number `done` are aligned already.
+    Templates before number `done` are already aligned.
     """
     starts = np.flatnonzero(reads.segment != Segment.LAST)
     if part == WHOLE and first >= done:

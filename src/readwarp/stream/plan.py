@@ -1,14 +1,14 @@
-"""Memory arithmetic: how large a batch may be, and how many may be in flight, before anything is allocated.
+"""Memory arithmetic: the size of a batch, and the number in flight, before anything is allocated.
 
 On the host
 
     bytes = fixed + workers * (fixed per worker + work per base * batch) + in_flight * held per base * batch
 
-and on each card, where each batch in flight has its workspace (readwarp.device.memory),
+and on each card, where each batch in flight has a workspace (readwarp.device.memory),
 
     bytes = reference + seeds, if they are looked up there + workspaces * capacity(batch)
 
-The memory of a batch is counted per read base. Pure functions of numbers; the batch size never changes the output.
+Batch memory is counted per read base. These are pure functions of numbers; the batch size never changes the output.
 """
 
 from bisect import bisect_right
@@ -19,24 +19,24 @@ from typing import NamedTuple, Protocol
 
 from readwarp.errors import MemoryBudgetError
 
-FREE_SHARE = 0.8  # of the free memory of the host or of a card, if no budget is given
-MIN_BATCH = 1 << 18  # bases: below this, calls cost more than kernels
-USUAL_BATCH, LARGE_BATCH = 1 << 22, 1 << 24  # for few threads, and at most for many
+FREE_SHARE = 0.8  # of the free memory of the host or a card, without a given budget
+MIN_BATCH = 1 << 18  # bases; below this, calls cost more than kernels
+USUAL_BATCH, LARGE_BATCH = 1 << 22, 1 << 24  # for few threads, and the maximum for many
 FEW_THREADS = 8
-AHEAD = 3  # batches the readers may hold: two are cut (stream.runner), and the text of two more is read (formats.reads)
+AHEAD = 3  # batches the readers may hold: two parsed (stream.runner), and the text of two more (formats.reads)
 PROGRAM = 128 << 20  # bytes of Python, NumPy, Numba, pysam and kernels: 104 MB with 3.11, 122 with 3.13 and NumPy 2.5
-PROCESS = 24 << 20  # bytes of a worker process beside its items (17 MB for `call`)
-FEW_WORKERS = 3  # as many threads seldom wait for Python's lock
-IN_FLIGHT = 3  # batches of a card: one is uploaded, one computed, one downloaded
-MIN_ON_CARD = 1 << 16  # bases: any workspace has room for them (the sample that compiles the kernels is smaller)
+PROCESS = 24 << 20  # bytes of a worker process besides its items (17 MB for `call`)
+FEW_WORKERS = 3  # this many threads rarely wait for Python's lock
+IN_FLIGHT = 3  # batches per card: one uploading, one computing, one downloading
+MIN_ON_CARD = 1 << 16  # bases; any workspace has room for them (the sample that compiles the kernels is smaller)
 
 
 class Sizes(NamedTuple):
-    """Bases of a batch if memory is plenty."""
+    """Batch sizes in bases if memory is plentiful."""
 
     usual: int
     largest: int  # for many threads
-    threads: int  # that the usual ones suit
+    threads: int  # number of threads that the usual batches suit
 
 
 ON_CORES, ON_CARDS = Sizes(USUAL_BATCH, LARGE_BATCH, FEW_THREADS), Sizes(LARGE_BATCH, 2 * LARGE_BATCH, 16)
@@ -44,7 +44,7 @@ ON_CORES, ON_CARDS = Sizes(USUAL_BATCH, LARGE_BATCH, FEW_THREADS), Sizes(LARGE_B
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Bytes: once, and per read base while a batch is worked on (work), or waits for that or to be written (held)."""
+    """Bytes: once, and per read base of a batch in work (work) or waiting for work or writing (held)."""
 
     fixed: int
     fixed_per_worker: int = 0
@@ -52,7 +52,7 @@ class Costs:
     held_per_base: float = 0.0
 
     def in_process(self) -> "Costs":
-        """The same where each worker is a process, which has the batch and what is made of it once more."""
+        """Return the costs if each worker is a process, which holds the batch and its results once more."""
         per_worker, work = self.fixed_per_worker + PROCESS, self.work_per_base + self.held_per_base
         return replace(self, fixed_per_worker=per_worker, work_per_base=work)
 
@@ -62,8 +62,8 @@ class Plan:
     batch_bases: int
     workers: int
     in_flight: int
-    peak_bytes: int  # the maximum that is expected
-    are_processes: bool = False  # the workers; else they are threads
+    peak_bytes: int  # expected maximum
+    are_processes: bool = False  # workers are processes; else threads
 
     @property
     def processes(self) -> int:
@@ -71,10 +71,10 @@ class Plan:
 
 
 def plan(budget: int, costs: Costs, threads: int, batch_bases: int | None = None, is_given: bool = True) -> Plan:
-    """The plan with the largest useful batches for a budget of bytes, with fewer workers if it is too small for all.
+    """Plan the largest useful batches for a budget of bytes, with fewer workers if it is too small for all.
 
-    batch_bases: the user's limit. is_given: the budget is the user's, not what is free. Raises MemoryBudgetError, which
-    states the minimum, if one worker does not fit.
+    batch_bases: the user's limit. is_given: the user set the budget; else it is the free memory. Raises
+    MemoryBudgetError, which states the minimum, if one worker does not fit.
     """
     wanted = batch_bases or usual_batch(threads)
     smallest = min(wanted, MIN_BATCH)
@@ -97,7 +97,7 @@ def plan(budget: int, costs: Costs, threads: int, batch_bases: int | None = None
 def plan_processes(
     budget: int, costs: Costs, threads: int, batch_bases: int | None = None, is_given: bool = True
 ) -> Plan:
-    """As `plan`, with a process for each thread if there are more than FEW_THREADS, and memory for as many."""
+    """Plan with a process per thread if there are more than FEW_THREADS and memory for as many; else like `plan`."""
     if threads > FEW_THREADS:
         with suppress(MemoryBudgetError):
             planned = plan(budget, costs.in_process(), threads, batch_bases, is_given)
@@ -107,39 +107,39 @@ def plan_processes(
 
 
 def usual_batch(threads: int, sizes: Sizes = ON_CORES) -> int:
-    """Bases of a batch if memory is plenty.
+    """Return the bases of a batch if memory is plentiful.
 
     A batch holds Python's lock for some ms, whatever its size, in threads for 11. On cores, a thread aligns 4 Mbases in
     150; beside a card, where it does the smaller part, 16 Mbases in 160. So many threads get larger batches: with
-    batches of one size they would wait for the lock.
+    batches of the usual size they would wait for the lock.
     """
     return min(max(sizes.usual * threads // sizes.threads, sizes.usual), sizes.largest)
 
 
 class Capacity(Protocol):
-    """Bytes of a workspace, by read bases of a batch and whether its seeds are looked up on the card."""
+    """Bytes of a workspace, by read bases of a batch and whether the card looks up its seeds."""
 
     def __call__(self, bases: int, seeded: bool) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """Bytes of the index on a card, and of a batch there."""
+    """Bytes of the index and of a batch on a card."""
 
-    reference: int  # its bases, which extension needs
+    reference: int  # its bases, needed for extension
     seeds: int  # the rest of the index: on the card if there is room, else on the host
     capacity: Capacity  # of a workspace
 
 
 @dataclass(frozen=True, slots=True)
 class CardPlan:
-    """The memory of each card; it is allocated before the first item of work."""
+    """Memory of each card, allocated before the first item of work."""
 
     workspaces: int
-    capacity: int  # bytes of a workspace
-    index_bytes: int = 0  # for all items
-    batch_bases: int = 0  # of batches of reads
-    seeding: str = "cuda"  # where seeds are looked up: cuda | cpu
+    capacity: int  # bytes per workspace
+    index_bytes: int = 0  # shared by all items
+    batch_bases: int = 0  # maximum of a read batch
+    seeding: str = "cuda"  # side that looks up seeds: cuda | cpu
 
     @property
     def device_bytes(self) -> int:
@@ -147,12 +147,11 @@ class CardPlan:
 
 
 def plan_card(budget: int, card: Card, workspaces: int, batch_bases: int) -> CardPlan:
-    """Batches of up to `batch_bases` in up to so many `workspaces`, within the budget of bytes.
+    """Plan batches of up to `batch_bases` in up to `workspaces` workspaces, within the budget of bytes.
 
-    Seeds go to the card if IN_FLIGHT batches of MIN_BATCH fit beside them. If memory is short, batches are smaller
-    down to USUAL_BATCH, then there are fewer workspaces down to IN_FLIGHT, then smaller batches down to MIN_BATCH, then
-    fewer workspaces, then smaller batches down to MIN_ON_CARD, for which each workspace has room. Raises
-    MemoryBudgetError, which states the minimum.
+    Seeds go to the card if IN_FLIGHT batches of MIN_BATCH fit beside them. If memory is short, batches shrink to
+    USUAL_BATCH, then workspaces to IN_FLIGHT, then batches to MIN_BATCH, then workspaces, then batches to MIN_ON_CARD,
+    for which each workspace has room. Raises MemoryBudgetError, which states the minimum.
     """
     few = min(workspaces, IN_FLIGHT)
     counts = range(workspaces, few, -1)
@@ -171,12 +170,12 @@ def plan_card(budget: int, card: Card, workspaces: int, batch_bases: int) -> Car
 
 
 def workers_of(threads: int, cards: int) -> int:
-    """Threads that work on batches: as many as asked for, and enough to keep each card busy."""
+    """Return the number of threads for batches: as many as asked for, and enough to keep each card busy."""
     return max(threads, IN_FLIGHT * cards)
 
 
 def processes_of(threads: int, room: int, least: int) -> int:
-    """Worker processes that fit into bytes, with `least` for the items of each; 0: threads do as well.
+    """Return the worker processes that fit into `room` bytes, each with `least` for items; 0: threads do as well.
 
     Each has as much for its items as it takes itself: more processes with smaller items would get less done.
     """
@@ -185,9 +184,10 @@ def processes_of(threads: int, room: int, least: int) -> int:
 
 
 def share_card(budget: int, wanted: int, usual: int, least: int) -> CardPlan:
-    """Workspaces for items that are cut until they fit.
+    """Plan workspaces for items that are cut until they fit.
 
-    `wanted` of them with `usual` bytes; with fewer bytes down to `least`, then fewer. Raises MemoryBudgetError.
+    That is `wanted` of them with `usual` bytes; failing that with fewer bytes down to `least`, then fewer. Raises
+    MemoryBudgetError.
     """
     if budget < least:
         raise MemoryBudgetError(f"--vram {readable(max(0, budget))} is too small: {readable(least)} are needed")
@@ -196,12 +196,12 @@ def share_card(budget: int, wanted: int, usual: int, least: int) -> CardPlan:
 
 
 def min_bytes(card: Card) -> int:
-    """The minimum memory with which a card can be used."""
+    """Return the minimum memory with which a card can be used."""
     return card.reference + card.capacity(MIN_ON_CARD, False)
 
 
 def readable(number: int) -> str:
-    """Bytes in the units of options, rounded up so that the result can be given as an option."""
+    """Format bytes in the units of options, rounded up so that the result can be given as an option."""
     for unit, letter in ((1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")):
         if number >= unit:
             tenths = -(-number * 10 // unit)

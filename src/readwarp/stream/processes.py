@@ -1,8 +1,8 @@
-"""Worker processes: forked from this one, so that what it has imported, opened and compiled is theirs too.
+"""Worker processes: forked from this one, so that they share its imports, open files and compiled kernels.
 
-Each has a lock of Python to itself, and works on one item at a time. They are forked before this process has other
-threads, whose locks nobody would release in them. They end with this process, however it ends. What they log and warn
-of is said here.
+Each has a Python lock of its own, and works on one item at a time. They are forked before this process has other
+threads, whose locks nobody would release in them. They end with this process, however it ends. Their logs and warnings
+appear here.
 """
 
 import logging
@@ -33,20 +33,20 @@ logger = logging.getLogger("readwarp")
 
 
 def may_fork() -> bool:
-    """Whether this thread is the only one of Python in this process."""
+    """Whether this thread is the only Python thread of the process."""
     return len(sys._current_frames()) == 1
 
 
 class Processes(Generic[S]):
-    """Workers that have a state: what this process has of it when they are forked. `close` ends them."""
+    """Workers with a state: this process's at the time of the fork. `close` ends them."""
 
     def __init__(self, state: S, number: int, reply: Reply | None = None) -> None:
-        """reply: to what they `ask` while they work, in any thread.
+        """Fork the workers. reply: answers what they `ask` while they work, in any thread.
 
-        Raises WorkerError where the system allows fewer processes, OSError where it has no memory for them.
+        Raises WorkerError if the system allows fewer processes, OSError if it has no memory for them.
         """
         self.number, self._reply = number, reply
-        self.peak_memory = 0  # bytes that the workers had for themselves, all together; known once they are closed
+        self.peak_memory = 0  # bytes that the workers used themselves, in total; known once they are closed
         self._heard = Once()
         self._idle: SimpleQueue[Worker | None] = SimpleQueue()  # None: there will be no more
         self._workers: list[Worker] = []
@@ -64,10 +64,10 @@ class Processes(Generic[S]):
             raise WorkerError(f"{text}: try fewer --threads") from error
 
     def map_ordered(self, work: Callable[[S, T], U], items: Iterable[T], in_flight: int) -> Generator[U, None, None]:
-        """work(state, item) of each item, in the order of the items; as `runner.map_ordered`.
+        """Yield work(state, item) of each item, in the order of the items, like `runner.map_ordered`.
 
         `work`, the items and the results are pickled. An error in a worker is raised here. A generator that ends early
-        ends the workers too.
+        also ends the workers.
         """
         packed = pack(Work(work))
         try:
@@ -77,7 +77,7 @@ class Processes(Generic[S]):
             raise
 
     def _ask(self, work: list[memoryview], item: object) -> Any:
-        """work(state, item), in any thread."""
+        """Return work(state, item), in any thread."""
         worker = self._idle.get()
         if worker is None:
             self._idle.put(None)
@@ -93,7 +93,7 @@ class Processes(Generic[S]):
         return answer.value
 
     def close(self) -> None:
-        """End the workers, whatever they do, and wait until no thread asks one any more."""
+        """End the workers, whatever they are doing, and wait until no thread asks one any more."""
         with held_back():
             workers, self._workers = self._workers, []
             self.peak_memory += sum([worker.kill() for worker in workers])
@@ -106,7 +106,7 @@ class Processes(Generic[S]):
 
 
 class Once:
-    """Says what workers have said: the same words, which several may have for one thing, once."""
+    """Messages of workers, said once even if several workers send the same words."""
 
     def __init__(self) -> None:
         self._lock, self._said, self._warned = threading.Lock(), set[str](), dict[Any, Any]()
@@ -122,18 +122,18 @@ class Once:
 
 
 class Worker:
-    """A process, and the socket to it."""
+    """A worker process, and the socket to it."""
 
     def __init__(self, pid: int, end: socket.socket) -> None:
         self.pid, self.end = pid, end
-        self._work: list[memoryview] = []  # what it was given last
+        self._work: list[memoryview] = []  # the work it was last given
         self._lock = threading.Lock()
         self._code: int | None = None
 
     def ask(self, work: list[memoryview], item: object, reply: Reply | None) -> Answer:
-        """Its answer to an item, and until then a reply to what it asks. One thread at a time.
+        """Return its answer to an item, replying to its questions in between. One thread at a time.
 
-        Raises WorkerError where it has ended.
+        Raises WorkerError if it has ended.
         """
         try:
             if self._work is not work:
@@ -153,16 +153,16 @@ class Worker:
         raise WorkerError(f"worker process {self.pid} {how}{why if code == -signal.SIGKILL else ''}")
 
     def kill(self) -> int:
-        """The peak of the bytes that it had for itself; 0 if it has ended already."""
+        """Kill the worker and return the peak of the bytes it used itself; 0 if it has already ended."""
         with self._lock:
-            if self._code is not None:  # its number may be another's by now
+            if self._code is not None:  # its process number may be another's by now
                 return 0
             memory = private_memory(self.pid)
             os.kill(self.pid, signal.SIGKILL)
             return memory
 
     def wait(self) -> int:
-        """Its exit code, or less the number of a signal; it has ended, or is about to."""
+        """Return its exit code, or minus the signal number, once it has ended."""
         with self._lock:
             if self._code is None:
                 self._code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
@@ -170,7 +170,7 @@ class Worker:
 
 
 def _fork(state: object, others: Sequence[socket.socket]) -> Worker:
-    """others: our ends of the sockets to the other workers. Raises OSError."""
+    """Fork a worker. others: our ends of the sockets to the other workers. Raises OSError."""
     parent, (ours, theirs) = os.getpid(), socket.socketpair()
     with theirs:
         try:
@@ -186,5 +186,5 @@ def _fork(state: object, others: Sequence[socket.socket]) -> Worker:
                     end.close()
                 serve(state, theirs, parent)
             finally:
-                os._exit(1)  # nothing that is above us here is ours to end
+                os._exit(1)  # nothing up the stack is ours to end
     return Worker(pid, ours)

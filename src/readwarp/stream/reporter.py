@@ -1,6 +1,6 @@
-"""What a job reports while it works: its progress, the kernels that it compiles, its metrics.
+"""Reports of a job while it works: its progress, the kernels it compiles, its metrics.
 
-A job gets a `Reporter` and does not know who listens. This one reports to a function in Python or to nobody;
+A job gets a `Reporter` and does not know who listens. This one reports to a Python function or to nobody;
 `readwarp.cli.reporting` has one for terminals and logs.
 """
 
@@ -27,17 +27,17 @@ SHOWN = ("reads", "mapped", "duplicates", "variants", "variants_pass")  # counts
 
 
 class Progress(NamedTuple):
-    """How far a job has come."""
+    """Progress of a job."""
 
     what: str  # compiling, aligning, sorting, calling, ...
     done: int  # units
     unit: str  # reads, bases, ...
-    share: float | None  # of all the work, 0-1; None while that is unknown
+    share: float | None  # of all the work, 0-1; None while unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a job has written and counted."""
+    """Files and metrics of a finished job."""
 
     paths: dict[str, Path]  # by kind: alignments, alignments_index, variants, variants_index, metrics, report
     metrics: Metrics
@@ -50,12 +50,12 @@ class Result:
 
     @classmethod
     def of(cls, metrics: Metrics, paths: Mapping[str, Path | None]) -> "Result":
-        """With the paths that are files, not None or -, which are stdout."""
+        """Make a result with those paths that are files, neither None nor - (stdout)."""
         return cls({name: path for name, path in paths.items() if path is not None and str(path) != "-"}, metrics)
 
 
 class Meter:
-    """How far one stage of a job has come. `tell` is called with it; subclasses show it."""
+    """Progress of one stage of a job. `tell` is called with it; subclasses show it."""
 
     def __init__(self, what: str, unit: str, tell: Callable[[Progress], object] | None = None) -> None:
         self.what, self.unit, self.tell = what, unit, tell
@@ -63,33 +63,33 @@ class Meter:
         self.share: float | None = None
 
     def advance(self, number: int, share: float | None = None) -> None:
-        """So many more units are done; `share` of the whole input (0-1) if that is known."""
+        """Advance by `number` units; share: of the whole input (0-1), if known."""
         self.done += number
         self.share = share if share is None else max(share, self.share or 0.0)
         self.update()
 
     def reach(self, done: int, total: int) -> None:
-        """So many units of all are done."""
+        """Report `done` of `total` units."""
         self.advance(done - self.done, done / total if total else None)
 
     def phase(self, what: str) -> None:
-        """All units are done, and a next phase begins."""
+        """Finish all units, and begin another phase."""
         self.what, self.share = what, None
         logger.debug("%s", what)
         self.update()
 
     def update(self) -> None:
-        """Show how far the stage has come."""
+        """Show the progress of the stage."""
         if self.tell:
             self.tell(Progress(self.what, self.done, self.unit, self.share))
 
     def kernel(self, name: str, number: int) -> None:
-        """Kernel number `number` of this process, which nobody foresaw, is being compiled."""
+        """Report that kernel number `number` of this process, which nobody foresaw, is being compiled."""
         if self.tell:
             self.tell(Progress("compiling", number, "kernels", None))
 
     def compiling(self, state: "Compiling") -> None:
-        """How far the compilation has come that comes before the job."""
+        """Show the progress of the compilation before the job."""
         if self.tell:
             self.tell(Progress("compiling", state.done, "kernels", state.share))
         else:
@@ -103,7 +103,7 @@ class Meter:
 
 
 class Reporter:
-    """Listens to one job. `progress` is called in the thread that runs the job; an exception from it ends the job."""
+    """Listener to one job. `progress` is called in the thread that runs the job; an exception from it ends the job."""
 
     def __init__(self, command: str, progress: Callable[[Progress], object] | None = None) -> None:
         self.metrics = Metrics()
@@ -113,7 +113,7 @@ class Reporter:
 
     @contextmanager
     def progress(self, what: str, unit: str) -> Iterator[Meter]:
-        """The meter of a stage."""
+        """Yield the meter of a stage."""
         yield Meter(what, unit, self._tell)
 
     def prepare(self, command: str, threads: int) -> None:
@@ -127,7 +127,7 @@ class Reporter:
 
     @contextmanager
     def compiling(self) -> Iterator[None]:
-        """Count the kernels that are compiled in the block, such as those for cards."""
+        """Count the kernels compiled in the block, such as those for cards."""
         from readwarp.device.compilation import watch
 
         started = time.perf_counter()
@@ -146,11 +146,11 @@ class Reporter:
 
     @contextmanager
     def kernels(self) -> Iterator[Meter]:
-        """The meter of the kernels that are compiled in the block."""
+        """Yield the meter of the kernels compiled in the block."""
         yield Meter("compiling", "kernels", self._tell)
 
     def write_metrics(self, path: Path) -> None:
-        """The metrics, with the versions of the libraries and the peak of memory, of worker processes too, as JSON."""
+        """Write the metrics as JSON, with library versions and peak memory, worker processes included."""
         import platform
 
         from readwarp.device.machine import library_versions, peak_memory

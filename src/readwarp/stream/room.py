@@ -1,4 +1,4 @@
-"""Room that workers share, threads and processes alike: each takes a part of it while it works, or one takes all."""
+"""Room shared by workers, threads and processes alike: each takes a part while it works, or one takes all."""
 
 import os
 from collections.abc import Iterator
@@ -10,11 +10,11 @@ class Room:
 
     def __init__(self, parts: int) -> None:
         self.parts = parts
-        self._parts, self._turn = Pipe(parts), Pipe(1)  # one at a time collects several
+        self._parts, self._turn = Pipe(parts), Pipe(1)  # only one at a time collects several
 
     @contextmanager
     def take(self, number: int) -> Iterator[None]:
-        """Wait until so many parts are free, and have them."""
+        """Wait until `number` parts are free, and hold them."""
         taken = 0
         try:
             if number == 1:
@@ -36,14 +36,14 @@ class Room:
 
 
 class Pipe:
-    """Tokens."""
+    """Tokens in a pipe."""
 
     def __init__(self, number: int) -> None:
         self._out, self._into = os.pipe()
         self.give(number)
 
     def take(self, number: int) -> int:
-        """Up to so many tokens, at least one; how many there were."""
+        """Take up to `number` tokens, at least one; return how many."""
         return len(os.read(self._out, number))
 
     def give(self, number: int) -> None:

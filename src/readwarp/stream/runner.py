@@ -1,4 +1,4 @@
-"""Items through worker threads: read ahead, worked on in parallel, written in their order."""
+"""Items through worker threads: read ahead, worked on in parallel, yielded in order."""
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
@@ -12,10 +12,10 @@ U = TypeVar("U")
 
 
 def map_ordered(items: Iterable[T], work: Callable[[T], U], workers: int, in_flight: int) -> Generator[U, None, None]:
-    """work(item) of each item, in the order of the items; `work` runs in `workers` threads.
+    """Yield work(item) of each item, in the order of the items; `work` runs in `workers` threads.
 
-    At most `in_flight` items have been read but not yielded yet; another thread reads two more ahead. The first error
-    in any thread is raised here, and work that has not begun is dropped, as it is when the generator is closed.
+    At most `in_flight` items have been read but not yielded; another thread reads two more ahead. The first error in
+    any thread is raised here, and work not begun is dropped, as when the generator is closed.
     """
     pool = ThreadPoolExecutor(workers, f"{THREAD_PREFIX} worker")
     pending: deque[Future[U]] = deque()

@@ -1,6 +1,6 @@
-"""The insert-size models of each source, made from exactly its first pairs, whatever the batches.
+"""Insert-size models of each source, fitted to exactly its first pairs, however batches are cut.
 
-A read group that first appears later has a model of its own too, made of its pairs among as many pairs from there on.
+A read group that first appears later has its own model too, fitted to its pairs among as many pairs from there on.
 """
 
 from collections import deque
@@ -27,10 +27,10 @@ M = TypeVar("M")
 
 @dataclass(frozen=True, slots=True)
 class Groups(Generic[B, M]):
-    """How sources with several read groups are trained."""
+    """Training rules for sources with several read groups."""
 
-    of: Callable[[B], Iterable[int]]  # the groups that the source of a batch may have, if it may have several
-    add: Callable[[M, int, list[ReadBatch]], M]  # the model with that of a group, made of these reads
+    of: Callable[[B], Iterable[int]]  # the groups that the source of a batch may have, if several
+    add: Callable[[M, int, list[ReadBatch]], M]  # add to a model that of a group, fitted to these reads
 
 
 def train_sources(
@@ -40,7 +40,7 @@ def train_sources(
     train: Callable[[list[ReadBatch]], M],
     groups: Groups[B, M] | None = None,
 ) -> Iterator[tuple[B, M]]:
-    """Each batch with the model of its source.
+    """Yield each batch with the model of its source.
 
     `train` gets the source's first 2 * `pairs` reads (all if there are fewer; one more if mates would be separated),
     which are its first `pairs` pairs if all reads are paired. The batches with these reads wait until it is done.
@@ -58,7 +58,7 @@ def _train_source(
     train: Callable[[list[ReadBatch]], M],
     groups: Groups[B, M] | None,
 ) -> Iterator[tuple[B, M]]:
-    """Batches of one source, trained on its first `number` reads."""
+    """Yield the batches of one source, trained on its first `number` reads."""
     held, sample = _first_reads(batches, number, parse)
     model, late = train(sample), set(groups.of(held[0]) if groups else ())
     for reads in sample if late else ():
@@ -69,7 +69,7 @@ def _train_source(
 def _first_reads(
     batches: Iterable[B], missing: int, parse: Callable[[B], ReadBatch]
 ) -> tuple[list[B], list[ReadBatch]]:
-    """The batches that hold the first `missing` reads, and these reads."""
+    """Return the batches that hold the first `missing` reads, and these reads."""
     held: list[B] = []
     sample: list[ReadBatch] = []
     for batch in batches:
@@ -83,7 +83,7 @@ def _first_reads(
 
 
 def _head(reads: ReadBatch, number: int) -> ReadBatch:
-    """The first reads; one more if mates would be separated."""
+    """Return the first reads; one more if mates would be separated."""
     if number < len(reads):
         return take(reads, "reads", slice(number + int(reads.segment[number] == Segment.LAST)))
     return reads
@@ -91,13 +91,13 @@ def _head(reads: ReadBatch, number: int) -> ReadBatch:
 
 @dataclass
 class _Window:
-    """The reads from the first one of a read group on."""
+    """Reads from the first one of a read group on."""
 
     missing: int
-    sample: list[ReadBatch] = field(default_factory=list)  # those of the group
+    sample: list[ReadBatch] = field(default_factory=list)  # reads of the group
 
     def add(self, reads: ReadBatch, of_group: np.ndarray) -> bool:
-        """Take as many of the reads as are missing -> whether that is all."""
+        """Take as many of the reads as are missing; return whether that completes the window."""
         mine = of_group[: len(_head(reads, self.missing))]
         self.sample.append(take(reads, "reads", np.flatnonzero(mine)))
         self.missing -= len(reads)
@@ -111,10 +111,9 @@ def _train_late(
     parse: Callable[[B], ReadBatch],
     start: tuple[M, Groups[B, M] | None],
 ) -> Iterator[tuple[B, M]]:
-    """Each batch with a model that has all read groups in it. start: the model without the late ones, and how to add.
+    """Yield each batch with a model of all its read groups. start: the model without late groups, and how to add one.
 
-    A late group is trained on its reads among `number` reads from its first one on; its batches wait until that is
-    done.
+    A late group is trained on its reads among `number` reads from its first one on; its batches wait for that.
     """
     (model, groups), windows = start, dict[int, _Window]()
     held: deque[tuple[B, set[int]]] = deque()

@@ -1,4 +1,4 @@
-"""What a worker process does (`processes`): it takes items from a socket, works on them, and answers."""
+"""The worker process of `processes`: takes items from a socket, works on them, and answers."""
 
 import gc
 import logging
@@ -19,19 +19,19 @@ logger = logging.getLogger("readwarp")
 
 
 class Work(NamedTuple):
-    """What is to be done with the items that follow."""
+    """The work to do on the items that follow."""
 
     function: Callable[[Any, Any], Any]
 
 
 class Question(NamedTuple):
-    """What a worker asks the first process while it works on an item."""
+    """A question to the first process, sent while working on an item."""
 
     value: Any
 
 
 class Warned(NamedTuple):
-    """What `warnings.warn_explicit` takes."""
+    """Arguments of `warnings.warn_explicit`."""
 
     message: Warning | str
     category: type[Warning]
@@ -40,7 +40,7 @@ class Warned(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What came of an item: a value, or an error and where it was raised."""
+    """Outcome of an item: a value, or an error and where it was raised."""
 
     value: Any
     error: Exception | None
@@ -48,11 +48,11 @@ class Answer(NamedTuple):
     heard: list[logging.LogRecord | Warned]
 
 
-_ends: list[socket] = []  # of a worker: its own
+_ends: list[socket] = []  # in a worker: its own end
 
 
 def ask(value: object) -> Any:
-    """In a worker process: what the first process answers to that, see `Processes`."""
+    """Ask the first process, from within a worker process, and return its reply: see `Processes`."""
     send(_ends[0], pack(Question(value)))
     return receive(_ends[0])
 
@@ -61,7 +61,7 @@ def serve(state: object, end: socket, parent: int) -> None:
     """Answer until the other end is closed. parent: its process. Raises SystemExit if that has ended."""
     die_with_parent(parent)
     _ends[:] = [end]
-    gc.freeze()  # what the collector looks at is copied
+    gc.freeze()  # memory that the collector touches is copied
     heard = listen()
     work: Callable[[Any, Any], Any] = _nothing
     with suppress(ConnectionError), watch(lambda *_: logger.info(UNFORESEEN)):
@@ -79,7 +79,7 @@ def _nothing(state: object, item: object) -> None:
 
 
 def listen() -> list[logging.LogRecord | Warned]:
-    """From now on, what this process logs and warns of is added to this list only."""
+    """Collect in this list, from now on, all that this process logs and warns of."""
     heard: list[logging.LogRecord | Warned] = []
 
     class Listener(QueueHandler):  # makes records that can be pickled
@@ -104,7 +104,7 @@ def answer(
 
 
 def _portable(error: Exception) -> Exception:
-    """The error; or where it cannot be pickled, or would say something else then, another one that says the same."""
+    """Return the error, or an equal one that can be pickled and keeps its text."""
     with suppress(Exception):
         if str(pickle.loads(pickle.dumps(error))) == str(error):
             return error

@@ -1,4 +1,4 @@
-"""Who works on the items of a job: threads of this process, or processes, which do not share a lock of Python."""
+"""Workers for the items of a job: threads of this process, or processes, which do not share Python's lock."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -16,20 +16,20 @@ U = TypeVar("U")
 
 
 class Done(NamedTuple, Generic[T]):
-    """What an item gave, and what was counted on the way."""
+    """Result of an item, with its counts."""
 
     value: T
     metrics: Metrics
 
 
 class Threads(Generic[S]):
-    """Workers in this process, with a state that they share."""
+    """Threads of this process, with a state that they share."""
 
     def __init__(self, state: S, number: int) -> None:
         self.state, self.number = state, number
 
     def map_ordered(self, work: Callable[[S, T], U], items: Iterable[T], in_flight: int) -> Generator[U, None, None]:
-        """work(state, item) of each item, in the order of the items; see `runner.map_ordered`."""
+        """Yield work(state, item) of each item, in the order of the items: see `runner.map_ordered`."""
         return runner.map_ordered(items, partial(work, self.state), self.number, in_flight)
 
 
@@ -45,9 +45,9 @@ def open_workers(
     metrics: Metrics,
     reply: Reply | None = None,
 ) -> Iterator[Workers[S]]:
-    """So many processes, or where that is 0 so many threads. commands: whose kernels they need. reply: of Processes.
+    """Open this many processes, or, if 0, this many threads. commands: whose kernels they need. reply: of Processes.
 
-    For processes, this one must not have started threads before (`processes.may_fork`).
+    For processes, this process must not have started threads before (`processes.may_fork`).
     """
     if not processes:
         yield Threads(state, threads)
@@ -67,9 +67,9 @@ def map_counted(
     metrics: Metrics,
     in_flight: int | None = None,
 ) -> Generator[U, None, None]:
-    """The values of work(state, item), in the order of the items; what was counted goes to `metrics`.
+    """Yield the values of work(state, item), in the order of the items; their counts go to `metrics`.
 
-    in_flight: items that have been read and not yielded, by default two for each worker and two.
+    in_flight: items read and not yet yielded, by default two per worker plus two.
     """
     with closing(workers.map_ordered(work, items, in_flight or 2 * workers.number + 2)) as results:
         for value, own in results:
