@@ -1,1 +1,1 @@
-"""What runs where: Numba's options, SIMD and packed lanes, the choice of a backend, device memory."""
+"""Devices: Numba's options, SIMD and packed lanes, the choice of a backend, device memory."""

@@ -1,4 +1,4 @@
-"""Arrays of other libraries, without copies: on the host by DLPack, on a card by the CUDA Array Interface."""
+"""Arrays of other libraries, without copies: on the host through DLPack, on a card through the CUDA Array Interface."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from readwarp.errors import UsageError
 from readwarp.ragged import Ragged
 
 OUTPUTS = ("host", "device")
-ON_HOST = 1  # kDLCPU: what __dlpack_device__ returns for host memory
+ON_HOST = 1  # kDLCPU: __dlpack_device__ of host memory
 
 
 def is_on_card(given: Any) -> bool:
@@ -24,7 +24,7 @@ def is_foreign(given: Any) -> bool:
 
 
 def on_host(given: Any, name: str) -> ndarray:
-    """As a NumPy array: without a copy if it is on the host, else copied there. Raises UsageError."""
+    """Return a NumPy array: without a copy if it is on the host, else copied there. Raises UsageError."""
     if is_on_card(given):
         return np.asarray(on_card(given, name).copy_to_host())
     if isinstance(given, ndarray) or not hasattr(given, "__dlpack__"):
@@ -35,7 +35,7 @@ def on_host(given: Any, name: str) -> ndarray:
 
 
 def on_card(given: Any, name: str) -> CardArray:
-    """An array on a card, without a copy. Raises UsageError unless it is contiguous."""
+    """Return an array on a card, without a copy. Raises UsageError unless it is contiguous."""
     if isinstance(given, CardArray):
         return given
     if getattr(given, "__cuda_ndarray__", False):  # Numba's
@@ -50,14 +50,14 @@ def on_card(given: Any, name: str) -> CardArray:
 
 
 def resident(array: ndarray) -> Any:
-    """A copy on the card, where it stays."""
+    """Copy an array to the card, where it stays."""
     from readwarp.device.jit import cuda
 
     return cuda.to_device(array)
 
 
 def check_places(output: str, is_cuda: bool, *given: Any) -> None:
-    """Raises UsageError if arrays are on a card, or results are wanted there, but the device is the CPU."""
+    """Raise UsageError if arrays are on a card, or results are wanted there, but the device is the CPU."""
     if output not in OUTPUTS:
         raise UsageError(f"output {output!r}: not one of {', '.join(OUTPUTS)}")
     if output == "device" and not is_cuda:
@@ -67,9 +67,10 @@ def check_places(output: str, is_cuda: bool, *given: Any) -> None:
 
 
 def ragged_of(given: Any, name: str) -> Ragged | None:
-    """Codes given as a `Ragged` or as an array on a card: uint8 values where they are, int64 offsets on the host.
+    """Return a `Ragged` or an array on a card as a `Ragged`: uint8 values where they are, int64 offsets on the host.
 
-    An array of one axis is one row; one of two axes has a sequence in each row. None for all else. Raises UsageError.
+    A one-dimensional array is one row; a two-dimensional one has a sequence per row. None for anything else. Raises
+    UsageError.
     """
     if not isinstance(given, Ragged):
         if not is_on_card(given):

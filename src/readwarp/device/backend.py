@@ -1,4 +1,4 @@
-"""The side that kernels run on, CPU or CUDA; a job chooses it once.
+"""The side that kernels run on, CPU or CUDA, chosen once per job.
 
 `backend.step("readwarp.align.seed")` is the step's module for this side (`cpu` or `cuda`: same names, same argument
 order). Only `to_device` brings the arrays of a batch to a card.
@@ -44,12 +44,12 @@ class Backend:
     devices: tuple[int, ...] = ()
 
     def step(self, package: str) -> ModuleType:
-        """The step's kernels for this side."""
+        """Return the step's kernels for this side."""
         return import_module(f"{package}.{self.name}")
 
     @contextmanager
     def on(self, device: int | None = None) -> Iterator[None]:
-        """Inside, the calling thread works on this device (None: the first), and CUDA errors name it.
+        """Bind the calling thread to this device (None: the first) within the block; CUDA errors name it.
 
         Does nothing on the CPU.
         """
@@ -65,7 +65,7 @@ class Backend:
             yield
 
     def free_memory(self, share: float) -> int:
-        """That share of the free bytes of the card that has the fewest. Not for the CPU."""
+        """Return that share of the free bytes of the card with the fewest. Not for the CPU."""
         from readwarp.device.jit import cuda
 
         free = []
@@ -75,12 +75,12 @@ class Backend:
         return int(share * min(free))
 
     def is_out_of_memory(self, error: BaseException) -> bool:
-        """Whether the error says that the card is full, so that half a batch may still fit."""
+        """Whether the error means that the card is full, so that half a batch may still fit."""
         return self.name == "cuda" and failure.is_out_of_memory(error)
 
     @contextmanager
     def as_far_as_it_fits(self) -> Iterator[None]:
-        """Inside is work that may end early: it stops without an error where the card is full."""
+        """Run a block that may end early: it stops without an error where the card is full."""
         try:
             yield
         except Exception as error:
@@ -88,7 +88,7 @@ class Backend:
                 raise
 
     def frame(self) -> AbstractContextManager[object]:
-        """Device memory that the calling thread takes inside is returned at the end. Does nothing on the CPU."""
+        """Return, at the block's end, device memory that the calling thread took inside. Does nothing on the CPU."""
         if self.name == "cpu":
             return nullcontext()
         from readwarp.device import memory
@@ -96,7 +96,7 @@ class Backend:
         return memory.current().frame()
 
     def resident(self, value: T) -> T:
-        """The same value with its arrays on the current device, where they stay for all threads."""
+        """Copy the arrays of a value to the current device, where they stay for all threads."""
         if self.name == "cpu":
             return value
         from readwarp.device.jit import cuda
@@ -104,7 +104,7 @@ class Backend:
         return _map_arrays(value, lambda arrays: [CardArray.of(cuda.to_device(array)) for array in arrays])
 
     def release(self, device: int, value: object) -> None:
-        """Free the arrays of a value that `resident` returned on this device; no thread may use it any more."""
+        """Free the arrays of a value that `resident` returned on this device; no thread may still use it."""
         if self.name == "cpu":
             return
         from readwarp.device import freeing
@@ -112,9 +112,9 @@ class Backend:
         freeing.free(device, _find_arrays(value))
 
     def to_device(self, value: T, *names: str) -> T:
-        """The same value with its arrays (those of these names, or all) in the calling thread's workspace.
+        """Copy the arrays of a value (of these names, or all) to the calling thread's workspace.
 
-        On the CPU, the value itself.
+        On the CPU, return the value itself.
         """
         if self.name == "cpu":
             return value
@@ -123,7 +123,7 @@ class Backend:
         return _map_arrays(value, lambda arrays: memory.current().on_card(tuple(arrays)), names)
 
     def to_host(self, value: T) -> T:
-        """The same value with its device arrays on the host, all copied in one go."""
+        """Copy the device arrays of a value to the host, all in one go."""
         if self.name == "cpu":
             return value
         from readwarp.device import memory
@@ -134,14 +134,14 @@ class Backend:
 
 
 def _map_arrays(value: T, move: Callable[[list[np.ndarray]], Sequence[Any]], names: tuple[str, ...] = ()) -> T:
-    """The value with its host arrays moved together: those of these names, or all."""
+    """Move the host arrays of a value together: those of these names, or all."""
     found = {name: array for name, array in columns_of(value).items() if isinstance(array, np.ndarray)}
     found = {name: array for name, array in found.items() if not names or name in names}
     return replace(value, **dict(zip(found, move(list(found.values())), strict=True)))
 
 
 def _find_arrays(value: object) -> Iterator[CardArray]:
-    """The arrays on a card in a value and in its parts, each once."""
+    """Yield the card arrays in a value and its parts, each once."""
     found: dict[int, CardArray] = {}
     waiting = [value]
     while waiting:
@@ -154,7 +154,7 @@ def _find_arrays(value: object) -> Iterator[CardArray]:
 
 
 def choose(device: str) -> Backend:
-    """auto | cpu | cuda | cuda:0,1 -> Backend. Raises UsageError, DeviceError.
+    """Parse auto | cpu | cuda | cuda:0,1. Raises UsageError, DeviceError.
 
     auto takes a GPU if one works, and warns if there is one that does not. auto and cuda take one that no other process
     uses (`readwarp.device.claims`), and warn if all are in use.
@@ -188,7 +188,7 @@ def _warn_once(text: str) -> None:
 
 
 def _cuda(wanted: tuple[int, ...]) -> Backend:
-    """These devices; the least used one where none is named. Raises DeviceError, also if kernels do not run there."""
+    """Take these devices, or the least used one. Raises DeviceError, also if kernels do not run there."""
     if reason := unusable():
         raise DeviceError(reason)
     missing = [n for n in wanted if n >= len(devices())]
@@ -203,13 +203,13 @@ def _cuda(wanted: tuple[int, ...]) -> Backend:
     return Backend("cuda", taken)
 
 
-_claims: dict[int, Claim | None] = {}  # of this process, until its end
+_claims: dict[int, Claim | None] = {}  # of this process, until it ends
 
 
 def take_device(wanted: int | None) -> int:
-    """The device wanted, else the one this process has, else the least used one. A lock tells other processes.
+    """Take the wanted device, else the one this process has, else the least used one. A lock tells other processes.
 
-    A card that is too old for our kernels is taken only if it is wanted, or if there is no other.
+    A card too old for our kernels is taken only if it is wanted, or if there is no other.
     """
     if wanted in _claims or (wanted is None and _claims):
         return next(iter(_claims)) if wanted is None else wanted
@@ -225,7 +225,7 @@ def take_device(wanted: int | None) -> int:
 
 
 def release_devices(taken: Iterable[int]) -> None:
-    """Let other processes have them."""
+    """Release the devices to other processes."""
     for device in taken:
         made = _claims.pop(device, None)
         if made:
@@ -238,7 +238,7 @@ def _driver() -> Driver | str:
 
 
 def devices() -> tuple[Device, ...]:
-    """The devices that the driver shows to this process; none without a driver."""
+    """Return the devices that the driver shows to this process; none without a driver."""
     driver = _driver()
     return () if isinstance(driver, str) else driver.devices
 
@@ -248,7 +248,7 @@ def describe(device: int) -> Device:
 
 
 def unusable() -> str | None:
-    """Why no device can be used here, or None, as far as it is known without importing numba.cuda (a second)."""
+    """Explain why no device is usable here, else None, as far as known without importing numba.cuda (a second)."""
     driver = _driver()
     if not devices():
         return driver if isinstance(driver, str) else "the driver shows no device to this process"
@@ -258,13 +258,13 @@ def unusable() -> str | None:
 
 
 def problems() -> list[str | None]:
-    """Tell why each device cannot be used, or None."""
+    """Explain why each device cannot be used, or None."""
     return [unusable() or problem_of(device) for device in range(len(devices()))]
 
 
 @cache
 def problem_of(device: int) -> str | None:
-    """Why kernels do not run on a device, or None; a small one is tried, once in a process."""
+    """Explain why kernels do not run on a device, or None; a small kernel is tried, once per process."""
     if not is_able(describe(device)):
         major, minor = describe(device).compute_capability
         return f"its compute capability is {major}.{minor}, and {MIN_CAPABILITY[0]}.{MIN_CAPABILITY[1]} is the least"
@@ -272,9 +272,9 @@ def problem_of(device: int) -> str | None:
         from readwarp.device import trial
 
         return None if trial.run(device) else "a small kernel gave a wrong result"
-    except Exception as error:  # numba-cuda and what it needs raise many kinds
+    except Exception as error:  # numba-cuda and its dependencies raise many kinds
         if failure.is_out_of_memory(error) or isinstance(error, PinnedMemoryError):
-            return None  # those who plan the memory tell how much is needed
+            return None  # memory planning reports shortages
         logger.debug("a small kernel on cuda:%d:", device, exc_info=error)
         kind = "" if isinstance(error, ReadwarpError) else f"{type(error).__name__}: "
         return kind + printable(" ".join(str(getattr(error, "msg", error)).split()))

@@ -1,15 +1,15 @@
-"""In which folders compiled kernels are looked for, and into which one new kernels go.
+"""Folders in which compiled kernels are looked up, and the one that takes new kernels.
 
-They are looked for in this order:
+Kernels are looked up in this order:
 
 1. `kernels` in the installed package: shipped with a wheel, a conda package or an image;
-2. the folders that READWARP_KERNELS names, separated by colons: those of a site, filled by `readwarp compile -o`;
-3. the user's: READWARP_CACHE, $XDG_CACHE_HOME/readwarp or ~/.cache/readwarp, or one in the temporary folder: those up
-   to the first one that can be written, into which new kernels go.
+2. the folders in READWARP_KERNELS, separated by colons: those of a site, filled by `readwarp compile -o`;
+3. the user's: READWARP_CACHE, $XDG_CACHE_HOME/readwarp or ~/.cache/readwarp, or one in the temporary folder, up to
+   the first that can be written, which takes new kernels.
 
 Machine code is executed, so whoever writes it can do all that the user can. Hence each folder on the way to a file, and
-the file, must be one of `trust`. In a folder with the sticky bit, to which all may write, each user has a folder of his
-own. What is refused is told, once in a process.
+the file, must pass `trust`. In a folder with the sticky bit, which all may write, each user has a subfolder. A refusal
+is reported once per process.
 """
 
 import logging
@@ -34,13 +34,13 @@ logger = logging.getLogger("readwarp")
 
 @cache
 def folders() -> tuple[Path, ...]:
-    """All to look in, the first one first."""
+    """Return all folders to look in, in order."""
     return tuple(dict.fromkeys((*shared_folders(), *own_folders())))
 
 
 @cache
 def shared_folders() -> tuple[Path, ...]:
-    """Those of the package and of the site that can be trusted; nothing is ever written to them."""
+    """Return the trusted folders of the package and of the site; nothing is ever written to them."""
     named = [Path(text) for text in os.environ.get(SITE, "").split(os.pathsep) if text]
     for folder in named:
         if not folder.is_dir():
@@ -50,14 +50,14 @@ def shared_folders() -> tuple[Path, ...]:
 
 @cache
 def shared_levels() -> frozenset[str]:
-    """Names of the levels of processors that those have kernels for, made by the compiler that is here."""
+    """Return names of the processor levels for which those have kernels made by the compiler installed here."""
     found = (level for folder in shared_folders() for level in (folder / compiler()).glob("*") if level.is_dir())
     return frozenset(level.name for level in found)
 
 
 @cache
 def own_folders() -> tuple[Path, ...]:
-    """The user's, to look in: those up to the one that can be written, which need not exist yet."""
+    """Return the user's folders to look in, up to the one that can be written, which need not exist yet."""
     found = list[Path]()
     for folder in _candidates():
         if not _is_trusted(folder):
@@ -70,7 +70,7 @@ def own_folders() -> tuple[Path, ...]:
 
 @cache
 def own_folder() -> Path:
-    """The user's, to write to; it is made if it is absent. Raises OSError where there is none."""
+    """Return the user's folder to write to, made if absent. Raises OSError if there is none."""
     given, candidates = os.environ.get(OWN), _candidates()
     for folder in candidates:
         try:
@@ -90,13 +90,13 @@ def own_folder() -> Path:
 def _candidates() -> list[Path]:
     given, home = os.environ.get(OWN), os.environ.get("XDG_CACHE_HOME")
     found = [Path(given)] if given else []
-    with suppress(RuntimeError):  # a user without a name and without HOME, as in some containers
+    with suppress(RuntimeError):  # a user without a name or HOME, as in some containers
         found.append((Path(home) if home else Path.home() / ".cache") / NAME)
     return [*map(_own_part, found), Path(tempfile.gettempdir()) / _of_user()]
 
 
 def _own_part(folder: Path) -> Path:
-    """The folder, or a part of it where others may write to it too."""
+    """Return the folder, or a subfolder of it if others may write to it too."""
     with suppress(OSError):
         mode = folder.stat().st_mode
         if mode & stat.S_ISVTX and mode & OTHERS:
@@ -109,7 +109,7 @@ def _of_user() -> str:
 
 
 def _is_writable(folder: Path) -> bool:
-    """Whether something can be written to it, or it can be made."""
+    """Whether the folder can be written to or made."""
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
@@ -117,7 +117,7 @@ def _is_writable(folder: Path) -> bool:
 
 @cache
 def _is_trusted(folder: Path) -> bool:
-    """As far as it exists; tells why not."""
+    """Whether the folder, as far as it exists, can be trusted; if not, report why."""
     try:
         real_folder(folder)
     except DistrustError as error:
@@ -135,13 +135,13 @@ def _tell_distrust(folder: Path, error: DistrustError) -> None:
 
 @cache
 def compiler() -> str:
-    """What compiles here, without importing it: Numba, llvmlite and Python."""
+    """Return the compiler of this installation without importing it: Numba, llvmlite and Python."""
     versions = (f"{name}-{_release_of(name)}" for name in ("numba", "llvmlite"))
     return "-".join((*versions, sys.implementation.cache_tag + sys.abiflags))
 
 
 def _release_of(name: str) -> str:
-    """The version of a library, from its _version.py: the metadata of its distribution take longer to find."""
+    """Return a library's version from its _version.py: the metadata of its distribution take longer to find."""
     spec = find_spec(name)
     if spec is not None and spec.origin is not None:
         with suppress(OSError):
@@ -155,17 +155,17 @@ def _release_of(name: str) -> str:
 
 
 def read(paths: Iterator[Path]) -> Iterator[tuple[Path, bytes]]:
-    """The contents of those files that exist and can be trusted; another's in a folder of ours is told."""
+    """Yield the contents of files that exist and can be trusted; report another user's file in a folder of ours."""
     for path in paths:
         try:
             yield path, read_trusted(path)
         except DistrustError as error:
             _tell(f"{path}: this kernel is not used: {'it' if error.place == path else error.place} {error.reason}")
-        except OSError:  # most often absent
+        except OSError:  # usually absent
             continue
 
 
 @cache
 def _tell(message: str) -> None:
-    """Once in a process."""
+    """Report a message once per process."""
     logger.warning("%s", message)

@@ -1,4 +1,4 @@
-"""Arrays on a card: an address, a shape and a dtype, contiguous. A view costs next to nothing, and so does a launch."""
+"""Arrays on a card: an address, a shape and a dtype, contiguous; cheap to view and to launch with."""
 
 from math import prod
 from typing import Any
@@ -8,7 +8,7 @@ from numpy import ndarray
 
 
 class CardArray:
-    """Items on a card in C order. Kernels take it as they take an array of NumPy; `owner` holds its memory."""
+    """Items on a card in C order. Kernels take it like a NumPy array; `owner` holds its memory."""
 
     __slots__ = ("address", "dtype", "owner", "shape")
 
@@ -17,7 +17,7 @@ class CardArray:
 
     @classmethod
     def of(cls, array: Any) -> "CardArray":
-        """A contiguous array of Numba."""
+        """Wrap a contiguous array of Numba."""
         return cls(array.device_ctypes_pointer.value or 0, array.shape, array.dtype, array)
 
     @property
@@ -34,7 +34,7 @@ class CardArray:
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """Bytes from an item to the next one on each axis."""
+        """Bytes from one item to the next on each axis."""
         each = [self.dtype.itemsize]
         for length in self.shape[:0:-1]:
             each.append(each[-1] * length)
@@ -44,7 +44,7 @@ class CardArray:
         return self.shape[0]
 
     def __getitem__(self, rows: "slice | int") -> "CardArray":
-        """Some rows of the first axis, or one of them without that axis. Slices have no step."""
+        """Return rows of the first axis, or one of them without that axis. Slices have no step."""
         if isinstance(rows, slice):
             start, stop, _ = rows.indices(self.shape[0])
             shape = max(0, stop - start), *self.shape[1:]
@@ -56,7 +56,7 @@ class CardArray:
         return CardArray(self.address, shape, self.dtype, self.owner)
 
     def copy_to_host(self) -> ndarray:
-        """A copy on the host, once all work of the card before it is done."""
+        """Copy to the host, after all earlier work of the card."""
         from numba.cuda.cudadrv.driver import driver
 
         host = np.empty(self.shape, self.dtype)

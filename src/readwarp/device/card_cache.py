@@ -1,8 +1,8 @@
-"""Files of machine code for cards: one for each function, closure, signature and kind of card.
+"""Cache files of machine code for cards: one per function, closure, signature and kind of card.
 
-numba-cuda's own cache gives its files numbers, which it looks up in an index: of two processes that compile at once,
+numba-cuda's own cache numbers its files and looks the numbers up in an index. Of two processes that compile at once,
 such as on two nodes with one home, both take the next number, and one finds the other's code under it. Our files are
-named after all that tells their code from others', and state it, so no process needs a lock to write or to read them.
+named after everything that distinguishes their code, and state it, so processes read and write them without a lock.
 """
 
 import pickle
@@ -22,7 +22,7 @@ from readwarp.device.levels import current_level
 
 
 class CardCache(NullCache):  # type: ignore[misc]
-    """The compiled versions of one function, as numba-cuda asks for them. Only the package's functions have any."""
+    """Compiled versions of one function, in numba-cuda's interface. Only the package's functions have any."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
@@ -46,7 +46,7 @@ class CardCache(NullCache):  # type: ignore[misc]
         return kernel_cache.is_current(self._function.__module__)
 
     def _key(self, signature: Any, codegen: Any) -> tuple[Any, ...]:
-        """List all that the code depends on, besides the sources."""
+        """List everything that the code depends on, besides the sources."""
         code = self._function.__code__
         closure = tuple(cell.cell_contents for cell in self._function.__closure__ or ())
         hashes = sha256(code.co_code).hexdigest(), sha256(dumps(closure)).hexdigest()

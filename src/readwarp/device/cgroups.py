@@ -1,18 +1,18 @@
-"""What control groups (cgroups(7), versions 1 and 2) leave to this process: cores and memory.
+"""Cores and memory that control groups (cgroups(7), versions 1 and 2) leave to this process.
 
-A limit of any group that the process is in counts, and of any group around that: containers, batch systems and services
-set them at different levels. Files that cannot be read set no limit.
+The limits of every group that the process is in count, and of every group around it: containers, batch systems and
+services set them at different levels. Unreadable files set no limit.
 """
 
 from collections.abc import Iterator
 from pathlib import Path
 
 PROCESS = Path("/proc/self")
-UNLIMITED = 1 << 60  # bytes; version 1 writes about 2^63 where there is no limit
+UNLIMITED = 1 << 60  # bytes; version 1 writes about 2^63 for no limit
 
 
 def cpu_limits() -> Iterator[float]:
-    """Cores that quotas allow for."""
+    """Yield the cores that quotas allow."""
     for folder in _folders("cpu"):
         quota, period = (*_words(folder / "cpu.max"), "", "")[:2]
         if not quota:
@@ -22,7 +22,7 @@ def cpu_limits() -> Iterator[float]:
 
 
 def memory_limits() -> Iterator[int]:
-    """Bytes that are left below limits. Pages of files count as left, as they do in MemAvailable: they would go."""
+    """Yield the bytes left below limits. File pages count as left, as in MemAvailable, because they can be evicted."""
     for folder in _folders("memory"):
         limits = [_word(folder / name) for name in ("memory.max", "memory.high", "memory.limit_in_bytes")]
         known = [int(limit) for limit in limits if limit.isdigit() and int(limit) < UNLIMITED]
@@ -30,13 +30,13 @@ def memory_limits() -> Iterator[int]:
         if known and used.isdigit():
             words = _words(folder / "memory.stat")
             pages = dict(zip(words[::2], words[1::2], strict=False))
-            kinds = ("inactive_file", "active_file")  # an index that was read twice is active
+            kinds = ("inactive_file", "active_file")  # an index read twice is active
             files = sum(int(pages.get(f"total_{kind}") or pages.get(kind) or 0) for kind in kinds)
             yield max(0, min(known) - max(0, int(used) - files))
 
 
 def _folders(controller: str) -> Iterator[Path]:
-    """Those of the groups that this process is in, and of all groups around these."""
+    """Yield the folders of the groups that this process is in, and of all groups around them."""
     for names, path in _groups():
         if controller not in names and names != [""]:
             continue
@@ -47,14 +47,14 @@ def _folders(controller: str) -> Iterator[Path]:
 
 
 def _groups() -> Iterator[tuple[list[str], Path]]:
-    """The controllers ([""]: version 2) and the path of each group of this process."""
+    """Yield the controllers ([""]: version 2) and the path of each group of this process."""
     for line in _read(PROCESS / "cgroup").splitlines():
         _, names, path = line.split(":", 2)
         yield names.split(","), Path(path)
 
 
 def _mounts(names: list[str]) -> Iterator[tuple[Path, Path]]:
-    """Root within the hierarchy of these controllers, and mount point (proc_pid_mountinfo(5))."""
+    """Yield root within the hierarchy of these controllers, and mount point (proc_pid_mountinfo(5))."""
     for line in _read(PROCESS / "mountinfo").splitlines():
         before, _, after = line.partition(" - ")
         kind, _, options = (*after.split(), "", "", "")[:3]

@@ -1,4 +1,4 @@
-"""Lock files that show which cards of a shared machine are taken, so that each process takes a card of its own.
+"""Lock files that show which cards of a shared machine are taken, so that each process takes its own.
 
 A card has places: files in the temporary folder, each locked by one process for as long as it lives. A process that
 wants any card takes the lowest free place of all cards, and so an unused card if there is one, else the least used. The
@@ -13,15 +13,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-MAX_PLACES = 1024  # of a card; further users are not counted
+MAX_PLACES = 1024  # per card; further users are not counted
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A card that this process uses; the lock lasts until `release` or the end of the process."""
+    """A claim of this process on a card; the lock lasts until `release` or the end of the process."""
 
-    card: int  # its place among those asked for
-    others: int  # processes that used it before
+    card: int  # position among the cards asked for
+    others: int  # number of processes that used it before
     lock: int  # file descriptor
 
     def release(self) -> None:
@@ -29,7 +29,7 @@ class Claim:
 
 
 def claim(uuids: Sequence[str], folder: Path | None = None) -> Claim | None:
-    """The least used of the cards; None if no lock files can be made in the folder."""
+    """Claim the least used of the cards; None if no lock files can be made in the folder."""
     folder = folder or Path(tempfile.gettempdir())
     for place in range(MAX_PLACES):
         for card, uuid in enumerate(uuids):
@@ -43,7 +43,7 @@ def claim(uuids: Sequence[str], folder: Path | None = None) -> Claim | None:
 
 
 def _lock(path: Path) -> int | None:
-    """The file, locked; None if another process, or another claim of this one, has it. Raises OSError.
+    """Open and lock the file; None if another process, or another claim of this one, has it. Raises OSError.
 
     A file of another user can be locked without permission to write to it; in folders such as /tmp it cannot even be
     opened with O_CREAT (fs.protected_regular).

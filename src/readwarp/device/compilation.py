@@ -1,4 +1,4 @@
-"""Reports which kernel is being compiled; kernels that come from the disk cache are not reported."""
+"""Reports of kernels being compiled; kernels from the disk cache are not reported."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ UNFORESEEN = "compiling one more kernel"
 
 
 class Compilation:
-    """Counts compiled kernels."""
+    """Counter of compiled kernels."""
 
     def __init__(self, started: Callable[[str, int], None]) -> None:
         self.kernels, self._started = 0, started
@@ -23,7 +23,7 @@ class Compilation:
 
 @contextmanager
 def watch(started: Callable[[str, int], None]) -> Iterator[Compilation]:
-    """While the block runs, call `started(name, number)` before each kernel is compiled."""
+    """Call `started(name, number)` before each kernel is compiled within the block."""
     compilation = Compilation(started)
     with jit.listen(compilation.hear):
         yield compilation

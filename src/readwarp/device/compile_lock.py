@@ -1,7 +1,7 @@
-"""A lock, so that of several processes that need the same kernels one compiles them and the others wait.
+"""A lock for processes that need the same kernels: one compiles them while the others wait.
 
-It is that of flock(2) on a file in the folder that new kernels go to. The system releases it however a process ends,
-also by kill -9. Nodes that share the folder share the lock if their file system has locks, as NFS has.
+The lock is flock(2) on a file in the folder for new kernels. The system releases it however a process ends, even by
+kill -9. Nodes that share the folder share the lock if their file system has locks, as NFS does.
 """
 
 import fcntl
@@ -21,11 +21,11 @@ logger = logging.getLogger("readwarp")
 
 @contextmanager
 def compiling_alone(folder: Path, waiting: Callable[[str, float], object]) -> Iterator[bool]:
-    """Hold the lock of a folder -> whether another process had it before, which has perhaps compiled what is needed.
+    """Hold the lock of a folder; yield whether another process held it before and may have compiled what is needed.
 
-    `waiting` is called again and again while that is so, with the holder ("PID 17 on node3") and the seconds so far.
-    Without the right to write to the folder, or without locks, the block runs all the same: two processes may then
-    compile the same kernel, and the last one's file stays.
+    While another process holds it, `waiting` is called repeatedly with the holder ("PID 17 on node3") and the seconds
+    so far. Without write permission for the folder, or without locks, the block runs all the same: two processes may
+    then compile the same kernel, and the last one's file stays.
     """
     try:
         file = os.open(folder / "compiling.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)

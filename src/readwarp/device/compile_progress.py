@@ -1,4 +1,4 @@
-"""How far the compilation of kernels has come, as text."""
+"""Progress of the compilation of kernels, as text."""
 
 import math
 import sys
@@ -9,17 +9,17 @@ from typing import NamedTuple
 
 from readwarp.wording import counted
 
-INTERVAL = 10.0  # seconds between two lines
+INTERVAL = 10.0  # seconds between lines
 
 
 class Compiling(NamedTuple):
-    """How far the compilation has come."""
+    """Progress of a compilation."""
 
     done: int  # kernels
     total: int
     share: float  # of the work, 0-1
     seconds_left: float
-    holder: str | None = None  # another process that compiles, for which this one waits
+    holder: str | None = None  # another process that is compiling, for which this one waits
 
     def __str__(self) -> str:
         if self.holder is not None:
@@ -35,7 +35,7 @@ Show = Callable[[Compiling], object]
 
 @dataclass
 class Lines:
-    """Says a line at the beginning, when a wait begins or ends, and every ten seconds."""
+    """Progress lines: one at the start, one when a wait begins or ends, and one every ten seconds."""
 
     say: Callable[[str], object]
     _said: float = field(default=-math.inf, init=False)

@@ -1,8 +1,8 @@
-"""Kernels compiled by Numba to machine code for a level of processors: the only place that knows Numba's compiler.
+"""Compile kernels with Numba to machine code for a processor level: the only module that knows Numba's compiler.
 
-Numba's own way would compile each function that a kernel calls to machine code too, with two wrappers, once by itself
-and once more inside the kernel, and keep it on disk. Here only what Python calls becomes machine code: the functions
-below it are typed and lowered, linked into the kernel, and optimized there, once.
+Numba itself would compile each function that a kernel calls to machine code too, with two wrappers, once alone and once
+more inside the kernel, and keep it on disk. Here only what Python calls becomes machine code: the functions below it
+are typed and lowered, linked into the kernel, and optimised there, once.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ assert vectors  # registers the operations of `simd`
 
 
 class Library(PartLibrary):
-    """The code of a kernel and of all its parts, not run in this process."""
+    """The code of a kernel and all its parts, not run in this process."""
 
     def add_linking_library(self, library: Any) -> None:
         for each in library.gather() if isinstance(library, PartLibrary) else (library,):
@@ -42,7 +42,7 @@ class Library(PartLibrary):
                 super().add_linking_library(each)
 
     def emit(self) -> bytes:
-        """The object code of the whole."""
+        """Return the object code of the whole."""
         CPUCodeLibrary.finalize(self)  # type: ignore[no-untyped-call]
         return bytes(self._codegen._tm.emit_object(self._final_module))
 
@@ -50,7 +50,7 @@ class Library(PartLibrary):
         pass
 
     def undefined(self) -> list[str]:
-        """Symbols that the optimized module takes from elsewhere."""
+        """List the symbols that the optimised module takes from elsewhere."""
         module = self._final_module
         named = [
             each.name for found in (module.functions, module.global_variables) for each in found if each.is_declaration
@@ -59,7 +59,7 @@ class Library(PartLibrary):
 
 
 class Codegen(JITCPUCodegen):
-    """Makes code for a level of processors, without an engine that would run it."""
+    """Code generator for a processor level, without an engine to run the code."""
 
     _library_class = PartLibrary  # type: ignore[assignment]
 
@@ -77,17 +77,17 @@ class Codegen(JITCPUCodegen):
 
 
 def compile_kernel(part: Part, signature: str) -> MachineCode:
-    """Compile for the level of this process. Raises Numba's errors for what it cannot compile."""
+    """Compile for the level of this process. Raises Numba's errors for code that it cannot compile."""
     target = cpu_target.target_context
     with global_compiler_lock, _own_codegen(), without_garbage_collection():
         get_ready()
         made = part.compile_part(tuple(types_of(signature)))
         library, context = Library(_codegen(), made.library.name), made.target_context.subtarget(enable_nrt=True)
-        with context.push_code_library(library):  # what makes Python's objects may need more parts
+        with context.push_code_library(library):  # making Python objects may need more parts
             library.add_ir_module(make_entry(context, made))
         library.add_linking_library(made.library)
         library.add_linking_library(rtsys.library)  # for the wrapper
-        load_extensions()  # so that LLVM knows the symbols
+        load_extensions()  # makes the symbols known to LLVM
         object_code = library.emit()
         constants = tuple(constant.str for constant in made.environment.consts)
         return MachineCode(
@@ -100,7 +100,7 @@ def compile_kernel(part: Part, signature: str) -> MachineCode:
 
 
 def get_ready() -> None:
-    """Have Numba load all that it knows, and its runtime, which is no part."""
+    """Load all of Numba's registries, and its runtime, which is no part."""
     target = cpu_target.target_context
     with global_compiler_lock:
         rtsys.initialize(target)
@@ -110,7 +110,7 @@ def get_ready() -> None:
 
 @contextmanager
 def _own_codegen() -> Iterator[None]:
-    """While the block runs, Numba's context for CPUs makes code in our way. The compiler's lock is held."""
+    """Use our code generator in Numba's CPU context within the block. The caller holds the compiler's lock."""
     target = cpu_target.target_context
     codegen = target._internal_codegen
     target._internal_codegen, target.create_cfunc_wrapper = _codegen(), lambda *_: None
@@ -128,7 +128,7 @@ def _codegen() -> Codegen:
 
 
 def types_of(signature: str) -> list[Any]:
-    """Numba's types of a signature."""
+    """Return Numba's types of a signature."""
     found, rest = _parse_list(signature)
     if rest:
         raise ValueError(f"not a signature of a kernel: {signature}")
@@ -136,7 +136,7 @@ def types_of(signature: str) -> list[Any]:
 
 
 def _parse_list(text: str) -> tuple[list[Any], str]:
-    """Types up to the end or a closing bracket, and the text from there on."""
+    """Parse types up to the end or a closing bracket; return them and the remaining text."""
     found = []
     while text and text[0] != ")":
         kind, text = _parse(text.removeprefix(","))
@@ -145,7 +145,7 @@ def _parse_list(text: str) -> tuple[list[Any], str]:
 
 
 def _parse(text: str) -> tuple[Any, str]:
-    """The first type of the text, and the rest of the text."""
+    """Parse the first type of the text; return it and the remaining text."""
     name = text[: min((text.find(mark) for mark in "(,)[" if mark in text), default=len(text))]
     rest = text[len(name) :]
     if rest.startswith("("):
@@ -161,5 +161,5 @@ def _parse(text: str) -> tuple[Any, str]:
 
 
 def register_kernels(kind: type) -> None:
-    """Where a kernel names an instance of this class, it is a function to Numba: its `dispatcher`."""
+    """Make instances of this class functions to Numba where a kernel names them: their `dispatcher`."""
     typeof_impl.register(kind, lambda kernel, _: types.Dispatcher(kernel.dispatcher))

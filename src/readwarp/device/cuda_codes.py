@@ -1,4 +1,4 @@
-"""Codes of sequences on a card, checked and replaced there."""
+"""Sequence codes on a card, checked and replaced there."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def _grid(size: int) -> int:
 
 
 def highest(values: Any, workspace: Workspace) -> int:
-    """The maximum of uint8 values on the card; -1 if there are none."""
+    """Return the maximum of uint8 values on the card; -1 if there are none."""
     if not values.size:
         return -1
     with workspace.frame():
@@ -26,7 +26,7 @@ def highest(values: Any, workspace: Workspace) -> int:
 
 
 def replace_code(values: Any, code: int, other: int, workspace: Workspace) -> Any:
-    """A copy in the workspace, in which another code replaces one."""
+    """Copy values to the workspace with one code replaced by another."""
     out = workspace.empty(values.size, np.uint8)
     replace_codes[_grid(values.size), BLOCK, workspace.stream](values, code, other, out)
     return out

@@ -9,11 +9,11 @@ WARP = 32
 
 
 def threads_for(items: int, workspace: Workspace) -> tuple[int, int, Any]:
-    """A thread per item, and a few more; small launches have smaller blocks."""
+    """Configure a thread per item, rounded up to blocks; small launches have smaller blocks."""
     threads = min(THREADS, WARP * max(1, -(-items // WARP)))
     return max(1, -(-items // threads)), threads, workspace.stream
 
 
 def warps_for(items: int, workspace: Workspace) -> tuple[int, int, Any]:
-    """A block per item, of one warp, so that its barriers cost next to nothing."""
+    """Configure a block per item, of one warp, so that its barriers cost next to nothing."""
     return max(1, items), WARP, workspace.stream

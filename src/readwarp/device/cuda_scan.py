@@ -1,8 +1,8 @@
-"""Sizes of rows to offsets on a card, so that no step needs the host to learn where its output begins.
+"""Turn row sizes into offsets on a card, so that no step needs the host to learn where its output begins.
 
-Two launches. The first sums each tile of TILE sizes. In the second, a block adds up the sums of the tiles before its
-own and then scans its tile. That takes about 6 n + (n / TILE)^2 / 2 additions for n sizes. The second term exceeds the
-first only above ten million rows, far more than a batch has.
+There are two launches. The first sums each tile of TILE sizes. In the second, a block adds up the sums of the tiles
+before its own and then scans its tile. That takes about 6 n + (n / TILE)^2 / 2 additions for n sizes. The second term
+exceeds the first only above ten million rows, far more than a batch has.
 """
 
 from typing import Any
@@ -14,12 +14,12 @@ from readwarp.device.memory import Workspace
 from readwarp.device.staging import rounded
 
 THREADS = 64
-ITEMS = 16  # neighbouring sizes of one thread
+ITEMS = 16  # neighbouring sizes per thread
 TILE = THREADS * ITEMS
 
 
 def exclusive_scan(sizes: Any, offsets: Any, workspace: Workspace) -> None:
-    """offsets[i] = sizes[0] + ... + sizes[i - 1], for i up to n. sizes: integers [n], offsets: int64 [n + 1]."""
+    """Set offsets[i] = sizes[0] + ... + sizes[i - 1], for i up to n. sizes: integers [n], offsets: int64 [n + 1]."""
     tiles = tiles_of(sizes.size)
     with workspace.frame():
         sums = workspace.empty(tiles, np.int64)
@@ -28,13 +28,13 @@ def exclusive_scan(sizes: Any, offsets: Any, workspace: Workspace) -> None:
 
 
 def total_of(offsets: Any, workspace: Workspace) -> int:
-    """The last of the offsets, so that the host can allocate what they split; waits for the stream."""
+    """Return the last offset, with which the host can allocate; wait for the stream."""
     (last,) = workspace.download(offsets[offsets.size - 1 :])
     return int(last[0])
 
 
 def device_bytes(size: int) -> int:
-    """Bytes of the workspace that a scan of so many sizes takes."""
+    """Return the bytes of the workspace for a scan of this many sizes."""
     return rounded(8 * tiles_of(size))
 
 
@@ -44,7 +44,7 @@ def tiles_of(size: int) -> int:
 
 @cuda.jit(device=True)
 def sum_from(sizes, first):
-    """The sum of a thread's sizes."""
+    """Sum a thread's sizes."""
     total = np.int64(0)
     for i in range(first, min(first + ITEMS, sizes.size)):
         total += np.int64(sizes[i])
@@ -53,7 +53,7 @@ def sum_from(sizes, first):
 
 @cuda_kernel
 def sum_tiles(sizes, sums):
-    """The sum of each tile; a block per tile."""
+    """Sum each tile; a block per tile."""
     partial = cuda.shared.array(THREADS, np.int64)
     thread, tile = cuda.threadIdx.x, cuda.blockIdx.x
     partial[thread] = sum_from(sizes, tile * TILE + thread * ITEMS)
@@ -67,7 +67,7 @@ def sum_tiles(sizes, sums):
 
 @cuda_kernel
 def scan_tiles(sizes, sums, offsets):
-    """Offsets of each tile's rows; the thread of the last row also writes the end of that row."""
+    """Write the offsets of each tile's rows; the thread of the last row also writes its end."""
     partial = cuda.shared.array(THREADS, np.int64)
     earlier = cuda.shared.array(THREADS, np.int64)
     thread, tile = cuda.threadIdx.x, cuda.blockIdx.x

@@ -13,7 +13,7 @@ from typing import Any
 MAJOR, MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_*
 MULTIPROCESSORS, KILOHERTZ = 16, 13  # CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, CLOCK_RATE
 BLOCKING_SYNC = 4  # CU_CTX_SCHED_BLOCKING_SYNC
-MIN_CUDA, MIN_CAPABILITY = 12, (7, 5)  # of the driver, and of a card, that our kernels need
+MIN_CUDA, MIN_CAPABILITY = 12, (7, 5)  # needed by our kernels: CUDA version of the driver, compute capability of a card
 NVIDIA_VENDOR = "0x10de"
 
 
@@ -22,15 +22,15 @@ class Device:
     name: str
     compute_capability: tuple[int, int]
     memory: int  # bytes
-    free: int | None  # bytes; None if NVML does not tell
-    uuid: str = ""  # of the card, or of the visible part of it (MIG)
-    bus: str = ""  # PCI address, by which NVML knows it
-    speed: float = 0.0  # clocks a second of all multiprocessors; 0 if the driver does not tell
+    free: int | None  # bytes; None if NVML does not say
+    uuid: str = ""  # of the card or its visible part (MIG)
+    bus: str = ""  # PCI address, by which NVML identifies it
+    speed: float = 0.0  # clocks per second of all multiprocessors; 0 if the driver does not say
 
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    cuda: tuple[int, int]  # the newest CUDA version that it supports
+    cuda: tuple[int, int]  # newest supported CUDA version
     version: str | None
     devices: tuple[Device, ...]
 
@@ -41,7 +41,7 @@ def is_able(device: Device) -> bool:
 
 
 def read_driver() -> Driver | str:
-    """The driver and the devices that this process sees, or why there is none."""
+    """Return the driver and the devices that this process sees, or the reason why there is none."""
     try:
         cuda = ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -66,9 +66,9 @@ def has_card() -> bool:
 
 
 def let_waiting_threads_sleep(ordinal: int) -> None:
-    """Have threads that wait for the card leave their cores to others. Call it before the card is used.
+    """Let threads that wait for the card yield their cores. Call this before the card is used.
 
-    By default they spin, which takes the cores from the steps on the host. If the driver refuses, they go on spinning.
+    By default they spin, which takes cores from the steps on the host. If the driver refuses, they keep spinning.
     """
     try:
         cuda = ctypes.CDLL("libcuda.so.1")
@@ -80,14 +80,14 @@ def let_waiting_threads_sleep(ordinal: int) -> None:
 
 
 def energy(bus: str) -> float | None:
-    """Joules that the whole card has used since the driver was loaded (Volta and newer); None if NVML does not tell."""
+    """Return the joules used by the whole card since the driver was loaded (Volta or newer); None if NVML lacks it."""
     millijoules = ctypes.c_ulonglong()
     is_known = _ask(bus, "nvmlDeviceGetTotalEnergyConsumption", millijoules)
     return millijoules.value / 1000 if is_known else None
 
 
 def free_memory(bus: str) -> int | None:
-    """Bytes that all processes leave free on the card at a PCI address; None if NVML does not tell."""
+    """Return the bytes that all processes leave free on the card at a PCI address; None if NVML does not say."""
     sizes = (ctypes.c_ulonglong * 3)()  # total, free, used
     return int(sizes[1]) if _ask(bus, "nvmlDeviceGetMemoryInfo", sizes) else None
 

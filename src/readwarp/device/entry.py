@@ -1,7 +1,7 @@
-"""The function of a kernel that Python calls: it takes Python's objects apart and makes one of the result.
+"""The function of a kernel that Python calls: it unpacks Python's objects and packs the result.
 
-A kernel is called by the types of its arguments (`jit.Kernel`), so none is checked again. Numba's own checks each one,
-and each field of a tuple, which is a fifth of the code of a kernel.
+Types are not checked again, since a kernel is called by the types of its arguments (`jit.Kernel`). Numba's own entry
+checks every argument and every field of a tuple, which is a fifth of a kernel's code.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from numba.core.callwrapper import PyCallWrapper
 
 
 def make_entry(context: Any, made: Any) -> Any:
-    """The module of LLVM code that calls what Numba has made of a kernel."""
+    """Make the LLVM module that calls Numba's code of a kernel."""
     module, kernel = context.create_module("entry"), made.fndesc
     kind = context.call_conv.get_function_type(kernel.restype, kernel.argtypes)
     function = ir.Function(module, kind, kernel.llvm_func_name)
@@ -21,11 +21,11 @@ def make_entry(context: Any, made: Any) -> Any:
 
 
 class Entry(PyCallWrapper):
-    """Numba's, without checks of types. Python's GIL is released while the kernel runs."""
+    """Numba's wrapper without type checks. It releases Python's GIL while the kernel runs."""
 
     def build_wrapper(self, api: Any, builder: Any, closure: Any, args: Any, kws: Any) -> None:
         environment, self.api, self.builder = self.get_env(api, builder), api, builder
-        self.borrowed: list[Any] = []  # what keeps the arrays of the arguments
+        self.borrowed: list[Any] = []  # owners of the argument arrays
         values = [self.value_of(kind, api.tuple_getitem(args, k)) for k, kind in enumerate(self.fndesc.argtypes)]
         number_too_large = cgutils.is_not_null(builder, api.err_occurred())
         with builder.if_then(number_too_large, likely=False):
@@ -43,7 +43,7 @@ class Entry(PyCallWrapper):
         builder.ret(api.get_null_object())
 
     def value_of(self, kind: Any, given: Any) -> Any:
-        """A Python object as the kernel takes it."""
+        """Convert a Python object to the kernel's argument."""
         if isinstance(kind, types.Array):
             fields = cgutils.alloca_once(self.builder, self.context.get_value_type(kind))
             self.api.nrt_adapt_ndarray_from_python(given, self.builder.bitcast(fields, self.api.voidptr))

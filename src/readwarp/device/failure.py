@@ -1,4 +1,4 @@
-"""Errors of a card in one line: the card, the stage of the run and the driver's reason.
+"""Card errors in one line: the card, the stage of the run and the driver's reason.
 
 Kernels run after the call that launches them, so the driver reports a failure at the next wait. The stage (see
 `readwarp.metrics`) shows which kernels were running then.
@@ -24,13 +24,13 @@ LOST = (  # the card is gone, or can no longer be trusted
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether the card, or the part of it that was planned, is full, so that half a batch may still fit."""
+    """Whether the card, or the planned part of it, is full, so that half a batch may still fit."""
     return isinstance(error, WorkspaceFullError) or (_is_of_cuda(error) and OUT_OF_MEMORY in str(error))
 
 
 @contextmanager
 def translate_errors(card: str) -> Iterator[None]:
-    """CUDA errors inside become a DeviceError (the card is lost) or a KernelError; others pass."""
+    """Turn CUDA errors in the block into a DeviceError (the card is lost) or a KernelError; others pass."""
     try:
         yield
     except Exception as error:
@@ -45,7 +45,7 @@ def translate_errors(card: str) -> Iterator[None]:
 
 @contextmanager
 def drop_errors() -> Iterator[None]:
-    """CUDA errors inside are ignored; others pass."""
+    """Ignore CUDA errors in the block; others pass."""
     try:
         yield
     except Exception as error:
@@ -54,11 +54,11 @@ def drop_errors() -> Iterator[None]:
 
 
 def _first(error: BaseException) -> BaseException:
-    """The first error: a card that has failed fails again when its stream and context are closed."""
+    """Return the first error: a failed card fails again when its stream and context are closed."""
     before = error.__context__
     return error if before is None or not _is_of_cuda(before) or is_out_of_memory(before) else _first(before)
 
 
 def _is_of_cuda(error: BaseException) -> bool:
-    """Judged by the module of its class, so that nothing is imported."""
+    """Whether it is a CUDA error, by the module of its class, so that nothing is imported."""
     return type(error).__module__.startswith(("numba.cuda", "cuda."))

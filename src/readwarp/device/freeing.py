@@ -1,8 +1,8 @@
-"""Frees what Numba holds of a card: in the card's context, one thread at a time, and nothing after `keep`.
+"""Free what Numba holds of a card: in the card's context, one thread at a time, and nothing after `keep`.
 
 Numba lists device and pinned memory, streams and events that are no longer used. When a list has grown long, the thread
-that adds to it frees all of it; the rest goes at the end of the process. Often no context is current then, and the
-driver refuses. Nor are these lists safe for several threads.
+that adds to it frees everything in it; the rest is freed when the process ends. Often no context is current then, and
+the driver refuses. Nor are these lists thread-safe.
 """
 
 from collections.abc import Callable, Iterable
@@ -14,12 +14,12 @@ from readwarp.device.card_array import CardArray
 from readwarp.device.jit import cuda
 
 _lock = RLock()
-_lists: dict[int, tuple[Any, ...]] = {}  # Numba's, of each device
+_lists: dict[int, tuple[Any, ...]] = {}  # Numba's lists, by device
 _is_kept = False
 
 
 def prepare(device: int) -> None:
-    """Have Numba free memory of this device in this way; it must be the calling thread's current device."""
+    """Make Numba free this device's memory in this way; it must be the calling thread's current device."""
     if device in _lists:
         return
     with _lock:
@@ -45,7 +45,7 @@ def _in_context(context: Any, clear: Callable[[], None]) -> Callable[[], None]:
 
 
 def free(device: int, arrays: Iterable[CardArray]) -> None:
-    """Free these arrays, even if something still holds them (an error's frames do), and all that Numba has listed.
+    """Free these arrays, even if something still holds them (an error's frames do), and everything Numba has listed.
 
     Errors of a card that has failed before are ignored: the reason is known by then.
     """

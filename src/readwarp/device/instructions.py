@@ -11,7 +11,7 @@ intrinsic = cuda.extending.intrinsic
 
 
 def instruction(ptx: str, operands: int, given: Any = types.int32, result: Any = types.int32) -> Any:
-    """A device function of one to three 32-bit operands $1, $2, $3 of one type; its result is $0."""
+    """Make a device function of one to three 32-bit operands $1, $2, $3 of one type, with result $0."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         word = ir.IntType(32)
@@ -32,16 +32,16 @@ def instruction(ptx: str, operands: int, given: Any = types.int32, result: Any =
 # Four of the eight bytes of (low, high), chosen by the lowest four nibbles of a selector; + 8: only the byte's sign.
 permute_bytes = instruction("prmt.b32 $0, $1, $2, $3;", 3)
 
-# The products of four signed bytes and a number, added up.
+# The sum of the products of four signed bytes and of a number.
 dot = instruction("dp4a.s32.s32 $0, $1, $2, $3;", 3)
 
 multiply_add = instruction("mad.lo.s32 $0, $1, $2, $3;", 3)
 
-# Nibbles moved right by one; the lowest nibble of the other operand comes in at the left.
+# Nibbles shifted right by one; the lowest nibble of the other operand enters at the left.
 push_nibble = instruction("shf.r.wrap.b32 $0, $1, $2, 4;", 2)
 
 
 @cuda.jit(device=True)
 def shuffle_up(value):
-    """The value of the previous thread; all threads of the warp take part."""
+    """Return the value of the previous thread; all threads of the warp take part."""
     return cuda.shfl_up_sync(0xFFFFFFFF, value, 1)

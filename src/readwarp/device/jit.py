@@ -1,8 +1,8 @@
-"""How a function becomes a kernel; the only import of numba.cuda.
+"""Decorators that turn functions into kernels; the only import of numba.cuda.
 
 `kernel` compiles a loop over arrays for the CPU, `cuda_kernel` a kernel for cards, and `scalar` a rule, of scalars or
-arrays, that kernels of both sides call. Machine code is kept on disk: see `kernel_cache`. Numba is imported when
-something has to be compiled, not before.
+arrays, that kernels of both sides call. Machine code is kept on disk: see `kernel_cache`. Numba is imported only when
+something has to be compiled.
 """
 
 import time
@@ -24,17 +24,17 @@ from readwarp.device.machine_code import MachineCode
 from readwarp.device.signature import key_of, signature_of
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False}
-FOR_CARDS = {"device": True, "debug": False, "opt": True}  # as numba-cuda does with functions of Numba
+FOR_CARDS = {"device": True, "debug": False, "opt": True}  # numba-cuda's options for functions of Numba
 
-REMOVED = ("row_stack",)  # from NumPy, while numba-cuda asks for it
+REMOVED = ("row_stack",)  # removed from NumPy while numba-cuda still asks for it
 FIRST_PASS = "translate_bytecode"  # part of the name of the first pass that numba-cuda reports
-Listener = Callable[[str, str, float | None], None]  # (kernel, signature, seconds): None before it is compiled
+Listener = Callable[[str, str, float | None], None]  # (kernel, signature, seconds): None before compilation
 _listeners: list[Listener] = []
 _lock = RLock()
 
 
 class Kernel:
-    """A function that is compiled for each signature it is called with. Arguments are positional."""
+    """A function compiled for each signature it is called with. Arguments are positional."""
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         self.py_func, self.options = function, options
@@ -56,22 +56,22 @@ class Kernel:
         return f"<kernel {self.name}>"
 
     def __reduce__(self) -> str:
-        return self.__qualname__  # pickled as a function is
+        return self.__qualname__  # pickled like a function
 
     def _prepare(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
-        """The machine code for these arguments, loaded."""
+        """Return the loaded machine code for these arguments."""
         loaded = self._by_key[key_of(arguments)] = self.load(signature_of(arguments))
         return loaded
 
     def load(self, signature: str) -> Callable[..., Any]:
-        """The machine code for a signature, which stays loaded."""
+        """Return the machine code for a signature, which stays loaded."""
         with _lock:
             if signature not in self._by_signature:
                 self._by_signature[signature] = load(self.compile(signature), self.name)
             return self._by_signature[signature]
 
     def compile(self, signature: str) -> MachineCode:
-        """The machine code for a signature: from the cache, or compiled and put there."""
+        """Return the machine code for a signature: from the cache, or compiled and put there."""
         with _lock:
             code = kernel_cache.find(self.name, signature)
             if code is None:
@@ -83,32 +83,32 @@ class Kernel:
             return code
 
     def make(self, signature: str) -> MachineCode:
-        """The machine code for a signature, compiled now."""
+        """Compile the machine code for a signature now."""
         code: MachineCode = _compiler().compile_kernel(self.dispatcher, signature)
         return code
 
     @property
     def dispatcher(self) -> Any:
-        """What Numba takes the kernel for where another calls it."""
+        """The function that Numba sees where another kernel calls this one."""
         if self._dispatcher is None:
             self._dispatcher = _compiler().Part(self.py_func, targetoptions={"nopython": True, **self.options})
         return self._dispatcher
 
 
 def kernel_of(name: str) -> Kernel:
-    """The kernel of this name, `module:name`."""
+    """Return the kernel of this name, `module:name`."""
     module, _, path = name.partition(":")
     found: Kernel = attrgetter(path)(import_module(module))
     return found
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """A loop over arrays, compiled for the CPU; releases the GIL."""
+    """Compile a loop over arrays for the CPU; it releases the GIL."""
     return Kernel(function, OPTIONS)
 
 
 def scalar(function: Callable[..., Any]) -> Any:
-    """A rule, compiled into the kernels that call it, CPU or CUDA."""
+    """Compile a rule into the kernels that call it, CPU or CUDA."""
     return Kernel(function, OPTIONS | {"inline": "never"})
 
 
@@ -122,7 +122,7 @@ def _compiler() -> ModuleType:
 
 @contextmanager
 def listen(listener: Listener) -> Iterator[None]:
-    """While the block runs, tell the listener of each kernel before and after it is compiled."""
+    """Tell the listener of each kernel before and after it is compiled within the block."""
     _listeners.append(listener)
     try:
         yield
@@ -136,7 +136,7 @@ def _tell(*news: Any) -> None:
 
 
 def cuda_kernel(function: Callable[..., Any]) -> Any:
-    """A kernel for cards. Its machine code is kept on disk too: see `card_cache`.
+    """Compile a kernel for cards. Its machine code is kept on disk too: see `card_cache`.
 
     The functions that kernels call are `scalar`, or `cuda.jit(device=True)` if only a card can run them.
     """
@@ -149,7 +149,7 @@ def cuda_kernel(function: Callable[..., Any]) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    """`from readwarp.device.jit import cuda` imports numba.cuda only when it is needed."""
+    """Import numba.cuda only when `from readwarp.device.jit import cuda` asks for it."""
     if name == "cuda":
         return _cuda()
     raise AttributeError(name)
@@ -157,16 +157,16 @@ def __getattr__(name: str) -> Any:
 
 @cache
 def _cuda() -> Any:
-    """numba.cuda, made to know our kernels."""
+    """Return numba.cuda, taught about our kernels."""
     import numba
 
     numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # type: ignore[attr-defined]  # scans and last batches are small grids
     with _lock, _older_numpy():
-        import_module("_numba_cuda_redirector")  # Python has, but not where packages are found by PYTHONPATH
+        import_module("_numba_cuda_redirector")  # Python itself misses it in packages found by PYTHONPATH
         from numba import cuda
         from numba.cuda.np import arrayobj
 
-    assert arrayobj  # imported by the first compilation otherwise, without the names
+    assert arrayobj  # the first compilation would import it otherwise, without the names
     _register_kernels()
     _listen_to_cards()
     return cuda
@@ -174,7 +174,7 @@ def _cuda() -> Any:
 
 @contextmanager
 def _older_numpy() -> Iterator[None]:
-    """While the block runs, NumPy has the names that numba-cuda wants, and its deprecations are no errors.
+    """Give NumPy the names that numba-cuda wants, and silence its deprecations, within the block.
 
     numba-cuda 0.30, the last release, gives kernels its own version of functions that NumPy 2.5 no longer has.
     """
@@ -191,7 +191,7 @@ def _older_numpy() -> Iterator[None]:
 
 
 def _register_kernels() -> None:
-    """Kernels for cards may call what is compiled for CPUs: numba-cuda compiles it once more, for cards."""
+    """Let kernels for cards call CPU kernels: numba-cuda compiles those again, for cards."""
     from numba.cuda import types
     from numba.cuda.dispatcher import CUDADispatcher
     from numba.cuda.typing.typeof import typeof_impl
@@ -205,7 +205,7 @@ def _listen_to_cards() -> None:
     from numba.cuda.core import event
 
     class Passes(event.Listener):  # type: ignore[misc]
-        """The passes of a compilation; those of the functions that a kernel calls are nested in its own."""
+        """Listener to compiler passes; those of functions that a kernel calls are nested in its own."""
 
         depth = 0
 

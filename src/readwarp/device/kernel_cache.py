@@ -1,9 +1,9 @@
-"""Where compiled kernels are kept: a folder for each module, named after a hash of all that its kernels depend on.
+"""Cache of compiled kernels: a folder per module, named after a hash of everything that its kernels depend on.
 
-That is the module and all that it imports from the package, directly or not, and the level of processors: nothing about
-the machine, the user or the place of the package. A changed help text or report recompiles nothing. In each of
-`cache_folders` they are at COMPILER/LEVEL/MODULE-KEY, as machine code calls functions of Numba and Python; those for
-cards, of `card_cache`, are beside them. A file gets its name when it is complete, and counts if its checksum is right.
+That is the module and everything it imports from the package, directly or not, and the processor level: nothing about
+the machine, the user or the package's location. A changed help text or report recompiles nothing. Kernels are at
+COMPILER/LEVEL/MODULE-KEY in each of `cache_folders`, as machine code that calls functions of Numba and Python; those
+for cards, of `card_cache`, are beside them. A file gets its name when complete, and counts if its checksum is right.
 Old versions are removed when a new one is made. The package may be replaced while a process runs: kernels whose sources
 are newer than the process are compiled for it alone.
 """
@@ -27,7 +27,7 @@ from readwarp.device.trust import PACKAGE, make_folder
 from readwarp.scratch import private_file
 
 IMPORT = re.compile(rf"^[ \t]*(?:from ({NAME}[\w.]*) import (\([^)]*\)|[^\n]*)|import ({NAME}[\w.]*))", re.MULTILINE)
-# Modules of the package that keep kernels and do not make them.
+# Modules of the package that store kernels but do not make them.
 ONLY_KEEP = {f"{NAME}.device.{name}" for name in ("kernel_cache", "cache_folders", "trust", "card_cache", "loader")}
 LATEST, UNUSED = 3, 30  # versions of a module that are always kept; days without use after which others are removed
 logger = logging.getLogger("readwarp")
@@ -36,14 +36,14 @@ STARTED = time.time()
 
 
 def find(kernel: str, signature: str) -> MachineCode | None:
-    """The machine code of a kernel (`module:name`) for a signature and the current level, if any folder has it."""
+    """Find the machine code of a kernel (`module:name`) for a signature at the current level, in any folder."""
     if not _is_kept(kernel):
         return None
     return next(map(from_bytes, contents(place_of(kernel, signature))), None)
 
 
 def contents(place: Path) -> Iterator[bytes]:
-    """Yield the contents at `place` in each folder, in their order; damaged files are passed over."""
+    """Yield the contents at `place` in each folder, in order, skipping damaged files."""
     for path, data in cache_folders.read(folder / place for folder in cache_folders.folders()):
         content = unsealed(data)
         if content is not None:
@@ -52,18 +52,18 @@ def contents(place: Path) -> Iterator[bytes]:
 
 
 def save(kernel: str, signature: str, code: MachineCode, root: Path | None = None) -> None:
-    """Keep machine code in `root` (None: the user's folder). Raises OSError."""
+    """Save machine code in `root` (None: the user's folder). Raises OSError."""
     write(place_of(kernel, signature), to_bytes(code), root)
 
 
 def keep(kernel: str, signature: str, code: MachineCode) -> None:
-    """`save` in the user's folder, if that is possible."""
+    """Save machine code in the user's folder, if possible."""
     if _is_kept(kernel):
         keep_at(place_of(kernel, signature), to_bytes(code))
 
 
 def keep_at(place: Path, content: bytes) -> None:
-    """`write` to the user's folder, if that is possible."""
+    """Write to the user's folder, if possible."""
     try:
         write(place, content)
     except OSError as error:
@@ -71,23 +71,23 @@ def keep_at(place: Path, content: bytes) -> None:
 
 
 def _is_kept(kernel: str) -> bool:
-    """Not what has no name of its own in its module, such as a lambda."""
+    """Whether it is kept: it needs a name of its own in its module, unlike a lambda."""
     module, _, name = kernel.partition(":")
     return "<" not in name and is_current(module)
 
 
 @cache
 def is_current(module: str) -> bool:
-    """Whether it is the package's, and the sources that its key is of are those that this process runs."""
+    """Whether it is the package's, and its key's sources are those that this process runs."""
     if _path(module) is None:
         return False
-    key_of(module, current_level())  # reads them, before they are looked at
+    key_of(module, current_level())  # read them before they are checked
     return all(map(_is_older, dependencies(module)))
 
 
 @cache
 def _is_older(module: str) -> bool:
-    """Whether a module's source was not changed after this process began; what is yet to come is of another clock."""
+    """Whether a module's source is older than this process; times in the future are of another clock."""
     path = _path(module)
     return path is None or not STARTED < path.stat().st_ctime <= time.time()
 
@@ -98,7 +98,7 @@ def _tell_not_kept(reason: str) -> None:
 
 
 def write(place: Path, content: bytes, root: Path | None = None) -> None:
-    """Put a file at `place` in `root` (None: the user's folder), which all may read, and of which nobody finds half.
+    """Write a file at `place` in `root` (None: the user's folder), readable by all, and never seen half-written.
 
     Raises OSError.
     """
@@ -110,20 +110,20 @@ def write(place: Path, content: bytes, root: Path | None = None) -> None:
 
 
 def place_of(kernel: str, signature: str, level: Level | None = None) -> Path:
-    """The file of a kernel within each folder of `cache_folders`. level: None: the current one."""
+    """Return the file of a kernel within each folder of `cache_folders`. level: None: the current one."""
     module, _, name = kernel.partition(":")
     return folder_of(module, level or current_level()) / f"{name}-{digest_of([signature])}.kernel"
 
 
 @cache
 def folder_of(module: str, level: Level) -> Path:
-    """The folder of a module's kernels within each folder of `cache_folders`."""
+    """Return the folder of a module's kernels within each folder of `cache_folders`."""
     return Path(compiler(), level.name, f"{module}-{key_of(module, level)}")
 
 
 @cache
 def made(folder: Path, root: Path | None = None) -> Path:
-    """A folder within `root` (None: the user's folder), to write to. Raises OSError."""
+    """Make a folder within `root` (None: the user's folder), to write to. Raises OSError."""
     path = (root or cache_folders.own_folder()) / folder
     is_new = not path.exists()
     path = make_folder(path)
@@ -135,15 +135,15 @@ def made(folder: Path, root: Path | None = None) -> Path:
 
 @cache
 def _mark_as_used(folder: Path) -> None:
-    with suppress(OSError):  # of a folder that cannot be written
+    with suppress(OSError):  # of an unwritable folder
         if folder.stat().st_mtime < time.time() - DAY:
             os.utime(folder)
 
 
 def prune(newest: Path) -> None:
-    """Remove versions of the same module, except the LATEST ones, that nothing has used for UNUSED days."""
+    """Remove versions of the same module, except the LATEST, that have not been used for UNUSED days."""
     limit = time.time() - UNUSED * DAY
-    with suppress(OSError):  # another process removes them too
+    with suppress(OSError):  # another process may remove them too
         others = [path for path in newest.parent.iterdir() if _module_of(path) == _module_of(newest)]
         by_use = sorted((path.stat().st_mtime, path) for path in others if path != newest)
         for used, path in by_use[:-LATEST]:
@@ -157,7 +157,7 @@ def _module_of(folder: Path) -> str:
 
 @cache
 def key_of(module: str, level: Level) -> str:
-    """A hash of the sources that the module depends on and of the level, 16 hexadecimal digits."""
+    """Hash the sources that the module depends on, and the level: 16 hexadecimal digits."""
     width = os.environ.get("READWARP_VECTOR_BYTES") or level.vector_bytes
     sources = (name + _source(name) for name in sorted(dependencies(module)))
     return digest_of((f"{level.cpu} {level.features} {width}", *sources))
@@ -169,7 +169,7 @@ def digest_of(texts: Iterable[str]) -> str:
 
 @cache
 def dependencies(module: str) -> set[str]:
-    """The module and all that it imports from the package, directly or not, except `readwarp` itself and ONLY_KEEP."""
+    """Return the module and all it imports from the package, directly or not, except `readwarp` and ONLY_KEEP."""
     found, waiting = {module}, [module]
     while waiting:
         new = _imports(waiting.pop()) - found - ONLY_KEEP
@@ -196,13 +196,13 @@ def _source(module: str) -> str:
 
 @cache
 def _path(module: str) -> Path | None:
-    """A module's source file; None if there is no module of that name."""
+    """Return a module's source file; None if there is no such module."""
     base = PACKAGE.parent.joinpath(*module.split("."))
     return next((path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file()), None)
 
 
 def count_kernels() -> int:
-    """Number of compiled kernels of the current version of the package and level, in all folders."""
+    """Count the compiled kernels of the package's current version and level, in all folders."""
     level = Path(compiler(), current_level().name)
     found = {path for root in cache_folders.folders() for path in (root / level).glob(f"{NAME}.*-*")}
     current = (path for path in found if path.name == folder_of(_module_of(path), current_level()).name)

@@ -3,10 +3,10 @@
     form    numbers   made for          on each number
     s16x2   2 int16   sm_90 to sm_110   DPX: sum and maximum in one instruction, maximum of three
     half2   2 half    sm_8x, sm_12x     sums on the FMA pipe; integers are exact up to 2048
-    int32   1 int32   older ones        and what overflows the others
+    int32   1 int32   older cards       and for what overflows the others
 
 A kernel written with these operations can be compiled for each form. Values are uint32; the first number of a pair is
-in the low half. Each operation is one line of PTX. A form is one entry here, with all that sets it apart.
+in the low half. Each operation is one line of PTX. Everything that distinguishes a form is in one entry here.
 """
 
 from collections.abc import Callable
@@ -18,21 +18,21 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """The operations of a form, as device functions."""
+    """Operations of a form, as device functions."""
 
-    pick: Callable[..., Any]  # (a, b, selector): a digit chooses a byte of a (0 to 3) or b (4 to 7); + 8: only its sign
+    pick: Callable[..., Any]  # (a, b, selector): a digit picks a byte of a (0 to 3) or b (4 to 7); + 8: only its sign
     gained: Callable[..., Any]  # (x, gain, y): max(x + gain, y)
     extended: Callable[..., Any]  # (gap, cost, y): max(gap + cost, y); half2: not below 0
-    highest: Callable[..., Any]  # (x, y, floor): the maximum; half2 leaves the floor out
-    plus: Callable[..., Any]  # (x, y, one): x + y, not on the ALU; integers: of 32 bits, so no half may leave its range
-    scaled: Callable[..., Any]  # (x, factor, y): x * factor + y of 32 bits, in all forms
-    keyed: Callable[..., Any]  # (x, keys, key): x * keys + key, not on the ALU; integers: see plus
+    highest: Callable[..., Any]  # (x, y, floor): the maximum; half2 ignores the floor
+    plus: Callable[..., Any]  # (x, y, one): x + y, off the ALU; integers: 32 bits wide, so no half may leave its range
+    scaled: Callable[..., Any]  # (x, factor, y): x * factor + y in 32 bits, in all forms
+    keyed: Callable[..., Any]  # (x, keys, key): x * keys + key, off the ALU; integers: see plus
     maximum: Callable[..., Any]  # (x, y)
     maximum3: Callable[..., Any]  # (x, y, z)
-    leveled: Callable[..., Any]  # (x): x as `rises` takes it: in half2 without its key, else x
+    leveled: Callable[..., Any]  # (x): x for `rises`: in half2 without its key, else x
     rises: Callable[..., Any]  # (x, best, one), both leveled: all bits set where x, without its key, is above best
     where: Callable[..., Any]  # (mask, x, y): the bits of x where mask is set, of y elsewhere
-    uniform: Callable[..., Any]  # (x): x, which is the same in all threads of a warp; tells the compiler so; below 2^31
+    uniform: Callable[..., Any]  # (x): x, equal in all threads of a warp; tells the compiler so; below 2^31
     packed: Callable[..., Any]  # (first, second): two int32 as lanes
     first: Callable[..., Any]  # (x): the number in the low half, or the only one, as int32
     second: Callable[..., Any]  # (x): the number in the high half
@@ -40,20 +40,20 @@ class Lanes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Form:
-    """How a register holds numbers, and its operations."""
+    """The number format of a register, and its operations."""
 
     name: str
-    number: type  # NumPy's, of a number in a register
-    since: tuple[int, int]  # the first compute capability that has its instructions
+    number: type  # NumPy's type of a number in a register
+    since: tuple[int, int]  # first compute capability with its instructions
     factor: int  # scores are multiplied by this for comparison; the key, which is smaller, tells cells apart
     keys: int  # number of keys: 0 to 31; in half2 -3 to 3, so that all round to the score
     lowest: int  # score 0 with the lowest key; in half2 so low that scores up to 510, times 8, end at 2048
     byte: int  # digits of `pick` that make a number of byte 0
-    ptx: dict[str, tuple[str, int]]  # each operation's instructions and number of operands
+    ptx: dict[str, tuple[str, int]]  # instructions and number of operands of each operation
 
     @property
     def numbers(self) -> int:
-        """Numbers in a register, 1 or 2."""
+        """Numbers per register, 1 or 2."""
         return 4 // np.dtype(self.number).itemsize
 
     @property
@@ -61,11 +61,11 @@ class Form:
         return issubclass(self.number, np.floating)
 
     def packed(self, first: int, second: int) -> int:
-        """The register that holds two numbers, or in int32 the first. Raises OverflowError beyond int16."""
+        """Pack two numbers into a register, or the first in int32. Raises OverflowError beyond int16."""
         return int(np.array([first, second], self.number).view(np.uint32)[0])
 
     def lanes(self) -> Lanes:
-        """The operations, for kernels. Their PTX may use registers t, u, l and h."""
+        """Return the operations for kernels. Their PTX may use registers t, u, l and h."""
         from numba.core import types
 
         from readwarp.device.instructions import instruction
@@ -77,7 +77,7 @@ class Form:
         return Lanes(**{name: operation(name, *line) for name, line in (_SAME | self.ptx).items()})
 
 
-_SAME = {  # operations that are the same in all forms
+_SAME = {  # operations common to all forms
     "pick": ("prmt.b32 $0, $1, $2, $3;", 3),
     "scaled": ("mad.lo.s32 $0, $1, $2, $3;", 3),
     "where": ("lop3.b32 $0, $1, $2, $3, 0xCA;", 3),
@@ -85,7 +85,7 @@ _SAME = {  # operations that are the same in all forms
 
 
 def _integers(kind: str) -> dict[str, tuple[str, int]]:
-    """Operations of integers. A product with 1 runs on the FMA pipe if the compiler cannot know that it is 1."""
+    """Return the integer operations. A product with 1 runs on the FMA pipe if the compiler cannot know that it is 1."""
     return {
         "gained": (f"add.{kind} t, $1, $2; max.{kind} $0, t, $3;", 3),
         "extended": (f"add.{kind} t, $1, $2; max.{kind} $0, t, $3;", 3),
@@ -95,7 +95,7 @@ def _integers(kind: str) -> dict[str, tuple[str, int]]:
         "maximum": (f"max.{kind} $0, $1, $2;", 2),
         "maximum3": (f"max.{kind} t, $1, $2; max.{kind} $0, t, $3;", 3),
         "leveled": ("mov.b32 $0, $1;", 1),
-        "uniform": ("mov.b32 $0, $1;", 1),  # the reduction does not exist before sm_80 and is of no use from sm_90 on
+        "uniform": ("mov.b32 $0, $1;", 1),  # the reduction does not exist before sm_80 and is useless from sm_90 on
     }
 
 
@@ -109,7 +109,7 @@ S16X2 = Form(
     byte=0x80,
     ptx={
         **_integers("s16x2"),
-        # x + 32767 - (best | 31) has its sign set; neither is below 0, so nothing is carried to the other half
+        # x + 32767 - (best | 31) has its sign set; neither is below 0, so nothing carries into the other half
         "rises": (
             "lop3.b32 t, $2, 0x001F001F, 0x7FFF7FFF, 0x56; mad.lo.s32 t, $1, $3, t; prmt.b32 $0, t, 0, 0xBB99;",
             3,
@@ -135,7 +135,7 @@ HALF2 = Form(
         "keyed": ("fma.rn.f16x2 $0, $1, $2, $3;", 3),
         "maximum": ("max.f16x2 $0, $1, $2;", 2),
         "maximum3": ("max.f16x2 t, $1, $2; max.f16x2 $0, t, $3;", 3),
-        # Beyond 8192 only multiples of 8 are left: x + 10240 is rounded to one.
+        # Beyond 8192 only multiples of 8 remain: x + 10240 is rounded to one.
         "leveled": ("mov.b32 t, 0x71007100; add.f16x2 $0, $1, t;", 1),
         "rises": ("set.gt.u32.f16x2 $0, $1, $2;", 3),
         "uniform": ("redux.sync.max.s32 $0, $1, 0xFFFFFFFF;", 1),
@@ -164,13 +164,13 @@ FORMS = (S16X2, HALF2, INT32)
 
 
 def form_of(capability: tuple[int, int]) -> Form:
-    """The fastest form on cards of a compute capability."""
+    """Return the fastest form on cards of a compute capability."""
     return forms_of(capability)[0]
 
 
 def forms_of(capability: tuple[int, int]) -> tuple[Form, ...]:
-    """The forms for cards of a compute capability: the fastest, then those for scores that overflow the one before."""
-    if capability >= (12, 0):  # there ptxas makes two instructions of each DPX instruction
+    """List the forms for a compute capability: the fastest, then those for scores that overflow the one before."""
+    if capability >= (12, 0):  # there ptxas splits each DPX instruction in two
         return HALF2, S16X2, INT32
     if capability >= S16X2.since:
         return S16X2, INT32

@@ -1,8 +1,8 @@
-"""Launches of kernels that numba-cuda has compiled, by one call of the driver.
+"""Launches of kernels compiled by numba-cuda, with one driver call.
 
-A launch takes 8 us of the interpreter; that of numba-cuda, which looks at each array anew, takes 40 to 100. Parameters
-are those of numba-cuda: batches and tuples are flattened, and of an array there are two pointers that are not used,
-the number of items, their size, the address, the shape and the strides.
+A launch takes 8 us of the interpreter; numba-cuda's, which inspects each array anew, takes 40 to 100. The parameters
+are numba-cuda's: batches and tuples are flattened, and an array becomes two unused pointers, the number of items, their
+size, the address, the shape and the strides.
 """
 
 import ctypes
@@ -19,7 +19,7 @@ from numba.cuda.cudadrv.driver import driver
 from readwarp.device.card_array import CardArray
 
 MOST = 512  # parameters of a kernel: 4 KB
-CODES: dict[type, str] = {  # of struct, 8 bytes each
+CODES: dict[type, str] = {  # struct codes, 8 bytes each
     **{int: "q", np.int8: "b7x", np.int16: "h6x", np.int32: "i4x", np.int64: "q", bool: "?7x"},
     **{np.uint8: "B7x", np.uint16: "H6x", np.uint32: "I4x", np.uint64: "Q"},
     **{float: "d", np.float32: "f4x", np.float64: "d"},
@@ -34,28 +34,28 @@ class Stream(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """A kernel for some types of arguments, on a card."""
+    """A kernel for some argument types, loaded on a card."""
 
     handle: int
-    layout: struct.Struct  # of its parameters
-    owner: Any  # of the handle
+    layout: struct.Struct  # layout of its parameters
+    owner: Any  # keeps the handle alive
 
 
 class Parameters(threading.local):
-    """Where a thread lays out parameters, one every 8 bytes, for the driver to copy."""
+    """A thread's buffer of parameters, one every 8 bytes, for the driver to copy."""
 
     def __init__(self) -> None:
         self.values = (ctypes.c_uint64 * MOST)()
         first = ctypes.addressof(self.values)
         self._places = (ctypes.c_uint64 * MOST)(*range(first, first + 8 * MOST, 8))
-        self.address = ctypes.addressof(self._places)  # of what the driver wants: the address of each
+        self.address = ctypes.addressof(self._places)  # of the driver's array: the address of each
 
 
 _parameters = Parameters()
 
 
 class CardKernel:
-    """A kernel for cards, compiled for each signature: `kernel[blocks, threads of each, stream](arguments)`.
+    """A kernel for cards, compiled for each signature: `kernel[blocks, threads per block, stream](arguments)`.
 
     Arguments are CardArrays, numbers, and tuples of them. Raises the driver's error.
     """
@@ -78,7 +78,7 @@ class CardKernel:
         driver.cuLaunchKernel(loaded.handle, *shape, 0, stream.handle, _parameters.address, 0)
 
     def _load(self, key: Hashable, arguments: tuple[Any, ...]) -> Loaded:
-        """Compile it for these types, or take it from disk, and load it onto the current card: one thread at a time."""
+        """Compile it for these types, or read it from disk, and load it onto the current card: one thread at a time."""
         with global_compiler_lock:
             if key not in self._loaded:
                 layout = struct.Struct("<" + "".join(_codes(arguments)))
@@ -89,7 +89,7 @@ class CardKernel:
 
 
 def _flatten(arguments: tuple[Any, ...], kinds: list[Any], values: list[Any]) -> None:
-    """Append what tells the types apart, and the parameters."""
+    """Append the types and the parameters of the arguments."""
     for given in arguments:
         kind = type(given)
         if kind is CardArray:
@@ -104,7 +104,7 @@ def _flatten(arguments: tuple[Any, ...], kinds: list[Any], values: list[Any]) ->
 
 
 def _codes(arguments: tuple[Any, ...]) -> Iterator[str]:
-    """Of struct, for the parameters. Raises TypeError for what kernels do not take."""
+    """Yield the struct codes of the parameters. Raises TypeError for arguments that kernels do not take."""
     for given in arguments:
         if isinstance(given, CardArray):
             yield "QQqqQ" + "qq" * given.ndim

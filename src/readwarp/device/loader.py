@@ -1,7 +1,7 @@
-"""Machine code of kernels made callable, without Numba: importing it takes longer than many a job.
+"""Load machine code of kernels as callables without Numba, whose import takes longer than many a job.
 
-LLVM's linker loads an object. What the code calls lies in Numba's small extension modules, which are loaded alone, from
-their files. See docs/decisions/0007-kernels-that-ship.md.
+LLVM's linker loads an object. The functions it calls lie in Numba's small extension modules, which are loaded alone,
+from their files. See docs/decisions/0007-kernels-that-ship.md.
 """
 
 import builtins
@@ -27,7 +27,7 @@ _lock = Lock()
 
 
 def load(code: MachineCode, name: str) -> Callable[..., Any]:
-    """The function that Python calls. Raises ImportError if the code needs what this Numba does not have."""
+    """Return the function for Python to call. Raises ImportError if the code needs what this Numba lacks."""
     with _lock:
         extensions = load_extensions()
         absent = [symbol for symbol in code.needs if not _is_known(symbol)]
@@ -47,18 +47,18 @@ def load(code: MachineCode, name: str) -> Callable[..., Any]:
 
 
 def _is_known(symbol: str) -> bool:
-    """Whether the linker will find it: if not, LLVM would end the process."""
+    """Whether the linker will find it; otherwise LLVM would end the process."""
     return llvm.address_of_symbol(symbol) is not None or hasattr(ctypes.pythonapi, symbol)
 
 
 @cache
 def load_extensions() -> dict[str, ModuleType]:
-    """Numba's modules of C functions, by name; those functions are made known to LLVM."""
+    """Load Numba's modules of C functions, by name, and make these functions known to LLVM."""
     extensions = {name: _extension(name) for name in ("_helperlib", "_dynfunc", "core.runtime._nrt_python")}
     helpers, functions, runtime = (extensions[name].c_helpers for name in extensions)
     symbols: dict[str, int] = {"_Py_NoneStruct": id(None)}
     symbols |= {f"PyExc_{name}": id(value) for name, value in vars(builtins).items() if isinstance(value, type)}
-    symbols |= helpers  # among them those of mathematics, which go by their own names
+    symbols |= helpers  # including mathematical functions, which go by their own names
     symbols |= {f"numba_{name}": address for name, address in (helpers | functions).items()}
     symbols |= {name if name.startswith("_") else f"NRT_{name}": address for name, address in runtime.items()}
     if "numba" not in sys.modules:  # its own would import it
@@ -69,7 +69,7 @@ def load_extensions() -> dict[str, ModuleType]:
 
 
 def _extension(name: str) -> ModuleType:
-    """One of Numba's compiled modules, without the package around it."""
+    """Load one of Numba's compiled modules, without the package around it."""
     full = f"numba.{name}"
     if full in sys.modules:
         return sys.modules[full]
@@ -84,12 +84,12 @@ def _extension(name: str) -> ModuleType:
     return module
 
 
-_constants: dict[int, Any] = {}  # by address; the code stays where it is
+_constants: dict[int, Any] = {}  # by address; the code stays in place
 
 
 @ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)  # type: ignore[untyped-decorator]
 def _unpickle(address: int, size: int, _: int) -> Any:
-    """A class of named tuples or an exception that the code holds. It is as trusted as the code itself."""
+    """Return a named-tuple class or an exception held by the code. It is as trusted as the code itself."""
     if address not in _constants:
         _constants[address] = pickle.loads(ctypes.string_at(address, size))
     return _constants[address]

@@ -1,9 +1,9 @@
-"""How parts become LLVM code: as Numba does it, with less code for what kernels do most.
+"""Lower parts to LLVM code as Numba does, with less code for the most common operations of kernels.
 
 For each item of an array, Numba copies the array's seven fields to the stack and looks its function up anew: 30
 instructions, of which the optimiser keeps four. Here it takes ten. Loops over numbers begin with a third of the code;
 their steps stay Numba's, since kernels with shorter ones were slower (docs/notes/compilation.md). Variables that hold
-no references need nothing at their end.
+no references need no cleanup.
 """
 
 from typing import Any
@@ -14,11 +14,11 @@ from numba.core.lowering import Lower
 from numba.cpython.slicing import fix_index
 from numba.np.arrayobj import fix_integer_index, load_item, store_item
 
-PAIR = {"pair_first": 0, "pair_second": 1}  # of an iterator's answer
+PAIR = {"pair_first": 0, "pair_second": 1}  # fields of an iterator's answer
 
 
 class PartLower(Lower):
-    """Numba's, but for items of arrays in C order by integers, and for variables that hold no references."""
+    """Numba's lowering, except for integer indexing of C-ordered arrays and for variables without references."""
 
     def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
         array = self.typeof(value.name)
@@ -31,7 +31,7 @@ class PartLower(Lower):
         return self.context.cast(self.builder, item, array.dtype, resty)
 
     def _slice(self, array: Any, value: Any, index: Any) -> Any:
-        """A part of an array; bounds beyond its ends are moved to them."""
+        """Return a slice of an array, with bounds clipped to its ends."""
         builder, model, fields = self.builder, self.context.data_model_manager[array], self.loadvar(value.name)
         size = builder.extract_value(model.get(builder, fields, "shape"), 0)
         none = size.type(0)
@@ -69,12 +69,12 @@ class PartLower(Lower):
         )
 
     def _kinds(self, index: Any) -> list[Any]:
-        """The type of each number of an index."""
+        """Return the type of each number of an index."""
         kind: Any = self.typeof(index.name)
         return [*kind] if isinstance(kind, types.UniTuple | types.Tuple) else [kind]
 
     def _item(self, array: Any, value: Any, index: Any) -> Any:
-        """The address of an item; negative numbers count from the end."""
+        """Return the address of an item; negative numbers count from the end."""
         builder, model, fields = self.builder, self.context.data_model_manager[array], self.loadvar(value.name)
         shape, place = model.get(builder, fields, "shape"), None
         for axis, kind in enumerate(self._kinds(index)):
@@ -104,7 +104,7 @@ class PartLower(Lower):
         return bool(getattr(self.typeof(made.func.name), "typing_key", None) is range)
 
     def _count_up(self, bounds: Any, kind: Any) -> Any:
-        """The iterator of a range: where its next number and the count of those left are kept."""
+        """Make the iterator of a range: where its next number and the count of those left are kept."""
         builder, model = self.builder, self.context.data_model_manager[kind]
         start, stop, step = (builder.extract_value(bounds, k) for k in range(3))
         length = builder.sub(stop, start)
@@ -119,7 +119,7 @@ class PartLower(Lower):
     def storevar(self, value: Any, name: str, argidx: Any = None) -> None:
         if name in self._singly_assigned_vars or self._counts(name):
             super().storevar(value, name, argidx)
-        else:  # nothing to give back
+        else:  # nothing to release
             self.builder.store(value, self.getvar(name))
 
     def delvar(self, name: str) -> None:
@@ -127,6 +127,6 @@ class PartLower(Lower):
             super().delvar(name)
 
     def _counts(self, name: str) -> bool:
-        """Whether references are counted for a variable."""
+        """Whether references to a variable are counted."""
         model = self.context.data_model_manager[self.typeof(name)]
         return bool(self.context.enable_nrt and model.contains_nrt_meminfo())

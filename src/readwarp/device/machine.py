@@ -1,4 +1,4 @@
-"""What the process may use of this machine: cores, memory, SIMD, libraries. For the planner and `doctor`."""
+"""Resources of this machine for the process: cores, memory, SIMD, libraries. For the planner and `doctor`."""
 
 import os
 import re
@@ -11,26 +11,26 @@ LIBRARIES = ("numba", "llvmlite", "numpy", "numba-cuda", "pysam", "dnaio", "isal
 
 
 def usable_threads() -> int:
-    """Cores in the affinity mask, or fewer if SLURM or a CPU quota allows fewer; at least 1."""
+    """Return the cores in the affinity mask, or fewer if SLURM or a CPU quota allows fewer; at least 1."""
     limits = [len(os.sched_getaffinity(0)), *map(ceil, cpu_limits())]
     return max(1, min([*limits, _granted("SLURM_CPUS_PER_TASK") or limits[0]]))
 
 
 def free_memory() -> int:
-    """Bytes that this process may still take: what the system has left, or less where SLURM or a group limits it."""
+    """Return the bytes that this process may still take: the system's free memory, or less within SLURM or a group."""
     match = re.search(r"^MemAvailable:\s+(\d+) kB", _read(Path("/proc/meminfo")), re.MULTILINE)
     available = int(match[1]) * 1024 if match else os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return min(available, *memory_limits(), _granted_memory() or available)
 
 
 def _granted_memory() -> int:
-    """Bytes of this SLURM job on this node, 0 if it says nothing. Without groups, it ends jobs that take more."""
+    """Return the bytes of this SLURM job on this node, or 0 if unset. Without groups, SLURM ends larger jobs."""
     by_cpu = _granted("SLURM_MEM_PER_CPU") * (_granted("SLURM_CPUS_ON_NODE") or _granted("SLURM_CPUS_PER_TASK"))
     return (_granted("SLURM_MEM_PER_NODE") or by_cpu) << 20
 
 
 def _granted(name: str) -> int:
-    """A whole number among the environment's variables, else 0."""
+    """Return an integer environment variable, else 0."""
     text = os.environ.get(name, "")
     return int(text) if text.isdigit() else 0
 
@@ -40,14 +40,14 @@ def total_memory() -> int:
 
 
 def peak_memory() -> int:
-    """Peak resident bytes of this process."""
+    """Return the peak resident bytes of this process."""
     import resource
 
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def private_memory(pid: int) -> int:
-    """Peak of the bytes that another process had for itself: those of now, and by how much its memory has shrunk."""
+    """Return the peak of another process's private bytes: the present ones plus the shrinkage of its memory."""
     lines = _read(Path(f"/proc/{pid}/smaps_rollup")) + _read(Path(f"/proc/{pid}/status"))
     kilobytes = {name: int(number) for name, number in re.findall(r"^(\w+):\s+(\d+) kB", lines, re.MULTILINE)}
     own, peak, now = (kilobytes.get(name, 0) for name in ("Private_Dirty", "VmHWM", "VmRSS"))
@@ -60,7 +60,7 @@ def processor() -> str:
 
 
 def simd() -> str:
-    """The widest vector instructions the compiler may use here."""
+    """Name the widest vector instructions the compiler may use here."""
     from llvmlite import binding
 
     features = binding.get_host_cpu_features()
@@ -76,12 +76,12 @@ def simd() -> str:
 
 
 def library_versions() -> dict[str, str | None]:
-    """Version of each library, None where it is not installed."""
+    """Return the version of each library, None if not installed."""
     return {name: _version(name) for name in LIBRARIES}
 
 
 def _version(name: str) -> str | None:
-    from importlib import metadata  # loads the parser of mail
+    from importlib import metadata  # loads the mail parser
 
     try:
         return metadata.version(name)

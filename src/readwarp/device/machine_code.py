@@ -1,4 +1,4 @@
-"""A compiled kernel as bytes: a line of JSON, an ELF object; in a file, below a first line and a checksum."""
+"""A compiled kernel as bytes: a line of JSON and an ELF object; in a file, after a first line and a checksum."""
 
 import hashlib
 import json
@@ -8,10 +8,10 @@ FIRST_LINE = b"readwarp kernel 2\n"
 
 
 class MachineCode(NamedTuple):
-    """The object code of one kernel for one signature, and what its loader has to know."""
+    """The object code of one kernel for one signature, and what its loader needs."""
 
-    symbol: str  # of the function that Python calls
-    environment: str  # of the pointer to Numba's environment
+    symbol: str  # the function that Python calls
+    environment: str  # symbol of the pointer to Numba's environment
     constants: tuple[str, ...]  # the environment's: dtypes of arrays that the kernel makes
     needs: tuple[str, ...]  # symbols outside the object
     object_code: bytes
@@ -24,7 +24,7 @@ def to_bytes(code: MachineCode) -> bytes:
 
 
 def from_bytes(content: bytes) -> MachineCode:
-    """content: of `to_bytes`."""
+    """Parse the content that `to_bytes` makes."""
     head, _, object_code = content.partition(b"\n")
     fields = json.loads(head)
     constants, needs = tuple(fields["constants"]), tuple(fields["needs"])
@@ -32,11 +32,11 @@ def from_bytes(content: bytes) -> MachineCode:
 
 
 def sealed(content: bytes) -> bytes:
-    """Put a checksum before the content, so that damage is seen."""
+    """Prepend a checksum to the content, to detect damage."""
     return FIRST_LINE + hashlib.sha256(content).digest() + content
 
 
 def unsealed(data: bytes) -> bytes | None:
-    """The content of a file; None if any of it is damaged, or of another version."""
+    """Return the content of a file; None if it is damaged or of another version."""
     content = data[len(FIRST_LINE) + hashlib.sha256().digest_size :]
     return content if data == sealed(content) else None

@@ -1,7 +1,7 @@
-"""Which kernels, for which types, each command needs, with all of its options: the rows of kernels.tsv.
+"""The kernels, with types, that each command needs with all its options: the rows of kernels.tsv.
 
-The file is recorded by running the commands on tiny data (`python tests/device/test_manifest.py`). What is not in it is
-compiled all the same, when it is called.
+The file is recorded by running the commands on tiny data (`python tests/device/test_manifest.py`). A kernel missing
+from it is still compiled when it is called.
 """
 
 from functools import cache
@@ -19,14 +19,14 @@ class Entry(NamedTuple):
     """A kernel for one signature."""
 
     kernel: str  # module:name
-    signature: str  # of readwarp.device.signature
-    seconds: float  # to compile it, on the machine that recorded the file
-    commands: frozenset[str]  # of the command line, and classes and functions of the Python API
+    signature: str  # in the form of readwarp.device.signature
+    seconds: float  # compile time on the machine that recorded the file
+    commands: frozenset[str]  # commands of the command line, and classes and functions of the Python API
 
 
 @cache
 def entries() -> tuple[Entry, ...]:
-    """All rows, in the order of the file."""
+    """Return all rows in file order."""
     _, *lines = TABLE.read_text("utf-8").splitlines()
     rows = (line.split("\t") for line in lines)
     return tuple(
@@ -35,17 +35,17 @@ def entries() -> tuple[Entry, ...]:
 
 
 def commands() -> list[str]:
-    """What kernels are recorded for."""
+    """List the commands for which kernels are recorded."""
     return sorted(frozenset[str]().union(*(entry.commands for entry in entries())))
 
 
 def needed_by(command: str) -> list[Entry]:
-    """The kernels of one command; none for a command that is not known."""
+    """List the kernels of one command; none for an unknown command."""
     return [entry for entry in entries() if command in entry.commands]
 
 
 def place_of(entry: Entry, level: Level) -> Path:
-    """The file of a kernel within each folder of `cache_folders`."""
+    """Return the file of a kernel within each folder of `cache_folders`."""
     return kernel_cache.place_of(entry.kernel, entry.signature, level)
 
 

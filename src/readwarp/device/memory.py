@@ -1,8 +1,8 @@
-"""Memory of a card while batches are worked on: a workspace for each batch in flight.
+"""Card memory for batches in work: a workspace per batch in flight.
 
-A workspace is a stream, a block of device bytes and one of pinned host bytes. The block is taken once, when the
-workspace is made. After that nothing is allocated: `empty` gives out the next bytes of the block, and the end of a
-`frame` takes back what was given out in it.
+A workspace is a stream, a block of device bytes and one of pinned host bytes. The block is allocated once, when the
+workspace is made. After that nothing is allocated: `empty` hands out the next bytes of the block, and the end of a
+`frame` takes back what was handed out in it.
 
     with workspace.frame():
         bases = workspace.upload(reads.bases)           # copied through pinned memory, on the stream
@@ -10,14 +10,14 @@ workspace is made. After that nothing is allocated: `empty` gives out the next b
         kernel[grid, block, workspace.stream](bases, scores)
         scores, = workspace.download(scores)            # waits for the stream
 
-A stream does its work in order, so bytes that a frame has taken back can be given out again at once. Pinned bytes are
-free again after a wait for the stream.
+A stream works in order, so bytes that a frame has taken back can be handed out again at once. Pinned bytes are free
+again after a wait for the stream.
 
 A planned workspace has a fixed capacity and raises WorkspaceFullError if a batch needs more. An unplanned one, which
 `current` makes for threads that have none (calls from Python), takes more blocks and frees them with its last frame.
 
-With READWARP_SEPARATE_ARRAYS=1, each array is an allocation of its own, of exactly its bytes, that ends with its frame.
-Then compute-sanitizer and the emulated card notice an access beyond it, which in a block would reach its neighbour.
+With READWARP_SEPARATE_ARRAYS=1, each array is an allocation of its own, of exactly its size, that ends with its frame.
+Then compute-sanitizer and the emulated card notice an out-of-bounds access, which in a block would hit a neighbour.
 """
 
 import os
@@ -38,18 +38,18 @@ from readwarp.device.launch import Stream
 from readwarp.device.staging import Staging, rounded
 from readwarp.errors import StoppedError, WorkspaceFullError
 
-BLOCK = 64 << 20  # bytes of a block of an unplanned workspace
-PINNED = 8 << 20  # pinned bytes of a workspace
+BLOCK = 64 << 20  # bytes per block of an unplanned workspace
+PINNED = 8 << 20  # pinned bytes per workspace
 SEPARATE = "READWARP_SEPARATE_ARRAYS"
 
 
 class Workspace:
-    """Device and pinned memory of one batch at a time, and the stream that works on it. For one thread at a time."""
+    """Device and pinned memory of one batch at a time, with its stream. For one thread at a time."""
 
     def __init__(self, capacity: int | None = None, pinned: int = PINNED) -> None:
-        """Take the memory, on the thread's current device. capacity, pinned: bytes.
+        """Allocate the memory on the thread's current device. capacity, pinned: bytes.
 
-        Raises PinnedMemoryError, and the driver's error where the card has too little.
+        Raises PinnedMemoryError, and the driver's error if the card has too little.
         """
         self.capacity = capacity
         self.device: int = cuda.get_current_device().id
@@ -58,7 +58,7 @@ class Workspace:
         self._blocks: list[CardArray] = []
         if capacity is not None and not self._is_separate:
             self._add_block(capacity)
-        self._block, self._used = 0, 0  # where the next bytes are
+        self._block, self._used = 0, 0  # position of the next bytes
         self._depth = 0
         self._queue: Any = cuda.stream()
         self.stream = Stream(self.device, int(self._queue.handle))
@@ -66,19 +66,19 @@ class Workspace:
         self._began, self._ended = cuda.event(), cuda.event()
         self._is_at_work = False  # the stream was given work since the last wait
         self._is_stopped = False
-        self.high_water = 0  # most device bytes given out at once
+        self.high_water = 0  # peak of device bytes in use
         self.bytes_up = self.bytes_down = 0
-        self.batches = 0  # for which `readwarp.device.workspaces` lent it
+        self.batches = 0  # batches for which `readwarp.device.workspaces` lent it
         self.spans: list[tuple[float, float]] = []  # of time.perf_counter: see `synchronize`
 
     def stop(self) -> None:
-        """Raise a StoppedError in the thread that uses it, when that next asks for memory or waits for the card."""
+        """Raise a StoppedError in the thread that uses it when that next asks for memory or waits for the card."""
         self._is_stopped = True
 
     def close(self) -> None:
-        """Free all memory; from here on, no thread may use the workspace or what it gave out."""
+        """Free all memory; no thread may use the workspace or its arrays any more."""
         self._is_stopped = True
-        with failure.drop_errors(), cuda.gpus[self.device]:  # a card that has failed; the reason is known
+        with failure.drop_errors(), cuda.gpus[self.device]:  # a failed card; the reason is known
             self._queue.synchronize()
         del self._staging, self._queue, self._began, self._ended
         freeing.free(self.device, self._blocks)
@@ -91,12 +91,12 @@ class Workspace:
 
     @property
     def left(self) -> int | None:
-        """Device bytes that can still be given out; None in an unplanned workspace."""
+        """Device bytes that can still be handed out; None in an unplanned workspace."""
         return None if self.capacity is None else self.capacity - self._used
 
     @contextmanager
     def frame(self) -> Iterator["Workspace"]:
-        """What is given out inside is taken back at the end."""
+        """Take back, at the end of the block, what was handed out inside."""
         mark, blocks = (self._block, self._used), len(self._blocks)
         self._depth += 1
         try:
@@ -114,19 +114,19 @@ class Workspace:
                 self._block = self._used = 0
 
     def empty(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
-        """A CardArray, its content undefined. Raises WorkspaceFullError."""
+        """Return a CardArray with undefined content. Raises WorkspaceFullError."""
         lengths = tuple(map(int, shape)) if isinstance(shape, tuple) else (int(shape),)
         dtype = np.dtype(dtype)
         block, place = self._take(prod(lengths) * dtype.itemsize)
         return CardArray(block.address + place, lengths, dtype, block.owner)
 
     def upload(self, array: ndarray) -> Any:
-        """The host array on the device; the array may be changed as soon as this returns."""
+        """Copy the host array to the device; the array may be changed as soon as this returns."""
         (there,) = self._upload([array])
         return there
 
     def on_card(self, value: Any) -> Any:
-        """The value with its host arrays on the device, in one copy: an array, a batch or a tuple of any of them."""
+        """Copy the host arrays of a value to the device at once; value: an array, a batch or a tuple of these."""
         made = iter(self._upload(list(_host_arrays(value))))
 
         def moved(part: Any) -> Any:
@@ -137,7 +137,7 @@ class Workspace:
         return moved(value)
 
     def _upload(self, arrays: Sequence[ndarray]) -> list[Any]:
-        """They are neighbours on the card."""
+        """Upload arrays as neighbours on the card."""
         values = [np.ascontiguousarray(array) for array in arrays]
         there = [self.empty(each.shape, each.dtype) for each in values]
         self._staging.upload(values, there, self.synchronize)
@@ -145,7 +145,7 @@ class Workspace:
         return there
 
     def download(self, *arrays: Any) -> tuple[ndarray, ...]:
-        """Host copies of device arrays, made after all earlier work of the stream; neighbours come in one copy."""
+        """Copy device arrays to the host, after all earlier work of the stream; neighbours come in one copy."""
         out = tuple(np.empty(array.shape, array.dtype) for array in arrays)
         self._staging.download(out, arrays, self.synchronize)
         self.bytes_down += sum(host.nbytes for host in out)
@@ -156,7 +156,7 @@ class Workspace:
 
         In a planned workspace, `spans` records when the card was busy: while the thread waits here, but no longer than
         from the first work to the last by the card's own clock. Earlier work is not counted, since the card may have
-        idled in between, nor is the time in which the thread wakes up.
+        idled in between, nor is the thread's wake-up time.
         """
         self._check_stop()
         if self._is_at_work:
@@ -176,7 +176,7 @@ class Workspace:
             raise StoppedError("the run has ended")
 
     def _take(self, nbytes: int) -> tuple[CardArray, int]:
-        """The block with the next bytes, and their place there, to be worked on."""
+        """Take the next bytes of a block for work; return the block and their position there."""
         self._check_stop()
         if not self._is_at_work:
             self._began.record(self._queue)
@@ -192,7 +192,7 @@ class Workspace:
         return self._next(needed)
 
     def _next(self, nbytes: int) -> tuple[CardArray, int]:
-        """The next bytes of this block, or of another."""
+        """Return the next bytes of this block, or of another."""
         while self._block < len(self._blocks) and self._used + nbytes > self._blocks[self._block].size:
             self._block, self._used = self._block + 1, 0
         if self._block == len(self._blocks):
@@ -207,7 +207,7 @@ class Workspace:
 
 
 def _host_arrays(value: Any) -> Iterator[ndarray]:
-    """The host arrays in tuples and batches, in order."""
+    """Yield the host arrays in tuples and batches, in order."""
     if isinstance(value, tuple):
         for part in value:
             yield from _host_arrays(part)
@@ -219,12 +219,12 @@ _mine = threading.local()
 
 
 def bind(workspace: Workspace | None) -> None:
-    """Set the workspace of the calling thread. None: an unplanned one of its own, made when it is needed."""
+    """Set the workspace of the calling thread. None: an unplanned one of its own, made on demand."""
     _mine.workspace = workspace
 
 
 def current() -> Workspace:
-    """The calling thread's workspace: the one bound to it, or its own on the current device."""
+    """Return the calling thread's workspace: the one bound to it, or its own on the current device."""
     workspace: Workspace | None = getattr(_mine, "workspace", None)
     if workspace is not None:
         return workspace

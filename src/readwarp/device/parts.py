@@ -1,10 +1,10 @@
-"""What a kernel consists of: its own function and those below it, each a `Part` of LLVM code and no more.
+"""Parts of a kernel: its own function and those below it, each a `Part` of LLVM code and no more.
 
-By itself, Numba treats each function that a kernel calls like one that Python calls: it optimises it, makes wrappers of
-it, compiles it again for each integer constant that it is given, and counts references wherever an array is named. A
-part does none of this. The kernel gathers its parts, and they are optimised together, once.
+Numba itself treats each function that a kernel calls like one that Python calls: it optimises it, makes wrappers,
+compiles it again for each integer constant that it is given, and counts references wherever an array is named. A part
+does none of this. The kernel gathers its parts, and they are optimised together, once.
 
-This leans on inner parts of Numba; tests/device/test_parts.py names them.
+This relies on internals of Numba; tests/device/test_parts.py names them.
 """
 
 import gc
@@ -25,13 +25,13 @@ from numba.core.typed_passes import NativeLowering, NoPythonSupportedFeatureVali
 from readwarp.device.lowering import PartLower
 
 CPU = target_registry["cpu"]
-# What an expression of these kinds refers to belongs to its operands; any other may make a new array.
+# The referent of an expression of these kinds belongs to its operands; any other may make a new array.
 LOOKS = {"getattr", "static_getitem", "typed_getitem", "build_tuple", "exhaust_iter", "cast", "phi"}
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)
 class LeaveOutCounts(AnalysisPass):
-    """A function that makes no array and returns none counts no references: those of its caller outlive it."""
+    """A pass that drops reference counts in functions that make and return no arrays: the caller's outlive them."""
 
     _name = "readwarp_leave_out_counts"
 
@@ -46,7 +46,7 @@ class LeaveOutCounts(AnalysisPass):
 
 
 def _makes_references(state: Any) -> bool:
-    """Whether a function may create or return an object whose references are counted."""
+    """Whether a function may create or return a reference-counted object."""
     if _is_counted(state.return_type):
         return True
     for block in state.func_ir.blocks.values():
@@ -66,8 +66,8 @@ def _is_counted(kind: types.Type) -> bool:
 
 
 def _is_look(state: Any, made: Any) -> bool:
-    """Whether what an expression refers to belongs to its operands: a[index] does, but not for an array as index."""
-    if made.op == "call":  # of a class of named tuples
+    """Whether the referent of an expression belongs to its operands: a[index] does, but not with an array as index."""
+    if made.op == "call":  # of a named-tuple class
         return isinstance(state.typemap[made.func.name], types.NamedTupleClass)
     if made.op != "getitem":
         return made.op in LOOKS
@@ -76,7 +76,7 @@ def _is_look(state: Any, made: Any) -> bool:
 
 
 def _is_plain(index: types.Type, value: types.Type) -> bool:
-    """Whether a[index] = value sets one item, or several to one number; what copies arrays may make some on the way."""
+    """Whether a[index] = value sets one item, or several to one number; copying arrays may make some on the way."""
     parts: Any = index if isinstance(index, types.BaseTuple) else [index]
     number = isinstance(value, types.Number | types.Boolean)
     return all(isinstance(part, types.Integer) or (number and isinstance(part, types.SliceType)) for part in parts)
@@ -106,7 +106,7 @@ class PartCompiler(CompilerBase):
 
 
 class PartFlags(Flags):
-    """Flags that are the same object if they are the same, for they are compared a hundred thousand times."""
+    """Flags interned by value, since they are compared a hundred thousand times."""
 
     __slots__ = ()
     __hash__ = object.__hash__
@@ -120,9 +120,9 @@ class PartFlags(Flags):
 
     @classmethod
     def of_part(cls, flags: Flags) -> "PartFlags":
-        """Without wrappers for Python and C, and without machine code."""
+        """Return the flags without wrappers for Python and C, and without machine code."""
         flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.no_compile = True
-        flags.release_gil = False  # which the wrapper does
+        flags.release_gil = False  # the wrapper does it
         return cls._known.setdefault(str(flags.values()), cls(flags))
 
 
@@ -130,17 +130,17 @@ class PartLibrary(CPUCodeLibrary):
     """The LLVM code of one function as Numba writes it, to be linked into others."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
-        """Nothing: the kernel does."""
+        """Do nothing: the kernel is optimised as a whole."""
 
     def finalize(self) -> None:
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == binding.Linkage.external:
-                function.linkage = "linkonce_odr"  # inlined and left out at will
+                function.linkage = "linkonce_odr"  # may be inlined and dropped
         self._finalize_dynamic_globals()
         self._finalized = True
 
     def gather(self) -> dict[Any, None]:
-        """The library and those below it, each once."""
+        """Return the library and those below it, each once."""
         found: dict[Any, None] = {}
         waiting: list[Any] = [self]
         while waiting:
@@ -151,7 +151,7 @@ class PartLibrary(CPUCodeLibrary):
         return found
 
     def _get_module_for_linking(self) -> Any:
-        """The code with that of all below it, for a function that Numba compiles in its own way."""
+        """Return the code with that of all below it, for a function that Numba compiles in its own way."""
         whole = self.module.clone()
         for library in self.gather():
             if library is not self:
@@ -184,7 +184,7 @@ class LibraryPart(CPUDispatcher):
         self._compiler = _PartFunctionCompiler(py_func, self.targetdescr, self.targetoptions, self.locals, PartCompiler)
 
     def add_overload(self, cres: Any) -> None:
-        """Python cannot call it, so the dispatcher in C need not know."""
+        """Register an overload; Python cannot call it, so the dispatcher in C need not know."""
         self.overloads[tuple(cres.signature.args)] = cres
 
 
@@ -196,14 +196,14 @@ class Part(LibraryPart):
         return super().get_call_template(args, kws)
 
     def compile_part(self, args: tuple[Any, ...]) -> Any:
-        """What Numba makes of it for these types. The compiler's lock is held."""
+        """Compile it with Numba for these types. The caller holds the compiler's lock."""
         self.compile(args)
         return self.overloads[args]
 
 
 @contextmanager
 def parts_of_numba() -> Iterator[None]:
-    """Inside, functions of Numba that are compiled become parts. The compiler's lock is held."""
+    """Turn Numba's functions compiled in the block into parts. The caller holds the compiler's lock."""
     before = dispatcher_registry[CPU]
     dispatcher_registry.update({CPU: LibraryPart})
     try:
@@ -214,7 +214,7 @@ def parts_of_numba() -> Iterator[None]:
 
 @contextmanager
 def without_garbage_collection() -> Iterator[None]:
-    """A compilation makes millions of objects that stay until its end: to look through them takes a sixth more time."""
+    """Suspend garbage collection: a compilation makes millions of lasting objects, and scanning them adds a sixth."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

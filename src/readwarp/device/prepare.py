@@ -1,7 +1,7 @@
-"""Compiles what a command lacks, all at once, before it begins: in several processes, and in one command at a time.
+"""Compile what a command lacks, all at once, before it begins: in several processes, and in one command at a time.
 
 So the user learns at the beginning how much there is to do and how long it takes, and "once" is said once. If a process
-of ours fails, or a kernel is not in the manifest, it is compiled when it is called, by `device.jit`.
+of ours fails, or a kernel is not in the manifest, `device.jit` compiles it when it is called.
 """
 
 import logging
@@ -20,9 +20,9 @@ logger = logging.getLogger("readwarp")
 
 
 def prepare(command: str, threads: int, show: Show | None = None) -> int:
-    """Compile what a command of `manifest` needs and no folder has -> the number of kernels compiled here.
+    """Compile what a command of `manifest` needs and no folder has; return the number of kernels compiled here.
 
-    show: is told how far it has come, in the calling thread; None: lines on stderr.
+    show: called with the progress, in the calling thread; None: lines on stderr.
     """
     lacking = missing(manifest.needed_by(command))
     if not lacking:
@@ -42,14 +42,14 @@ def prepare(command: str, threads: int, show: Show | None = None) -> int:
 
 
 def load_kernels(command: str) -> None:
-    """Load what a command needs, for processes that are forked from this one."""
+    """Load what a command needs, for processes forked from this one."""
     for entry in manifest.needed_by(command):
         kernel_of(entry.kernel).load(entry.signature)
 
 
 @cache
 def prepare_once(command: str) -> None:
-    """`prepare` for what is called in Python, perhaps often and in several threads; on stderr, also that it is done."""
+    """Prepare calls from Python, which may be frequent and from several threads; also report the end on stderr."""
     started = time.perf_counter()
     kernels = prepare(command, usable_threads())
     if kernels:
@@ -57,7 +57,7 @@ def prepare_once(command: str) -> None:
 
 
 def missing(needed: Iterable[Entry]) -> list[Entry]:
-    """Those that no folder has, for the current level."""
+    """List the entries that no folder has for the current level."""
     folders = cache_folders.folders()
     places = ((entry, place_of(entry, current_level())) for entry in needed)
     return [entry for entry, place in places if not any((folder / place).exists() for folder in folders)]

@@ -1,4 +1,4 @@
-"""What Numba's compiler works out again and again, worked out once."""
+"""Shortcuts for results that Numba's compiler computes again and again."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,13 +18,13 @@ _run: Any = PostProcessor.run
 _run_pass: Any = InlineClosureLikes.run_pass
 _run_rewrites: Any = NopythonRewrites.run_pass
 MAKING = {"binop", "inplace_binop", "unary", "call"}  # expressions that may make an array
-INLINED = {"reduce", "stencil"}  # functions that call others, which Numba puts in their place
+INLINED = {"reduce", "stencil"}  # functions that call others, which Numba inlines
 _signatures: dict[tuple[BaseFunction, tuple[Any, ...]], Any] = {}
 
 
 @contextmanager
 def shortcuts() -> Iterator[None]:
-    """Inside, Numba takes them. The compiler's lock is held."""
+    """Apply the shortcuts to Numba within the block. The caller holds the compiler's lock."""
     before = [(owner, name, getattr(owner, name)) for owner, name, _ in SHORTCUTS]
     for owner, name, ours in SHORTCUTS:
         setattr(owner, name, ours)
@@ -36,7 +36,7 @@ def shortcuts() -> Iterator[None]:
 
 
 def _recall_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
-    """The signature of a builtin function, such as `+`, for some types; Numba asks for most of them many times."""
+    """Recall the signature of a builtin function, such as `+`, for some types, which Numba asks for again and again."""
     if kws:
         return _get_call_type(self, context, args, kws)
     key = self, tuple(args)
@@ -46,7 +46,7 @@ def _recall_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
 
 
 def _run_on_demand(self: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
-    """After each of its passes Numba finds where variables live, but only its last pass and generators ask."""
+    """Compute where variables live on demand: Numba does so after each pass, but only the last and generators ask."""
     if self.func_ir.is_generator:
         _run(self, emit_dels, extend_lifetimes)
         return
@@ -58,7 +58,7 @@ def _run_on_demand(self: Any, emit_dels: bool = False, extend_lifetimes: bool = 
 
 
 def _inline_closures(self: Any, state: Any) -> bool:
-    """Numba looks for functions within a function, and for lists that become arrays, even where there are none."""
+    """Skip the search for inner functions and for lists that become arrays if there are none."""
     code = state.func_id.code
     has_functions = any(isinstance(constant, CodeType) for constant in code.co_consts)
     has_lists = any(True for block in state.func_ir.blocks.values() for _ in block.find_exprs(op="build_list"))
@@ -68,7 +68,7 @@ def _inline_closures(self: Any, state: Any) -> bool:
 
 
 def _rewrite(self: Any, state: Any) -> bool:
-    """Numba joins expressions of arrays, and looks for them even where no statement makes an array."""
+    """Skip the search for array expressions to join if no statement makes an array."""
     made = (each for block in state.func_ir.blocks.values() for each in block.find_insts(ir.Assign))
     if any(isinstance(each.value, ir.Expr) and each.value.op in MAKING and _is_array(state, each) for each in made):
         return bool(_run_rewrites(self, state))
@@ -80,7 +80,7 @@ def _is_array(state: Any, assignment: Any) -> bool:
 
 
 def _get_counted_meminfos(self: Any, builder: Any, ty: Any, val: Any) -> list[tuple[Any, Any]]:
-    """Owners of arrays within a value; Numba takes everything else of the value apart too."""
+    """Return the owners of arrays within a value; Numba would take everything else of the value apart too."""
     models = self._context.data_model_manager
     found = [(ty, models[ty].get_nrt_meminfo(builder, val))] if models[ty].has_nrt_meminfo() else []
     for kind, field in models[ty].traverse(builder):

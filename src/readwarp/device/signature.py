@@ -1,14 +1,14 @@
-"""The types of a kernel's arguments: as a key, for speed, and as text, for files.
+"""Types of a kernel's arguments: as a key, for speed, and as text, for files.
 
     text                                    arguments
     i8, u1, f8, b1                          a number: of Python (int, float, bool) or of NumPy
     u1[:]  i8[:,:]                          an array, C-contiguous
     i4[:,:]F  i8[:]A                        in Fortran order; with gaps
     (u1[:],i8)                              a tuple
-    readwarp.batches:Window(i8,i8,u1[:])    a named tuple: its class, and its fields
+    readwarp.batches:Window(i8,i8,u1[:])    a named tuple: its class and its fields
 
-A read-only array has the type of any other: kernels do not write to their inputs. If one wrote to a mapped file, the
-system would stop it.
+A read-only array has the type of any other: kernels do not write to their inputs. The system would stop a write to a
+mapped file.
 """
 
 from collections.abc import Sequence
@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-C_CONTIGUOUS, F_CONTIGUOUS, ALIGNED = 1, 2, 0x100  # of an array's flags
+C_CONTIGUOUS, F_CONTIGUOUS, ALIGNED = 1, 2, 0x100  # flags of an array
 NUMBERS = {int: "i8", float: "f8", bool: "b1"}
-_classes: dict[str, type] = {}  # those of named tuples that were met, by their names in the text
+_classes: dict[str, type] = {}  # named-tuple classes met so far, by their names in the text
 
 
 def key_of(value: Any) -> Any:
-    """Equal for values of equal types. A key says more than the text: integers of Python and NumPy differ in it."""
+    """Return a key that is equal for values of equal types; it also distinguishes integers of Python and NumPy."""
     kind = type(value)
     if kind is np.ndarray:
         return value.dtype, value.ndim, value.flags.num & (C_CONTIGUOUS | F_CONTIGUOUS | ALIGNED)
@@ -36,7 +36,7 @@ def key_of(value: Any) -> Any:
 
 
 def signature_of(arguments: Sequence[Any]) -> str:
-    """The types of the arguments as text. Raises TypeError for what kernels do not take."""
+    """Return the types of the arguments as text. Raises TypeError for arguments that kernels do not take."""
     return ",".join(map(_text_of, arguments))
 
 
@@ -71,7 +71,7 @@ def _class_text(kind: type) -> str:
 
 
 def class_of(name: str) -> type:
-    """The class of named tuples that a signature names."""
+    """Return the named-tuple class that a signature names."""
     if name not in _classes:
         module, _, path = name.partition(":")
         _classes[name] = attrgetter(path)(import_module(module))

@@ -8,7 +8,7 @@ the width. `READWARP_VECTOR_BYTES` sets another width (for tests; use it with an
 Arrays are C-contiguous, and an index counts elements. `add` and `subtract` saturate and are for integers; floats have
 `plus` and `fused`, each rounded once, in the order in which a kernel calls them.
 
-This module names the operations, without Numba; `vectors` has their code.
+This module names the operations, without Numba; `vectors` implements them.
 """
 
 import os
@@ -23,7 +23,7 @@ VECTOR_BYTES = int(os.environ.get("READWARP_VECTOR_BYTES") or current_level().ve
 
 
 class Operation:
-    """A function that only kernels call."""
+    """A SIMD operation, which only kernels can call."""
 
     def __init__(self, meaning: str) -> None:
         self.meaning = meaning
@@ -61,14 +61,14 @@ where_greater = Operation("(a, b, yes, no): yes in the lanes where a > b, no els
 
 
 def lanes(dtype: DTypeLike) -> int:
-    """Lanes of that type in one vector."""
+    """Return the lanes of that type in one vector."""
     return VECTOR_BYTES // np.dtype(dtype).itemsize
 
 
 def empty_vectors(elements: int, dtype: DTypeLike) -> np.ndarray:
-    """An array of that many elements, its content undefined, aligned for vectors. Kernels may call it too.
+    """Return an array of that many elements, undefined and aligned for vectors. Kernels may call it too.
 
-    Numba aligns arrays to 32 bytes; every vector of 64 would then take two cache lines.
+    Numba aligns arrays to 32 bytes; every vector of 64 would then straddle two cache lines.
     """
     spare = np.empty(elements + VECTOR_BYTES, dtype)
     first = -spare.ctypes.data % VECTOR_BYTES // spare.itemsize

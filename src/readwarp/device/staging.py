@@ -1,4 +1,4 @@
-"""Copies between host and card through pinned memory, which the card reads and writes by itself."""
+"""Copies between host and card through pinned memory, which the card accesses directly."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,41 +12,41 @@ from readwarp.device.card_array import CardArray
 from readwarp.device.jit import cuda
 from readwarp.errors import PinnedMemoryError
 
-ALIGNMENT = 256  # bytes: what the driver aligns allocations to, and more than any access needs
+ALIGNMENT = 256  # bytes: the driver's alignment of allocations, and more than any access needs
 
 
 def rounded(nbytes: int) -> int:
-    """The bytes of a block that an array of that many bytes takes."""
+    """Return the bytes of a block that an array of that many bytes takes."""
     return -(-nbytes // ALIGNMENT) * ALIGNMENT
 
 
 @dataclass(slots=True)
 class Run:
-    """Neighbours on the card, which lie in pinned memory as they do there, so that they are one copy."""
+    """A run of neighbours on the card, laid out in pinned memory as on the card, so that they are one copy."""
 
     address: int  # on the card
-    place: int  # in pinned memory
-    owner: Any  # of the memory on the card
-    stop: int = 0  # in pinned memory
-    pieces: list[tuple[ndarray, int]] = field(default_factory=list)  # bytes of the host, and their place
+    place: int  # position in pinned memory
+    owner: Any  # keeps the memory on the card alive
+    stop: int = 0  # end in pinned memory
+    pieces: list[tuple[ndarray, int]] = field(default_factory=list)  # host bytes, and their position
 
     def is_continued(self, address: int, place: int, owner: Any) -> bool:
         return self.owner is owner and address - self.address == place - self.place
 
 
 class Staging:
-    """The pinned memory of a stream. Arrays of any size go through it, in parts if they have to."""
+    """The pinned memory of a stream. Arrays of any size go through it, in parts if necessary."""
 
     def __init__(self, nbytes: int, stream: int) -> None:
-        """Raises PinnedMemoryError. stream: its handle."""
+        """Allocate the pinned memory. stream: its handle. Raises PinnedMemoryError."""
         from numba.cuda.cudadrv.driver import driver
 
         self._pinned, self._driver, self._stream = pinned_array(nbytes), driver, stream
         self._address = self._pinned.ctypes.data
-        self.used = 0  # pinned bytes that the stream may still read or write; none after a wait
+        self.used = 0  # pinned bytes that the stream may still access; none after a wait
 
     def upload(self, host: Sequence[ndarray], there: Sequence[CardArray], wait: Callable[[], None]) -> None:
-        """Copy contiguous arrays to the card; they may be changed as soon as this returns."""
+        """Copy contiguous host arrays to the card; they may be changed as soon as this returns."""
         for run in self._runs(host, there, wait):
             for values, place in run.pieces:
                 self._pinned[place : place + values.size] = values
@@ -54,7 +54,7 @@ class Staging:
             self._driver.cuMemcpyHtoDAsync(run.address, source, size, self._stream)
 
     def download(self, host: Sequence[ndarray], there: Sequence[CardArray], wait: Callable[[], None]) -> None:
-        """Copy arrays of the card to contiguous ones of the host, after all earlier work of the stream."""
+        """Copy card arrays to contiguous host arrays, after all earlier work of the stream."""
         waiting: list[tuple[ndarray, int]] = []
 
         def collect() -> None:
@@ -72,7 +72,7 @@ class Staging:
     def _runs(
         self, host: Sequence[ndarray], there: Sequence[CardArray], make_room: Callable[[], None]
     ) -> Iterator[Run]:
-        """The arrays in runs. Where pinned memory is full, `make_room` is called between two of them."""
+        """Yield the arrays in runs. Where pinned memory is full, `make_room` is called between two of them."""
         run: Run | None = None
         for array, card in zip(host, there, strict=True):
             values, done = array.reshape(-1).view(np.uint8), 0
@@ -95,12 +95,12 @@ class Staging:
 
 
 def pinned_array(nbytes: int) -> ndarray:
-    """Bytes of the host that a card can copy from and to. Raises PinnedMemoryError."""
+    """Allocate host bytes that a card can copy from and to. Raises PinnedMemoryError."""
     try:
         pinned: ndarray = cuda.pinned_array(nbytes, np.uint8)
         return pinned
     except Exception as error:
-        if not failure.is_out_of_memory(error):  # the driver's word for either memory
+        if not failure.is_out_of_memory(error):  # the driver's error for either memory
             raise
         reason = f"the system cannot pin {nbytes} bytes of memory for copies to the card"
         raise PinnedMemoryError(f"{reason}: free memory of the host, or use fewer --threads") from error

@@ -1,7 +1,7 @@
-"""A tiny kernel, compiled, launched and checked on a card: proof that it works with the software that is installed.
+"""A trial kernel, compiled, launched and checked on a card: proof that the card works with the installed software.
 
-A driver that shows a card says little: numba-cuda may not fit NumPy, the compiler of CUDA may be missing, or newer than
-the driver.
+A visible card proves little: numba-cuda may not fit NumPy, and the CUDA compiler may be missing, or newer than the
+driver.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ def square(values):
 
 
 def run(device: int) -> bool:
-    """Whether the device computes as it should. Raises what numba-cuda and the driver do."""
+    """Whether the device computes correctly. Raises errors of numba-cuda and the driver."""
     with cuda.gpus[device]:
         workspace, numbers = Workspace(ALIGNMENT, ALIGNMENT), np.arange(THREADS)
         try:

@@ -1,8 +1,8 @@
-"""Which folders and files may be executed from: those that only the user, root and the package's owner can change.
+"""Trust in folders and files to execute from: only the user, root and the package's owner may be able to change them.
 
 A folder is looked up from / on, name by name, by lstat. Each name must belong to one of the three, and nobody else may
-write to the folder that it is in, unless that has the sticky bit: then only its owner can replace it. So what was
-looked at cannot be replaced afterwards, and the path that is returned has no links in it.
+write to the folder that it is in, unless that has the sticky bit: then only its owner can replace it. So a checked path
+cannot be replaced afterwards, and the returned path has no links.
 """
 
 import grp
@@ -19,7 +19,7 @@ ACL = "system.posix_acl_access"
 
 
 class DistrustError(OSError):
-    """Somebody else could have written it."""
+    """An error for a path that somebody else could have written."""
 
     def __init__(self, place: Path, reason: str):
         super().__init__(EPERM, reason, str(place))
@@ -31,7 +31,7 @@ class DistrustError(OSError):
 
 @cache
 def real_folder(folder: Path) -> Path:
-    """A folder's path without links. Raises DistrustError, and other OSErrors, which are not kept: it may be absent."""
+    """Resolve a folder to a path without links. Raises DistrustError, and uncached other OSErrors: it may be absent."""
     place = _real_path(folder.absolute())
     found = place.lstat()
     if not stat.S_ISDIR(found.st_mode):
@@ -42,7 +42,7 @@ def real_folder(folder: Path) -> Path:
 
 @cache
 def _real_path(path: Path) -> Path:
-    """A path without links, whose folders keep what they have: those with the sticky bit may be open to others."""
+    """Resolve a path to one without links, in folders whose entries are safe; sticky ones may be open to others."""
     if path == PACKAGE:  # whoever can change it can change readwarp itself
         return path
     place = path
@@ -56,7 +56,7 @@ def _real_path(path: Path) -> Path:
 
 
 def make_folder(folder: Path) -> Path:
-    """`real_folder`, after it was made, if it was absent, with those above it: nobody else may write to them."""
+    """Make the folder and those above it if absent, writable by nobody else, and return its `real_folder`."""
     absent = [each for each in (folder, *folder.parents) if not each.exists()]
     for each in reversed(absent):
         each.mkdir(0o755, exist_ok=True)
@@ -64,7 +64,7 @@ def make_folder(folder: Path) -> Path:
 
 
 def read_trusted(path: Path) -> bytes:
-    """The content of a file. Raises DistrustError, and other OSErrors: it may be absent."""
+    """Read a file. Raises DistrustError, and other OSErrors: it may be absent."""
     place = real_folder(path.parent) / path.name
     descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)  # no link, no pipe
     with open(descriptor, "rb") as file:
@@ -73,7 +73,7 @@ def read_trusted(path: Path) -> bytes:
 
 
 def _check(place: Path, found: os.stat_result, granted: int = 0) -> None:
-    """Raises DistrustError. granted: bits of OTHERS that do not matter."""
+    """Raise DistrustError unless it can be trusted. granted: bits of OTHERS that do not matter."""
     package = _package()
     if found.st_uid not in (0, os.getuid(), package.st_uid):
         raise DistrustError(place, f"belongs to {_name_of(found.st_uid)}")
@@ -90,7 +90,7 @@ def _has_acl(place: Path) -> bool:
     try:
         return ACL in os.listxattr(place)
     except OSError as error:
-        if error.errno != ENOTSUP:  # from file systems without such attributes
+        if error.errno != ENOTSUP:  # file systems without such attributes
             raise
         return False
 
@@ -102,7 +102,7 @@ def _package() -> os.stat_result:
 
 @cache
 def _is_private(group: int, user: int) -> bool:
-    """Whether it is the user's own group, in which there is nobody else, as many distributions have it."""
+    """Whether it is the user's own group, without other members, as in many distributions."""
     try:
         members, owner = grp.getgrgid(group), pwd.getpwuid(user)
     except KeyError:

@@ -1,6 +1,6 @@
-"""The code of `simd`: a Numba type whose values are LLVM vectors, and what the operations on it are in LLVM.
+"""The code of `simd`: a Numba type of LLVM vectors, and the operations on it in LLVM.
 
-Whatever compiles kernels imports this module first.
+Every module that compiles kernels imports this one first.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ extending.register_jitable(simd.empty_vectors)
 
 
 def code_of(operation: Operation) -> Callable[[Any], Any]:
-    """The decorator of the function that types an operation and makes its code."""
+    """Return the decorator for the function that types an operation and generates its code."""
 
     def register(function: Any) -> Any:
         intrinsic: Any = extending.intrinsic  # by its type, callers would have to pass the typing context
@@ -33,7 +33,7 @@ def code_of(operation: Operation) -> Callable[[Any], Any]:
 
 @typeof_impl.register(Operation)
 def _typeof_operation(operation: Operation, _: Any) -> Any:
-    """An operation that a kernel names is a function to Numba."""
+    """Type an operation that a kernel names as a function."""
     return cpu_target.typing_context.resolve_value_type(_codes[operation])
 
 
@@ -128,7 +128,7 @@ def _call(builder: Any, name: str, kind: Lanes, arguments: Sequence[Any]) -> Any
 
 
 def _register_binary(operation: Operation, name: str) -> None:
-    """An operation of two vectors that LLVM calls by that name."""
+    """Register an operation on two vectors that LLVM calls by that name."""
 
     def code(typing: Any, a: Any, b: Any) -> Any:
         return a(a, b), lambda context, builder, signature, arguments: _call(builder, name, a, arguments)
@@ -155,7 +155,7 @@ def _fused(typing, a, b, c):
 
 
 def _register_selection(operation: Operation, comparison: str) -> None:
-    """yes in the lanes where the comparison holds, no elsewhere."""
+    """Register a selection: yes in the lanes where the comparison holds, no elsewhere."""
 
     def code(typing: Any, a: Any, b: Any, yes: Any, no: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

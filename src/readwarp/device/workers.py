@@ -1,4 +1,4 @@
-"""The processes that compile kernels (`worker`): what they are given, and how far they are."""
+"""Control of the processes that compile kernels (`worker`): their input, and their progress."""
 
 import logging
 import os
@@ -24,22 +24,22 @@ from readwarp.wording import printable
 
 logger = logging.getLogger("readwarp")
 PAUSE = 0.5  # seconds between two updates
-SHARE = 1.0  # seconds of compilation for which another process is worth a fork
-ENVIRONMENT = {"NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING": "1"}  # of messages about overloads that do not fit
-USUAL = 5.0  # seconds of work after which this machine's own speed counts more than that of the recorded one
+SHARE = 1.0  # seconds of compilation that make another process worth a fork
+ENVIRONMENT = {"NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING": "1"}  # for messages about overloads that do not fit
+USUAL = 5.0  # seconds of work after which this machine's own speed outweighs the recorded one
 
 
 class Filled(NamedTuple):
-    """What `fill` did."""
+    """Result of `fill`."""
 
     copied: int  # kernels that another folder had
     compiled: int
-    kept: int  # that were there
+    kept: int  # kernels already there
 
 
 def fill(folder: Path, commands: Iterable[str], level: Level, threads: int, show: Show) -> Filled:
-    """Put all that some commands need for a level into a folder. Raises OSError, ReadwarpError."""
-    trust.make_folder(folder)  # in one that others can write to, nobody would use the kernels
+    """Put everything that some commands need for a level into a folder. Raises OSError, ReadwarpError."""
+    trust.make_folder(folder)  # nobody would use kernels in one that others can write to
     wanted = frozenset(commands)
     needed = [entry for entry in manifest.entries() if entry.commands & wanted]
     absent = [entry for entry in needed if not (folder / place_of(entry, level)).exists()]
@@ -51,7 +51,7 @@ def fill(folder: Path, commands: Iterable[str], level: Level, threads: int, show
 
 
 def copy(entry: Entry, level: Level, folder: Path) -> bool:
-    """Copy a kernel into a folder -> whether another one has it."""
+    """Copy a kernel into a folder; return whether another folder has it."""
     place = place_of(entry, level)
     for content in kernel_cache.contents(place):
         kernel_cache.write(place, content, folder)
@@ -60,9 +60,9 @@ def copy(entry: Entry, level: Level, folder: Path) -> bool:
 
 
 def compile_entries(entries: Sequence[Entry], folder: Path, level: Level, threads: int, show: Show) -> int:
-    """Compile into a folder -> the number of kernels that were compiled; a warning names those that cannot be.
+    """Compile into a folder; return the number of kernels compiled, and warn of those that cannot be.
 
-    There are fewer, too, if a process of ours failed.
+    The number is also lower if a process of ours failed.
     """
     seconds = sum(entry.seconds for entry in entries)
     modules = len({module_of(entry.kernel) for entry in entries})
@@ -86,16 +86,16 @@ def compile_entries(entries: Sequence[Entry], folder: Path, level: Level, thread
 
 
 def in_order(entries: Iterable[Entry]) -> list[Entry]:
-    """Modules that take longest first; kernels of a module together, as they share rules that are compiled too."""
+    """Order modules by time, longest first; a module's kernels stay together, since they share rules to compile."""
     modules = [list(rows) for _, rows in groupby(sorted(entries), key=lambda entry: module_of(entry.kernel))]
     return list(chain.from_iterable(sorted(modules, key=lambda rows: -sum(entry.seconds for entry in rows))))
 
 
 @dataclass
 class Workers:
-    """Processes that compile kernels, each at a module, and say when a kernel is done."""
+    """Processes that compile kernels, one module at a time, and report each kernel when done."""
 
-    process: "subprocess.Popen[bytes]"  # of which the others are forked
+    process: "subprocess.Popen[bytes]"  # from which the others are forked
     lines: int  # file descriptor
     entries: list[Entry]
     done: list[Entry] = field(default_factory=list)
@@ -103,7 +103,7 @@ class Workers:
 
     @classmethod
     def start(cls, entries: list[Entry], folder: Path, level: Level, processes: int) -> "Workers | None":
-        """None if no process can be started."""
+        """Start the processes; None if none can be started."""
         command = [sys.executable, "-P", "-m", "readwarp.device.worker", str(folder), str(processes), str(os.getpid())]
         environment = os.environ | ENVIRONMENT | {levels.VARIABLE: level.name, "PYTHONPATH": _path_to_package()}
         pipe, quiet = subprocess.PIPE, subprocess.DEVNULL
@@ -118,7 +118,7 @@ class Workers:
         return None
 
     def advance(self) -> bool:
-        """Note what is done -> whether there is more to come."""
+        """Read what is done; return whether there is more to come."""
         read = os.read(self.lines, 1 << 16)
         *lines, self._rest = (self._rest + read).split(b"\n")
         for line in lines:
@@ -139,5 +139,5 @@ class Workers:
 
 
 def _path_to_package() -> str:
-    """The child imports the package from where this process has it."""
+    """Return the path from which the child imports the package: this process's."""
     return os.pathsep.join(filter(None, (str(trust.PACKAGE.parent), os.environ.get("PYTHONPATH"))))

@@ -1,7 +1,7 @@
-"""The workspaces of all cards in use: a batch borrows one, and with it the card, for as long as it is worked on.
+"""Workspaces of all cards in use: a batch borrows one, and with it the card, while it is in work.
 
-They are made before the first batch and lent in turn, so that batches go round the cards and a faster card gets more
-of them. On the CPU there are none, and borrowing costs nothing.
+They are made before the first batch and lent in turn, so that batches rotate through the cards and a faster card gets
+more of them. On the CPU there are none, and borrowing costs nothing.
 
 Memory is freed only when no thread uses it, even after an error or Ctrl-C: `close` stops each thread that has a
 workspace at its next step on the card, and waits for it.
@@ -20,16 +20,16 @@ from readwarp.errors import StoppedError
 
 
 class Workspaces:
-    """`number` workspaces of `capacity` bytes on each card."""
+    """A pool of `number` workspaces of `capacity` bytes on each card."""
 
     def __init__(self, backend: Backend, number: int = 0, capacity: int = 0) -> None:
-        """Take the memory. Raises the driver's error where a card has too little (`Backend.is_out_of_memory`)."""
+        """Allocate the memory. Raises the driver's error if a card has too little (`Backend.is_out_of_memory`)."""
         self._backend, self._free = backend, SimpleQueue[tuple[int, Any] | None]()  # None: closed
         self.of: dict[int, list[Any]] = {device: [] for device in backend.devices}
         self._is_closed = False
         self.start_counting()
         try:
-            for device in backend.devices * number:  # on the CPU there are none
+            for device in backend.devices * number:  # none on the CPU
                 from readwarp.device.memory import Workspace
 
                 with backend.on(device):
@@ -44,7 +44,7 @@ class Workspaces:
         return [workspace for each in self.of.values() for workspace in each]
 
     def start_counting(self) -> None:
-        """Count batches and time from here on, without those of the warm-up."""
+        """Count batches and time from here on, without the warm-up."""
         self._started, self._energy = time.perf_counter(), {device: _energy(device) for device in self.of}
         for workspace in self._all():
             workspace.batches = 0
@@ -53,8 +53,8 @@ class Workspaces:
     def close(self) -> None:
         """Free the memory once the threads that use it have stopped.
 
-        A thread stops with a StoppedError at its next step on the card; `close` waits until then. If it is interrupted
-        while it waits, it frees nothing.
+        A thread stops with a StoppedError at its next step on the card; `close` waits for that. If interrupted while
+        waiting, it frees nothing.
         """
         if self._is_closed:
             return
@@ -70,14 +70,14 @@ class Workspaces:
 
     @property
     def allocated(self) -> int:
-        """Bytes taken on the card where most are."""
+        """Bytes taken on the card with the most."""
         return max((sum(w.allocated for w in each) for each in self.of.values()), default=0)
 
     @contextmanager
     def borrow(self) -> Iterator[int]:
-        """Wait for a free workspace. Inside, the calling thread works with it, on the device that this returns.
+        """Wait for a free workspace; bind it to the calling thread within the block, and yield its device.
 
-        Do not nest it. On the CPU the device is 0. The first borrowings, one after another, get each card once. Raises
+        Do not nest. On the CPU the device is 0. The first borrowings, one after another, get each card once. Raises
         StoppedError once the workspaces are closed.
         """
         if self._backend.name == "cpu":
@@ -99,7 +99,7 @@ class Workspaces:
             self._free.put(lent)
 
     def facts(self, index_bytes: int = 0) -> list[dict[str, object]]:
-        """What each card is, and what it did since `start_counting`. index_bytes: of the index, on each card."""
+        """Return each card's identity and its work since `start_counting`. index_bytes: of the index, on each card."""
         seconds = time.perf_counter() - self._started
         return [{**identity(device), **self._use_of(device, index_bytes, seconds)} for device in self.of]
 
@@ -126,7 +126,7 @@ class Workspaces:
 
 
 def identity(device: int) -> dict[str, object]:
-    """Number, name and driver of a device, and the form of its kernels."""
+    """Return number, name and driver of a device, and the form of its kernels."""
     known, driver = describe(device), read_driver()
     major, minor = known.compute_capability
     return {
@@ -139,7 +139,7 @@ def identity(device: int) -> dict[str, object]:
 
 
 def union(spans: Iterable[tuple[float, float]]) -> float:
-    """The total length of what the intervals cover."""
+    """Return the total length covered by the intervals."""
     covered, reached = 0.0, float("-inf")
     for begin, end in sorted(spans):
         covered += max(0.0, end - max(begin, reached))
