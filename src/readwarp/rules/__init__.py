@@ -1,1 +1,1 @@
-"""Rules that several rooms share, on CPU and GPU alike: packed bases, CIGARs, hashes."""
+"""Rules that several packages share, on CPU and GPU alike: packed bases, CIGARs, hashes."""

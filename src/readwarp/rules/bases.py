@@ -12,9 +12,9 @@ LETTERS = np.frombuffer(b"ACGTN", np.uint8)
 IUPAC = np.frombuffer(b"ACGTNRYSWKMBDHVN", np.uint8)  # of each nibble
 A, C, G, T, U, N = (np.uint8(letter) for letter in b"ACGTUN")
 LINE = 64  # bytes of a cache line
-OUTSIDE = 5  # in place of a base, where several contigs lie on one axis: off all of them
-UNKNOWN = 4  # any but A C G T
-NEVER = 5  # in place of a reference base other than A C G T: it does not match a read's N (4)
+OUTSIDE = 5  # stands for a base between contigs on a shared axis
+UNKNOWN = 4  # any letter other than A C G T
+NEVER = 5  # replaces a reference base other than A C G T: it does not match a read's N (4)
 
 
 def _codes() -> np.ndarray:
@@ -48,22 +48,22 @@ def base_in(nibble):
 
 @scalar
 def base_at(packed_byte, position):
-    """The base at a position, from its byte `packed[position >> 1]`."""
+    """Return the base at a position from its byte `packed[position >> 1]`."""
     return base_in(nibble_at(packed_byte, position))
 
 
 @kernel
 def prefetch_bases(packed, start, stop):
-    """Request packed bases [start, stop), which another loop reads later."""
+    """Prefetch packed bases [start, stop), which another loop reads later."""
     for byte in range(start >> 1, (stop >> 1) + LINE, LINE):
         prefetch(packed, byte)
 
 
 @kernel
 def unpack(packed, start, stop, out):
-    """Packed bases [start, stop) -> out[: stop - start] (uint8), one base per byte.
+    """Unpack bases [start, stop) to out[: stop - start] (uint8), one base per byte.
 
-    Indices are unsigned: tests for a negative index would prevent vector loops.
+    Indices are unsigned: tests for negative ones would prevent vector loops.
     """
     size = max(stop - start, 0)
     odd = start & 1 if size else 0
@@ -86,7 +86,7 @@ def letters_in(packed: np.ndarray, start: int, stop: int) -> bytes:
 
 @scalar
 def never_equal(base):
-    """The code of a reference base for comparison with reads: 4 (not A C G T) becomes NEVER."""
+    """Return the code of a reference base for comparison with reads: 4 (not A C G T) becomes NEVER."""
     return np.uint8(base + (base >> np.uint8(2)))
 
 
@@ -97,7 +97,7 @@ def reference_code(packed, position):
 
 @kernel
 def unpack_codes(packed, start, stop, out):
-    """The `reference_code` of packed bases [start, stop) -> out[: stop - start]."""
+    """Unpack the `reference_code` of packed bases [start, stop) to out[: stop - start]."""
     unpack(packed, start, stop, out)
     for i in range(np.uint64(max(stop - start, 0))):
         out[i] = never_equal(out[i])
@@ -105,7 +105,7 @@ def unpack_codes(packed, start, stop, out):
 
 @scalar
 def code_of(letter):
-    """The base of an upper-case letter (uint8). Bits 1 and 2 tell A, C, T or U, and G apart."""
+    """Return the base of an upper-case letter (uint8). Bits 1 and 2 tell A, C, T or U, and G apart."""
     bits = (letter >> np.uint8(1)) & np.uint8(3)
     is_base = (letter == A) | (letter == C) | (letter == G) | (letter == T) | (letter == U)
     return bits ^ (bits >> np.uint8(1)) if is_base else np.uint8(4)
@@ -113,7 +113,7 @@ def code_of(letter):
 
 @kernel
 def pack(letters, start, packed):
-    """Upper-case letters (uint8) -> `packed` from position `start` on; the first half of a byte clears the other.
+    """Pack upper-case letters (uint8) from position `start` on; the first half of a byte clears the other.
 
     Indices are unsigned, as in `unpack`. Letters other than A C G T U N are rare: a second pass has them, and the first
     stays vector code.

@@ -1,4 +1,4 @@
-"""CIGARs as BAM codes them, length << 4 | operation (SAM specification, section 4.2)."""
+"""CIGARs in BAM coding, length << 4 | operation (SAM specification, section 4.2)."""
 
 import numpy as np
 
@@ -9,27 +9,27 @@ LETTER_BYTES = np.frombuffer(LETTERS.encode(), np.uint8)
 MATCH, INSERTION, DELETION, SKIP, SOFT_CLIP, HARD_CLIP, PADDING, EQUAL, UNEQUAL = range(9)
 ON_REFERENCE = 0b1_1000_1101  # a bit for each operation that consumes reference bases: M D N = X
 SHARES = 10_000  # de of PAF and SAM has four decimals (minimap2's manual page)
-ON_QUERY = 0b1_1001_0011  # a bit for each that consumes read bases: M I S = X
+ON_QUERY = 0b1_1001_0011  # a bit for each operation that consumes read bases: M I S = X
 
 
 @scalar
 def is_match(operation):
-    """M, = or X: bases aligned to bases."""
+    """Whether the operation is M, = or X, which align bases to bases."""
     return operation in (MATCH, EQUAL, UNEQUAL)
 
 
 @scalar
 def run_of(code):
-    """-> (operation, length, reference bases that it consumes, read bases that it consumes)."""
+    """Return (operation, length, reference bases consumed, read bases consumed)."""
     operation, length = np.int64(code & 15), np.int64(code >> 4)
     return operation, length, length * ((ON_REFERENCE >> operation) & 1), length * ((ON_QUERY >> operation) & 1)
 
 
 @scalar
 def rounded_share(part, whole):
-    """part / whole in units of 1 / SHARES, as C prints the double; 0 of nothing.
+    """Return part / whole in units of 1 / SHARES, rounded as C prints the double; 0 if whole is 0.
 
-    A tie goes where its double lies, which is seldom the tie itself: of 1 / 20000 above it. Products are exact, since
+    A tie is rounded by its double, which is rarely exact: that of 1 / 20000 lies above it. Products are exact, since
     `high` has 24 bits.
     """
     if whole <= 0:
@@ -46,11 +46,11 @@ def rounded_share(part, whole):
 
 @scalar
 def find_base(cigar, start, stop, position, first, target):
-    """What a read has at the reference position `target` -> (index among the bases, operation).
+    """Return (index among the read's bases, operation) at the reference position `target`.
 
-    Its operations are cigar[start:stop]; `position` is that of its first aligned base, `first` the index of its first
-    base. The result is the base aligned there, or the last base before a deletion or skip (`first` - 1 if there is
-    none). Outside the alignment, index and operation are -1.
+    The read's operations are cigar[start:stop]; `position` is that of its first aligned base, `first` the index of its
+    first base. The result is the base aligned there, or the last base before a deletion or skip (`first` - 1 if there
+    is none). Outside the alignment, index and operation are -1.
     """
     p, q = position, first
     for i in range(start, stop):
@@ -63,7 +63,7 @@ def find_base(cigar, start, stop, position, first, target):
 
 @scalar
 def soft_clips(cigar, start, stop):
-    """Bases clipped at the beginning and at the end of the read whose operations are cigar[start:stop]."""
+    """Return the bases clipped at the start and the end of a read with operations cigar[start:stop]."""
     leading = trailing = np.int64(0)
     is_leading = True
     for i in range(start, stop):

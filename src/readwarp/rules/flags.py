@@ -1,4 +1,4 @@
-"""The bits of a record's flag (SAM specification, section 1.4), and which records `samtools flagstat` counts."""
+"""Flag bits of a record (SAM specification, section 1.4), and the records that `samtools flagstat` counts."""
 
 from numpy import ndarray
 
@@ -16,14 +16,14 @@ from numpy import ndarray
     DUPLICATE,
     SUPPLEMENTARY,
 ) = (1 << bit for bit in range(12))
-FLAGS = 1 << 12  # as many different ones are there
-SURE = 5  # minimum mapping quality of a mate on another contig that flagstat trusts
+FLAGS = 1 << 12  # number of possible flags
+SURE = 5  # minimum MAPQ of a mate on another contig that flagstat trusts
 
 
 def flagstat_masks(flag: ndarray, is_elsewhere: ndarray, is_sure: ndarray) -> dict[str, ndarray]:
-    """Which records each line of `samtools flagstat` counts (bool [records]), under the names of its JSON.
+    """Return which records each line of `samtools flagstat` counts (bool [records]), under the names of its JSON.
 
-    is_elsewhere: the mate has another contig, or none; is_sure: the mapping quality is at least SURE.
+    is_elsewhere: the mate has another contig, or none; is_sure: the MAPQ is at least SURE.
     """
     is_secondary, is_mapped, is_duplicate = flag & SECONDARY != 0, flag & UNMAPPED == 0, flag & DUPLICATE != 0
     is_primary = flag & (SECONDARY | SUPPLEMENTARY) == 0

@@ -1,4 +1,4 @@
-"""FNV-1a, 64 bits (Fowler, Noll and Vo; draft-eastlake-fnv), and ranks that are uniform whatever was hashed."""
+"""FNV-1a, 64 bits (Fowler, Noll and Vo; draft-eastlake-fnv), and uniform ranks for any hashed values."""
 
 import numpy as np
 from numpy import ndarray
@@ -11,13 +11,13 @@ PRIME = 0x100000001B3
 
 @scalar
 def add_byte(value, byte):
-    """The hash (uint64) after one more byte, given the hash of the bytes before it."""
+    """Return the hash (uint64) after one more byte."""
     return (value ^ np.uint64(byte)) * np.uint64(PRIME)
 
 
 @scalar
 def hash_of(values, start, stop):
-    """The hash of the bytes values[start:stop] (uint64)."""
+    """Return the hash of the bytes values[start:stop] (uint64)."""
     value = np.uint64(BASIS)
     for i in range(start, stop):
         value = add_byte(value, values[i])
@@ -25,9 +25,9 @@ def hash_of(values, start, stop):
 
 
 def spread(hashes: ndarray) -> ndarray:
-    """The hashes (uint64) in an order that is uniform, by the finalizer of SplitMix64 (Steele et al. 2014).
+    """Spread hashes (uint64) uniformly with the finalizer of SplitMix64 (Steele et al. 2014).
 
-    Names that differ in their last letters alone have hashes near each other; their ranks are not.
+    Names that differ only in their last letters have similar hashes, but unrelated ranks.
     """
     value = hashes + np.uint64(0x9E3779B97F4A7C15)
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -1,16 +1,16 @@
-"""How limits on the share of reads follow the ploidy (host only)."""
+"""Scaling of limits on fractions of reads with ploidy (host only)."""
 
 import numpy as np
 from numpy import ndarray
 
-COPIES = 2  # the ploidy up to which such limits hold as they are written
+COPIES = 2  # ploidy up to which such limits hold unscaled
 BEYOND_ALL = 1e12
 
 
 def scale_shares(ploidy: ndarray) -> ndarray:
-    """float64: what a limit on the share of the reads is multiplied by, 1 up to COPIES, and COPIES / ploidy beyond.
+    """Return the factors for limits on fractions of reads, float64: 1 up to COPIES, COPIES / ploidy beyond.
 
-    The reads of an allele on one copy in `ploidy` are so many fewer. Where there is no copy, no share is enough.
+    An allele on one copy in `ploidy` has so many fewer reads. Without any copy, no fraction is enough.
     """
     scale: ndarray = np.where(ploidy > 0, COPIES / np.maximum(COPIES, ploidy), BEYOND_ALL)
     return scale
