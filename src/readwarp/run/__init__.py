@@ -1,6 +1,6 @@
-"""A whole sample: reads to sorted, duplicate-marked alignments, variants and a report, by the jobs of those rooms.
+"""A whole sample: reads to sorted, duplicate-marked alignments, variants and a report, by the jobs of those packages.
 
-The package can be called: `readwarp.run(reference, *reads, output=..., **options)` is `readwarp.run.api.run(...)`.
+The package is callable: `readwarp.run(reference, *reads, output=..., **options)` is `readwarp.run.api.run(...)`.
 """
 
 from typing import TYPE_CHECKING

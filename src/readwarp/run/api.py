@@ -1,4 +1,4 @@
-"""readwarp.run: the command `readwarp run`, from Python."""
+"""readwarp.run: the command `readwarp run` in Python."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,7 +24,7 @@ from readwarp.stream.choice import ResourceOptions
 from readwarp.stream.display import Listener, reporting
 from readwarp.stream.reporter import Result
 
-FILES = (".bam", ".cram", ".sam", ".vcf", ".gz", ".bcf", ".html")  # which no folder is called
+FILES = (".bam", ".cram", ".sam", ".vcf", ".gz", ".bcf", ".html")  # endings that no folder has
 
 
 class RunOptions(
@@ -40,9 +40,9 @@ class RunOptions(
     """Long options of `readwarp run`, with its defaults."""
 
     no_pg: bool  # no @PG line in the header of the BAM file
-    no_mark_duplicates: bool  # as with `primers`: fragments of an amplicon begin alike
-    no_report: bool  # no report.html, and none of the texts that it is made from
-    resume: bool  # keep finished parts beside the outputs, and go on from them
+    no_mark_duplicates: bool  # as with `primers`: fragments of an amplicon start alike
+    no_report: bool  # no report.html, and none of the texts it is made from
+    resume: bool  # keep finished parts beside the outputs, and continue from them
     force: bool  # replace existing results
 
 
@@ -53,17 +53,17 @@ def run(
     progress: Listener | bool | None = None,
     **options: Unpack[RunOptions],
 ) -> Result:
-    """Align the reads of one sample, sort, mark duplicates, index and call variants, as `readwarp run` does.
+    """Align the reads of one sample, sort, mark duplicates, index and call variants, like `readwarp run`.
 
-    reference: FASTA, GenBank or EMBL, whose index is built if it is absent, or an index. reads: FASTQ, BAM or CRAM; two
-    FASTQ files are mates, more are further pairs. output: the folder of the results. progress: called now and then, in
-    this thread, with a `Progress`; what it raises ends the job. options: the long options of the command with
+    reference: FASTA, GenBank or EMBL, whose index is built if absent, or an index. reads: FASTQ, BAM or CRAM; two FASTQ
+    files are mates, more are further pairs. output: the folder of the results. progress: called now and then in this
+    thread with a `Progress`; an exception from it ends the job. options: the long options of the command with
     underscores, such as gvcf=True, no_report=True, threads=8 (`RunOptions`).
 
         readwarp.run("ref.fa", "sample_1.fq.gz", "sample_2.fq.gz", output="results")
 
-    Returns the paths that were written (alignments, alignments_index, variants, variants_index, metrics, report)
-    and the metrics. Raises UsageError, InputError, DeviceError, MemoryBudgetError, each a ReadwarpError.
+    Returns the paths written (alignments, alignments_index, variants, variants_index, metrics, report) and the metrics.
+    Raises UsageError, InputError, DeviceError, MemoryBudgetError, each a ReadwarpError.
     """
     check_keywords("run", options, RunOptions)
     spell_regions(options)
@@ -75,7 +75,7 @@ def run(
 def make_job(
     reference: AnyPath, reads: Sequence[AnyPath], folder: AnyPath, options: RunOptions, command: str
 ) -> RunJob:
-    """Raises InputError and UsageError."""
+    """Make the job that these options ask for. Raises InputError and UsageError."""
     if Path(folder).suffix in FILES and not Path(folder).exists():
         plain = Path(folder).with_name(Path(folder).name.split(".")[0])
         raise UsageError(
@@ -83,8 +83,8 @@ def make_job(
         )
     check_together("run", options)
     platform = PRESETS[find_preset(options.get("preset") or "standard", CALLED_PRESETS)].platform
-    is_long = platform != "short"  # long reads begin alike by chance, or are copies of nothing
-    tells_copies = options.get("umi") is not None  # of amplicons too, whose fragments begin alike
+    is_long = platform != "short"  # long reads start alike by chance, or are not copied
+    tells_copies = options.get("umi") is not None  # even of amplicons, whose fragments start alike
     is_amplicon = options.get("no_mark_duplicates", False) or (options.get("primers") is not None and not tells_copies)
     marks = not (is_amplicon or is_long)
     sorting = {"sort": "coordinate", "mark_duplicates": marks, "write_index": True}

@@ -47,7 +47,7 @@ logger = logging.getLogger("readwarp")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunJob:
-    folder: Path  # of the results; made if it is missing
+    folder: Path  # of the results, made if missing
     alignment: AlignJob  # to a sorted, duplicate-marked and indexed BAM file in the folder
     calling: CallJob  # from these alignments to a VCF.gz file in the folder
     report: bool = True
@@ -78,7 +78,7 @@ class RunJob:
 
 
 def sample_of(inputs: Inputs) -> str:
-    """The one sample of all read groups, after which the results are named. Raises UsageError."""
+    """Return the one sample of all read groups, after which the results are named. Raises UsageError."""
     groups = {field(line, "SM") or field(line, "ID") or "sample": field(line, "ID") for line in inputs.read_groups}
     if len(groups) > 1:
         named = ", ".join(sorted(groups))
@@ -91,17 +91,17 @@ def sample_of(inputs: Inputs) -> str:
 
 
 def run_sample(job: RunJob, reporter: Reporter) -> Result:
-    """Run the job. Raises ReadwarpError, and removes a folder that it made and left empty."""
+    """Run the job. Raises ReadwarpError, after removing the folder if the job made it and left it empty."""
     is_new = make_folder(job.folder)
     try:
         resumes = job.alignment.resume and (note_of(job.alignments).exists() or not job.metrics_file.exists())
         inputs = [job.alignment.reference, *job.alignment.inputs.files]
-        files = (job.alignments, *filter(None, job.calling.outputs))  # that a process may be writing
+        files = (job.alignments, *filter(None, job.calling.outputs))  # files that another process may be writing
         check_apart((*files, job.metrics_file, job.page))
         calling.check_beside(job.calling)
         clear_remains(*files)
         for output in (*files, job.metrics_file, job.page):
-            check_output(output, job.force or resumes, inputs)  # with nothing to resume, all is complete
+            check_output(output, job.force or resumes, inputs)  # with nothing to resume, everything is complete
         for path in followers_of(job, made_sample(job)):
             check_replaceable(path)
         check_resume(job.alignment.resume, [job.alignments], job.alignment.inputs.files)
@@ -110,7 +110,7 @@ def run_sample(job: RunJob, reporter: Reporter) -> Result:
         with locked(*files):
             with followed():
                 sample, texts, found = make_results(job, reporter)
-            completed()  # what follows takes a moment
+            completed()  # the rest takes a moment
             show_results(job, sample, texts, reporter)
             return Result.of(reporter.metrics, found)
     except BaseException:
@@ -120,7 +120,7 @@ def run_sample(job: RunJob, reporter: Reporter) -> Result:
 
 
 def make_results(job: RunJob, reporter: Reporter) -> tuple[Sample, list[statistics.Statistics], dict[str, Path | None]]:
-    """`run_sample` once the outputs are checked and locked -> the sample, the texts for its page, paths of results."""
+    """Make the results with outputs checked and locked; return the sample, the report's texts, and the paths."""
     bam, metrics = job.alignments, reporter.metrics
     alignment, backend = job.alignment, choose_side(job.alignment)
     reporter.prepare(job.kernels, alignment.resources.threads)
@@ -143,31 +143,31 @@ def make_results(job: RunJob, reporter: Reporter) -> tuple[Sample, list[statisti
 
 
 def made_sample(job: RunJob) -> Sample:
-    """The files for the report."""
+    """Return the files for the report."""
     targets = (str(bed),) if (bed := targets_of(job)) else ()
     bam = job.alignments
     return Sample(bam.stem, bam, job.variants, job.metrics_file, job.alignment.reference, targets)
 
 
 def followers_of(job: RunJob, sample: Sample) -> tuple[Path, ...]:
-    """The files that are made after the alignments, from them or each other."""
+    """Return the files made after the alignments, from them or each other."""
     variants = (job.variants, *(Path(f"{job.variants}.{ending}") for ending in ("tbi", "csi")))
     texts = (*statistics.texts_of(sample).values(), *multiqc.files_of(sample))
     return *variants, job.metrics_file, job.page, links.session_path(job.page), *texts
 
 
 def show_results(job: RunJob, sample: Sample, texts: list[statistics.Statistics], reporter: Reporter) -> None:
-    """Metrics and page: with them, the run is complete."""
+    """Write metrics and report, which complete the run."""
     reporter.write_metrics(job.metrics_file)
     if job.report:
-        from readwarp.report.page import Heading, write  # only where it is wanted
+        from readwarp.report.page import Heading, write  # only on demand
 
         write([sample], texts, job.page, Heading(sample.name))
     note_of(job.alignments).unlink(missing_ok=True)
 
 
 def call_sample(job: RunJob, reference: Reference, reporter: Reporter) -> Result:
-    """Call variants in the folder's alignments, and note the mean depth."""
+    """Call variants in the folder's alignments, and record the mean depth."""
     metrics, call = reporter.metrics, job.calling
     result = calling.call_variants(call, reference, reporter)
     metrics.lap("call")
@@ -182,14 +182,14 @@ def call_sample(job: RunJob, reference: Reference, reporter: Reporter) -> Result
 
 
 def targets_of(job: RunJob) -> Path | None:
-    """The file of intervals, if these are all that is called: the report gives their depth."""
+    """Return the file of intervals if calling is restricted to it: the report gives their depth."""
     places = job.calling.places
     is_alone = len(places.targets) == 1 and places.regions is None and not places.excluded and not places.padding
     return places.files[0] if is_alone and places.files else None
 
 
 def make_statistics(sample: Sample, job: RunJob, reporter: Reporter) -> list[statistics.Statistics]:
-    """The texts that the page is made from; this is a phase of the run."""
+    """Make the texts for the report page, as a phase of the run."""
     with reporter.progress("statistics", "files") as meter:
         texts = statistics.make([sample], None, job.alignment.resources.threads, meter.reach)
     reporter.metrics.lap("statistics")
@@ -197,7 +197,7 @@ def make_statistics(sample: Sample, job: RunJob, reporter: Reporter) -> list[sta
 
 
 def make_folder(folder: Path) -> bool:
-    """Make the folder of the results -> whether it is new."""
+    """Make the folder of the results; return whether it is new."""
     check_replaceable(folder)
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder}: is a file; -o names the folder for the results")
@@ -210,7 +210,7 @@ def make_folder(folder: Path) -> bool:
 
 
 def note_of(bam: Path) -> Path:
-    """What --resume notes when the alignments are complete: which job made them, and what it counted."""
+    """Return the note of --resume on complete alignments: which job made them, and its counts."""
     return Path(f"{bam}.aligned.json")
 
 
