@@ -1,7 +1,7 @@
 """The command line: one module per subcommand, and the one place where exceptions become exit codes.
 
 A subcommand is a module with `add_arguments(parser)` and `run(options)`. Only the requested one is imported, and it
-imports NumPy, Numba and pysam inside `run`: `--help` has to be instant.
+imports NumPy, Numba and pysam inside `run`, because `--help` has to be instant.
 """
 
 import argparse
@@ -51,7 +51,7 @@ exit codes: 0 success, 1 internal error, 2 usage, 3 bad input, 4 unusable device
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command -> exit code. Without `argv` the process is the command: signals stop it, and it may end here."""
+    """Run one command; return its exit code. Without `argv`, the process is the command: signals stop it and may end it."""
     arguments = slips.expand_help(sys.argv[1:] if argv is None else argv)
     if argv is None:
         streams.prepare()
@@ -69,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         is_stopped = isinstance(stopping.cause_of(error), tuple(stopping.ENDS))
         code = explain(stopping.cause_of(error), _is_verbose(arguments), resumes="--resume" in arguments)
         if argv is None:
-            sys.unraisablehook = lambda _: None  # libraries complain when they are interrupted
+            sys.unraisablehook = lambda _: None  # libraries complain when interrupted
             _let_go(error)
             if is_stopped or _is_busy():
                 _exit(code)
@@ -90,13 +90,13 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """The options of the requested command. Raises UsageError."""
+    """Parse the options of the requested command. Raises UsageError."""
     slips.check_words(arguments, COMMANDS)
     return build_parser(arguments).parse_args(arguments)
 
 
 def build_parser(arguments: Sequence[str] = (), every: bool = False) -> argparse.ArgumentParser:
-    """The parser, with the arguments of the requested command, or of every one."""
+    """Build the parser, with the arguments of the requested command or of every one."""
     parser = Parser(
         "readwarp",
         description="Sequencing reads to alignments and variants, on GPU or SIMD CPU cores.",
@@ -118,11 +118,11 @@ def build_parser(arguments: Sequence[str] = (), every: bool = False) -> argparse
 
 
 def explain(error: BaseException, verbose: bool = False, resumes: bool = False) -> int:
-    """Print one line on stderr that says what went wrong (with -v after a traceback) -> exit code.
+    """Print a line on stderr that says what went wrong, with -v after a traceback; return the exit code.
 
-    resumes: whether the command, if it is stopped, continues when it is given again.
+    resumes: whether the command, if stopped, continues when it is given again.
     """
-    if isinstance(error, BrokenPipeError):  # the reader of our output has gone, such as `head`: no error
+    if isinstance(error, BrokenPipeError):  # the reader of our output, such as `head`, has gone: no error
         streams.give_up_stdout()
         return 0
     if verbose:
@@ -151,7 +151,7 @@ def _code_and_line(error: BaseException) -> tuple[int, str]:
 
 
 def _lacks_memory(error: BaseException | None) -> bool:
-    """Whether the system gave no memory for a library, a thread or a process: Python has no MemoryError for these."""
+    """Whether the system denied memory to a library, a thread or a process: Python has no MemoryError for these."""
     while error is not None:
         if any(text in str(error) for text in NO_MEMORY):
             return True
@@ -166,15 +166,15 @@ def _let_go(error: BaseException | None) -> None:
 
 
 def _is_busy() -> bool:
-    """Whether threads of ours are in a kernel or blocked on a pipe: the process ends without waiting for them."""
+    """Whether threads of ours are in a kernel or blocked on a pipe: the process then exits without waiting for them."""
     return any(thread.name.startswith("readwarp") for thread in threading.enumerate())
 
 
 def _exit(code: int) -> NoReturn:
-    """End the process as it is. The driver frees the memory that threads use on a card.
+    """End the process immediately. The driver frees the memory that threads use on a card.
 
-    `python -m` would end by SIGINT, whatever the exit code, where that has stopped an `exec()`, such as that of a
-    dataclass which is imported.
+    Otherwise `python -m` would end by SIGINT, whatever the exit code, if that has stopped an `exec()`, such as that of
+    a dataclass being imported.
     """
     if "readwarp.device.freeing" in sys.modules:
         sys.modules["readwarp.device.freeing"].keep()

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_alignment(parser: argparse.ArgumentParser, presets: Mapping[str, Preset]) -> None:
-    """--index --alt --no-alt --preset -I --min-score -Y --eqx --cs -a --secondary -M -5 -S -P."""
+    """Add --index --alt --no-alt --preset -I --min-score -Y --eqx --cs -a --secondary -M -5 -S -P."""
     default = PRESETS["standard"].parameters.records
     group = parser.add_argument_group("alignment")
     text = "index of REF, built if missing [REF.rwx, or in a cache folder if that location is not writable]"
@@ -55,7 +55,7 @@ def add_alignment(parser: argparse.ArgumentParser, presets: Mapping[str, Preset]
     text = f"leave reads with a lower score unmapped [{default.min_score}]"
     group.add_argument("--min-score", type=shared.natural, metavar="N", help=text)
     text = "soft-clip supplementary alignments, not hard-clip"
-    group.add_argument("-Y", "--soft-clip", action="store_true", default=None, help=text)  # None: as the preset has it
+    group.add_argument("-Y", "--soft-clip", action="store_true", default=None, help=text)  # None: the preset's
     group.add_argument("--eqx", action="store_true", default=None, help="write = and X in CIGARs, not M")
     text = "write minimap2's cs tag in its short or long form [none]"
     group.add_argument("--cs", choices=CS_FORMS, help=text)
@@ -63,7 +63,7 @@ def add_alignment(parser: argparse.ArgumentParser, presets: Mapping[str, Preset]
 
 
 def add_places(group: "argparse._ArgumentGroup") -> None:
-    """-a --secondary -M -5 -S -P."""
+    """Add -a --secondary -M -5 -S -P."""
     text = "write all hits of a read, as secondary records instead of XA"
     group.add_argument("-a", "--all-hits", action="store_true", help=text)
     text = "at most N secondary records per read, with 0.8 of the best score or more"
@@ -78,12 +78,12 @@ def add_places(group: "argparse._ArgumentGroup") -> None:
 
 
 def secondary(text: str) -> int | None:
-    """A number; `no`, as minimap2 has it, is the default."""
+    """Parse a number; `no`, as in minimap2, is the default."""
     return None if text == "no" else shared.natural(text)
 
 
 def insert_size(text: str) -> tuple[float | int, ...]:
-    """MEAN[,SD[,MAX[,MIN]]] -> numbers."""
+    """Parse MEAN[,SD[,MAX[,MIN]]]."""
     parts = text.split(",")
     try:
         numbers = (*map(float, parts[:2]), *map(int, parts[2:]))

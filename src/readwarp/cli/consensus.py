@@ -28,7 +28,7 @@ RATES = (
 
 
 def whole_numbers(text: str) -> list[int]:
-    """`3,2,1` or `3 2 1`."""
+    """Parse `3,2,1` or `3 2 1`."""
     return [shared.natural(number) for number in text.replace(",", " ").split()]
 
 

@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def describe_plan(options: argparse.Namespace, driver: Driver | str) -> list[str]:
-    """How `align` would use a card of --vram bytes, or each that is there. Raises MemoryBudgetError, DeviceError."""
+    """Describe how `align` would use a card of --vram bytes, or each card. Raises MemoryBudgetError, DeviceError."""
     if find_spec("numba_cuda") is None:
         raise DeviceError("a plan for a card needs numba-cuda: `pip install '.[cuda13]'` in a clone of readwarp")
     from readwarp.align.budget import CONTEXT_BYTES, card_for, card_of
@@ -118,14 +118,14 @@ def describe_software() -> list[tuple[str, str]]:
 
 
 def describe_kept(indexes: list[Path]) -> str:
-    """How many indexes there are, and what they take."""
+    """Describe the number of indexes and their size."""
     if not indexes:
         return "empty"
     return f"{len(indexes)} indexes, {readable(sum(path.stat().st_size for path in indexes))}"
 
 
 def advise(driver: Driver | str, problems: Sequence[str | None]) -> list[str]:
-    """Whether the CPU or a GPU would be used, and what to do to use each GPU. problems: of each device."""
+    """Tell whether the CPU or a GPU would be used, and what to do to use each GPU. problems: of each device."""
     if isinstance(driver, str):
         missing = "Install NVIDIA's driver, then run `readwarp doctor` again." if has_card() else "Nothing is missing."
         return [f"readwarp runs on the CPU: {driver}.", missing]

@@ -1,4 +1,4 @@
-"""What a command says when it is done: the files that it wrote, and what to do next."""
+"""Closing lines of a command: the files it wrote, and what to do next."""
 
 import argparse
 import logging
@@ -13,14 +13,14 @@ from readwarp.config import CALLED_PRESETS, PRESETS, find_preset
 
 ENDINGS = (".g.vcf.gz", ".vcf.gz", ".g.vcf", ".vcf", ".bcf", ".bam", ".cram", ".sam")
 CONSENSUS = re.compile(r"^readwarp consensus |\bCall\w*ConsensusReads\b")  # commands in @PG
-ONE_PER_MOLECULE = {"cD", "MI"}  # tags of reads whose copies have been told already
+ONE_PER_MOLECULE = {"cD", "MI"}  # tags of reads whose copies have already been merged
 LONG_PLATFORMS = {preset.instrument for preset in PRESETS.values() if preset.instrument}
 MADE_BY = "PN", "VN", "CL"  # fields of @PG
 logger = logging.getLogger("readwarp")
 
 
 class Contents(NamedTuple):
-    """Kinds of reads that a file of alignments holds."""
+    """Types of reads in a file of alignments."""
 
     is_consensus: bool = False
     is_long: bool = False
@@ -28,7 +28,7 @@ class Contents(NamedTuple):
 
 
 def conclude(options: argparse.Namespace, paths: Mapping[str, Path]) -> None:
-    """Log what was written and the next step, unless all went to stdout."""
+    """Log the written files and the next step, unless everything went to stdout."""
     if not paths:
         return
     shown = [str(path) for name, path in paths.items() if not name.endswith("_index")]
@@ -39,7 +39,7 @@ def conclude(options: argparse.Namespace, paths: Mapping[str, Path]) -> None:
 
 
 def next_step(options: argparse.Namespace, paths: Mapping[str, Path]) -> str:
-    """A command that one would give next, or what to do with the file."""
+    """Suggest the next command, or what to do with the file."""
     command, alignments, variants = options.command, paths.get("alignments"), paths.get("variants")
     reference = getattr(options, "reference", None) or "REF"
     if command == "index":
@@ -90,7 +90,7 @@ def _after_alignment(options: argparse.Namespace, path: Path, reference: object)
 
 
 def _look_into(path: Path) -> Contents:
-    """Look at the header, and at the tags of the first record of BAM; a pipe is not read."""
+    """Examine the header, and in BAM the tags of the first record; a pipe is not read."""
     if path.suffix not in (".bam", ".cram") or not path.is_file():
         return Contents()
     import pysam
@@ -110,7 +110,7 @@ def _look_into(path: Path) -> Contents:
 
 
 def was_made_by(path: Path, command: str, inputs: Iterable[Path]) -> bool:
-    """Whether alignments are what this command of this version wrote, and none of its inputs has changed since."""
+    """Whether this command of this version wrote the alignments, and none of its inputs has changed since."""
     import pysam
 
     from readwarp.formats.alignments.header import field, lines_of, program_lines
@@ -131,5 +131,5 @@ def _stem(path: Path) -> str:
 
 
 def _spell(*words: object) -> str:
-    """For a shell; no file is taken for an option."""
+    """Shell-quote; guard names that begin with '-'."""
     return shlex.join(f"./{word}" if isinstance(word, Path) and str(word)[0] == "-" else str(word) for word in words)

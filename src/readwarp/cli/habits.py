@@ -1,4 +1,4 @@
-"""What commands and options of other tools are called here. docs/coming-from.md has the same for reading."""
+"""Names in readwarp for commands and options of other tools. docs/coming-from.md explains the same."""
 
 import re
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from readwarp.errors import UsageError
 
 
 class Habit(NamedTuple):
-    """Options of other tools, for some commands, and what to say of them."""
+    """Options of other tools, for some commands, and the advice on them."""
 
     commands: str
     names: str
@@ -120,7 +120,7 @@ OPTIONS = [
     Habit("align call run", "--num-gpus --gpus", "GPUs are --device, such as cuda:0,1"),
     Habit("align call run", "--low-memory", "GPU memory is limited by --vram, such as 16G"),
 ]
-COMMANDS = {  # of other tools: the command here, or what to do
+COMMANDS = {  # commands of other tools: the command here, or what to do
     **dict.fromkeys(("mem", "aln", "map", "bwa-mem", "bwa", "minimap2", "fq2bam"), "align"),
     **dict.fromkeys(("germline", "pipeline", "wgs"), "run"),
     **dict.fromkeys(("mpileup", "haplotypecaller", "variants"), "call"),
@@ -130,7 +130,7 @@ COMMANDS = {  # of other tools: the command here, or what to do
     **dict.fromkeys(("sw", "ssw"), "pairwise"),
     **dict.fromkeys(("info", "check", "devices"), "doctor"),
 }
-STEPS = {  # of other tools, which are options of a command here, or not needed
+STEPS = {  # steps of other tools that are options of a command here, or not needed
     **dict.fromkeys(
         ("sort", "sortsam"),
         "`readwarp align --sort coordinate` and `run` sort as they align; `samtools sort` sorts other files",
@@ -155,14 +155,14 @@ STEPS = {  # of other tools, which are options of a command here, or not needed
 
 MINIMAP2 = NAMES_ELSEWHERE.keys() - {"ont2d", "pacbio", "intractg"}  # presets; the others are bwa's
 CLUSTER = re.compile(r"-([acY]*[ac][acY]*)x(.*)")  # such as -ax, -axmap-ont and -cYx
-FLAGS = {"a": [], "c": ["--paf"], "Y": ["-Y"]}  # of minimap2: here
+FLAGS = {"a": [], "c": ["--paf"], "Y": ["-Y"]}  # minimap2's flags: those here
 
 
 def translate(arguments: Sequence[str]) -> list[str]:
-    """minimap2's `-ax map-ont` as --preset map-ont, and `-cx` with --paf besides.
+    """Translate minimap2's `-ax map-ont` to --preset map-ont, and `-cx` also to --paf.
 
-    In minimap2, -a asks for SAM, which is written anyway; in bwa and here it asks for all hits. So it is refused beside
-    a preset of minimap2. Raises UsageError.
+    In minimap2, -a asks for SAM, which is written anyway; in bwa and here it asks for all hits. So it is rejected
+    beside a preset of minimap2. Raises UsageError.
     """
     out: list[str] = []
     for text, after in zip(arguments, (*arguments[1:], ""), strict=False):
@@ -179,6 +179,6 @@ def translate(arguments: Sequence[str]) -> list[str]:
 
 
 def habits_of(command: str) -> dict[str, str]:
-    """Option -> what to say of it."""
+    """Return the advice on each option."""
     rows = (habit for habit in OPTIONS if command in habit.commands.split())
     return {name: habit.here.format(command=command) for habit in rows for name in habit.names.split()}

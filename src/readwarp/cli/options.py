@@ -22,7 +22,7 @@ from readwarp.keywords import bytes_of, split_unit
 
 Number = TypeVar("Number", int, float)
 SORTS = ("coordinate", "name", "none")
-SCORES = (  # options, field of `Scoring`, what it is
+SCORES = (  # options, field of `Scoring`, description
     ("-A", "--match", "match", "score of a match"),
     ("-B", "--mismatch", "mismatch", "penalty for a mismatch"),
     ("-O", "--gap-open", "gap_open", "penalty for opening a gap"),
@@ -59,12 +59,12 @@ STRUCTURAL = (  # fields of `StructuralParameters`
     ("max_sv_length", "longest structural variant, in bases"),
     ("min_sv_support", "reads of a sample that must support one"),
 )
-OPTION_NAMES = {  # of fields whose options have other names, or more than one
+OPTION_NAMES = {  # option names of fields that have another name, or more than one
     "min_quality": ("--min-quality", "--min-qual"),
     "snv_prior": ("--heterozygosity",),
     "indel_prior": ("--indel-heterozygosity",),
 }
-FILTER_LIMITS = (  # fields of `CallParameters`, and the filter that each is the limit of
+FILTER_LIMITS = (  # fields of `CallParameters`, and the filters whose limits they are
     ("min_quality", "filter calls with QUAL < N (LowQual)"),
     ("max_strand_bias", "filter substitutions with FS > N (StrandBias)"),
     ("max_indel_strand_bias", "filter insertions and deletions with FS > N (StrandBias)"),
@@ -91,12 +91,12 @@ MEMORY = "memory budget, such as 8G [free less a margin]"
 
 
 def pick_keywords(options: argparse.Namespace, known: type) -> Any:
-    """The options that are keywords of a job (`known`, a TypedDict), by their long names."""
+    """Return the options that are keywords of a job (`known`, a TypedDict), by their long names."""
     return {name: getattr(options, name) for name in known.__annotations__ if hasattr(options, name)}
 
 
 def size(text: str) -> int:
-    """`4G`, `500M`, `1.5g` or plain bytes -> bytes."""
+    """Parse `4G`, `500M`, `1.5g` or plain bytes."""
     try:
         return bytes_of(text)
     except UsageError as error:
@@ -104,23 +104,23 @@ def size(text: str) -> int:
 
 
 def count(text: str) -> int:
-    """A whole number of 1 or more; 20M is 20 million."""
+    """Parse a whole number of 1 or more; 20M is 20 million."""
     number, factor = split_unit(text.upper(), 1000)
     return _convert(text, lambda: int(number) * factor, 1, "a whole number of 1 or more")
 
 
 def natural(text: str) -> int:
-    """A whole number of 0 or more."""
+    """Parse a whole number of 0 or more."""
     return _convert(text, lambda: int(text), 0, "a whole number of 0 or more")
 
 
 def number(text: str) -> float:
-    """A number of 0 or more."""
+    """Parse a number of 0 or more."""
     return _convert(text, lambda: float(text), 0.0, "a number of 0 or more")
 
 
 def _convert(text: str, convert: Callable[[], Number], minimum: Number, kind: str) -> Number:
-    """Raises ArgumentTypeError for what is not a finite number of the minimum or more."""
+    """Convert a text. Raises ArgumentTypeError unless it is a finite number of at least the minimum."""
     try:
         value = convert()
         if isfinite(value) and value >= minimum:
@@ -131,7 +131,7 @@ def _convert(text: str, convert: Callable[[], Number], minimum: Number, kind: st
 
 
 def add_preset(group: "argparse._ActionsContainer", presets: Mapping[str, Preset]) -> None:
-    """-x --preset, which takes minimap2's names too."""
+    """Add -x --preset, which takes minimap2's names too."""
 
     def named(text: str) -> str:
         try:
@@ -151,7 +151,7 @@ def add_reference(parser: argparse.ArgumentParser) -> None:
 
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:
-    """REF, READS and what kind of reads they are."""
+    """Add REF, READS and the options that say what type of reads they are."""
     add_reference(parser)
     parser.add_argument(
         "reads",
@@ -182,7 +182,7 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
 
 
 def add_umis(group: "argparse._ActionsContainer") -> None:
-    """--umi --umi-duplex."""
+    """Add --umi --umi-duplex."""
     text = "where UMIs are: name, comment, tag, or read structures such as 8M12S+T,+T; at the end of read names, in "
     text += "RX:Z: of FASTQ comments, in RX of BAM, or in the reads of both mates (M UMI, S skip, T template, B sample "
     text += "and C cell barcode); duplicates must share them"
@@ -191,13 +191,13 @@ def add_umis(group: "argparse._ActionsContainer") -> None:
 
 
 def add_duplex(group: "argparse._ActionsContainer") -> None:
-    """--umi-duplex."""
+    """Add --umi-duplex."""
     text = "duplex UMIs: two halves, swapped on the other strand; MI ends in /A or /B"
     group.add_argument("--umi-duplex", action="store_true", help=text)
 
 
 def add_encoding(group: "argparse._ActionsContainer") -> None:
-    """--phred64 --phred33."""
+    """Add --phred64 --phred33."""
     text = "qualities are Phred+64 (Illumina until 2011): convert them"
     group.add_argument("--phred64", action="store_true", help=text)
     text = "qualities are Phred+33, even if they look like Phred+64"
@@ -210,13 +210,13 @@ def add_file_list(parser: argparse.ArgumentParser, what: str, *short: str) -> No
 
 
 def add_output(parser: argparse.ArgumentParser, text: str) -> None:
-    """-o -f."""
+    """Add -o -f."""
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=text)
     parser.add_argument("-f", "--force", action="store_true", help="overwrite an existing output")
 
 
 def add_sorting(parser: argparse.ArgumentParser) -> "argparse._ArgumentGroup":
-    """--sort --mark-duplicates --write-index; their group."""
+    """Add --sort --mark-duplicates --write-index; return their group."""
     group = parser.add_argument_group("output")
     text = "order of the records [none: as the input]"
     group.add_argument("--sort", choices=SORTS, help=text)
@@ -226,13 +226,13 @@ def add_sorting(parser: argparse.ArgumentParser) -> "argparse._ArgumentGroup":
 
 
 def add_resume(group: "argparse._ActionsContainer") -> None:
-    """--resume."""
+    """Add --resume."""
     text = "continue from what an interrupted run has done; finished parts are kept beside the output"
     group.add_argument("--resume", action="store_true", help=text)
 
 
 def add_scoring(parser: argparse.ArgumentParser, short: bool = True) -> None:
-    """-A -B -O -E as in bwa mem, --clip; without `short` only --match and so on."""
+    """Add -A -B -O -E as in bwa mem, and --clip; without `short` only --match and so on."""
     add_scores(parser.add_argument_group("scores (as in bwa mem)"), READ_SCORES, short)
 
 
@@ -243,7 +243,7 @@ def add_scores(group: "argparse._ArgumentGroup", rows: Iterable[tuple[str, str, 
 
 
 def add_trimming(parser: argparse.ArgumentParser) -> None:
-    """--trim --adapter --adapter2 --trim-poly-g --trim-quality --trim-min-length --trim-bases --correct-overlap."""
+    """Add --trim --adapter --adapter2 --trim-poly-g --trim-quality --trim-min-length --trim-bases --correct-overlap."""
     group, default = parser.add_argument_group("trimming (nothing is trimmed without --trim)"), TrimParameters()
     text = "trim adapters and poly-G tails; adapters are found by mate overlap or by sequence"
     group.add_argument("--trim", action="store_true", help=text)
@@ -265,7 +265,7 @@ def add_trimming(parser: argparse.ArgumentParser) -> None:
 
 
 def add_places(group: "argparse._ArgumentGroup", verb: str, note: str = "") -> None:
-    """-r -L --interval-padding --exclude-regions."""
+    """Add -r -L --interval-padding --exclude-regions."""
     text = f"CONTIG or CONTIG:FROM-TO; also CONTIG:FROM; several by commas or repeated{note} [everywhere]"
     group.add_argument("-r", "--region", action="append", metavar="R", help=text)
     text = f"{verb} in these intervals only; BED, interval list, list of regions or a region; may be repeated{note}"
@@ -277,7 +277,7 @@ def add_places(group: "argparse._ArgumentGroup", verb: str, note: str = "") -> N
 
 
 def add_calling(parser: argparse.ArgumentParser) -> None:
-    """-r -L --ploidy --gvcf --alleles, qualities, and limits of filters."""
+    """Add -r -L --ploidy --gvcf --alleles, qualities, and limits of filters."""
     group = parser.add_argument_group("calling")
     add_places(group, "call")
     text = "read type: short, hifi or ont [auto: by @RG PL]"
@@ -303,7 +303,7 @@ def add_calling(parser: argparse.ArgumentParser) -> None:
 
 
 def add_fractions(parser: argparse.ArgumentParser) -> "argparse._ArgumentGroup":
-    """--mixture --somatic and what goes with them; their group."""
+    """Add --mixture --somatic and related options; return their group."""
     group = parser.add_argument_group("alleles at any fraction (instead of diploid or other genotypes)")
     text = "call alleles at any fraction (viruses, mitochondria, pools); also cell-free DNA"
     group.add_argument("--mixture", action="store_true", help=text)
@@ -329,18 +329,18 @@ def add_fractions(parser: argparse.ArgumentParser) -> "argparse._ArgumentGroup":
 
 
 def add_priors(group: "argparse._ArgumentGroup") -> None:
-    """--heterozygosity --indel-heterozygosity."""
+    """Add --heterozygosity --indel-heterozygosity."""
     add_fields(group, PRIORS)
 
 
 def add_filters(parser: argparse.ArgumentParser) -> None:
-    """Limits of filters."""
+    """Add limits of filters."""
     group = parser.add_argument_group("filters (calls that fail are written, with the filter's name)")
     add_fields(group, FILTER_LIMITS)
 
 
 def add_structural(parser: argparse.ArgumentParser) -> "argparse._ArgumentGroup":
-    """--sv and limits; their group."""
+    """Add --sv and limits; return their group."""
     group = parser.add_argument_group("structural variants (insertions and deletions in long reads)")
     text = "also call structural variants; to this .vcf, .vcf.gz or .bcf; long reads only"
     group.add_argument("--sv", type=Path, metavar="FILE", help=text)
@@ -351,7 +351,7 @@ def add_structural(parser: argparse.ArgumentParser) -> "argparse._ArgumentGroup"
 
 
 def add_fields(group: "argparse._ArgumentGroup", rows: Iterable[tuple[str, str]]) -> None:
-    """An option for each field of `CallParameters`."""
+    """Add an option for each field of `CallParameters`."""
     for field, text in rows:
         value = getattr(CallParameters(), field)
         kind = natural if isinstance(value, int) else number
@@ -360,7 +360,7 @@ def add_fields(group: "argparse._ArgumentGroup", rows: Iterable[tuple[str, str]]
 
 
 def add_resources(parser: argparse.ArgumentParser) -> None:
-    """-t --memory --device --vram --batch-bases."""
+    """Add -t --memory --device --vram --batch-bases."""
     group = add_host_resources(parser)
     text = "auto, cpu, cuda or cuda:0,1; cuda is a free GPU, auto takes one for large jobs [auto]"
     group.add_argument("--device", default="auto", metavar="D", help=text)
@@ -371,7 +371,7 @@ def add_resources(parser: argparse.ArgumentParser) -> None:
 
 
 def add_host_resources(parser: argparse.ArgumentParser, memory: str = MEMORY) -> "argparse._ArgumentGroup":
-    """-t --memory; their group. `memory`: the help text."""
+    """Add -t --memory; return their group. memory: the help text."""
     group = parser.add_argument_group("resources (they never change the output)")
     add_threads(group)
     group.add_argument("--memory", type=size, metavar="SIZE", help=memory)
@@ -379,12 +379,12 @@ def add_host_resources(parser: argparse.ArgumentParser, memory: str = MEMORY) ->
 
 
 def add_threads(group: "argparse._ActionsContainer") -> None:
-    """-t."""
+    """Add -t."""
     group.add_argument("-t", "--threads", type=count, metavar="N", help="CPU threads [all available]")
 
 
 def add_reporting(parser: argparse.ArgumentParser, metrics: bool = True) -> None:
-    """--no-progress -q -v --log --metrics; read by `readwarp.cli.reporting`."""
+    """Add --no-progress -q -v --log --metrics, which `readwarp.cli.reporting` reads."""
     group = parser.add_argument_group("messages")
     group.add_argument("--no-progress", action="store_true", help="log progress instead of showing a bar")
     group.add_argument("-q", "--quiet", action="store_true", help="log warnings and errors only")

@@ -1,4 +1,4 @@
-"""The parser of a command: its errors are UsageError; --help shows what most need, --help-all everything."""
+"""The parser of a command: its errors are UsageError; --help shows what most users need, --help-all everything."""
 
 import argparse
 import shlex
@@ -11,7 +11,7 @@ from readwarp.cli import slips
 from readwarp.cli.habits import translate
 from readwarp.errors import UsageError
 
-COMMON = (  # what --help shows of a command that has them, after its positional arguments
+COMMON = (  # groups that --help shows, after the positional arguments
     (
         "inputs and outputs",
         "--file-list --bam --vcf --output --force --package --read-group --sample --reference --format",
@@ -24,11 +24,11 @@ COMMON = (  # what --help shows of a command that has them, after its positional
     ),
     ("resources", "--threads --memory --device --resume doctor:--vram doctor:--index"),
 )
-DETAIL, DEFAULT = "; ", " ["  # before what --help leaves out of a text, and before what it keeps
+DETAIL, DEFAULT = "; ", " ["  # text before what --help leaves out, and before what it keeps
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):
-    """`-o, --output FILE` in place of `-o FILE, --output FILE`."""
+    """A formatter that shows `-o, --output FILE` instead of `-o FILE, --output FILE`."""
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
         if not action.option_strings or action.nargs == 0:
@@ -45,9 +45,9 @@ class HelpAll(argparse._HelpAction):
 
 
 class Parser(argparse.ArgumentParser):
-    """Raises UsageError where argparse would end the process."""
+    """A parser that raises UsageError where argparse would end the process."""
 
-    habits: Mapping[str, str] = {}  # options of other tools, and what to say of them
+    habits: Mapping[str, str] = {}  # options of other tools, and the advice on them
     _given: Sequence[str] = ()
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
@@ -61,7 +61,7 @@ class Parser(argparse.ArgumentParser):
         return options, unknown
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
-        if action.option_strings and slips.BOTH_DASHES in arg_strings:  # --option=--, of which Python 3.11 makes []
+        if action.option_strings and slips.BOTH_DASHES in arg_strings:  # --option=--, which Python 3.11 turns into []
             raise argparse.ArgumentError(action, f"{slips.BOTH_DASHES!r} is not a value")
         return super()._get_values(action, arg_strings)
 
@@ -71,7 +71,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class CommandParser(Parser):
-    """Parser of one command, with a short help and a full one."""
+    """The parser of one command, with a short help and a full one."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options, formatter_class=Formatter, allow_abbrev=False, add_help=False)
@@ -98,7 +98,7 @@ class CommandParser(Parser):
         return formatter.format_help()
 
     def common(self) -> Iterator[tuple[str, list[argparse.Action]]]:
-        """Groups of COMMON that the command has options of."""
+        """Yield the groups of COMMON in which the command has options."""
         known, here = self._option_string_actions, f"{self.prog.split()[-1]}:"
         first = [action for action in self._actions if not action.option_strings]
         for title, names in COMMON:
@@ -131,7 +131,7 @@ def shorten(action: argparse.Action) -> argparse.Action:
 
 
 def _spell(positional: Iterable[argparse.Action]) -> Iterator[str]:
-    """REF READS ..., as a usage line has them."""
+    """Yield REF READS ..., as in a usage line."""
     for action in positional:
         name = str(action.metavar or "|".join(map(str, action.choices or (action.dest,))))
         yield {"+": f"{name} ...", "*": f"[{name} ...]"}.get(str(action.nargs), name)

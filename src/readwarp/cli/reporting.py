@@ -1,4 +1,4 @@
-"""What a run tells its user: log lines, a progress bar on a terminal, compilation, metrics."""
+"""Messages of a run to its user: log lines, a progress bar on a terminal, compilation, metrics."""
 
 import argparse
 import logging
@@ -22,15 +22,15 @@ from readwarp.stream.reporter import Meter, Reporter, Result
 from readwarp.wording import counted, printable
 
 RESULTS = (*(f".{ending}" for ending in INDEXES), ".bam", ".cram", ".sam", ".vcf", ".gz", ".bcf", ".html", ".xml")
-TEXTS = ("sample", "library", "read_group", "title", "region", "command", "command_line")  # options without files
+TEXTS = ("sample", "library", "read_group", "title", "region", "command", "command_line")  # options that are not files
 OUTPUTS = ("output", "bam_output", "haplotag", "sv")
 WRITTEN = (*OUTPUTS, "log", "metrics", *TEXTS)  # options whose values are not files that a command reads
-LOG_INTERVAL = 30.0  # seconds between log lines where there is no progress bar
+LOG_INTERVAL = 30.0  # seconds between log lines without a progress bar
 logger = logging.getLogger("readwarp")
 
 
 def show(*lines: Any) -> None:
-    """Rich tables and lines of text on stdout: styled on a terminal, without trailing blanks elsewhere."""
+    """Print Rich tables and lines of text on stdout: styled on a terminal, without trailing blanks elsewhere."""
     from rich.console import Console
 
     console = Console(highlight=False)
@@ -45,7 +45,7 @@ def show(*lines: Any) -> None:
 
 
 class CommandReporter(Reporter):
-    """Sets up logging for a command, shows the progress of its job, and writes the metrics when it succeeds."""
+    """The reporter of a command: sets up logging, shows the job's progress, and writes the metrics on success."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         super().__init__(options.command_line)
@@ -87,7 +87,7 @@ class CommandReporter(Reporter):
 
     @contextmanager
     def progress(self, what: str, unit: str) -> Iterator[Meter]:
-        """A bar on a terminal, else a log line every half minute; either also shows kernels that are being compiled."""
+        """Yield a bar on a terminal, else a log line every half minute; either also shows kernels being compiled."""
         from readwarp.device.compilation import watch
 
         with _show_bar(what, unit) if self.bars else nullcontext(_LogLines(what, unit)) as meter, watch(meter.kernel):
@@ -95,13 +95,13 @@ class CommandReporter(Reporter):
 
     @contextmanager
     def kernels(self) -> Iterator[Meter]:
-        """A bar of the kernels that are compiled, from the first one on; else a log line every ten seconds."""
+        """Yield a bar of the kernels being compiled, from the first one on, else a log line every ten seconds."""
         with _show_kernels() if self.bars else nullcontext(_LogLines("compiling", "kernels")) as meter:
             yield meter
 
 
 def check_beside(name: str, options: argparse.Namespace) -> None:
-    """Raises UsageError for a file of messages or metrics that the command reads or writes itself, or cannot write."""
+    """Raise UsageError for a file of messages or metrics that the command uses itself or that cannot be written."""
     path = getattr(options, name)
     check_output(path, force=True)
     if path is None or is_device(path):
@@ -109,14 +109,14 @@ def check_beside(name: str, options: argparse.Namespace) -> None:
     others = [value for key, value in vars(options).items() if key not in (name, *TEXTS)]
     for other in files_in(others):
         beside = [Path(f"{other}.{ending}") for ending in INDEXES]
-        is_result = path.suffix in RESULTS and is_same(path.parent, other)  # of a folder
+        is_result = path.suffix in RESULTS and is_same(path.parent, other)  # in a folder of results
         if is_result or any(is_same(path, each) for each in (other, *beside)):
             known = f" ({other})" if other != path and not is_result else ""
             raise UsageError(f"--{name} {path}: the command itself reads or writes this file{known}")
 
 
 def check_replaced(name: str, options: argparse.Namespace) -> None:
-    """Raises UsageError for an output that is a list of inputs or of places: jobs know only what lists name."""
+    """Raise UsageError for an output that is a list of inputs or of places: jobs know only the files on lists."""
     path = getattr(options, name, None)
     if path is None or not path.is_file():
         return
@@ -126,7 +126,7 @@ def check_replaced(name: str, options: argparse.Namespace) -> None:
 
 
 def files_in(value: object) -> Iterator[Path]:
-    """Those that the value of an option names, or a list of them."""
+    """Yield the files named by the value of an option, or by a list of them."""
     if isinstance(value, list | tuple):
         for each in value:
             yield from files_in(each)
@@ -145,9 +145,9 @@ def run_job(
     make_job: Callable[..., Any],
     run: Callable[[Any, Reporter], Result],
 ) -> Result | None:
-    """Make and run the job of a command; `known`: the TypedDict of its keywords.
+    """Make and run the job of a command; known: the TypedDict of its keywords.
 
-    -> None if --resume finds all done: what a scheduler repeats succeeds again, and its metrics stay.
+    Return None if --resume finds everything done: a job that a scheduler repeats succeeds again, and keeps its metrics.
     """
     with CommandReporter(options) as reporter:
         given = pick_keywords(options, known)
@@ -168,13 +168,13 @@ def run_job(
 
 
 def _in_one_line(record: logging.LogRecord) -> bool:
-    """A filter that no record fails: after it, no name in a message can end the line or steer the terminal."""
+    """Sanitise a record in a filter that always passes: no name in a message can end the line or steer the terminal."""
     record.msg, record.args = printable(record.getMessage()), ()
     return True
 
 
 def _open_log(path: Path) -> logging.Handler:
-    """Raises UsageError."""
+    """Open the log file. Raises UsageError."""
     try:
         return _LogFile(path)
     except OSError as error:
@@ -183,7 +183,7 @@ def _open_log(path: Path) -> logging.Handler:
 
 
 class _LogFile(logging.FileHandler):
-    """Follows links to devices only. If it cannot be written any more, that is said once, and the command goes on."""
+    """A log file that follows links only to devices. If writing fails, it says so once, and the command goes on."""
 
     _ended = False
 
@@ -205,7 +205,7 @@ class _LogFile(logging.FileHandler):
 
 
 class _Stderr(logging.Handler):
-    """Writes log lines to sys.stderr as it is at the time: a progress bar replaces it, to print them above itself."""
+    """A handler that writes to the current sys.stderr: a progress bar replaces it, to print lines above itself."""
 
     def emit(self, record: logging.LogRecord) -> None:
         tell(self.format(record))
@@ -219,7 +219,7 @@ def _say_compiling_once() -> None:
 
 
 class _LogLines(Meter):
-    """A log line every half minute."""
+    """Progress as a log line every half minute."""
 
     def __init__(self, what: str, unit: str) -> None:
         super().__init__(what, unit)
@@ -291,14 +291,14 @@ def _show_kernels() -> Iterator[Meter]:
 
 
 class _Kernels(Meter):
-    """A bar with the share of the work that is done, and the time left; it is shown from the first kernel on."""
+    """A bar with the fraction of work done and the time left, shown from the first kernel on."""
 
     def __init__(self, bar: Any) -> None:
         super().__init__("compiling", "kernels")
         self.bar, self.task = bar, bar.add_task("compiling kernels", total=None)
 
     def kernel(self, name: str, number: int) -> None:
-        self.bar.start()  # does nothing once it has started
+        self.bar.start()  # does nothing once started
         self.bar.update(self.task, description=f"compiling {name}")
 
     def compiling(self, state: Any) -> None:

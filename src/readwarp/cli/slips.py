@@ -1,4 +1,4 @@
-"""Mistyped commands and options, and those of other tools: what was probably meant."""
+"""Mistyped commands and options, and those of other tools: what the user probably meant."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -7,17 +7,17 @@ from readwarp.cli.habits import COMMANDS, STEPS
 from readwarp.errors import UsageError
 from readwarp.wording import nearest
 
-LONG_DASHES = "\u2013\u2014\u2212"  # what word processors make of hyphens
+LONG_DASHES = "\u2013\u2014\u2212"  # made of hyphens by word processors
 BOTH_DASHES = "--"
 
 
 def expand_help(arguments: Sequence[str]) -> list[str]:
-    """`help` and `help COMMAND` as --help."""
+    """Turn `help` and `help COMMAND` into --help."""
     return [*arguments[1:2], "--help"] if arguments[:1] == ["help"] else list(arguments)
 
 
 def check_words(arguments: Sequence[str], commands: Iterable[str]) -> None:
-    """Raises UsageError where the first argument is not a command, and for long dashes in place of hyphens."""
+    """Raise UsageError if the first argument is not a command, or if long dashes replace hyphens."""
     for text in arguments:
         if text[:1] and text[0] in LONG_DASHES:
             raise UsageError(f"{text}: begins with a long dash: type a hyphen (-, or -- before a long name)")
@@ -40,7 +40,7 @@ def check_words(arguments: Sequence[str], commands: Iterable[str]) -> None:
 
 
 def check_dashes(arguments: Sequence[str], known: Iterable[str], habits: Mapping[str, str]) -> None:
-    """Raises UsageError for `-threads`, which would be taken for `-t hreads`, and likewise for GATK's `-bamout`."""
+    """Raise UsageError for `-threads`, which would be read as `-t hreads`, and for GATK's `-bamout`."""
     for text in arguments:
         if text == BOTH_DASHES:
             return
@@ -53,9 +53,9 @@ def check_dashes(arguments: Sequence[str], known: Iterable[str], habits: Mapping
 
 
 def explain_unknown(arguments: Sequence[str], known: Iterable[str], habits: Mapping[str, str]) -> str:
-    """For each unknown option the known one that it resembles, or what it is called here.
+    """Explain each unknown option: the known one that it resembles, or its name here.
 
-    habits: options of other tools, and what to say of them.
+    habits: options of other tools, and the advice on them.
     """
     given = {text.partition("=")[0] for text in arguments if text.startswith("-")} - {BOTH_DASHES, "-", *known}
     said = []
@@ -69,7 +69,7 @@ def explain_unknown(arguments: Sequence[str], known: Iterable[str], habits: Mapp
 
 
 def nearest_option(text: str, known: Iterable[str]) -> str | None:
-    """The only long option that begins like this one, or one that is spelled like it; never its negation."""
+    """Find the only long option that begins like this one, or one spelled like it; never its negation."""
     is_negated = _letters(text).startswith("no")
     alike = {_letters(name): name for name in known if len(name) > 2 and _letters(name).startswith("no") == is_negated}
     begun = [name for letters, name in alike.items() if letters.startswith(_letters(text))]

@@ -1,4 +1,4 @@
-"""What a process must have before anything else: the three standard streams, and UTF-8 for names."""
+"""Prerequisites of a process: the three standard streams, and UTF-8 for names."""
 
 import os
 import sys
@@ -6,13 +6,13 @@ from contextlib import suppress
 
 from readwarp.wording import printable
 
-# A closed stream is opened the wrong way round: to read or write it stays an error, but no file gets its number, under
-# which a library would write messages into it.
+# A closed stream is opened the wrong way round: reading or writing it stays an error, but no file gets its number,
+# under which a library would write messages into it.
 STREAMS = (("stdin", "r", os.O_WRONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY))
 
 
 def prepare() -> None:
-    """Open closed streams. Where the locale is not UTF-8, the process starts again in Python's UTF-8 mode."""
+    """Open closed streams. If the locale is not UTF-8, restart the process in Python's UTF-8 mode."""
     for number, (name, mode, flag) in enumerate(STREAMS):
         if getattr(sys, name) is None:
             opened = os.open(os.devnull, flag)
@@ -20,20 +20,20 @@ def prepare() -> None:
                 os.dup2(opened, number)
                 os.close(opened)
             setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy's threads, which have nothing to do, take memory
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy's idle threads would take memory
     if sys.getfilesystemencoding() != "utf-8" and sys.executable:
         os.environ["PYTHONUTF8"] = "1"
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 
 
 def tell(text: str) -> None:
-    """Print lines on stderr, if somebody reads it: no name in them can steer the terminal."""
+    """Print lines on stderr, if somebody reads it; no name in them can steer the terminal."""
     with suppress(OSError):
         print("\n".join(map(printable, text.split("\n"))), file=sys.stderr, flush=True)
 
 
 def flush_stdout() -> None:
-    """Raises OSError, which names stdout."""
+    """Flush stdout. Raises OSError, which names it."""
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -42,7 +42,7 @@ def flush_stdout() -> None:
 
 
 def give_up_stdout() -> None:
-    """What is still to be written to stdout goes nowhere if it cannot be written: Python would try again at its end."""
+    """Discard pending output if stdout cannot be written: Python would try again at exit."""
     try:
         sys.stdout.flush()
     except OSError:

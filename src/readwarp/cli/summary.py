@@ -1,4 +1,4 @@
-"""What `run` shows at its end: reads, alignments, variants, files and the first calls."""
+"""The closing summary of `run`: reads, alignments, variants, files and the first calls."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -20,15 +20,15 @@ MAX_CALLS = 5
 
 
 class Asked(NamedTuple):
-    """The job that a summary is of."""
+    """The job to summarise."""
 
-    is_targeted: bool = False  # a part of the reference was called
+    is_targeted: bool = False  # only a part of the reference was called
     is_haploid: bool = False
     has_fractions: bool = False  # --mixture or --somatic: alleles have fractions, not genotypes
 
 
 def show_summary(result: Result, asked: Asked) -> None:
-    """Print tables on stdout."""
+    """Print the summary as tables on stdout."""
     title = f"[bold]sample {escape(printable(result.paths['alignments'].stem))}[/]"
     table = Table(title=title, title_justify="left", show_header=False, box=None, pad_edge=False)
     table.add_column(style="bold", no_wrap=True)
@@ -77,7 +77,7 @@ def summarise(metrics: Metrics, asked: Asked) -> list[tuple[str, str, str]]:
 
 
 def describe_molecules(metrics: Metrics) -> tuple[str, str]:
-    """Their number, and what they have on average. Empty without UMIs."""
+    """Describe the number and average size of molecules; empty without UMIs."""
     sizes = metrics.facts.get("family_sizes")
     if not isinstance(sizes, dict):
         return "", ""
@@ -86,7 +86,7 @@ def describe_molecules(metrics: Metrics) -> tuple[str, str]:
 
 
 def describe_insert_size(metrics: Metrics) -> str:
-    """Of each input; the range of more than two. Empty where none is known."""
+    """Describe the insert size of each input, or the range of more than two; empty if none is known."""
     models = metrics.facts.get("insert_sizes")
     known = [m for m in models if m["pairs"]] if isinstance(models, list) else []
     if len(known) < 3:
@@ -100,7 +100,7 @@ def percent(part: float, whole: int) -> str:
 
 
 def read_calls(vcf: Path, has_fractions: bool) -> Iterator[tuple[str, ...]]:
-    """Yield place, alleles, genotype or fraction, depth and quality of each variant that passes."""
+    """Yield position, alleles, genotype or fraction, depth and quality of each passing variant."""
     with pysam.VariantFile(str(vcf)) as file:
         for record in file:
             others = [allele for allele in record.alts or () if allele != "<NON_REF>"]

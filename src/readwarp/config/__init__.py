@@ -1,4 +1,4 @@
-"""Parameters of each step, frozen, and checked when they are made. Units: bases, scores, Phred."""
+"""Parameters of each step, frozen and checked on creation. Units: bases, scores, Phred."""
 
 from readwarp.config.align import (
     BY_ENDS,

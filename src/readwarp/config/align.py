@@ -16,7 +16,7 @@ from readwarp.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """Affine-gap scores of bwa mem: a gap of n bases costs gap_open + n * gap_extend. All are magnitudes.
+    """Affine-gap scores of bwa mem, all as magnitudes: a gap of n bases costs gap_open + n * gap_extend.
 
     N, in a read or in the reference, costs 1 at most.
     """
@@ -25,7 +25,7 @@ class Scoring:
     mismatch: int = 4
     gap_open: int = 6
     gap_extend: int = 1
-    end_bonus: int = 5  # for each read end that is aligned instead of clipped
+    end_bonus: int = 5  # per read end aligned instead of clipped
 
     def __post_init__(self) -> None:
         if self.match < 1 or min(self.mismatch, self.gap_open, self.end_bonus) < 0 or self.gap_extend < 1:
@@ -38,16 +38,16 @@ class Scoring:
 class SeedParameters:
     """Open syncmers (Edgar 2021; Sahlin 2022): a k-mer whose smallest s-mer lies at offset t.
 
-    k, s and t belong to the index, the rest to the look-up.
+    k, s and t belong to the index, the others to the look-up.
     """
 
     k: int = 20
     s: int = 16
     t: int = 2
     max_hits: int = 64  # more frequent seeds are left out at first; ...
-    rescue_hits: int = 1024  # ... for reads without a hit, this is the limit
+    rescue_hits: int = 1024  # ... but used up to this limit for reads without a hit
     max_anchors: int = 2048  # per read; the most frequent seeds are left out to stay within it
-    margin: int = 20  # matches by which places must be worse that are not looked for; MAX_INTEGER: all are
+    margin: int = 20  # matches by which unsearched places must be worse; MAX_INTEGER: all places are searched
 
     def __post_init__(self) -> None:
         if not 0 < self.s < self.k <= 31 or 2 * self.t != self.k - self.s:
@@ -56,17 +56,17 @@ class SeedParameters:
 
 @dataclass(frozen=True, slots=True)
 class LongSeedParameters:
-    """Which syncmers of a long read are looked up, and which are used. Sizes in bases."""
+    """Syncmers of a long read to look up and to use. Sizes in bases."""
 
-    sampling_bits: int = 2  # a quarter of the syncmers
+    sampling_bits: int = 2  # 2: a quarter of the syncmers
     max_hits: int = 50  # more frequent seeds are used only ...
-    stretch: int = 512  # ... where a stretch of the read has none that is less frequent; ...
-    rescue_hits: int = 1024  # ... and then up to this
+    stretch: int = 512  # ... where a stretch of the read has no rarer one, ...
+    rescue_hits: int = 1024  # ... and then up to this limit
 
 
 @dataclass(frozen=True, slots=True)
 class LongChainParameters:
-    max_gap: int = 20_000  # difference of the diagonals of neighbouring anchors
+    max_gap: int = 20_000  # between the diagonals of neighbouring anchors
     max_step: int = 5000  # bases between neighbouring anchors, on the read or on the reference
     min_score: int = 40
     min_anchors: int = 2
@@ -74,21 +74,21 @@ class LongChainParameters:
 
 @dataclass(frozen=True, slots=True)
 class LongExtendParameters:
-    """Which chains of a long read are extended, where their alignments break, and how far their ends go."""
+    """Extension of long reads: which chains, where alignments break, and how far ends go."""
 
     min_ratio: float = 0.8  # of the score of the best chain for the same part of the read
     max_rivals: int = 4  # other chains for the same part of the read
-    max_drop: int = 400  # an alignment breaks where what lies between two anchors scores below minus this
-    band: int = 100  # of the ends, beyond the chain: bases that gaps may add up to
-    drop: int = 200  # score below the best one at which an end is clipped
-    long_gap_open: int = 200  # a gap costs the least of the two lines, of `Scoring` and of these, ...
+    max_drop: int = 400  # an alignment breaks where a piece between two anchors scores below minus this
+    band: int = 100  # of the ends, beyond the chain: maximum sum of gap bases
+    drop: int = 200  # loss from the best score at which an end is clipped
+    long_gap_open: int = 200  # a gap costs the least of the two lines, of `Scoring` and these, ...
     long_gap_extend: int = 0
-    max_gap_cost: int = 200  # ... and this, however long it is
+    max_gap_cost: int = 200  # ... and this, whatever its length
 
 
 @dataclass(frozen=True, slots=True)
 class LongParameters:
-    """How single reads of at least `min_length` bases are aligned."""
+    """Alignment of single reads of at least `min_length` bases."""
 
     min_length: int = MAX_READ_LENGTH + 1
     seed: LongSeedParameters = field(default_factory=LongSeedParameters)
@@ -98,21 +98,21 @@ class LongParameters:
 
 @dataclass(frozen=True, slots=True)
 class ChainParameters:
-    max_gap: int = 100  # difference of the diagonals of neighbouring anchors
+    max_gap: int = 100  # between the diagonals of neighbouring anchors
     max_chains: int = 64  # per read
-    drop: float = 0.4  # chains below this share of the read's best score are left out
+    drop: float = 0.4  # chains below this fraction of the read's best score are left out
 
 
 @dataclass(frozen=True, slots=True)
 class PairParameters:
     max_candidates: int = 24  # chains extended per read
-    window_padding: int = 32  # bases of reference on either side of a chain's diagonal span
+    window_padding: int = 32  # reference bases on either side of a chain's diagonal span
     max_rescues: int = 8  # rescue windows per mate
-    training_pairs: int = 16384  # first pairs of each input, from which the insert-size model is estimated
+    training_pairs: int = 16384  # first pairs of each input, to which the insert-size model is fitted
     deviations: float = 4.0  # half the width of the proper-pair interval, in standard deviations
     unpaired_penalty: int = 17  # bwa's -U
-    rescue: bool = True  # look for mates near each other; not with bwa's -S
-    pairing: bool = True  # place mates together; not with bwa's -P
+    rescue: bool = True  # search for mates near each other; off with bwa's -S
+    pairing: bool = True  # place mates together; off with bwa's -P
 
     def __post_init__(self) -> None:
         check_integers(self)
@@ -124,15 +124,15 @@ CS_FORMS = ("none", "short", "long")
 @dataclass(frozen=True, slots=True)
 class RecordParameters:
     min_score: int = 30  # bwa's -T; reads shorter than 60 bases need half their length
-    min_mate_bases: int = 19  # matches that place a read near its mate, whatever min_score says (bwa's seed length)
+    min_mate_bases: int = 19  # matches that place a read near its mate, whatever min_score is (bwa's seed length)
     max_secondary: int = 5  # hits named in XA (bwa's -h), or ...
     secondary_ratio: float = 0.8
     secondary_records: bool = False  # ... the best ones, written as records
-    five_prime_primary: bool = False  # of a split read, the part that was sequenced first is primary (bwa's -5)
-    splits_as_secondary: bool = False  # the other parts are secondary, not supplementary (bwa's -M)
+    five_prime_primary: bool = False  # the part of a split read that was sequenced first is primary (bwa's -5)
+    splits_as_secondary: bool = False  # other parts of a split read are secondary, not supplementary (bwa's -M)
     soft_clip_supplementary: bool = False  # -Y
     eqx: bool = False
-    cs: str = "none"  # the tag cs of minimap2: short has numbers of equal bases, long has their letters
+    cs: str = "none"  # minimap2's cs tag: short counts equal bases, long spells them
 
     def __post_init__(self) -> None:
         if self.cs not in CS_FORMS:
@@ -145,15 +145,15 @@ POLY_G = ("auto", "always", "never")
 
 @dataclass(frozen=True, slots=True)
 class TrimParameters:
-    """What is cut off the 3' ends of reads before they are aligned: see `readwarp.align.trim`."""
+    """Trimming of 3' ends before alignment: see `readwarp.align.trim`."""
 
-    adapters: tuple[str, ...] = ()  # of first and of single reads, IUPAC; none: the known ones
-    last_adapters: tuple[str, ...] = ()  # of last reads, likewise
-    poly_g: str = "auto"  # auto: reads of instruments that read G where there is no signal
-    min_quality: int = 0  # Phred; ends below it are cut off, 0: none are
-    min_length: int = 20  # reads that become shorter are not aligned; they are kept as unmapped
-    drop: bool = False  # the bases that are cut off, instead of keeping them as soft clips
-    correct: bool = False  # bases that are certain in one mate only
+    adapters: tuple[str, ...] = ()  # of first and single reads, IUPAC; empty: the known ones
+    last_adapters: tuple[str, ...] = ()  # of last reads, IUPAC; empty: the known ones
+    poly_g: str = "auto"  # auto: for instruments that read G where there is no signal
+    min_quality: int = 0  # Phred; ends below it are cut off, 0: none
+    min_length: int = 20  # shorter reads are not aligned, but kept as unmapped
+    drop: bool = False  # drop the cut bases instead of soft-clipping them
+    correct: bool = False  # correct bases that are certain in only one mate
 
     def __post_init__(self) -> None:
         if self.poly_g not in POLY_G:
@@ -164,12 +164,12 @@ class TrimParameters:
             raise UsageError(f"--trim-min-length must be 0 to {MAX_INTEGER:,}")
 
 
-UMI_SOURCES = ("name", "comment", "tag")  # besides a read structure
+UMI_SOURCES = ("name", "comment", "tag")  # in addition to a read structure
 
 
 @dataclass(frozen=True, slots=True)
 class ReadStructure:
-    """Segments of a read in order: what they hold, and how many bases; None: all that are left, of one segment at most.
+    """Segments of a read in order: their contents and lengths; None: the remaining bases, for at most one segment.
 
     T template, M molecular identifier, B sample barcode, C cell barcode, S skipped.
     """
@@ -179,19 +179,19 @@ class ReadStructure:
 
 @dataclass(frozen=True, slots=True)
 class UmiParameters:
-    """Where unique molecular identifiers (UMIs) are, see `readwarp.formats.reads.umis`."""
+    """Location of unique molecular identifiers (UMIs), see `readwarp.formats.reads.umis`."""
 
-    source: str  # of UMI_SOURCES, or structure
-    structures: tuple[ReadStructure, ...] = ()  # of single reads, or of first and last reads
-    duplex: bool = False  # of two parts, which the other strand of a molecule has the other way round
+    source: str  # one of UMI_SOURCES, or structure
+    structures: tuple[ReadStructure, ...] = ()  # for single reads, or for first and last reads
+    duplex: bool = False  # UMIs have two parts, swapped on the other strand of a molecule
 
 
 @dataclass(frozen=True, slots=True)
 class DuplicateRules:
-    """By what templates are told apart besides their ends (`readwarp.formats.alignments.molecules`)."""
+    """Rules that tell templates apart beyond their ends (`readwarp.formats.alignments.molecules`)."""
 
-    umis: bool = False  # templates are duplicates of those of the same molecule alone
-    duplex: bool = False  # whose two strands are known by UMIs with their parts changed over
+    umis: bool = False  # only templates of one molecule are duplicates of each other
+    duplex: bool = False  # the two strands of a molecule have UMIs with swapped parts
 
 
 BY_ENDS = DuplicateRules()
@@ -205,11 +205,11 @@ class AlignParameters:
     pair: PairParameters = field(default_factory=PairParameters)
     records: RecordParameters = field(default_factory=RecordParameters)
     long: LongParameters = field(default_factory=LongParameters)
-    trim: TrimParameters | None = None  # None: reads are aligned as they are
+    trim: TrimParameters | None = None  # None: no trimming
 
     @property
     def longest_single(self) -> int:
-        """Bases of the longest single read that is aligned: scores have 31 bits."""
+        """Length of the longest single read that is aligned: scores have 31 bits."""
         scoring = self.scoring
         largest = max(scoring.match, scoring.mismatch, scoring.gap_open, scoring.gap_extend, scoring.end_bonus)
         return min(MAX_LONG_READ_LENGTH, MAX_INTEGER // (2 * largest))
@@ -217,12 +217,12 @@ class AlignParameters:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Seeds, scores and limits for one kind of reads."""
+    """Seeds, scores and limits for one type of reads."""
 
     reads: str
     parameters: AlignParameters
-    platform: str | None = "short"  # of CALL_PLATFORMS; None: no reads to call variants from
-    instrument: str | None = None  # PL of the read groups, "" for none; None: as names of reads say
+    platform: str | None = "short"  # one of CALL_PLATFORMS; None: not for variant calling
+    instrument: str | None = None  # PL of the read groups; "": none; None: from read names
 
 
 LONG = LongParameters(min_length=500)  # shorter single reads have few seeds, and are compared base by base
@@ -239,7 +239,7 @@ PRESETS = {  # see docs/methods/seed.md
     "auto": Preset("short and long reads in one file", AlignParameters(long=LONG), None),
 }
 CALLED_PRESETS = {name: preset for name, preset in PRESETS.items() if preset.platform}
-NAMES_ELSEWHERE = {  # of minimap2 and bwa: the preset here, or what to do
+NAMES_ELSEWHERE = {  # presets of minimap2 and bwa: the preset here, or what to do
     "sr": "standard",
     "map-hifi": "hifi",
     **dict.fromkeys(("map-ont", "ont2d"), "ont"),
@@ -256,7 +256,7 @@ NAMES_ELSEWHERE = {  # of minimap2 and bwa: the preset here, or what to do
 
 
 def find_preset(name: str, presets: Mapping[str, Preset] = PRESETS) -> str:
-    """The preset of this name, here or in minimap2. Raises UsageError, with what to use instead."""
+    """Find the preset of this name, here or in minimap2. Raises UsageError, with a suggestion."""
     found = NAMES_ELSEWHERE.get(name, name)
     if found in presets:
         return found

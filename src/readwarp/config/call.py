@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from readwarp.config.limits import MAX_MNP_DISTANCE, MAX_PLOIDY, MAX_SV_LENGTH, check_integers
 from readwarp.errors import UsageError
 
-MAX_DEPTH = 10_000_000  # of a sample: sums of base qualities and PL stay within 31 bits
+MAX_DEPTH = 10_000_000  # per sample: sums of base qualities and PL stay within 31 bits
 
 
 CALL_PLATFORMS = ("auto", "short", "hifi", "ont")
@@ -13,16 +13,16 @@ CALL_PLATFORMS = ("auto", "short", "hifi", "ont")
 
 @dataclass(frozen=True, slots=True)
 class FractionParameters:
-    """Alleles on any fraction of the molecules (`readwarp.call.fractions`), instead of on whole copies."""
+    """Calling of alleles at any fraction of the molecules (`readwarp.call.fractions`), instead of on whole copies."""
 
-    is_somatic: bool = False  # mutations of a tumour; else all alleles of a mixture
-    normals: tuple[str, ...] = ()  # samples of the tumour's normal tissue
-    contamination: float | None = None  # fraction of another person's molecules; None: estimated, with a population
-    mutation_prior: float = 1e-6  # of a substitution at a base
-    min_probability: float = 0.5  # that a call is real, to pass
-    min_fraction: float = 0.0  # AF of the sample that has most
-    min_median_quality: float = 20.0  # MBQ of the other allele's reads
-    min_median_mapping_quality: float = 30.0  # MMQ, likewise
+    is_somatic: bool = False  # call mutations of a tumour; else all alleles of a mixture
+    normals: tuple[str, ...] = ()  # samples of normal tissue of the tumour's patient
+    contamination: float | None = None  # fraction of molecules from another person; None: estimated, given a population
+    mutation_prior: float = 1e-6  # per substitution at a base
+    min_probability: float = 0.5  # probability that a passing call is real
+    min_fraction: float = 0.0  # AF in the sample where it is highest
+    min_median_quality: float = 20.0  # MBQ of the ALT allele's reads
+    min_median_mapping_quality: float = 30.0  # MMQ of the ALT allele's reads
     min_median_distance: float = 1.0  # MPOS
     max_events: int = 2  # ECNT of a tumour
 
@@ -38,10 +38,10 @@ class FractionParameters:
 
 @dataclass(frozen=True, slots=True)
 class GenomeParameters:
-    """What a consensus genome shows (`readwarp.call.genome`)."""
+    """Contents of a consensus genome (`readwarp.call.genome`)."""
 
-    consensus_min_depth: int = 10  # reads, below which a base is N
-    consensus_share: float = 0.0  # fraction that the bases named at a position must reach together; 0: the first one
+    consensus_min_depth: int = 10  # reads; positions below become N
+    consensus_share: float = 0.0  # fraction that the bases named at a position must reach together; 0: only the first
 
     def __post_init__(self) -> None:
         check_integers(self)
@@ -51,17 +51,17 @@ class GenomeParameters:
 
 @dataclass(frozen=True, slots=True)
 class CallParameters:
-    platform: str = "auto"  # kind of reads; auto: as the read groups say
+    platform: str = "auto"  # type of reads; auto: from the read groups
     ploidy: int = 2
-    fractions: FractionParameters | None = None  # None: genotypes; else candidates are as for `ploidy` copies
+    fractions: FractionParameters | None = None  # None: genotypes; else candidates are chosen as for `ploidy` copies
     min_base_quality: int = 10
     min_mapping_quality: int = 10
     ignore_soft_clips: bool = False
     max_depth: int = 8000
-    max_mnp_distance: int = 0  # phased substitutions that are as near are one record; 0: never
-    max_region_reads: int = 1000  # of a sample of 1 or 2 copies, compared in one region; in proportion of more copies
+    max_mnp_distance: int = 0  # phased substitutions at most this far apart form one record; 0: never
+    max_region_reads: int = 1000  # compared per region and sample of 1 or 2 copies; proportionally more for more copies
     min_alternate_count: int = 2  # reads that make an allele a candidate ...
-    min_alternate_fraction: float = 0.1  # ... and their share of the reads counted at the site
+    min_alternate_fraction: float = 0.1  # ... and their fraction of the reads counted at the site
     min_alternate_quality: int = 30  # sum of their base qualities, below which no call could pass min_quality
     min_indel_fraction: float = 0.06
     snv_prior: float = 1e-3  # heterozygosity
@@ -71,11 +71,11 @@ class CallParameters:
     max_strand_bias: float = 40.0  # FS of substitutions ...
     max_indel_strand_bias: float = 200.0  # ... and of insertions and deletions
     min_end_distance: float = 5.0  # ED
-    min_allele_fraction: float = 0.3  # share of the ALT alleles' reads, times the ploidy ...
+    min_allele_fraction: float = 0.3  # fraction of reads with ALT alleles, times the ploidy ...
     min_haploid_fraction: float = 0.6  # ... and where that is 1, ...
-    max_fraction_misfit: float = 35.0  # ... if this is exceeded: Phred of the share seen against the genotype's
-    min_alt_mapping_quality: float = 40.0  # AMQ, if the reads without ALT alleles are more than ...
-    min_expected_fraction: float = 0.5  # ... 1 - this x the genotype's share of ALT alleles, of the depth around
+    max_fraction_misfit: float = 35.0  # ... if this is exceeded: Phred of the observed fraction under the genotype's
+    min_alt_mapping_quality: float = 40.0  # AMQ, if the reads without ALT alleles exceed ...
+    min_expected_fraction: float = 0.5  # ... 1 - this x the genotype's fraction of ALT alleles, of the depth around
 
     def __post_init__(self) -> None:
         check_integers(self)
@@ -99,18 +99,18 @@ class CallParameters:
 class StructuralParameters:
     """Structural variants from long reads (`readwarp.call.structural`). Sizes in bases."""
 
-    min_sv_length: int = 50  # of an event
+    min_sv_length: int = 50  # length of an event
     max_sv_length: int = 100_000
-    min_sv_support: int = 2  # reads of a sample that show it or, but for one, are clipped at both its ends
+    min_sv_support: int = 2  # reads of a sample that show it; all but one may instead be clipped at both its ends
     long: int = 1000  # an event that reads may be too short for
-    min_span: int = 500  # aligned reference bases, below which an alignment says nothing
-    min_part: int = 10  # shorter gaps of a CIGAR are no part of an event
-    max_join: int = 100  # between gaps of one read that are one event
-    max_apart: int = 500  # between neighbouring reads' places of one event
-    max_excess: float = 0.25  # of the longer one over the shorter, ...
-    max_difference: int = 10  # ... or so many bases
-    flank: int = 50  # that a read covers on either side of a breakpoint to say that it is not there
-    error: float = 0.03  # share of reads that say the wrong thing: a variant needs a fifth of the reads
+    min_span: int = 500  # aligned reference bases; shorter alignments are ignored
+    min_part: int = 10  # shorter gaps of a CIGAR are not part of an event
+    max_join: int = 100  # between gaps of one read that form one event
+    max_apart: int = 500  # between positions of one event in neighbouring reads
+    max_excess: float = 0.25  # excess of the longer over the shorter, ...
+    max_difference: int = 10  # ... or this many bases
+    flank: int = 50  # bases that a read must cover on either side of a breakpoint to count against it
+    error: float = 0.03  # fraction of misleading reads: a variant needs a fifth of the reads
 
     def __post_init__(self) -> None:
         check_integers(self)
@@ -121,16 +121,16 @@ class StructuralParameters:
 
     @property
     def least_length(self) -> int:
-        """Of an event in one read, whose errors may shorten it."""
+        """Minimum length of an event in one read, whose errors may shorten it."""
         return self.min_sv_length * 4 // 5
 
 
-MAX_ALTS = 100  # a byte numbers the alleles of a cohort's site
+MAX_ALTS = 100  # the alleles of a cohort's site are numbered by a byte
 
 
 @dataclass(frozen=True, slots=True)
 class JointParameters:
-    max_alts: int = 8  # ALT alleles of a site; those in the fewest files are left out
+    max_alts: int = 8  # ALT alleles per site; those in the fewest files are left out
     max_ploidy: int = 2  # of the samples; alleles are left out until a site has at most 1,000 genotypes
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Options that need or exclude others: one table for the command line and Python, looked at before anything is read."""
+"""Options that require or exclude others: one table for command line and Python, checked before anything is read."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -9,13 +9,13 @@ NEEDS, EXCLUDES = "needs", "excludes"
 
 
 class Rule(NamedTuple):
-    """A condition on each of the `options`, by names of Python; `sort=name|none` is sort with one of these values."""
+    """A condition on each of the `options`, by Python names; `sort=name|none` is sort with one of these values."""
 
     options: str
     kind: str
-    others: str  # one of them is needed, or none of them may be given
+    others: str  # one of them is required, or none may be given
     reason: str = ""
-    commands: str = ""  # none: all that have the options
+    commands: str = ""  # commands it applies to; empty: all that have the options
 
 
 OF_GENOTYPES = (
@@ -64,11 +64,11 @@ RULES = (
     Rule("sv_only", EXCLUDES, f"sv {OF_SMALL_VARIANTS}", "it calls structural variants alone, to -o"),
     Rule("require_single_strand_agreement", NEEDS, "duplex"),
 )
-LONG, SHORT = ("haplotag", "sv", "sv_only"), ("mixture", "somatic", "circular")  # options for one kind of reads
+LONG, SHORT = ("haplotag", "sv", "sv_only"), ("mixture", "somatic", "circular")  # options for one type of reads
 
 
 def check_together(command: str, options: Mapping[str, Any]) -> None:
-    """Raises UsageError for options that cannot be combined, by the table."""
+    """Raise UsageError for options that the table forbids together."""
     for rule in RULES:
         if rule.commands and command not in rule.commands.split():
             continue
@@ -83,7 +83,7 @@ def check_together(command: str, options: Mapping[str, Any]) -> None:
 
 
 def check_kind(command: str, is_long: bool, options: Mapping[str, Any]) -> None:
-    """Raises UsageError for options that are not for reads of this kind."""
+    """Raise UsageError for options that do not apply to reads of this type."""
     option = "--preset" if command == "run" else "--platform"
     kind, remedy = ("short", "--platform short") if is_long else ("long", f"{option} hifi or ont")
     for name in find_given(SHORT if is_long else LONG, options):
@@ -91,7 +91,7 @@ def check_kind(command: str, is_long: bool, options: Mapping[str, Any]) -> None:
 
 
 def find_given(names: Iterable[str], options: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the options that are given and not 0; of `name=value|value`, if it has one of these values."""
+    """Yield the options that are given and not 0; for `name=value|value`, if it has one of these values."""
     for each in names:
         name, _, values = each.partition("=")
         value = options.get(name)
@@ -100,7 +100,7 @@ def find_given(names: Iterable[str], options: Mapping[str, Any]) -> Iterator[str
 
 
 def spell(name: str, options: Mapping[str, Any] | None = None) -> str:
-    """`--sort name`."""
+    """Spell an option, with its value if options are given: `--sort name`."""
     name, _, values = name.partition("=")
     option = f"--{name.replace('_', '-')}"
     return f"{option} {options[name]}" if values and options else option

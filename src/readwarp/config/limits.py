@@ -1,4 +1,4 @@
-"""Limits that several steps share, and the check of whole numbers."""
+"""Limits that several steps share, and the check of integers."""
 
 from dataclasses import fields
 from typing import Any
@@ -8,16 +8,16 @@ from readwarp.errors import UsageError
 MAX_MNP_DISTANCE = 10  # bases
 MAX_SV_LENGTH = 1_000_000  # bases
 MAX_PLOIDY = 100
-MAX_PLACES = 72  # of a read: chains, and windows in which its mate was looked for
+MAX_PLACES = 72  # per read: chains, and windows searched for its mate
 MAX_READ_LENGTH = 4096  # of mates; longer ones come out unmapped, counted as too_long
-MAX_LONG_READ_LENGTH = 1 << 24  # of single reads: anchors have 24 bits for the place on the read
-MAX_SCORE = 10_000  # of a match, a mismatch, a gap: then scores of whole reads, times a fixed point, have 31 bits
-MAX_QUALITY = 93  # Phred, as SAM writes it
-MAX_INTEGER = (1 << 31) - 1  # kernels compare with numbers of 32 bits
+MAX_LONG_READ_LENGTH = 1 << 24  # of single reads: anchors have 24 bits for the position on the read
+MAX_SCORE = 10_000  # of a match, a mismatch or a gap: scores of whole reads, in fixed point, then fit 31 bits
+MAX_QUALITY = 93  # Phred, the maximum in SAM
+MAX_INTEGER = (1 << 31) - 1  # kernels compare with 32-bit numbers
 
 
 def check_integers(parameters: Any) -> None:
-    """Raises UsageError for a field with a whole number beyond 32 bits."""
+    """Raise UsageError for a field with an integer beyond 32 bits."""
     for each in fields(parameters):
         value = getattr(parameters, each.name)
         if isinstance(value, int) and abs(value) > MAX_INTEGER:

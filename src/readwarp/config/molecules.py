@@ -8,20 +8,20 @@ from readwarp.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class ConsensusParameters:
-    """Of the consensus reads of molecules, under the names of fgbio's options where it has them."""
+    """Consensus reads of molecules, with fgbio's option names where it has them."""
 
-    min_reads: tuple[int, ...] = (1,)  # of a family; of duplexes: in all, of the larger strand, of the smaller strand
-    max_reads: int | None = None  # of a strand's family; which ones is decided by hashes of names
-    min_input_base_quality: int = 10  # bases of lower quality say nothing
-    error_rate_pre_umi: int = 45  # Phred, of a molecule's base before it had its UMI
-    error_rate_post_umi: int = 40  # Phred, of a copy's base after that and before it was sequenced
+    min_reads: tuple[int, ...] = (1,)  # of a family; for duplexes: in total, of the larger and the smaller strand
+    max_reads: int | None = None  # per strand of a family, chosen by hashes of names
+    min_input_base_quality: int = 10  # bases of lower quality are ignored
+    error_rate_pre_umi: int = 45  # Phred, per base of a molecule before it got its UMI
+    error_rate_post_umi: int = 40  # Phred, per base of a copy after that and before sequencing
     min_consensus_base_quality: int = 2  # bases of lower quality become N
-    overlapping: bool = True  # mates agree on the bases that both have read, before anything else
-    duplex: bool = False  # both strands of a molecule to one read
-    strand_agreement: bool = False  # of duplexes: bases on which the strands differ become N
-    max_read_error_rate: float = 1.0  # share of the bases that differ from the consensus; reads with more are left out
-    max_base_error_rate: float = 1.0  # likewise of a base; bases with more become N
-    max_no_calls: float = 1.0  # share of N; reads with more are left out
+    overlapping: bool = True  # first let mates agree on the bases that both have read
+    duplex: bool = False  # join both strands of a molecule into one read
+    strand_agreement: bool = False  # for duplexes: bases on which the strands differ become N
+    max_read_error_rate: float = 1.0  # fraction of bases that differ from the consensus; reads with more are left out
+    max_base_error_rate: float = 1.0  # the same for one base; bases with more become N
+    max_no_calls: float = 1.0  # fraction of N; reads with more are left out
 
     def __post_init__(self) -> None:
         check_integers(self)

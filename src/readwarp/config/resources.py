@@ -1,15 +1,15 @@
-"""What a run may use."""
+"""Resources of a run."""
 
 from dataclasses import dataclass
 
 from readwarp.errors import UsageError
 
-MAX_BATCH = 1 << 30  # bases: numbers of reads and of bases in a batch have 31 bits
+MAX_BATCH = 1 << 30  # bases: numbers of reads and bases in a batch have 31 bits
 
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What a run may use. Budgets are in bytes; None: what is free, minus a margin."""
+    """Resources that a run may use. Budgets are in bytes; None: the free memory less a margin."""
 
     threads: int = 1
     device: str = "cpu"  # auto | cpu | cuda | cuda:0,1
