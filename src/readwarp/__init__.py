@@ -10,14 +10,14 @@
     readwarp.Aligner, Caller, pairwise, pair_hmm            the same on objects and arrays
     readwarp.errors, config                                 exceptions and parameters
 
-The public names are imported on first use, so that `import readwarp` and `readwarp --help` stay fast.
+Public names are imported on first use, so that `import readwarp` and `readwarp --help` stay fast.
 """
 
 from typing import TYPE_CHECKING, Any
 
 from readwarp.version import __version__
 
-if TYPE_CHECKING:  # for checkers and editors
+if TYPE_CHECKING:  # for type checkers and editors
     from readwarp import config as config
     from readwarp import errors as errors
     from readwarp.align.aligner import Aligner as Aligner
@@ -84,5 +84,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """What users need, for tab completion, and what Python itself looks for."""
+    """Return the public names, for tab completion, and those that Python itself needs."""
     return sorted({*__all__, *_MODULES, *(name for name in globals() if name.startswith("__"))})

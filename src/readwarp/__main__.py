@@ -7,12 +7,12 @@ from readwarp import stopping
 
 
 def main() -> int:
-    """Run the command of sys.argv -> exit code."""
-    stopping.install()  # before anything else is imported, as signals may come at any time
+    """Run the command of sys.argv and return its exit code."""
+    stopping.install()  # before any other import, because signals may come at any time
     import tempfile
 
     with stopping.held_back(), suppress(OSError):
-        tempfile.gettempdir()  # it tries the folder with a file, which a stop would leave there
+        tempfile.gettempdir()  # it tests the folder with a file, which a stop would leave there
     from readwarp.cli import main as run
 
     return run()

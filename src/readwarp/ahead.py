@@ -1,4 +1,4 @@
-"""Items produced by a thread of their own, a few ahead of who takes them."""
+"""Items produced by another thread, a few ahead of their consumer."""
 
 import threading
 from collections.abc import Generator, Iterable
@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-THREAD_PREFIX = "readwarp"  # of every thread that is started for a job
-PATIENCE = 0.5  # seconds that a producer has to clean up
+THREAD_PREFIX = "readwarp"  # of every thread started for a job
+PATIENCE = 0.5  # seconds for a producer to clean up
 
 
 def read_ahead(items: Iterable[T], depth: int, name: str = "reader") -> Generator[T, None, None]:
-    """The same items, produced by another thread of this name; at most `depth` of them wait.
+    """Yield the same items, produced by another thread of this name; at most `depth` of them wait.
 
     An error of the producer is raised after the items that precede it. Closing the generator stops the producer at its
     next item.

@@ -1,8 +1,8 @@
-"""The types that travel between steps: named tuples of arrays, which kernels take whole.
+"""Types that travel between steps: named tuples of arrays, which kernels take whole.
 
-Each field declares its dtype and its axes: `int32 [sites]` has a row per site. Ragged data are values and the offsets
-that split them: `int64 [sites + 1] of alleles` says where the alleles of each site begin, on their own axis. By these
-declarations `readwarp.ragged` takes, joins and checks rows. The same type holds arrays of the host or of a card; only
+Each field declares its dtype and axes: `int32 [sites]` has a row per site. Ragged data are values and the offsets that
+split them: `int64 [sites + 1] of alleles` says where the alleles of each site begin, on their own axis. From these
+declarations, `readwarp.ragged` takes, joins and checks rows. The same type holds arrays of the host or of a card; only
 the backend moves it. `len` is the number of rows, so use `ragged.replace` to make a copy, not `_replace`.
 
 Positions are 0-based and half-open, bases are 0-4 (A C G T other), strand is 0 forward or 1 reverse, qualities are
@@ -20,7 +20,7 @@ from numpy import ndarray
 
 
 class Segment(IntEnum):
-    """Place of a read in its template. FIRST is always followed directly by its LAST in a batch."""
+    """Position of a read in its template. In a batch, FIRST is always followed directly by its LAST."""
 
     UNPAIRED = 0
     FIRST = 1
@@ -28,7 +28,7 @@ class Segment(IntEnum):
 
 
 class Status(IntEnum):
-    """What became of one item of a kernel; all but OK and UNGAPPED are counted and reported."""
+    """Outcome of one item of a kernel; all but OK and UNGAPPED are counted and reported."""
 
     OK = 0
     UNGAPPED = 1  # solved without dynamic programming, and proven optimal
@@ -40,8 +40,8 @@ class Status(IntEnum):
 class ReadBatch(NamedTuple):
     """Reads in input order. Mates are neighbours and always in the same batch."""
 
-    number: int  # counts from 0 within the run
-    source: int  # the input (file or pair of files) that all its reads come from
+    number: int  # number in the run, from 0
+    source: int  # the input (file or pair of files) of all its reads
     bases: Annotated[ndarray, "uint8 [bases]"]  # 0-4
     qualities: Annotated[ndarray, "uint8 [bases]"]  # Phred; 255 throughout a read that has none
     read_offsets: Annotated[ndarray, "int64 [reads + 1] of bases"]
@@ -51,25 +51,25 @@ class ReadBatch(NamedTuple):
     tag_offsets: Annotated[ndarray, "int64 [reads + 1] of tag bytes"]
     segment: Annotated[ndarray, "uint8 [reads]"]  # Segment
     read_group: Annotated[ndarray, "int32 [reads]"]  # index into the header's read groups, -1 none
-    failed: Annotated[ndarray, "uint8 [reads]"]  # 1: the instrument's quality checks, flag 0x200
-    left_out: int = 0  # fields of FASTQ comments
+    failed: Annotated[ndarray, "uint8 [reads]"]  # 1: failed the instrument's quality checks, flag 0x200
+    left_out: int = 0  # fields of FASTQ comments left out
 
     def __len__(self) -> int:
         return self.read_offsets.size - 1
 
 
 class SeedHits(NamedTuple):
-    """Exact seed matches of each read, as `align.anchors` packs them."""
+    """Exact seed matches of each read, packed by `align.anchors`."""
 
     anchors: Annotated[ndarray, "uint64 [anchors]"]
     anchor_offsets: Annotated[ndarray, "int64 [reads + 1] of anchors"]
-    repetitive: Annotated[ndarray, "int32 [reads]"]  # seeds left out since they are too frequent in the reference
+    repetitive: Annotated[ndarray, "int32 [reads]"]  # seeds left out because they are too frequent in the reference
     settled: Annotated[ndarray, "uint8 [reads]"]  # 1: places without hits are worse than the best by the margin
     status: Annotated[ndarray, "uint8 [reads]"]  # Status
 
     @classmethod
     def none(cls, reads: int) -> "SeedHits":
-        """Of so many reads, yet without anchors."""
+        """Return hits of this many reads, without anchors."""
         offsets, repetitive = np.zeros(reads + 1, np.int64), np.zeros(reads, np.int32)
         return cls(np.empty(0, np.uint64), offsets, repetitive, np.zeros(reads, np.uint8), np.zeros(reads, np.uint8))
 
@@ -94,7 +94,7 @@ class LongChains(NamedTuple):
 
     chain_offsets: Annotated[ndarray, "int64 [reads + 1] of chains"]
     anchor_offsets: Annotated[ndarray, "int64 [chains + 1] of anchors"]
-    anchors: Annotated[ndarray, "uint64 [anchors]"]  # of `align.anchors`
+    anchors: Annotated[ndarray, "uint64 [anchors]"]  # packed by `align.anchors`
     score: Annotated[ndarray, "int32 [chains]"]  # read bases covered by anchors less gap cost
 
 
@@ -128,7 +128,7 @@ class Scores(NamedTuple):
 class Extensions(NamedTuple):
     """Alignments of the traced candidates. The CIGAR covers the aligned span only: clips follow from the query span."""
 
-    score: Annotated[ndarray, "int32 [extensions]"]  # raw: what the CIGAR re-scores to (AS), without end bonus
+    score: Annotated[ndarray, "int32 [extensions]"]  # raw score of the CIGAR (AS), without end bonus
     query_start: Annotated[ndarray, "int32 [extensions]"]
     query_stop: Annotated[ndarray, "int32 [extensions]"]
     reference_start: Annotated[ndarray, "int64 [extensions]"]
@@ -167,7 +167,7 @@ class InsertSizes(NamedTuple):
     deviation: float
     low: int  # limits of a proper pair, inclusive
     high: int
-    pairs: int  # confident pairs it was estimated from; 0 when it is a default
+    pairs: int  # confident pairs it was fitted to; 0 for a default
     other_orientations: int  # confident pairs whose reads did not point at each other
 
 
@@ -175,13 +175,13 @@ class AlignedReads(NamedTuple):
     """Usable aligned reads that overlap a region of one contig, in file order (ascending position).
 
     Bases are those of BAM: on the forward strand of the reference, clipped ones included. Reads of no sample are left
-    out; `unassigned` says where they were. Mates may be joined to fragments (`readwarp.call.mates`): bases that both
-    read are `shared`, those before them are the forward mate's, those after them the reverse mate's. Without a mate
-    `shared` is empty, at the end of a forward read or at the beginning of a reverse one.
+    out; `unassigned` gives their positions. Mates may be joined to fragments (`readwarp.call.mates`): bases that both
+    read are `shared`, those before are the forward mate's, those after the reverse mate's. Without a mate, `shared` is
+    empty, at the end of a forward read or the start of a reverse one.
     """
 
     contig: int
-    start: int  # of the region, 0-based in the contig
+    start: int  # start of the region, 0-based in the contig
     stop: int
     position: Annotated[ndarray, "int64 [reads]"]  # first aligned reference base, 0-based in the contig
     reference_stop: Annotated[ndarray, "int64 [reads]"]  # after the last aligned reference base
@@ -189,20 +189,20 @@ class AlignedReads(NamedTuple):
     mapping_quality: Annotated[ndarray, "uint8 [reads]"]
     name_hash: Annotated[ndarray, "uint64 [reads]"]  # equal for the mates of a pair
     fragment_end: Annotated[ndarray, "int64 [reads]"]  # where the mate's 5' end bounds the read's 3' end, -1 unknown
-    shared: Annotated[ndarray, "int32 [reads, 2]"]  # [from, to) of its bases: on both strands; before these on the
-    # forward strand alone, after these on the reverse one
+    shared: Annotated[ndarray, "int32 [reads, 2]"]  # [from, to) of its bases: on both strands; bases before are on the
+    # forward strand only, bases after on the reverse strand
     hidden: Annotated[ndarray, "int32 [reads, 2]"]  # bases of the fragment left out before the first, after the last
-    sample: Annotated[ndarray, "uint16 [reads]"]  # index among the samples that are called
+    sample: Annotated[ndarray, "uint16 [reads]"]  # index among the called samples
     cigar: Annotated[ndarray, "uint32 [operations]"]  # BAM coding
     cigar_offsets: Annotated[ndarray, "int64 [reads + 1] of operations"]
     bases: Annotated[ndarray, "uint8 [bases]"]  # 0-4
     qualities: Annotated[ndarray, "uint8 [bases]"]  # Phred; 255 throughout a read that has none
     read_offsets: Annotated[ndarray, "int64 [reads + 1] of bases"]
-    unassigned: Annotated[ndarray, "int64 [unassigned]"]  # positions of reads left out
+    unassigned: Annotated[ndarray, "int64 [unassigned]"]  # positions of the reads left out
 
     @property
     def strand(self) -> ndarray:
-        """uint8 [reads]"""
+        """Strand of each read: uint8 [reads]."""
         return ((self.flag >> 4) & 1).astype(np.uint8)
 
     def __len__(self) -> int:
@@ -210,7 +210,7 @@ class AlignedReads(NamedTuple):
 
 
 class Window(NamedTuple):
-    """A stretch of one contig, and as much of the reference around it as reads may be compared with.
+    """A stretch of one contig, with enough of the reference around it to compare reads with.
 
     Several small contigs may lie on one axis, as if they were one (`readwarp.call.strips`), with OUTSIDE between them.
     """
@@ -222,7 +222,7 @@ class Window(NamedTuple):
     first: int  # position of the first of these bases, 0-based in the contig
 
     def trim(self) -> "Window":
-        """The window without the reference around it."""
+        """Return the window without the reference around it."""
         bases = self.bases[self.start - self.first : self.stop - self.first]
         return Window(self.contig, self.start, self.stop, bases, self.start)
 
@@ -230,7 +230,7 @@ class Window(NamedTuple):
 class Pileup(NamedTuple):
     """Evidence at each position of a window.
 
-    An allele is an insertion or deletion in CIGARs, left-aligned against the reference. Alleles ascend by position,
+    An allele is an insertion or deletion in CIGARs, left-aligned against the reference. Alleles are sorted by position,
     kind and length.
     """
 
@@ -239,7 +239,7 @@ class Pileup(NamedTuple):
     stop: int
     counts: Annotated[ndarray, "int32 [positions, 5, 2]"]  # A C G T deleted; forward, reverse
     quality_sums: Annotated[ndarray, "int32 [positions, 5, 2]"]  # sums of usable Phred base qualities
-    allele_position: Annotated[ndarray, "int64 [alleles]"]  # 0-based in the contig, of the base before it
+    allele_position: Annotated[ndarray, "int64 [alleles]"]  # 0-based in the contig, of the preceding base
     allele_length: Annotated[ndarray, "int32 [alleles]"]
     allele_bases: Annotated[ndarray, "uint8 [inserted bases]"]  # 0-4
     allele_offsets: Annotated[ndarray, "int64 [alleles + 1] of inserted bases"]
@@ -247,10 +247,10 @@ class Pileup(NamedTuple):
 
 
 class Sites(NamedTuple):
-    """Sites of one contig where alleles compete, in order of position, and their alleles, the reference's first.
+    """Sites of one contig where alleles compete, in order of position, with their alleles, the reference's first.
 
     An allele replaces the `deleted` reference bases from the site's `begin` on with its inserted bases. `begin` is the
-    base of a substitution; for an insertion or deletion it is the base after the anchor base.
+    base of a substitution, or the base after the anchor base of an insertion or deletion.
     """
 
     contig: int
@@ -262,14 +262,14 @@ class Sites(NamedTuple):
     deleted: Annotated[ndarray, "int32 [alleles]"]
     inserted: Annotated[ndarray, "uint8 [inserted bases]"]  # a single 4: *, a single 5: <NON_REF>
     inserted_offsets: Annotated[ndarray, "int64 [alleles + 1] of inserted bases"]
-    is_forced: Annotated[ndarray, "bool [alleles]"]  # given by the user: genotyped whatever the reads say
+    is_forced: Annotated[ndarray, "bool [alleles]"]  # given by the user: genotyped whatever the reads show
     reach: Annotated[
         ndarray, "float64 [alleles]"
-    ]  # places of fragments on a molecule that has it, over the reference's
+    ]  # fragment placements that meet the allele, relative to the reference's
 
     @property
     def position(self) -> ndarray:
-        """int64 [sites], as VCF writes it but 0-based: of the base, or of an indel's anchor base."""
+        """Position of each site, as in VCF but 0-based, int64 [sites]: the base, or an indel's anchor base."""
         return np.asarray(self.begin - self.is_indel)
 
     def __len__(self) -> int:
@@ -293,12 +293,12 @@ class Regions(NamedTuple):
     base_start: Annotated[ndarray, "int64 [rows]"]  # the bases that take part, even clipped ones: ...
     base_stop: Annotated[ndarray, "int64 [rows]"]  # ... [base_start, base_stop) of AlignedReads.bases
     status: Annotated[ndarray, "uint8 [regions]"]  # CAPACITY: reads were thinned; TOO_LONG: it was cut
-    place: Annotated[ndarray, "int64 [regions]"]  # ascending; regions of one place are alike but for sample and reads
-    sample: Annotated[ndarray, "uint16 [regions]"]  # whose reads these are, once regions are split by sample
+    place: Annotated[ndarray, "int64 [regions]"]  # ascending; regions of one place differ only in sample and reads
+    sample: Annotated[ndarray, "uint16 [regions]"]  # of these reads, once regions are split by sample
 
     @property
     def places(self) -> ndarray:
-        """The first region of each place, and the number of regions (int64 [places + 1])."""
+        """Offsets of the regions of each place: int64 [places + 1]."""
         return np.append(np.flatnonzero(np.diff(self.place, prepend=-1)), len(self))
 
     def __len__(self) -> int:
@@ -306,15 +306,15 @@ class Regions(NamedTuple):
 
 
 class Haplotypes(NamedTuple):
-    """Candidate haplotypes of each region and the variants on them. The first of a region is the reference's.
+    """Candidate haplotypes of each region and their variants. The first of a region is the reference's.
 
-    Variants are written as in Sites: the inserted bases replace the `deleted` reference bases from `begin` on.
+    Variants are written as in Sites: inserted bases replace the `deleted` reference bases from `begin` on.
     """
 
     haplotype_offsets: Annotated[ndarray, "int64 [regions + 1] of haplotypes"]
     bases: Annotated[ndarray, "uint8 [bases]"]  # 0-4
     base_offsets: Annotated[ndarray, "int64 [haplotypes + 1] of bases"]
-    support: Annotated[ndarray, "int32 [haplotypes]"]  # reads that the haplotype was made from
+    support: Annotated[ndarray, "int32 [haplotypes]"]  # reads from which the haplotype was made
     variant_offsets: Annotated[ndarray, "int64 [haplotypes + 1] of variants"]
     begin: Annotated[ndarray, "int64 [variants]"]  # 0-based in the contig, ascending within a haplotype
     deleted: Annotated[ndarray, "int32 [variants]"]
@@ -327,11 +327,11 @@ class Haplotypes(NamedTuple):
 
 
 class Likelihoods(NamedTuple):
-    """What each read says about the alleles of a site: pairs of a site and a read, by site, reads in file order."""
+    """Support of each read for the alleles of a site: pairs of a site and a read, by site, reads in file order."""
 
     pair_offsets: Annotated[ndarray, "int64 [sites + 1] of pairs"]
     read: Annotated[ndarray, "int32 [pairs]"]  # index in AlignedReads
-    allele: Annotated[ndarray, "int8 [pairs]"]  # the allele that fits best; -1: another one; -2: the read says nothing
+    allele: Annotated[ndarray, "int8 [pairs]"]  # the allele that fits best; -1: another one; -2: none can be told
     quality: Annotated[ndarray, "uint8 [pairs]"]  # base quality at the site
     mapping_quality: Annotated[ndarray, "uint8 [pairs]"]
     strand: Annotated[ndarray, "uint8 [pairs]"]  # 1 reverse; 2 or 3 if it does not count for strand bias
@@ -342,7 +342,7 @@ class Likelihoods(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """Which alleles are together on the haplotypes of a region, for sites found by haplotypes."""
+    """Alleles that are together on the haplotypes of a region, for sites found by haplotypes."""
 
     region: Annotated[ndarray, "int64 [sites]"]  # sites of one region are phased with each other
     start: Annotated[ndarray, "int64 [sites]"]  # [start, stop) of that region, 0-based in the contig
@@ -354,7 +354,7 @@ class Phase(NamedTuple):
 class Calls:
     """Called sites in order, ready to be written; v sites of m samples.
 
-    Lists have an entry per site; entries about samples have an item per sample. A genotype's alleles ascend, or are in
+    Lists have an entry per site; entries about samples have an item per sample. A genotype's alleles ascend, or follow
     the order of haplotypes if it has a phase set. Without reads it is unknown, all -1.
     """
 
@@ -367,13 +367,13 @@ class Calls:
     depth: ndarray  # int32 [v, m]
     allele_depth: list[tuple[tuple[int, ...], ...]]
     likelihoods: list[tuple[tuple[int, ...], ...]]  # PL in VCF order
-    phase_set: ndarray  # int64 [v, m], 0-based position of its first call, -1 not phased
+    phase_set: ndarray  # int64 [v, m], 0-based position of its first call, -1 unphased
     filters: list[tuple[str, ...]]  # empty: PASS; a single ".": no filters were applied
     annotations: dict[str, ndarray]  # INFO: a column [v] per field, NaN where a call has no value; tuples by ALT
     strands: ndarray  # int32 [v, m, 4], reads of REF forward and reverse, of other alleles; -1 unknown
-    independent: ndarray  # int32 [v, m, 4], those of them that count for strand bias
+    independent: ndarray  # int32 [v, m, 4], the reads of `strands` that count for strand bias
     squares: ndarray  # int64 [v], sum of squared MAPQ of the reads
-    phase_name: list[tuple[str, ...]]  # PID: position, REF and ALT of the phase set's first call; "" not phased
+    phase_name: list[tuple[str, ...]]  # PID: position, REF and ALT of the phase set's first call; "" unphased
     of_samples: dict[str, ndarray] = field(
         default_factory=dict
     )  # other FORMAT: a column [v, m]; [v, m, k] has k values
@@ -383,13 +383,13 @@ class Calls:
 
 
 class Bands(NamedTuple):
-    """Runs of neighbouring positions of one contig that have no call and are of one band of confidence."""
+    """Runs of neighbouring positions of one contig without a call and with confidence in one band."""
 
     contig: int
     start: Annotated[ndarray, "int64 [blocks]"]  # 0-based in the contig, ascending
     stop: Annotated[ndarray, "int64 [blocks]"]
     base: Annotated[ndarray, "uint8 [blocks]"]  # 0-4, of the reference at `start`
-    band: Annotated[ndarray, "int8 [blocks]"]  # index of the GQ band; -1: nothing is known
+    band: Annotated[ndarray, "int8 [blocks]"]  # index of the GQ band; -1: unknown
     ploidy: Annotated[ndarray, "int8 [blocks]"]
     depth_sum: Annotated[ndarray, "int64 [blocks]"]  # over the positions of the run
     min_depth: Annotated[ndarray, "int32 [blocks]"]

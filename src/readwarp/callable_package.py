@@ -1,8 +1,8 @@
-"""Packages that can be called like functions: `readwarp.align(...)` as well as `readwarp.align.seed`.
+"""Callable packages: `readwarp.align(...)` as well as `readwarp.align.seed`.
 
 As soon as anything in `readwarp.align` is imported, Python sets the attribute `align` of `readwarp` to that package,
-and would replace a function of the same name. So the package itself is callable, whatever is imported first. For the
-reasons see docs/decisions/0005-callable-packages.md.
+and would replace a function of the same name. So the package itself is callable, whatever is imported first. The
+reasons are in docs/decisions/0005-callable-packages.md.
 """
 
 import inspect
@@ -13,10 +13,10 @@ from typing import Any, Unpack, get_args, get_origin
 
 
 class CallablePackage(ModuleType):
-    """A package that calls the function of its own name. All that it offers is imported on first use."""
+    """A package that calls the function of its own name. Everything it offers is imported on first use."""
 
-    offers: dict[str, str]  # name -> the module that has it
-    contents: str  # what its docstring says about the package
+    offers: dict[str, str]  # name -> its module
+    contents: str  # the package's own docstring
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         return self.function(*arguments, **options)
@@ -31,7 +31,7 @@ class CallablePackage(ModuleType):
 
     @property
     def __doc__(self) -> str:  # type: ignore[override]
-        """For help(): that of the function, with its options, then that of the package."""
+        """Docstring for help(): the function's, with its options, then the package's."""
         return f"{inspect.getdoc(self.function)}\n\n{self.contents}"
 
     def __getattr__(self, name: str) -> Any:
@@ -47,7 +47,7 @@ class CallablePackage(ModuleType):
 
 
 def make_callable(package: str, offers: dict[str, str]) -> None:
-    """Make a package that is being imported callable. offers: names, and the modules that have them."""
+    """Make a package that is being imported callable. offers: names, and their modules."""
     module = sys.modules[package]
     contents = module.__doc__ or ""
     module.__class__ = CallablePackage
@@ -56,7 +56,7 @@ def make_callable(package: str, offers: dict[str, str]) -> None:
 
 
 def documented(found: Any) -> Any:
-    """The same; if it is a function or class with `**options: Unpack[Kind]`, help() lists those options."""
+    """Return it; for a function or class with `**options: Unpack[Kind]`, add those options to help()."""
     if (inspect.isfunction(found) or inspect.isclass(found)) and "__signature__" not in vars(found):
         function = found.__init__ if inspect.isclass(found) else found
         taken = [hint for hint in getattr(function, "__annotations__", {}).values() if get_origin(hint) is Unpack]

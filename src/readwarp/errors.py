@@ -14,7 +14,7 @@ class UsageError(ReadwarpError):
 
 
 class OutputExistsError(UsageError, FileExistsError):
-    """An output already exists, and it is not to be replaced."""
+    """An output that already exists and may not be replaced."""
 
     def __init__(self, path: object, remedy: str = "use --force to replace it"):
         super().__init__(f"{path}: already exists ({remedy})")
@@ -25,11 +25,11 @@ class OutputExistsError(UsageError, FileExistsError):
 
 
 class MissingLibraryError(UsageError, ImportError):
-    """An optional library is not installed."""
+    """An optional library that is not installed."""
 
 
 class InputError(ReadwarpError):
-    """Bad input: names the file, the record (1-based number or name) if known, and the reason."""
+    """Bad input, with the file, the record (1-based number or name) if known, and the reason."""
 
     exit_code = 3
 
@@ -43,38 +43,38 @@ class InputError(ReadwarpError):
 
 
 class DeviceError(ReadwarpError):
-    """A device that was asked for cannot be used."""
+    """A requested device that cannot be used."""
 
     exit_code = 4
 
 
 class KernelError(ReadwarpError):
-    """A kernel failed on a card."""
+    """A kernel that failed on a card."""
 
 
 class MemoryBudgetError(ReadwarpError):
-    """Not even one batch fits the memory budget; the message says how much is needed."""
+    """A memory budget too small for even one batch; the message says how much is needed."""
 
     exit_code = 5
 
 
 class WorkerError(ReadwarpError):
-    """A worker process ended before its work was done, or could not be started."""
+    """A worker process that ended before its work was done, or could not be started."""
 
 
 class TooLargeError(Exception):
-    """An item of work needs more memory than was planned: it is done again in halves (`stream.halving`)."""
+    """An item of work that needs more memory than planned; it is repeated in halves (`stream.halving`)."""
 
 
 class WorkspaceFullError(TooLargeError):
-    """An item of work needs more of a card's memory than was planned."""
+    """An item of work that needs more of a card's memory than planned."""
 
 
 class PinnedMemoryError(ReadwarpError):
-    """The host lacks the pinned memory that copies to a card go through."""
+    """A lack of pinned host memory for copies to a card."""
 
     exit_code = 5
 
 
 class StoppedError(Exception):
-    """Another thread has ended the run, so this worker's item is no longer needed."""
+    """A run ended by another thread, so this worker's item is no longer needed."""

@@ -1,17 +1,17 @@
-"""How the C library keeps memory that is freed, for batch after batch of about one size.
+"""Settings of the C library's heap for batch after batch of similar size.
 
-By default it gives large arrays back to the system, and a page costs a fault each time it is touched anew. It has a
-heap for each thread, too, and so keeps what the others could use. mallopt(3); other C libraries than glibc have none.
+By default it returns large arrays to the system, and then each page costs a fault when touched anew. It also has a heap
+for each thread, and so keeps memory that others could use. mallopt(3); only glibc has these settings.
 """
 
 import ctypes
 
 TRIM_THRESHOLD, TOP_PAD, MMAP_THRESHOLD, ARENA_MAX = -1, -2, -3, -8  # malloc.h
-LARGEST = 32 << 20  # bytes; glibc lets no larger array stay in the heap (HEAP_MAX_SIZE / 2)
+LARGEST = 32 << 20  # bytes; glibc keeps no larger array in the heap (HEAP_MAX_SIZE / 2)
 
 
 def keep_freed() -> None:
-    """From now on, in this process and those forked from it. Worth it where arrays are made and freed all the time."""
+    """Keep freed memory, in this process and its forks. Worth it where arrays are made and freed all the time."""
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
         for parameter, value in (

@@ -11,13 +11,13 @@ from readwarp.errors import UsageError
 from readwarp.wording import counted, nearest
 
 AnyPath = str | PathLike[str]
-MIN_BYTES = 1 << 20  # fewer, without a unit, are a forgotten unit
+MIN_BYTES = 1 << 20  # a smaller number without a unit lacks one by mistake
 UNITS = {"K": 1, "M": 2, "G": 3, "T": 4}
-SIMPLE: dict[Any, type] = {int: Integral, float: Real, str: str, type(None): type(None)}  # what is taken for these
+SIMPLE: dict[Any, type] = {int: Integral, float: Real, str: str, type(None): type(None)}  # types accepted for these
 
 
 def check_keywords(function: str, options: Mapping[str, Any], *known: type) -> None:
-    """Raises TypeError, as Python does, for a keyword that none of these TypedDicts has, or a text for a number."""
+    """Raise TypeError, as Python does, for a keyword that none of these TypedDicts has, or a text for a number."""
     hints = {name: hint for kind in known for name, hint in get_type_hints(kind).items()}
     for name, value in options.items():
         if name not in hints:
@@ -25,19 +25,19 @@ def check_keywords(function: str, options: Mapping[str, Any], *known: type) -> N
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
         wanted = get_args(hints[name]) or (hints[name],)
         if value is None or not SIMPLE.keys() >= set(wanted):
-            continue  # None is the default; other types are for those who use them
+            continue  # None is the default; other types are checked where they are used
         if not isinstance(value, tuple(SIMPLE[kind] for kind in wanted)) and not _is_whole(value, wanted):
             kinds = " or ".join(kind.__name__ for kind in wanted if kind is not type(None))
             raise TypeError(f"{function}() takes {name} as {kinds}, not {value!r}")
 
 
 def _is_whole(value: Any, wanted: Sequence[type]) -> bool:
-    """1e9 is as good as 1_000_000_000."""
+    """Whether a float such as 1e9 is accepted as an integer."""
     return int in wanted and isinstance(value, float) and value.is_integer()
 
 
 def bytes_of(size: int | str) -> int:
-    """4G, 500M, 1.5g or plain bytes, as text or number, in bytes. Raises UsageError."""
+    """Parse 4G, 500M, 1.5g or plain bytes, as text or number. Raises UsageError."""
     if not isinstance(size, str):
         return int(size)
     number, factor = split_unit(size.upper().removesuffix("B").removesuffix("I"), 1024)
@@ -59,17 +59,17 @@ def split_unit(text: str, step: int) -> tuple[str, int]:
 
 
 def pick(options: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """The given options under other names. Those that are absent or None keep their defaults."""
+    """Pick the given options under other names. Those absent or None keep their defaults."""
     return {other: options[name] for name, other in names.items() if options.get(name) is not None}
 
 
 def defaults_of(parameters: object, names: Mapping[str, str]) -> dict[str, Any]:
-    """The defaults of options, which are the parameters' own fields. names: of options -> of fields."""
+    """Return the defaults of options from the fields of parameters. names: option -> field."""
     return {option: getattr(parameters, name) for option, name in names.items()}
 
 
 def command_line(command: str, *files: AnyPath, **options: Any) -> str:
-    """What one would type: `readwarp align ref.fa reads.fq --output out.bam --sort coordinate`.
+    """Spell the equivalent command: `readwarp align ref.fa reads.fq --output out.bam --sort coordinate`.
 
     Raises TypeError for a list where files are given one by one.
     """
@@ -95,22 +95,22 @@ def path_or_none(given: AnyPath | None) -> Path | None:
 
 
 def as_paths(given: AnyPath | Sequence[AnyPath]) -> tuple[AnyPath, ...]:
-    """One path or several."""
+    """Return one path or several as a tuple."""
     return (given,) if isinstance(given, str | PathLike) else tuple(given)
 
 
 def as_texts(given: AnyPath | Sequence[AnyPath] | None) -> tuple[str, ...]:
-    """One path or text, several, or none."""
+    """Return one path or text, several, or none as a tuple."""
     return tuple(map(str, as_paths(given))) if given else ()
 
 
 def as_tuple(given: str | Iterable[str] | None) -> tuple[str, ...]:
-    """One text, several, or none."""
+    """Return one text, several, or none as a tuple."""
     return (given,) if isinstance(given, str) else tuple(given or ())
 
 
 def explain_names(kind: type, elsewhere: Mapping[str, str], remedy: str) -> None:
-    """Let AttributeError tell what a name of another library is here: `elsewhere` has it by that name."""
+    """Let AttributeError translate other libraries' names to those here: `elsewhere` maps them."""
 
     def explain(self: object, name: str) -> Any:
         known = elsewhere.get(name)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 class Metrics:
-    """Named counts, named seconds and named facts; safe to use from any thread."""
+    """Named counts, seconds and facts; safe to use from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -37,7 +37,7 @@ class Metrics:
             self.facts.update(facts)
 
     def raise_to(self, name: str, number: int) -> None:
-        """Set a fact that is the largest of several."""
+        """Raise a fact to this number if it is larger."""
         with self._lock:
             have = self.facts.get(name)
             self.facts[name] = max(number, have) if isinstance(have, int) else number
@@ -53,7 +53,7 @@ class Metrics:
 
     @contextmanager
     def time(self, stage: str) -> Iterator[None]:
-        """Add the block's time to the stage's seconds, which are summed over threads. Errors name the stage."""
+        """Add the block's time to the stage's seconds, summed over threads. Errors name the stage."""
         started = time.perf_counter()
         try:
             yield
@@ -66,7 +66,7 @@ class Metrics:
                 self.seconds[stage] = self.seconds.get(stage, 0.0) + spent
 
     def include(self, other: "Metrics") -> None:
-        """Add the counts and seconds of `other`, which no thread may change any more."""
+        """Add the counts and seconds of `other`, which no thread may still change."""
         with self._lock:
             for mine, theirs in ((self.counts, other.counts), (self.seconds, other.seconds)):
                 for name, value in theirs.items():

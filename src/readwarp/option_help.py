@@ -1,7 +1,7 @@
-"""Help on functions whose keywords a TypedDict declares: its fields become a list in the docstring and the signature.
+"""Help on functions with keywords from a TypedDict: its fields become a list in the docstring and the signature.
 
-What a field means is the comment behind it, so that it stands in one place: `threads: int  # of the CPU`. Its default
-is that in DEFAULTS of its module, which come from the parameters, or what its type implies: False, None, nothing.
+The comment behind a field is its documentation, written only there: `threads: int  # of the CPU`. Its default is that
+in DEFAULTS of its module, which come from the parameters, or what its type implies: False, None, nothing.
 """
 
 import ast
@@ -12,20 +12,20 @@ from typing import Any, NamedTuple
 
 
 class Shown(str):
-    """Looks in a signature as it is written."""
+    """A string shown in a signature without quotes."""
 
     __repr__ = str.__str__
 
 
 class Option(NamedTuple):
     name: str
-    type: str  # as it is written
+    type: str  # as written in the source
     default: Any
     meaning: str
 
 
 def explain_options(function: Any, kind: type) -> None:
-    """Add the options to the docstring and the signature of a function or a class."""
+    """Add the options to the docstring and the signature of a function or class."""
     options, keyword = list(list_options(kind)), inspect.Parameter.KEYWORD_ONLY
     text = inspect.getdoc(function) or ""
     function.__doc__ = "\n".join([text, "", "Options:", "", *map(line_of, options), ""])
@@ -44,7 +44,7 @@ def line_of(option: Option) -> str:
 
 
 def list_options(kind: type) -> Iterator[Option]:
-    """The fields of a TypedDict, those of its bases first, in the order of the source."""
+    """Yield the fields of a TypedDict, its bases' first, in source order."""
     module = sys.modules[kind.__module__]
     source = inspect.getsource(module)
     lines, body = source.splitlines(), ast.parse(source).body
@@ -62,7 +62,7 @@ def list_options(kind: type) -> Iterator[Option]:
 
 
 def implied_default(type_: str) -> Any:
-    """Raises KeyError for a type that implies none: its field belongs in DEFAULTS."""
+    """Return the default that a type implies. Raises KeyError if none: the field then belongs in DEFAULTS."""
     if "None" in type_:
         return None
     return {"bool": False, "AnyPath | Sequence[AnyPath]": (), "str | Sequence[str]": ()}[type_]

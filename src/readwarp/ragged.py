@@ -1,4 +1,4 @@
-"""Ragged arrays: the values of all rows in one array, and `offsets` (int64 [rows + 1]) that say where each row begins.
+"""Ragged arrays: the values of all rows in one array, and `offsets` (int64 [rows + 1]) to the start of each row.
 
 Rows of batches are taken, joined and checked by the axes that `readwarp.batches` declares.
 """
@@ -19,12 +19,12 @@ DECLARED = re.compile(r"(\w+) \[([^\]]+)\](?: of ([\w ]+))?")
 
 
 def offsets_of(sizes: ArrayLike) -> ndarray:
-    """Sizes of rows -> offsets."""
+    """Turn row sizes into offsets."""
     return np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))
 
 
 def ranges(offsets: ndarray, rows: ndarray) -> ndarray:
-    """The indices of all values of the given rows, row by row."""
+    """Return the indices of all values of the given rows, row by row."""
     sizes = np.diff(offsets)[rows]
     places = np.repeat(offsets[rows] - np.cumsum(sizes) + sizes, sizes)
     places += np.arange(places.size)
@@ -32,7 +32,7 @@ def ranges(offsets: ndarray, rows: ndarray) -> ndarray:
 
 
 def first_alike(*columns: ndarray) -> ndarray:
-    """For each row, the first one that has the same values in all columns (int64 [rows])."""
+    """Return, for each row, the first one with the same values in all columns: int64 [rows]."""
     order = np.lexsort(columns)
     is_new = np.ones(order.size, bool)
     is_new[1:] = np.logical_or.reduce([column[order[1:]] != column[order[:-1]] for column in columns])
@@ -42,7 +42,7 @@ def first_alike(*columns: ndarray) -> ndarray:
 
 
 class Axis(NamedTuple):
-    """Declared as `name`, as `name + 1`, or by a number."""
+    """An axis, declared as `name`, as `name + 1`, or by a number."""
 
     name: str
     more: int  # 1 for offsets, which are one more than the rows
@@ -52,7 +52,7 @@ class Axis(NamedTuple):
 
 
 class Field(NamedTuple):
-    """What a batch declares of one of its arrays."""
+    """The declaration of one array of a batch."""
 
     dtype: np.dtype[Any]
     axes: tuple[Axis, ...]
@@ -66,7 +66,7 @@ class Field(NamedTuple):
 
 @cache
 def fields_of(kind: type) -> dict[str, Field]:
-    """The arrays that a type of batch declares, by name."""
+    """Return the arrays that a batch type declares, by name."""
     found = {}
     for name, hint in get_type_hints(kind, include_extras=True).items():
         for text in getattr(hint, "__metadata__", ()):
@@ -79,19 +79,19 @@ def fields_of(kind: type) -> dict[str, Field]:
 
 
 def columns_of(value: Any) -> dict[str, Any]:
-    """The fields of a batch or of a dataclass, by name."""
+    """Return the fields of a batch or dataclass, by name."""
     if isinstance(value, tuple):
         return dict(value._asdict())  # type: ignore[attr-defined]
     return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 def replace(value: T, **columns: Any) -> T:
-    """A copy of the batch or dataclass with other columns."""
+    """Copy the batch or dataclass with other columns."""
     return type(value)(**{**columns_of(value), **columns})
 
 
 def empty(kind: type[Batch], lengths: dict[str, int], **columns: Any) -> Batch:
-    """A batch to be filled, with these columns. Its axes have these lengths, or those of the columns."""
+    """Make a batch to be filled, with these columns. Its axes have these lengths, or those of the columns."""
     lengths, declared = dict(lengths), fields_of(kind)
     for name in columns.keys() & declared.keys():
         field, values = declared[name], columns[name]
@@ -106,7 +106,7 @@ def empty(kind: type[Batch], lengths: dict[str, int], **columns: Any) -> Batch:
 
 
 def take(batch: Batch, axis: str, rows: "slice | ndarray") -> Batch:
-    """The given rows of an axis (a slice: views; bool [rows]; or integers in any order), with all they hold.
+    """Take rows of an axis (a slice: views; bool [rows]; or integers in any order), with all they hold.
 
     Arrays on other axes stay as they are.
     """
@@ -123,7 +123,7 @@ def take(batch: Batch, axis: str, rows: "slice | ndarray") -> Batch:
 
 
 def _taken(offsets: ndarray, rows: "slice | ndarray") -> "tuple[ndarray, slice | ndarray]":
-    """Offsets of these rows, and where their values are."""
+    """Return the offsets of these rows, and where their values are."""
     if isinstance(rows, slice):
         start, stop, _ = rows.indices(offsets.size - 1)
         stop = max(start, stop)
@@ -134,7 +134,7 @@ def _taken(offsets: ndarray, rows: "slice | ndarray") -> "tuple[ndarray, slice |
 
 
 def concatenate(batches: Sequence[Batch], axis: str) -> Batch:
-    """The rows of an axis of all batches (at least one), with all they hold; the rest is the first batch's."""
+    """Join the rows of an axis of all batches (at least one), with all they hold; the rest is the first batch's."""
     joined, columns = {axis}, dict[str, Any]()
     for name, field in _from_rows_to_values(type(batches[0])):
         if field.rows not in joined:
@@ -149,7 +149,7 @@ def concatenate(batches: Sequence[Batch], axis: str) -> Batch:
 
 
 def check(batch: tuple[Any, ...]) -> None:
-    """Raises ValueError if a batch is not what its type declares: dtypes, axes of one length, rising offsets."""
+    """Raise ValueError if a batch violates its type's declaration: dtypes, axes of one length, rising offsets."""
     kind, lengths = type(batch), dict[str, int]()
     for name, field in fields_of(kind).items():
         values = getattr(batch, name)
@@ -170,7 +170,7 @@ def check(batch: tuple[Any, ...]) -> None:
 
 @cache
 def _from_rows_to_values(kind: type) -> tuple[tuple[str, Field], ...]:
-    """The declared arrays: offsets first, those of rows before those of the values in the rows."""
+    """Return the declared arrays: offsets first, those of rows before those of the values in the rows."""
     waiting = dict(fields_of(kind))
     split = {field.splits: field.rows for field in waiting.values() if field.splits}
 

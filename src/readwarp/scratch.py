@@ -1,7 +1,7 @@
-"""Private files and folders that go with their process; when that was killed, the next one of their kind removes them.
+"""Private files and folders that end with their process; after a kill, the next process of their kind removes them.
 
-Each is locked by its process (flock(2)), so who gets the lock knows that it was abandoned: PIDs come again, and those
-of other hosts mean nothing. Where there are no locks, nothing is removed.
+Each is locked by its process (flock(2)), so whoever gets the lock knows that it was abandoned: PIDs recur, and those of
+other hosts mean nothing. Without locks, nothing is removed.
 """
 
 import fcntl
@@ -24,10 +24,10 @@ OPEN = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 class Private:
-    """What `make` makes at a new path. It is removed by `close`, or when this object or the process ends."""
+    """A file or folder that `make` makes at a new path, removed by `close`, or when this object or the process ends."""
 
     def __init__(self, folder: Path, prefix: str, make: Callable[[Path], object]) -> None:
-        """make: raises OSError; so does this."""
+        """make: raises OSError, as does this."""
         _remove_abandoned(folder, re.compile(re.escape(prefix) + TOKEN))
         with held_back():
             while True:
@@ -52,27 +52,27 @@ class Private:
 
 
 class ScratchFolder(Private):
-    """A folder in the temporary folder, for files that other programs read or write."""
+    """A folder in the temporary folder for files that other programs read or write."""
 
     def __init__(self) -> None:
         super().__init__(Path(tempfile.gettempdir()), PREFIX, lambda path: path.mkdir(0o700))
 
 
 def private_file(path: Path, mode: int = 0o666) -> Private:
-    """An empty file beside `path`, to be filled and renamed. mode: less the user's umask."""
+    """Make an empty file beside `path`, to be filled and renamed. mode: less the user's umask."""
     return Private(path.parent, f".{path.name}.", lambda made: made.touch(mode, exist_ok=False))
 
 
 def _open(path: Path) -> int:
-    return os.open(path, OPEN | (os.O_RDONLY if path.is_dir() else os.O_RDWR))  # NFS locks only what can be written
+    return os.open(path, OPEN | (os.O_RDONLY if path.is_dir() else os.O_RDWR))  # NFS locks only writable files
 
 
 def _remove_abandoned(folder: Path, name: re.Pattern[str]) -> None:
     abandoned: list[Path] = []
-    with suppress(OSError):  # a folder that can be written, but not read
+    with suppress(OSError):  # a folder that is writable but not readable
         abandoned = [path for path in folder.iterdir() if name.fullmatch(path.name)]
     for path in abandoned:
-        with suppress(OSError):  # it is in use, or gone
+        with suppress(OSError):  # in use, or gone
             if path.lstat().st_uid != os.getuid():
                 continue
             descriptor = _open(path)
@@ -84,7 +84,7 @@ def _remove_abandoned(folder: Path, name: re.Pattern[str]) -> None:
 
 
 def _remove(path: Path) -> None:
-    with held_back(), suppress(OSError):  # what stays is found by the next process
+    with held_back(), suppress(OSError):  # the next process finds what stays
         if path.is_dir():
             shutil.rmtree(path)
         else:

@@ -1,6 +1,6 @@
-"""Sequences and reads as people have them in Python: text, arrays, records of Biopython, dnaio, pysam and others.
+"""Sequences and reads in Python's forms: text, arrays, records of Biopython, dnaio, pysam and others.
 
-None of these libraries is imported: a record is known by its attributes. What is neither is refused.
+None of these libraries is imported: a record is recognised by its attributes. Anything else is rejected.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,13 +15,13 @@ from readwarp.errors import UsageError
 from readwarp.wording import counted
 
 NUCLEOTIDES = b"ACGTURYSWKMBDHVNacgturyswkmbdhvn"
-MAX_NAME, MAX_PHRED = 254, 93  # as SAM and FASTQ can write them
+MAX_NAME, MAX_PHRED = 254, 93  # limits of SAM and FASTQ
 UNNAMED = "<unknown id>"  # a SeqRecord without an id
 TEXT = (str, bytes, bytearray, memoryview)
 
 
 class Read(NamedTuple):
-    """A read as it was sequenced."""
+    """A read as sequenced."""
 
     name: str  # without /1 /2 and comment
     letters: bytes  # IUPAC or .
@@ -29,7 +29,7 @@ class Read(NamedTuple):
 
 
 class Fields(NamedTuple):
-    """What a record of another library holds."""
+    """Contents of a record from another library."""
 
     name: str | None
     sequence: Any
@@ -37,7 +37,7 @@ class Fields(NamedTuple):
 
 
 class SequenceError(UsageError):
-    """A sequence that cannot be used: in which argument, its number from 1, and the reason."""
+    """A sequence that cannot be used: its argument, its number from 1, and the reason."""
 
     def __init__(self, argument: str, number: int, reason: str):
         super().__init__(f"{argument}: sequence {number} {reason}")
@@ -48,8 +48,8 @@ class SequenceError(UsageError):
 
 
 def fields_of(given: Any) -> Fields | None:
-    """Of a record of pysam, dnaio, Biopython (SeqRecord), pyfastx, pyfaidx and their like; None for all else."""
-    if hasattr(given, "get_forward_sequence"):  # pysam.AlignedSegment: as the machine read it, on either strand
+    """Return the fields of a record of pysam, dnaio, Biopython (SeqRecord), pyfastx, pyfaidx or the like, else None."""
+    if hasattr(given, "get_forward_sequence"):  # pysam.AlignedSegment: as sequenced, on either strand
         return Fields(given.query_name, given.get_forward_sequence(), given.get_forward_qualities())
     if isinstance(given, TEXT) or not (hasattr(given, "sequence") or hasattr(given, "seq")):
         return None
@@ -61,9 +61,9 @@ def fields_of(given: Any) -> Fields | None:
 
 
 def letters_of(given: Any) -> bytes | None:
-    """The letters of one sequence: text, an array of single letters, a Seq, or a record; None for all else.
+    """Return the letters of one sequence: text, an array of single letters, a Seq, or a record; None for anything else.
 
-    Raises UsageError for a sequence that is unknown, such as that of a secondary alignment.
+    Raises UsageError for an unknown sequence, such as that of a secondary alignment.
     """
     fields = fields_of(given)
     if fields is not None:
@@ -85,19 +85,19 @@ def letters_of(given: Any) -> bytes | None:
 
 
 def is_single(given: Any) -> bool:
-    """Whether it is one sequence, rather than several."""
+    """Whether it is one sequence rather than several."""
     if isinstance(given, ndarray):
         return given.ndim == 1 and (given.dtype.kind not in "SUO" or given.dtype.str[1:] in ("S1", "U1"))
     return isinstance(given, TEXT) or is_seq(given) or fields_of(given) is not None
 
 
 def is_seq(given: Any) -> bool:
-    """Whether it is a Seq of Biopython, or its like; a path has bytes too."""
+    """Whether it is a Seq of Biopython or the like; a path has bytes too."""
     return hasattr(given, "__bytes__") and hasattr(given, "reverse_complement")
 
 
 def several(given: Any, argument: str) -> Iterable[Any]:
-    """The sequences or reads in an argument: a single one, or what an iterable has. Raises UsageError."""
+    """List the sequences or reads in an argument: a single one, or an iterable's. Raises UsageError."""
     is_file = isinstance(given, PathLike) or (isinstance(given, str) and "." in given and Path(given).is_file())
     if is_single(given) and not is_file:
         return [given]
@@ -113,7 +113,7 @@ def several(given: Any, argument: str) -> Iterable[Any]:
 
 
 def check_nucleotides(letters: bytes, more: bytes = b"") -> None:
-    """Raises UsageError for letters other than IUPAC's and `more`."""
+    """Raise UsageError for letters other than IUPAC's and `more`."""
     odd = letters.translate(None, NUCLEOTIDES + more)
     if odd:
         place = letters.index(odd[:1]) + 1
@@ -121,7 +121,8 @@ def check_nucleotides(letters: bytes, more: bytes = b"") -> None:
 
 
 def read_of(given: Any, number: int) -> Read:
-    """A read: a sequence, a record, or (name, sequence[, qualities]). `number`, from 0, names it if nothing else does.
+    """Make a read of a sequence, a record, or (name, sequence[, qualities]). number: names it, from 0, if nothing else
+    does.
 
     Raises UsageError.
     """
@@ -154,7 +155,7 @@ def read_of(given: Any, number: int) -> Read:
 
 
 def _name(given: Any, number: int) -> str:
-    """As in a FASTQ file: up to the first blank, without /1 or /2."""
+    """Return the name as in a FASTQ file: up to the first blank, without /1 or /2."""
     if given is None or given == UNNAMED:
         return str(number)
     if isinstance(given, bytes):
@@ -170,7 +171,7 @@ def _name(given: Any, number: int) -> str:
 
 
 def phreds_of(given: Any, length: int | None = None) -> ndarray:
-    """Qualities, text in Phred + 33 or numbers, as uint8. Raises UsageError if there are not `length` of them."""
+    """Return qualities, given as Phred + 33 text or numbers, as uint8. Raises UsageError if there are not `length`."""
     if isinstance(given, TEXT):
         text = given.encode("ascii", "replace") if isinstance(given, str) else bytes(memoryview(given))
         phreds = np.frombuffer(text, np.uint8) - np.int64(33)

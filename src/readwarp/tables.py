@@ -1,4 +1,4 @@
-"""Results as tables of pandas and Arrow, which are imported only when a table is asked for."""
+"""Results as pandas and Arrow tables, whose libraries are imported on demand."""
 
 from collections.abc import Sequence
 from importlib import import_module
@@ -22,7 +22,7 @@ class Column(NamedTuple):
 
 
 def kind_of(values: Sequence[Any]) -> str:
-    """The kind of a column, by its first known value; a real number makes a column of integers real."""
+    """Return the kind of a column by its first known value; a real number makes a column of integers real."""
     known = [value for value in values if value is not None]
     if known and isinstance(known[0], tuple | list):
         return LISTS[kind_of([item for value in known for item in value])]
@@ -31,7 +31,7 @@ def kind_of(values: Sequence[Any]) -> str:
 
 
 def to_arrow(columns: Sequence[Column]) -> Any:
-    """A pyarrow.Table, which Polars, DuckDB and others take as it is. Raises MissingLibraryError."""
+    """Return a pyarrow.Table, which Polars, DuckDB and others accept. Raises MissingLibraryError."""
     arrow = library("pyarrow", ARROW_TABLES)
     types = {kind: getattr(arrow, name)() for kind, name in ARROW.items()}
     types |= {LISTS[kind]: arrow.list_(type_) for kind, type_ in types.items()}
@@ -39,7 +39,7 @@ def to_arrow(columns: Sequence[Column]) -> Any:
 
 
 def to_pandas(columns: Sequence[Column]) -> Any:
-    """A pandas.DataFrame. Raises MissingLibraryError."""
+    """Return a pandas.DataFrame. Raises MissingLibraryError."""
     pandas = library("pandas", DATA_FRAMES)
 
     def dtype(column: Column) -> str:
@@ -51,7 +51,7 @@ def to_pandas(columns: Sequence[Column]) -> Any:
 
 
 def library(name: str, purpose: str) -> Any:
-    """An optional library. Raises MissingLibraryError."""
+    """Import an optional library. Raises MissingLibraryError."""
     try:
         return import_module(name)
     except ImportError:

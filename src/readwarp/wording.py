@@ -4,13 +4,13 @@ from collections.abc import Iterable
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """`1 variant`, `2,345 variants`. plural: where it is not the noun with (e)s."""
+    """Format `1 variant`, `2,345 variants`. plural: if it is not the noun with (e)s."""
     several = plural or (f"{noun}es" if noun.endswith(("ch", "s", "x")) else f"{noun}s")
     return f"{number:,} {noun if number == 1 else several}"
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that is most like this one, whatever the case of its letters; None if none is."""
+    """Return the known word most like this one, ignoring case; None if none is."""
     from difflib import get_close_matches
 
     spelled = {name.lower(): name for name in known}
@@ -19,5 +19,5 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 
 def printable(text: str) -> str:
-    """The text in one line as a terminal can show it: what would steer the terminal is spelled, such as `\\x1b`."""
+    """Return the text as one printable line: characters that would steer the terminal are spelled, such as `\\x1b`."""
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
