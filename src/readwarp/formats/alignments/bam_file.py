@@ -1,4 +1,4 @@
-"""An open BAM file: its header, and its decompressed bytes from any virtual offset on."""
+"""An open BAM file: its header, and its decompressed bytes from any virtual offset."""
 
 import os
 from collections.abc import Iterator
@@ -15,48 +15,48 @@ from readwarp.formats.common.bgzf import blocks_of, decompress_into
 from readwarp.formats.common.compressed import BROKEN
 from readwarp.formats.common.index import place_after
 
-CHUNK, FIRST_CHUNK = 1 << 18, 1 << 16  # compressed bytes read at a time; the first ones of a region are fewer
-LARGE_CHUNK, MAX_BLOCK = 1 << 20, 1 << 16  # bytes read at a time where the end is known; of a block
-GZIP = 31  # zlib's windowBits for a member with its header and checksum
+CHUNK, FIRST_CHUNK = 1 << 18, 1 << 16  # compressed bytes read at a time; fewer at the start of a region
+LARGE_CHUNK, MAX_BLOCK = 1 << 20, 1 << 16  # bytes read at a time if the end is known; bytes of a block
+GZIP = 31  # zlib's windowBits for a gzip member with header and checksum
 
 
 class NoBlockError(InputError):
-    """A virtual offset points to where no block begins, or beyond its end."""
+    """A virtual offset at which no block begins, or beyond the block's end."""
 
 
 class Piece(NamedTuple):
-    """Decompressed bytes, and the blocks they are of."""
+    """Decompressed bytes, and their blocks."""
 
     data: Annotated[ndarray, "uint8 [bytes]"]
-    begins: Annotated[ndarray, "int64 [blocks] of data"]  # of each block; of the first one it may be negative
+    begins: Annotated[ndarray, "int64 [blocks] of data"]  # of each block; the first may be negative
     places: Annotated[ndarray, "int64 [blocks] of the file"]
 
     def offset_of(self, at: ndarray | int) -> ndarray:
-        """Virtual offsets (int64) of bytes of the data."""
+        """Return virtual offsets (int64) of bytes of the data."""
         block = np.searchsorted(self.begins, at, side="right") - 1
         offsets: ndarray = self.places[block] << 16 | (at - self.begins[block])
         return offsets
 
     def after(self, at: int) -> "Piece":
-        """The bytes from `at` on."""
+        """Return the bytes from `at` on."""
         block = max(0, int(np.searchsorted(self.begins, at, side="right")) - 1)
         return Piece(self.data[at:], self.begins[block:] - at, self.places[block:])
 
 
 class PieceReader:
-    """The bytes of a BAM file from a virtual offset on, piece by piece, in memory that is used again."""
+    """The bytes of a BAM file from a virtual offset on, piece by piece, in reused memory."""
 
     def __init__(self, file: BinaryIO, path: object, offset: int, until: int = 0):
-        """What is before the virtual offset `until` comes in large pieces."""
+        """Read from `offset`, in large pieces before the virtual offset `until`."""
         self._file, self._path, self._offset, self._until = file, path, offset, (until >> 16) + MAX_BLOCK
         self._place, self._skip, self._chunk = offset >> 16, offset & 0xFFFF, FIRST_CHUNK
         self._compressed, self._buffer = np.empty((2, 0), np.uint8)
         self._piece = Piece(self._buffer, *np.zeros((2, 0), np.int64))
 
     def next(self, rest: int = 0) -> Piece | None:
-        """The bytes of the piece before from `rest` on, and those that follow; None where the file has no more.
+        """Return the rest of the last piece, from `rest` on, and the bytes that follow; None at the end of the file.
 
-        The piece before is overwritten. Raises InputError, at first NoBlockError.
+        The last piece is overwritten. Raises InputError, for the first piece NoBlockError.
         """
         place, size = self._place, max(self._chunk, min(self._until - self._place, LARGE_CHUNK))
         if size > self._compressed.size:
@@ -72,7 +72,7 @@ class PieceReader:
         kept = self._piece.after(rest)
         begins = kept.data.size + np.cumsum([0, *sizes])
         if begins[-1] > self._buffer.size:
-            self._buffer = np.empty(begins[-1] * 5 // 4, np.uint8)  # the next pieces are a little larger or smaller
+            self._buffer = np.empty(begins[-1] * 5 // 4, np.uint8)  # the next pieces may be a little larger
         self._buffer[: kept.data.size] = kept.data
         try:
             decompress_into(compressed[: places[-1]], memoryview(self._buffer[begins[0] : begins[-1]]))
@@ -89,7 +89,7 @@ class PieceReader:
         return self._piece
 
     def _check_blocks(self, compressed: memoryview, places: list[int], sizes: list[int]) -> None:
-        """Raises InputError that says which of the blocks is damaged."""
+        """Raise InputError naming the damaged block."""
         for (begin, stop), size in zip(pairwise(places), sizes, strict=True):
             try:
                 data = isal_zlib.decompress(compressed[begin:stop], GZIP, max(1, size))
@@ -100,10 +100,10 @@ class PieceReader:
 
 
 class BamFile:
-    """`first` is the virtual offset of the first record. Any thread may read."""
+    """A BAM file, open for reading from any thread; `first` is the virtual offset of the first record."""
 
     def __init__(self, file: BinaryIO, path: object):
-        """`file` stays the caller's to close; `path` is its name in errors. Raises InputError."""
+        """Read the header. The caller closes `file`; `path` names it in errors. Raises InputError."""
         self._file, self.path = file, path
         self.header, self.first = self._read_header()
 
@@ -114,7 +114,7 @@ class BamFile:
 
     def _read_header(self) -> tuple[BamHeader, int]:
         pieces, data = self.pieces(0), b""
-        while more := _next_bytes(pieces, len(data)):  # as many again, so that a long header takes few attempts
+        while more := _next_bytes(pieces, len(data)):  # doubles, so that long headers take few tries
             data += more
             if found := parse_header(data, self.path):
                 return found[1], place_after(self._file, found[0])
@@ -124,7 +124,7 @@ class BamFile:
         return PieceReader(self._file, self.path, offset, until)
 
     def pieces(self, offset: int) -> Iterator[bytes]:
-        """The bytes from a virtual offset on. Raises InputError, first of all NoBlockError."""
+        """Yield the bytes from a virtual offset on. Raises InputError, for the first piece NoBlockError."""
         reader = self.read_from(offset)
         piece = reader.next()
         while piece:
@@ -133,7 +133,7 @@ class BamFile:
 
 
 def _next_bytes(pieces: Iterator[bytes], size: int) -> bytes:
-    """More than so many bytes; fewer at the end of the file."""
+    """Return more than `size` bytes; fewer at the end of the file."""
     parts, got = list[bytes](), 0
     for piece in pieces:
         parts.append(piece)

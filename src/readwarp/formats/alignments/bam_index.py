@@ -1,7 +1,7 @@
-"""The index beside a BAM file, BAI or CSI, and whether it can be of this file.
+"""The index beside a BAM file, BAI or CSI, and checks that it belongs to the file.
 
-An index that lies hides reads without a word, so it is held against the file: when it is opened, by where the records
-of each contig begin and end, and while regions are read, by the places of the reads that are found (`Watch`).
+A wrong index silently hides reads, so it is checked against the file: on opening, by where the records of each contig
+begin and end, and while regions are read, by the positions of the reads found (`Watch`).
 """
 
 import gzip
@@ -20,19 +20,19 @@ from readwarp.formats.alignments.layout import LONGEST_NAME, MAX_RECORD, NAME
 from readwarp.formats.common.compressed import GZIP_MAGIC
 from readwarp.formats.common.index import LINEAR_WINDOW, BgzfIndex
 
-FIXED = struct.Struct("<iiiBBHHHiii")  # a record up to the position of its mate
+FIXED = struct.Struct("<iiiBBHHHiii")  # fields of a record up to its mate's position
 UNMAPPED = 0x4
-COUNTS_BIN = 37450  # of BAI: it holds where the records of a contig begin and end, and counts
-MAX_DEPTH = 9  # levels of bins below the first
-FAR = (1 << 63) - 1  # where the records of a contig without any begin
+COUNTS_BIN = 37450  # of BAI: holds the extent of a contig's records, and counts
+MAX_DEPTH = 9  # levels of bins below the largest
+FAR = (1 << 63) - 1  # begin of a contig without records
 
 
 class OtherFileError(Exception):
-    """The index cannot be of this file."""
+    """An index that cannot belong to this file."""
 
 
 class Extents(NamedTuple):
-    """Where the records and the linear index of each contig are."""
+    """Extents of the records of each contig, and its linear index."""
 
     begins: Annotated[ndarray, "int64 [contigs]"]  # virtual offset of the first record; FAR if there is none
     ends: Annotated[ndarray, "int64 [contigs]"]  # after the last record; 0 if there is none
@@ -45,12 +45,12 @@ class Extents(NamedTuple):
 
 
 def bam_indexes(bam: Path) -> tuple[Path, ...]:
-    """Where the index of a BAM file may be."""
+    """Return the possible paths of a BAM file's index."""
     return bam.with_name(bam.name + ".bai"), bam.with_suffix(".bai"), bam.with_name(bam.name + ".csi")
 
 
 def load_bam_index(bam: Path, file: BamFile) -> BgzfIndex:
-    """The index beside a BAM file. Raises InputError if there is none, or it is damaged or of another file."""
+    """Load the index beside a BAM file. Raises InputError if it is missing, damaged or of another file."""
     path = next((path for path in bam_indexes(bam) if path.exists()), None)
     if path is None:
         raise InputError(bam, "has no index (make one with `samtools index`)")
@@ -98,9 +98,9 @@ def offset_at(words, at):
 
 @kernel
 def find_extents(words, out):
-    """Read the bins of BAI from the first contig on (words: uint32) -> out (Extents).
+    """Read the bins of BAI from the first contig on (words: uint32) into out (Extents).
 
-    -> where the last contig ends in the words; -1 if something does not fit
+    Returns where the last contig ends in the words, or -1 if something does not fit.
     """
     begins, ends, places, windows = out.begins, out.ends, out.places, out.windows
     at, size = np.int64(0), words.size
@@ -112,7 +112,7 @@ def find_extents(words, out):
             number, stop = np.int64(words[at]), at + 2 + 4 * np.int64(words[at + 1])
             if stop > size or number > COUNTS_BIN or number == COUNTS_BIN - 1:
                 return -1
-            last = at + 6 if number == COUNTS_BIN else stop  # the counts are no chunk
+            last = at + 6 if number == COUNTS_BIN else stop  # the counts are not a chunk
             if number == COUNTS_BIN and stop != at + 10:
                 return -1
             for chunk in range(at + 2, last, 4):
@@ -129,7 +129,7 @@ def find_extents(words, out):
 
 
 def _parse_csi(data: bytes, lengths: list[int]) -> tuple[int, Extents, list[ndarray]]:
-    """CSI has no linear index, but each bin holds the offset of the first record that reaches it."""
+    """Parse CSI, which has no linear index, but an offset in each bin: of the first record that reaches it."""
     shift, depth, extra = struct.unpack_from("<iii", data, 4)
     (contigs,), place = struct.unpack_from("<I", data, 16 + max(0, extra)), 20 + max(0, extra)
     if not (0 < shift < 32 and 0 <= depth <= MAX_DEPTH) or max(lengths) > 1 << (shift + 3 * depth):
@@ -165,7 +165,7 @@ def _parse_csi(data: bytes, lengths: list[int]) -> tuple[int, Extents, list[ndar
 
 
 def _first_window(number: int, depth: int) -> int:
-    """The first of the smallest windows that a bin covers."""
+    """Return the first of the smallest windows that a bin covers."""
     level, level_start = 0, 0
     while number >= level_start + (1 << 3 * level):
         level, level_start = level + 1, level_start + (1 << 3 * level)
@@ -173,9 +173,9 @@ def _first_window(number: int, depth: int) -> int:
 
 
 def _fill(starts: ndarray, begin: int) -> ndarray:
-    """Offsets by window -> the same, never too late: windows without one take that before them, the first the contig's.
+    """Fill in offsets by window, never too late: windows without one take the previous, the first ones the contig's.
 
-    Some programs leave reads without an alignment out of the windows, so the first one begins where the contig does.
+    Some programs omit unaligned reads from the windows, so the first one begins with the contig.
     """
     used = np.flatnonzero(starts)
     if begin == FAR:
@@ -190,7 +190,7 @@ def _fill(starts: ndarray, begin: int) -> ndarray:
 
 
 def _check_extents(index: BgzfIndex, extents: Extents, file: BamFile) -> None:
-    """Raises InputError unless the records of each contig begin where those of the one before it end."""
+    """Raise InputError unless the records of each contig begin where the previous contig's end."""
     before = file.first
     for contig in np.flatnonzero(extents.begins < FAR).tolist():
         begin = int(extents.begins[contig])
@@ -203,7 +203,7 @@ def _check_extents(index: BgzfIndex, extents: Extents, file: BamFile) -> None:
 
 
 def _check_record(index: BgzfIndex, file: BamFile, offset: int, contig: int) -> None:
-    """Raises InputError unless a record of this contig begins at the offset; for -1 also if nothing follows."""
+    """Raise InputError unless a record of this contig begins at the offset; for -1, also accept the end of the file."""
     data = b""
     try:
         for piece in file.pieces(offset):
@@ -221,7 +221,7 @@ def _check_record(index: BgzfIndex, file: BamFile, offset: int, contig: int) -> 
 
 
 def is_record(data: bytes, lengths: list[int], contig: int) -> bool:
-    """Whether the bytes may begin with a record of this contig, or without one for -1."""
+    """Whether the bytes may begin with a record of this contig, or without a contig for -1."""
     if len(data) < NAME:
         return True
     size, own, position, name, _, _, runs, _, bases, mate, mate_position = FIXED.unpack_from(data)
@@ -239,7 +239,7 @@ def other_file(index: Path | None, file: BamFile) -> InputError:
 
 
 class Watch:
-    """Holds the index against the records of some contigs while they are read in order."""
+    """A check of the index against the records of some contigs as they are read in order."""
 
     def __init__(self, index: BgzfIndex, file: BamFile, contigs: range):
         self._index, self._file, self._contigs = index, file, contigs
@@ -249,7 +249,7 @@ class Watch:
         self._starts = np.concatenate(rows)
 
     def absent(self) -> None:
-        """The index has no record of these contigs. Raises InputError unless it is right about those beside them."""
+        """Check what the index, without records of these contigs, has beside them. Raises InputError."""
         index, before, after = self._index, self._contigs.start - 1, self._contigs.stop
         while before >= 0 and not index.has_records(before):
             before -= 1
@@ -260,14 +260,14 @@ class Watch:
                 _check_record(index, self._file, int(index.starts[contig][0]), contig)
 
     def begin(self, piece: Piece, contig: int) -> None:
-        """The first bytes, which must be a record of this contig. Raises InputError."""
+        """Check the first bytes, which must be a record of this contig. Raises InputError."""
         if not is_record(piece.data[: NAME + LONGEST_NAME].tobytes(), self._file.header.lengths, contig):
             raise other_file(self._index.path, self._file)
 
     def check(self, piece: Piece, places: ndarray, stops: ndarray, contigs: ndarray) -> None:
-        """Raises InputError if an aligned record comes before where the index has the first one that reaches its end.
+        """Raise InputError if an aligned record precedes the index's first record that reaches its end.
 
-        places (int64): of records in the piece; stops (int64): where their alignments end; contigs (int32).
+        places (int64): of records in the piece; stops (int64): ends of their alignments; contigs (int32).
         """
         rows, windows = contigs - self._contigs.start, (stops - 1) >> self._index.shift
         if (windows >= self._sizes[rows]).any():
@@ -278,7 +278,7 @@ class Watch:
             raise other_file(self._index.path, self._file)
 
     def end(self, piece: Piece, at: int) -> None:
-        """The first record that is not wanted. Raises InputError if the index has it further on, or it is none."""
+        """Check the first unwanted record. Raises InputError if the index has it further on, or if it is no record."""
         _, contig, position, *_, flag, _, _, _ = FIXED.unpack_from(piece.data, at)
         offset, index = int(piece.offset_of(at)), self._index
         if contig < 0:

@@ -1,4 +1,4 @@
-"""The index of a sorted BAM file, made while it is written: BAI, or CSI where contigs are too long for it."""
+"""Index of a sorted BAM file, made while the file is written: BAI, or CSI for contigs too long for BAI."""
 
 from functools import partial
 
@@ -15,10 +15,10 @@ UNMAPPED = 0x4
 
 
 class BamIndexer:
-    """Takes the records of a file in order; threads look at them."""
+    """An indexer that takes the records of a file in order; threads examine them."""
 
     def __init__(self, header: str, threads: int) -> None:
-        """header: SAM header text."""
+        """Start an index. header: SAM header text."""
         lengths = [int(field(line, "LN") or 0) for line in lines_of(header, "SQ")]
         longest = max(lengths, default=0)
         self.ending = ".csi" if longest > CSI_LENGTH else ".bai"
@@ -30,7 +30,7 @@ class BamIndexer:
         self._indexer.add(records, records.data.size)
 
     def finish(self, virtual: Virtual) -> bytes:
-        """The index."""
+        """Return the index."""
         whole = join_file(self._indexer.finish(), self._depth, virtual)
         return csi_of(whole, self._contigs, self._depth) if self.ending == ".csi" else bai_of(whole, self._contigs)
 
@@ -39,7 +39,7 @@ class BamIndexer:
 
 
 def bin_records(records: Encoded, at: int, depth: int) -> Binned:
-    """Sorted BAM records that begin at this byte of the file's data. Any thread may call this."""
+    """Bin sorted BAM records that begin at byte `at` of the file's data. Any thread may call this."""
     spans = empty(Spans, {"items": len(records)}, offset=records.offsets + at)
     span_records(records, spans)
     return bin_items(spans, depth)
@@ -47,7 +47,7 @@ def bin_records(records: Encoded, at: int, depth: int) -> Binned:
 
 @kernel
 def span_records(records, spans):
-    """What each record spans -> spans. One without an alignment or a CIGAR has one base, as htslib sees it."""
+    """Write the span of each record to `spans`. One without an alignment or a CIGAR has one base, as in htslib."""
     data, offsets = records.data, records.offsets
     contig, begin, end, is_mapped = spans.contig, spans.begin, spans.end, spans.is_mapped
     for row in range(contig.size):

@@ -1,4 +1,4 @@
-"""Compiled loops that check BAM records, before anything is indexed by what they say."""
+"""Compiled loops that check BAM records before anything uses their values as indices."""
 
 import numpy as np
 from numpy import ndarray
@@ -57,7 +57,7 @@ AT, SPACE, TILDE = 64, 32, 126
 
 
 def _classes() -> ndarray:
-    """What each byte may be: a bit for each of the sets below."""
+    """Classify each byte: a bit for each of the sets below."""
     codes = np.arange(256)
     letter = (codes | 32 >= 97) & (codes | 32 <= 122)
     digit = (codes >= 48) & (codes <= 57)
@@ -70,15 +70,15 @@ def _classes() -> ndarray:
 
 CLASSES = _classes()
 LETTER, ALPHANUMERIC, GRAPH, PRINTABLE, HEXADECIMAL, ASCII = 1, 2, 4, 8, 16, 32
-WIDTHS = np.zeros(256, np.uint8)  # bytes of a number of each type
+WIDTHS = np.zeros(256, np.uint8)  # bytes per number of each type
 WIDTHS[np.frombuffer(b"cCsSiIf", np.uint8)] = 1, 1, 2, 2, 4, 4, 4
 
 
 @kernel
 def find_bad(data, places, header):
-    """The first bad record among those at `places` of the data, whose sizes fit into the data -> (its row, reason).
+    """Find the first bad record among those at `places` of the data, whose sizes fit; return (its row, reason).
 
-    header: see `checks.Header`. -> (-1, 0) if all are sound.
+    header: see `checks.Header`. Returns (-1, 0) if all are sound.
     """
     for i in range(places.size):
         reason = reason_of_record(data, places[i], header)
@@ -89,7 +89,7 @@ def find_bad(data, places, header):
 
 @scalar
 def reason_of_record(data, at, header):
-    """What is wrong with a record whose size fits into the data."""
+    """Return what is wrong with a record whose size fits into the data."""
     lengths, letters, offsets = header
     stop = stop_of(data, at)
     reason = reason_of(data, at, stop)
@@ -102,7 +102,7 @@ def reason_of_record(data, at, header):
 
 @scalar
 def reason_of(data, at, stop):
-    """What is wrong with the name, the CIGAR or the qualities of a record."""
+    """Return what is wrong with the name, the CIGAR or the qualities of a record."""
     if not is_whole(data, at, stop):
         return SIZE
     end = at + NAME + np.int64(data[at + NAME_LENGTH]) - 1
@@ -119,7 +119,7 @@ def reason_of(data, at, stop):
 
 @scalar
 def range_of(data, start, stop):
-    """The least and the largest byte, found many at a time; 255 and 0 of none."""
+    """Return the least and the largest byte, found many at a time; 255 and 0 if there are none."""
     least, most = np.uint8(255), np.uint8(0)
     for i in range(np.uint64(start), np.uint64(stop)):
         least, most = min(least, data[i]), max(most, data[i])
@@ -128,7 +128,7 @@ def range_of(data, start, stop):
 
 @scalar
 def reason_of_cigar(data, at):
-    """What is wrong with the CIGAR, wherever it is."""
+    """Return what is wrong with the CIGAR, wherever it is stored."""
     (stored, operations), length = stored_cigar_of(data, at), int32_at(data, at + LENGTH)
     if operations == 0:
         return SOUND
@@ -144,9 +144,9 @@ def reason_of_cigar(data, at):
 
 @scalar
 def reason_of_place(data, at, lengths, needs_cigar):
-    """Whether a record and its mate lie on contigs of the header; an aligned one ends there too, and has a CIGAR.
+    """Check that a record and its mate lie on contigs of the header; an aligned one also ends there and has a CIGAR.
 
-    Without a contig, a position means nothing, but some programs write one.
+    Without a contig, a position is meaningless, but some programs write one.
     """
     for contig, position in ((CONTIG, POSITION), (MATE_CONTIG, MATE_POSITION)):
         number, start = int32_at(data, at + contig), int32_at(data, at + position)
@@ -156,20 +156,20 @@ def reason_of_place(data, at, lengths, needs_cigar):
         number = int32_at(data, at + CONTIG)
         if number < 0 or int32_at(data, at + POSITION) < 0 or span_of(data, at)[0] > lengths[number]:
             return PLACE
-        if needs_cigar and uint16_at(data, at + OPERATIONS) == 0 and int32_at(data, at + LENGTH) > 0:  # as CRAM does
+        if needs_cigar and uint16_at(data, at + OPERATIONS) == 0 and int32_at(data, at + LENGTH) > 0:  # as in CRAM
             return CIGAR
     return SOUND
 
 
 @scalar
 def reason_of_tags(data, tags, letters, offsets):
-    """What is wrong with the fields (start, stop). Read groups must be among the names, unless there are no offsets."""
+    """Return what is wrong with the fields (start, stop). Read groups must be among the names, if there are offsets."""
     at, stop = tags
     first, seen = at, np.uint64(0)
     while at < stop:
         if at + 4 > stop:
             return CUT
-        head, value = uint32_at(data, at), at + 3  # the four bytes at once
+        head, value = uint32_at(data, at), at + 3  # all four bytes at once
         one, other, kind = np.uint8(head), np.uint8(head >> 8), np.uint8(head >> 16)
         if not (CLASSES[one] & LETTER and CLASSES[other] & ALPHANUMERIC):
             return TAG_NAME
@@ -209,8 +209,8 @@ def reason_of_tags(data, tags, letters, offsets):
 
 @scalar
 def read_text(data, at, stop):
-    """Where the text ends, before a 0 or at `stop`, and which sets all its bytes belong to."""
-    known, i, end, one = np.uint8(255), np.uint64(at), np.uint64(stop), np.uint64(1)  # no test for negative ones
+    """Return where the text ends, before a 0 or at `stop`, and the sets to which all its bytes belong."""
+    known, i, end, one = np.uint8(255), np.uint64(at), np.uint64(stop), np.uint64(1)  # unsigned: no negative test
     while i < end and data[i] != 0:
         known &= CLASSES[data[i]]
         i += one
@@ -219,9 +219,9 @@ def read_text(data, at, stop):
 
 @scalar
 def is_utf8(data, at, stop):
-    """Whether the bytes [at, stop) are UTF-8 (RFC 3629), of characters in the shortest form and no surrogates."""
+    """Whether the bytes [at, stop) are UTF-8 (RFC 3629), in shortest form and without surrogates."""
     while at < stop:
-        first, low, high = data[at], 0x80, 0xBF  # of the second byte
+        first, low, high = data[at], 0x80, 0xBF  # bounds of the second byte
         if first < 0x80:
             more = 0
         elif 0xC2 <= first <= 0xDF:
@@ -243,7 +243,7 @@ def is_utf8(data, at, stop):
 
 @scalar
 def is_repeated(data, first, last):
-    """Whether a field from `first` on, all of them sound, has the name of the one at `last`."""
+    """Whether a field from `first` on, all of them sound, has the same name as the one at `last`."""
     while first < last:
         if data[first] == data[last] and data[first + 1] == data[last + 1]:
             return True

@@ -1,4 +1,4 @@
-"""BAM records are checked before kernels index by what they say: what SAM cannot hold is refused too."""
+"""Checks of BAM records before kernels use their values as indices; contents that SAM cannot hold are rejected too."""
 
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
@@ -14,17 +14,17 @@ from readwarp.formats.common.text import pack_names
 
 
 class Header(NamedTuple):
-    """What records may refer to."""
+    """The contigs and read groups that records may refer to."""
 
-    lengths: Annotated[ndarray, "int64 [contigs]"]  # none: any contig will do
+    lengths: Annotated[ndarray, "int64 [contigs]"]  # empty: any contig is valid
     letters: Annotated[ndarray, "uint8 [letters]"] = np.zeros(0, np.uint8)  # names of read groups
     offsets: Annotated[ndarray, "int64 [groups + 1] of letters"] = np.zeros(
         0, np.int64
-    )  # none: any will do, also no CIGAR
+    )  # empty: any is valid, even without a CIGAR
 
     @classmethod
     def of(cls, text: str, lengths: Sequence[int]) -> "Header":
-        """From SAM header text and the lengths of the contigs."""
+        """Build it from SAM header text and the lengths of the contigs."""
         groups = pack_names([field(line, "ID") or "" for line in lines_of(text, "RG")])
         return cls(np.array(lengths, np.int64), *groups)
 
@@ -34,7 +34,7 @@ MAX_NAME = 254  # letters
 
 
 def find_bad(data: ndarray, places: ndarray, header: Header = ANY) -> tuple[int, str]:
-    """The first bad record among those at `places` (int64) of the data -> (its row, the reason); (-1, "") if none.
+    """Find the first bad record among those at `places` (int64); return (its row, the reason), or (-1, "") if none is.
 
     Their sizes are known to be at least `NAME` bytes and to fit into the data (uint8).
     """
@@ -43,13 +43,13 @@ def find_bad(data: ndarray, places: ndarray, header: Header = ANY) -> tuple[int,
 
 
 def name_of(data: ndarray, place: int) -> str:
-    """The name of a record, which finds it in a file of any order, with what cannot be printed escaped."""
+    """Return the name of a record, which locates it in a file of any order, with unprintable characters escaped."""
     name = data[place + NAME :][:MAX_NAME].tobytes().partition(b"\0")[0]
     return ascii(name.decode("latin-1"))[1:-1]
 
 
 def check_size(path: object, rest: ndarray, record: int) -> None:
-    """Raises InputError if the incomplete record at the beginning of `rest` has a size that no record has."""
+    """Raise InputError if the incomplete record at the beginning of `rest` has an impossible size."""
     size = int.from_bytes(rest[:4].tobytes(), "little", signed=True)
     if rest.size >= 4 and not NAME <= size + 4 <= MAX_RECORD:
         raise InputError(path, f"damaged: its size is {size} bytes", record)

@@ -1,7 +1,7 @@
-"""The index of a CRAM file (.crai), held against the file: each slice is in it, with the place that its header has.
+"""The index of a CRAM file (.crai), checked against the file: it lists each slice, at the place in the slice's header.
 
-See the CRAM specification 3.1, sections 7 (containers), 8.4 (slice headers) and 12 (indexing). Files of other versions
-than 3 are taken as they are.
+See the CRAM specification 3.1, sections 7 (containers), 8.4 (slice headers) and 12 (indexing). Files of versions other
+than 3 are not checked.
 """
 
 import os
@@ -14,12 +14,12 @@ from readwarp.errors import InputError
 from readwarp.formats.common.index import explain_other, load_crai
 
 DEFINITION = 26  # bytes before the first container
-HEADER = 1 << 10  # bytes that are read of a container, and of a slice's header
-SEVERAL = -2  # instead of a contig
+HEADER = 1 << 10  # bytes read of a container, and of a slice's header
+SEVERAL = -2  # replaces the contig of a slice with several
 
 
 class Slice(NamedTuple):
-    """As a line of a .crai has it, but for the slice's size."""
+    """A line of a .crai, without the slice's size."""
 
     contig: int
     start: int
@@ -29,9 +29,9 @@ class Slice(NamedTuple):
 
 
 def contigs_of_cram(path: Path) -> set[int]:
-    """Numbers of the contigs on which a CRAM file has reads, by the index beside it.
+    """Return the numbers of the contigs on which a CRAM file has reads, by the index beside it.
 
-    Raises InputError if there is none, or it is damaged or of another file.
+    Raises InputError if the index is missing, damaged or of another file.
     """
     index, lines = load_crai(path)
     listed = [Slice(*line[:5]) for line in lines]
@@ -39,7 +39,7 @@ def contigs_of_cram(path: Path) -> set[int]:
         if file.read(5) == b"CRAM\x03":
             try:
                 is_right = set(listed) == _expected(file, listed)
-            except (IndexError, struct.error, OSError):  # OSError: of a place before the file
+            except (IndexError, struct.error, OSError):  # OSError: an offset before the file
                 raise InputError(path, "damaged, or truncated") from None
             if not is_right:
                 raise InputError(index, explain_other(path))
@@ -47,7 +47,7 @@ def contigs_of_cram(path: Path) -> set[int]:
 
 
 def _expected(file: BinaryIO, listed: list[Slice]) -> set[Slice]:
-    """The lines for all slices; those of a slice of several contigs, and without positions, as they are listed."""
+    """Return the lines for all slices; those of several contigs, and without positions, as listed."""
     by_place: dict[tuple[int, int], list[Slice]] = {}
     for line in listed:
         by_place.setdefault(line[3:], []).append(line)
@@ -88,7 +88,7 @@ def _slices(file: BinaryIO) -> Iterator[Slice]:
 
 
 def _place_of(block: bytes) -> tuple[int, int, int]:
-    """Contig, start and span of a slice's header."""
+    """Return contig, start and span from a slice's header."""
     at = 2  # method, content
     for _ in range(3):  # number, compressed size, size
         _, at = _itf8(block, at)
@@ -98,7 +98,7 @@ def _place_of(block: bytes) -> tuple[int, int, int]:
 
 
 def _itf8(data: bytes, at: int) -> tuple[int, int]:
-    """A number of 32 bits, and where it ends."""
+    """Return a 32-bit number and where it ends."""
     first = data[at]
     more = min(4, 8 - (first ^ 0xFF).bit_length())
     rest = data[at + 1 : at + 1 + more]

@@ -1,4 +1,4 @@
-"""CRAM as uncompressed BAM: htslib decodes it in child processes, one for each thread that reads at the same time."""
+"""CRAM as uncompressed BAM: htslib decodes it in child processes, one per thread that is reading."""
 
 import os
 import tempfile
@@ -16,14 +16,14 @@ from readwarp.formats.alignments.header import parse_header
 from readwarp.formats.alignments.samtools import reason
 from readwarp.formats.common.htslib import Child
 
-FILE = 0  # the number of the file in each child
+FILE = 0  # number of the file in each child
 
 
 class CramFile:
     """A CRAM file, open for reading from any thread."""
 
     def __init__(self, path: Path, given: Sequence[str], folder: Path):
-        """given: references, and folder: for what is made of them, see `find_reference`.
+        """Open the file. given: references; folder: for files made from them, see `find_reference`.
 
         Raises InputError for a file that htslib cannot read.
         """
@@ -47,15 +47,15 @@ class CramFile:
 
     @contextmanager
     def reading(self, places: Sequence[tuple[str, int, int]] | None, records: int | None = None) -> Iterator[Path]:
-        """A BAM file, for the block, with the records that overlap places (contig, start, stop), or the first ones.
+        """Yield a BAM file of the records that overlap places (contig, start, stop), or of the first `records`.
 
-        Raises InputError where they cannot be decoded.
+        Raises InputError if they cannot be decoded.
         """
         with self._lock:
             child = self._idle.pop() if self._idle else None
         child = child or self._start()
         try:
-            with tempfile.TemporaryFile(prefix="readwarp-") as copy:  # without a name, so that it never remains
+            with tempfile.TemporaryFile(prefix="readwarp-") as copy:  # unnamed, so that it never remains
                 name = f"/proc/{os.getpid()}/fd/{copy.fileno()}"
                 request = {"do": "read_cram", "file": FILE, "output": name, "places": places, "records": records}
                 try:
@@ -69,7 +69,7 @@ class CramFile:
                 self._idle.append(child)
 
     def records(self, places: Sequence[tuple[str, int, int]]) -> bytes:
-        """The records as BAM has them, without a header."""
+        """Return the records as in BAM, without a header."""
         with self.reading(places) as path:
             data = igzip.decompress(path.read_bytes())
         header = parse_header(data, self._path)
@@ -87,12 +87,12 @@ class CramFile:
 
 
 def header_of(path: Path) -> str:
-    """SAM header text. Raises InputError."""
+    """Return the SAM header text. Raises InputError."""
     with closing(Child()) as child:
         return _open(child, path, None)
 
 
 def _open(child: Child, path: Path, fasta: str | None) -> str:
-    """Open the file in a process -> its header."""
+    """Open the file in a process; return its header."""
     request = {"do": "open_cram", "file": FILE, "name": str(path), "reference": fasta}
     return child.ask(path, "cannot be read as CRAM", **request).decode(errors="replace")

@@ -1,10 +1,10 @@
-"""The sequences that a CRAM file was written with, as htslib takes them: FASTA whose index lists them by its names.
+"""The sequences with which a CRAM file was written, in htslib's form: FASTA with an index under the file's names.
 
-htslib takes any contig of the same name, and checks nothing in slices that have reads of several contigs: another build
-would give other bases without a word. So contigs are found here by the M5 of the header, whatever their names, and
-where it has none by name and length: in the files that the user gives, then in that which UR names. REF_CACHE and
-REF_PATH go by M5 too; htslib looks there for the others. What is nowhere is listed beyond the end of the FASTA file, so
-that htslib fails where it would believe UR. Files that need no sequences, or have them embedded, are none the worse.
+htslib accepts any contig of the same name, and checks nothing in slices with reads of several contigs: another build
+would silently give other bases. So contigs are found here by the M5 of the header, whatever their names, and without M5
+by name and length: in the user's files, then in the one that UR names. REF_CACHE and REF_PATH also go by M5; htslib
+looks there for the others. A missing contig is listed beyond the end of the FASTA file, so that htslib fails instead of
+trusting UR. Files that need no sequences, or have them embedded, are not affected.
 """
 
 import os
@@ -24,8 +24,8 @@ from readwarp.formats.common.fasta import read_contigs, read_pieces
 from readwarp.formats.common.index_file import IndexFile, describe_source, is_index
 from readwarp.formats.common.source import reading
 
-Names = dict[str, str]  # of contigs in the CRAM file -> in a reference
-NO_SEQUENCE = re.compile(r"Unable to fetch reference (?P<contig>.+):\d+-\d+|Failure to decode slice")  # as htslib says
+Names = dict[str, str]  # contigs in the CRAM file -> in a reference
+NO_SEQUENCE = re.compile(r"Unable to fetch reference (?P<contig>.+):\d+-\d+|Failure to decode slice")  # of htslib
 VARIABLES = ("REF_CACHE", "REF_PATH")
 NOWHERE = 1 << 45  # bytes, beyond the end of any FASTA file
 ANY_TEXT = "surrogateescape"
@@ -33,14 +33,14 @@ READ_AHEAD = 8  # pieces of contigs
 
 
 class CramReference(NamedTuple):
-    """Sequences that were found for a CRAM file."""
+    """Sequences found for a CRAM file."""
 
     fasta: str  # with a .fai
-    missing: tuple[Contig, ...]  # that are in no file
-    places: tuple[str, ...]  # where they were looked for
+    missing: tuple[Contig, ...]  # in no file
+    places: tuple[str, ...]  # searched locations
 
     def explain(self, said: str) -> str:
-        """Why the file cannot be decoded. said: by htslib."""
+        """Explain why the file cannot be decoded. said: htslib's message."""
         found = NO_SEQUENCE.match(said)
         if not found or not self.missing:
             return f"cannot be decoded ({said})"
@@ -53,8 +53,8 @@ class CramReference(NamedTuple):
 def find_reference(header: str, given: Sequence[str], folder: Path) -> CramReference:
     """Find the sequences for a CRAM file with this header.
 
-    given: references of the user. folder: where the FASTA file is made, most often of links. Raises InputError for a
-    given file that cannot be read.
+    given: references of the user. folder: where the FASTA file is made, usually of links. Raises InputError for a given
+    file that cannot be read.
     """
     lines = lines_of(header, "SQ")
     wanted = [contig._replace(md5=contig.md5.lower()) for contig in map(contig_in, lines)]
@@ -76,7 +76,7 @@ def find_reference(header: str, given: Sequence[str], folder: Path) -> CramRefer
 
 
 def sums_of(path: str) -> dict[str, tuple[int, str]]:
-    """Length and M5 of the contigs of a reference, by name: of its index, or counted. Raises InputError."""
+    """Return length and M5 of a reference's contigs, by name: from its index, or computed. Raises InputError."""
     try:
         return _sums_of(path, *describe_source(path).values())
     except OSError as error:
@@ -85,7 +85,7 @@ def sums_of(path: str) -> dict[str, tuple[int, str]]:
 
 @lru_cache(maxsize=8)
 def _sums_of(path: str, *state: int) -> dict[str, tuple[int, str]]:
-    """state: size and time of the file."""
+    """Compute or read the sums. state: size and time of the file."""
     index = path if is_index(path) else f"{path}.rwx"
     with suppress(InputError):
         if is_index(index):
@@ -101,7 +101,7 @@ def _sums_of(path: str, *state: int) -> dict[str, tuple[int, str]]:
 
 
 def _sums_of_origin(path: str) -> dict[str, tuple[int, str]]:
-    with suppress(InputError):  # what a header names is often no longer there
+    with suppress(InputError):  # the file that a header names is often gone
         return sums_of(path) if Path(path).is_file() else {}
     return {}
 
@@ -121,7 +121,7 @@ def _match(wanted: Sequence[Contig], sums: dict[str, tuple[int, str]]) -> Names:
 
 
 def _lay_out(found: dict[str, Names], lengths: dict[str, int], fasta: Path) -> dict[str, str]:
-    """Make `fasta` of the file that has all contigs with these lengths, or else of several -> its index, by names."""
+    """Make `fasta` from one file with all contigs of these lengths, else from several; return its index, by name."""
     if not lengths:
         fasta.touch()
         return {}
@@ -143,7 +143,7 @@ def _lay_out(found: dict[str, Names], lengths: dict[str, int], fasta: Path) -> d
 
 
 def _index_of(fasta: Path, path: str | None) -> dict[str, str]:
-    """Lines of a .fai, which is made if it is absent, by their names. path: that the user knows."""
+    """Return the lines of a .fai by name, made if absent. path: the name that the user knows."""
     index = Path(f"{fasta}.fai")
     if not index.exists():
         try:
@@ -156,7 +156,7 @@ def _index_of(fasta: Path, path: str | None) -> dict[str, str]:
 
 
 def _join(found: dict[str, Names]) -> Iterator[tuple[str, bytes]]:
-    """Names and letters of the contigs, each once."""
+    """Yield names and letters of the contigs, each once."""
     done = set[str]()
     for path, names in found.items():
         wanted: dict[str, list[str]] = {}
@@ -168,7 +168,7 @@ def _join(found: dict[str, Names]) -> Iterator[tuple[str, bytes]]:
 
 
 def _origin_of(line: str) -> str | None:
-    """The file that an @SQ line names; None for addresses on the network."""
+    """Return the file that an @SQ line names; None for network addresses."""
     place = re.sub("^file:(//)?", "", field(line, "UR") or "")
     return place if "://" not in place else None
 
@@ -184,7 +184,7 @@ def _is_cached(digest: str) -> bool:
 
 
 def _expand(pattern: str, digest: str) -> str:
-    """Replace %s by the digest, and %2s by its next two letters; what is left over is a name in that folder."""
+    """Replace %s by the digest, and %2s by its next two letters; the rest becomes a name in that folder."""
     rest = digest
 
     def take(found: re.Match[str]) -> str:

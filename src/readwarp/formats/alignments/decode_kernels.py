@@ -38,38 +38,38 @@ from readwarp.rules.hashes import hash_of
 MATE_CIGAR = ord("M"), ord("C")
 CLIPS, NOT_ON_REFERENCE = (ord("S"), ord("H")), (ord("I"), ord("P"))  # operations of MC
 CONTIG_SHIFT = 32  # bits that hold a position
-MORE, DONE = SOUND, -1  # how a scan ended; else the number of the reason why a record is bad
-UNKNOWN, UNWANTED = -1, -2  # instead of a sample: the header does not have the read group; it is not called
-UNUSABLE = -3  # likewise: a record that is not usable, where those are wanted too
+MORE, DONE = SOUND, -1  # outcome of a scan; else the number of the reason why a record is bad
+UNKNOWN, UNWANTED = -1, -2  # in place of a sample: the header lacks the read group; it is not called
+UNUSABLE = -3  # the same for an unusable record, where those are wanted too
 
 
 class Wanted(NamedTuple):
-    """Which reads are usable: those that pass the filter and overlap [start, stop) of a contig, or lie on several."""
+    """Criteria for usable reads: they pass the filter and overlap [start, stop) of a contig, or lie on several."""
 
-    contig: int  # the first one
-    lengths: Annotated[ndarray, "int64 [contigs]"]  # of this and those that follow it; several are wanted whole
+    contig: int  # the first contig
+    lengths: Annotated[ndarray, "int64 [contigs]"]  # of this contig and those that follow; several are wanted whole
     start: int
     stop: int
     excluded_flags: int
     min_mapping_quality: int
-    groups: Annotated[ndarray, "uint64 [groups]"]  # hashes of read groups, ascending; none: all reads are of sample 0
-    samples: Annotated[ndarray, "int16 [groups]"]  # of each; UNWANTED: its reads are not called
-    with_unusable: bool  # records that are not usable and begin in [start, stop) are found too
+    groups: Annotated[ndarray, "uint64 [groups]"]  # hashes of read groups, ascending; empty: all reads are of sample 0
+    samples: Annotated[ndarray, "int16 [groups]"]  # sample of each group; UNWANTED: its reads are not called
+    with_unusable: bool  # also find unusable records that begin in [start, stop)
 
 
 class Found(NamedTuple):
-    """Usable records, and those that are not if they are wanted."""
+    """Usable records, and unusable ones if wanted."""
 
-    places: Annotated[ndarray, "int64 [reads]"]  # where each begins
-    stops: Annotated[ndarray, "int64 [reads]"]  # of the alignment on its contig
-    samples: Annotated[ndarray, "int16 [reads]"]  # UNKNOWN and UNUSABLE among them
-    operations: Annotated[ndarray, "int64 [reads]"]  # of the CIGAR
-    lengths: Annotated[ndarray, "int32 [reads]"]  # bases
+    places: Annotated[ndarray, "int64 [reads]"]  # start of each record
+    stops: Annotated[ndarray, "int64 [reads]"]  # end of the alignment on its contig
+    samples: Annotated[ndarray, "int16 [reads]"]  # including UNKNOWN and UNUSABLE
+    operations: Annotated[ndarray, "int64 [reads]"]  # in the CIGAR
+    lengths: Annotated[ndarray, "int32 [reads]"]  # number of bases
 
 
 @scalar
 def sample_of(data, at, stop, groups, samples):
-    """The sample of the record's read group, UNKNOWN for another group or none; 0 if there are no `groups`."""
+    """Return the sample of the record's read group, UNKNOWN for another group or none; 0 if there are no `groups`."""
     if groups.size == 0:
         return np.int64(0)
     start, end = read_group_of(data, at, stop)
@@ -80,13 +80,14 @@ def sample_of(data, at, stop, groups, samples):
 
 @kernel
 def scan(data, last, wanted, header, out):
-    """Find the usable records in decompressed bytes (uint8) that begin with a record -> out (Found, large enough).
+    """Find usable records in decompressed bytes (uint8) that begin with a record; write them to out (Found, large
+    enough).
 
-    Records without bases or CIGAR are not usable. Those that begin where reads are wanted, and usable ones that reach
+    Records without bases or CIGAR are unusable. Those that begin where reads are wanted, and usable ones that reach
     there, are checked by the `checks.Header`: later steps index bases and reference by CIGARs without checking bounds.
-    `last`: the place of the record before, contig << CONTIG_SHIFT plus position; -1 if there is none.
-    -> (usable records, where the first unread record begins, the place of the last one read, how the scan ended: MORE,
-    DONE, or the number of a reason of `check_kernels`)
+    last: the place of the previous record, contig << CONTIG_SHIFT plus position; -1 if there is none.
+    Returns (usable records, where the first unread record begins, the place of the last one read, the outcome: MORE,
+    DONE, or the number of a reason of `check_kernels`).
     """
     contig, groups, group_samples = wanted.contig, wanted.groups, wanted.samples
     last_contig = contig + wanted.lengths.size - 1
@@ -111,7 +112,7 @@ def scan(data, last, wanted, header, out):
             length = int32_at(data, at + LENGTH)
             passes &= length > 0 and uint16_at(data, at + OPERATIONS) > 0
             begins, reference_stop = max(position, 0) >= wanted.start, position + 1
-            if passes:  # without a base on the reference it has one if all are wanted, as indexes see it
+            if passes:  # if all are wanted, a record without reference bases counts as one base, as in indexes
                 reference_stop = max(span_of(data, at)[0], reference_stop if wanted.with_unusable else 0)
             passes &= reference_stop > wanted.start
             reason = reason_of_record(data, at, header) if begins or passes else SOUND
@@ -133,9 +134,10 @@ def scan(data, last, wanted, header, out):
 
 @kernel
 def scan_unplaced(data, header, places):
-    """Find the whole records in decompressed bytes (uint8) that begin with one, none of which has a contig -> places.
+    """Find the whole records in decompressed bytes (uint8) that begin with one, all without a contig.
 
-    places: int64, large enough. -> (records, where the first unread one begins, how the scan ended, as of `scan`)
+    Writes to places (int64, large enough). Returns (records, where the first unread one begins, the outcome, as in
+    `scan`).
     """
     at = found = 0
     while at + NAME <= data.size:
@@ -155,24 +157,24 @@ def scan_unplaced(data, header, places):
 
 
 class Blocks(NamedTuple):
-    """BGZF blocks of some decompressed bytes."""
+    """BGZF blocks of decompressed bytes."""
 
-    begin: Annotated[ndarray, "int64 [blocks]"]  # in the bytes
-    place: Annotated[ndarray, "int64 [blocks]"]  # in the file
+    begin: Annotated[ndarray, "int64 [blocks]"]  # start in the bytes
+    place: Annotated[ndarray, "int64 [blocks]"]  # start in the file
 
 
 class Windows(NamedTuple):
     """The linear index of a BAM file."""
 
     first: Annotated[ndarray, "int64 [contigs + 1] of windows"]  # of each contig
-    offset: Annotated[ndarray, "uint64 [windows]"]  # virtual offset of the first record that reaches it, 0 none yet
+    offset: Annotated[ndarray, "uint64 [windows]"]  # virtual offset of the first record that reaches it; 0: none yet
 
 
 @kernel
 def add_to_index(data, at, last, blocks, out):
-    """Add the whole records from `at` on to out (Windows). `last`: contig and position of the record before.
+    """Add the whole records from `at` on to out (Windows). last: contig and position of the previous record.
 
-    -> (where the first incomplete record begins, contig and position of the last one, MORE | UNSORTED | SIZE)
+    Returns (where the first incomplete record begins, contig and position of the last one, MORE | UNSORTED | SIZE).
     """
     contig, position = last
     begin, place, first, offset = blocks.begin, blocks.place, out.first, out.offset
@@ -200,10 +202,11 @@ def add_to_index(data, at, last, blocks, out):
 
 @scalar
 def fragment_end_of(data, at):
-    """Where the mate's 5' end bounds the fragment: its position on a reverse read, after it on a forward one; or -1.
+    """Return where the mate's 5' end bounds the fragment: its position on a reverse read, after it on a forward one; or
+    -1.
 
-    Only of mates on one contig and both strands that begin near enough to be read through. Clipped ends of the mate
-    continue along the diagonal if MC tells them. Without MC the position and TLEN stand for it.
+    Only for mates on one contig and both strands that begin near enough to be read through. Clipped ends of the mate
+    continue along the diagonal if MC tells them; without MC, position and TLEN are used.
     """
     flag, start = uint16_at(data, at + FLAG), int32_at(data, at + POSITION)
     mate, length = int32_at(data, at + MATE_POSITION), int32_at(data, at + LENGTH)
@@ -230,7 +233,7 @@ def fragment_end_of(data, at):
 
 @kernel
 def decode(data, places, out):
-    """The records at these places -> out (AlignedReads), whose offsets, samples and stops are known."""
+    """Decode the records at these places into out (AlignedReads), whose offsets, samples and stops are known."""
     position, flag, mapping_quality = out.position, out.flag, out.mapping_quality
     cigar, cigar_offsets, name_hash = out.cigar, out.cigar_offsets, out.name_hash
     bases, qualities, read_offsets = out.bases, out.qualities, out.read_offsets

@@ -1,4 +1,4 @@
-"""The records of a region that were found, as AlignedReads."""
+"""Records found in a region, as AlignedReads."""
 
 from typing import Annotated, NamedTuple
 
@@ -12,7 +12,7 @@ from readwarp.ragged import concatenate, empty, offsets_of, replace
 
 
 def decode(data: np.ndarray, found: Found) -> AlignedReads:
-    """The records that were found, of no region yet."""
+    """Decode the records found, of no region yet."""
     known = found.samples >= 0
     places = found.places[known]
     reads = empty(
@@ -32,7 +32,7 @@ def decode(data: np.ndarray, found: Found) -> AlignedReads:
 
 
 class Contigs(NamedTuple):
-    """Of records: numbers in the file's header."""
+    """Contigs of records, as numbers in the file's header."""
 
     reads: Annotated[np.ndarray, "int32 [reads]"]
     unassigned: Annotated[np.ndarray, "int32 [unassigned]"]
@@ -46,7 +46,7 @@ def contigs_of(data: np.ndarray, found: Found, wanted: Wanted) -> Contigs:
 
 
 def place_reads(reads: AlignedReads, by: np.ndarray, unassigned_by: np.ndarray) -> AlignedReads:
-    """The reads so many bases further along (int64 [reads], [unassigned])."""
+    """Shift reads by so many bases (int64 [reads], [unassigned])."""
     return replace(
         reads,
         position=reads.position + by,
@@ -57,7 +57,7 @@ def place_reads(reads: AlignedReads, by: np.ndarray, unassigned_by: np.ndarray) 
 
 
 def join_parts(parts: list[AlignedReads], contig: int, start: int, stop: int) -> AlignedReads:
-    """The parts of a region, if there are any, as one."""
+    """Join the parts of a region, if there are any."""
     parts = parts or [decode(np.empty(0, np.uint8), empty(Found, {"reads": 0}))]
     unassigned = np.concatenate([part.unassigned for part in parts])
     return replace(concatenate(parts, "reads"), contig=contig, start=start, stop=stop, unassigned=unassigned)

@@ -22,9 +22,9 @@ from readwarp.rules.cigar import HARD_CLIP, SOFT_CLIP, run_of
 
 KIND, LIBRARY, SINGLE, PLACE, MATE_CONTIG, MATE_PLACE, OWN_SCORE, SCORE = range(8)  # words of a signature
 WORDS = 8
-SKIP = 4 * WORDS  # bytes of a signature, which travels before its record
+SKIP = 4 * WORDS  # bytes of a signature, which precedes its record
 EXAMINED, PAIR, STRAND, LEFTMOST, ORIENTATION = 1, 2, 4, 8, 16  # bits of KIND, ORIENTATION and above: FF RR FR RF
-COMPANION = 64  # of KIND: an unmapped read, whose signature is its mapped mate's
+COMPANION = 64  # bit of KIND: an unmapped read with its mapped mate's signature
 FF, RR, FR, RF = 0, 1, 2, 3
 NOT_PRIMARY = 0x100 | 0x800  # secondary, supplementary
 NOT_EXAMINED = 0x4 | 0x100 | 0x200 | 0x800  # unmapped, secondary, failed quality control, supplementary
@@ -34,7 +34,7 @@ MIN_QUALITY = 15
 
 @scalar
 def unclipped_span(data, at):
-    """First and last reference position (from 1) that the read covers, clipped bases included."""
+    """Return the first and last reference position (from 1) that the read covers, clipped bases included."""
     cigar, operations = cigar_of(data, at)
     start = int32_at(data, at + POSITION) + 1
     stop, left, right = start - 1, np.int64(0), np.int64(0)
@@ -52,7 +52,7 @@ def unclipped_span(data, at):
 
 @scalar
 def quality_score(data, at):
-    """Sum of the base qualities of at least MIN_QUALITY."""
+    """Sum the base qualities of at least MIN_QUALITY."""
     start, stop = qualities_of(data, at)
     qualities, score = data[start:stop], np.int64(0)
     for i in range(qualities.size):
@@ -62,7 +62,7 @@ def quality_score(data, at):
 
 @scalar
 def library_of(data, at, stop, letters, offsets, number):
-    """Library of the record's read group among these names, or 0."""
+    """Return the library of the record's read group among these names, or 0."""
     start, end = read_group_of(data, at, stop)
     group = find_name(data, start, end, letters, offsets) if end > start else -1
     return number[group] if group >= 0 else np.int64(0)
@@ -70,7 +70,7 @@ def library_of(data, at, stop, letters, offsets, number):
 
 @kernel
 def find_mates(records, mates):
-    """Row of the mate's primary record -> mates (int64), -1 none. Mates are neighbours, first before last."""
+    """Write the row of the mate's primary record to mates (int64), -1 none. Mates are neighbours, first before last."""
     data, offsets, first = records.data, records.offsets, -1
     for i in range(mates.size):
         mates[i] = -1
@@ -83,11 +83,12 @@ def find_mates(records, mates):
 
 @kernel
 def sign(records, mates, order, libraries, by_umi, out):
-    """The records in this order, each after its signature -> out (Encoded, its offsets are set); -> the reach.
+    """Write the records in this order, each after its signature, to out (Encoded, its offsets are set); return the
+    reach.
 
-    by_umi: of two mates at one place, one alone is leftmost, and unmapped reads get a signature too.
+    by_umi: of two mates at one place, only one is leftmost, and unmapped reads get a signature too.
 
-    The reach is the largest distance between a record's position and a place by which it is compared.
+    The reach is the largest distance between a record's position and a place at which it is compared.
     """
     data, offsets = records
     out_data, out_offsets = out
@@ -123,7 +124,7 @@ def sign(records, mates, order, libraries, by_umi, out):
 
 @scalar
 def sign_companion(data, mate, stop, libraries, words):
-    """The signature of an unmapped read: that of its mate, if this is examined."""
+    """Sign an unmapped read like its mate, if that is examined."""
     (letters, name_offsets), number = libraries
     flag = uint16_at(data, mate + FLAG)
     if flag & NOT_EXAMINED == 0 and int32_at(data, mate + LENGTH) <= MAX_READ_LENGTH:
@@ -135,7 +136,7 @@ def sign_companion(data, mate, stop, libraries, words):
 
 @scalar
 def sign_pair(data, at, flag, start, end, mate, by_umi, words):
-    """Which end is leftmost, how the pair is oriented, and the two places that identify its template."""
+    """Sign a pair: which end is leftmost, its orientation, and the two places that identify its template."""
     mate_start, mate_end = unclipped_span(data, mate)
     contig, mate_contig = int32_at(data, at + CONTIG), int32_at(data, mate + CONTIG)
     reverse, mate_reverse = flag & REVERSE != 0, uint16_at(data, mate + FLAG) & REVERSE != 0
@@ -175,7 +176,7 @@ def hash_words(a, b, c, d):
 
 @scalar
 def same_pair(data, a, b):
-    """Whether the signatures at a and b are those of one template, as seen from the same end."""
+    """Whether the signatures at a and b are those of one template, seen from the same end."""
     same = word_at(data, a, PLACE) == word_at(data, b, PLACE)
     same &= word_at(data, a, KIND) | STRAND == word_at(data, b, KIND) | STRAND
     same &= int32_at(data, a + SKIP + CONTIG) == int32_at(data, b + SKIP + CONTIG)
@@ -194,7 +195,7 @@ def same_single(data, a, b):
 
 @scalar
 def pair_wins(data, new, old):
-    """Whether the pair at `new` beats the one at `old`: by better qualities, then by the smaller name."""
+    """Whether the pair at `new` beats the one at `old`: by higher qualities, then by the smaller name."""
     if word_at(data, new, SCORE) != word_at(data, old, SCORE):
         return word_at(data, new, SCORE) > word_at(data, old, SCORE)
     a, b = new + SKIP + NAME, old + SKIP + NAME
@@ -206,7 +207,7 @@ def pair_wins(data, new, old):
 
 @scalar
 def single_wins(data, new, old):
-    """A pair beats reads without a mapped mate; among those the better qualities win, then the first."""
+    """Whether `new` beats `old`: pairs beat reads without a mapped mate, then qualities decide, then order."""
     if word_at(data, new, KIND) & PAIR or word_at(data, old, KIND) & PAIR:
         return word_at(data, old, KIND) & PAIR == 0
     return word_at(data, new, OWN_SCORE) > word_at(data, old, OWN_SCORE)
@@ -214,7 +215,7 @@ def single_wins(data, new, old):
 
 @kernel
 def mark_pairs(records, marks, table):
-    """Set the marks of pairs that are duplicates. `table` int32, a power of two, at least twice the records, all -1."""
+    """Mark duplicate pairs. table: int32, a power of two, at least twice the records, all -1."""
     data, offsets, mask = records.data, records.offsets, table.size - 1
     for i in range(marks.size):
         at = offsets[i]
@@ -234,7 +235,7 @@ def mark_pairs(records, marks, table):
 
 @kernel
 def mark_singles(records, marks, table):
-    """As `mark_pairs`, for reads without a mapped mate, with which ends of pairs compete."""
+    """Mark duplicates like `mark_pairs`, among reads without a mapped mate, with which ends of pairs compete."""
     data, offsets, mask = records.data, records.offsets, table.size - 1
     for i in range(marks.size):
         at = offsets[i]
@@ -255,7 +256,7 @@ def mark_singles(records, marks, table):
 
 @kernel
 def set_flags(records, marks):
-    """Set the duplicate flag of the marked records, in place -> their number."""
+    """Set the duplicate flag of the marked records in place; return their number."""
     data, offsets, marked = records.data, records.offsets, 0
     for i in range(offsets.size - 1):
         if marks[i]:

@@ -1,16 +1,15 @@
-"""Duplicates: reads of one template that was sequenced more than once, marked while sorted records stream by.
+"""Duplicates: reads of one template sequenced more than once, marked as sorted records stream by.
 
 Pairs are duplicates of each other when both ends agree in library, contig, unclipped 5' position and strand. The pair
-with the largest sum of base qualities of at least 15 stays unmarked; if sums are equal, the one with the smaller name.
-A read without a mapped mate is a duplicate of any end of a pair with the same library, contig, unclipped 5' position
-and strand; among such reads the one with the better qualities stays unmarked, then the first. Secondary,
-supplementary, unmapped and failed records are left as they are, and so are reads of more than MAX_READ_LENGTH bases.
-The other marks are those of `samtools fixmate -m`, `sort` and `markdup`, run on each library (LB of the read group) by
-itself.
+with the largest sum of base qualities of at least 15 stays unmarked; ties go to the smaller name. A read without a
+mapped mate is a duplicate of any end of a pair with the same library, contig, unclipped 5' position and strand; among
+such reads the one with the higher qualities stays unmarked, then the first. Secondary, supplementary, unmapped and
+failed records are left alone, and so are reads of more than MAX_READ_LENGTH bases. The other marks are those of
+`samtools fixmate -m`, `sort` and `markdup`, run on each library (LB of the read group) by itself.
 
 Before sorting, while mates are still neighbours, each record gets a signature of 32 bytes that travels with it. The
 marks of a window of sorted records depend on these, and on the records before and after it whose 5' ends may be the
-same: their positions are at most twice the reach away, the largest distance between a position and a 5' end.
+same: their positions differ by at most twice the reach, the largest distance between a position and a 5' end.
 """
 
 from collections import Counter
@@ -35,14 +34,14 @@ SKIP = kernels.SKIP
 
 
 class Libraries(NamedTuple):
-    """Read groups and the library (LB) of each. Groups without LB share a library."""
+    """Read groups and their libraries (LB). Groups without LB share a library."""
 
     groups: Names
     number: Annotated[ndarray, "int64 [groups]"]  # of the library
 
     @classmethod
     def of(cls, lines: Sequence[str]) -> "Libraries":
-        """From the @RG lines of a header."""
+        """Build it from the @RG lines of a header."""
         names = [field(line, "LB") or "" for line in lines]
         order = {name: number for number, name in enumerate(dict.fromkeys(names))}
         groups = pack_names([field(line, "ID") or "" for line in lines])
@@ -57,7 +56,7 @@ class Signed(NamedTuple):
 
 
 def sign(records: Encoded, order: ndarray, libraries: Libraries, by_umi: bool = False) -> Signed:
-    """A batch in which mates are neighbours -> its records in this order, each after its signature."""
+    """Sign a batch in which mates are neighbours: its records in this order, each after its signature."""
     mates = np.empty(len(records), np.int64)
     kernels.find_mates(records, mates)
     offsets = offsets_of(np.diff(records.offsets)[order] + SKIP)
@@ -66,7 +65,7 @@ def sign(records: Encoded, order: ndarray, libraries: Libraries, by_umi: bool = 
 
 
 class Window(NamedTuple):
-    """Sorted records with signatures, and those around them on which their marks may depend."""
+    """Sorted records with signatures, and those nearby on which their marks may depend."""
 
     before: list[Encoded]
     records: list[Encoded]
@@ -74,7 +73,7 @@ class Window(NamedTuple):
 
 
 def windows_of(pieces: Iterable[Encoded], reach: int) -> Iterator[Window]:
-    """Sorted records in windows. Each spans twice the reach, so that what lies around it is not much more than it."""
+    """Cut sorted records into windows of twice the reach, so that surroundings are not much larger than windows."""
     near = 4 * reach + 1  # in keys: 2 for a position, 1 for the strand
     before: list[Encoded] = []
     held: list[_Piece] = []
@@ -86,7 +85,7 @@ def windows_of(pieces: Iterable[Encoded], reach: int) -> Iterator[Window]:
             number = next(spanning, len(held))
             last = held[number - 1].last
             if records is not None and held[-1].last <= last + near and last < UNPLACED_KEY:
-                break  # what comes next may lie near it
+                break  # the next ones may lie near it
             own, held = [piece.records for piece in held[:number]], held[number:]
             yield Window(before, own, [part for piece in held if len(part := _up_to(piece.records, last + near))])
             near_end = [_from(part, last - near) for part in (*before, *own)] if last < UNPLACED_KEY else []
@@ -108,15 +107,15 @@ def _from(records: Encoded, key: int) -> Encoded:
 
 
 class Marked(NamedTuple):
-    """Records without signatures, the duplicates among them marked."""
+    """Records without signatures, duplicates marked."""
 
     records: Encoded
     duplicates: int
-    families: Counter[int]  # molecules by the number of their templates; none without UMIs
+    families: Counter[int]  # molecules by their number of templates; empty without UMIs
 
 
 def mark(window: Window, rules: DuplicateRules) -> Marked:
-    """The marks of a window. Any thread may call this."""
+    """Mark the duplicates of a window. Any thread may call this."""
     records = concatenate([*window.before, *window.records, *window.after], "records")
     start = sum(map(len, window.before))
     rows = slice(start, start + sum(map(len, window.records)))

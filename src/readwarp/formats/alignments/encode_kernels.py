@@ -1,7 +1,7 @@
-"""Compiled encoders: rows of Alignments and their reads -> SAM text or BAM records, one after another.
+"""Compiled encoders: rows of Alignments and their reads to SAM text or BAM records, one after another.
 
-SEQ and QUAL follow the strand of the flag; bases and qualities under a hard clip are omitted, and all of a record that
-has none. A CIGAR of more operations than BAM has room for is in the field CG, see `layout.cigar_of`.
+SEQ and QUAL follow the strand of the flag; bases and qualities under a hard clip are omitted, and all those of a record
+that has none. A CIGAR of more operations than BAM has room for goes to the field CG, see `layout.cigar_of`.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from readwarp.formats.common.index import DEPTH
 from readwarp.formats.common.text import letter_of, put_bytes, put_copy, put_next, put_number
 from readwarp.rules.cigar import HARD_CLIP, LETTER_BYTES, SKIP, SOFT_CLIP, run_of
 
-BIN = 14  # where a record has its bin
+BIN = 14  # offset of the bin in a record
 REVERSE = 0x10
 TAB, NEWLINE, STAR, COLON, EQUAL = 9, 10, 42, 58, 61
 M, L, N, SMALL_M, SMALL_L = b"MLNml"
@@ -24,7 +24,7 @@ NO_QUALITY = 255
 
 @scalar
 def shown_span(cigar, first, last, reverse, start, stop):
-    """The part of a read, as it was sequenced on [start, stop), that cigar[first:last] does not hard-clip."""
+    """Return the part of a read, sequenced as [start, stop), that cigar[first:last] does not hard-clip."""
     left, right = np.int64(0), np.int64(0)
     if last > first and cigar[first] & 15 == HARD_CLIP:
         left = np.int64(cigar[first] >> 4)
@@ -37,7 +37,7 @@ def shown_span(cigar, first, last, reverse, start, stop):
 
 @scalar
 def put_bases(bases, start, stop, reverse, out, at):
-    """Letters of bases[start:stop], or of their reverse complement."""
+    """Put letters of bases[start:stop], or of their reverse complement."""
     source, target = bases[start:stop], out[at : at + stop - start]
     if reverse:
         for i in range(source.size):
@@ -51,7 +51,7 @@ def put_bases(bases, start, stop, reverse, out, at):
 
 @scalar
 def put_qualities(qualities, start, stop, reverse, shift, out, at):
-    """qualities[start:stop] or their reverse, plus `shift`."""
+    """Put qualities[start:stop], or their reverse, plus `shift`."""
     source, target = qualities[start:stop], out[at : at + stop - start]
     if reverse:
         for i in range(source.size):
@@ -64,7 +64,7 @@ def put_qualities(qualities, start, stop, reverse, shift, out, at):
 
 @scalar
 def put_name(letters, offsets, index, out, at):
-    """The name at `index`, or '*' if it is empty or there is none."""
+    """Put the name at `index`, or '*' if it is empty or there is none."""
     if index < 0 or offsets[index + 1] == offsets[index]:
         out[at] = STAR
         return at + 1
@@ -73,8 +73,8 @@ def put_name(letters, offsets, index, out, at):
 
 @scalar
 def counts_bases(tags, at):
-    """Whether the field is MM, ML or MN, which tell of modified bases by their number along the whole read."""
-    return tags[at] == M and tags[at + 1] in (M, L, N, SMALL_M, SMALL_L)  # Mm and Ml: before they were standard
+    """Whether the field is MM, ML or MN, which number modified bases along the whole read."""
+    return tags[at] == M and tags[at + 1] in (M, L, N, SMALL_M, SMALL_L)  # Mm and Ml: the older names
 
 
 @scalar
@@ -87,10 +87,10 @@ def longest_row(offsets):
 
 @scalar
 def put_carried(fields, span, shown, strand, scratch, out, at):
-    """The fields that a read carries to a record -> out[at:]; where they end.
+    """Put the fields that a read carries to a record at out[at:]; return where they end.
 
-    fields: of all reads; span: of this one. shown: the first and last base of the record, and the read's length.
-    strand: whether it is reversed, and whether it is text. scratch: has room for a field.
+    fields: of all reads; span: of this one. shown: first and last base of the record, and the read's length. strand:
+    whether it is reversed, and whether it is text. scratch: has room for a field.
     """
     (start, stop), (reverse, is_text), (first, last, length) = span, strand, shown
     while start < stop:
@@ -106,7 +106,7 @@ def put_carried(fields, span, shown, strand, scratch, out, at):
 
 @kernel
 def encode_sam(reads, rows, contigs, groups, out):
-    """SAM lines -> out (Encoded, its data large enough); `contigs` and `groups` are Names. -> bytes written"""
+    """Write SAM lines to out (Encoded, large enough); contigs and groups are Names. Return the bytes written."""
     bases, qualities, read_offsets, read_group = reads.bases, reads.qualities, reads.read_offsets, reads.read_group
     names, name_offsets, carried, carried_offsets = reads.names, reads.name_offsets, reads.tags, reads.tag_offsets
     read, flag, contig, position, quality = rows.read, rows.flag, rows.contig, rows.position, rows.mapping_quality
@@ -168,7 +168,7 @@ def put_cigar(cigar, start, stop, out, at):
 
 @scalar
 def put_letters(bases, qualities, start, stop, reverse, out, at):
-    """SEQ and QUAL as text, each '*' when it is empty or not known."""
+    """Put SEQ and QUAL as text, each '*' when empty or unknown."""
     out[at] = TAB
     if start == stop:
         out[at + 1], out[at + 2], out[at + 3] = STAR, TAB, STAR
@@ -183,7 +183,7 @@ def put_letters(bases, qualities, start, stop, reverse, out, at):
 
 @kernel
 def encode_bam(reads, rows, groups, out):
-    """BAM records, block_size first -> out (Encoded, its data large enough). -> bytes written"""
+    """Write BAM records, block_size first, to out (Encoded, its data large enough); return the bytes written."""
     bases, qualities, read_offsets, read_group = reads.bases, reads.qualities, reads.read_offsets, reads.read_group
     names, name_offsets, carried, carried_offsets = reads.names, reads.name_offsets, reads.tags, reads.tag_offsets
     read, flag, contig, position, quality = rows.read, rows.flag, rows.contig, rows.position, rows.mapping_quality
@@ -252,7 +252,7 @@ def put_operations(cigar, start, stop, out, at):
 
 @scalar
 def put_nibbles(bases, start, stop, reverse, out, at):
-    """SEQ, two letters a byte."""
+    """Put SEQ, two letters a byte."""
     source, target = bases[start:stop], out[at : at + ((stop - start + 1) >> 1)]
     last, flip = source.size - 1, np.uint8(3) if reverse else np.uint8(0)
     for i in range(source.size >> 1):
@@ -266,5 +266,5 @@ def put_nibbles(bases, start, stop, reverse, out, at):
 
 @scalar
 def nibble_of(base, flip):
-    """0-4 -> BAM's 1 2 4 8 15, of the complement when `flip` is 3."""
+    """Map 0-4 to BAM's 1 2 4 8 15, complemented when `flip` is 3."""
     return np.uint8(15) if base > 3 else np.uint8(1) << (base ^ flip)

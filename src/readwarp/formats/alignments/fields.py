@@ -1,10 +1,10 @@
-"""Optional fields by their names: which of them describe an alignment, and which have a value for each base.
+"""Optional fields by name: which of them describe an alignment, and which have a value per base.
 
     written     align writes them itself
-    foreign     other aligners do
-    stale       phasing, duplicate sets and base qualities that an alignment gave rise to; TS and ts as a letter only
+    foreign     other aligners write them
+    stale       phasing, duplicate sets and base qualities derived from an alignment; TS and ts as a letter only
 
-Fields with a value for each base are in the order of SEQ and as long, as fgbio and Picard have them:
+Fields with a value per base are in the order of SEQ and as long, as in fgbio and Picard:
 
     reversed        OQ U2 (SAM tags specification); cd ce, of duplex reads ad ae bd be aq bq (fgbio)
     complemented    E2; ac bc (fgbio)
@@ -33,14 +33,14 @@ PER_BASE = NAMES[TURNED].split() + NAMES[COMPLEMENTED].split()
 
 
 def numbers_of(names: Iterable[str]) -> ndarray:
-    """Names as numbers of their two letters."""
+    """Convert names to the numbers of their two letters."""
     return np.array([ord(name[0]) << 8 | ord(name[1]) for name in names], np.int64)
 
 
 _NUMBERS = np.concatenate([numbers_of(names.split()) for names in NAMES.values()])
 _KINDS = np.repeat(list(NAMES), [len(names.split()) for names in NAMES.values()])
 NUMBERS, KINDS = np.sort(_NUMBERS), _KINDS[np.argsort(_NUMBERS)]
-LETTERS = np.arange(256, dtype=np.uint8)  # the complement of each
+LETTERS = np.arange(256, dtype=np.uint8)  # complement of each letter
 for _one, _other in ("AT", "CG", "at", "cg"):
     LETTERS[ord(_one)], LETTERS[ord(_other)] = ord(_other), ord(_one)
 STRANDS = 0x54, 0x74  # T and t, of TS and ts
@@ -48,7 +48,7 @@ STRANDS = 0x54, 0x74  # T and t, of TS and ts
 
 @scalar
 def kind_of(fields, at):
-    """KEPT or what is known of the field at `at`."""
+    """Return KEPT, or the kind of the field at `at`."""
     number = np.int64(fields[at]) << 8 | np.int64(fields[at + 1])
     found = np.searchsorted(NUMBERS, number)
     if found == NUMBERS.size or NUMBERS[found] != number:
@@ -60,13 +60,13 @@ def kind_of(fields, at):
 
 @scalar
 def is_left_out(kind, was_aligned):
-    """Whether a record that is aligned anew lacks a field of its old one."""
+    """Whether a realigned record drops a field of its old alignment."""
     return kind == WRITTEN or kind == FOREIGN or (kind == STALE and was_aligned)
 
 
 @scalar
 def count_values(fields, at, stop):
-    """How many letters or elements a text or an array has; 0 of others."""
+    """Count the letters of a text or the elements of an array; 0 for other types."""
     if fields[at + 2] == TEXT:
         return stop - at - 4
     return get_number(fields, at + 4, UNSIGNED) if fields[at + 2] == ARRAY else np.int64(0)
@@ -74,10 +74,10 @@ def count_values(fields, at, stop):
 
 @scalar
 def put_turned(fields, at, stop, shown, reverse, out, to):
-    """A field, or of one with a value for each base those of the bases shown, if any -> out[to:]; where it ends.
+    """Put a field at out[to:], or, if it has a value per base, those of the bases shown; return where it ends.
 
-    shown: the first and last base, and the length of the read: values beyond it are of bases that were trimmed.
-    reverse: in the order of the other strand.
+    shown: first and last base, and the read's length: values beyond it are of trimmed bases. reverse: use the order of
+    the other strand.
     """
     kind, (first, last, length) = kind_of(fields, at), shown
     if count_values(fields, at, stop) < max(length, 1) or (kind != TURNED and kind != COMPLEMENTED):

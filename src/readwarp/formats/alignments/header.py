@@ -20,10 +20,10 @@ ORDER = {
     "name": "SO:queryname\tSS:queryname:natural",
 }
 MAGIC = b"BAM\x01"
-MAX_HEADER = 1 << 28  # bytes: what says that it is longer is damaged
+MAX_HEADER = 1 << 28  # bytes; a header that claims more is damaged
 TOO_LONG = "damaged: its header says that it has more than 256 MiB"
 NAMELESS = "damaged: its header has a contig without a proper name and length"
-NAME = re.compile(rb"[!-~]+")  # of a contig
+NAME = re.compile(rb"[!-~]+")  # contig name
 LINE = re.compile(r"@CO\t.*|@CO|@[A-Za-z]{2}(\t[A-Za-z][A-Za-z0-9]:[^\t]*)+")
 
 
@@ -31,7 +31,7 @@ class Contig(NamedTuple):
     name: str
     length: int
     md5: str = ""
-    is_alternate: bool = False  # an ALT contig, AH:* as bwa mem marks it
+    is_alternate: bool = False  # an ALT contig, marked AH:* as by bwa mem
 
     @property
     def line(self) -> str:
@@ -46,30 +46,30 @@ def header_text(
     programs: Sequence[str] = (),
     comments: Sequence[str] = (),
 ) -> str:
-    """Read groups, programs and comments are whole lines; `sort` is none, coordinate or name."""
+    """Build header text. Read groups, programs and comments are whole lines; `sort` is none, coordinate or name."""
     lines = [f"@HD\tVN:1.6\t{ORDER[sort]}"]
     lines += [contig.line for contig in contigs]
     return "".join(line + "\n" for line in (*lines, *read_groups, *programs, *comments))
 
 
 def field(line: str, tag: str) -> str | None:
-    """Value of `tag` in a header line."""
+    """Return the value of `tag` in a header line."""
     return next((part[3:] for part in line.split("\t")[1:] if part.startswith(tag + ":")), None)
 
 
 def contig_in(line: str) -> Contig:
-    """The contig of an @SQ line of readwarp's."""
+    """Parse the contig of an @SQ line written by readwarp."""
     name, length, md5 = (field(line, tag) or "" for tag in ("SN", "LN", "M5"))
     return Contig(name, int(length or 0), md5, field(line, "AH") is not None)
 
 
 def lines_of(text: str, kind: str) -> list[str]:
-    """The lines of a header that begin with @`kind`."""
+    """Return the header lines that begin with @`kind`."""
     return [line.rstrip("\r") for line in text.split("\n") if line.startswith(f"@{kind}\t")]
 
 
 def read_group_line(option: str) -> str:
-    r"""The argument of -R ('@RG\tID:..\tSM:..', with backslash t or tabs) -> header line. Raises UsageError."""
+    r"""Turn the text of -R ('@RG\tID:..\tSM:..', with backslash t or tabs) into a header line. Raises UsageError."""
     line = option.replace("\\t", "\t")
     parts = line.split("\t")
     if (
@@ -84,7 +84,7 @@ def read_group_line(option: str) -> str:
 
 
 def program_lines(carried: Sequence[str], command: str, description: str = "") -> list[str]:
-    """@PG lines of the inputs, then ours: its PP is the end of their chain, and its ID is none of theirs."""
+    """Return the inputs' @PG lines, then ours: its PP is the end of their chain, and its ID differs from theirs."""
     ids = [field(line, "ID") for line in carried]
     followed = {field(line, "PP") for line in carried}
     ends = [name for name in ids if name not in followed]
@@ -99,12 +99,12 @@ PART = "@CO\treadwarp part "
 
 
 def part_line(part: object, run: str) -> str:
-    """The comment that says which part a file of `align --part I/N` is; `run` is the same in all N."""
+    """Return the comment that marks a file as a part of `align --part I/N`; `run` is the same in all N."""
     return f"{PART}{part} of run {run}"
 
 
 def part_in(header: str) -> tuple[str, str] | None:
-    """(I/N, the run) of a part, None for a whole file."""
+    """Return (I/N, the run) of a part, None for a whole file."""
     line = next((line for line in lines_of(header, "CO") if line.startswith(PART)), None)
     if line is None:
         return None
@@ -113,7 +113,7 @@ def part_in(header: str) -> tuple[str, str] | None:
 
 
 def merge_lines(lines: Iterable[str]) -> list[str]:
-    """Header lines of several inputs, each once. Raises UsageError if two with the same ID differ."""
+    """Merge header lines of several inputs, each once. Raises UsageError if two with the same ID differ."""
     merged: dict[str, str] = {}
     for line in lines:
         name = field(line, "ID") or line
@@ -123,7 +123,7 @@ def merge_lines(lines: Iterable[str]) -> list[str]:
 
 
 def check_ids(path: object, lines: Iterable[str]) -> None:
-    """Raises InputError if two lines of a file's header with the same ID differ."""
+    """Raise InputError if two lines of a file's header with the same ID differ."""
     try:
         merge_lines(lines)
     except UsageError as error:
@@ -131,7 +131,7 @@ def check_ids(path: object, lines: Iterable[str]) -> None:
 
 
 def binary_header(text: str) -> bytes:
-    """The header of a BAM file, from SAM header text."""
+    """Convert SAM header text to the header of a BAM file."""
     encoded, contigs = text.encode(), lines_of(text, "SQ")
     parts = [struct.pack("<4si", MAGIC, len(encoded)), encoded, struct.pack("<i", len(contigs))]
     for line in contigs:
@@ -141,15 +141,15 @@ def binary_header(text: str) -> bytes:
 
 
 class BamHeader(NamedTuple):
-    """BAM's header."""
+    """A BAM header."""
 
-    text: str  # with the lines of the contigs
+    text: str  # includes the lines of the contigs
     names: list[str]
     lengths: list[int]
 
     @classmethod
     def of(cls, raw: bytes, contigs: Sequence[tuple[bytes, int]], path: object) -> "BamHeader":
-        """From its text and its contigs (names with their NUL, lengths). Raises InputError."""
+        """Build it from its text and contigs (names with their NUL, lengths). Raises InputError."""
         names, lengths = [name[:-1].decode("latin-1") for name, _ in contigs], [length for _, length in contigs]
         try:
             text = raw.partition(b"\0")[0].decode()
@@ -174,7 +174,7 @@ class BamHeader(NamedTuple):
 
 
 def parse_header(data: bytes, path: object) -> tuple[int, BamHeader] | None:
-    """Size of BAM's header, and what it says; None if `data` end within it. Raises InputError."""
+    """Return size and contents of a BAM header; None if `data` ends within it. Raises InputError."""
     if data[:4] != MAGIC[: len(data)]:
         raise InputError(path, "is neither BAM nor CRAM")
     place, contigs = 8, list[tuple[bytes, int]]()
@@ -196,7 +196,7 @@ def parse_header(data: bytes, path: object) -> tuple[int, BamHeader] | None:
 
 
 def read_binary_header(read_into: Callable[[ndarray], int], path: object) -> BamHeader:
-    """Read BAM's header; `read_into` fills a buffer, or as much of it as the file has. Raises InputError."""
+    """Read a BAM header; `read_into` fills a buffer, or as much of it as the file has. Raises InputError."""
 
     def read(size: int) -> bytes:
         if size > MAX_HEADER:

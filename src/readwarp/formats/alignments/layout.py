@@ -1,4 +1,4 @@
-"""Where the parts of a BAM record are (SAM specification, section 4.2). Offsets in bytes, block_size included."""
+"""Layout of a BAM record (SAM specification, section 4.2). Offsets are in bytes, block_size included."""
 
 import numpy as np
 from numpy import ndarray
@@ -7,24 +7,24 @@ from readwarp.device.jit import scalar
 from readwarp.rules.cigar import SKIP, SOFT_CLIP, UNEQUAL, run_of
 
 CONTIG, POSITION, NAME_LENGTH, MAPPING_QUALITY, OPERATIONS, FLAG, LENGTH = 4, 8, 12, 13, 16, 18, 20
-MAX_RECORD = 1 << 28  # bytes: what says that it is longer is damaged
+MAX_RECORD = 1 << 28  # bytes; a record that claims more is damaged
 MATE_CONTIG, MATE_POSITION, TEMPLATE_LENGTH, NAME = 24, 28, 32, 36
-LONGEST_NAME = 255  # bytes, with the zero at its end
+LONGEST_NAME = 255  # bytes, with the final zero
 BASES = np.full(16, 4, np.uint8)  # =ACMGRSVTWYHKDBN -> 0-4
 BASES[[1, 2, 4, 8]] = 0, 1, 2, 3
-CHARACTER, ARRAY, HEX, TEXT, FLOAT, INTEGER, UNSIGNED = 65, 66, 72, 90, 102, 105, 73  # types of fields: A B H Z f i I
+CHARACTER, ARRAY, HEX, TEXT, FLOAT, INTEGER, UNSIGNED = 65, 66, 72, 90, 102, 105, 73  # field types: A B H Z f i I
 C, G, R = 67, 71, 82
-MAX_OPERATIONS = 65_535  # of a CIGAR; where there are more, they are in the field CG
+MAX_OPERATIONS = 65_535  # in a CIGAR; longer ones are in the field CG
 
 
 def values_at(data: ndarray, places: ndarray, dtype: str) -> ndarray:
-    """The little-endian integers at these places of the bytes."""
+    """Return the little-endian integers at these places of the bytes."""
     return data[places[:, None] + np.arange(np.dtype(dtype).itemsize)].view(dtype).ravel()
 
 
 @scalar
 def int32_at(data, at):
-    """Little-endian int32 as int64: one load, since unsigned indices need no test for negative ones."""
+    """Return a little-endian int32 as int64: one load, since unsigned indices need no test for negative ones."""
     at, one = np.uint64(at), np.uint64(1)
     low = np.uint32(data[at]) | np.uint32(data[at + one]) << np.uint32(8)
     high = np.uint32(data[at + one + one]) << np.uint32(16) | np.uint32(data[at + one + one + one]) << np.uint32(24)
@@ -44,26 +44,26 @@ def uint16_at(data, at):
 
 @scalar
 def stop_of(data, at):
-    """Where the record at `at` stops, as its block_size says."""
+    """Return where the record at `at` stops, by its block_size."""
     return at + 4 + int32_at(data, at)
 
 
 @scalar
 def stored_cigar_of(data, at):
-    """Where the name ends and the CIGAR is stored, and how many operations are; see `cigar_of`."""
+    """Return where the name ends and the stored CIGAR begins, and its number of operations; see `cigar_of`."""
     return at + NAME + np.int64(data[at + NAME_LENGTH]), uint16_at(data, at + OPERATIONS)
 
 
 @scalar
 def bases_of(data, at):
-    """Where the bases start, two a byte, and how many there are."""
+    """Return where the bases start, two a byte, and their number."""
     cigar, operations = stored_cigar_of(data, at)
     return cigar + 4 * operations, int32_at(data, at + LENGTH)
 
 
 @scalar
 def qualities_of(data, at):
-    """Where the base qualities start and stop; the fields follow."""
+    """Return where the base qualities start and stop; the fields follow."""
     bases, length = bases_of(data, at)
     start = bases + ((length + 1) >> 1)
     return start, start + length
@@ -77,7 +77,7 @@ def is_whole(data, at, stop):
 
 @scalar
 def width_of(kind):
-    """Bytes of a number of this type: c C 1, s S 2, i I f 4."""
+    """Return the bytes per number of this type: c C 1, s S 2, i I f 4."""
     if kind == 99 or kind == 67:
         return 1
     return 2 if kind == 115 or kind == 83 else 4
@@ -85,7 +85,7 @@ def width_of(kind):
 
 @scalar
 def get_number(values, at, kind):
-    """Little-endian integer of type c C s S i I (or the bits of f)."""
+    """Return the little-endian integer of type c C s S i I (or the bits of f)."""
     width, number = width_of(kind), np.int64(0)
     for i in range(width):
         number |= np.int64(values[at + i]) << (8 * i)
@@ -95,7 +95,7 @@ def get_number(values, at, kind):
 
 @scalar
 def field_stop(tags, at, stop):
-    """Where the field at `at` stops; beyond `stop`, the end of the fields, if it is damaged."""
+    """Return where the field at `at` stops; beyond `stop`, the end of the fields, if it is damaged."""
     if at + 4 > stop:
         return stop + 1
     kind, at = tags[at + 2], at + 3
@@ -110,7 +110,7 @@ def field_stop(tags, at, stop):
 
 @scalar
 def tag_of(data, at, stop, first, second):
-    """Where the value of a text field (its two letters) of the record [at, stop) starts and stops; 0, 0 without one."""
+    """Return where the value of a text field (two letters) of the record [at, stop) starts and stops; 0, 0 if none."""
     field = qualities_of(data, at)[1]
     while field + 4 <= stop:
         end = field_stop(data, field, stop)
@@ -122,16 +122,16 @@ def tag_of(data, at, stop, first, second):
 
 @scalar
 def read_group_of(data, at, stop):
-    """`tag_of` RG."""
+    """Return `tag_of` RG."""
     return tag_of(data, at, stop, R, G)
 
 
 @scalar
 def cigar_of(data, at):
-    """Where the CIGAR starts, and how many operations it has; -1 if CG should hold them and does not.
+    """Return where the CIGAR starts, and its number of operations; -1 if CG should hold them and does not.
 
-    Of more than MAX_OPERATIONS, CG:B:I holds all, and in their place are two: a soft clip of all bases and a skip of
-    what is covered of the reference (SAM specification, section 4.2.2). Without CG, these two are all there is.
+    A CIGAR of more than MAX_OPERATIONS is in CG:B:I, replaced by two operations: a soft clip of all bases and a skip of
+    the covered reference (SAM specification, section 4.2.2). Without CG, these two are the CIGAR.
     """
     start, operations = stored_cigar_of(data, at)
     if operations != 2 or data[start + 4] & 15 != SKIP:
@@ -149,7 +149,7 @@ def cigar_of(data, at):
 
 @scalar
 def span_of(data, at):
-    """-> (end of the alignment on the reference, bases of the read that the CIGAR takes; -1 if it is invalid)."""
+    """Return (end of the alignment on the reference, read bases that the CIGAR consumes; -1 if it is invalid)."""
     cigar, operations = cigar_of(data, at)
     stop, bases, is_valid = int32_at(data, at + POSITION), np.int64(0), operations >= 0
     for i in range(operations):

@@ -33,7 +33,7 @@ R, X, N, MINUS = b"RXN-"
 
 @scalar
 def strand_of(data, at):
-    """The strand of a record's molecule: 0 if the first mate is the leftmost (or reads forward), else 1."""
+    """Return the strand of a record's molecule: 0 if the first mate is the leftmost (or reads forward), else 1."""
     kind, flag = word_at(data, at, KIND), uint16_at(data, at + SKIP + FLAG)
     if kind & PAIR:
         return np.uint8((flag & FIRST != 0) != (kind & LEFTMOST != 0))
@@ -60,9 +60,10 @@ def find_bad_umi(records, is_duplex):
 
 @kernel
 def find_umis(records, starts, sizes, strands):
-    """Where each record that may be of a molecule has its UMI, and its letters -> starts, sizes; its strand.
+    """Write where each record that may have a molecule has its UMI, and its length, to starts and sizes; and its
+    strand.
 
-    No letters of a UMI with N, and where there is none.
+    UMIs with N, and missing ones, have no letters.
     """
     data, offsets = records.data, records.offsets
     for i in range(starts.size):
@@ -78,7 +79,7 @@ def find_umis(records, starts, sizes, strands):
 
 @kernel
 def copy_umis(records, starts, strands, is_duplex, letters, offsets):
-    """The UMIs -> letters; of a duplex those of strand 1 with their parts, which are equally long, changed over."""
+    """Copy the UMIs to letters; in a duplex, swap the equally long parts of strand 1."""
     data = records.data
     for i in range(starts.size):
         size, to = offsets[i + 1] - offsets[i], offsets[i]
@@ -93,7 +94,7 @@ def copy_umis(records, starts, strands, is_duplex, letters, offsets):
 
 @scalar
 def same_ends(data, a, b):
-    """Whether the signatures at a and b are of templates with the same ends, as seen from the same one."""
+    """Whether the signatures at a and b are of templates with the same ends, seen from the same one."""
     kind, other = word_at(data, a, KIND), word_at(data, b, KIND)
     mask = PAIR | LEFTMOST | 3 * ORIENTATION if kind & PAIR else PAIR | STRAND
     same = kind & mask == other & mask
@@ -112,9 +113,9 @@ def hash_of_ends(data, at):
 
 @kernel
 def group_by_ends(records, umis, is_duplex, table, first, group):
-    """Group of each record that has a UMI -> group, -1 none; the first record of each group -> first. -> groups
+    """Write the group of each record with a UMI to `group`, else -1, and each group's first record; return the groups.
 
-    Both strands of a duplex are one group. `table` as in `duplicate_kernels.mark_pairs`.
+    Both strands of a duplex are one group. table: as in `duplicate_kernels.mark_pairs`.
     """
     data, offsets, mask, groups = records.data, records.offsets, table.size - 1, 0
     bounds, strands = umis.offsets, umis.strands
@@ -139,9 +140,9 @@ def group_by_ends(records, umis, is_duplex, table, first, group):
 
 @kernel
 def mark_molecules(records, umis, node, seed, best, sizes, marks):
-    """Of each molecule and strand, all templates but the best -> marks; these -> best (int64 [nodes, 2], at first -1).
+    """Mark all templates of each molecule and strand but the best; write the best (int64 [nodes, 2], initially -1).
 
-    Templates of each molecule -> sizes (int64 [nodes]).
+    Writes the number of templates of each molecule to sizes (int64 [nodes]).
     """
     data, offsets, strands = records.data, records.offsets, umis.strands
     for i in range(node.size):
@@ -182,7 +183,7 @@ def slot_of_end(records, umis, row, mask):
 
 @kernel
 def mark_singles(records, umis, table, marks):
-    """Mark reads without a mapped mate at an end of a pair with the same UMI. `table` as in `group_by_ends`."""
+    """Mark reads without a mapped mate at an end of a pair with the same UMI. table: as in `group_by_ends`."""
     data, offsets, bounds, mask = records.data, records.offsets, umis.offsets, table.size - 1
     for for_pairs in (True, False):
         for i in range(marks.size):
@@ -200,7 +201,7 @@ def mark_singles(records, umis, table, marks):
 
 @kernel
 def count_families(records, best, sizes, start, stop, counts):
-    """Molecules of so many templates -> counts (int64), those whose leftmost best record is among [start, stop)."""
+    """Count molecules by number of templates (int64), if their leftmost best record is in [start, stop)."""
     data, offsets = records.data, records.offsets
     for molecule in range(sizes.size):
         row = best[molecule, 0] if best[molecule, 0] >= 0 else best[molecule, 1]

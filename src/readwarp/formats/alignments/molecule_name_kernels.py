@@ -1,4 +1,4 @@
-"""Compiled loops that name molecules, and write the names into the records of their templates."""
+"""Compiled loops that name molecules and write the names into the records of their templates."""
 
 import numpy as np
 
@@ -19,22 +19,23 @@ from readwarp.formats.alignments.duplicate_kernels import (
 from readwarp.formats.alignments.layout import CONTIG, TEXT, field_stop, int32_at, qualities_of
 from readwarp.formats.common.text import put_bytes, put_copy, put_next, put_number
 
-LONGEST = 80  # bytes of the field MI besides its UMI: five numbers of 11 letters at most, and 15 others
+LONGEST = 80  # bytes of the field MI without its UMI: at most five numbers of 11 letters, and 15 others
 M, SECOND, COLON, SLASH, A, ONE, F, R = b"MI:/A1FR"  # MI: the field
 ORIENTATIONS = np.frombuffer(b"FFRRFRRF", np.uint8)
 
 
 @scalar
 def put_place(contig, place, out, at):
-    """`:contig:place` -> out[at:]; where it ends."""
+    """Put `:contig:place` at out[at:]; return where it ends."""
     return put_next(COLON, place, out, put_next(COLON, contig, out, at))
 
 
 @scalar
 def put_ends(data, at, out, to):
-    """Library, places and orientation of a template, as the signature at `at` has them -> out[to:]; where they end.
+    """Put library, places and orientation of a template, from the signature at `at`, at out[to:]; return where they
+    end.
 
-    The signatures of both mates give the same.
+    The signatures of both mates give the same text.
     """
     kind, contig, place = word_at(data, at, KIND), int32_at(data, at + SKIP + CONTIG), word_at(data, at, PLACE)
     mate_contig, mate_place = word_at(data, at, MATE_CONTIG), word_at(data, at, MATE_PLACE)
@@ -54,7 +55,7 @@ def put_ends(data, at, out, to):
 
 @scalar
 def put_molecule(data, at, umis, row, strand, is_duplex, out, to):
-    """MI -> out[to:]; where it ends. row: a record with the UMI of the molecule's seed; strand: of this template."""
+    """Put MI at out[to:]; return where it ends. row: a record with the molecule's seed UMI; strand: this template's."""
     out[to], out[to + 1], out[to + 2] = M, SECOND, TEXT
     to = put_ends(data, at, out, to + 3)
     if not is_duplex:
@@ -71,7 +72,7 @@ def put_molecule(data, at, umis, row, strand, is_duplex, out, to):
 
 @scalar
 def find_molecule(data, at, stop):
-    """Where the field MI of the record [at, stop) starts and stops; (stop, stop) without one."""
+    """Return where the field MI of the record [at, stop) starts and stops; (stop, stop) without one."""
     field = qualities_of(data, at)[1]
     while field + 4 <= stop:
         end = min(stop, field_stop(data, field, stop))
@@ -83,9 +84,9 @@ def find_molecule(data, at, stop):
 
 @kernel
 def write_molecules(records, start, umis, node, seed, seen, is_duplex, out):
-    """The records from row `start` on without signatures -> out (Encoded, its data large enough), MI the molecule's.
+    """Write records from row `start` on, without signatures, to out (Encoded, large enough), with their molecule's MI.
 
-    An MI that they had is left out. seen: a record with the UMI of each node. -> bytes written
+    An existing MI is dropped. seen: a record with the UMI of each node. Returns the bytes written.
     """
     data, offsets, strands, (out_data, out_offsets) = records.data, records.offsets, umis.strands, out
     to = np.int64(0)

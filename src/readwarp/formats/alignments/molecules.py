@@ -1,23 +1,23 @@
-"""Molecules: templates that are copies of one original, by their ends and their unique molecular identifiers (UMIs).
+"""Molecules: templates that are copies of one original, told by ends and unique molecular identifiers (UMIs).
 
-Templates with the same ends (library, contigs, places and orientation, see `duplicates`, and which mate is where) are a
-group; so are reads without a mapped mate with the same library, contig, 5' place and strand. The UMIs of a group are
-clustered as UMI-tools' directional method does (Smith, Heger, Sudbery 2017, doi:10.1101/gr.209601.116): a UMI joins
-another one that differs in a letter if that is at least 2n - 1 templates', its own n; clusters grow from the most
-frequent UMI, of equally frequent ones from the first by alphabet, breadth first. Each cluster is a molecule.
+Templates with the same ends (library, contigs, places and orientation, see `duplicates`, and which mate is where) form
+a group; so do reads without a mapped mate with the same library, contig, 5' place and strand. The UMIs of a group are
+clustered by UMI-tools' directional method (Smith, Heger, Sudbery 2017, doi:10.1101/gr.209601.116): a UMI of n templates
+joins one that differs in a letter if that has at least 2n - 1 templates; clusters grow breadth first from the most
+frequent UMI, ties in alphabetical order. Each cluster is a molecule.
 
-Of each molecule's templates the one stays unmarked that would of duplicates without UMIs. A read without a mapped mate
-is also a duplicate of any end of a pair with the same place and exactly its UMI. With `duplex`, the strands of a
-molecule, whose UMIs have their two parts changed over, are one group; duplicates are marked within a strand.
+The unmarked template of each molecule is the one that would win among duplicates without UMIs. A read without a mapped
+mate is also a duplicate of any end of a pair with the same place and exactly its UMI. With `duplex`, the strands of a
+molecule, whose UMIs have swapped parts, form one group; duplicates are marked within a strand.
 
-A UMI with an N is of no molecule: nothing is marked as its duplicate, nor its template. What is not compared has no
-molecule either: secondary and supplementary records, pairs that are not mapped, reads of more than MAX_READ_LENGTH.
+A UMI with an N has no molecule: neither is its template marked, nor anything as its duplicate. Records that are not
+compared have none either: secondary and supplementary ones, unmapped pairs, and reads of more than MAX_READ_LENGTH.
 
-MI names a molecule by what makes it one: library, places, orientation, which mate is at the leftmost end, and the UMI
-from which the cluster grew. So it is unique in the file, the same on both mates, and depends on no other molecule:
+MI names a molecule by its identity: library, places, orientation, which mate is at the leftmost end, and the UMI from
+which the cluster grew. So it is unique in the file, the same on both mates, and independent of other molecules:
 
     0:4:10468:4:10702:FR1:ACGTTGCA      library 0, contig 4 at 10,468 to contig 4 at 10,702, first mate leftmost
-    0:4:10468:4:10702:FR:ACG-TGA/B      of a duplex: strand A has the first mate leftmost, B the last
+    0:4:10468:4:10702:FR:ACG-TGA/B      a duplex: strand A has the first mate leftmost, B the last
     0:4:10468:F1:ACGTTGCA               a read without a mapped mate
 """
 
@@ -36,19 +36,19 @@ from readwarp.ragged import empty, offsets_of, ranges, replace, take
 
 
 class Umis(NamedTuple):
-    """UMI of each record; no letters where none is of use."""
+    """The UMI of each record; no letters if it has no usable one."""
 
-    letters: Annotated[ndarray, "uint8 [letters]"]  # of the strand 0, with - between parts
+    letters: Annotated[ndarray, "uint8 [letters]"]  # on strand 0, with - between parts
     offsets: Annotated[ndarray, "int64 [records + 1] of letters"]
     strands: Annotated[ndarray, "uint8 [records]"]  # 0: the first mate is leftmost, or reads forward
 
 
 class Nodes(NamedTuple):
-    """UMIs of the groups."""
+    """The UMIs of the groups."""
 
-    record: Annotated[ndarray, "int64 [nodes]"]  # the first that has it
+    record: Annotated[ndarray, "int64 [nodes]"]  # the first with this UMI
     group: Annotated[ndarray, "int64 [nodes]"]
-    number: Annotated[ndarray, "int64 [nodes]"]  # of its templates
+    number: Annotated[ndarray, "int64 [nodes]"]  # number of templates
     code: Annotated[ndarray, "uint64 [nodes]"]
 
 
@@ -58,13 +58,13 @@ class Molecules(NamedTuple):
     umis: Umis
     nodes: Nodes
     node: Annotated[ndarray, "int64 [records]"]  # -1 without a molecule
-    seed: Annotated[ndarray, "int64 [nodes]"]  # the node that the molecule grew from, by which it is known
-    best: Annotated[ndarray, "int64 [nodes, 2]"]  # of each seed and strand, the record that stays unmarked; -1 none
-    sizes: Annotated[ndarray, "int64 [nodes]"]  # of each seed: templates of the molecule
+    seed: Annotated[ndarray, "int64 [nodes]"]  # the node from which the molecule grew, which identifies it
+    best: Annotated[ndarray, "int64 [nodes, 2]"]  # for each seed and strand, the record that stays unmarked; -1: none
+    sizes: Annotated[ndarray, "int64 [nodes]"]  # for each seed, the templates of the molecule
 
 
 def find_molecules(records: Encoded, is_duplex: bool) -> tuple[Molecules, ndarray]:
-    """The molecules, and which records are duplicates (uint8 [records])."""
+    """Find the molecules, and which records are duplicates (uint8 [records])."""
     umis, marks = read_umis(records, is_duplex), np.zeros(len(records), np.uint8)
     group, first = np.empty((2, len(records)), np.int64)
     kernels.group_by_ends(records, umis, is_duplex, table_for(records), first, group)
@@ -80,12 +80,12 @@ def find_molecules(records: Encoded, is_duplex: bool) -> tuple[Molecules, ndarra
 
 
 def find_bad_umi(records: Encoded, is_duplex: bool) -> int:
-    """The first record (without signature) that has no UMI in RX, or none of two equal parts for a duplex; -1."""
+    """Find the first record (without signature) without a UMI in RX, of two equal parts for a duplex; -1 if none."""
     return int(kernels.find_bad_umi(records, is_duplex))
 
 
 def table_for(records: Encoded) -> ndarray:
-    """An empty hash table, see `duplicate_kernels.mark_pairs`."""
+    """Make an empty hash table, see `duplicate_kernels.mark_pairs`."""
     return np.full(1 << (2 * len(records)).bit_length(), -1, np.int32)
 
 
@@ -98,7 +98,7 @@ def read_umis(records: Encoded, is_duplex: bool) -> Umis:
 
 
 def cluster(umis: Umis, nodes: Nodes, table: ndarray) -> ndarray:
-    """The seed of each node (int64 [nodes])."""
+    """Return the seed of each node (int64 [nodes])."""
     seed = np.arange(nodes.group.size)
     rows = np.flatnonzero(np.bincount(nodes.group)[nodes.group] > 1) if nodes.group.size else seed
     seed[rows] = -1
@@ -108,7 +108,7 @@ def cluster(umis: Umis, nodes: Nodes, table: ndarray) -> ndarray:
 
 
 def as_texts(umis: Umis, records: ndarray) -> ndarray:
-    """The UMIs of these records as strings of NumPy."""
+    """Return the UMIs of these records as NumPy strings."""
     lengths = np.diff(umis.offsets)[records]
     longest = max(1, int(lengths.max(initial=0)))
     letters = np.zeros((records.size, longest), np.uint8)
@@ -117,7 +117,7 @@ def as_texts(umis: Umis, records: ndarray) -> ndarray:
 
 
 def with_molecules(records: Encoded, rows: slice, molecules: Molecules, is_duplex: bool) -> Encoded:
-    """These rows of the records without signatures, with the tag MI of their molecules."""
+    """Return these rows of the records without signatures, with the tag MI of their molecules."""
     umis, number = molecules.umis, rows.stop - rows.start
     size = int(records.offsets[rows.stop] - records.offsets[rows.start]) - SKIP * number
     longest = LONGEST + int(np.diff(umis.offsets).max(initial=0))
@@ -128,7 +128,7 @@ def with_molecules(records: Encoded, rows: slice, molecules: Molecules, is_duple
 
 
 def count_families(records: Encoded, rows: slice, molecules: Molecules) -> Counter[int]:
-    """Molecules by the number of their templates; each is counted at one of its records."""
+    """Count molecules by number of templates, each at one of its records."""
     counts = np.zeros(int(molecules.sizes.max(initial=0)) + 1, np.int64)
     kernels.count_families(records, molecules.best, molecules.sizes, rows.start, rows.stop, counts)
     return Counter({size: int(counts[size]) for size in np.flatnonzero(counts).tolist()})

@@ -1,4 +1,4 @@
-"""What a file of alignments is, by its first bytes and its header."""
+"""Recognise a file of alignments by its first bytes and its header."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from readwarp.formats.common.silence import quiet_htslib
 
 
 def is_cram(path: Path) -> bool:
-    """Or BAM. Raises InputError for any other file."""
+    """Whether the file is CRAM; BAM otherwise. Raises InputError for any other file."""
     try:
         with path.open("rb") as file:
             head = file.read(14)
@@ -22,14 +22,14 @@ def is_cram(path: Path) -> bool:
 
 
 def header_from(path: Path, text: str) -> pysam.AlignmentHeader:
-    """Raises InputError."""
+    """Parse a header. Raises InputError."""
     with quiet_htslib():
         try:
             header = pysam.AlignmentHeader.from_text(text)
-            groups = header.to_dict().get("RG", [])  # it is read now
+            groups = header.to_dict().get("RG", [])  # forces the parsing
         except ValueError as error:
             raise InputError(path, f"its header is not valid SAM ({error})") from error
-        except KeyError as error:  # pysam's, of CL in a line other than @PG
+        except KeyError as error:  # pysam's, for CL in a line other than @PG
             raise InputError(path, f"its header has {error.args[0]} in a line that may not have it") from error
     if not all("ID" in group for group in groups):
         raise InputError(path, "its header has a read group without an ID")

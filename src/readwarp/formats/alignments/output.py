@@ -1,6 +1,6 @@
 """Alignments out: SAM, BAM, CRAM or PAF by the name's ending, SAM on stdout; sorted, marked and indexed on the way.
 
-A file appears under its name when it is complete: until `close` renames it or `abort` removes it, it has another.
+A file gets its name when it is complete: `close` renames its private file, `abort` removes it.
 """
 
 import subprocess
@@ -38,30 +38,30 @@ CRAM_ID = 20  # bytes, by the specification
 
 
 def format_of(path: str | Path | None) -> str:
-    """sam, bam, cram or paf, by the name's ending; stdout (None, "-"), pipes and devices are SAM. Raises UsageError."""
+    """Return sam, bam, cram or paf by the ending; sam for stdout (None, "-"), pipes, devices. Raises UsageError."""
     return ending_of(path, "sam", "bam", "cram", "paf")
 
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """What becomes of the records between `write` and the file."""
+    """Processing of the records between `write` and the file."""
 
     sort: str = "none"  # coordinate | name | none
-    mark_duplicates: bool = False  # mates must be neighbours in what is written
+    mark_duplicates: bool = False  # mates must be neighbours in the input of `write`
     write_index: bool = False
     memory: int = 256 << 20  # bytes, for sorting
     duplicates: DuplicateRules = BY_ENDS
-    paf: bool = False  # what has no name that says otherwise is PAF
+    paf: bool = False  # PAF unless the name says otherwise
 
     def format_of(self, path: str | Path | None) -> str:
-        """As `format_of`. Raises UsageError for another format than PAF where that is asked for."""
+        """Return the format, like the function `format_of`. Raises UsageError if PAF is required and it is another."""
         format = format_of(path)
         if self.paf and format not in ("sam", "paf"):
             raise UsageError(f"--paf: {path} would be {format.upper()}: name it .paf")
         return "paf" if self.paf else format
 
     def check(self, format: str) -> None:
-        """Raises UsageError."""
+        """Raise UsageError for steps that this format cannot take."""
         if self.sort not in ("coordinate", "name", "none"):
             raise UsageError(f"--sort {self.sort}: not one of coordinate, name, none")
         names = "sort", "mark_duplicates", "write_index"
@@ -72,18 +72,18 @@ class Finish:
             raise UsageError("--write-index needs BAM or CRAM output: name it with -o")
 
     def preparer(self, header: str) -> Preparer:
-        """header: text."""
+        """Return the preparer of batches. header: SAM text."""
         libraries = Libraries.of(lines_of(header, "RG")) if self.mark_duplicates else None
         return Preparer(self.sort, libraries, self.duplicates.umis)
 
 
 def sort_for(given: str | None, mark_duplicates: bool, write_index: bool) -> str:
-    """The order that was asked for; if none was, the one that marking and indexing need."""
+    """Return the requested order; without one, the order that marking and indexing need."""
     return given or ("coordinate" if mark_duplicates or write_index else "none")
 
 
 class AlignmentWriter(Writer):
-    """Takes prepared batches in order, from one thread."""
+    """A writer of prepared batches, in order, from one thread."""
 
     def __init__(
         self,
@@ -98,9 +98,9 @@ class AlignmentWriter(Writer):
         self.format = finish.format_of(path)
         if self.format == "paf" and binary:
             raise UsageError(f"{path}: PAF is written by readwarp align alone")
-        self.text = self.format in ("sam", "paf") and finish.sort == "none" and not binary  # for Encoder
+        self.text = self.format in ("sam", "paf") and finish.sort == "none" and not binary  # encoding for Encoder
         finish.check(self.format)
-        self.duplicates = 0  # marked; known after `close`, as `families` (see `duplicates.Marked`) and `index` are
+        self.duplicates = 0  # marked; known after `close`, like `families` (see `duplicates.Marked`) and `index`
         self.families: Counter[int] = Counter()
         self._rules = finish.duplicates
         self.index: Path | None = None
@@ -158,7 +158,7 @@ class AlignmentWriter(Writer):
             self.index = Path(f"{self._file.name}{self._file.index}")
 
     def _sorted(self) -> Generator[Encoded]:
-        """The sorted records, with duplicates marked if that was asked for."""
+        """Yield the sorted records, with duplicates marked if requested."""
         if self._sorter is None:
             return
         with closing(self._sorter.sorted()) as pieces:
@@ -177,7 +177,7 @@ class AlignmentWriter(Writer):
             self._sorter.close()
         if self._indexer:
             self._indexer.abort()
-        with suppress(OSError):  # what failed before fails again
+        with suppress(OSError):  # a failure from before repeats itself
             self._sink.abort()
         self._file.remove()
 
@@ -193,9 +193,9 @@ class AlignmentWriter(Writer):
 
 
 class SamtoolsWriter:
-    """BAM records through a pipe to samtools, which makes CRAM of them, or SAM where they had to be sorted first.
+    """A pipe of BAM records to samtools, which converts them to CRAM, or to SAM after sorting.
 
-    What it makes comes back through another pipe, so that an error of writing has its reason.
+    The output comes back through another pipe, so that write errors have their reason.
     """
 
     def __init__(self, file: OutputFile, header: str, reference: str | None):
@@ -206,7 +206,7 @@ class SamtoolsWriter:
             stack.callback(self._folder.close)
             fasta = reference and samtools.reference_in(reference, self._folder.path)
             self._is_named = fasta == reference
-            if fasta and not self._is_named:  # the path is part of the file, so it is the same each time
+            if fasta and not self._is_named:  # the path goes into the file, so it must be the same each time
                 fasta = f"/proc/self/cwd/{Path(fasta).name}"
             options = ["-C", "-T", str(Path(fasta).absolute())] if fasta else ["-h"]
             self._out = ByteWriter(file.open(), 0, file.name)
@@ -257,7 +257,7 @@ class SamtoolsWriter:
     def _name_reference(self, reference: str) -> None:
         """Correct UR in the header, where htslib has named our temporary copy of the reference.
 
-        The new header must fit into the room that a CRAM file has for it; if it does not, UR is omitted.
+        The new header must fit into the CRAM file's space for it; otherwise UR is omitted.
         """
         text = self._folder.path / "header.sam"
         place, lines = str(Path(reference).resolve()), self._header.rstrip("\n").split("\n")
@@ -269,7 +269,7 @@ class SamtoolsWriter:
         raise ReadwarpError(f"{self._file.name}: its header could not be completed")
 
     def _fail(self) -> NoReturn:
-        """samtools has ended too early: raise its reason, or why its output could not be written."""
+        """Raise why samtools has ended too early: its own reason, or why its output could not be written."""
         self._copied.result()
         reason = self._child.error()
         if self._reference and "M5 tag discrepancy" in reason:
@@ -278,7 +278,7 @@ class SamtoolsWriter:
 
     def abort(self) -> None:
         self._end()
-        with suppress(OSError):  # what failed before fails again
+        with suppress(OSError):  # a failure from before repeats itself
             self._out.abort()
 
     def _end(self) -> None:
@@ -288,7 +288,7 @@ class SamtoolsWriter:
 
 
 def _clear_id(path: Path) -> None:
-    """Clear the ID of a CRAM file, for which htslib takes its private path: same reads, same bytes."""
+    """Clear the ID of a CRAM file, which htslib derives from its private path: same reads, same bytes."""
     with path.open("r+b") as file:
-        file.seek(len("CRAM") + 2)  # after the version
+        file.seek(len("CRAM") + 2)  # skip the version
         file.write(bytes(CRAM_ID))

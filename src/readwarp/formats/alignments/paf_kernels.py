@@ -1,13 +1,13 @@
-"""Compiled encoder: rows of Alignments -> lines of PAF, with the columns and tags of `minimap2 -c`.
+"""Compiled encoder of Alignments to lines of PAF, with the columns and tags of `minimap2 -c`.
 
-    name, length, start, stop, strand                       of the read, as it was sequenced
+    name, length, start, stop, strand                       of the read as sequenced
     name, length, start, stop                               of the contig
     matches; pairs of bases and bases in gaps, without the read's N; MAPQ
     NM:i  AS:i  nn:i (the read's N)  tp:A (P: primary or part of a split read, S: secondary)  de:f  cg:Z
     cs:Z, if the records have it
 
-de is the share of differences, a gap counting once. What minimap2 says of its own seeds and chains is left out, and so
-are unmapped reads.
+de is the fraction of differences, a gap counting once. minimap2's own tags on seeds and chains are omitted, and so are
+unmapped reads.
 """
 
 import numpy as np
@@ -34,7 +34,7 @@ def put_text(text, out, at):
 
 @scalar
 def find_field(tags, start, stop, name):
-    """Where the field of this name starts and stops; at `stop` if there is none."""
+    """Return where the field of this name starts and stops; at `stop` if there is none."""
     while start < stop:
         end = field_stop(tags, start, stop)
         if np.int64(tags[start]) | np.int64(tags[start + 1]) << 8 == name:
@@ -45,14 +45,14 @@ def find_field(tags, start, stop, name):
 
 @scalar
 def number_of(tags, start, stop, name):
-    """The value of an integer tag; 0 if there is none."""
+    """Return the value of an integer tag; 0 if there is none."""
     at, stop = find_field(tags, start, stop, name)
     return get_number(tags, at + 3, tags[at + 2]) if at < stop else np.int64(0)
 
 
 @scalar
 def measure(cigar, first, last):
-    """-> (clipped at the start, clipped at the end, aligned pairs, bases in gaps, gaps) of cigar[first:last]."""
+    """Return (clipped at the start, clipped at the end, aligned pairs, bases in gaps, gaps) of cigar[first:last]."""
     head, tail, pairs, gap_bases, gaps = np.int64(0), np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     for i in range(first, last):
         operation, length, _, _ = run_of(cigar[i])
@@ -71,7 +71,7 @@ def measure(cigar, first, last):
 
 @scalar
 def put_share(part, whole, out, at):
-    """part / whole with four decimals; 0 alone for none."""
+    """Put part / whole with four decimals; just 0 for none."""
     at, rounded = put_text(DE_TAG, out, at), rounded_share(part, whole)
     at = put_number(rounded // SHARES, out, at)
     if part == 0:
@@ -87,7 +87,7 @@ def put_share(part, whole, out, at):
 
 @kernel
 def encode_paf(reads, rows, contigs, lengths, out):
-    """Lines -> out (Encoded, its data large enough); `contigs` are Names, lengths int64 [contigs]. -> bytes written"""
+    """Write lines to out (Encoded, large enough); contigs are Names, lengths int64 [contigs]. Return the bytes."""
     read, flag, contig, position, quality = rows.read, rows.flag, rows.contig, rows.position, rows.mapping_quality
     cigar, cigar_offsets, tags, tag_offsets = rows.cigar, rows.cigar_offsets, rows.tags, rows.tag_offsets
     names, name_offsets, bases, read_offsets = reads.names, reads.name_offsets, reads.bases, reads.read_offsets

@@ -1,4 +1,4 @@
-"""What is done with a batch of records by itself, in any thread or process, before the output takes it in order."""
+"""Preparation of a batch of records on its own, in any thread or process, before the output takes it in order."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -13,15 +13,15 @@ class Prepared(NamedTuple):
     """A batch on its way into the output."""
 
     records: Encoded
-    run: MemoryRun | None = None  # these records in order, if the output is sorted
+    run: MemoryRun | None = None  # these records, sorted, if the output is sorted
     reach: int = 0  # see `duplicates`
 
 
 @dataclass(frozen=True, slots=True)
 class Preparer:
     sort: str = "none"  # coordinate | name | none
-    libraries: Libraries | None = None  # records get signatures, for duplicates to be marked by; they must be sorted
-    by_umi: bool = False  # duplicates are those of one molecule
+    libraries: Libraries | None = None  # records get signatures for duplicate marking; they must be sorted
+    by_umi: bool = False  # duplicates are templates of one molecule
 
     @property
     def skip(self) -> int:

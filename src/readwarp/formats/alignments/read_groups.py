@@ -1,4 +1,4 @@
-"""Read groups of a header, and which samples the reads of each belong to."""
+"""Read groups of a header, and the samples to which their reads belong."""
 
 from functools import lru_cache
 from typing import Any
@@ -10,7 +10,7 @@ from readwarp.rules.hashes import hash_of
 
 
 def read_groups_of(header: dict[str, Any]) -> dict[str, tuple[str, ...]]:
-    """Sample name -> its read groups."""
+    """Map sample names to their read groups."""
     out: dict[str, tuple[str, ...]] = {}
     for group in header.get("RG", []):
         if "SM" in group:
@@ -22,7 +22,7 @@ def read_groups_of(header: dict[str, Any]) -> dict[str, tuple[str, ...]]:
 def group_table(
     samples: tuple[tuple[str, ...], ...], wanted: tuple[tuple[str, ...], ...]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Hashes of the read groups of all `samples`, ascending, and which of the `wanted` samples each belongs to."""
+    """Return ascending hashes of the read groups of all `samples`, and the index of each among the `wanted` samples."""
     numbers = {group: UNWANTED for groups in samples for group in groups} if wanted else {}
     numbers.update({group: number for number, groups in enumerate(wanted) for group in groups})
     rows = sorted((_hash(group), number) for group, number in numbers.items())

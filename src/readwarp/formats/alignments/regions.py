@@ -40,18 +40,18 @@ from readwarp.formats.common.silence import quiet_htslib
 from readwarp.ragged import empty, replace, take
 from readwarp.scratch import ScratchFolder
 
-ENOUGH_RECORDS = 1000  # whose qualities tell how they are encoded
+ENOUGH_RECORDS = 1000  # whose qualities show their encoding
 UNMAPPED = 0x4
 EXCLUDED = UNMAPPED | 0x100 | 0x200 | 0x400  # secondary, failed quality control, duplicate
-BEYOND_CONTIGS = 1 << 31  # a position
-UNPLACED = ("*", 0, 1)  # instead of a place: the records without one
+BEYOND_CONTIGS = 1 << 31  # beyond any position
+UNPLACED = ("*", 0, 1)  # in place of a place: the records without one
 
 logger = logging.getLogger("readwarp")
 
 
 @dataclass(frozen=True, slots=True)
 class ReadFilter:
-    """Which reads are usable."""
+    """Criteria for usable reads."""
 
     min_mapping_quality: int = 0
     excluded_flags: int = EXCLUDED
@@ -60,29 +60,29 @@ class ReadFilter:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What is known of a file beforehand."""
+    """Facts about a file known in advance."""
 
-    phred: int | None = None  # 33 or 64, of the qualities; None: 33, unless they look like 64, which is an error
-    scan: bool = False  # a BAM file without an index is read through; otherwise it is an error
+    phred: int | None = None  # 33 or 64, of the qualities; None: 33, but an error if they look like 64
+    scan: bool = False  # read a BAM file without an index through; otherwise it is an error
 
 
 class Records(NamedTuple):
     """Whole records of a file, in file order."""
 
     data: Annotated[ndarray, "uint8 [bytes]"]
-    places: Annotated[ndarray, "int64 [records]"]  # where each begins
-    is_aligned: Annotated[ndarray, "bool [records]"]  # mapped, with bases and a CIGAR: it fits its bases and its contig
-    stops: Annotated[ndarray, "int64 [records]"]  # where each ends on its contig, a base or more after its position
-    operations: Annotated[ndarray, "int64 [records]"]  # of the CIGARs of aligned records; 0 of others
+    places: Annotated[ndarray, "int64 [records]"]  # start of each
+    is_aligned: Annotated[ndarray, "bool [records]"]  # mapped, with bases and a CIGAR that fits bases and contig
+    stops: Annotated[ndarray, "int64 [records]"]  # end on the contig, at least one base after the position
+    operations: Annotated[ndarray, "int64 [records]"]  # in the CIGARs of aligned records; 0 for others
 
 
 class AlignedReader:
     """Sorted alignments, open for reading regions from any thread: an indexed BAM or CRAM file, or a stream."""
 
     def __init__(self, path: Path, reference: Path | None = None, threads: int = 1, form: Form = Form()):
-        """`path`: "-" is stdin. stdin and named pipes are read to their end first, see `spool`.
+        """Open a file. path: "-" is stdin. stdin and named pipes are first read to their end, see `spool`.
 
-        `reference`: for CRAM, in any format. Raises InputError where the file is damaged, not sorted or not indexed.
+        reference: for CRAM, in any format. Raises InputError if the file is damaged, unsorted or not indexed.
         """
         self.path, self._form = Path("stdin") if str(path) == "-" else path, form
         self._folder: ScratchFolder | None = None
@@ -91,8 +91,8 @@ class AlignedReader:
         self._index: BgzfIndex | None = None
         self._cram: CramFile | None = None
         self._again: pysam.AlignmentFile | None = None  # for `fetch`
-        self.first_records = self.first_duplicates = self.first_copies = 0  # of those looked at when it was opened ...
-        self.first_length = 0  # ... and the median of their bases
+        self.first_records = self.first_duplicates = self.first_copies = 0  # among those examined on opening ...
+        self.first_length = 0  # ... and their median length in bases
         try:
             self._open(path, () if reference is None else (str(reference),), threads)
         except BaseException:
@@ -134,13 +134,13 @@ class AlignedReader:
         return scan_file(self._file, str(self.path))
 
     def _look_at_first(self) -> None:
-        """Raises InputError if the first records' qualities show that they are not Phred+33, unless that is given."""
+        """Raise InputError if the first records' qualities show that they are not Phred+33, unless that is given."""
         try:
             with quiet_htslib(), self._open_first() as file:
                 records = list(islice(file.fetch(until_eof=True), ENOUGH_RECORDS))
                 self.first_records = len(records)
                 self.first_duplicates = sum(r.is_duplicate and not r.has_tag("MI") for r in records)
-                self.first_copies = sum(r.has_tag("MI") and not r.has_tag("cD") for r in records)  # of molecules
+                self.first_copies = sum(r.has_tag("MI") and not r.has_tag("cD") for r in records)  # copies of molecules
                 self.first_length = int(np.median([record.query_length for record in records] or [0]))
         except (OSError, ValueError, InputError):  # damage is reported where it is read
             return
@@ -151,7 +151,7 @@ class AlignedReader:
 
     @contextmanager
     def _open_first(self) -> Iterator[pysam.AlignmentFile]:
-        """A file that begins with the first records."""
+        """Open a file that begins with the first records."""
         if self._cram is None:
             with self._open_by_pysam() as file:
                 yield file
@@ -160,7 +160,7 @@ class AlignedReader:
             yield file
 
     def _open_by_pysam(self) -> pysam.AlignmentFile:
-        """BAM, of which htslib finds no index under this name: it would trust it."""
+        """Open BAM in pysam, under a name for which htslib finds no index: it would trust it."""
         assert self._file is not None
         with quiet_htslib():
             try:
@@ -181,22 +181,22 @@ class AlignedReader:
             self._folder.close()
 
     def rest(self) -> None:
-        """Keep no process for reading; one is started when it is needed."""
+        """Release the reading process; it is restarted on demand."""
         if self._cram:
             self._cram.close()
 
     @property
     def fasta(self) -> str | None:
-        """The reference of a CRAM file, as htslib takes it."""
+        """The reference of a CRAM file, in htslib's form."""
         return self._cram.reference.fasta if self._cram else None
 
     @property
     def is_stream(self) -> bool:
-        """Whether the file cannot be opened again."""
+        """Whether the file cannot be reopened."""
         return is_stream(self.path) or str(self.path) == "stdin"
 
     def fetch(self, name: str, start: int, stop: int) -> Iterator[pysam.AlignedSegment]:
-        """All records that overlap [start, stop) of a contig, as they are in the file; in one thread at a time."""
+        """Yield all records that overlap [start, stop) of a contig, as in the file; in one thread at a time."""
         for record in self._cram.fetch((name, start, stop)) if self._cram else self._fetch(name, start, stop):
             if self._form.phred == PHRED64 and record.query_qualities is not None:
                 record.query_qualities = array("B", [quality - SHIFT for quality in record.query_qualities])
@@ -215,7 +215,7 @@ class AlignedReader:
                 yield record
 
     def has_reads(self, contig: int) -> bool:
-        """Whether a contig has any read (its number in this file's header)."""
+        """Whether a contig (its number in this file's header) has any read."""
         return contig in self._cram_contigs if self._index is None else self._index.has_records(contig)
 
     def samples(self) -> dict[str, tuple[str, ...]]:
@@ -224,23 +224,23 @@ class AlignedReader:
 
     @property
     def memory(self) -> int:
-        """Bytes that the index takes."""
+        """Bytes of the index."""
         return 0 if self._index is None else sum(starts.nbytes for starts in self._index.starts)
 
     def read(self, contig: int, start: int, stop: int, keep: ReadFilter) -> AlignedReads:
-        """Usable reads that overlap [start, stop) of a contig (its number in this file's header), in file order.
+        """Return usable reads that overlap [start, stop) of a contig (its number in this file's header), in file order.
 
-        Raises InputError where the file is damaged or not sorted.
+        Raises InputError if the file is damaged or unsorted.
         """
         return join_parts(list(self.parts(contig, start, stop, keep)), contig, start, stop)
 
     def parts(self, contig: int, start: int, stop: int, keep: ReadFilter) -> Iterator[AlignedReads]:
-        """As `read`, part by part as they are decoded."""
+        """Yield the result of `read` part by part as it is decoded."""
         wanted = self._wanted(range(contig, contig + 1), start, stop, keep)
         return (reads for reads, _ in self._parts(wanted))
 
     def parts_of_contigs(self, contigs: range, origins: np.ndarray, keep: ReadFilter) -> Iterator[AlignedReads]:
-        """As `parts`, of whole contigs that follow one another, placed on one axis. Origins: their first bases' places.
+        """Yield whole contigs like `parts`, placed one after another on one axis. origins: places of their first bases.
 
         contigs: numbers in this file's header. origins: int64 [contigs].
         """
@@ -248,9 +248,9 @@ class AlignedReader:
             yield place_reads(reads, origins[contig.reads - contigs.start], origins[contig.unassigned - contigs.start])
 
     def records(self, contigs: range, start: int, stop: int) -> Iterator[Records]:
-        """All records that begin in [start, stop) of a contig, and aligned ones that reach into it; or whole contigs.
+        """Yield records that begin in [start, stop) of a contig, and aligned ones that reach into it; or whole contigs.
 
-        contigs: numbers in this file's header. A contig's last record may be beyond its end, if that is `stop`.
+        contigs: numbers in this file's header. A contig's last record may lie beyond its end, if that is `stop`.
         """
         stop = BEYOND_CONTIGS if stop >= self.lengths[contigs[-1]] else stop
         wanted = self._wanted(contigs, start, stop, ReadFilter(excluded_flags=UNMAPPED))._replace(with_unusable=True)
@@ -258,7 +258,7 @@ class AlignedReader:
             yield Records(data, found.places, found.samples >= 0, found.stops, found.operations)
 
     def unplaced(self) -> Iterator[Records]:
-        """The records without a contig, which follow all others. Raises InputError."""
+        """Yield the records without a contig, which follow all others. Raises InputError."""
         if self._cram:
             with self._cram.reading([UNPLACED]) as path, path.open("rb") as file:
                 bam = BamFile(file, self.path)
@@ -300,7 +300,7 @@ class AlignedReader:
             yield self._from_phred64(reads, contigs) if self._form.phred == PHRED64 else reads, contigs
 
     def _found(self, wanted: Wanted) -> Iterator[tuple[ndarray, Found]]:
-        """Bytes of whole records (uint8), until the next ones take their place, and the wanted ones among them."""
+        """Yield bytes of whole records (uint8), valid until the next ones, and the wanted records among them."""
         watch, last, left = self._watch(wanted), -1, 0
         piece, more = self._begin(wanted, watch)
         while piece:
@@ -326,7 +326,7 @@ class AlignedReader:
             raise InputError(self.path, "truncated: ends within a record")
 
     def _watch(self, wanted: Wanted) -> Watch | None:
-        """For an index that was read from a file."""
+        """Return the watch over an index that was read from a file."""
         if self._index is None or self._index.path is None or self._bam is None:
             return None
         return Watch(self._index, self._bam, range(wanted.contig, wanted.contig + wanted.lengths.size))
@@ -336,7 +336,7 @@ class AlignedReader:
         return InputError(self.path, REASONS[state], record)
 
     def _near(self, wanted: Wanted, last: int) -> str:
-        """`last`: the place of a record, see `records.scan`."""
+        """Describe a location. last: the place of a record, see `scan`."""
         contig, position = divmod(last, 1 << records.CONTIG_SHIFT) if last >= 0 else (wanted.contig, 0)
         return f"near {self.names[contig]}:{position + 1}"
 
@@ -348,7 +348,7 @@ class AlignedReader:
         return replace(reads, qualities=qualities)
 
     def _begin(self, wanted: Wanted, watch: Watch | None) -> tuple[Piece | None, Callable[[int], Piece | None]]:
-        """Decompressed bytes from the first record that may be wanted, and `PieceReader.next` for more."""
+        """Return the bytes from the first record that may be wanted, and `PieceReader.next` for more."""
         contigs = range(wanted.contig, wanted.contig + wanted.lengths.size)
         if self._cram:
             places = [(self.names[i], wanted.start, min(wanted.stop, self.lengths[i])) for i in contigs]
@@ -370,10 +370,11 @@ class AlignedReader:
         return piece, reader.next
 
     def _start_of(self, contig: int, position: int) -> int | None:
-        """Virtual offset at or before the first record of a contig that reaches a position; None: there is none.
+        """Return the virtual offset at or before the first record of a contig that reaches a position; None: there is
+        none.
 
-        Where only some regions are read, each is begun at the offset before, so that the reads before it show whether
-        the index has it too late. Elsewhere they are read anyway, for the region before.
+        If only some regions are read, each begins at the offset before, so that the reads before it reveal an index
+        that points too far. Otherwise they are read anyway, for the region before.
         """
         assert self._index is not None
         offset = self._index.start_of(contig, position)
@@ -383,7 +384,7 @@ class AlignedReader:
         return offset if before is None else before
 
     def _end_of(self, contig: int, position: int) -> int:
-        """Virtual offset at or before the first record that begins at the position or after it."""
+        """Return the virtual offset at or before the first record that begins at the position or after it."""
         assert self._index is not None
         later = range(contig + 1, len(self._index.starts))
         starts = (start for i in later if (start := self._index.start_of(i, 0)) is not None)
@@ -392,4 +393,4 @@ class AlignedReader:
 
 
 def _no_more(rest: int) -> None:
-    """After a piece that is all."""
+    """Return nothing, after a piece that is everything."""

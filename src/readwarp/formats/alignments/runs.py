@@ -1,7 +1,7 @@
-"""Runs of sorted BAM records, in memory or in a temporary file, of which any stretch of frames can be read.
+"""Runs of sorted BAM records, in memory or in a temporary file, from which any stretch of frames can be read.
 
-A frame is a few records that are read as a whole. The heads of a run, the first record of each frame without its bases
-and tags, say where in the run a key lies.
+A frame is a few records that are read as a whole. The heads of a run, each frame's first record without bases and tags,
+tell where in the run a key lies.
 """
 
 import os
@@ -24,13 +24,13 @@ from readwarp.formats.common.writing import writing_temporary
 from readwarp.ragged import concatenate, offsets_of, take
 
 IN_MEMORY = 1 << 14  # bytes of a frame
-GZIP = 31  # zlib's window bits: with the header of gzip
+GZIP = 31  # zlib's window bits, with the gzip header
 
 
 class Frames(NamedTuple):
     heads: Encoded
     sizes: Annotated[ndarray, "int64 [frames]"]  # bytes
-    rows: Annotated[ndarray, "int64 [frames + 1]"]  # its first record; the last frame's end
+    rows: Annotated[ndarray, "int64 [frames + 1]"]  # the frame's first record; at the end the last frame's end
 
 
 class Run(Protocol):
@@ -38,13 +38,13 @@ class Run(Protocol):
     def frames(self) -> Frames: ...
 
     def read(self, first: int, stop: int) -> Encoded:
-        """The records of the frames from `first` to before `stop`. Any thread may call this."""
+        """Return the records of frames [first, stop). Any thread may call this."""
 
     def close(self) -> None: ...
 
 
 def frames_of(records: Encoded, skip: int, size: int) -> Frames:
-    """Frames of about `size` bytes, each a record at least. `skip` bytes travel before each record."""
+    """Cut records into frames of about `size` bytes, at least one record each. `skip` bytes precede each record."""
     ends = np.searchsorted(records.offsets, np.arange(0, records.data.size + 1, size))
     rows = np.unique(np.concatenate([ends, [len(records)]]))
     starts, stride = rows[:-1], skip + NAME + LONGEST_NAME
@@ -54,7 +54,7 @@ def frames_of(records: Encoded, skip: int, size: int) -> Frames:
 
 
 def join_frames(parts: Sequence[Frames]) -> Frames:
-    """The frames of a run, of which these are the parts."""
+    """Join the frames of a run's parts."""
     return Frames(
         concatenate([part.heads for part in parts], "records"),
         np.concatenate([part.sizes for part in parts]),
@@ -76,7 +76,7 @@ class MemoryRun:
         return take(self.records, "records", slice(int(rows[first]), int(rows[stop])))
 
     def close(self) -> None:
-        """Nothing to do."""
+        """Do nothing: memory needs no closing."""
 
 
 class Packed(NamedTuple):
@@ -87,7 +87,7 @@ class Packed(NamedTuple):
 
 
 def pack(records: Encoded, skip: int, size: int) -> Packed:
-    """Cut in frames and compress. Any thread may call this."""
+    """Cut records into frames and compress them. Any thread may call this."""
     frames = frames_of(records, skip, size)
     places = records.offsets[frames.rows].tolist()
     view = memoryview(records.data)
@@ -104,7 +104,7 @@ class FileRun:
 
     @classmethod
     def write(cls, pieces: Iterable[Packed], skip: int) -> "FileRun":
-        """Raises OSError that names the temporary folder."""
+        """Write a run to a file. Raises OSError that names the temporary folder."""
         written: list[Frames] = []
         sizes: list[int] = []
         with writing_temporary():
@@ -133,6 +133,6 @@ class FileRun:
 
 
 def records_in(data: ndarray, skip: int = 0) -> Encoded:
-    """The whole records at the beginning of `data`; anything may follow them."""
+    """Return the whole records at the beginning of `data`; anything may follow them."""
     offsets = np.empty(data.size // (skip + NAME) + 2, np.int64)
     return Encoded(data, offsets[: kernels.find_records(data, skip, offsets) + 1])

@@ -1,4 +1,4 @@
-"""Records out: Alignments and their reads as SAM text, BAM records or PAF, encoded in compiled code for a batch."""
+"""Records out: Alignments and their reads as SAM text, BAM records or PAF, encoded in compiled code batch by batch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,9 +27,9 @@ class Encoded(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """What all batches of a run share: names of contigs and read groups, and the form of the records.
+    """An encoder shared by all batches of a run: names of contigs and read groups, and the form of the records.
 
-    BAM, CRAM and every sorted output are made of BAM records; unsorted SAM text is written as it is.
+    BAM, CRAM and every sorted output are made of BAM records; unsorted SAM text is written directly.
     """
 
     contigs: tuple[str, ...]
@@ -38,7 +38,7 @@ class Encoder:
     lengths: tuple[int, ...] = ()  # of the contigs: PAF instead
 
     def encode(self, reads: ReadBatch, alignments: Alignments) -> Encoded:
-        """The records of `alignments` in their order. Runs without the GIL."""
+        """Encode `alignments` in their order. Runs without the GIL."""
         groups, size = pack_names(self.read_groups), self._max_bytes(reads, alignments)
         out = empty(Encoded, {"records": len(alignments), "bytes": size})
         if self.lengths:
@@ -51,7 +51,7 @@ class Encoder:
         return replace(out, data=out.data[:written])
 
     def _max_bytes(self, reads: ReadBatch, rows: Alignments) -> int:
-        """An upper bound of the encoded size, of text or binary."""
+        """Return an upper bound of the encoded size, for text or binary."""
         lengths, names, carried = (
             int((offsets[rows.read + 1] - offsets[rows.read]).sum())
             for offsets in (reads.read_offsets, reads.name_offsets, reads.tag_offsets)

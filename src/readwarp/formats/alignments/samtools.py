@@ -1,4 +1,4 @@
-"""The samtools of pysam, in a process of its own: in ours it would hold the GIL and redirect stdout."""
+"""pysam's samtools in a process of its own: in ours it would hold the GIL and redirect stdout."""
 
 import os
 import re
@@ -18,33 +18,33 @@ from readwarp.scratch import ScratchFolder
 
 
 def command_of(folder: object, tool: str, *arguments: str) -> list[str]:
-    """The command line that runs samtools or bcftools in a folder, until this process ends."""
-    program = [sys.executable, "-P", "-m", "readwarp.formats.common.tool"]  # -P: imports nothing from where it runs
+    """Return the command line that runs samtools or bcftools in a folder until this process ends."""
+    program = [sys.executable, "-P", "-m", "readwarp.formats.common.tool"]  # -P: no imports from the working folder
     return [*program, str(os.getpid()), str(folder), tool, *arguments]
 
 
 class Child(subprocess.Popen[bytes]):
-    """A running `samtools ...`, out of reach of the terminal's Ctrl-C, with the pipes of subprocess.Popen.
+    """A running `samtools ...`, shielded from the terminal's Ctrl-C, with the pipes of subprocess.Popen.
 
     Its messages go to a temporary file, so that it never waits for us to read them.
     """
 
     def __init__(self, *arguments: str, folder: object = ".", **pipes: Any):
-        """folder: that it runs in."""
+        """Start samtools. folder: its working folder."""
         command = command_of(folder, "samtools", *arguments)
-        self._scratch = ScratchFolder()  # pysam leaves files behind when it is killed
+        self._scratch = ScratchFolder()  # pysam leaves files behind when killed
         environment = os.environ | {"TMPDIR": str(self._scratch.path)}
         self._said = open(self._scratch.path / "said", "w+b")  # noqa: SIM115
         super().__init__(command, env=environment, start_new_session=True, stderr=self._said, **pipes)
 
     def error(self) -> str:
-        """What went wrong, once it has ended."""
+        """Return what went wrong, once it has ended."""
         code = self.wait()
         self._said.seek(0)
         return reason(self._said.read(), code)
 
     def close(self) -> None:
-        """End it, if it still runs."""
+        """End it if it is still running."""
         self.kill()
         with suppress(BrokenPipeError):
             self.__exit__(None, None, None)  # closes the pipes
@@ -61,7 +61,7 @@ def run(*arguments: str, output: object = None) -> None:
 
 
 def reason(said: bytes, code: int = 1) -> str:
-    """The first error in what samtools wrote to stderr, without its place in the source code; or what ended it."""
+    """Return the first error in samtools' stderr, without its place in the source code, or what ended it."""
     if code < 0:
         return f"was ended by {signal.Signals(-code).name}"
     lines = [line.strip() for line in said.decode(errors="replace").splitlines() if line.strip()]
@@ -70,9 +70,9 @@ def reason(said: bytes, code: int = 1) -> str:
 
 
 def reference_in(path: str, folder: Path) -> str:
-    """The reference as FASTA that has a .fai, or beside which one can be made: itself, or a copy in `folder`.
+    """Return the reference as FASTA that has a .fai, or next to which one can be made: itself, or a copy in `folder`.
 
-    Of an index (.rwx), that is the file it was made from, or its contigs.
+    For an index (.rwx), that is the file it was made from, or its contigs.
     """
     if is_index(path) and (source := source_of(path)):
         path = str(source)

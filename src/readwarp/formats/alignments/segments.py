@@ -1,14 +1,14 @@
-"""The work of a run that can be stopped: what has been aligned so far, in a folder beside the output.
+"""Work of an interruptible run: the records aligned so far, in a folder beside the output.
 
     OUTPUT.unfinished/
-      job.json              all that this run's output depends on
+      job.json              everything that this run's output depends on
       000000.65536          segment 0: the records of all templates before number 65,536, compressed
-      000000.65536.json     counts of the run up to there
-      000001.131072 ...     the next segments, each from where the one before ends
+      000000.65536.json     the run's counts up to there
+      000001.131072 ...     the next segments, each from the end of the previous
 
-A segment appears under its name when it is complete and on disk, its counts before it; so however the process ends, the
-folder shows how far the run had come. At the end of the input the segments are written to the output, as if they had
-just been aligned.
+A segment gets its name when it is complete and on disk, its counts before it; so however the process ends, the folder
+shows how far the run had come. At the end of the input, the segments are written to the output as if they had just been
+aligned.
 """
 
 import json
@@ -35,14 +35,14 @@ from readwarp.formats.common.source import fill
 from readwarp.formats.common.writing import sync, write_whole, writing
 from readwarp.stopping import held_back
 
-SEGMENT_BYTES = 256 << 20  # of records in a segment, uncompressed: as much work can be lost
+SEGMENT_BYTES = 256 << 20  # of records in a segment, uncompressed: at most this much work can be lost
 
 
 class Segments:
-    """The folder. It holds `done` templates; `counts` are the run's counts up to there."""
+    """The folder of segments. It holds `done` templates; `counts` are the run's counts up to there."""
 
     def __init__(self, output: str, job: dict[str, Any]) -> None:
-        """Open or make the folder of this output. Raises UsageError where it holds another job's work."""
+        """Open or make the folder of this output. Raises UsageError if it holds another job's work."""
         self.output, self.folder = output, folder_of(output)
         self.paths: list[Path] = []
         self.done = 0
@@ -60,7 +60,7 @@ class Segments:
             try:
                 write_whole(stated, text.encode())
             except BaseException:
-                with suppress(OSError):  # it may hold something
+                with suppress(OSError):  # it may not be empty
                     self.folder.rmdir()
                 raise
         self._find()
@@ -87,7 +87,7 @@ class Segments:
         return self.partial.open("wb", buffering=1 << 20)
 
     def add(self, done: int, counts: dict[str, int]) -> None:
-        """The file `partial` is complete: it holds everything up to template `done`."""
+        """Register the complete file `partial`, which holds everything up to template `done`."""
         path = self.partial.with_suffix(f".{done}")
         write_whole(Path(f"{path}.json"), json.dumps(counts).encode())
         with writing(self.folder):
@@ -103,14 +103,14 @@ def folder_of(output: object) -> Path:
 
 
 def check_none(output: object) -> None:
-    """Raises UsageError where an interrupted run has kept segments of this output."""
+    """Raise UsageError if an interrupted run has kept segments of this output."""
     folder = folder_of(output)
     if any(path.suffix[1:].isdecimal() for path in folder.glob("*")):
         raise UsageError(f"{folder}: holds the work of an interrupted run; --resume continues it, --force starts over")
 
 
 def remove(output: object) -> None:
-    """Remove the folder of an output, at once for all who look at it: it is of no use once the output is complete."""
+    """Remove the folder of an output, atomically for observers: it is useless once the output is complete."""
     private = private_folder(output)
     with held_back(), suppress(FileNotFoundError):
         folder_of(output).rename(private)
@@ -126,14 +126,14 @@ def _check_job(folder: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
 
 
 class ResumableWriter(Writer):
-    """Takes the place of an AlignmentWriter: keeps the records in segments, and `close` makes the output of them.
+    """A stand-in for AlignmentWriter that keeps the records in segments; `close` makes the output from them.
 
-    What was written since the last checkpoint waits in memory, so that a segment never holds part of a batch. `abort`
-    keeps everything up to the last checkpoint. `done` templates and their `counts` come from earlier runs.
+    Records since the last checkpoint wait in memory, so that a segment never holds part of a batch. `abort` keeps
+    everything up to the last checkpoint. `done` templates and their `counts` come from earlier runs.
     """
 
     def __init__(self, segments: Segments, writer: Callable[[], AlignmentWriter], text: bool, threads: int) -> None:
-        """writer: opens the output. text: the records are SAM text, which is copied as it is."""
+        """Continue the segments. writer: opens the output. text: the records are SAM text, which is copied."""
         self.text, self.duplicates, self.done, self.counts = text, 0, segments.done, segments.counts
         self.families: Counter[int] = Counter()
         self.index: Path | None = None
@@ -141,13 +141,13 @@ class ResumableWriter(Writer):
         self._waiting: list[Encoded] = []
         self._file: ByteWriter | None = None  # of the open segment
         self._written, self._checkpoint, self._counts = 0, segments.done, segments.counts
-        self._is_whole = True  # the open segment ends at `_checkpoint`, and can be added to
+        self._is_whole = True  # the open segment ends at `_checkpoint`, and can be extended
 
     def add(self, batch: Prepared) -> None:
         self._waiting.append(batch.records)
 
     def checkpoint(self, template: int, counts: dict[str, int]) -> None:
-        """Everything before this template has been written; the run's counts up to there."""
+        """Note that everything before this template has been written, with the run's counts up to there."""
         self._is_whole = False
         if self._file is None:
             self._file = ByteWriter(self._segments.open_partial(), self._threads, str(self._segments.partial))
@@ -161,7 +161,7 @@ class ResumableWriter(Writer):
     def _finish_segment(self) -> None:
         if self._file is None:
             return
-        self._is_whole = False  # a signal may come meanwhile
+        self._is_whole = False  # a signal may come in between
         self._file.close()
         self._segments.add(self._checkpoint, self._counts)
         self._file, self._written = None, 0
@@ -187,13 +187,13 @@ class ResumableWriter(Writer):
 
 
 def _read_records(path: Path) -> Iterator[Encoded]:
-    """BAM records of a segment."""
+    """Yield the BAM records of a segment."""
     with igzip.open(path, "rb") as file:
         yield from read_templates(str(path), partial(fill, file))
 
 
 def _read_text(path: Path) -> Iterator[Encoded]:
-    """The text of a segment."""
+    """Yield the text of a segment."""
     with igzip.open(path, "rb") as file:
         while data := file.read(CHUNK):
             yield Encoded(np.frombuffer(data, np.uint8), np.array([0, len(data)]))

@@ -1,11 +1,11 @@
 """Sorting of BAM records in bounded memory, by many threads.
 
-Who has a batch sorts it: a run in memory. When memory is full, the runs there are merged into one in a temporary file,
-in the background. At the end all runs are merged.
+Whichever thread has a batch sorts it into a run in memory. When memory is full, the runs there are merged into one in a
+temporary file, in the background. At the end all runs are merged.
 
-A merge is cut into stretches of the output, each merged by itself from the frames that may hold its records. They are
-cut at heads: sorted, those of all runs say how many frames of each run begin before a head. Equal keys stay in input
-order, because every sort is stable and the runs are in input order.
+A merge is cut into stretches of the output, each merged independently from the frames that may hold its records. Cuts
+are made at heads: the sorted heads of all runs tell how many frames of each run begin before one. Equal keys stay in
+input order, because every sort is stable and the runs are in input order.
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -24,32 +24,32 @@ from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.common.ahead import map_ahead
 from readwarp.ragged import concatenate, empty, take
 
-MAX_PIECE, MIN_PIECE = 32 << 20, 1 << 20  # bytes of the output that are merged at once
-MAX_FRAME, MIN_FRAME = 1 << 18, 1 << 16  # bytes of a frame in a file
-FRAMES = 64  # of a piece, where memory allows: so many runs in files are merged at once
+MAX_PIECE, MIN_PIECE = 32 << 20, 1 << 20  # bytes of the output merged at once
+MAX_FRAME, MIN_FRAME = 1 << 18, 1 << 16  # bytes per frame in a file
+FRAMES = 64  # per piece, where memory allows: this many run files are merged at once
 
 
 def order_by_coordinate(records: Encoded, skip: int) -> ndarray:
-    """By contig, position and strand, as `samtools sort` does; unplaced records last."""
+    """Order by contig, position and strand, like `samtools sort`; unplaced records come last."""
     keys = np.empty(len(records), np.int64)
     kernels.make_coordinate_keys(records, skip, keys)
     return np.argsort(keys, kind="stable")
 
 
 def order_by_name(records: Encoded, skip: int) -> ndarray:
-    """By name, numbers in it by value, as `samtools sort -n` does; then first mate before last, primary first."""
+    """Order by name, numbers in it by value, like `samtools sort -n`; then first mate before last, primary first."""
     order = np.arange(len(records))
     kernels.sort_by_name(records, skip, order, np.empty_like(order))
     return order
 
 
-Order = Callable[[Encoded, int], ndarray]  # of records after so many bytes each
+Order = Callable[[Encoded, int], ndarray]  # of records, each after this many bytes
 ORDERS: dict[str, Order] = {"coordinate": order_by_coordinate, "name": order_by_name}
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How `memory` bytes are used: half for runs in memory, half for the pieces in which they are merged."""
+    """Division of `memory` bytes: half for runs in memory, half for the pieces in which they are merged."""
 
     capacity: int  # of the runs in memory: half of them gather while the others go to a file
     piece: int
@@ -57,18 +57,18 @@ class Sizes:
 
     @classmethod
     def of(cls, memory: int, threads: int) -> "Sizes":
-        pieces = 5 * (threads + 1)  # frames, their records together and in order, in each thread and waiting
+        pieces = 5 * (threads + 1)  # frames, and their records joined and sorted, in each thread and waiting
         piece = min(max(memory // 2 // pieces, MIN_PIECE), MAX_PIECE)
         return cls(max(memory // 2, MIN_PIECE), piece, min(max(piece // FRAMES, MIN_FRAME), MAX_FRAME))
 
     @property
     def most_runs(self) -> int:
-        """Files that are merged at once: a frame of each is in memory beside a piece."""
+        """Files merged at once: a frame of each is in memory beside a piece."""
         return max(4, self.piece // self.frame)
 
 
 class Sorter:
-    """Takes sorted batches of records and gives all of them back sorted. `skip` bytes travel before each record."""
+    """A sorter of batches of records. `skip` bytes precede each record."""
 
     def __init__(self, order: str, memory: int, threads: int = 1, skip: int = 0):
         self._order, self._skip, self._threads = ORDERS[order], skip, threads
@@ -81,7 +81,7 @@ class Sorter:
         self._filled = 0  # bytes of the batches
 
     def add(self, batch: MemoryRun) -> None:
-        """The batches come in input order."""
+        """Add a batch, in input order."""
         size = batch.records.data.size
         if self._batches and self._filled + size > self._sizes.capacity // 2:
             self._wait()
@@ -91,7 +91,7 @@ class Sorter:
         self._filled += size
 
     def sorted(self) -> Generator[Encoded]:
-        """All records in order, piece by piece; the sorter is empty afterwards."""
+        """Yield all records in order, piece by piece; the sorter is empty afterwards."""
         self._wait()
         runs: list[Run] = [*(run for _, run in self._files), *self._batches]
         with closing(map_ahead(self._pool, self._merger(runs), self._stretches(runs), self._threads + 1)) as pieces:
@@ -107,13 +107,13 @@ class Sorter:
         self._files, self._batches, self._filled = [], [], 0
 
     def _wait(self) -> None:
-        """Until nothing is being spilled; raises what has failed there."""
+        """Wait until nothing is being spilled; raise what has failed there."""
         spilling, self._spilling = self._spilling, None
         if spilling:
             spilling.result()
 
     def _spill(self, batches: list[MemoryRun]) -> None:
-        """Put the batches into a file, and many files into one of the next level."""
+        """Merge the batches into a file, and many files into one of the next level."""
         self._files.append((0, self._write(batches)))
         level = 0
         while sum(of == level for of, _ in self._files) >= self._sizes.most_runs:
@@ -141,22 +141,22 @@ class Sorter:
 
 
 class Cut(NamedTuple):
-    """A place in the output: before the first record of a frame, or its end."""
+    """A position in the output: before the first record of a frame, or the end."""
 
     before: ndarray  # frames of each run that begin before it (int64 [runs])
-    run: int  # of the frame; -1 at the end
+    run: int  # run of the frame; -1 at the end
     frame: int
 
 
 class Stretch(NamedTuple):
-    """Of the output of a merge, from one cut to the next."""
+    """A stretch of the merged output, from one cut to the next."""
 
     start: Cut
     stop: Cut
 
 
 def stretches_of(runs: Sequence[Run], order: Order, skip: int, size: int) -> Iterator[Stretch]:
-    """The output of a merge of these runs in stretches of about `size` bytes."""
+    """Cut the merged output of these runs into stretches of about `size` bytes."""
     numbers = np.array([len(run.frames.heads) for run in runs], np.int64)
     if not numbers.sum():
         return
@@ -175,10 +175,10 @@ def stretches_of(runs: Sequence[Run], order: Order, skip: int, size: int) -> Ite
 
 
 def merge_stretch(runs: Sequence[Run], stretch: Stretch, order: Order, skip: int) -> Encoded:
-    """The records of a stretch in order. Any thread may call this.
+    """Merge the records of a stretch. Any thread may call this.
 
-    Of each run are read the frames that begin within the stretch, and the one before these. The first record at the
-    start is among them; the head at the stop is sorted with them, after what its run has before it.
+    From each run, the frames that begin within the stretch and the one before are read. The first record at the start
+    is among them; the head at the stop is sorted with them, after the earlier records of its run.
     """
     (begun, start_run, start_frame), (ended, stop_run, stop_frame) = stretch
     parts: list[Encoded] = []
@@ -202,7 +202,7 @@ def merge_stretch(runs: Sequence[Run], stretch: Stretch, order: Order, skip: int
 
 
 def gather(records: Encoded, order: ndarray, skip: int) -> Encoded:
-    """The records in this order, each without its first `skip` bytes."""
+    """Gather the records in this order, each without its first `skip` bytes."""
     size = int(np.diff(records.offsets)[order].sum()) - skip * order.size
     out = empty(Encoded, {"records": order.size, "bytes": size})
     kernels.gather(records, order, skip, out)

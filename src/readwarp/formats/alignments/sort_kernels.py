@@ -6,16 +6,17 @@ from readwarp.device.jit import kernel, scalar
 from readwarp.formats.alignments.layout import CONTIG, FLAG, NAME, NAME_LENGTH, POSITION, int32_at, stop_of, uint16_at
 
 REVERSE = 0x10
-CONTIG_SHIFT = 33  # of a key: the position has 32 bits, the strand one
-UNPLACED = (1 << 30) - 1  # in place of the contig: files have fewer
+CONTIG_SHIFT = 33  # in a key: the position has 32 bits, the strand one
+UNPLACED = (1 << 30) - 1  # replaces the contig: files have fewer
 UNPLACED_KEY = UNPLACED << CONTIG_SHIFT
 
 
 @kernel
 def find_records(data, skip, offsets):
-    """Where each whole record of `data` starts and the last stops -> offsets (int64, large enough); -> their number.
+    """Write where each whole record of `data` starts, and the last stops, to offsets (int64, large enough); return the
+    number.
 
-    The first bytes that are not a whole record end the search.
+    The first incomplete record ends the search.
     """
     at, n = 0, 0
     offsets[0] = 0
@@ -30,7 +31,7 @@ def find_records(data, skip, offsets):
 
 @scalar
 def coordinate_key(data, at):
-    """(contig, position, strand) of the record at `at`; those without a contig come last."""
+    """Return (contig, position, strand) of the record at `at`; those without a contig come last."""
     contig, place = int32_at(data, at + CONTIG), int32_at(data, at + POSITION) + 1
     strand = (uint16_at(data, at + FLAG) & REVERSE) >> 4
     return (contig if contig >= 0 else UNPLACED) << CONTIG_SHIFT | place << 1 | strand
@@ -38,14 +39,14 @@ def coordinate_key(data, at):
 
 @kernel
 def make_coordinate_keys(records, skip, keys):
-    """The key of each record -> keys (int64)."""
+    """Write the key of each record to keys (int64)."""
     for i in range(keys.size):
         keys[i] = coordinate_key(records.data, records.offsets[i] + skip)
 
 
 @kernel
 def gather(records, order, drop, out):
-    """The records in this order -> out (Encoded), each without its first `drop` bytes."""
+    """Copy the records in this order to out (Encoded), each without its first `drop` bytes."""
     data, offsets, out_data, out_offsets = records.data, records.offsets, out.data, out.offsets
     at = 0
     for i in range(order.size):
@@ -60,7 +61,7 @@ def gather(records, order, drop, out):
 
 @kernel
 def copy_heads(records, skip, rows, out):
-    """The fixed part and the name of these records, after their `skip` bytes -> out (Encoded, large enough)."""
+    """Copy the fixed part and the name of these records, after their `skip` bytes, to out (Encoded, large enough)."""
     data, offsets, out_data, out_offsets = records.data, records.offsets, out.data, out.offsets
     at = 0
     for i in range(rows.size):
@@ -75,13 +76,13 @@ def copy_heads(records, skip, rows, out):
 
 @kernel
 def key_of(records, skip, row):
-    """The key of a record."""
+    """Return the key of a record."""
     return coordinate_key(records.data, records.offsets[row] + skip)
 
 
 @kernel
 def find_key(records, skip, key):
-    """The first of the records, which are in order, whose key (see `make_coordinate_keys`) is at least `key`."""
+    """Find the first of the sorted records whose key (see `make_coordinate_keys`) is at least `key`."""
     first, stop = 0, records.offsets.size - 1
     while first < stop:
         middle = (first + stop) // 2
@@ -99,7 +100,7 @@ def is_digit(letter):
 
 @scalar
 def compare_names(data, a, b):
-    """Order of the names at a and b, which end in 0: runs of digits by value, other letters by code."""
+    """Compare the names at a and b, which end in 0: runs of digits by value, other letters by code."""
     while data[a] != 0 and data[b] != 0:
         if not (is_digit(data[a]) and is_digit(data[b])):
             if data[a] != data[b]:
@@ -127,13 +128,13 @@ def compare_names(data, a, b):
 
 @scalar
 def rank_of_flag(flag):
-    """First mate before last, primary before supplementary before secondary."""
+    """Rank first mates before last, primary before supplementary before secondary records."""
     return (flag & 0xC0) << 8 | (flag & 0x100) << 3 | (flag & 0x800) >> 3
 
 
 @scalar
 def comes_before(data, a, b):
-    """Whether record b must come before record a (not when they are equal: the sort is stable)."""
+    """Whether record b must precede record a (not when they are equal: the sort is stable)."""
     order = compare_names(data, a + NAME, b + NAME)
     if order == 0:
         order = rank_of_flag(uint16_at(data, a + FLAG)) - rank_of_flag(uint16_at(data, b + FLAG))
@@ -142,7 +143,7 @@ def comes_before(data, a, b):
 
 @kernel
 def sort_by_name(records, skip, order, other):
-    """Stable merge sort of the records by name -> order (int64, at first 0, 1, ...); `other` has the same size."""
+    """Sort the records by name with a stable merge sort. order: int64, initially 0, 1, ...; `other` has its size."""
     data, offsets = records.data, records.offsets
     n, width = order.size, 1
     while width < n:

@@ -1,6 +1,6 @@
-"""A stream of sorted alignments, kept on disk so that its regions can be read: BAM as it is, SAM and CRAM as BAM.
+"""A stream of sorted alignments, spooled to disk so that its regions can be read: SAM and CRAM as BAM.
 
-The file has no name, so nothing of it remains however the process ends. Its index is made on the way and stays in
+The file is unnamed, so nothing of it remains however the process ends. Its index is made on the way and stays in
 memory.
 """
 
@@ -41,15 +41,15 @@ MAX_BLOCK = 1 << 16  # bytes, compressed
 
 
 def is_stream(path: Path) -> bool:
-    """stdin or a named pipe: can be read once."""
+    """Whether it is stdin or a named pipe, which can only be read once."""
     return str(path) == "-" or path.is_fifo()
 
 
 def spool(path: Path, name: str, given: Sequence[str], threads: int) -> tuple[BinaryIO, BgzfIndex]:
-    """Read stdin ("-") or a pipe to its end -> an unnamed BAM file in the temporary folder, and its index.
+    """Read stdin ("-") or a pipe to its end; return an unnamed BAM file in the temporary folder, and its index.
 
-    `name`: of the stream, for errors. `given`: references, for CRAM. Raises InputError for what is damaged or not
-    sorted, OSError where the temporary folder is full.
+    name: of the stream, for errors. given: references, for CRAM. Raises InputError for damaged or unsorted data,
+    OSError if the temporary folder is full.
     """
     if str(path) == "-" and sys.stdin is None:
         raise InputError(name, "is closed")
@@ -66,12 +66,12 @@ def spool(path: Path, name: str, given: Sequence[str], threads: int) -> tuple[Bi
 
 
 def scan_file(file: BinaryIO, name: str) -> BgzfIndex:
-    """The index of a BAM file, which is read to its end. Raises InputError if it is damaged or not sorted."""
+    """Index a BAM file, reading it to its end. Raises InputError if it is damaged or unsorted."""
     return _Indexer(name).index(_read(file.fileno()))
 
 
 def _copy(chunks: Iterable[bytes], file: BinaryIO) -> Iterator[bytes]:
-    """The chunks, each written to the file."""
+    """Yield the chunks, writing each to the file."""
     for chunk in chunks:
         with writing_temporary():
             file.write(chunk)
@@ -93,7 +93,7 @@ def _read(descriptor: int) -> Iterator[bytes]:
 
 
 def _to_bam(chunks: Iterator[bytes], name: str, given: Sequence[str], threads: int) -> Generator[bytes, None, None]:
-    """The stream as the bytes of a BAM file; samtools converts other formats."""
+    """Yield the stream as the bytes of a BAM file; samtools converts other formats."""
     head = next(chunks, b"")
     if not head:
         raise InputError(name, "is empty")
@@ -113,7 +113,7 @@ def _to_bam(chunks: Iterator[bytes], name: str, given: Sequence[str], threads: i
 
 
 def _rest_of_header(head: bytes, chunks: Iterator[bytes]) -> bytes:
-    """Read on after the beginning of a CRAM stream, to the end of its first container, which has the header."""
+    """Read on from the beginning of a CRAM stream to the end of its first container, which has the header."""
     (size,) = struct.unpack("<I", head[DEFINITION : DEFINITION + 4].ljust(4, b"\0"))
     rest, missing = list[bytes](), min(size, MAX_HEADER) + DEFINITION + HEADER - len(head)
     while missing > 0 and (chunk := next(chunks, b"")):
@@ -123,7 +123,7 @@ def _rest_of_header(head: bytes, chunks: Iterator[bytes]) -> bytes:
 
 
 def _header_in(head: bytes, name: str) -> str:
-    """SAM header text, from the beginning of a CRAM stream."""
+    """Return the SAM header text from the beginning of a CRAM stream."""
     with tempfile.NamedTemporaryFile(prefix="readwarp-") as file:
         with writing_temporary():
             file.write(head)
@@ -157,15 +157,15 @@ def _feed(chunks: Iterable[bytes], pipe: IO[bytes]) -> None:
 
 
 class _Indexer:
-    """Indexes the records of a BAM file, which shows their order."""
+    """An indexer of BAM records, which also checks their order."""
 
     def __init__(self, name: str):
         self._name = name
         self._size = 0  # bytes of whole blocks so far
-        self._raw = np.empty(0, np.uint8)  # decompressed, from the first record that is not whole
-        self._blocks = empty(Blocks, {"blocks": 0})  # of these bytes
+        self._raw = np.empty(0, np.uint8)  # decompressed, from the first incomplete record
+        self._blocks = empty(Blocks, {"blocks": 0})  # blocks of these bytes
         self._contigs: Sequence[str] = ()
-        self._windows: Windows | None = None  # made when the header has been read
+        self._windows: Windows | None = None  # made once the header has been read
         self._last = (0, -1)  # contig and position of the last record
 
     def index(self, chunks: Iterable[bytes]) -> BgzfIndex:
@@ -201,11 +201,11 @@ class _Indexer:
             done = self._add_records(raw, done, Blocks(begin, place), self._windows)
         if raw.size - done > MAX_RECORD:
             raise InputError(self._name, "damaged: a record of more than 256 MiB")
-        block = max(0, int(np.searchsorted(begin, done, side="right")) - 1)  # the one that `done` is in
+        block = max(0, int(np.searchsorted(begin, done, side="right")) - 1)  # the block with `done`
         self._raw, self._blocks = raw[done:].copy(), Blocks(begin[block:] - done, place[block:])
 
     def _add_records(self, raw: np.ndarray, place: int, blocks: Blocks, windows: Windows) -> int:
-        """Index the records from `place` on -> the first one that is not whole."""
+        """Index the records from `place` on; return where the first incomplete one begins."""
         place, *last, state = records.add_to_index(raw, place, self._last, blocks, windows)
         if state != records.MORE:
             contig = (*self._contigs, "unplaced reads")[last[0]]

@@ -1,8 +1,8 @@
-"""Alignments as they are before they are sorted: BAM records in input order, read back batch by batch.
+"""Alignments before sorting: BAM records in input order, read back batch by batch.
 
-Used where the work of one run is in several files: parts of `align --part`, lanes, and segments of a run that was
-stopped. A template begins with its first primary record: mates are neighbours, and supplementary records follow the
-record they belong to.
+Used where the work of one run is in several files: parts of `align --part`, lanes, and segments of a stopped run. A
+template begins with its first primary record: mates are neighbours, and supplementary records follow the record they
+belong to.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ NOT_FIRST = 0x80 | 0x100 | 0x800  # last mate, secondary, supplementary
 
 
 def read_templates(path: str, read_into: Callable[[ndarray], int], header: Header = ANY) -> Iterator[Encoded]:
-    """The records in pieces of whole templates; `read_into` fills a buffer, or as much of it as the file has.
+    """Yield the records in pieces of whole templates; `read_into` fills a buffer, or as much of it as the file has.
 
     Raises InputError.
     """
@@ -47,7 +47,7 @@ def read_templates(path: str, read_into: Callable[[ndarray], int], header: Heade
 
 
 def split_blocks(records: Iterator[Encoded], block: int) -> Iterator[list[Encoded]]:
-    """The same records, cut after every `block` templates; the last list holds the remainder."""
+    """Yield the same records, cut after every `block` templates; the last list holds the remainder."""
     pieces: list[Encoded] = []
     room = block
     for piece in records:
@@ -64,5 +64,5 @@ def split_blocks(records: Iterator[Encoded], block: int) -> Iterator[list[Encode
 
 
 def template_begins(records: Encoded) -> ndarray:
-    """The records with which templates begin."""
+    """Return the records with which templates begin."""
     return np.flatnonzero(values_at(records.data, records.offsets[:-1] + FLAG, "<u2") & NOT_FIRST == 0)

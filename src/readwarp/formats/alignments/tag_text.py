@@ -1,4 +1,4 @@
-"""BAM's binary auxiliary fields as SAM text."""
+"""Convert BAM's binary auxiliary fields to SAM text."""
 
 import numpy as np
 
@@ -19,12 +19,12 @@ from readwarp.formats.common.text import put_copy, put_number
 TAB, COLON, COMMA, MINUS, DOT, ZERO = 9, 58, 44, 45, 46, 48
 NO_POWER = 50
 POWERS = np.array([float(f"1e{exponent}") for exponent in range(-NO_POWER, NO_POWER + 1)])
-FACTOR = 5  # text is at most this many times longer than the binary field
+FACTOR = 5  # maximum growth of a binary field as text
 
 
 @scalar
 def put_tags(tags, start, stop, out, at):
-    """Fields of tags[start:stop], each after a tab -> out[at:]; where they end."""
+    """Put fields of tags[start:stop], each after a tab, at out[at:]; return where they end."""
     while start < stop:
         kind = tags[start + 2]
         out[at], out[at + 1], out[at + 2], out[at + 3], out[at + 5] = TAB, tags[start], tags[start + 1], COLON, COLON
@@ -35,7 +35,7 @@ def put_tags(tags, start, stop, out, at):
         elif kind == CHARACTER or kind == TEXT or kind == HEX:
             at = put_copy(tags, value, end if kind == CHARACTER else end - 1, out, at)
         else:
-            out[at - 2] = FLOAT if kind == FLOAT else INTEGER  # in SAM text, of every width
+            out[at - 2] = FLOAT if kind == FLOAT else INTEGER  # SAM text has one letter for all widths
             at = put_value(tags, value, kind, out, at)
         start = end
     return at
@@ -60,7 +60,7 @@ def put_value(tags, at, kind, out, to):
 
 @scalar
 def put_float(bits, out, at):
-    """An IEEE single with six significant digits, as %g writes it."""
+    """Put an IEEE single with six significant digits, like %g."""
     value = np.float64(np.uint32(bits).view(np.float32))
     if value < 0 or bits >> 31:
         out[at] = MINUS
@@ -89,7 +89,7 @@ def put_float(bits, out, at):
 
 @scalar
 def put_fixed(digits, shown, exponent, out, at):
-    """The first `shown` of the digits, with the point where 10^exponent puts it."""
+    """Put the first `shown` of the digits, with the point where 10^exponent puts it."""
     if exponent < 0:
         out[at], out[at + 1] = ZERO, DOT
         at += 2
@@ -104,7 +104,7 @@ def put_fixed(digits, shown, exponent, out, at):
 
 @scalar
 def put_pointed(digits, shown, before, out, at):
-    """Digits with the point after the first `before` of them."""
+    """Put digits with the point after the first `before` of them."""
     end = put_number(digits, out, at)
     if shown == before:
         return end

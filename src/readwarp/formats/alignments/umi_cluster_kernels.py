@@ -1,7 +1,8 @@
-"""Compiled loops that cluster the UMIs of each group: the directional method of UMI-tools (Smith, Heger, Sudbery 2017).
+"""Compiled loops that cluster the UMIs of each group by the directional method of UMI-tools (Smith, Heger, Sudbery
+2017).
 
-A node is a UMI of a group. The code of a node is an XOR of hashes, so those of its neighbours, the UMIs that differ in
-a letter, follow from it: they are looked up, and the work grows with the number of nodes, not with its square.
+A node is a UMI of a group. The code of a node is an XOR of hashes, from which the codes of its neighbours follow, the
+UMIs that differ in a letter: they are looked up, and the work grows with the number of nodes, not with its square.
 """
 
 import numpy as np
@@ -22,7 +23,7 @@ def mix(value):
 
 @scalar
 def code_of(place, letter):
-    """A letter's part of the code of a UMI, which is all of them XORed: so that of a neighbour follows from it."""
+    """Return a letter's part of a UMI's code, which is the XOR of all: so that a neighbour's code follows from it."""
     return mix(np.uint64(place) << np.uint64(8) | np.uint64(letter))
 
 
@@ -38,9 +39,10 @@ def same_letters(umis, a, b):
 
 @kernel
 def number_umis(records, umis, group, table, node, nodes):
-    """Node of each record, a UMI of a group -> node, -1 none; the nodes -> nodes (Nodes). -> how many there are
+    """Write the node of each record, a UMI of a group, to `node`, -1 for none; fill `nodes` (Nodes); return their
+    number.
 
-    `table` as in `group_by_ends`; afterwards it finds nodes by their codes.
+    table: as in `group_by_ends`; afterwards it finds nodes by their codes.
     """
     data, starts, mask = records.data, records.offsets, table.size - 1
     letters, offsets = umis.letters, umis.offsets
@@ -70,7 +72,7 @@ def number_umis(records, umis, group, table, node, nodes):
 
 @scalar
 def find_neighbour(umis, nodes, table, at, place, letter):
-    """The node whose UMI is that of node `at` with another letter at one place; -1 if there is none."""
+    """Find the node whose UMI is that of node `at` with another letter at one place; -1 if there is none."""
     record, group, _, code = nodes
     letters, offsets, mask = umis.letters, umis.offsets, np.uint64(table.size - 1)
     start, size = offsets[record[at]], offsets[record[at] + 1] - offsets[record[at]]
@@ -91,9 +93,9 @@ def find_neighbour(umis, nodes, table, at, place, letter):
 
 @kernel
 def join_neighbours(umis, nodes, order, table, seed):
-    """The node from which each node's molecule grew -> seed (int64, at first the node itself, or -1 of those in order).
+    """Write the node from which each node's molecule grew to seed (int64; initially the node itself, or -1 in `order`).
 
-    order: nodes of groups with several, groups one after another, and in each in the order in which they are seeds.
+    order: nodes of groups with several, group by group, in the order in which they become seeds.
     """
     letters, offsets, record, number = umis.letters, umis.offsets, nodes.record, nodes.number
     queue = np.empty(order.size, np.int64)

@@ -1,1 +1,1 @@
-"""What several formats share: compressed blocks, input and output files, indexes, and references."""
+"""Code shared by several formats: compressed blocks, input and output files, indexes, and references."""

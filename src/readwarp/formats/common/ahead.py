@@ -1,4 +1,4 @@
-"""Work that threads do ahead of who takes the results."""
+"""Work that threads do ahead of its consumer."""
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
@@ -12,7 +12,7 @@ U = TypeVar("U")
 def map_ahead(
     pool: ThreadPoolExecutor, work: Callable[[T], U], items: Iterable[T], ahead: int
 ) -> Generator[U, None, None]:
-    """work(item) of each item, in their order; at most `ahead` of them are in work or wait to be taken."""
+    """Yield work(item) of each item, in order; at most `ahead` of them are in work or waiting."""
     pending: deque[Future[U]] = deque()
     try:
         for item in items:

@@ -1,11 +1,11 @@
-"""BGZF, the blocked gzip of BAM: blocks of one size, compressed by isal in threads.
+"""BGZF, BAM's blocked gzip: blocks of one size, compressed by isal in threads.
 
-Every block but the last holds BLOCK bytes, so the file depends on the data alone, not on batches or threads.
+Every block but the last holds BLOCK bytes, so the file depends only on the data, not on batches or threads.
 
-ISA-L hashes the third position of a stream by a register that it has not set (igzip_icf_body_h1_gr_bt.asm, at
-.write_first_byte, version 2.32). Where that happens to be one of the buckets of the first three positions,
-it overlooks a match: one block in 2,700 is a byte or two longer, at other places in each process. Its code for the last
-bytes of a stream has no such fault, so each block begins with a few bytes that are compressed for themselves.
+ISA-L hashes the third position of a stream with an uninitialised register (igzip_icf_body_h1_gr_bt.asm, at
+.write_first_byte, version 2.32). If that happens to be one of the buckets of the first three positions, it misses a
+match: one block in 2,700 is a byte or two longer, at other places in each process. Its code for the last bytes of a
+stream has no such fault, so each block begins with a few bytes that are compressed separately.
 """
 
 import os
@@ -23,22 +23,22 @@ from numpy import ndarray
 from readwarp.formats.common import bgzf_kernels as kernels
 from readwarp.formats.common import isa_l
 
-BLOCK, MAX_SIZE = kernels.BLOCK, kernels.MAX_SIZE  # bytes of data in a block, ours and of any program
-GROUP = 32 * BLOCK  # bytes compressed by one task
+BLOCK, MAX_SIZE = kernels.BLOCK, kernels.MAX_SIZE  # bytes of data per block, ours and any program's
+GROUP = 32 * BLOCK  # bytes compressed per task
 EOF_BLOCK = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 HEADER = struct.Struct("<4BI2BH2B2H")  # gzip header with the BC extra field: size of the whole block less one
 HEAD = np.frombuffer(EOF_BLOCK, np.uint8)[: HEADER.size]
 
 
 def blocks_of(data: bytes | memoryview) -> tuple[list[int], list[int]]:
-    """The whole blocks at the beginning of `data`: where each begins and the last ends, their decompressed sizes."""
+    """Find the whole blocks at the start of `data`: where each begins and the last ends, and decompressed sizes."""
     places, sizes, place = [0], [], 0
     while data[place : place + 4] == b"\x1f\x8b\x08\x04" and len(data) >= place + 18:
         stop = place + int.from_bytes(data[place + 16 : place + 18], "little") + 1
         if data[place + 12 : place + 14] != b"BC" or stop > len(data):
             break
         size = int.from_bytes(data[stop - 4 : stop], "little")
-        if size > MAX_SIZE:  # damaged: memory is taken for as much
+        if size > MAX_SIZE:  # damaged: this much memory would be allocated
             break
         sizes.append(size)
         places.append(stop)
@@ -47,10 +47,10 @@ def blocks_of(data: bytes | memoryview) -> tuple[list[int], list[int]]:
 
 
 def decompress_into(compressed: memoryview | bytes, view: memoryview) -> None:
-    """Members of gzip, such as blocks, that have as many bytes as the view -> the view.
+    """Decompress members of gzip, such as blocks, that hold as many bytes as the view, into the view.
 
-    Raises EOFError where a member is cut off, and errors of igzip. igzip's reader takes the bytes as they are, and lets
-    go of the interpreter for all; what igzip offers beside it comes back for each piece.
+    Raises EOFError if a member is cut off, and errors of igzip. igzip's reader takes the bytes as they are and releases
+    the interpreter once for all of them; its other interfaces return for each piece.
     """
     reader, filled = isal_zlib._GzipReader(cast(Any, compressed)), 0
     while filled < len(view):
@@ -63,7 +63,7 @@ def decompress_into(compressed: memoryview | bytes, view: memoryview) -> None:
 
 
 def block_at(file: BinaryIO, place: int) -> tuple[int, int]:
-    """Bytes of the block that begins there, compressed and not; 0 and 0 if none does."""
+    """Return the compressed and decompressed bytes of the block that begins there; 0 and 0 if none does."""
     head = os.pread(file.fileno(), HEADER.size, place)
     if len(head) < HEADER.size or head[:4] != b"\x1f\x8b\x08\x04" or head[12:14] != b"BC":
         return 0, 0
@@ -72,18 +72,18 @@ def block_at(file: BinaryIO, place: int) -> tuple[int, int]:
 
 
 def tail_of(file: BinaryIO, size: int = len(EOF_BLOCK)) -> bytes:
-    """The last bytes of a file. Without the EOF_BLOCK, a BGZF file was cut off."""
+    """Return the last bytes of a file. A BGZF file without the EOF_BLOCK was cut off."""
     file.seek(max(0, file.seek(0, 2) - size))
     return file.read()
 
 
 def compress(data: memoryview | bytes | ndarray) -> bytes:
-    """Blocks of data, without the one that ends a file."""
+    """Compress data to blocks, without the one that ends a file."""
     return _blocks([np.frombuffer(data, np.uint8)])[0].tobytes() if len(data) else b""
 
 
 def _blocks(parts: Sequence[ndarray]) -> tuple[ndarray, ndarray]:
-    """The data of all parts (uint8) in blocks, one after another, and the bytes of each."""
+    """Compress all parts (uint8) to blocks, one after another; also return the bytes of each."""
     data, functions = parts[0] if len(parts) == 1 else np.concatenate(parts), isa_l.functions()
     if functions is None:
         blocks = [block_of(memoryview(data[i : i + BLOCK])) for i in range(0, data.size, BLOCK)]
@@ -96,7 +96,7 @@ def _blocks(parts: Sequence[ndarray]) -> tuple[ndarray, ndarray]:
 
 
 def block_of(data: memoryview | bytes) -> bytes:
-    """One block of at most BLOCK bytes, as `kernels.compress_blocks` makes it."""
+    """Compress at most BLOCK bytes to one block, like `kernels.compress_blocks`."""
     stream = isal_zlib.compressobj(kernels.LEVEL, isal_zlib.DEFLATED, -isal_zlib.MAX_WBITS)
     body = [stream.compress(data[: kernels.ALONE]), stream.flush(isal_zlib.Z_SYNC_FLUSH)]
     body += [stream.compress(data[kernels.ALONE :]), stream.flush()]
@@ -106,7 +106,7 @@ def block_of(data: memoryview | bytes) -> bytes:
 
 
 def write_all(file: BinaryIO, parts: Sequence[ndarray]) -> None:
-    """Write bytes (uint8), by the system alone if the file is one of its own."""
+    """Write bytes (uint8), directly through the system if the file is its own."""
     try:
         descriptor = file.fileno()
     except OSError:
@@ -120,7 +120,7 @@ def write_all(file: BinaryIO, parts: Sequence[ndarray]) -> None:
 
 
 def _never_blocks(file: BinaryIO) -> bool:
-    """Whether it is one on a disk."""
+    """Whether the file is on a disk."""
     try:
         return stat.S_ISREG(os.fstat(file.fileno()).st_mode)
     except OSError:
@@ -128,20 +128,20 @@ def _never_blocks(file: BinaryIO) -> bool:
 
 
 def groups_ahead(threads: int) -> int:
-    """That may be compressed and not written."""
+    """Return how many groups may be compressed and not yet written."""
     return threads + 2
 
 
 class BgzfWriter:
-    """Writes to a binary file, and compresses a few groups of blocks ahead. `close` leaves the file itself open.
+    """A BGZF writer to a binary file that compresses a few groups of blocks ahead. `close` leaves the file itself open.
 
-    A file on a disk is written by a thread of its own. A pipe, which may take nothing for ever, is by the caller's: it
-    can be stopped.
+    A thread of its own writes to a file on a disk. The caller's thread writes to a pipe, which may block for ever: so
+    it can be stopped.
     """
 
     def __init__(self, file: BinaryIO, threads: int = 1):
         self._file = file
-        self._pending, self._size = list[ndarray](), 0  # what is not a group yet, and its bytes
+        self._pending, self._size = list[ndarray](), 0  # less than a group, and its bytes
         self._pool = ThreadPoolExecutor(threads, "bgzf")
         self._ahead: deque[Future[tuple[ndarray, ndarray]]] = deque()
         self._max_ahead = groups_ahead(threads)
@@ -170,7 +170,7 @@ class BgzfWriter:
         self._drain(self._max_ahead)
 
     def _drain(self, ahead: int) -> None:
-        """Write what is compressed, unless the writer is at work and no more than so many groups wait."""
+        """Write compressed groups, unless the writer is at work and at most `ahead` groups wait."""
         if len(self._ahead) <= ahead and self._writing and not self._writing.done():
             return
         found: list[ndarray] = []
@@ -185,15 +185,16 @@ class BgzfWriter:
             self._writing = self._writer.submit(write_all, self._file, found)
 
     def _wait(self) -> None:
-        """Until nothing is being written; raises what has failed there."""
+        """Wait until nothing is being written; raise what has failed there."""
         writing, self._writing = self._writing, None
         if writing:
             writing.result()
 
     def virtual_offsets(self, at: ndarray) -> ndarray:
-        """Of bytes of the data (int64), once all is written: where the block begins << 16 | the byte in it.
+        """Return virtual offsets of bytes of the data (int64), once all is written: start of the block << 16 | byte in
+        it.
 
-        Of the end of the data it is the block that ends the file.
+        The end of the data is in the block that ends the file.
         """
         places = np.cumsum(np.concatenate(self._sizes))
         offsets: ndarray = places[at // BLOCK] << 16 | at % BLOCK

@@ -1,4 +1,4 @@
-"""Blocks of BGZF compressed by ISA-L, many for each call from Python."""
+"""BGZF blocks compressed by ISA-L, many per call from Python."""
 
 from typing import NamedTuple
 
@@ -9,19 +9,19 @@ from readwarp.device.jit import kernel, scalar
 from readwarp.device.simd import call
 
 BLOCK = 65280  # bytes of data, as in htslib
-MAX_SIZE = 1 << 16  # bytes of a block of any program, and of the data in it (SAM specification, 4.1)
-ALONE = 8  # first bytes of a block, compressed for themselves: 4 to 16, which ISA-L takes for the last ones
-HEADER, SIZE_AT, TRAILER = 18, 16, 8  # bytes before and after the data; where in the first is the size of the block
-NO_FLUSH, SYNC_FLUSH, FULL_FLUSH = 0, 1, 2  # igzip_lib.h, as are the places below
+MAX_SIZE = 1 << 16  # bytes of any program's block, and of the data in it (SAM specification, 4.1)
+ALONE = 8  # first bytes of a block, compressed separately: 4 to 16, which ISA-L takes for the last ones
+HEADER, SIZE_AT, TRAILER = 18, 16, 8  # bytes before and after the data; offset of the block size in the former
+NO_FLUSH, SYNC_FLUSH, FULL_FLUSH = 0, 1, 2  # from igzip_lib.h, like the offsets below
 LEVEL, LEVEL_BYTES = 1, 282_624  # ISAL_DEF_LVL1_DEFAULT
 STREAM_BYTES = 82_384  # isal_zstream
-NEXT_IN, NEXT_OUT, LEVEL_BUFFER = 0, 2, 6  # of 64 bits
-AVAILABLE_IN, AVAILABLE_OUT, TOTAL_OUT, LEVEL_AT, LEVEL_SIZE = 2, 6, 7, 10, 11  # of 32
-END_OF_STREAM, FLUSH = 28, 29  # of 16
+NEXT_IN, NEXT_OUT, LEVEL_BUFFER = 0, 2, 6  # fields of 64 bits
+AVAILABLE_IN, AVAILABLE_OUT, TOTAL_OUT, LEVEL_AT, LEVEL_SIZE = 2, 6, 7, 10, 11  # fields of 32 bits
+END_OF_STREAM, FLUSH = 28, 29  # fields of 16 bits
 
 
 class Functions(NamedTuple):
-    """Addresses of those of ISA-L."""
+    """Addresses of ISA-L's functions."""
 
     init: int  # isal_deflate_init
     deflate: int  # isal_deflate
@@ -29,7 +29,7 @@ class Functions(NamedTuple):
 
 
 class Stream(NamedTuple):
-    """ISA-L's isal_zstream by fields of each width, and the memory that it works with."""
+    """ISA-L's isal_zstream by fields of each width, and its working memory."""
 
     longs: ndarray  # uint64
     ints: ndarray  # uint32
@@ -44,9 +44,10 @@ def make_stream() -> Stream:
 
 @kernel
 def compress_blocks(functions, stream, data, head, out, sizes):
-    """A block for each BLOCK bytes of data to `out`, one after another; its bytes to `sizes` -> bytes of all.
+    """Compress each BLOCK bytes of data to a block in `out`, one after another, and its size to `sizes`; return the
+    total.
 
-    head: what each begins with. -1: ISA-L has failed.
+    head: the start of each block. Returns -1 if ISA-L has failed.
     """
     place = 0
     for block in range(sizes.size):
@@ -69,7 +70,7 @@ def compress_blocks(functions, stream, data, head, out, sizes):
 
 @scalar
 def _deflate(functions, stream, data, out):
-    """The data compressed as the whole of a stream -> bytes; -1: ISA-L has failed."""
+    """Compress the data as a whole stream; return the bytes, or -1 if ISA-L has failed."""
     longs, ints, shorts, level_buffer = stream
     address = longs.ctypes.data
     call(functions.init, (address,))

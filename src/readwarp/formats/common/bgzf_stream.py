@@ -1,4 +1,4 @@
-"""BGZF read from its beginning, blocks decompressed side by side, straight to where their bytes are wanted."""
+"""BGZF read from its beginning, with blocks decompressed in parallel, straight to where their bytes are wanted."""
 
 import io
 from bisect import bisect_right
@@ -11,22 +11,22 @@ from isal import igzip
 
 from readwarp.formats.common.bgzf import blocks_of, decompress_into
 
-LEAST, MOST = 1 << 17, 1 << 22  # compressed bytes that are held at a time: two blocks and more
+LEAST, MOST = 1 << 17, 1 << 22  # compressed bytes held at a time: two blocks and more
 
 
 class BgzfStream(io.RawIOBase):
     """The decompressed bytes of an open BGZF file; gzip of another kind may follow its blocks.
 
-    Reading raises what `compressed.is_damage` recognises.
+    Reading raises errors that `compressed.is_damage` recognises.
     """
 
     def __init__(self, raw: Any, threads: int) -> None:
         self._raw, self._threads = raw, threads
         self._pool = ThreadPoolExecutor(threads, "bgzf")
-        self._compressed = memoryview(b"")  # read, but not used yet
-        self._tasks: list[Future[None]] = []  # blocks that are being decompressed
+        self._compressed = memoryview(b"")  # read but not yet used
+        self._tasks: list[Future[None]] = []  # blocks being decompressed
         self._rest = memoryview(b"")  # of a block that did not fit
-        self._following: Any = None  # what is behind the blocks, as a stream, once they are read
+        self._following: Any = None  # stream of what follows the blocks, once they are read
 
     def readable(self) -> bool:
         return True
@@ -36,7 +36,7 @@ class BgzfStream(io.RawIOBase):
         super().close()
 
     def readinto(self, buffer: Any) -> int:
-        """Fill the buffer, or as much of it as there are bytes -> bytes."""
+        """Fill the buffer, or as much of it as there are bytes; return the bytes."""
         view = memoryview(buffer).cast("B")
         filled = self._take_rest(view)
         try:
@@ -44,7 +44,7 @@ class BgzfStream(io.RawIOBase):
                 filled += self._fill(view[filled:])
         finally:
             tasks, self._tasks = self._tasks, []
-            wait(tasks)  # whose view may be gone afterwards; it wakes this thread once
+            wait(tasks)  # their view may be gone afterwards; wakes this thread once
         for task in tasks:
             task.result()
         while filled < len(view) and (got := self._following.readinto(view[filled:])):
@@ -58,11 +58,11 @@ class BgzfStream(io.RawIOBase):
         return size
 
     def _fill(self, view: memoryview) -> int:
-        """Have the next blocks put into the view -> bytes, perhaps none."""
+        """Start decompressing the next blocks into the view; return the bytes, perhaps none."""
         self._read(max(LEAST, min(MOST, len(view) // 4)))
         places, sizes = blocks_of(self._compressed)
         ends = [0, *accumulate(sizes)]
-        number = bisect_right(ends, len(view)) - 1  # of blocks that fit
+        number = bisect_right(ends, len(view)) - 1  # number of blocks that fit
         data, self._compressed = self._compressed, self._compressed[places[number] :]
         if number:
             self._decompress(data, places[: number + 1], ends, view)
@@ -76,18 +76,18 @@ class BgzfStream(io.RawIOBase):
         return 0
 
     def _read(self, size: int) -> None:
-        """Hold as many compressed bytes, or all that are left."""
+        """Hold this many compressed bytes, or all that are left."""
         left = len(self._compressed)
         if left >= size:
             return
-        buffer = memoryview(np.empty(size, np.uint8))  # of its own, as the last one is being decompressed
+        buffer = memoryview(np.empty(size, np.uint8))  # a new buffer, since the last one is being decompressed
         buffer[:left] = self._compressed
         while left < size and (got := self._raw.readinto(buffer[left:])):
             left += got
         self._compressed = buffer[:left]
 
     def _decompress(self, data: memoryview, places: list[int], ends: list[int], view: memoryview) -> None:
-        """The blocks that begin and end at these places, in groups of about as many for each thread."""
+        """Decompress the blocks at these places, in groups of about equal number per thread."""
         number = len(places) - 1
         borders = [number * i // self._threads for i in range(self._threads + 1)]
         groups = [(a, b) for a, b in pairwise(borders) if a < b]
@@ -99,14 +99,14 @@ class BgzfStream(io.RawIOBase):
 
 
 def _behind(data: bytes, raw: Any) -> Any:
-    """The stream of what is behind the last block: nothing, another kind of gzip, or a block that is cut off."""
+    """Return the stream after the last block: nothing, another kind of gzip, or a truncated block."""
     if not data:
         return io.BytesIO()
     return igzip.IGzipFile(fileobj=cast(Any, io.BufferedReader(_Joined(data, raw))), mode="rb")
 
 
 class _Joined(io.RawIOBase):
-    """Bytes, and then what is left of a file."""
+    """Bytes, followed by the rest of a file."""
 
     def __init__(self, head: bytes, raw: Any) -> None:
         self._head, self._raw = memoryview(head), raw

@@ -1,12 +1,12 @@
-"""Bins and windows of the items of a sorted BGZF file, and where these are in it: what BAI, TBI and CSI are made of.
+"""Bins and windows of the items of a sorted BGZF file, and their places in it, from which BAI, TBI and CSI are made.
 
 Contigs are divided into bins. The smallest hold 16 kb, each larger one holds eight of these, and the largest the whole
-contig. An item, a record or a line, belongs to the smallest bin that holds all that it spans. An index has the chunks
-of each bin, which are where its items are in the file, and of each window of 16 kb where the first item is that reaches
+contig. An item, a record or a line, belongs to the smallest bin that holds its whole span. An index has the chunks of
+each bin, the places of its items in the file, and, for each window of 16 kb, the place of the first item that reaches
 it (Li 2011, Bioinformatics 27:718; SAM specification, 5.1.1).
 
-As in htslib, chunks of a bin are one where a block of the file has the end of one and the beginning of the next, and a
-bin whose items span less than NEAR bytes of the file is merged into the next larger one if this has items too.
+As in htslib, chunks of a bin are joined where a block of the file has the end of one and the beginning of the next, and
+a bin whose items span less than NEAR bytes of the file is merged into the next larger one if that has items too.
 """
 
 from collections.abc import Sequence
@@ -20,40 +20,40 @@ from readwarp.formats.common.bgzf import BLOCK
 from readwarp.formats.common.index import DEPTH, LINEAR_WINDOW, first_bins
 from readwarp.ragged import concatenate, empty, replace, take
 
-CONTIG_SHIFT = 32  # bits of the number of a bin or window, below that of its contig
+CONTIG_SHIFT = 32  # bits of the number of a bin or window, below its contig
 NUMBER = (1 << CONTIG_SHIFT) - 1
 NEAR = 1 << 16  # compressed bytes
 FAR = 1 << 62  # beyond any offset
 
 
 class Spans(NamedTuple):
-    """Items that follow one another in a file. Those without a contig come last."""
+    """Consecutive items of a file. Those without a contig come last."""
 
     contig: Annotated[ndarray, "int64 [items]"]  # ascending; -1 for none
-    begin: Annotated[ndarray, "int64 [items]"]  # 0-based, of what it spans of the contig; -1 before the first base ...
-    end: Annotated[ndarray, "int64 [items]"]  # ... as far as this
+    begin: Annotated[ndarray, "int64 [items]"]  # 0-based start of its span on the contig; -1 before the first base ...
+    end: Annotated[ndarray, "int64 [items]"]  # ... and its end
     is_mapped: Annotated[ndarray, "bool [items]"]
     offset: Annotated[ndarray, "int64 [items + 1] of bytes"]  # in the data of the file
 
 
 class Chunks(NamedTuple):
-    """Items of one bin that follow one another."""
+    """Consecutive items of one bin."""
 
-    bin: Annotated[ndarray, "int64 [chunks]"]  # contig << CONTIG_SHIFT | its number
+    bin: Annotated[ndarray, "int64 [chunks]"]  # contig << CONTIG_SHIFT | bin number
     begin: Annotated[ndarray, "int64 [chunks]"]
     end: Annotated[ndarray, "int64 [chunks]"]
 
 
 class Reaches(NamedTuple):
-    """Windows that an item is the first one to reach."""
+    """Windows that an item is the first to reach."""
 
-    first: Annotated[ndarray, "int64 [reaches]"]  # contig << CONTIG_SHIFT | number of the window
-    last: Annotated[ndarray, "int64 [reaches]"]  # likewise
+    first: Annotated[ndarray, "int64 [reaches]"]  # contig << CONTIG_SHIFT | window number
+    last: Annotated[ndarray, "int64 [reaches]"]  # the same for the last window
     begin: Annotated[ndarray, "int64 [reaches]"]  # of the item
 
 
 class Counts(NamedTuple):
-    """Items of contigs that have some."""
+    """Counts of items, by contig with any."""
 
     contig: Annotated[ndarray, "int64 [contigs]"]
     mapped: Annotated[ndarray, "int64 [contigs]"]
@@ -61,7 +61,7 @@ class Counts(NamedTuple):
 
 
 class Binned(NamedTuple):
-    """A part of a file as its index sees it. Places are bytes of data; of a whole file, virtual offsets."""
+    """A part of a file as its index sees it. Places are bytes of data, or virtual offsets for a whole file."""
 
     chunks: Chunks
     reaches: Reaches
@@ -73,7 +73,7 @@ NOTHING = Binned(empty(Chunks, {"chunks": 0}), empty(Reaches, {"reaches": 0}), e
 
 
 def depth_for(longest: int) -> int:
-    """Levels of bins below the largest for contigs of so many bases, as htslib has them for CSI."""
+    """Return the levels of bins below the largest for contigs of this many bases, as htslib has them for CSI."""
     depth = DEPTH
     while longest + 256 > 1 << LINEAR_WINDOW + 3 * depth:
         depth += 1
@@ -81,7 +81,7 @@ def depth_for(longest: int) -> int:
 
 
 def bin_items(spans: Spans, depth: int) -> Binned:
-    """A part of a file. Any thread may call this."""
+    """Bin a part of a file. Any thread may call this."""
     items = spans.contig.size
     chunks, reaches = empty(Chunks, {"chunks": items}), empty(Reaches, {"reaches": items})
     counts = empty(Counts, {"contigs": items})
@@ -95,7 +95,7 @@ def bin_items(spans: Spans, depth: int) -> Binned:
 
 
 def join_parts(parts: Sequence[Binned]) -> Binned:
-    """The parts of a file in order."""
+    """Join the parts of a file, in order."""
     parts = [*parts, NOTHING]
     return Binned(
         concatenate([part.chunks for part in parts], "chunks"),
@@ -106,7 +106,7 @@ def join_parts(parts: Sequence[Binned]) -> Binned:
 
 
 def renumber(part: Binned, numbers: ndarray) -> Binned:
-    """With other numbers of its contigs (int64 [contigs])."""
+    """Replace the numbers of a part's contigs (int64 [contigs])."""
     chunks, reaches, counts = part.chunks, part.reaches, part.counts
 
     def other(keys: ndarray) -> ndarray:
@@ -121,9 +121,9 @@ def renumber(part: Binned, numbers: ndarray) -> Binned:
 
 
 def join_chunks(chunks: Chunks, block: int) -> Chunks:
-    """Bin by bin, one chunk for those of which a block has the end of one and the beginning of the next.
+    """Join chunks, bin by bin, where a block has the end of one and the beginning of the next.
 
-    block: size of one; where chunks are by virtual offsets, 1 << 16.
+    block: size of one; 1 << 16 if chunks are virtual offsets.
     """
     chunks = take(chunks, "chunks", np.lexsort((chunks.begin, chunks.bin)))
     joined = join_near(chunks, block)
@@ -131,7 +131,7 @@ def join_chunks(chunks: Chunks, block: int) -> Chunks:
 
 
 def merge_small_bins(chunks: Chunks, depth: int) -> Chunks:
-    """Chunks (by virtual offsets) of bins that span few bytes become chunks of the next larger bin, if it has some."""
+    """Move chunks (virtual offsets) of bins that span few bytes to the next larger bin, if that has some."""
     firsts, key = first_bins(depth), chunks.bin
     for level in range(depth, 0, -1):
         bins, row = np.unique(key, return_inverse=True)
@@ -147,7 +147,7 @@ def merge_small_bins(chunks: Chunks, depth: int) -> Chunks:
 
 @scalar
 def bin_of(begin, end, depth):
-    """The smallest bin that holds [begin, end) (SAM specification, 5.3)."""
+    """Return the smallest bin that holds [begin, end) (SAM specification, 5.3)."""
     end -= 1
     for level in range(depth):
         shift = LINEAR_WINDOW + 3 * level
@@ -158,9 +158,10 @@ def bin_of(begin, end, depth):
 
 @kernel
 def find_chunks(spans, depth, chunks, reaches, counts):
-    """Chunks of items in order, windows that they are the first to reach, and counts -> the arrays, large enough.
+    """Find chunks of items in order, windows that they are the first to reach, and counts; fill the arrays, large
+    enough.
 
-    -> (chunks, reaches, contigs, items without a contig)
+    Returns (chunks, reaches, contigs, items without a contig).
     """
     contig, begins, ends, is_mapped, offset = spans.contig, spans.begin, spans.end, spans.is_mapped, spans.offset
     chunk = reach = count = -1
@@ -193,7 +194,7 @@ def find_chunks(spans, depth, chunks, reaches, counts):
 
 @kernel
 def join_near(chunks, block):
-    """Join chunks, which are in order of bins and places (see `join_chunks`) -> how many are left, in front."""
+    """Join chunks, sorted by bins and places (see `join_chunks`), in front; return how many are left."""
     bins, begin, end = chunks
     last = -1
     for row in range(bins.size):

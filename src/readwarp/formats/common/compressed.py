@@ -1,4 +1,4 @@
-"""Compressed input, known by its first bytes: gzip (of any number of members, so bgzip too), bzip2, xz, Zstandard."""
+"""Compressed input, recognised by its first bytes: gzip (any number of members, so bgzip too), bzip2, xz, Zstandard."""
 
 import sys
 import zlib
@@ -15,14 +15,14 @@ from readwarp.formats.common.writing import writing_temporary
 from readwarp.scratch import ScratchFolder
 
 GZIP_MAGIC = b"\x1f\x8b"
-SKIPPABLE = tuple(bytes([low]) + b"\x2a\x4d\x18" for low in range(0x50, 0x60))  # frames that pzstd begins with
+SKIPPABLE = tuple(bytes([low]) + b"\x2a\x4d\x18" for low in range(0x50, 0x60))  # frames with which pzstd begins
 MAGIC: dict[str, tuple[bytes, ...]] = {
     "gzip": (GZIP_MAGIC,),
     "bzip2": (b"BZh",),
     "xz": (b"\xfd7zXZ\0",),
     "zstd": (b"\x28\xb5\x2f\xfd", *SKIPPABLE),
 }
-READERS = {  # module, class; imported when they are needed
+READERS = {  # module, class; imported on demand
     "bzip2": ("bz2", "BZ2File"),
     "xz": ("readwarp.formats.common.xz", "XzFile"),
     "zstd": ("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd", "ZstdFile"),
@@ -33,19 +33,19 @@ TRUNCATED = "truncated: the compressed data end before their end marker"
 
 
 def compression_of(head: bytes) -> str | None:
-    """gzip, bzip2, xz or zstd, by the first bytes of a file; None: it is not compressed."""
+    """Return gzip, bzip2, xz or zstd by the first bytes of a file; None: not compressed."""
     return next((name for name, magic in MAGIC.items() if head.startswith(magic)), None)
 
 
 def is_bgzf(head: bytes) -> bool:
-    """Whether a file with these first bytes (14 or more) is BGZF, the gzip of htslib."""
+    """Whether a file with these first bytes (14 or more) is BGZF, htslib's gzip."""
     return head.startswith(GZIP_MAGIC) and head[12:14] == b"BC"
 
 
 def decompress(raw: Any) -> BinaryIO:
-    """The decompressed bytes of an open file whose position is its beginning, or the file itself if it is plain.
+    """Return the decompressed bytes of an open file at its beginning, or the file itself if it is plain.
 
-    Raises what `is_damage` recognises for bytes that are damaged or end too early, while they are read.
+    While they are read, raises errors that `is_damage` recognises if bytes are damaged or end too early.
     """
     kind = compression_of(raw.peek(6)[:6])
     if kind is None:
@@ -58,9 +58,9 @@ def decompress(raw: Any) -> BinaryIO:
 
 @contextmanager
 def unpacked(path: Path) -> Iterator[Path]:
-    """A plain or BGZF file itself; of any other, which htslib cannot read, a copy in the temporary folder.
+    """Yield a plain or BGZF file itself, else a copy in the temporary folder, since htslib cannot read others.
 
-    Raises what `is_damage` recognises.
+    Raises errors that `is_damage` recognises.
     """
     with path.open("rb") as raw:
         head = raw.peek(14)
@@ -88,8 +88,8 @@ def is_damage(error: Exception) -> bool:
 
 
 def explain_damage(error: Exception) -> str:
-    """The reason, as a user can act on it."""
-    if "emory" in str(error):  # of zstd and xz
+    """Return a reason that a user can act on."""
+    if "emory" in str(error):  # from zstd and xz
         return f"needs too much memory to be decompressed ({str(error).strip()}): compress it with a smaller window"
     if isinstance(error, EOFError):
         return TRUNCATED

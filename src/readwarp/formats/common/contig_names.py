@@ -1,4 +1,4 @@
-"""Contigs by other names: the reference has chr1 where a file has 1, and chrM where it has MT."""
+"""Contigs under other names: chr1 in the reference for 1 in a file, chrM for MT."""
 
 import re
 from collections.abc import Collection
@@ -6,7 +6,7 @@ from itertools import islice
 
 from readwarp.wording import nearest
 
-REMEDIES = {  # of a file whose contigs have other names; {sed}: a script for them
+REMEDIES = {  # for a file whose contigs have other names; {sed}: a script for them
     "intervals": "rename those of the file, as by `sed '{sed}'`",
     "alignments": "take the reference that it was made with, or rename: `samtools reheader -c \"sed '{sed}'\"`",
     "variants": "rename those of the file: `bcftools annotate --rename-chrs NAMES`, a line `{old} {new}` for each",
@@ -14,21 +14,21 @@ REMEDIES = {  # of a file whose contigs have other names; {sed}: a script for th
 
 
 def core(name: str) -> str:
-    """What is left of a name without chr and whatever the case of its letters; mt is m."""
+    """Reduce a name to its core, without chr and ignoring case; mt is m."""
     short = name.lower().removeprefix("chr")
     return "m" if short == "mt" else short
 
 
 def other_name(name: str, known: Collection[str]) -> str | None:
-    """The known contig that is probably the same; None if there is none."""
+    """Return the known contig that is probably the same; None if there is none."""
     own = core(name)
     return next((each for each in known if core(each) == own), None)
 
 
 def explain_absent(name: str, known: Collection[str], kind: str = "") -> str:
-    """The reason of an error about a contig that the reference lacks.
+    """Explain an error about a contig that the reference lacks.
 
-    known: the names in the reference. kind: of the file that has the name, of `REMEDIES`; none: a text.
+    known: names in the reference. kind: of the file with the name, from `REMEDIES`; empty: a text.
     """
     same, near = other_name(name, known), nearest(name, known)
     if same is not None:
@@ -39,19 +39,19 @@ def explain_absent(name: str, known: Collection[str], kind: str = "") -> str:
 
 
 def explain_strange(name: str, known: Collection[str]) -> str:
-    """The rest of an error about a contig of a file that the reference lacks."""
+    """Return the rest of an error about a contig of a file that the reference lacks."""
     same = other_name(name, known)
     return f"which the reference calls {same!r}" if same is not None else "which is not in the reference"
 
 
 def remedy_for(kind: str, name: str, same: str, known: Collection[str]) -> str:
-    """How to rename a file's contigs: `name` is one of them, `same` the reference's for it, one of `known`."""
+    """Explain how to rename a file's contigs: `name` is one of them, `same` its name in the reference, of `known`."""
     sed = sed_script("SN:" if kind == "alignments" else "^", name, same, known)
     return REMEDIES[kind].format(sed=sed, old=name, new=same)
 
 
 def sed_script(at: str, name: str, same: str, known: Collection[str]) -> str:
-    """Renames contigs, which stand after `at`: the one alone, or its prefix and that of all others, and M or MT."""
+    """Return a script that renames contigs after `at`: this one, or its prefix and that of all others, and M or MT."""
     start = at.removeprefix("^")
     old, new = (each[:3] if each.lower().startswith("chr") else "" for each in (name, same))
     if old == new:
@@ -63,5 +63,5 @@ def sed_script(at: str, name: str, same: str, known: Collection[str]) -> str:
 
 
 def listed(names: Collection[str]) -> str:
-    """The first names."""
+    """List the first names."""
     return ", ".join(map(repr, islice(names, 3))) + (", ..." if len(names) > 3 else "")

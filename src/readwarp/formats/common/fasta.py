@@ -1,4 +1,4 @@
-"""References in FASTA, GenBank or EMBL, plain or compressed -> contigs of upper-case letters."""
+"""References in FASTA, GenBank or EMBL, plain or compressed, as contigs of upper-case letters."""
 
 import io
 import re
@@ -23,7 +23,7 @@ OTHER_FILES = {
     b"@HD\t": "is SAM",
 }
 FAI = re.compile(rb"[^\t\n]+(\t[0-9]+){4,5}\r?\n?")
-BLOCK = 1 << 20  # bytes read at a time: they stay in the cache
+BLOCK = 1 << 20  # bytes read at a time, which stay in the cache
 MAX_HEADER = 1 << 24  # bytes
 MAX_ANNOTATED = 1 << 30  # bytes of a GenBank or EMBL file
 IUPAC = b"ACGTUNRYSWKMBDHV"
@@ -31,12 +31,12 @@ UPPER = bytes(range(256)).upper()
 
 
 class Contig(NamedTuple):
-    name: str  # first word of the header, or the accession
+    name: str  # first word of the header, or accession
     letters: bytes  # upper-case IUPAC, without line ends
 
 
 class Piece(NamedTuple):
-    """The next letters of a contig: its first ones, or those after the piece before."""
+    """The next letters of a contig: its first ones, or those after the previous piece."""
 
     name: str
     letters: bytes
@@ -44,7 +44,7 @@ class Piece(NamedTuple):
 
 
 def read_contigs(path: str | Path) -> Iterator[Contig]:
-    """The contigs of a reference file, one at a time, in file order. Raises what `read_pieces` does."""
+    """Yield the contigs of a reference file, one at a time, in file order. Raises the errors of `read_pieces`."""
     name, parts = "", list[bytes]()
     for piece in read_pieces(path):
         if piece.is_first and parts:
@@ -56,11 +56,11 @@ def read_contigs(path: str | Path) -> Iterator[Contig]:
 
 
 def read_pieces(path: str | Path) -> Iterator[Piece]:
-    """The contigs of a reference file piece by piece, in file order, so that a long contig takes no memory.
+    """Yield the contigs of a reference file piece by piece, in file order, so that a long contig takes no memory.
 
     The first bytes of a file tell its format, not its name; an index (.rwx) is read too. Raises InputError for a file
-    that cannot be read, is truncated, corrupt or of another format, and for a repeated name or one that SAM cannot
-    hold, a contig without sequence or longer than BAM can hold, and letters outside IUPAC.
+    that is unreadable, truncated, corrupt or of another format, and for a repeated name or one that SAM cannot hold, a
+    contig without sequence or longer than BAM can hold, and letters outside IUPAC.
     """
     path = Path(path)
     if is_index(path):
@@ -82,7 +82,7 @@ def read_pieces(path: str | Path) -> Iterator[Piece]:
 
 
 def check_format(path: Path) -> None:
-    """Raises InputError for a file whose first line is not that of a reference."""
+    """Raise InputError for a file whose first line is not that of a reference."""
     with reading(path), _open(path) as stream:
         _parse(stream, path)
 
@@ -98,7 +98,7 @@ def _open(path: Path) -> Iterator[BinaryIO]:
 
 
 def _parse(stream: BinaryIO, path: Path) -> Iterator[Piece]:
-    """The pieces of a stream. Its first line shows the format."""
+    """Yield the pieces of a stream, whose first line shows the format."""
     line = stream.readline(1 << 16)
     while line and not line.strip():
         line = stream.readline(1 << 16)
@@ -120,7 +120,7 @@ def _parse(stream: BinaryIO, path: Path) -> Iterator[Piece]:
 
 
 def _read_fasta(stream: BinaryIO, first: bytes, path: Path) -> Iterator[Piece]:
-    """Memory holds one block, however long its lines are."""
+    """Parse FASTA. Memory holds one block, however long the lines are."""
     name, begins_line = _name_of(_whole_line(stream, first, path)[1:]), True
     yield Piece(name, b"", True)
     while block := stream.read(BLOCK):
@@ -137,7 +137,7 @@ def _read_fasta(stream: BinaryIO, first: bytes, path: Path) -> Iterator[Piece]:
 
 
 def _whole_line(stream: BinaryIO, start: bytes, path: Path) -> bytes:
-    """The header that begins so."""
+    """Read the rest of a header that begins with `start`."""
     line = start if start.endswith(b"\n") else start + stream.readline(MAX_HEADER)
     if len(line) >= MAX_HEADER and not line.endswith(b"\n"):
         raise InputError(path, f"a header is longer than {MAX_HEADER >> 20} MiB")
@@ -155,7 +155,7 @@ def _name_of(header: bytes) -> str:
 
 
 def _read_annotated(stream: BinaryIO, first: bytes, kind: str, path: Path) -> Iterator[Piece]:
-    """GenBank or EMBL, by Biopython. Its warnings are about annotations, which we do not use."""
+    """Parse GenBank or EMBL with Biopython, whose warnings concern annotations that we do not use."""
     from Bio import SeqIO
     from Bio.Seq import UndefinedSequenceError
 
@@ -183,7 +183,7 @@ def _check_name(name: str, lengths: dict[str, int], path: Path) -> None:
 
 
 def _check_letters(piece: Piece, length: int, path: Path) -> None:
-    """length: of the contig so far."""
+    """Check the letters of a piece. length: of the contig so far."""
     if strange := piece.letters.translate(None, IUPAC):
         raise InputError(path, f"{chr(strange[0])!r} is not an IUPAC letter", piece.name)
     if length > MAX_CONTIG:
@@ -191,7 +191,7 @@ def _check_letters(piece: Piece, length: int, path: Path) -> None:
 
 
 def _check_last(lengths: dict[str, int], path: Path) -> None:
-    """Whether the contig that ends has a sequence."""
+    """Check that the contig that ends has a sequence."""
     name = next(reversed(lengths), "")
     if name and not lengths[name]:
         raise InputError(path, "has no sequence", name)

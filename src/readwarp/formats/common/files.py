@@ -1,4 +1,4 @@
-"""Files of a job: checks that they can be read and written, and a lock that keeps other processes off."""
+"""Files of a job: checks that they can be read and written, and a lock that keeps other processes out."""
 
 import errno
 import fcntl
@@ -16,16 +16,16 @@ from readwarp.errors import InputError, OutputExistsError, UsageError
 from readwarp.stopping import held_back
 
 NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # from file systems without locks
-INDEXES = ("bai", "csi", "crai", "tbi")  # endings of what may be written beside an output
+INDEXES = ("bai", "csi", "crai", "tbi")  # endings of files written beside an output
 MAX_LIST = 1 << 24  # bytes of a list of files
-SPARE_FILES = 32  # open besides the inputs
+SPARE_FILES = 32  # open in addition to the inputs
 logger = logging.getLogger("readwarp")
 
 
 def check_output(path: Path | None, force: bool, inputs: Iterable[object] = ()) -> None:
-    """Raises OutputExistsError unless `force`, UsageError for an output that is an input or cannot be written.
+    """Raise OutputExistsError unless `force`, UsageError for an output that is an input or cannot be written.
 
-    Its indexes are looked at too.
+    Checks the output's indexes too.
     """
     if path is None or str(path) == "-":
         return
@@ -47,34 +47,34 @@ def check_output(path: Path | None, force: bool, inputs: Iterable[object] = ()) 
 
 
 def check_replaceable(path: Path) -> None:
-    """Raises UsageError for what another user has put there, and no one else may replace: in a folder such as /tmp."""
-    with suppress(OSError):  # most often absent
+    """Raise UsageError for a file of another user that nobody else may replace, in a folder such as /tmp."""
+    with suppress(OSError):  # usually absent
         owner, folder = path.lstat().st_uid, path.parent.stat()
         if folder.st_mode & stat.S_ISVTX and os.geteuid() not in (0, owner, folder.st_uid):
             raise UsageError(f"{path}: is another user's, and nobody else can replace it in this folder")
 
 
 def check_apart(outputs: Iterable[Path | None]) -> None:
-    """Raises UsageError if two outputs are one file."""
+    """Raise UsageError if two outputs are one file."""
     for path, other in combinations((path for path in outputs if path and str(path) != "-"), 2):
         if is_same(path, other):
             raise UsageError(f"{other}: is another output too")
 
 
 def is_same(path: Path, other: Path) -> bool:
-    """Whether two names, which need not exist, are of one file: also by links."""
+    """Whether two names, which need not exist, refer to one file, also through links."""
     if path.resolve() == other.resolve():
         return True
     return path.is_file() and other.is_file() and path.samefile(other)
 
 
 def check_inputs(paths: Iterable[object]) -> None:
-    """Raises InputError for an input that cannot be opened, and UsageError if stdin (-) comes twice."""
+    """Raise InputError for an input that cannot be opened, and UsageError if stdin (-) comes twice."""
     names = [str(path) for path in paths]
     if names.count("-") > 1:
         raise UsageError("stdin (-) can be read only once")
     for name in names:
-        if name == "-" or Path(name).is_fifo():  # opening a pipe would take from it
+        if name == "-" or Path(name).is_fifo():  # opening a pipe would consume from it
             continue
         try:
             with open(name, "rb"):
@@ -84,7 +84,7 @@ def check_inputs(paths: Iterable[object]) -> None:
 
 
 def check_twice(paths: Iterable[Path]) -> None:
-    """Raises UsageError for a file that is given twice, under one name or two (links)."""
+    """Raise UsageError for a file given twice, under one name or two (links)."""
     seen: dict[tuple[int, int], Path] = {}
     for path in paths:
         if str(path) == "-" or not path.is_file():
@@ -96,9 +96,9 @@ def check_twice(paths: Iterable[Path]) -> None:
 
 
 def named_files(name: object, kind: str) -> Iterator[Path]:
-    """The file of this name; for the text @FILE, those that it lists, without lines that are blank or begin with #.
+    """Yield the file of this name, or, for the text @FILE, the files it lists, without blank lines and those with #.
 
-    Raises InputError for a list that cannot be read; `kind` is what it may be instead, such as "a gVCF".
+    Raises InputError for an unreadable list; kind: the alternative to a list, such as "a gVCF".
     """
     if not (isinstance(name, str) and name.startswith("@")):
         yield Path(str(name))
@@ -112,7 +112,7 @@ def named_files(name: object, kind: str) -> Iterator[Path]:
         if b"\0" in text:
             raise ValueError("no name has a NUL")
         lines = [line.strip() for line in text.decode().split("\n")]
-    except ValueError:  # or it is not UTF-8
+    except ValueError:  # also if it is not UTF-8
         raise InputError(path, f"is not a list of file names (is it {kind}? then leave out the @)") from None
     except OSError as error:
         raise InputError(path, (error.strerror or "cannot be read").lower()) from None
@@ -120,7 +120,7 @@ def named_files(name: object, kind: str) -> Iterator[Path]:
 
 
 def allow_files(number: int, remedy: str) -> None:
-    """Raise the limit of open files as far as needed. Raises InputError with the remedy if the system does not."""
+    """Raise the limit of open files as far as needed. Raises InputError with the remedy if the system refuses."""
     wanted = number + SPARE_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= wanted:
@@ -132,7 +132,7 @@ def allow_files(number: int, remedy: str) -> None:
 
 
 def check_resume(resume: bool, outputs: Iterable[Path | None], inputs: Iterable[str]) -> None:
-    """Raises UsageError if --resume is given without an output file, or with inputs that can be read only once."""
+    """Raise UsageError if --resume is given without an output file, or with inputs that can be read only once."""
     if resume and any(path is None or str(path) == "-" or is_device(path) for path in outputs):
         raise UsageError("--resume needs an output file (-o)")
     for path in inputs if resume else ():
@@ -141,12 +141,12 @@ def check_resume(resume: bool, outputs: Iterable[Path | None], inputs: Iterable[
 
 
 def is_device(path: Path) -> bool:
-    """/dev/null, /dev/stdout, a named pipe: written to, never replaced."""
+    """Whether it is /dev/null, /dev/stdout or a named pipe: written to, never replaced."""
     return path.exists() and not path.is_file()
 
 
 def ending_of(path: object, *endings: str) -> str:
-    """Which of these the name of an output ends in; the first for stdout (None, "-") and devices. Raises UsageError."""
+    """Return the ending of an output's name; the first for stdout (None, "-") and devices. Raises UsageError."""
     name = "-" if path is None else str(path)
     found = next((ending for ending in endings if name.lower().endswith(f".{ending}")), None)
     if found is None and name != "-" and not is_device(Path(name)):
@@ -156,22 +156,22 @@ def ending_of(path: object, *endings: str) -> str:
 
 
 def is_direct(output: object) -> bool:
-    """stdout (None, "-"), pipes and devices: written as they are."""
+    """Whether it is stdout (None, "-"), a pipe or a device, which are written directly."""
     return output is None or str(output) == "-" or is_device(Path(str(output)))
 
 
 def private_folder(output: object) -> Path:
-    """Where what becomes the output is kept until it is complete."""
+    """Return the folder that holds an output until it is complete."""
     return Path(f"{output}.partial")
 
 
 @contextmanager
 def locked(*outputs: object) -> Iterator[None]:
-    """Keep other processes off outputs by a lock file beside each. Raises UsageError.
+    """Keep other processes off outputs with a lock file beside each. Raises UsageError.
 
-    What a process that was killed has left beside them is removed. The system releases a lock when its process ends. It
-    is that of flock(2), so on network file systems it is as reliable as their support of it; where they have none
-    (Lustre mounted without `-o flock`), a warning is logged, and nothing is removed.
+    Leftovers of a killed process beside them are removed. The system releases a lock when its process ends. It is an
+    flock(2), so on network file systems it is as reliable as their support of it; where there is none (Lustre mounted
+    without `-o flock`), a warning is logged, and nothing is removed.
     """
     with ExitStack() as stack:
         for output in outputs:
@@ -181,10 +181,10 @@ def locked(*outputs: object) -> Iterator[None]:
 
 
 def clear_remains(*outputs: Path | None) -> None:
-    """Remove what a process that was killed has left beside outputs."""
+    """Remove leftovers of a killed process beside outputs."""
     for output in filter(None, outputs):
         if Path(f"{output}.lock").exists() or private_folder(output).exists():
-            with suppress(UsageError), locked(output):  # of a process that is alive, or whose folder cannot be written
+            with suppress(UsageError), locked(output):  # of a live process, or in an unwritable folder
                 pass
 
 
@@ -207,20 +207,20 @@ def _locked(output: object) -> Iterator[None]:
 def _remove_lock(place: Path) -> None:
     try:
         place.unlink(missing_ok=True)
-    except OSError as error:  # the output is complete, whatever has become of its folder
+    except OSError as error:  # the output is complete, whatever became of its folder
         logger.warning("%s: cannot be removed (%s)", place, error.strerror)
 
 
 def remove_folder(path: Path) -> None:
-    """Remove a folder, if it is there, as far as that is possible: the next run removes the rest."""
+    """Remove a folder, if present, as far as possible: the next run removes the rest."""
     with held_back():
         shutil.rmtree(path, ignore_errors=True)
 
 
 def _lock(place: Path, output: object) -> tuple[int, bool]:
-    """Open and lock the file that has this name; if another process has just removed it, the next one.
+    """Open and lock the file of this name; if another process has just removed it, the next one.
 
-    -> file descriptor, whether it is locked: not where the file system has no locks.
+    Returns the file descriptor, and whether it is locked: it is not if the file system has no locks.
     """
     while True:
         descriptor = _open_lock(place, output)
@@ -244,7 +244,7 @@ def _lock(place: Path, output: object) -> tuple[int, bool]:
 
 
 def _open_lock(place: Path, output: object) -> int:
-    """Open or make it. Raises UsageError for what we did not make, or could not remove in the end."""
+    """Open or make the lock file. Raises UsageError for a file that we did not make, or could not remove in the end."""
     check_replaceable(place)
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # no link, and no waiting for a pipe
     try:

@@ -1,4 +1,4 @@
-"""htslib in child processes: what it crashes on ends the child, not this process."""
+"""htslib in child processes: a crash of htslib ends the child, not this process."""
 
 import json
 import subprocess
@@ -18,14 +18,14 @@ class Child:
     """A process in which htslib reads files."""
 
     def __init__(self) -> None:
-        self.files = 0  # open ones
+        self.files = 0  # number of open files
         self._lock, self._numbers = threading.Lock(), count()
         self._process = subprocess.Popen(
             CHILD,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,  # out of reach of the terminal's Ctrl-C
+            start_new_session=True,  # shielded from the terminal's Ctrl-C
         )
 
     def next_number(self) -> int:
@@ -34,9 +34,9 @@ class Child:
     def ask(
         self, path: Path, reason: str | Callable[[bytes], str] = "damaged, or truncated", **request: object
     ) -> bytes:
-        """Its answer. Raises InputError with this reason for an error, and where it crashed.
+        """Send a request; return the answer. Raises InputError with this reason for an error or a crash.
 
-        reason: or what makes it of htslib's messages.
+        reason: may also be a function of htslib's messages.
         """
         process, data = self._process, b""
         assert process.stdin is not None and process.stdout is not None
@@ -49,10 +49,10 @@ class Child:
                 data = process.stdout.read(size)
             except BrokenPipeError:
                 head = b""
-            except BaseException:  # a stop: the answer that still comes would be taken for that to the next request
+            except BaseException:  # a stop: the pending answer would be taken for the next request's
                 process.kill()
                 raise
-        if head[:1] != b"\0" or len(data) < size:  # it failed, or has ended before or within its answer
+        if head[:1] != b"\0" or len(data) < size:  # it failed, or ended before or within its answer
             raise InputError(path, reason if isinstance(reason, str) else reason(data or CRASHED))
         return data
 

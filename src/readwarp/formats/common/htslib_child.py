@@ -1,8 +1,8 @@
-"""Reads BCF and CRAM files for `htslib`, in a process of its own.
+"""Child process of `htslib` that reads BCF and CRAM files.
 
 A request is a line of JSON on stdin: what to do, the number of a file, and more. The answer on stdout is a byte, 1 for
-an error, the length of a text (8 bytes, little-endian), and the text; that of an error is what htslib said. Imports
-nothing but pysam, to start soon.
+an error, the length of a text (8 bytes, little-endian), and the text; for an error it is htslib's message. Imports
+nothing but pysam, to start quickly.
 """
 
 import json
@@ -35,7 +35,7 @@ def main() -> None:
 
 
 class Files:
-    """Those that are open, by number."""
+    """Open files, by number."""
 
     def __init__(self, variants: Any, alignments: Any):
         self._variants, self._alignments, self._files = variants, alignments, dict[int, Any]()
@@ -47,9 +47,9 @@ class Files:
         return action(number, **request)
 
     def open_bcf(self, number: int, name: str) -> str:
-        """The header and the names of contigs by their numbers, as JSON."""
+        """Return the header and the names of contigs by number, as JSON."""
         descriptor = os.open(name, os.O_RDONLY)
-        try:  # under this name htslib finds no index, which it would load
+        try:  # htslib finds no index under this name, and so loads none
             self._files[number] = self._variants(f"/proc/self/fd/{descriptor}")
         finally:
             os.close(descriptor)
@@ -57,7 +57,7 @@ class Files:
         return json.dumps([str(header), list(header.contigs)])
 
     def read_bcf(self, number: int, records: int, at: int | None) -> str:
-        """Virtual offset after some records, and these in lines. at: a virtual offset to go to first."""
+        """Return the virtual offset after some records, and these as lines. at: a virtual offset to go to first."""
         file = self._files[number]
         if at is not None:
             file.seek(at)
@@ -65,14 +65,14 @@ class Files:
         return f"{file.tell()}\n{text}"
 
     def open_cram(self, number: int, name: str, reference: str | None) -> str:
-        """The header."""
+        """Open a CRAM file; return its header."""
         self._files[number] = self._alignments(name, reference_filename=reference, check_sq=False)
         return str(self._files[number].header)
 
     def read_cram(
         self, number: int, output: str, places: list[tuple[str, int, int]] | None, records: int | None
     ) -> str:
-        """The records of the places, or the file's first ones, into a BAM file."""
+        """Write the records of the places, or the file's first ones, to a BAM file."""
         file = self._files[number]
         with self._alignments(output, "wbu", header=file.header) as out:
             if places is None:

@@ -1,7 +1,7 @@
-"""Where in a file the records of a region begin, from the parts of BAI, TBI, CSI and CRAI indexes that tell.
+"""Where the records of a region begin in a file, from the relevant parts of BAI, TBI, CSI and CRAI indexes.
 
-An index may be damaged, older than its file, or another file's, and lie in all that it says. `check_chunks` sees
-whether its chunks are the file's records, all of them; `BgzfIndex` leans on as little of the rest as it can.
+An index may be damaged, older than its file, or another file's, and wrong in every value. `check_chunks` checks that
+its chunks are all of the file's records; `BgzfIndex` relies on as little of the rest as it can.
 """
 
 import gzip
@@ -25,14 +25,14 @@ from readwarp.formats.common.compressed import GZIP_MAGIC
 T = TypeVar("T")
 CSI_LENGTH = 1 << 29  # contigs longer than this need a .csi index
 LINEAR_WINDOW, DEPTH = 14, 5  # of BAI and TBI: bits of a smallest window (16 kb), levels of windows above it
-NAMES_SIZE = 28  # bytes of numbers before the names of contigs, in TBI from byte 8, in CSI's extra part
+NAMES_SIZE = 28  # bytes of numbers before the contig names, in TBI from byte 8, in CSI's extra part
 BIN, CSI_BIN = 2, 4  # words of a bin before its chunks: its number, in CSI an offset, the number of chunks
 CRAI_LINE = re.compile(rb"-?[0-9]{1,10}(\t-?[0-9]{1,15}){5}")
-MAX_WINDOWS = 1 << 24  # of a contig
+MAX_WINDOWS = 1 << 24  # per contig
 
 
 class Chunks(NamedTuple):
-    """Where the records of each bin are, in order of contigs and bins."""
+    """Places of the records of each bin, in order of contigs and bins."""
 
     contig: Annotated[ndarray, "int64 [chunks]"]
     begin: Annotated[ndarray, "int64 [chunks]"]  # virtual offsets
@@ -44,27 +44,28 @@ class BgzfIndex:
     """Virtual file offsets (compressed offset << 16 | offset in the block) by contig and position."""
 
     shift: int
-    starts: Sequence[np.ndarray]  # of each contig, one per 2^shift bases
-    stop: int | None = None  # after the last record that has a position
-    names: tuple[str, ...] = ()  # of the contigs, where the index tells
+    starts: Sequence[np.ndarray]  # for each contig, one per 2^shift bases
+    stop: int | None = None  # after the last record with a position
+    names: tuple[str, ...] = ()  # of the contigs, if the index has them
     path: Path | None = None
     chunks: Chunks | None = None
 
     def start_of(self, contig: int, position: int) -> int | None:
-        """Virtual offset at or before the first record that reaches `position` or begins after it, if there may be any.
+        """Return the virtual offset at or before the first record that reaches `position` or begins after it; None: no
+        such record.
 
-        Beyond the last window it is that of this window: the index may have been cut off.
+        Beyond the last window it is that window's: the index may have been cut off.
         """
         starts = self.starts[contig] if 0 <= contig < len(self.starts) else np.empty(0, np.uint64)
         return int(starts[min(position >> self.shift, starts.size - 1)]) if starts.size else None
 
     def before(self, contig: int, offset: int) -> int | None:
-        """The last of the contig's offsets below this one, if there is any."""
+        """Return the last of the contig's offsets below this one, or None."""
         row = int(np.searchsorted(self.starts[contig], offset)) - 1
         return int(self.starts[contig][row]) if row >= 0 else None
 
     def only(self, names: Container[str]) -> "BgzfIndex":
-        """Without the contigs of other names, and chunks: the index of a genome takes memory."""
+        """Drop the contigs of other names, and chunks: the index of a genome takes memory."""
         starts = [own if name in names else own[:0] for name, own in zip(self.names, self.starts, strict=True)]
         return replace(self, starts=[own.copy() for own in starts], chunks=None)
 
@@ -73,9 +74,9 @@ class BgzfIndex:
 
 
 def load_vcf_index(vcf: Path, is_bcf: bool = False) -> BgzfIndex:
-    """The index beside a VCF.gz or BCF file. Raises InputError if there is none or it is damaged.
+    """Load the index beside a VCF.gz or BCF file. Raises InputError if it is missing or damaged.
 
-    That of VCF.gz has the names of its contigs, that of BCF their numbers in its header.
+    The index of VCF.gz has the names of its contigs, that of BCF their numbers in the header.
     """
     paths = vcf.with_name(vcf.name + ".tbi"), vcf.with_name(vcf.name + ".csi")
     if vcf.suffix == ".vcf" and not is_bcf:
@@ -86,9 +87,9 @@ def load_vcf_index(vcf: Path, is_bcf: bool = False) -> BgzfIndex:
 
 
 def load_whole_index(vcf: Path, header_size: int, is_bcf: bool) -> tuple[BgzfIndex, int]:
-    """The index beside a VCF.gz or BCF file, and the virtual offset of the first record.
+    """Load the index beside a VCF.gz or BCF file, and find the virtual offset of the first record.
 
-    header_size: bytes before it. Raises InputError unless the index tells where the records are, all of them.
+    header_size: bytes before it. Raises InputError unless the index covers all the file's records.
     """
     index = load_vcf_index(vcf, is_bcf)
     with vcf.open("rb") as file:
@@ -98,7 +99,7 @@ def load_whole_index(vcf: Path, header_size: int, is_bcf: bool) -> tuple[BgzfInd
 
 
 def load_crai(cram: Path) -> tuple[Path, list[tuple[int, ...]]]:
-    """The index beside a CRAM file: its path, and the numbers of its lines. Raises InputError."""
+    """Load the index beside a CRAM file: its path, and the numbers of its lines. Raises InputError."""
     paths = cram.with_name(cram.name + ".crai"), cram.with_suffix(".crai")
     return _load(cram, paths, _parse_crai, "`samtools index`")
 
@@ -156,7 +157,7 @@ def _parse(data: bytes, path: Path) -> BgzfIndex:
 
 
 def _parse_names(data: bytes, place: int) -> tuple[tuple[str, ...], int]:
-    """The names whose numbers begin at `place`, and where they end."""
+    """Parse the names whose numbers begin at `place`; return them and where they end."""
     (size,) = struct.unpack_from("<i", data, place + NAMES_SIZE - 4)
     stop = place + NAMES_SIZE + size
     names = data[place + NAMES_SIZE : stop]
@@ -167,9 +168,9 @@ def _parse_names(data: bytes, place: int) -> tuple[tuple[str, ...], int]:
 
 @kernel
 def find_bins(words, head, bins, owners, places, windows):
-    """Where in the words (uint32) the bins begin, and their contigs; where linear indexes begin, and their sizes.
+    """Find where the bins begin in the words (uint32), with their contigs, and where linear indexes begin, with sizes.
 
-    head: BIN, or CSI_BIN where there is no linear index. -> number of bins; -1 if the words end too early
+    head: BIN, or CSI_BIN without a linear index. Returns the number of bins; -1 if the words end too early.
     """
     at = number = np.int64(0)
     for contig in range(places.size):
@@ -190,7 +191,7 @@ def find_bins(words, head, bins, owners, places, windows):
 
 
 def _chunks_of(words: ndarray, bins: ndarray, owners: ndarray, head: int, depth: int) -> tuple[Chunks, int | None]:
-    """The chunks, and the end of the last one as the bins of counts have it, if there are any."""
+    """Return the chunks, and the end of the last one by the bins of counts, if there are any."""
     numbers, sizes = words[bins].astype(np.int64), words[bins + head - 1].astype(np.int64)
     after_last = int(first_bins(depth)[-1])
     is_real = numbers < after_last
@@ -203,7 +204,7 @@ def _chunks_of(words: ndarray, bins: ndarray, owners: ndarray, head: int, depth:
 
 
 def _wide(words: ndarray, at: ndarray) -> ndarray:
-    """Virtual offsets of two words each (int64), none of which is negative."""
+    """Join virtual offsets of two words each (int64), none of them negative."""
     found: ndarray = words[at].astype(np.int64) | words[at + 1].astype(np.int64) << 32
     if found.size and int(found.min()) < 0:
         raise ValueError("it has offsets that cannot be")
@@ -211,13 +212,13 @@ def _wide(words: ndarray, at: ndarray) -> ndarray:
 
 
 def first_bins(depth: int) -> ndarray:
-    """The number of the first bin of each level, and of that after the last."""
+    """Return the number of the first bin of each level, and the one after the last."""
     firsts: ndarray = ((1 << 3 * np.arange(depth + 2)) - 1) // 7
     return firsts
 
 
 def first_windows(numbers: ndarray, depth: int) -> ndarray:
-    """The first of the smallest windows that each bin covers."""
+    """Return the first of the smallest windows that each bin covers."""
     firsts = first_bins(depth)
     level = np.searchsorted(firsts, numbers, side="right") - 1
     windows: ndarray = (numbers - firsts[level]) << 3 * (depth - level)
@@ -225,7 +226,7 @@ def first_windows(numbers: ndarray, depth: int) -> ndarray:
 
 
 def _offsets_by_window(words: ndarray, bins: ndarray, owners: ndarray, depth: int, contigs: int) -> list[ndarray]:
-    """CSI has no linear index, but each bin holds the offset of the first record that reaches its first window."""
+    """Return offsets by window from CSI's bins, which hold that of the first record to reach their first window."""
     numbers = words[bins].astype(np.int64)
     is_real = numbers < first_bins(depth)[-1]
     numbers, owners, offsets = numbers[is_real], owners[is_real], _wide(words, bins[is_real] + 1)
@@ -241,9 +242,9 @@ def _offsets_by_window(words: ndarray, bins: ndarray, owners: ndarray, depth: in
 
 
 def fill_in(starts: ndarray, begin: int = 0) -> ndarray:
-    """A window without an entry takes the one before it, and the first windows take where the contig begins, if known.
+    """Fill in windows without an entry from the one before, and the first windows from the contig's start, if known.
 
-    Never too late. Raises ValueError where entries do not ascend.
+    Offsets are never too late. Raises ValueError if entries do not ascend.
     """
     used = starts[starts > 0]
     if not used.size:
@@ -254,7 +255,7 @@ def fill_in(starts: ndarray, begin: int = 0) -> ndarray:
 
 
 def check_chunks(index: BgzfIndex, file: BinaryIO, first: int, last: int) -> None:
-    """Raises InputError unless the chunks are the file's records from virtual offset `first` to `last`, with no gap."""
+    """Raise InputError unless the chunks are the file's records from virtual offset `first` to `last`, without gaps."""
     assert index.chunks is not None
     contig, begin, end = index.chunks
     order = np.argsort(begin, kind="stable")
@@ -268,12 +269,12 @@ def check_chunks(index: BgzfIndex, file: BinaryIO, first: int, last: int) -> Non
 
 
 def explain_other(file: object) -> str:
-    """The reason of an error about an index that does not tell where the records of its file are."""
+    """Explain an index that does not match the records of its file."""
     return f"damaged, older than {file}, or of another file: make it again"
 
 
 def _are_one(file: BinaryIO, end: int, begin: int) -> bool:
-    """Whether there is no data between two virtual offsets: the first is the end of a block, the other a beginning."""
+    """Whether no data lies between two virtual offsets, the end of a block and the start of another."""
     while end != begin:
         size, data = block_at(file, end >> 16)
         if not size or data != end & 0xFFFF:
@@ -283,7 +284,7 @@ def _are_one(file: BinaryIO, end: int, begin: int) -> bool:
 
 
 def place_after(file: BinaryIO, size: int) -> int:
-    """Virtual offset after so many bytes of data of a BGZF file, at the beginning of a block rather than at an end."""
+    """Return the virtual offset after `size` bytes of a BGZF file's data, at a block's start rather than an end."""
     place = 0
     while size:
         length, data = block_at(file, place)

@@ -7,11 +7,11 @@
     16-47          SHA-256 of the description
     48-            description, JSON: parameters, contigs (name, length, MD5), source, arrays, CRC-32 of data blocks;
                    in version 4, which arrays are wide: of uint64 instead of uint32
-    then           packed, bucket_starts, tags, positions, each from a multiple of 4096 on
+    then           packed, bucket_starts, tags, positions, each from a multiple of 4096
 
-Whenever the file is opened, its description and its length are checked, and whenever an array is to be used, all of its
-blocks of 1 MiB, in threads: their checksums, and that kernels can index by what they hold, since kernels have no bounds
-checks. That is 10 GB a second of one core: 0.7 s for a human genome, divided among all cores.
+Opening the file checks its description and length. Before an array is used, all of its blocks of 1 MiB are checked, in
+threads: their checksums, and that their values are valid indices, since kernels have no bounds checks. That is 10 GB a
+second of one core: 0.7 s for a human genome, divided among all cores.
 """
 
 import hashlib
@@ -38,10 +38,10 @@ PREFIX = struct.Struct("<8sII32s")
 ALIGNMENT = 4096
 BLOCK = 1 << 20
 HUGE_PAGE = 1 << 21  # bytes, of x86-64 and most ARM systems
-ALONE = 64  # blocks that one thread checks sooner than several
-NARROW = 1 << 32  # numbers below it have 32 bits
-MAX_BASES = (1 << 37) - 1  # of a reference; the bucket of a k-mer has 32 bits then
-MAX_CONTIG = (1 << 31) - 1  # bases, by SAM and BAM
+ALONE = 64  # blocks that one thread checks faster than several
+NARROW = 1 << 32  # smaller numbers fit 32 bits
+MAX_BASES = (1 << 37) - 1  # of a reference; the bucket of a k-mer then has 32 bits
+MAX_CONTIG = (1 << 31) - 1  # bases, the limit of SAM and BAM
 MAX_K = 31  # bases of a seed
 MIN_BUCKETS = 1 << 8
 DTYPES: dict[str, type] = {
@@ -54,7 +54,7 @@ WIDENED = {"bucket_starts", "positions"}
 
 
 def dtypes_of(bases: int, entries: int) -> dict[str, type]:
-    """Of the arrays for so many bases and entries: those of DTYPES, or uint64 where these are too narrow."""
+    """Return array dtypes for this many bases and entries: those of DTYPES, or uint64 where these are too narrow."""
     return DTYPES | dict.fromkeys(_too_narrow(bases, entries), np.uint64)
 
 
@@ -63,13 +63,13 @@ def _too_narrow(bases: int, entries: int) -> set[str]:
 
 
 def describe_source(path: str | Path) -> dict[str, int]:
-    """Size and time of a source file, to see cheaply whether it has changed."""
+    """Return size and time of a source file, to detect changes cheaply."""
     state = Path(path).stat()
     return {"size": state.st_size, "mtime_ns": state.st_mtime_ns}
 
 
 class IndexFile:
-    """A mapped index file whose description has been checked."""
+    """A mapped index file with a checked description."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -116,15 +116,15 @@ class IndexFile:
         return self.data[start : start + sizes[name] * dtype.itemsize].view(dtype)
 
     def use_huge_pages(self) -> None:
-        """Have pages of 2 MB where the system can: look-ups all over the file miss the TLB less."""
+        """Use pages of 2 MB where the system can: look-ups across the file then miss the TLB less."""
         self._advise("MADV_HUGEPAGE")
 
     def read_single_pages(self) -> None:
-        """Read a page that is looked up, and not megabytes around it, which would drive out others that are needed."""
+        """Read only the page looked up, not megabytes around it, which would evict others that are needed."""
         self._advise("MADV_RANDOM")
 
     def _advise(self, name: str) -> None:
-        """madvise(2) for the whole mapping; not all systems know all advice."""
+        """Call madvise(2) on the whole mapping; not all systems know all advice."""
         with suppress(OSError, AttributeError):
             self._mapping.madvise(getattr(mmap, name))
 
@@ -140,7 +140,7 @@ class IndexFile:
             raise self._damaged(fault)
 
     def _fault_of(self, name: str, number: int) -> str | None:
-        """What is wrong with a block, if anything."""
+        """Return what is wrong with a block, if anything."""
         values = self.array(name)
         per_block = BLOCK // values.itemsize
         block = values[number * per_block : (number + 1) * per_block]
@@ -159,7 +159,7 @@ class IndexFile:
 
 
 def find_fault(description: Any) -> str | None:
-    """The key whose value is not that of an index that could be, if any."""
+    """Return the key whose value is impossible for an index, if any."""
     try:
         names, lengths, sizes = (description[key] for key in ("names", "lengths", "sizes"))
         k, s, t = (description["parameters"][key] for key in ("k", "s", "t"))
@@ -189,16 +189,16 @@ def _are_whole(values: Iterable[Any]) -> bool:
 
 
 def _are_words(values: Any) -> bool:
-    """Names as `formats.common.fasta` lets them be."""
+    """Whether the values are names that `formats.common.fasta` accepts."""
     return isinstance(values, list) and all(
         isinstance(word, str) and word.isascii() and word.isprintable() and word and " " not in word for word in values
     )
 
 
 def is_index(path: str | Path) -> bool:
-    """Whether a file is an index, by its first bytes; no if it cannot be read."""
+    """Whether a file is an index, by its first bytes; False if it cannot be read."""
     try:
-        if not Path(path).is_file():  # opening a pipe would wait
+        if not Path(path).is_file():  # opening a pipe would block
             return False
         with Path(path).open("rb") as file:
             return file.read(len(MAGIC)) == MAGIC
@@ -207,7 +207,7 @@ def is_index(path: str | Path) -> bool:
 
 
 def source_of(path: str | Path) -> Path | None:
-    """The file that an index was made from, if it lies beside it under the name without .rwx, unchanged."""
+    """Return the file that an index was made from, if it lies beside it under the name without .rwx, unchanged."""
     beside = Path(path).with_suffix("")
     if beside.is_file() and IndexFile(Path(path)).description["source"] == describe_source(beside):
         return beside
@@ -215,7 +215,7 @@ def source_of(path: str | Path) -> Path | None:
 
 
 def read_index(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Name and letters of each contig. Raises InputError for one with U, which an index has as T."""
+    """Yield name and letters of each contig. Raises InputError for one with U, which an index has as T."""
     from readwarp.rules.bases import letters_in
 
     file, start = IndexFile(path), 0
@@ -234,7 +234,7 @@ def align_up(size: int) -> int:
 
 
 def described_dtypes(description: dict[str, Any]) -> dict[str, type]:
-    """Of the arrays of an index with this description."""
+    """Return the dtypes of the arrays of an index with this description."""
     return DTYPES | dict.fromkeys(description.get("wide", []), np.uint64)
 
 
@@ -243,10 +243,10 @@ def version_of(dtypes: dict[str, type]) -> int:
 
 
 def places_of(sizes: dict[str, int], dtypes: dict[str, type]) -> list[int]:
-    """Where each array starts after the description, and where the file ends."""
+    """Return where each array starts after the description, and where the file ends."""
     return [0, *accumulate(align_up(size * np.dtype(dtypes[name]).itemsize) for name, size in sizes.items())]
 
 
 def blocks_of(sizes: dict[str, int], dtypes: dict[str, type]) -> dict[str, int]:
-    """How many blocks each array has."""
+    """Return the number of blocks of each array."""
     return {name: -(-size * np.dtype(dtypes[name]).itemsize // BLOCK) for name, size in sizes.items()}

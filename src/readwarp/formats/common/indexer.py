@@ -1,7 +1,7 @@
 """Indexes of sorted BGZF files, BAI, TBI and CSI, made while the file is written.
 
-samtools and tabix would read it again, in one thread. Bins are in order of their numbers; what each has is the same as
-theirs, which are in the order of a hash table.
+samtools and tabix would read it again, in one thread. Bins are ordered by number; their contents are the same as
+theirs, which are in hash table order.
 """
 
 import struct
@@ -31,20 +31,20 @@ from readwarp.ragged import concatenate, offsets_of, replace, take
 T = TypeVar("T")
 U = TypeVar("U")
 Virtual = Callable[[ndarray], ndarray]  # bytes of data (int64) -> virtual offsets in the file
-AHEAD = 2  # pieces in work: they are looked at faster than they are compressed, so more would only take memory
+AHEAD = 2  # pieces in work: they are examined faster than compressed, so more would only take memory
 
 
 class Indexer(Generic[T, U]):
-    """Takes the pieces of a file in order; threads look at them."""
+    """An indexer that takes the pieces of a file in order; threads examine them."""
 
     def __init__(self, look: Callable[[T, int], U], begin: int, threads: int) -> None:
-        """look: at a piece, and where in the data of the file it begins. begin: of the first piece."""
+        """Start an index. look: examines a piece at an offset of the file's data. begin: offset of the first piece."""
         self._look, self._at, self._found = look, begin, list[U]()
         self._pool = ThreadPoolExecutor(min(threads, AHEAD), "index")
         self._ahead: deque[Future[U]] = deque()
 
     def add(self, piece: T, size: int) -> None:
-        """size: bytes of the piece."""
+        """Add a piece of `size` bytes."""
         self._ahead.append(self._pool.submit(self._look, piece, self._at))
         self._at += size
         self._drain(AHEAD)
@@ -54,7 +54,7 @@ class Indexer(Generic[T, U]):
             self._found.append(self._ahead.popleft().result())
 
     def finish(self) -> list[U]:
-        """What was found in each piece."""
+        """Return the findings on each piece."""
         self._drain(0)
         self._pool.shutdown()
         return self._found
@@ -64,7 +64,7 @@ class Indexer(Generic[T, U]):
 
 
 def join_file(parts: Sequence[Binned], depth: int, virtual: Virtual) -> Binned:
-    """The whole file of these parts, with small bins merged and places as virtual offsets."""
+    """Join the parts to the whole file, with small bins merged and places as virtual offsets."""
     whole = join_parts(parts)
     chunks = replace(whole.chunks, begin=virtual(whole.chunks.begin), end=virtual(whole.chunks.end))
     reaches = replace(whole.reaches, begin=virtual(whole.reaches.begin))
@@ -72,21 +72,21 @@ def join_file(parts: Sequence[Binned], depth: int, virtual: Virtual) -> Binned:
 
 
 def bai_of(whole: Binned, contigs: int) -> bytes:
-    """BAI, for contigs of at most CSI_LENGTH bases."""
+    """Make a BAI, for contigs of at most CSI_LENGTH bases."""
     return b"BAI\x01" + struct.pack("<i", contigs) + contents_of(whole, contigs) + struct.pack("<Q", whole.unplaced)
 
 
 def csi_of(whole: Binned, contigs: int, depth: int, extra: bytes = b"") -> bytes:
-    """CSI. extra: what the format of the file adds, such as the names of its contigs."""
+    """Make a CSI. extra: additions of the file's format, such as the names of its contigs."""
     head = b"CSI\x01" + struct.pack("<3i", LINEAR_WINDOW, depth, len(extra)) + extra + struct.pack("<i", contigs)
     content = head + contents_of(whole, contigs, depth, CSI_BIN) + struct.pack("<Q", whole.unplaced)
     return compress(content) + EOF_BLOCK
 
 
 def contents_of(whole: Binned, contigs: int, depth: int = DEPTH, head: int = BIN) -> bytes:
-    """What an index says of each contig, in words: its bins with their chunks, and its windows.
+    """Return the index contents of each contig, in words: bins with their chunks, and windows.
 
-    A bin begins with `head` words: BIN, or CSI_BIN, where an offset in each bin takes the place of the windows.
+    A bin begins with `head` words: BIN, or CSI_BIN, where an offset in each bin replaces the windows.
     """
     windows, chunks = find_windows(whole.reaches, contigs), add_counts(whole, depth)
     bins, sizes = np.unique(chunks.bin, return_counts=True)
@@ -122,18 +122,18 @@ class Windows(NamedTuple):
 
 
 def find_windows(reaches: Reaches, contigs: int) -> Windows:
-    """The windows of each contig up to the last one that is reached."""
+    """Return the windows of each contig up to the last one reached."""
     owner = reaches.first >> CONTIG_SHIFT
     sizes = np.zeros(contigs, np.int64)
     np.maximum.at(sizes, owner, (reaches.last & NUMBER) + 1)
     first, spans = offsets_of(sizes), reaches.last - reaches.first + 1
     begin = np.full(first[-1], FAR)
     np.minimum.at(begin, rows_at(first[owner] + (reaches.first & NUMBER), spans, 1), np.repeat(reaches.begin, spans))
-    return Windows(first, np.minimum.accumulate(begin[::-1])[::-1])  # one that no item reaches has the next one's
+    return Windows(first, np.minimum.accumulate(begin[::-1])[::-1])  # an unreached window has the next one's
 
 
 def add_counts(whole: Binned, depth: int) -> Chunks:
-    """The chunks in order of bins, with two more for each contig: of all its items, and of what is mapped and not."""
+    """Return the chunks in order of bins, and two more per contig: of all items, and of mapped and unmapped counts."""
     chunks, counts = whole.chunks, whole.counts
     contigs, row = np.unique(counts.contig, return_inverse=True)
     own, mapped, unmapped = np.searchsorted(contigs, chunks.bin >> CONTIG_SHIFT), *np.zeros((2, contigs.size), np.int64)
@@ -148,12 +148,12 @@ def add_counts(whole: Binned, depth: int) -> Chunks:
 
 
 def rows_at(places: ndarray, sizes: ndarray, step: int) -> ndarray:
-    """Where the values of rows are that begin at these places, `step` apart."""
+    """Return the places of values in rows that begin at these places, `step` apart."""
     before = np.cumsum(sizes) - sizes
     at: ndarray = np.repeat(places - step * before, sizes) + step * np.arange(sizes.sum())
     return at
 
 
 def put_wide(words: ndarray, at: ndarray, values: ndarray) -> None:
-    """Numbers of two words."""
+    """Put numbers of two words."""
     words[at], words[at + 1] = values & 0xFFFFFFFF, values >> 32

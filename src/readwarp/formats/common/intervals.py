@@ -22,13 +22,13 @@ class Interval(NamedTuple):
     name: str  # of the contig
     start: int  # 0-based, half-open
     stop: int
-    columns: list[str]  # after these
+    columns: list[str]  # further columns
 
 
 def read_intervals(path: Path) -> Iterator[Interval]:
-    """The intervals of a BED file or of Picard's interval list (1-based and inclusive, with a header of @SQ lines).
+    """Yield the intervals of a BED file or Picard's interval list (1-based and inclusive, with a header of @SQ lines).
 
-    Raises InputError for a file that cannot be read, for a line that holds no interval, and for a list of regions.
+    Raises InputError for an unreadable file, a line without an interval, and a list of regions.
     """
     text = read_text(path)
     kind = kind_of(path, text)
@@ -50,14 +50,14 @@ def read_intervals(path: Path) -> Iterator[Interval]:
 
 
 def read_regions(path: Path) -> Iterator[tuple[int, str]]:
-    """Line number and text of each region of a list of regions."""
+    """Yield line number and text of each region in a list of regions."""
     for number, line in enumerate(read_text(path).splitlines(), 1):
         if line.strip() and not line.startswith("#"):
             yield number, line.strip()
 
 
 def read_contigs(path: Path) -> Iterator[tuple[int, str, int]]:
-    """Line number, name and length of each contig in the header of an interval list."""
+    """Yield line number, name and length of each contig in the header of an interval list."""
     for number, line in enumerate(read_text(path).splitlines(), 1):
         if line.startswith("@SQ\t"):
             fields = dict(part.split(":", 1) for part in line.split("\t")[1:] if ":" in part)
@@ -67,7 +67,7 @@ def read_contigs(path: Path) -> Iterator[tuple[int, str, int]]:
 
 
 def kind_of(path: Path, text: str) -> str:
-    """By the content; an interval list without a header by its ending."""
+    """Return the format by the content, or, for an interval list without a header, by the ending."""
     if text.startswith("@") or re.search(r"\.(interval_list|picard)(\.gz)?$", path.name):
         return PICARD
     lines = (line for line in text.splitlines() if line.strip() and not line.startswith(("#", "track", "browser")))

@@ -1,4 +1,4 @@
-"""ISA-L, the library behind python-isal, where compiled code can call it."""
+"""ISA-L, the library behind python-isal, for calls from compiled code."""
 
 import ctypes
 from functools import cache
@@ -14,7 +14,7 @@ NAMES = ("isal_deflate_init", "isal_deflate", "crc32_gzip_refl")
 
 @cache
 def functions() -> Functions | None:
-    """Addresses, in python-isal's extension or the library it is linked to. None: it hides them, or has others."""
+    """Return addresses in python-isal's extension or linked library. None: they are hidden or of another version."""
     library = ctypes.CDLL(isal_zlib.__file__)
     if isal.ISAL_MAJOR_VERSION != VERSION or not all(hasattr(library, name) for name in NAMES):
         return None

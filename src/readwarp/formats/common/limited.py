@@ -1,4 +1,4 @@
-"""Text whose lines or records are limited: a few bytes of a compressed file can hold a line of gigabytes."""
+"""Text with limited lines or records: a few compressed bytes can hold a line of gigabytes."""
 
 import io
 from pathlib import Path
@@ -39,9 +39,9 @@ def limited(stream: Any, path: object, mark: bytes = b"\n") -> io.BufferedReader
 def check_lines(path: Path, *binary: bytes) -> None:
     """Read a text, plain or compressed, to its end. Raises InputError for a line that is too long, and for damage.
 
-    binary: first bytes of formats that have no lines.
+    binary: first bytes of formats without lines.
     """
-    if not path.is_file():  # a pipe is read once
+    if not path.is_file():  # a pipe is read only once
         return
     with reading(path), path.open("rb") as raw, limited(decompress(raw), path) as text:
         while not text.peek().startswith(binary) and text.read(CHUNK):

@@ -1,21 +1,21 @@
-"""Which names the formats can hold: of contigs, of samples and read groups, and of files named after them.
+"""Names that the formats can hold: of contigs, samples and read groups, and of files named after them.
 
-A name that a format cannot hold would end its field or its line: what follows would be read as something else. Such a
-name is refused before work begins. Others are kept as they are, whatever they mean to a shell, a browser or a terminal.
+A name that a format cannot hold would end its field or its line, and the rest would be misread. Such a name is rejected
+before work begins. Others are kept, whatever they mean to a shell, a browser or a terminal.
 """
 
 import re
 import unicodedata
 
 CONTIG = re.compile(r"[0-9A-Za-z!#$%&+./:;?@^_|~,-][0-9A-Za-z!#$%&*+./:;=?@^_|~,-]*")
-BREAKS = {"Cc", "Zl", "Zp", "Cs"}  # control characters, ends of lines and paragraphs, halves of characters
-MAX_FILE_NAME, ROOM = 255, 64  # bytes of a file's name, and of what is added to a sample's name
-INDEXED = "##idx##"  # to htslib, what follows in a file's name is that of its index
-ADDRESS = re.compile(r"[A-Za-z0-9+.-]{2,}:")  # to htslib, a protocol, such as https:
+BREAKS = {"Cc", "Zl", "Zp", "Cs"}  # control characters, ends of lines and paragraphs, surrogates
+MAX_FILE_NAME, ROOM = 255, 64  # bytes of a file name, and of additions to a sample name
+INDEXED = "##idx##"  # for htslib, the name of the index follows
+ADDRESS = re.compile(r"[A-Za-z0-9+.-]{2,}:")  # for htslib, a protocol, such as https:
 
 
 def contig_problem(name: str) -> str | None:
-    """Why SAM cannot hold the name of a contig (specification, 1.2.1); commas, which are in use, are allowed."""
+    """Explain why SAM cannot hold the name of a contig (specification, 1.2.1); commas are in use and allowed."""
     if not name:
         return "the contig has no name"
     if not name.isascii() or not name.isprintable():
@@ -28,18 +28,18 @@ def contig_problem(name: str) -> str | None:
 
 
 def text_problem(text: str) -> str | None:
-    """Why a header of SAM or VCF cannot hold a name or another text."""
+    """Explain why a SAM or VCF header cannot hold a name or another text."""
     strange = next((letter for letter in text if unicodedata.category(letter) in BREAKS), None)
     return None if strange is None else f"has {strange!r}, which a header cannot hold"
 
 
 def sample_problem(name: str) -> str | None:
-    """Why a VCF cannot name a sample so."""
+    """Explain why a VCF cannot hold this sample name."""
     return text_problem(name) if name.strip(" ") else "is blank"
 
 
 def file_problem(name: str) -> str | None:
-    """Why files cannot be named after a sample."""
+    """Explain why files cannot be named after a sample."""
     if "/" in name:
         return "has a slash"
     if name[:1] in ("", ".", "-"):

@@ -1,4 +1,4 @@
-"""Output files that appear under their names when they are complete."""
+"""Output files that get their names when they are complete."""
 
 import sys
 import tempfile
@@ -24,22 +24,22 @@ INDEXES = (".bai", ".csi", ".crai", ".tbi")
 class OutputFile:
     """A file in a private folder, NAME.partial, until `finish`. stdout, pipes and devices are written directly.
 
-    The folder belongs to who has locked the output (`files.locked`); where there are no locks, it has a longer name.
-    Raises UsageError where it cannot be made.
+    The folder belongs to the holder of the output's lock (`files.locked`); without locks, it has a longer name. Raises
+    UsageError if it cannot be made.
     """
 
     def __init__(self, path: str | None):
         self.is_stdout = path in (None, "-")
         self.name = "stdout" if self.is_stdout else str(path)
         self.is_direct = is_direct(path)
-        self.index: str | None = None  # ending of the index: it is beside `place`, and gets its name with the file
+        self.index: str | None = None  # ending of the index, which is beside `place` and gets its name with the file
         self.remove: Callable[[], object] = lambda: None
         self.place = Path(self.name)
         if not self.is_direct:
             with held_back():
                 folder = self._make_folder()
-                self.remove = weakref.finalize(self, remove_folder, folder)  # at the end of the process at the latest
-            self.place = folder.absolute() / "output"  # to samtools neither an option nor an address
+                self.remove = weakref.finalize(self, remove_folder, folder)  # at the latest when the process ends
+            self.place = folder.absolute() / "output"  # for samtools neither an option nor an address
 
     def _make_folder(self) -> Path:
         folder = private_folder(self.name)
@@ -60,7 +60,7 @@ class OutputFile:
             raise UsageError(f"{self.name}: cannot be written ({error.strerror})") from error
 
     def index_path(self, ending: str) -> Path:
-        """Where to write the index: ".bai", ".csi", ".crai" or ".tbi"."""
+        """Return where to write the index: ".bai", ".csi", ".crai" or ".tbi"."""
         self.index = ending
         return Path(f"{self.place}{ending}")
 
@@ -75,7 +75,7 @@ class OutputFile:
             file.remove()
 
     def _rename(self) -> None:
-        """The old file goes first, then its indexes, and the new index comes before the new file.
+        """Rename so that the old file goes first, then its indexes, and the new index comes before the new file.
 
         So an index never lies beside a file that it does not belong to, nor a file without its index, even if the
         process is killed in between. Then the next run makes both.
@@ -99,10 +99,10 @@ class OutputFile:
 
 
 class ByteWriter:
-    """Writes bytes to an open file, as they are or, with `threads`, as BGZF. Closes the file, unless it is stdout."""
+    """A writer of bytes to an open file, plain or, with `threads`, as BGZF. Closes the file, unless it is stdout."""
 
     def __init__(self, file: BinaryIO, threads: int, name: str):
-        """name: of the file, in errors."""
+        """Start writing. name: of the file, in errors."""
         self._file, self._name = file, name
         self._bgzf = BgzfWriter(file, threads) if threads else None
 
@@ -115,7 +115,7 @@ class ByteWriter:
                 self._file.write(memoryview(data))
 
     def virtual_offsets(self, at: ndarray) -> ndarray:
-        """As `BgzfWriter.virtual_offsets`."""
+        """See `BgzfWriter.virtual_offsets`."""
         assert self._bgzf
         return self._bgzf.virtual_offsets(at)
 
@@ -137,7 +137,7 @@ class ByteWriter:
 
 
 class Writer(ABC):
-    """Writes an output that `close` completes. If that fails, and after `abort`, nothing is left of it.
+    """A writer of an output that `close` completes. If that fails, and after `abort`, nothing is left of it.
 
     As a context manager it closes on success and aborts on any exception.
     """

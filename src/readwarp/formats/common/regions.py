@@ -1,4 +1,4 @@
-"""Regions and intervals as users give them -> places on contigs whose names and lengths are known."""
+"""Regions and intervals as users give them, located on contigs of known names and lengths."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,7 +31,7 @@ class Contigs:
 
 
 class Target(NamedTuple):
-    """[start, stop) of a contig, 0-based. Targets sort in reference order."""
+    """A stretch [start, stop) of a contig, 0-based. Targets sort in reference order."""
 
     contig: int
     start: int
@@ -39,16 +39,16 @@ class Target(NamedTuple):
 
 
 def locate_regions(region: Region, contigs: Contigs) -> list[Target]:
-    """A region, or the regions of a text that are separated by commas. Raises InputError."""
+    """Locate a region, or the comma-separated regions of a text. Raises InputError."""
     if not isinstance(region, str):
         return [locate_region(region, contigs)]
     return [locate_region(part, contigs) for part in split_regions(region, contigs)]
 
 
 def split_regions(text: str, contigs: Contigs) -> list[str]:
-    """`a:1-5,000,b` -> `a:1-5,000` and `b`. Commas may be in numbers and names too: the longest regions win.
+    """Split `a:1-5,000,b` into `a:1-5,000` and `b`. Commas may be in numbers and names too: the longest regions win.
 
-    A text that cannot be read so is left as it is.
+    A text that cannot be split so is returned unchanged.
     """
     words, out, first = text.split(","), list[str](), 0
     while first < len(words):
@@ -67,7 +67,7 @@ def _is_region(text: str, contigs: Contigs) -> bool:
 
 
 def locate_region(region: Region, contigs: Contigs) -> Target:
-    """A text is `NAME`, `NAME:FROM` or `NAME:FROM-` (to its end), or `NAME:FROM-TO`; 1-based, inclusive, commas or not.
+    """Locate `NAME`, `NAME:FROM` or `NAME:FROM-` (to its end), or `NAME:FROM-TO`; 1-based, inclusive, commas or not.
 
     Names may contain colons and commas: a text that is a whole name is that contig, else the last colon separates name
     and positions. A TO beyond the contig's end means its end. Raises InputError.
@@ -93,15 +93,15 @@ def locate_region(region: Region, contigs: Contigs) -> Target:
 
 
 def read_targets(given: str, contigs: Contigs) -> list[Target]:
-    """The intervals of a BED file, of an interval list or of a list of regions; else the regions that the text names.
+    """Read the intervals of a BED file, interval list or list of regions; else the regions named in the text.
 
-    Raises InputError for an unknown contig, a broken line, and for what is neither.
+    Raises InputError for an unknown contig, a broken line, and a text that is neither.
     """
     return [target for target, _ in read_named_targets(given, contigs)]
 
 
 def read_named_targets(given: str, contigs: Contigs) -> list[tuple[Target, str]]:
-    """`read_targets`, each with its name, if the file has one: column 4 of BED, 5 of an interval list."""
+    """Read targets, each with its name if the file has one: column 4 of BED, 5 of an interval list."""
     path = Path(given)
     if not path.exists():
         return [(target, "") for target in _locate_text(given, contigs)]
@@ -116,7 +116,7 @@ def read_named_targets(given: str, contigs: Contigs) -> list[tuple[Target, str]]
 
 
 def _name_of(columns: Sequence[str]) -> str:
-    """The first of the columns after the interval that is not its strand."""
+    """Return the first column after the interval that is not its strand."""
     return next((text for text in columns if text not in ("+", "-", ".")), "")
 
 
@@ -136,14 +136,14 @@ def _locate_line(path: Path, line: int, text: str, contigs: Contigs) -> list[Tar
 
 
 def _check_contigs(path: Path, contigs: Contigs) -> None:
-    """Raises InputError where a contig in the header of an interval list has another length than in the reference."""
+    """Raise InputError if a contig in an interval list's header differs in length from the reference's."""
     for line, name, length in read_contigs(path):
         if name in contigs.numbers and length != (own := contigs.lengths[contigs.numbers[name]]):
             raise InputError(path, f"its contig {name!r} has {length} bases, in the reference {own}", line)
 
 
 def read_target_lines(path: Path, contigs: Contigs) -> Iterator[tuple[int, Target, list[str]]]:
-    """Line number, interval and the other columns of each line of a BED file or interval list. Raises InputError."""
+    """Yield line number, interval and other columns of each line of a BED file or interval list. Raises InputError."""
     numbers, lengths = contigs.numbers, contigs.lengths
     for line, name, start, stop, rest in read_intervals(path):
         if name not in numbers:
@@ -155,7 +155,7 @@ def read_target_lines(path: Path, contigs: Contigs) -> Iterator[tuple[int, Targe
 
 
 def merge_targets(targets: Iterable[Target]) -> list[Target]:
-    """In reference order, overlapping and touching ones joined."""
+    """Sort targets in reference order, and join overlapping and touching ones."""
     out: list[Target] = []
     for target in sorted(targets):
         if out and out[-1].contig == target.contig and target.start <= out[-1].stop:

@@ -1,6 +1,6 @@
-"""htslib without its messages: what it says on stderr, an InputError says too.
+"""Silence of htslib: its messages on stderr repeat those of InputError.
 
-Its verbosity is that of the process, and threads overlap, so the last one that wants silence ends it.
+Its verbosity is per process, and threads overlap, so the last one that wants silence ends it.
 """
 
 import threading
@@ -11,7 +11,7 @@ import pysam
 
 
 class Silence:
-    """How many blocks want it, and the verbosity before the first of them."""
+    """Number of blocks that want silence, and the verbosity before the first of them."""
 
     def __init__(self) -> None:
         self._lock, self._users, self._verbosity = threading.Lock(), 0, 0
@@ -34,7 +34,7 @@ SILENCE = Silence()
 
 @contextmanager
 def quiet_htslib() -> Iterator[None]:
-    """What htslib says of errors, which are raised too, and of files without an index does not reach stderr."""
+    """Keep htslib's messages on errors, which are raised too, and on missing indexes off stderr."""
     SILENCE.begin()
     try:
         yield

@@ -12,10 +12,10 @@ from readwarp.errors import InputError
 from readwarp.formats.common.bgzf_stream import BgzfStream
 from readwarp.formats.common.compressed import decompress, explain_damage, is_bgzf, is_damage
 
-HEAD = 1 << 16  # bytes that may be looked at before they are read
+HEAD = 1 << 16  # bytes that may be peeked at
 SAM = "is SAM: convert it to BAM (`samtools view -b`) or FASTQ"
 WEB_PAGE = "is a web page: the download went wrong"
-OTHER_FILES = {  # first bytes of what may lie under the name of reads -> what it is, and what to do
+OTHER_FILES = {  # first bytes of files mistaken for reads -> what it is, and what to do
     **dict.fromkeys((b"@HD\t", b"@SQ\t", b"@RG\t", b"@PG\t"), SAM),
     **dict.fromkeys((b"<!DO", b"<!do", b"<htm", b"<HTM"), WEB_PAGE),
     b"##fi": "is VCF, not reads",
@@ -31,15 +31,15 @@ class Source:
     """A file open for reading: its kind, and its decompressed bytes."""
 
     def __init__(self, path: str, pipe: BinaryIO | None = None, threads: int = 1):
-        """Open `path` ("-": stdin) or a pipe. Raises InputError where it cannot be read or holds no reads.
+        """Open `path` ("-": stdin) or a pipe. Raises InputError if it cannot be read or holds no reads.
 
-        threads: which decompress BGZF; other gzip has one.
+        threads: decompress BGZF; other gzip has one.
         """
         self.path = path
         self.raw, self._stream, self.kind = _open(path, pipe, threads)
 
     def read_into(self, buffer: np.ndarray) -> int:
-        """Fill `buffer` (uint8), or as much of it as the file has -> bytes. Raises InputError for a damaged file."""
+        """Fill `buffer` (uint8), or as much of it as the file has; return the bytes. Raises InputError for damage."""
         with reading(self.path):
             return fill(self._stream, buffer)
 
@@ -51,7 +51,7 @@ class Source:
 
 
 def fill(stream: Any, buffer: np.ndarray) -> int:
-    """Fill `buffer` (uint8), or as much of it as the stream has -> bytes."""
+    """Fill `buffer` (uint8), or as much of it as the stream has; return the bytes."""
     view, filled = memoryview(buffer), 0
     while filled < len(view) and (got := stream.readinto(view[filled:])):
         filled += got
@@ -60,7 +60,7 @@ def fill(stream: Any, buffer: np.ndarray) -> int:
 
 @contextmanager
 def reading(path: object) -> Iterator[None]:
-    """Turns errors of the system and of decompressors into InputError, with a reason that a user can act on."""
+    """Turn errors of the system and of decompressors into InputError, with a reason that a user can act on."""
     try:
         yield
     except Exception as error:
@@ -70,7 +70,7 @@ def reading(path: object) -> Iterator[None]:
 
 
 def kind_of(path: str) -> str:
-    """fastq, fasta, bam, cram or empty, by the first bytes of a file. Raises InputError."""
+    """Return fastq, fasta, bam, cram or empty, by the first bytes of a file. Raises InputError."""
     raw, stream, kind = _open(path)
     stream.close()
     raw.close()
@@ -78,7 +78,7 @@ def kind_of(path: str) -> str:
 
 
 def _open(path: str, pipe: BinaryIO | None = None, threads: int = 1) -> tuple[Any, Any, str]:
-    """The open file, its decompressed bytes, and its kind by the first four of them."""
+    """Open a file; return it, its decompressed bytes, and its kind by the first four of them."""
     with reading(path), ExitStack() as stack:
         raw: Any = pipe or (sys.stdin.buffer if path == "-" else open(path, "rb", buffering=1 << 20))  # noqa: SIM115
         if path != "-":
@@ -100,4 +100,4 @@ def _kind(path: str, head: bytes) -> str:
     kind = kinds.get(head) or kinds.get(head[:1])
     if kind is None and head.strip():
         raise InputError(path, "not FASTQ, FASTA, BAM or CRAM", 1)
-    return kind or "fastq"  # only blank lines, or the reader reports what follows them
+    return kind or "fastq"  # only blank lines, or the reader reports the rest

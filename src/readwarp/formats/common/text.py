@@ -26,7 +26,7 @@ def pack_names(names: Sequence[str]) -> Names:
 
 @scalar
 def find_name(text, start, stop, letters, offsets):
-    """Index of text[start:stop] among these names, or -1."""
+    """Return the index of text[start:stop] among these names, or -1."""
     for i in range(offsets.size - 1):
         if offsets[i + 1] - offsets[i] == stop - start:
             same = True
@@ -39,7 +39,7 @@ def find_name(text, start, stop, letters, offsets):
 
 @scalar
 def put_bytes(value, width, out, at):
-    """Little-endian integer -> out[at : at + width]; where it ends."""
+    """Put a little-endian integer at out[at : at + width]; return where it ends."""
     for i in range(width):
         out[at + i] = np.uint8((np.int64(value) >> (8 * i)) & 255)
     return at + width
@@ -47,7 +47,7 @@ def put_bytes(value, width, out, at):
 
 @scalar
 def put_number(number, out, at):
-    """Decimal digits of an int64 -> out[at:]; where they end."""
+    """Put the decimal digits of an int64 at out[at:]; return where they end."""
     if number < 0:
         out[at] = MINUS
         at += 1
@@ -65,14 +65,14 @@ def put_number(number, out, at):
 
 @scalar
 def put_next(separator, number, out, at):
-    """A separator and the digits of a number -> out[at:]; where they end."""
+    """Put a separator and the digits of a number at out[at:]; return where they end."""
     out[at] = separator
     return put_number(number, out, at + 1)
 
 
 @scalar
 def put_copy(values, start, stop, out, at):
-    """values[start:stop] -> out[at:]; where they end."""
+    """Copy values[start:stop] to out[at:]; return where they end."""
     source, target = np.uint64(start), np.uint64(at)  # tests for a negative index would prevent vector loops
     for i in range(np.uint64(max(0, stop - start))):
         out[target + i] = values[source + i]
@@ -81,7 +81,7 @@ def put_copy(values, start, stop, out, at):
 
 @scalar
 def letter_of(base):
-    """0-4 -> A C G T N; without a table, so that loops compile to vector code."""
+    """Map 0-4 to A C G T N, without a table, so that loops compile to vector code."""
     letter = np.uint8(65) if base == 0 else np.uint8(67)
     letter = np.uint8(71) if base == 2 else letter
     letter = np.uint8(84) if base == 3 else letter

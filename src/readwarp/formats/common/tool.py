@@ -1,8 +1,8 @@
-"""A samtools or bcftools of pysam as a program: `tool.py PARENT FOLDER TOOL COMMAND ARGUMENTS`.
+"""A program that runs pysam's samtools or bcftools: `tool.py PARENT FOLDER TOOL COMMAND ARGUMENTS`.
 
-It ends when PARENT does (a PID), and runs in FOLDER, where the arguments may name files. A command needs several of
-these processes, so this module imports nothing but pysam: with NumPy and the rest of the package, each would take five
-times as long to start.
+It ends with PARENT (a PID), and runs in FOLDER, where the arguments may name files. A command needs several of these
+processes, so this module imports nothing but pysam: with NumPy and the rest of the package, each would take five times
+as long to start.
 """
 
 import os
@@ -10,8 +10,8 @@ import sys
 
 from readwarp.stopping import die_with_parent
 
-OUTPUT_IS_AN_OPTION = ("query", "view")  # of bcftools
-TEXT = "stats"  # of bcftools: its text pysam would keep to itself
+OUTPUT_IS_AN_OPTION = ("query", "view")  # bcftools commands
+TEXT = "stats"  # bcftools command whose text pysam would keep to itself
 
 
 def main() -> int:
@@ -22,7 +22,7 @@ def main() -> int:
     import pysam.samtools
     from pysam.utils import SamtoolsError
 
-    os.chdir(folder)  # here, and not by Popen: sys.path may hold relative names
+    os.chdir(folder)  # here, not in Popen: sys.path may hold relative names
     function = getattr({"samtools": pysam.samtools, "bcftools": pysam.bcftools}[tool], command)
     try:
         if tool == "bcftools" and command in OUTPUT_IS_AN_OPTION:

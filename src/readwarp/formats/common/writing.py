@@ -1,7 +1,7 @@
-"""Errors while something is written, such as a full disk, name the file or folder, and the reason.
+"""Errors of writing, such as a full disk, that name the file or folder and the reason.
 
-write(2) knows no names, htslib and samtools often keep the reason to themselves, and a file that has another name until
-it is complete is called by its own.
+write(2) knows no names, htslib and samtools often withhold the reason, and a file that is still under a private name
+must be reported under its own.
 """
 
 import os
@@ -21,9 +21,9 @@ HINT = "for temporary files; TMPDIR sets another folder"
 
 @contextmanager
 def writing(path: object, by_htslib: bool = False) -> Iterator[None]:
-    """Errors of the system in the block are about `path`, whatever raises them; of pysam's, the reason is found out.
+    """Report system errors in the block for `path`, whatever raises them; for pysam's, find the reason.
 
-    by_htslib: pysam writes, in threads of htslib, whose errno it does not see: it may tell that of another call.
+    by_htslib: pysam writes, in threads of htslib, whose errno it does not see: it may report another call's.
     """
     try:
         yield
@@ -39,7 +39,7 @@ def writing(path: object, by_htslib: bool = False) -> Iterator[None]:
 
 @contextmanager
 def writing_temporary() -> Iterator[None]:
-    """Errors of the system in the block are about the temporary folder."""
+    """Report system errors in the block for the temporary folder."""
     try:
         yield
     except OSError as error:
@@ -49,12 +49,12 @@ def writing_temporary() -> Iterator[None]:
 
 
 def unwritten(path: object, said: str) -> Exception:
-    """The error of a library or tool that could not write `path`: what its folder shows, else what was `said`."""
+    """Return the error of a tool that could not write `path`: what the folder shows, else what was `said`."""
     return refusal(Path(str(path)).parent, path) or ReadwarpError(f"{path}: cannot be written ({said})")
 
 
 def refusal(folder: Path, path: object) -> OSError | None:
-    """Why nothing more can be written to a folder, as an error about `path`; None if it can."""
+    """Return why nothing more can be written to a folder, as an error about `path`; None if it can."""
     try:
         with tempfile.TemporaryFile(dir=folder) as probe:
             probe.write(bytes(PROBE))
@@ -66,7 +66,7 @@ def refusal(folder: Path, path: object) -> OSError | None:
 
 
 def _about(number: int, path: object, hint: str = "") -> OSError:
-    return OSError(number, os.strerror(number) + hint, str(path))  # of the subclass that the number tells
+    return OSError(number, os.strerror(number) + hint, str(path))  # of the subclass for that number
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -78,7 +78,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def sync(path: Path) -> None:
-    """Wait until a file, or what a folder knows, is on disk."""
+    """Flush a file, or a folder's entries, to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""xz files, of which a few bytes may ask for gigabytes of memory: with a limit, which Python's LZMAFile has not."""
+"""xz files with a memory limit, which Python's LZMAFile lacks: a few bytes may ask for gigabytes."""
 
 import io
 import lzma
@@ -41,7 +41,7 @@ class _Streams(io.RawIOBase):
                 return len(got)
 
     def _skip_padding(self, data: bytes) -> bytes:
-        """Zeros may follow a stream, then another one."""
+        """Skip the zeros that may follow a stream, before another one."""
         while not (rest := data.lstrip(b"\0")) and (data := self._raw.read(CHUNK)):
             pass
         return rest

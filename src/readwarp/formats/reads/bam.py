@@ -1,9 +1,9 @@
-"""BAM, unaligned BAM and CRAM as reads: primary records as they were sequenced, with their tags and read groups.
+"""BAM, unaligned BAM and CRAM as reads: primary records as sequenced, with their tags and read groups.
 
-Mates must be neighbours. A file that is sorted by coordinate, or turns out not to be grouped, goes through
-`samtools collate` first; samtools decodes CRAM. Secondary and supplementary records are omitted; so are tags that
-describe the old alignment (`formats.alignments.fields`), and the flag for duplicates. A record whose mate is not in the
-file becomes a single read.
+Mates must be neighbours. A file that is sorted by coordinate, or turns out not to be grouped, goes through `samtools
+collate` first; samtools decodes CRAM. Secondary and supplementary records are omitted; so are tags that describe the
+old alignment (`formats.alignments.fields`), and the duplicate flag. A record whose mate is not in the file becomes a
+single read.
 """
 
 import subprocess
@@ -35,11 +35,11 @@ from readwarp.formats.reads.raw import Chunk, RawBatch, ReadInput
 from readwarp.ragged import empty, offsets_of, replace, take
 from readwarp.scratch import ScratchFolder
 
-MAX_BYTES = 1 << 30  # of one template
+MAX_BYTES = 1 << 30  # per template
 
 
 def read_header(path: str) -> str:
-    """SAM header text of a BAM or CRAM file. Raises InputError."""
+    """Read the SAM header text of a BAM or CRAM file. Raises InputError."""
     if not _check_whole(path):
         with closing(Source(path)) as source:
             return read_binary_header(source.read_into, path).text
@@ -63,7 +63,7 @@ def _check_whole(path: str) -> bool:
 
 @contextmanager
 def _open_records(source: Source, read_input: ReadInput, collate: bool) -> Iterator[Callable[[ndarray], int]]:
-    """A function that fills a buffer with BAM records; with `collate`, samtools brings mates together first."""
+    """Yield a function that fills a buffer with BAM records; with `collate`, samtools brings mates together first."""
     with ExitStack() as stack:
         is_bam = source.kind == "bam" and not collate
         read_into = source.read_into if is_bam else _start_samtools(stack, source, read_input.references, collate)
@@ -72,9 +72,9 @@ def _open_records(source: Source, read_input: ReadInput, collate: bool) -> Itera
 
 
 def read_records(path: Path, references: Sequence[str] = (), threads: int = 1) -> Generator[Encoded, None, None]:
-    """The records of a BAM or CRAM file in their order, in pieces of whole templates. Raises InputError.
+    """Yield the records of a BAM or CRAM file in order, in pieces of whole templates. Raises InputError.
 
-    references: where the sequences of a CRAM file may be. threads: which decompress BAM.
+    references: possible sources of a CRAM file's sequences. threads: decompress BAM.
     """
     with closing(Source(str(path), threads=threads)) as source, ExitStack() as stack:
         if source.kind not in ("bam", "cram"):
@@ -112,7 +112,7 @@ def _start_samtools(
 
 
 def read_chunks(sources: Sequence[Source], read_input: ReadInput, batch_bases: int) -> Iterator[Chunk]:
-    """Chunks of whole templates."""
+    """Yield chunks of whole templates."""
     if len(sources) == 2:
         raise InputError(read_input.paths[1], "BAM and CRAM hold both mates in one file; give it alone")
     source, path = sources[0], read_input.paths[0]
@@ -128,7 +128,7 @@ def read_chunks(sources: Sequence[Source], read_input: ReadInput, batch_bases: i
 
 
 def _looks_ungrouped(path: str, read_input: ReadInput, limit: int) -> bool:
-    """Whether mates are apart at the beginning of a file whose header does not say how it is sorted."""
+    """Whether mates are apart at the start of a file whose header does not give its order."""
     with closing(Source(path)) as source, _open_records(source, read_input, collate=False) as read_into:
         try:
             for _ in _chunks(path, read_into, limit, strict=True):
@@ -139,7 +139,7 @@ def _looks_ungrouped(path: str, read_input: ReadInput, limit: int) -> bool:
 
 
 class UngroupedError(InputError):
-    """Mates are apart."""
+    """An error for mates that are apart."""
 
 
 def _chunks(path: str, read_into: Callable[[ndarray], int], limit: int, strict: bool) -> Iterator[Chunk]:
@@ -168,7 +168,7 @@ def _chunks(path: str, read_into: Callable[[ndarray], int], limit: int, strict: 
 
 
 def parse(raw: RawBatch) -> ReadBatch:
-    """Records of whole templates -> ReadBatch. Raises InputError."""
+    """Parse records of whole templates. Raises InputError."""
     templates: Templates = raw.chunk.data
     bad, reason = find_bad(templates.data, templates.places)
     if bad >= 0:

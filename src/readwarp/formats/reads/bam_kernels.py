@@ -36,7 +36,7 @@ class Templates(NamedTuple):
     """Primary records, mates side by side."""
 
     data: Annotated[ndarray, "uint8 [bytes]"]
-    places: Annotated[ndarray, "int64 [reads]"]  # where each begins
+    places: Annotated[ndarray, "int64 [reads]"]  # start of each record
     segments: Annotated[ndarray, "uint8 [reads]"]  # batches.Segment
 
 
@@ -62,8 +62,8 @@ def pair_up(out, ended):
     """Find the primary records in the data of `out` (Templates) and fill in the rest.
 
     A paired record waits for its mate, which must be the next primary one; if that has another name or is no mate, the
-    record is taken alone, as an orphan. Unless the data have `ended`, a record that still waits comes again.
-    -> (reads, records, where the next begins, orphans, whether the last record is damaged)
+    record is taken alone, as an orphan. Unless the data have `ended`, a waiting record comes again in the next data.
+    Returns (reads, records, where the next begins, orphans, whether the last record is damaged).
     """
     data, places, segments = out.data, out.places, out.segments
     at, reads, records, orphans, waiting, waiting_records = 0, 0, 0, 0, -1, 0
@@ -104,13 +104,13 @@ def pair_up(out, ended):
 
 @scalar
 def was_aligned(flag):
-    """Whether the record or its mate was."""
+    """Whether the record or its mate was aligned."""
     return flag & UNMAPPED == 0 or (flag & PAIRED != 0 and flag & MATE_UNMAPPED == 0)
 
 
 @kernel
 def measure(templates, groups, sizes, read_group):
-    """Bases, letters of the name and tag bytes of each read -> sizes (int64 [3, reads]); its group -> read_group."""
+    """Write bases, name letters and tag bytes of each read to sizes (int64 [3, reads]); its group to read_group."""
     data, places, (letters, offsets) = templates.data, templates.places, groups
     for i in range(places.size):
         at = places[i]
@@ -129,7 +129,7 @@ def measure(templates, groups, sizes, read_group):
 
 @kernel
 def fill(templates, out):
-    """Reads as they were sequenced, those of the reverse strand turned back -> out (ReadBatch), offsets known."""
+    """Fill out (ReadBatch, offsets known) with reads as sequenced, those of the reverse strand turned back."""
     data, places = templates.data, templates.places
     bases, qualities, read_offsets = out.bases, out.qualities, out.read_offsets
     names, name_offsets, tags, tag_offsets = out.names, out.name_offsets, out.tags, out.tag_offsets

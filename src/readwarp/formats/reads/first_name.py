@@ -1,4 +1,4 @@
-"""What the first read of a file is called, and which instrument names reads so."""
+"""The name of a file's first read, and the instrument that it tells."""
 
 import re
 from contextlib import closing
@@ -15,13 +15,13 @@ ROOM = 1 << 10  # bytes that hold the name and its comment
 
 
 class Instrument(NamedTuple):
-    """What a read's name says."""
+    """Instrument fields from a read's name."""
 
-    platform: str | None = None  # PL of the SAM specification; None: the name says nothing
+    platform: str | None = None  # PL of the SAM specification; None: unknown
     unit: str | None = None  # PU: flow cell and lane, or the movie
 
 
-NAMES = (  # how instruments name reads, platforms, and units in terms of the groups
+NAMES = (  # patterns of instruments' read names, platforms, and units by groups of the pattern
     (r"AV\d+:[^:]*:(?P<cell>[^:]+):(?P<lane>\d+):\d+:\d+:\d+", "ELEMENT", "{cell}.{lane}"),
     (r"[^:]+:\d+:(?P<cell>[^:]+):(?P<lane>\d+):\d+:-?\d+:-?\d+(:[ACGTN+]+)?", "ILLUMINA", "{cell}.{lane}"),
     (r"[^:]+:\d+:\d+:-?\d+:-?\d+", "ILLUMINA", None),  # until CASAVA 1.8
@@ -33,7 +33,7 @@ NAMES = (  # how instruments name reads, platforms, and units in terms of the gr
 
 
 def instrument_of(header: str) -> Instrument:
-    """By a read's name and comment; archives put a name of their own before that of the instrument."""
+    """Recognise the instrument by a read's name and comment; archives put their own name before the instrument's."""
     for word in header.split()[:2]:
         name = re.sub(r"(#[^/]*)?(/[12])?$", "", word)
         for pattern, platform, unit in NAMES:
@@ -43,9 +43,9 @@ def instrument_of(header: str) -> Instrument:
 
 
 def first_name(path: str, kind: str) -> str | None:
-    """The name and comment of the first read of a file; None where there is none, and for CRAM.
+    """Return name and comment of the first read of a file; None if there is none, and for CRAM.
 
-    kind: of the file, as `formats.common.source.kind_of` has it. Raises InputError for a file that cannot be read.
+    kind: of the file, as in `formats.common.source.kind_of`. Raises InputError for an unreadable file.
     """
     if kind not in ("fastq", "fasta", "bam"):
         return None
@@ -59,7 +59,7 @@ def first_name(path: str, kind: str) -> str | None:
 
 
 def first_instrument(path: str, kind: str) -> Instrument:
-    """That of the first read of a file; a damaged file is left to its reader."""
+    """Return the instrument of a file's first read; damage is left to the file's reader."""
     try:
         return instrument_of(first_name(path, kind) or "")
     except InputError:

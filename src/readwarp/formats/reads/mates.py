@@ -1,4 +1,4 @@
-"""Mates that are not where they should be, as the names of the first reads and of the files tell."""
+"""Misplaced mates, detected by the names of the first reads and of the files."""
 
 import logging
 import re
@@ -14,7 +14,7 @@ from readwarp.errors import InputError
 from readwarp.formats.common.source import Source
 from readwarp.formats.reads.raw import Chunk, ReadInput
 
-SAMPLE_BYTES, SAMPLE = 1 << 16, 256  # of text, and of names, that are looked at
+SAMPLE_BYTES, SAMPLE = 1 << 16, 256  # examined bytes of text, and names
 CASAVA = re.compile(r"([12]):[YN]:\d+(?::|$)")  # a comment of Illumina's software
 IN_FILE_NAME = re.compile(r"(?<=[._-])R?([12])(?=[._-])|(?<=[._-]R)([12])(?=[._-])")
 ORDINALS = {1: "first", 2: "last"}
@@ -22,14 +22,14 @@ logger = logging.getLogger("readwarp")
 
 
 class Name(NamedTuple):
-    """What a header line says."""
+    """Fragment and mate from a header line."""
 
     fragment: str  # the name without /1 and /2
-    mate: int  # 1 or 2; 0: it does not say
+    mate: int  # 1 or 2; 0: not given
 
 
 def parse_header(line: str) -> Name:
-    """A header line without its first letter."""
+    """Parse a header line without its first letter."""
     words = line.strip().split(maxsplit=1) or [""]
     if words[0][-2:] in ("/1", "/2"):
         return Name(words[0][:-2], int(words[0][-1]))
@@ -38,20 +38,20 @@ def parse_header(line: str) -> Name:
 
 
 def names_in(text: bytes, is_fastq: bool) -> list[Name]:
-    """Of the first records of a text."""
+    """Parse the names of a text's first records."""
     lines = text.split(b"\n")[:-1]
     headers = lines[::4] if is_fastq else [line for line in lines if line.startswith(b">")]
     return [parse_header(line[1:].decode("latin-1")) for line in headers[:SAMPLE]]
 
 
 def names_of_chunk(chunk: Chunk) -> list[list[Name]]:
-    """Of the first records of each file."""
+    """Parse the names of each file's first records."""
     texts = (text.letters[text.start : min(text.stop, text.start + SAMPLE_BYTES)] for text in chunk.data)
     return [names_in(letters.tobytes(), chunk.kind == "fastq") for letters in texts]
 
 
 def check_files(read_input: ReadInput) -> None:
-    """`check_mates` of an input whose files can be read twice; a damaged file is left to its reader."""
+    """Run `check_mates` on an input whose files can be read twice; damage is left to the file's reader."""
     names = []
     for path in read_input.paths:
         if not Path(path).is_file():
@@ -67,9 +67,9 @@ def check_files(read_input: ReadInput) -> None:
 
 
 def check_mates(names: Sequence[Sequence[Name]], read_input: ReadInput) -> None:
-    """Raises InputError where the names of the files' first records, or of the files, contradict the options.
+    """Raise InputError if the names of the files' first records, or of the files, contradict the options.
 
-    names: of each file of an input of FASTQ or FASTA.
+    names: per file of an input of FASTQ or FASTA.
     """
     paths = read_input.paths
     if read_input.interleaved or read_input.single:
@@ -83,7 +83,7 @@ def check_mates(names: Sequence[Sequence[Name]], read_input: ReadInput) -> None:
 
 
 def warn_of_neighbours(names: Sequence[Name], read_input: ReadInput) -> None:
-    """Log a warning where neighbours of one name among the first reads of a file contradict the options."""
+    """Warn if neighbours of one name among a file's first reads contradict the options."""
     same, path = [one.fragment for one, other in pairwise(names) if one.fragment == other.fragment], read_input.paths[0]
     if read_input.interleaved and not same and len(names) > 1:
         logger.warning("%s: no two neighbours among the first reads have the same name, as mates have with -p", path)
@@ -95,7 +95,7 @@ def warn_of_neighbours(names: Sequence[Name], read_input: ReadInput) -> None:
 def is_interleaved(names: Sequence[Name]) -> bool:
     """Whether each odd name is that of the mate of the one before.
 
-    Names that do not say which mate they are have to change from one pair to the next besides.
+    Names without a mate number must also change from one pair to the next.
     """
     pairs = list(zip(names[::2], names[1::2], strict=False))
     if not pairs or any(first.fragment != last.fragment for first, last in pairs):
@@ -107,7 +107,7 @@ def is_interleaved(names: Sequence[Name]) -> bool:
 
 
 def _check_order(paths: Sequence[str], names: Sequence[Sequence[Name]]) -> None:
-    """Raises InputError for last reads before first ones, and for two files of the same mates."""
+    """Raise InputError for last reads before first ones, and for two files of the same mates."""
     said = [{name.mate for name in own} for own in names]
     if said == [{2}, {1}] or (said == [{0}, {0}] and (mates_by_endings(names) or mates_of_files(paths)) == (2, 1)):
         text = f"contains R2 reads, {paths[1]} R1 reads: swap the two files"
@@ -119,9 +119,9 @@ def _check_order(paths: Sequence[str], names: Sequence[Sequence[Name]]) -> None:
 
 
 def mates_by_endings(names: Sequence[Sequence[Name]]) -> tuple[int, int] | None:
-    """Which mates two files hold by .1 and .2 at the ends of all names, as `fastq-dump -I` writes them.
+    """Return which mates two files hold, by .1 and .2 at the ends of all names, as written by `fastq-dump -I`.
 
-    In fragments that `fasterq-dump` has numbered, these endings soon differ from one name to the next.
+    In fragments numbered by `fasterq-dump`, these endings soon differ from one name to the next.
     """
     ends = [{name.fragment[-2:] for name in own} for own in names]
     stems = {own[0].fragment[:-2] for own in names if own}
@@ -130,7 +130,7 @@ def mates_by_endings(names: Sequence[Sequence[Name]]) -> tuple[int, int] | None:
 
 
 def mates_of_files(paths: Sequence[str]) -> tuple[int, int] | None:
-    """Which mates two files hold by names that differ in this alone, as `x_R1.fq` and `x_R2.fq` do."""
+    """Return which mates two files hold, by names that differ only in this, such as `x_R1.fq` and `x_R2.fq`."""
     one, other = (Path(path).name for path in paths)
     differ = [i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b]
     if len(one) != len(other) or len(differ) != 1:
@@ -140,7 +140,7 @@ def mates_of_files(paths: Sequence[str]) -> tuple[int, int] | None:
 
 
 def find_other_file(path: str) -> Path | None:
-    """The file beside one of first reads that holds their mates, by its name; None if there is none."""
+    """Return the file beside one of first reads that holds their mates, by its name; None if there is none."""
     name = Path(path).name
     for found in IN_FILE_NAME.finditer(name):
         at = found.end() - 1
@@ -151,7 +151,7 @@ def find_other_file(path: str) -> Path | None:
 
 
 def explain_names(read_input: ReadInput, first: str, last: str) -> str:
-    """Why two mates may have different names, and what to do."""
+    """Explain why two mates may have different names, and what to do."""
     if first[:-2] == last[:-2] and (first[-2:], last[-2:]) in (("_1", "_2"), (":1", ":2")):
         return "these endings are not cut off: write them as /1 and /2 (fasterq-dump writes none)"
     own = [IN_FILE_NAME.findall(Path(path).name)[-1:] for path in read_input.paths]

@@ -1,4 +1,4 @@
-"""An input of reads, and batches of its records before they are decoded."""
+"""Inputs of reads, and batches of their records before decoding."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -17,11 +17,11 @@ class ReadInput:
     single: bool = False  # FASTQ and FASTA: reads are unpaired, whatever their names say
     comments: bool = False  # FASTQ and FASTA: comments hold SAM tags
     groups: tuple[str, ...] = ()  # IDs of the header's read groups, which RG tags refer to
-    named_groups: tuple[int, ...] = ()  # those of them that this input's own header or comments may name, if several
-    references: tuple[str, ...] = ()  # where the sequences of a CRAM file may be
-    phred: int | None = None  # 33 or 64, of the qualities; None: 33, unless they look like 64, which is an error
-    umi: UmiParameters | None = None  # where the UMIs are; None: nobody asked
-    numbered: bool = False  # FASTQ and FASTA: names in two files of mates end in .1 and .2, as the first reads show
+    named_groups: tuple[int, ...] = ()  # groups that this input's own header or comments may name, if several
+    references: tuple[str, ...] = ()  # possible sources of a CRAM file's sequences
+    phred: int | None = None  # 33 or 64, of the qualities; None: 33, but an error if they look like 64
+    umi: UmiParameters | None = None  # location of the UMIs; None: not requested
+    numbered: bool = False  # FASTQ and FASTA: names in two files of mates end in .1 and .2, judging by the first reads
 
     def __post_init__(self) -> None:
         if len(self.paths) not in (1, 2) or (self.interleaved and len(self.paths) == 2):
@@ -29,14 +29,14 @@ class ReadInput:
 
 
 class Chunk(NamedTuple):
-    """Whole records as they are in the files, mates in step: record i of one file and record i of the other."""
+    """Whole records as in the files, mates in step: record i of one file and record i of the other."""
 
     kind: str  # fastq | fasta | bam
     first_record: int  # number of the first record in its file, from 1
-    records: int  # in each file
+    records: int  # per file
     templates: int  # pairs and single reads
     data: Any  # fastq, fasta: the Text of each file; bam: Templates
-    segments: Any = None  # fastq, fasta: uint8 [records], Segment in a file that is alone
+    segments: Any = None  # fastq, fasta: uint8 [records], Segment if there is one file
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,11 @@ class RawBatch:
 
     @property
     def templates(self) -> int:
-        """Pairs and single reads."""
+        """Number of pairs and single reads."""
         return self.chunk.templates
 
     def place_of(self, read: int, name: str) -> tuple[str, int | str]:
-        """File and number of the record of this read of the batch; of BAM, whose order may be another, the name."""
+        """Return file and record number of this read of the batch; for BAM, whose order may differ, the name."""
         files = len(self.input.paths)
         record = name if self.chunk.kind == "bam" else self.chunk.first_record + read // files
         return self.input.paths[read % files], record

@@ -1,8 +1,8 @@
-"""Read structures: which bases of a read are what, in the notation of fgbio and Picard.
+"""Read structures: the meaning of each base of a read, in the notation of fgbio and Picard.
 
-`8M12S+T`: 8 bases of the molecular identifier, 12 that are skipped, and the template. Segments are a length and a
-letter: T template, M molecular identifier, B sample barcode, C cell barcode, S skipped. Instead of a length, `+` is all
-that is left, of a T or S.
+`8M12S+T`: 8 bases of the molecular identifier, 12 skipped ones, and the template. Segments are a length and a letter: T
+template, M molecular identifier, B sample barcode, C cell barcode, S skipped. `+` instead of a length means the
+remaining bases, in a T or S.
 """
 
 import re
@@ -16,7 +16,7 @@ KINDS = "TMBCS"
 
 
 def parse_umi(text: str, duplex: bool) -> UmiParameters:
-    """The value of --umi. Raises UsageError."""
+    """Parse the value of --umi. Raises UsageError."""
     if text in UMI_SOURCES:
         return UmiParameters(text, duplex=duplex)
     words = re.split(r"[,\s]+", text.strip())
@@ -36,7 +36,7 @@ def parse_umi(text: str, duplex: bool) -> UmiParameters:
 
 
 def parse_structure(option: str, text: str) -> ReadStructure:
-    """Raises UsageError, which names the whole option."""
+    """Parse a read structure. Raises UsageError, which names the whole option."""
     found, at = list(SEGMENT.finditer(text)), 0
     segments: list[tuple[str, int | None]] = []
     for each in found:
@@ -61,7 +61,7 @@ def parse_structure(option: str, text: str) -> ReadStructure:
 
 
 def check_mates(parameters: UmiParameters, mates: int) -> None:
-    """Raises UsageError unless the read structures are those of single reads (mates: 1) or of pairs (2)."""
+    """Raise UsageError unless the read structures fit single reads (mates: 1) or pairs (2)."""
     number = len(parameters.structures)
     if number == 1 and mates == 2:
         raise UsageError("--umi: pairs need two read structures, one for each mate, such as 8M+T,+T")

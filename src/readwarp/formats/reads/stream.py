@@ -4,7 +4,7 @@
         reads = parse(raw)                          # compiled, without the GIL
 
 The first bytes of a file tell its kind, never its name. Batches hold whole pairs of one input and at most `batch_bases`
-bases (a longer pair is a batch of its own); where they are cut never changes the reads.
+bases (a longer pair is a batch of its own); where batches are cut never changes the reads.
 """
 
 from collections.abc import Generator, Sequence
@@ -23,18 +23,18 @@ from readwarp.formats.reads.raw import RawBatch, ReadInput
 from readwarp.formats.reads.umis import extract_umis
 from readwarp.ragged import replace
 
-THREADS_FED = 8  # by one that decompresses, and half as many again would do
+THREADS_FED = 8  # threads that one decompressing thread feeds; it could feed half as many again
 
 
 def helpers_of(threads: int) -> int:
-    """Threads that decompress a file whose blocks can be divided, for so many that align."""
+    """Return the threads that decompress a file with divisible blocks, for this many that align."""
     return max(1, threads // THREADS_FED)
 
 
 def open_reads(inputs: Sequence[ReadInput], batch_bases: int, threads: int = 1) -> Generator[RawBatch, None, None]:
-    """Raw batches of all inputs in order. Raises InputError for what cannot be read, and mates in disorder.
+    """Yield raw batches of all inputs in order. Raises InputError for unreadable input, and for misplaced mates.
 
-    threads: which align.
+    threads: that align.
     """
     helpers = helpers_of(threads)
     number = template = 0
@@ -60,7 +60,7 @@ def parse(raw: RawBatch) -> ReadBatch:
 
 
 def _from_phred64(reads: ReadBatch, raw: RawBatch) -> ReadBatch:
-    """The reads with qualities as they were meant. Raises InputError for one that Phred+64 cannot hold."""
+    """Convert qualities from Phred+64. Raises InputError for one that it cannot hold."""
     qualities, bad = from_phred64(reads.qualities)
     if bad >= 0:
         read = int(np.searchsorted(reads.read_offsets, bad, side="right")) - 1
@@ -71,7 +71,7 @@ def _from_phred64(reads: ReadBatch, raw: RawBatch) -> ReadBatch:
 
 
 def check_encoding(sample: Sequence[ReadBatch], read_input: ReadInput) -> None:
-    """Raises InputError if the qualities of the first reads of an input show that it is not Phred+33."""
+    """Raise InputError if the qualities of an input's first reads show that it is not Phred+33."""
     qualities = np.concatenate([reads.qualities for reads in sample] or [np.empty(0, np.uint8)])
     if read_input.phred is None and (reason := explain_phred64(qualities)):
         raise InputError(read_input.paths[0], reason)

@@ -1,12 +1,12 @@
-"""SAM tags in FASTQ comments: text to BAM's binary fields.
+"""SAM tags in FASTQ comments, from text to BAM's binary fields.
 
-A field is `XX:T:value` with T one of A i f Z H B. Fields are separated by a tab, or by a space before the next
-`XX:T:`. RG does not become a tag: it names one of the header's read groups. Illumina's `1:N:0:ACGT+TGCA` may stand in
-front: its barcode becomes BC:Z:ACGT-TGCA, as `samtools import -i` has it; a sample's number in its place says nothing.
-Y instead of N says that the read failed the instrument's quality checks.
+A field is `XX:T:value` with T one of A i f Z H B. Fields are separated by a tab, or by a space before the next `XX:T:`.
+RG does not become a tag: it names one of the header's read groups. Illumina's `1:N:0:ACGT+TGCA` may come first: its
+barcode becomes BC:Z:ACGT-TGCA, as in `samtools import -i`; a sample's number in its place is ignored. Y instead of N
+means that the read failed the instrument's quality checks.
 
-Fields that align writes itself are left out, with those of other aligners and of phasing that came with them, and all
-but the first of equal names.
+Fields that align itself writes are dropped, with those of other aligners and of phasing that came along, and all but
+the first of equal names.
 """
 
 from collections.abc import Sequence
@@ -34,9 +34,9 @@ POWERS = np.array([float(f"1e{exponent}") for exponent in range(310)])  # the la
 
 
 def encode_comments(reads: ReadBatch, raw: RawBatch, records: Sequence[Records]) -> ReadBatch:
-    """The reads with the tags and read groups in the comments of their records. Raises InputError.
+    """Add tags and read groups from the comments of the records to the reads. Raises InputError.
 
-    If the comments are not asked for but UMIs are, with RX and QX alone.
+    If only UMIs are requested, not comments, add only RX and QX.
     """
     wanted = pack_names(raw.input.groups), not raw.input.comments
     sizes, left_out = np.zeros(len(reads), np.int64), 0
@@ -58,11 +58,11 @@ def encode_comments(reads: ReadBatch, raw: RawBatch, records: Sequence[Records])
 
 @kernel
 def write_comments(text, records, stride, wanted, scratch, out):
-    """The fields of each read, its group and whether it failed -> out; their bytes only if it has no room for them.
+    """Write the fields of each read, its group and whether it failed to `out`; without room, only count the bytes.
 
-    Record r is that of read `first + step * r`; `stride`: first, step. `wanted`: the names of the groups, and whether
-    of RX and QX alone. scratch: has room for a comment. -> (record, reason) of the first error, or (-1, 0), and how
-    many fields are left out.
+    Record r is that of read `first + step * r`; stride: first, step. wanted: the names of the groups, and whether only
+    RX and QX are wanted. scratch: has room for a comment. Returns (record, reason) of the first error, or (-1, 0), and
+    the number of fields dropped.
     """
     (first, step), ((group_letters, group_offsets), only_umis), left_out = stride, wanted, 0
     letters, comment, length = text.letters, records.comment, records.comment_length
@@ -90,7 +90,7 @@ def write_comments(text, records, stride, wanted, scratch, out):
 
 @scalar
 def leave_out(fields, size):
-    """Keep those of fields[:size] that a record may have; return their bytes, and how many do not stay."""
+    """Keep those of fields[:size] that a record may have; return their bytes, and the number dropped."""
     at, kept, number, was_aligned = 0, 0, 0, False
     while at < size and not was_aligned:
         was_aligned, at = kind_of(fields, at) == WRITTEN, field_stop(fields, at, size)
@@ -133,7 +133,7 @@ def word_stop(text, start, stop):
 
 @scalar
 def find_barcode(text, start, stop):
-    """Where the barcode of `1:N:0:ACGT` begins; 0 if the text does not begin so."""
+    """Return where the barcode of `1:N:0:ACGT` begins; 0 if the text does not begin so."""
     if stop - start < 5 or (text[start] != ZERO + 1 and text[start] != ZERO + 2):
         return 0
     if text[start + 1] != COLON or text[start + 3] != COLON or (text[start + 2] != NO and text[start + 2] != YES):
@@ -148,7 +148,7 @@ def find_barcode(text, start, stop):
 
 @scalar
 def encode_barcode(text, start, stop, out):
-    """BC:Z of a barcode, with - between its parts -> out; bytes, none for a number."""
+    """Write BC:Z of a barcode, with - between its parts, to `out`; return the bytes, 0 for a number."""
     if start == stop or ZERO <= text[start] <= NINE:
         return 0
     out[0], out[1], out[2] = 66, 67, TEXT
@@ -160,7 +160,7 @@ def encode_barcode(text, start, stop, out):
 
 @scalar
 def encode(text, start, stop, out):
-    """Fields of text[start:stop] -> out; (bytes or NO_TAG, span of the value of RG)."""
+    """Encode fields of text[start:stop] to `out`; return (bytes or NO_TAG, span of the value of RG)."""
     size, group_start, group_stop = 0, 0, 0
     barcode = find_barcode(text, start, stop)
     if barcode > 0:
@@ -186,7 +186,7 @@ def encode(text, start, stop, out):
 
 @scalar
 def value_stop(text, start, stop):
-    """Where the value of a field ends: before a tab, or a space before another field."""
+    """Return where the value of a field ends: before a tab, or a space before another field."""
     while start < stop and text[start] != TAB:
         if text[start] == SPACE and is_field(text, start + 1, stop):
             break
@@ -196,7 +196,7 @@ def value_stop(text, start, stop):
 
 @scalar
 def encode_umi(text, start, stop, out):
-    """The fields RX and QX of text[start:stop], wherever they are -> out; bytes or NO_TAG."""
+    """Encode the fields RX and QX of text[start:stop], wherever they are, to `out`; return bytes or NO_TAG."""
     size = 0
     while start < stop:
         if not is_field(text, start, stop):
@@ -215,7 +215,7 @@ def encode_umi(text, start, stop, out):
 
 @scalar
 def encode_value(text, start, stop, kind, out, at):
-    """Type and value of one field -> out[at:]; where it ends, or NO_TAG."""
+    """Put type and value of one field at out[at:]; return where it ends, or NO_TAG."""
     if kind == INTEGER:
         number, end = integer(text, start, stop)
         if start == stop or end != stop or number < -(1 << 31) or number >= (1 << 32):
@@ -243,7 +243,7 @@ def encode_value(text, start, stop, kind, out, at):
 
 @scalar
 def encode_array(text, start, stop, out, at):
-    """`c,1,2` -> B, the element type, the count, the elements."""
+    """Encode `c,1,2` as B, the element type, the count, the elements."""
     if start >= stop:
         return NO_TAG
     kind = text[start]
@@ -271,7 +271,7 @@ def encode_array(text, start, stop, out, at):
 
 @scalar
 def integer(text, start, stop):
-    """Sign and digits -> (value, where they end; `start` when there is none)."""
+    """Parse sign and digits; return (value, where they end; `start` if there are none)."""
     i = start
     negative = i < stop and text[i] == MINUS
     if i < stop and (text[i] == MINUS or text[i] == PLUS):
@@ -285,7 +285,7 @@ def integer(text, start, stop):
 
 @scalar
 def decimal(text, start, stop):
-    """Sign, digits, point, exponent -> (float64, where they end). Exact to a unit in the last place of float32."""
+    """Parse sign, digits, point and exponent; return (float64, where they end), exact to float32's last place."""
     i, mantissa, exponent, digits, point = start, 0.0, 0, 0, False
     negative = i < stop and text[i] == MINUS
     if i < stop and (text[i] == MINUS or text[i] == PLUS):
@@ -312,13 +312,13 @@ def decimal(text, start, stop):
 
 @scalar
 def float_bits(value):
-    """IEEE single of a float64, as an integer."""
+    """Return the IEEE single of a float64 as an integer."""
     return np.int64(np.float32(value).view(np.uint32))
 
 
 @scalar
 def put_integer(value, out, at):
-    """The smallest type that holds the value, then the value."""
+    """Put the smallest type that holds the value, then the value."""
     if value < 0:
         width = 1 if value >= -128 else 2 if value >= -32768 else 4
         out[at] = 99 if width == 1 else 115 if width == 2 else 105  # c s i

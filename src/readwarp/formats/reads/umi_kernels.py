@@ -26,10 +26,10 @@ TEMPLATE = ord("T")
 
 
 class Structures(NamedTuple):
-    """Read structures: of single reads, or of first and last reads."""
+    """Read structures: for single reads, or for first and last reads."""
 
     kinds: Annotated[ndarray, "uint8 [segments]"]  # letters
-    lengths: Annotated[ndarray, "int64 [segments]"]  # -1: all that is left
+    lengths: Annotated[ndarray, "int64 [segments]"]  # -1: the remaining bases
     offsets: Annotated[ndarray, "int64 [structures + 1] of segments"]
 
 
@@ -42,13 +42,13 @@ class Fields(NamedTuple):
 
 @scalar
 def is_letter(byte):
-    """A C G T N."""
+    """Whether it is A C G T or N."""
     return byte == 65 or byte == 67 or byte == 71 or byte == 84 or byte == N
 
 
 @scalar
 def is_umi(text, start, stop, parts_by_underscore):
-    """Whether text[start:stop] are parts of letters, with + or - (or _) between them; r before one: it is reversed."""
+    """Whether text[start:stop] are parts of letters joined by + or - (or _); r before a part: it is reversed."""
     size = 0
     for i in range(start, stop):
         if is_letter(text[i] & 0xDF):
@@ -64,7 +64,7 @@ def is_umi(text, start, stop, parts_by_underscore):
 
 @scalar
 def after_prefix(text, start, stop):
-    """Where text[start:stop] goes on after letters and _, such as UMI_ of fastp; `stop` if it does not begin so."""
+    """Return where text[start:stop] continues after letters and _, such as fastp's UMI_; `stop` without that prefix."""
     i = start
     while i < stop and 65 <= text[i] & 0xDF <= 90:
         i += 1
@@ -73,7 +73,7 @@ def after_prefix(text, start, stop):
 
 @scalar
 def umi_of_name(names, start, stop):
-    """Where the UMI of names[start:stop] begins; -1 if there is none."""
+    """Return where the UMI of names[start:stop] begins; -1 if there is none."""
     field, word = -1, -1
     for i in range(start, stop):
         if names[i] == COLON:
@@ -89,7 +89,7 @@ def umi_of_name(names, start, stop):
 
 @scalar
 def put_umi(text, start, stop, out, at):
-    """Parts in capitals with - between them; those after r are turned back. -> where they end"""
+    """Put parts in capitals joined by -, turning back those after r; return where they end."""
     i = start
     while i < stop:
         end, is_reversed = i, text[i] == SMALL_R
@@ -107,7 +107,7 @@ def put_umi(text, start, stop, out, at):
 
 @scalar
 def complement(letter):
-    """Of A C G T; N stays."""
+    """Complement A C G T; N stays."""
     if letter == N:
         return letter
     return np.uint8(149) - letter if letter == 65 or letter == 84 else np.uint8(138) - letter
@@ -115,7 +115,7 @@ def complement(letter):
 
 @kernel
 def fields_of_names(names, name_offsets, out):
-    """RX of each read from its name -> out (Fields, its data large enough). -> (read, reason) or (-1, OK)"""
+    """Write RX of each read from its name to out (Fields, its data large enough); return (read, reason) or (-1, OK)."""
     data, offsets, at = out.data, out.offsets, 0
     offsets[0] = 0
     for r in range(name_offsets.size - 1):
@@ -132,7 +132,7 @@ def fields_of_names(names, name_offsets, out):
 
 @kernel
 def measure_templates(segment, read_offsets, structures, sizes):
-    """How many bases of each read are template -> sizes. -> (read, reason, bases its structure has) or (-1, OK, 0)"""
+    """Write the template bases of each read to sizes; return (read, reason, bases of its structure) or (-1, OK, 0)."""
     kinds, lengths, offsets = structures
     for r in range(segment.size):
         if (segment[r] == UNPAIRED) != (offsets.size == 2):
@@ -153,7 +153,7 @@ def measure_templates(segment, read_offsets, structures, sizes):
 
 @kernel
 def copy_templates(reads, structures, offsets, bases, qualities):
-    """The bases and qualities of the templates -> those of the shorter reads, whose offsets are known."""
+    """Copy bases and qualities of the templates to the shorter reads, whose offsets are known."""
     (kinds, lengths, bounds), segment, read_offsets = structures, reads.segment, reads.read_offsets
     all_bases, all_qualities = reads.bases, reads.qualities
     for r in range(segment.size):
@@ -172,9 +172,9 @@ def copy_templates(reads, structures, offsets, bases, qualities):
 
 @scalar
 def put_parts(reads, template, structures, kind, is_quality, out, at):
-    """The segments of this kind of a template (first read, last read), joined -> out[at:]; where they end.
+    """Put the segments of this kind of a template (first read, last read), joined, at out[at:]; return where they end.
 
-    What is joined are letters by - or, if `is_quality`, qualities by a space; nothing of a read without qualities.
+    Letters are joined by -, or, if `is_quality`, qualities by a space; nothing for a read without qualities.
     """
     (kinds, lengths, bounds), read_offsets, count = structures, reads.read_offsets, 0
     bases, qualities = reads.bases, reads.qualities
@@ -201,9 +201,9 @@ def put_parts(reads, template, structures, kind, is_quality, out, at):
 
 @kernel
 def fields_of_structures(reads, structures, names, out):
-    """Fields of each read, those of its mate too -> out (Fields, its data large enough).
+    """Write the fields of each read, including its mate's, to out (Fields, its data large enough).
 
-    names: uint8 [kinds, 5], the letter of a kind of segments, the name of the field of its bases and of its qualities.
+    names: uint8 [kinds, 5], the letter of a segment kind, the field names of its bases and of its qualities.
     """
     data, offsets, segment, at = out.data, out.offsets, reads.segment, np.int64(0)
     offsets[0] = 0
@@ -221,7 +221,7 @@ def fields_of_structures(reads, structures, names, out):
 
 @kernel
 def join_fields(tags, tag_offsets, fields, dropped, out):
-    """New fields of each read, then those it has but for the dropped ones -> out (Fields, its data large enough).
+    """Write new fields of each read, then its own but for the dropped ones, to out (Fields, its data large enough).
 
     dropped: names as numbers, ascending.
     """
@@ -243,7 +243,7 @@ def join_fields(tags, tag_offsets, fields, dropped, out):
 
 @scalar
 def find_umi(tags, start, stop):
-    """Where the value of RX starts and stops among the fields; (0, 0): there is none, (0, 1): it is no text."""
+    """Return where the value of RX starts and stops among the fields; (0, 0): absent, (0, 1): not text."""
     while start + 4 <= stop:
         end = field_stop(tags, start, stop)
         if tags[start] == 82 and tags[start + 1] == 88:
@@ -254,13 +254,13 @@ def find_umi(tags, start, stop):
 
 @kernel
 def span_of_umi(tags, offsets, read):
-    """`find_umi` of a read."""
+    """Return `find_umi` of a read."""
     return find_umi(tags, offsets[read], offsets[read + 1])
 
 
 @scalar
 def problem_of(text, start, stop):
-    """OK, or why text[start:stop] is no UMI."""
+    """Return OK, or why text[start:stop] is not a UMI."""
     size = 0
     for i in range(start, stop):
         if not is_letter(text[i]) and not (text[i] == MINUS and size):
@@ -289,9 +289,9 @@ def has_unknown(text, start, stop):
 
 @kernel
 def check_umis(reads, layout):
-    """Whether each read has a UMI in RX, of the layout of another (uint8 [letters]), and mates have the same.
+    """Check that each read has a UMI in RX, of another's layout (uint8 [letters]), and the same as its mate's.
 
-    -> (read, reason) or (-1, OK)
+    Returns (read, reason) or (-1, OK).
     """
     tags, offsets, segment = reads.tags, reads.tag_offsets, reads.segment
     mate_start, mate_stop = np.int64(0), np.int64(0)
@@ -316,7 +316,7 @@ def check_umis(reads, layout):
 
 @kernel
 def count_umis(reads):
-    """(templates, those of them whose UMI has an N)"""
+    """Count templates, and those whose UMI has an N."""
     tags, offsets, segment, templates, unknown = reads.tags, reads.tag_offsets, reads.segment, 0, 0
     for r in range(segment.size):
         if segment[r] != LAST:

@@ -1,15 +1,14 @@
-"""Unique molecular identifiers (UMIs) of reads: from where they are into the field RX, and its qualities into QX.
+"""Unique molecular identifiers (UMIs) of reads, moved to the field RX, and their qualities to QX.
 
-    name       the last field of the name, after ':', as instruments of Illumina and fastp (perhaps after letters and _)
-               write it, or after '_', as UMI-tools does; + and _ between its parts become -, and parts after r are
-               turned back, which the instrument has reverse-complemented
-    comment    RX:Z: (and QX:Z:) of the FASTQ comment, as `samtools fastq -T RX,QX` and others write it
+    name       the last field of the name, after ':', as in Illumina and fastp (perhaps after letters and _),
+               or after '_', as in UMI-tools; + and _ between its parts become -, and parts after r, which the
+               instrument has reverse-complemented, are turned back
+    comment    RX:Z: (and QX:Z:) of the FASTQ comment, as written by `samtools fastq -T RX,QX` and others
     tag        RX of the records of BAM or CRAM
-    structure  bases of the reads themselves (`read_structure`), which are cut off; mates have the parts of both
+    structure  bases of the reads themselves (`read_structure`), which are cut off; mates get the parts of both
 
-The UMIs of an input have parts of the same lengths: those of its first read. Fields are those of the SAM tags
-specification: RX and QX, for sample barcodes BC and QT, for cell barcodes CR and CY; parts are joined by - and
-qualities by a space.
+The UMIs of an input have parts of equal lengths: those of its first read. Fields follow the SAM tags specification: RX
+and QX, for sample barcodes BC and QT, for cell barcodes CR and CY; parts are joined by - and qualities by a space.
 """
 
 import re
@@ -34,7 +33,7 @@ OF_BASES = ("MM", "ML", "MN", "Mm", "Ml", *PER_BASE)
 
 
 def extract_umis(reads: ReadBatch, raw: RawBatch) -> ReadBatch:
-    """The reads with RX from where their input has UMIs; where that is RX, as they are. Raises InputError."""
+    """Add RX to the reads from where their input has UMIs; return them unchanged if that is RX. Raises InputError."""
     umi = raw.input.umi
     if umi is None or umi.source in ("comment", "tag"):
         return reads
@@ -42,7 +41,7 @@ def extract_umis(reads: ReadBatch, raw: RawBatch) -> ReadBatch:
 
 
 def from_names(reads: ReadBatch, raw: RawBatch) -> ReadBatch:
-    """Raises InputError for a name without a UMI."""
+    """Take UMIs from names. Raises InputError for a name without a UMI."""
     fields = empty(Fields, {"reads": len(reads), "tag bytes": reads.names.size + 4 * len(reads)})
     read, reason = kernels.fields_of_names(reads.names, reads.name_offsets, fields)
     if read >= 0:
@@ -51,7 +50,7 @@ def from_names(reads: ReadBatch, raw: RawBatch) -> ReadBatch:
 
 
 def from_bases(reads: ReadBatch, raw: RawBatch, given: tuple[ReadStructure, ...]) -> ReadBatch:
-    """The reads cut to their templates. Raises InputError for a read that its structure does not fit."""
+    """Cut the reads to their templates. Raises InputError for a read that its structure does not fit."""
     structures, sizes = pack_structures(given), np.empty(len(reads), np.int64)
     read, reason, bases = kernels.measure_templates(reads.segment, reads.read_offsets, structures, sizes)
     if read >= 0:
@@ -81,7 +80,7 @@ def pack_structures(given: tuple[ReadStructure, ...]) -> Structures:
 
 
 def with_fields(reads: ReadBatch, fields: Fields, dropped: tuple[str, ...]) -> ReadBatch:
-    """The reads with these fields before their own, of which those of the dropped names are left out."""
+    """Put these fields before the reads' own, without those of the dropped names."""
     numbers = np.array(sorted(ord(name[0]) << 8 | ord(name[1]) for name in dropped), np.int64)
     size = int(fields.offsets[-1] + reads.tag_offsets[-1])
     joined = empty(Fields, {"reads": len(reads), "tag bytes": size})
@@ -90,7 +89,7 @@ def with_fields(reads: ReadBatch, fields: Fields, dropped: tuple[str, ...]) -> R
 
 
 def layout_of(first: ReadBatch, given: ReadInput) -> str:
-    """The UMI of an input's first read, "" without one. Raises InputError if it has none, or none of a duplex."""
+    """Return the UMI of an input's first read, "" without reads. Raises InputError without a (duplex) UMI."""
     if given.umi is None or not len(first):
         return ""
     name = first.names[: first.name_offsets[1]].tobytes().decode("latin-1")
@@ -106,13 +105,13 @@ def layout_of(first: ReadBatch, given: ReadInput) -> str:
 
 
 def umi_of(reads: ReadBatch, read: int) -> str:
-    """ "" without a UMI."""
+    """Return the UMI of a read, "" without one."""
     start, stop = kernels.span_of_umi(reads.tags, reads.tag_offsets, read)
     return reads.tags[start:stop].tobytes().decode("latin-1") if start else ""
 
 
 def check_umis(reads: ReadBatch, raw: RawBatch, layout: str) -> None:
-    """Check that each read of a batch has a UMI of this layout, and mates the same. Raises InputError."""
+    """Check that each read of a batch has a UMI of this layout, and mates the same one. Raises InputError."""
     wanted = np.frombuffer(layout.encode("latin-1"), np.uint8)
     read, reason = kernels.check_umis(reads, wanted)
     if read >= 0:
@@ -121,14 +120,14 @@ def check_umis(reads: ReadBatch, raw: RawBatch, layout: str) -> None:
 
 
 def count_umis(reads: ReadBatch, metrics: Metrics) -> None:
-    """Pairs and single reads, and those of them whose UMI has an N."""
+    """Count pairs and single reads, and those whose UMI has an N."""
     templates, unknown = kernels.count_umis(reads)
     metrics.count("umis", templates)
     metrics.count("umis_with_n", unknown)
 
 
 def explain(reads: ReadBatch, read: int, reason: int, layout: str, umi: UmiParameters) -> str:
-    """Why the UMI of a read is refused."""
+    """Explain why the UMI of a read is rejected."""
     if reason == kernels.NO_TAG and umi.source == "comment":
         return "its comment has no RX:Z: tag"
     if reason != kernels.MIXED:

@@ -1,4 +1,4 @@
-"""Unaligned reads out: BAM or SAM, or FASTQ with mates side by side and tags in the comment, by the name's ending."""
+"""Unaligned reads out, by the name's ending: BAM, SAM, or FASTQ with mates side by side and tags in the comment."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,7 +17,7 @@ FASTQ = ("fq", "fastq", "fq.gz", "fastq.gz")
 
 
 def open_writer(path: str, header: str, threads: int) -> "FastqWriter | UnalignedWriter":
-    """By the ending of the path; stdout and what has none of them is SAM. Raises UsageError."""
+    """Open a writer by the ending of the path; SAM for stdout and other endings. Raises UsageError."""
     ending = ending_of(path, "sam", "bam", *FASTQ)
     return (
         FastqWriter(path, threads if ending.endswith("gz") else 0)
@@ -27,7 +27,7 @@ def open_writer(path: str, header: str, threads: int) -> "FastqWriter | Unaligne
 
 
 class FastqWriter(Writer):
-    """`threads`: to compress; 0: plain text."""
+    """A writer of FASTQ. threads: to compress; 0: plain text."""
 
     def __init__(self, path: str, threads: int) -> None:
         self._file = OutputFile(path)
@@ -45,13 +45,13 @@ class FastqWriter(Writer):
         self._file.finish()
 
     def abort(self) -> None:
-        with suppress(OSError):  # what failed before fails again
+        with suppress(OSError):  # a failure from before repeats itself
             self._sink.abort()
         self._file.remove()
 
 
 class UnalignedWriter(Writer):
-    """BAM or SAM."""
+    """A writer of BAM or SAM."""
 
     def __init__(self, path: str, header: str, threads: int) -> None:
         self._writer = AlignmentWriter(path, header, threads=threads, binary=True)
@@ -67,12 +67,12 @@ class UnalignedWriter(Writer):
 
 
 def encode_bam(reads: ReadBatch) -> Encoded:
-    """Records without an alignment. The tags have the read group."""
+    """Encode records without an alignment. The tags have the read group."""
     return _encode(reads, kernels.measure_bam, kernels.fill_bam)
 
 
 def encode_fastq(reads: ReadBatch) -> Encoded:
-    """Records whose comments hold the tags with text and with whole numbers, as `samtools fastq -T` writes them."""
+    """Encode records whose comments hold text and integer tags, like `samtools fastq -T`."""
     return _encode(reads, kernels.measure_fastq, kernels.fill_fastq)
 
 

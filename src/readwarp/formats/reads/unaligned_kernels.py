@@ -20,19 +20,19 @@ from readwarp.formats.alignments.layout import (
 from readwarp.formats.common.text import letter_of, put_bytes, put_copy, put_number
 from readwarp.rules.flags import FIRST, LAST, MATE_UNMAPPED, PAIRED, UNMAPPED
 
-BIN, UNPLACED = 14, 4680  # where a record has its bin; that of records without a place
+BIN, UNPLACED = 14, 4680  # offset of the bin in a record; bin of unplaced records
 FLAGS = np.array([UNMAPPED, *(UNMAPPED | PAIRED | MATE_UNMAPPED | segment for segment in (FIRST, LAST))], np.uint16)
 NIBBLES = np.array([1, 2, 4, 8, 15], np.uint8)  # 0-4 -> ACGTN
 PHRED33 = 33
 AT, PLUS, NEWLINE, TAB, COLON, SLASH, ONE = b"@+\n\t:/1"
 G, R = b"GR"
-DIGITS = 20  # of a number
-SHOWN = tuple(b"ZcCsSiI")  # types of tags that comments have: text and whole numbers
+DIGITS = 20  # in a number
+SHOWN = tuple(b"ZcCsSiI")  # types of tags in comments: text and integers
 
 
 @kernel
 def measure_bam(reads, sizes):
-    """Bytes of each record (int64 [reads])."""
+    """Write the bytes of each record to sizes (int64 [reads])."""
     for i in range(sizes.size):
         length = reads.read_offsets[i + 1] - reads.read_offsets[i]
         name = reads.name_offsets[i + 1] - reads.name_offsets[i]
@@ -42,7 +42,7 @@ def measure_bam(reads, sizes):
 
 @kernel
 def fill_bam(reads, offsets, out):
-    """The records -> out (uint8)."""
+    """Write the records to out (uint8)."""
     for i in range(offsets.size - 1):
         at, first, stop = offsets[i], reads.read_offsets[i], reads.read_offsets[i + 1]
         out[at : at + NAME] = 0
@@ -73,7 +73,7 @@ def is_shown(tags, at, kind):
 
 @kernel
 def measure_fastq(reads, sizes):
-    """Bytes of each record (int64 [reads])."""
+    """Write the bytes of each record to sizes (int64 [reads])."""
     numbers = np.empty(DIGITS, np.uint8)
     for i in range(sizes.size):
         length = reads.read_offsets[i + 1] - reads.read_offsets[i]
@@ -91,7 +91,7 @@ def measure_fastq(reads, sizes):
 
 @kernel
 def fill_fastq(reads, offsets, out):
-    """The records -> out (uint8)."""
+    """Write the records to out (uint8)."""
     for i in range(offsets.size - 1):
         first, last = reads.read_offsets[i], reads.read_offsets[i + 1]
         out[offsets[i]] = AT

@@ -1,4 +1,4 @@
-"""The text of a BCF file in whole lines, as `genomic_text` has that of VCF. htslib makes it, in a child process.
+"""The text of a BCF file in whole lines, like that of VCF in `genomic_text`; htslib makes it in a child process.
 
 One child reads the files of all readers of this process, in turn, and ends with the last of them.
 """
@@ -15,7 +15,7 @@ RECORDS, FIRST_RECORDS = 1 << 10, 1 << 4  # read at a time: at most, and before 
 
 
 class Children:
-    """The child that new files go to."""
+    """The child for new files."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -40,13 +40,13 @@ CHILDREN = Children()
 
 
 class BcfText:
-    """Reads a file forwards."""
+    """A forward reader of a BCF file."""
 
     def __init__(self, path: Path, header_size: int):
-        """header_size: bytes before the first record. Raises InputError for a file that htslib cannot read."""
+        """Open the file. header_size: bytes before the first record. Raises InputError if htslib cannot read it."""
         self.header_size, self._path, self._child = header_size, path, CHILDREN.borrow()
         self._file, self._place, self._is_closed = self._child.next_number(), 0, False
-        self._at: int | None = None  # to go on from
+        self._at: int | None = None  # where to continue
         self._records = FIRST_RECORDS
         try:
             answer = self._child.ask(path, do="open_bcf", file=self._file, name=str(path))
@@ -67,13 +67,13 @@ class BcfText:
         return self._header
 
     def lines(self, size: int) -> bytes:
-        """Whole lines of about so many bytes, of RECORDS at most; nothing at the end of the file."""
+        """Return whole lines of about `size` bytes, at most RECORDS; nothing at the end of the file."""
         text = self._read(self._records)
         self._records = max(1, min(RECORDS, self._records * size // max(1, len(text))))
         return text
 
     def line_at(self, offset: int, *_: int) -> bytes:
-        """Go on at a virtual offset -> the line of the record there."""
+        """Continue at a virtual offset; return the line of the record there."""
         self._at = offset
         line = self._read(1)
         self._at = self._place = offset

@@ -1,11 +1,11 @@
 """Genomic VCF in: the lines of a file that span a region, in bulk. VCF, VCF.gz and BCF; `gvcf` writes them.
 
-A file is read forwards, piece by piece, and lines before the region asked for are forgotten; so are, on demand, blocks
-of reference where no file has a variant. With an index, it jumps to a region far ahead. Text (`genomic_text`) is split
-into lines in compiled code; htslib makes text of BCF (`bcf_text`).
+A file is read forwards, piece by piece, and lines before the requested region are forgotten; so are, on demand,
+reference blocks where no file has a variant. With an index, it jumps to distant regions. Compiled code splits text
+(`genomic_text`) into lines; htslib turns BCF into text (`bcf_text`).
 
-An index could hide lines, so it is not trusted: its chunks must be all of the file, without gaps; where a contig is
-asked for first, its first line is looked at; and each jump goes to a line before the place asked for.
+An index could hide lines, so it is not trusted: its chunks must cover the whole file, without gaps; the first line of a
+contig is checked when the contig is first requested; and each jump goes to a line before the requested place.
 """
 
 import dataclasses
@@ -31,7 +31,7 @@ from readwarp.formats.variants.genomic_text import LineText
 from readwarp.formats.variants.gvcf import NON_REF
 from readwarp.ragged import concatenate, empty, replace, take
 
-CHUNK = 1 << 17  # bytes of text read at a time, at most; of many files less
+CHUNK = 1 << 17  # maximum bytes of text read at a time; less with many files
 MIN_CHUNK = 1 << 16  # a block of BGZF
 LETTERS_OF_NON_REF = np.frombuffer(NON_REF.encode(), np.uint8)
 BAD = {
@@ -41,8 +41,8 @@ BAD = {
     kernels.NO_LIKELIHOODS: "its FORMAT has no PL and no GL",
     kernels.BAD_NUMBER: "PL is not a list of whole numbers, or GL of logarithms",
 }
-BYTES_OF_LINE = 33  # of the numbers in Lines
-FAR = 14  # bits: a jump goes to a line before the 16 kb that a place is in
+BYTES_OF_LINE = 33  # size of the numbers in Lines
+FAR = 14  # bits: a jump goes to a line before the 16 kb around a place
 CONTIG = re.compile(r"##contig=<(?:.*,)?ID=([^,>]+)")
 BLOCKS_OF_BCFTOOLS = "##INFO=<ID=MinDP,"  # `bcftools call --gvcf`: lines with variants list no unknown allele
 PRIORS = ("##DeepVariant_version=", "##source=DeepVariant", "##source=DeepTrio", "##source=Clair3")
@@ -50,7 +50,7 @@ PRIORS = ("##DeepVariant_version=", "##source=DeepVariant", "##source=DeepTrio",
 
 @dataclasses.dataclass(slots=True)
 class Room:
-    """Memory that several readers share, beside two chunks of each."""
+    """Memory that several readers share, beyond two chunks each."""
 
     left: int  # bytes
 
@@ -69,12 +69,12 @@ class GenomicFile:
     def __init__(
         self, path: Path, contigs: Contigs, wanted: Collection[int] | None, chunk: int = CHUNK, is_held: bool = True
     ):
-        """`wanted`: contigs of which regions will be asked for, by an index; None: the file is read as a whole.
+        """Open the file. wanted: contigs of regions to request by an index; None: the file is read as a whole.
 
-        chunk: bytes of text read at a time. is_held: the file stays open, as far as its kind has a choice.
+        chunk: bytes of text read at a time. is_held: the file stays open, if its kind has a choice.
 
         `has_priors`: likelihoods of its variants are posteriors of its caller, a neural network. Raises InputError for
-        a file that is not VCF, whose contigs have other lengths or another order, or that names no sample.
+        a file that is not VCF, whose contigs differ in length or order, or that names no sample.
         """
         self.path, self._contigs, self._chunk = path, contigs, chunk
         self._index: BgzfIndex | None = None
@@ -124,7 +124,7 @@ class GenomicFile:
         return tuple(columns[kernels.FIXED :])
 
     def go_to(self, contig: int, position: int) -> None:
-        """Regions from here on will be asked for: jump there if that skips lines. Needs an index."""
+        """Jump to the next region to be requested, if that skips lines. Needs an index."""
         assert self._index is not None
         name, index = self._contigs.names[contig], self._index
         number = index.names.index(name) if name in index.names else -1
@@ -147,9 +147,9 @@ class GenomicFile:
             raise self._misled() from error
 
     def _go_before(self, contig: int, start: int, place: tuple[str, int]) -> None:
-        """Go to the last offset up to `start` of a contig in the index from which lines before a place follow.
+        """Go to the last offset of a contig in the index, up to `start`, from which lines before a place follow.
 
-        In an index that tells the truth, that is `start` or the offset before it; there may be none.
+        In a correct index, that is `start` or the offset before it; there may be none.
         """
         assert self._index is not None
         name, position = place
@@ -160,7 +160,7 @@ class GenomicFile:
             start = before
 
     def _place_at(self, offset: int, is_exact: bool = False) -> tuple[str, int]:
-        """Go to a virtual offset, or to a line before it -> contig and 0-based position of the line there."""
+        """Go to a virtual offset, or to a line before it; return contig and 0-based position of the line there."""
         contig, position, _ = self._text_of.line_at(offset, self._first, is_exact).split(b"\t", 2)
         return contig.decode(errors="replace"), int(position) - 1
 
@@ -168,10 +168,10 @@ class GenomicFile:
         return InputError(self._index_path, explain_other(self.path))
 
     def read(self, contig: int, low: int, high: int, room: Room | None = None) -> int:
-        """Read the lines that span a base of [low, high) of a contig, as far as there is room; forget those before it.
+        """Read the lines that span a base of [low, high) of a contig, while there is room; forget those before.
 
-        -> `high`, or the base before which no line is missing. Regions must be asked for in order, but may overlap.
-        Raises InputError.
+        Returns `high`, or the base before which no line is missing. Regions must be requested in order, but may
+        overlap. Raises InputError.
         """
         self._forget(contig, low)
         free = 2 * self._chunk
@@ -199,7 +199,7 @@ class GenomicFile:
     def thin(self, contig: int, low: int, high: int, positions: ndarray) -> int:
         """Forget the blocks within [low, high) that span none of these positions (ascending).
 
-        -> the bytes of the lines that begin there and remain.
+        Returns the bytes of the remaining lines that begin there.
         """
         pieces, size = deque[tuple[int, Lines]](), 0
         for number, lines in self._pieces:
@@ -221,7 +221,7 @@ class GenomicFile:
         return size
 
     def lines(self, contig: int, low: int, high: int) -> Lines:
-        """The lines that span a base of [low, high) of a contig, and no line that begins after it; see `read`."""
+        """Return the lines that span a base of [low, high) of a contig, and none that begins after it; see `read`."""
         self.read(contig, low, high)
         parts = [_between(lines, low, high) for number, lines in self._pieces if number == contig]
         return concatenate(parts, "lines") if parts else empty(Lines, {}, offsets=np.zeros(1, np.int64))
@@ -237,7 +237,7 @@ class GenomicFile:
         self._pieces = deque(ahead)
 
     def _text(self) -> bytes:
-        """The next whole lines; nothing at the end of the file."""
+        """Return the next whole lines; nothing at the end of the file."""
         text = self._text_of.lines(self._chunk)
         if text.endswith(b"\n"):
             return text
@@ -245,9 +245,9 @@ class GenomicFile:
         return text if not text or text.endswith(b"\n") else text + b"\n"
 
     def _read(self) -> int:
-        """Append the next lines -> their bytes.
+        """Append the next lines; return their bytes.
 
-        After a jump, it is the index that is wrong where they do not begin as lines do.
+        If they do not begin like lines after a jump, the index is wrong.
         """
         has_jumped, self._has_jumped = self._has_jumped, False
         try:
@@ -286,11 +286,11 @@ class GenomicFile:
         return InputError(self.path, BAD[status], self.place(lines, line))
 
     def place(self, lines: Lines, line: int) -> str:
-        """`contig:position` of a line, as far as it has them."""
+        """Return `contig:position` of a line, as far as it has them."""
         return b":".join(lines.fields(line)[:2]).decode(errors="replace")
 
     def cells(self, lines: Lines, rows: np.ndarray, column: int) -> Cells:
-        """The values of a sample, `column` of those in the file, on some of the lines. Raises InputError."""
+        """Return the values of a sample, `column` in the file, on some of the lines. Raises InputError."""
         n, size = rows.size, int(np.diff(lines.offsets)[rows].sum()) // 2 + 1
         cells = empty(Cells, {"cells": n, "copies": size, "depths": size, "likelihoods": size})
         read_cells(lines, rows, column, cells)
@@ -316,9 +316,9 @@ def are_in_order(names: Sequence[str], contigs: Contigs, lines: Sequence[str]) -
 
 @lru_cache(maxsize=16)
 def find_fault(lines: tuple[str, ...], contigs: Contigs) -> str | None:
-    """What is wrong with the contigs of a header, if anything.
+    """Return what is wrong with the contigs of a header, if anything.
 
-    Contigs that the reference lacks may be there, as long as no line is on one of them.
+    Contigs that the reference lacks are allowed, as long as no line is on one of them.
     """
     last, found, strange = -1, 0, ""
     for line in lines:
@@ -340,7 +340,7 @@ def find_fault(lines: tuple[str, ...], contigs: Contigs) -> str | None:
 
 
 def depth_in(information: bytes) -> int:
-    """DP of INFO, which is that of the file's only sample; -1 for none."""
+    """Return DP of INFO, for a file with one sample; -1 if absent."""
     match = re.search(rb"(?:^|;)DP=([0-9]+)", information)
     return min(LARGEST, int(match[1][:15])) if match else -1
 
@@ -351,7 +351,7 @@ def bytes_of(lines: Lines, first: int, stop: int) -> int:
 
 
 def _between(lines: Lines, low: int, high: int) -> Lines:
-    """From the first line that spans a base of [low, high) to the last that begins before its end."""
+    """Return the lines from the first that spans a base of [low, high) to the last that begins before its end."""
     stop = int(np.searchsorted(lines.begin, high))
     reaching = np.flatnonzero(lines.end[:stop] > low)
     return take(lines, "lines", slice(int(reaching[0]) if reaching.size else stop, stop))

@@ -1,7 +1,7 @@
-"""What a sample's column of a genomic VCF says: genotype, depths and likelihoods, however its caller writes them.
+"""A sample's column of a genomic VCF: genotype, depths and likelihoods, however its caller writes them.
 
-PL             as it is; without it GL, log10 likelihoods of any scale, as Phred less the lowest
-block          without either: what so many reads of the reference's base say as GQ tells, else as many as its depth
+PL             unchanged; without it GL, log10 likelihoods of any scale, as Phred less the lowest
+block          without either: from this many reads of the reference's base as GQ tells, else as many as its depth
 depth          MIN_DP, else DP, else the sum of AD
 phase          PS and the GT's order; without PS, the position that PID begins with, and PGT's order
 """
@@ -34,24 +34,24 @@ from readwarp.formats.variants.genomic_numbers import (
 )
 
 COLON = 58
-ERROR = 0.01  # of a read in a block that has no likelihoods: Phred 20
-NAMES = ("GT", "GQ", "DP", "MIN_DP", "PS", "SB", "SBI", "AD", "PL", "GL", "PGT", "PID")  # in FORMAT
+ERROR = 0.01  # error rate of a read in a block without likelihoods: Phred 20
+NAMES = ("GT", "GQ", "DP", "MIN_DP", "PS", "SB", "SBI", "AD", "PL", "GL", "PGT", "PID")  # read from FORMAT
 GT, GQ, DP, MIN_DP, PS, SB, SBI, AD, PL, GL, PGT, PID = range(len(NAMES))
 WIDEST = 6
 LETTERS = np.array([[*name.encode(), *[0] * (WIDEST - len(name))] for name in NAMES], np.uint8)
-MAX_INT = (1 << 31) - 1  # of a VCF
+MAX_INT = (1 << 31) - 1  # limit of VCF
 ABSENT = -1  # start of a value that FORMAT does not name
 
 
 class Cells(NamedTuple):
-    """One sample's values on some lines. What is not there is -1."""
+    """One sample's values on some lines. Missing values are -1."""
 
     copy_offsets: Annotated[ndarray, "int64 [cells + 1] of copies"]
     genotype: Annotated[ndarray, "int8 [copies]"]  # GT, all -1 if one is unknown
     is_phased: Annotated[ndarray, "bool [cells]"]
     depth: Annotated[ndarray, "int32 [cells]"]
     quality: Annotated[ndarray, "int32 [cells]"]  # GQ
-    phase_set: Annotated[ndarray, "int64 [cells]"]  # 1-based as in the file
+    phase_set: Annotated[ndarray, "int64 [cells]"]  # 1-based, as in the file
     strands: Annotated[ndarray, "int32 [cells, 4]"]  # SB
     independent: Annotated[ndarray, "int32 [cells, 4]"]  # SBI, else SB
     depth_offsets: Annotated[ndarray, "int64 [cells + 1] of depths"]
@@ -63,7 +63,7 @@ class Cells(NamedTuple):
 
 @kernel
 def read_cells(lines, rows, column, out):
-    """Fill Cells with the numbers of one sample's column of the lines `rows`."""
+    """Fill Cells with one sample's column of the lines `rows`."""
     text, kind, depths, likelihoods = lines.text, lines.kind, out.depths, out.likelihoods
     depth_offsets, likelihood_offsets = out.depth_offsets, out.likelihood_offsets
     strands, independent = out.strands, out.independent
@@ -114,7 +114,7 @@ def read_cells(lines, rows, column, out):
 
 @kernel
 def find_values(text, at, last, column, places):
-    """Where the values of NAMES begin and end in a sample's column of the line text[at:last]."""
+    """Find where the values of NAMES begin and end in a sample's column of the line text[at:last]."""
     tabs = 0
     while tabs < FIXED - 1:
         tabs += text[at] == TAB
@@ -142,7 +142,7 @@ def find_values(text, at, last, column, places):
 
 @kernel
 def name_of(text, start, width):
-    """The number of a name in FORMAT, -1 for one that is not read."""
+    """Return the number of a name in FORMAT, -1 for one that is not read."""
     for name in range(LETTERS.shape[0]):
         same = 0
         for i in range(min(width, WIDEST)):
@@ -154,7 +154,7 @@ def name_of(text, start, width):
 
 @kernel
 def take_order(haplotypes, genotype, copies):
-    """Put a genotype into the order of its alleles on haplotypes; whether these are its alleles."""
+    """Put a genotype into the order of its alleles on haplotypes; return whether these are its alleles."""
     for copy in range(copies):
         have = want = 0
         for other in range(copies):
@@ -168,7 +168,7 @@ def take_order(haplotypes, genotype, copies):
 
 @kernel
 def weigh_block(genotype, copies, quality, depth, likelihoods, at):
-    """PL of 0, 1, ... copies of another allele -> likelihoods[at:], where they end. None where nothing is known."""
+    """Put PL of 0, 1, ... copies of another allele at likelihoods[at:]; return where they end. None if unknown."""
     is_known = copies > 0 and (quality >= 0 or depth >= 0)
     for copy in range(copies):
         is_known &= genotype[copy] == 0
@@ -182,6 +182,6 @@ def weigh_block(genotype, copies, quality, depth, likelihoods, at):
 
 @scalar
 def phred_of_read(other, copies):
-    """How much less likely a read of the reference's base is with so many other copies than with none."""
+    """Return how much less likely a reference-base read is with this many other copies than with none."""
     share = other / copies
     return -10.0 * math.log10(((1.0 - share) * (1.0 - ERROR) + share * ERROR) / (1.0 - ERROR))

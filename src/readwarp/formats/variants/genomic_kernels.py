@@ -1,4 +1,4 @@
-"""Lines of a genomic VCF: where they are and what they span."""
+"""Lines of a genomic VCF: their extents in the text and on the contig."""
 
 from typing import Annotated, NamedTuple
 
@@ -9,7 +9,7 @@ from readwarp.formats.variants.genomic_numbers import number_in
 
 TAB, NEWLINE, RETURN, COMMA, DOT = 9, 10, 13, 44, 46
 SEMICOLON, LESS, EQUALS, GREATER, ASTERISK = 59, 60, 61, 62, 42
-FIXED = 9  # columns before the samples'
+FIXED = 9  # columns before the samples
 
 BLOCK, VARIANT = 0, 1  # kinds of lines
 OK, BAD_LINE, NO_NON_REF, UNSORTED, NO_LIKELIHOODS, BAD_NUMBER = range(6)  # status of a line
@@ -20,8 +20,8 @@ class Lines(NamedTuple):
 
     text: Annotated[ndarray, "uint8 [letters]"]
     offsets: Annotated[ndarray, "int64 [lines + 1] of letters"]
-    begin: Annotated[ndarray, "int64 [lines]"]  # first base that it spans, 0-based in the contig
-    end: Annotated[ndarray, "int64 [lines]"]  # after the last one
+    begin: Annotated[ndarray, "int64 [lines]"]  # first base of its span, 0-based in the contig
+    end: Annotated[ndarray, "int64 [lines]"]  # after the last base
     kind: Annotated[ndarray, "uint8 [lines]"]  # BLOCK of reference or VARIANT
 
     def __len__(self) -> int:
@@ -32,18 +32,18 @@ class Lines(NamedTuple):
 
 
 class Scan(NamedTuple):
-    """What else is found out about lines."""
+    """Further findings about lines."""
 
-    name_stop: Annotated[ndarray, "int64 [lines]"]  # where the name of the contig stops, in the text
-    is_other: Annotated[ndarray, "bool [lines]"]  # it is of another contig than the line before
+    name_stop: Annotated[ndarray, "int64 [lines]"]  # end of the contig's name in the text
+    is_other: Annotated[ndarray, "bool [lines]"]  # on another contig than the line before
     status: Annotated[ndarray, "uint8 [lines]"]  # OK, BAD_LINE ...
 
 
 @kernel
 def scan_lines(columns, non_ref, needs_other, lines, scan):
-    """Fill Lines and Scan of a text of whole lines, each with so many columns.
+    """Fill Lines and Scan from a text of whole lines, each with this many columns.
 
-    `needs_other`: the last ALT of a line must be `non_ref` or <*>, save where ALT is missing (`.`).
+    needs_other: the last ALT of a line must be `non_ref` or <*>, unless ALT is missing (`.`).
     """
     text, count, at = lines.text, 0, 0
     while at < text.size:
@@ -69,7 +69,7 @@ def scan_lines(columns, non_ref, needs_other, lines, scan):
 
 @kernel
 def scan_line(at, stop, columns, non_ref, needs_other, lines, scan, row):
-    """One line, text[at:stop], into the arrays at `row`."""
+    """Scan one line, text[at:stop], into the arrays at `row`."""
     text = lines.text
     if stop > at and text[stop - 1] == RETURN:
         stop -= 1
@@ -117,7 +117,7 @@ def is_non_ref(text, start, stop, non_ref):
 
 @kernel
 def end_in(text, start, stop):
-    """The number of END in INFO; 0 where there is none."""
+    """Return END of INFO; 0 if there is none."""
     i = start
     while i + 4 < stop:
         if text[i] == 69 and text[i + 1] == 78 and text[i + 2] == 68 and text[i + 3] == EQUALS:

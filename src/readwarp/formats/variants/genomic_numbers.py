@@ -5,7 +5,7 @@ import math
 from readwarp.device.jit import kernel
 
 COMMA, DASH, DOT, SLASH, ZERO, NINE, E, BAR = 44, 45, 46, 47, 48, 57, 101, 124
-LARGEST = 1 << 28  # PL, GQ, DP and AD; what is beyond counts as this
+LARGEST = 1 << 28  # for PL, GQ, DP and AD; larger values count as this
 
 
 @kernel
@@ -19,7 +19,7 @@ def is_missing(text, start, stop):
 
 @kernel
 def number_in(text, start, stop):
-    """The whole number, -1 if it is none."""
+    """Return the whole number, or -1."""
     value = 0
     if stop <= start or stop - start > 15:
         return -1
@@ -32,7 +32,7 @@ def number_in(text, start, stop):
 
 @kernel
 def leading_number(text, start, stop):
-    """The whole number that the text begins with, -1 if there is none."""
+    """Return the whole number at the start of the text, or -1."""
     last = start
     while last < stop and ZERO <= text[last] <= NINE:
         last += 1
@@ -41,7 +41,7 @@ def leading_number(text, start, stop):
 
 @kernel
 def real_in(text, start, stop):
-    """The number, such as -12.5 or -3e-05; 1 if it is none or above 0: logarithms of probabilities are not."""
+    """Return the number, such as -12.5 or -3e-05; 1 if it is none or above 0, unlike logarithms of probabilities."""
     value, scale, i, digits = 0.0, 0.0, start, 0
     is_negative = i < stop and text[i] == DASH
     i += is_negative
@@ -67,9 +67,9 @@ def real_in(text, start, stop):
 
 @kernel
 def read_genotype(text, start, stop, genotype):
-    """Fill `genotype` -> the number of its copies, negative if they are phased.
+    """Fill `genotype`; return the number of its copies, negative if they are phased.
 
-    All are -1 where one is unknown or there are too many.
+    All are -1 if one is unknown or there are too many.
     """
     copies, is_phased, first, is_known = 0, False, start, True
     for i in range(start, stop + 1):
@@ -89,7 +89,7 @@ def read_genotype(text, start, stop, genotype):
 
 @kernel
 def read_numbers(text, start, stop, out, at):
-    """The whole numbers of a list -> out[at:], where they end; none if it is missing, -1 for what is not a number."""
+    """Put the whole numbers of a list at out[at:]; return where they end. Nothing if missing, -1 for non-numbers."""
     if is_missing(text, start, stop):
         return at
     first = start
@@ -103,7 +103,7 @@ def read_numbers(text, start, stop, out, at):
 
 @kernel
 def read_logarithms(text, start, stop, out, at):
-    """log10 likelihoods of a list as PL -> out[at:], where they end; none if it is missing, -1 for what is not one."""
+    """Put log10 likelihoods as PL at out[at:]; return where they end. Nothing if missing, -1 for invalid ones."""
     if is_missing(text, start, stop):
         return at
     highest, first = -1e300, start

@@ -1,6 +1,6 @@
 """The text of a VCF in whole lines: plain, BGZF, or compressed otherwise.
 
-Of a BGZF file only the place of the next block is kept, so it can be closed between two reads, and jumps cost nothing.
+For a BGZF file only the place of the next block is kept, so it can be closed between two reads, and jumps are free.
 """
 
 from itertools import pairwise
@@ -16,15 +16,15 @@ from readwarp.formats.common.source import reading
 
 MAX_LINE = 1 << 28  # bytes
 NEWLINE = 10
-ENOUGH = 1 << 12  # bytes of a line, to see its contig and position
-COMPRESSED = 1 << 15  # bytes of a BGZF file that are read at a time
+ENOUGH = 1 << 12  # bytes of a line that show its contig and position
+COMPRESSED = 1 << 15  # bytes of a BGZF file read at a time
 
 
 class LineText:
-    """Reads a file forwards. `stays_open`: otherwise a BGZF file is opened for each read."""
+    """A forward reader of a file. stays_open: otherwise a BGZF file is opened for each read."""
 
     def __init__(self, path: Path, stays_open: bool):
-        """Raises InputError for a file that cannot be read, or that was cut off."""
+        """Open the file. Raises InputError if it cannot be read, or was cut off."""
         self._path, self._place, self._rest = path, 0, b""
         self.header_size = 0  # bytes, once it has been read
         with reading(path):
@@ -47,13 +47,13 @@ class LineText:
             self._raw = None
 
     def begin(self, size: int) -> bytes:
-        """The first bytes, which stay to be read."""
+        """Return the first bytes without consuming them."""
         while len(self._rest) < size and (more := self._more(size)):
             self._rest += more
         return self._rest[:size]
 
     def header(self) -> list[str]:
-        """The lines that begin with #."""
+        """Read the lines that begin with #."""
         out = []
         while self.begin(1) == b"#":
             while b"\n" not in self._rest and (more := self._more(max(COMPRESSED, len(self._rest)))):
@@ -61,7 +61,7 @@ class LineText:
                 self._check_line(len(self._rest))
             lines = self._rest.split(b"\n")
             number = next((i for i, line in enumerate(lines[:-1]) if line[:1] != b"#"), len(lines) - 1)
-            if number == 0:  # the file's last line, without an end
+            if number == 0:  # the file's last line, unterminated
                 number = 1
             out += [line.decode(errors="replace").rstrip("\r") for line in lines[:number]]
             self.header_size += len(self._rest)
@@ -74,7 +74,7 @@ class LineText:
             raise InputError(self._path, f"a line is longer than {MAX_LINE >> 20} MiB")
 
     def lines(self, size: int) -> bytes:
-        """Whole lines of about so many bytes; nothing at the end of the file."""
+        """Return whole lines of about `size` bytes; nothing at the end of the file."""
         parts, length = [self._rest], len(self._rest)
         while length < size or b"\n" not in parts[-1]:
             more = self._more(size)
@@ -94,10 +94,10 @@ class LineText:
         return self._place < offset >> 16
 
     def line_at(self, offset: int, first: int, is_exact: bool) -> bytes:
-        """Go on at a virtual offset of a BGZF file -> the first line there, or its beginning.
+        """Continue at a virtual offset of a BGZF file; return the first line there, or its beginning.
 
         Unless `is_exact`, some lines before it come first: those that begin in the same block.
-        first: virtual offset of the first line after the header. Raises ValueError where no line begins at the offset.
+        first: virtual offset of the first line after the header. Raises ValueError if no line begins at the offset.
         """
         self._place, self._rest = offset >> 16, b""
         data, inner = self._more(1), offset & 0xFFFF
@@ -108,7 +108,7 @@ class LineText:
         return self.begin(ENOUGH).partition(b"\n")[0]
 
     def _more(self, size: int) -> bytes:
-        """The next bytes, of BGZF whole blocks with so many at least; nothing at the end of the file."""
+        """Return the next bytes, for BGZF whole blocks with at least `size`; nothing at the end of the file."""
         with reading(self._path):
             if not self.is_bgzf:
                 data: bytes = self._stream.read(size)

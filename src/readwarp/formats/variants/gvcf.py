@@ -1,12 +1,12 @@
-"""Genomic VCF: lines for the positions without a call, in blocks of about the same confidence.
+"""Genomic VCF: lines for positions without a call, in blocks of similar confidence.
 
-    POS, END    first and last position; REF is the base at POS, ALT <NON_REF>, any allele that is not listed
-    GT          the reference's in all copies; missing where nothing is known (no read, or no base in the reference)
+    POS, END    first and last position; REF is the base at POS, ALT <NON_REF>, any allele not listed
+    GT          the reference's in all copies; missing if nothing is known (no read, or no base in the reference)
     DP, MIN_DP  mean and minimum depth
     GQ, PL      the minimum over the block's positions
 
-`piece_of` makes the lines of one window, in any thread. A window's first and last block may go on in its neighbours, so
-they are kept as numbers: `BlockJoiner` takes the pieces in order, joins such blocks and gives the lines.
+`piece_of` makes the lines of one window, in any thread. A window's first and last block may continue in its neighbours,
+so they are kept as numbers: `BlockJoiner` takes the pieces in order, joins such blocks and returns the lines.
 """
 
 from collections.abc import Sequence
@@ -34,15 +34,15 @@ GENOMIC_GENOTYPE_FIELDS = (*(field for field in GENOTYPE_FIELDS if field.name !=
 
 
 class Piece(NamedTuple):
-    """A window's lines, without its first block if no record comes before it, and its last if none comes after it."""
+    """A window's lines, without a first block that no record precedes, and a last block that no record follows."""
 
-    first: Bands  # of no block or of one
+    first: Bands  # at most one block
     body: bytes
-    last: Bands  # of no block or of one; if there is one block and no record, it is `first`
+    last: Bands  # at most one block; a single block without records is `first`
 
 
 def header_lines(bands: Sequence[int]) -> list[str]:
-    """The header lines that only a genomic VCF has; `bands`: the lowest GQ of each band."""
+    """Return the header lines that only a genomic VCF has; bands: the lowest GQ of each band."""
     lines = [f'##ALT=<ID={NON_REF[1:-1]},Description="Any allele that is not listed">']
     for low, high in zip(bands, (*bands[1:], 100), strict=True):
         lines.append(f"##GVCFBlock{low}-{high}=minGQ={low}(inclusive),maxGQ={high}(exclusive)")
@@ -50,7 +50,7 @@ def header_lines(bands: Sequence[int]) -> list[str]:
 
 
 def piece_of(bands: Bands, records: Sequence[PlacedLine], contigs: Sequence[str]) -> Piece:
-    """The lines of one window: its blocks and its variant records, both in order of position."""
+    """Make the lines of one window from its blocks and its variant records, both in order of position."""
     text, ends = lines_of_blocks(bands, contigs[bands.contig])
     places = np.searchsorted(bands.start, [position for position, _ in records]).tolist()  # blocks before each record
     first = int(len(bands) > 0 and (not records or places[0] > 0))
@@ -64,7 +64,7 @@ def piece_of(bands: Bands, records: Sequence[PlacedLine], contigs: Sequence[str]
 
 
 class BlockJoiner:
-    """Takes the pieces of neighbouring windows in order and gives their lines; one block may be held back."""
+    """A joiner of neighbouring windows' pieces, in order, into lines; one block may be held back."""
 
     def __init__(self, contigs: Sequence[str]):
         self._contigs = contigs
@@ -87,7 +87,7 @@ class BlockJoiner:
         return out
 
     def finish(self) -> bytes:
-        """The line of the last block, if it was held back."""
+        """Return the line of the last block, if it was held back."""
         held, self._held = self._held, None
         return b"" if held is None else self._text(held)
 
@@ -117,7 +117,7 @@ def join_blocks(one: Bands, other: Bands) -> Bands:
 
 
 def lines_of_blocks(bands: Bands, contig: str) -> tuple[bytes, list[int]]:
-    """One line per block, and where each begins and the last ends."""
+    """Return one line per block, and where each begins and the last ends."""
     same = pack_names([f"{contig}\t", f"\t{NON_REF}\t.\t.\tEND=", "\tGT:DP:GQ:MIN_DP:PL\t"])
     size = same.letters.size + MAX_NUMBER * (bands.likelihoods.shape[1] + 7)
     ends, out = np.zeros(len(bands) + 1, np.int64), np.empty(size * len(bands), np.uint8)
@@ -127,7 +127,7 @@ def lines_of_blocks(bands: Bands, contig: str) -> tuple[bytes, list[int]]:
 
 @kernel
 def write_blocks(bands, same, out, ends):
-    """`same`: Names, of what all lines say before POS, before END and before GT."""
+    """Write the lines. same: Names of the parts shared by all lines, before POS, before END and before GT."""
     (letters, offsets), at = same, 0
     for i in range(bands.start.size):
         at = put_copy(letters, offsets[0], offsets[1], out, at)

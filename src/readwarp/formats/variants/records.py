@@ -1,4 +1,4 @@
-"""Records of a VCF, VCF.gz or BCF file in its order, by htslib; whatever is wrong with the file is an InputError."""
+"""Records of a VCF, VCF.gz or BCF file in order, by htslib; anything wrong with the file is an InputError."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -13,12 +13,12 @@ from readwarp.formats.common.index import load_whole_index
 from readwarp.formats.common.limited import check_lines
 from readwarp.formats.variants.genomic_text import LineText
 
-RAISED_BY_PYSAM = ValueError, KeyError, AssertionError, NotImplementedError  # for what is damaged
+RAISED_BY_PYSAM = ValueError, KeyError, AssertionError, NotImplementedError  # for damaged contents
 DAMAGED = "not a VCF or BCF file, or damaged"
 
 
 class RecordFile:
-    """Open until the stack is closed. pysam's `header`; iteration gives the number of each record, from 1, and it."""
+    """A file open until the stack is closed, with pysam's `header`. Iteration yields (number from 1, record)."""
 
     def __init__(self, path: Path, stack: ExitStack, with_samples: bool = False):
         check_lines(path, b"BCF")  # htslib would keep a line of any length in memory
@@ -41,9 +41,9 @@ class RecordFile:
 
 
 def find_index(path: Path) -> Path:
-    """The index of a VCF.gz or BCF file. Raises InputError unless it tells where the records are, all of them.
+    """Find the index of a VCF.gz or BCF file. Raises InputError unless it covers all the records.
 
-    htslib trusts an index: a damaged one can crash it, and that of another file hides records.
+    htslib trusts an index: a damaged one can crash it, and another file's hides records.
     """
     text = LineText(path, stays_open=False)
     try:
@@ -62,9 +62,9 @@ def find_index(path: Path) -> Path:
 
 
 def check_alleles(path: Path, record: Any, place: int | str) -> None:
-    """Raises InputError if an ALT is REF, and ValueError if the contig or an allele is not text.
+    """Raise InputError if an ALT is REF, and ValueError if the contig or an allele is not text.
 
-    pysam decodes them only when it is asked for them.
+    pysam decodes them only on demand.
     """
     _, alleles = record.chrom, [allele.upper() for allele in record.alleles or ()]
     if alleles[:1] and alleles[0] in alleles[1:]:
@@ -73,9 +73,9 @@ def check_alleles(path: Path, record: Any, place: int | str) -> None:
 
 @contextmanager
 def explaining(path: Path, record: int | str | None = None, otherwise: str = DAMAGED) -> Iterator[None]:
-    """What htslib raises in the block becomes an InputError about this record; of the first, about the file.
+    """Turn errors of htslib in the block into an InputError about this record, or, for the first, about the file.
 
-    otherwise: the reason where the system names none.
+    otherwise: the reason if the system names none.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""The index of a VCF.gz file, made while the file is written: TBI, or CSI where contigs are too long for it."""
+"""Index of a VCF.gz file, made while the file is written: TBI, or CSI for contigs too long for TBI."""
 
 import struct
 from functools import partial
@@ -15,22 +15,22 @@ from readwarp.formats.variants.genomic_kernels import NEWLINE, TAB, end_in
 from readwarp.formats.variants.genomic_numbers import number_in
 from readwarp.ragged import empty
 
-PIECE = 1 << 21  # bytes of text that are looked at together
+PIECE = 1 << 21  # bytes of text examined together
 VCF = (2, 1, 2, 0, ord("#"), 0)  # format; columns of contig, begin and end; first letter of comments; lines to skip
 
 
 class Found(NamedTuple):
-    """In a piece of the file."""
+    """Findings on a piece of the file."""
 
     names: list[bytes]  # of its contigs
-    lines: Binned  # of contigs by their place among the names
+    lines: Binned  # with contigs numbered by their place among the names
 
 
 class VcfIndexer:
-    """Takes the lines of a file in order; threads look at them."""
+    """An indexer that takes the lines of a file in order; threads examine them."""
 
     def __init__(self, header: int, longest_contig: int, threads: int) -> None:
-        """header: bytes before the first line."""
+        """Start an index. header: bytes before the first line."""
         is_long = longest_contig >= CSI_LENGTH  # a line may lie at the end of a contig, one base after its last
         self.ending, self._depth = (".csi", depth_for(longest_contig)) if is_long else (".tbi", DEPTH)
         self._indexer = Indexer[bytes, Found](partial(bin_lines, depth=self._depth), header, threads)
@@ -47,7 +47,7 @@ class VcfIndexer:
         self._waiting, self._size = [], 0
 
     def finish(self, virtual: Virtual) -> bytes:
-        """The index."""
+        """Return the index."""
         self._look()
         numbers, parts = dict[bytes, int](), list[Binned]()
         for found in self._indexer.finish():
@@ -65,7 +65,7 @@ class VcfIndexer:
 
 
 def bin_lines(text: bytes, at: int, depth: int) -> Found:
-    """Whole lines that begin at this byte of the file's text. Any thread may call this."""
+    """Bin whole lines that begin at byte `at` of the file's text. Any thread may call this."""
     spans = empty(Spans, {"items": text.count(b"\n")})
     span_lines(np.frombuffer(text, np.uint8), at, spans)
     starts = spans.offset[np.flatnonzero(np.diff(spans.contig, prepend=-1))] - at
@@ -75,7 +75,7 @@ def bin_lines(text: bytes, at: int, depth: int) -> Found:
 
 @kernel
 def span_lines(text, before, spans):
-    """What each line spans -> spans, its contig by the number of names so far. before: bytes before the text."""
+    """Write each line's span to `spans`, its contig by the number of names so far. before: bytes before the text."""
     at, name, size, contig = 0, 0, -1, np.int64(-1)
     spans.offset[0] = before
     for row in range(spans.contig.size):
@@ -96,7 +96,7 @@ def span_lines(text, before, spans):
                     end = max(end, end_in(text, first, at))
                 field, first = field + 1, at + 1
             at += 1
-        if field == 7:  # there are no samples
+        if field == 7:  # no samples
             end = max(end, end_in(text, first, at))
         at += 1
         spans.contig[row], spans.begin[row], spans.end[row], spans.is_mapped[row] = contig, begin, end, True

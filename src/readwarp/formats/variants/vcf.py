@@ -1,7 +1,7 @@
 """Calls out: VCF, VCF.gz with its .tbi, or BCF with its .csi, by the name's ending; VCF on stdout.
 
-Lines are made for a whole batch of calls at once, in any thread, and written in order. A file appears under its name
-when it is complete.
+Lines are made for a whole batch of calls at once, in any thread, and written in order. A file gets its name when it is
+complete.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,12 +24,12 @@ from readwarp.ragged import replace
 from readwarp.version import __version__
 from readwarp.wording import printable
 
-MAX_INTEGER = (1 << 31) - 1  # of VCF and BCF
+MAX_INTEGER = (1 << 31) - 1  # limit of VCF and BCF
 PlacedLine = tuple[int, bytes]  # 0-based position and VCF line of a call
 
 
 class Named(Protocol):
-    """What a header describes, such as a filter."""
+    """An entry of a header, such as a filter."""
 
     @property
     def name(self) -> str: ...
@@ -38,7 +38,7 @@ class Named(Protocol):
 
 
 class Declared(Named, Protocol):
-    """What a header declares for INFO or FORMAT."""
+    """A declaration of INFO or FORMAT in a header."""
 
     @property
     def number(self) -> str: ...
@@ -78,9 +78,9 @@ COUNT_FIELDS = (
 
 
 class Header(NamedTuple):
-    """What the header of a VCF file says."""
+    """Contents of the header of a VCF file."""
 
-    contigs: Sequence[tuple[str, int, str]]  # name, length and MD5, "" when it is not known; with commas, left out
+    contigs: Sequence[tuple[str, int, str]]  # name, length and MD5, "" if unknown; those with commas are left out
     samples: Sequence[str]
     command: str
     reference: str
@@ -109,7 +109,7 @@ class Header(NamedTuple):
 
 
 def check_contigs(path: object, names: Iterable[str]) -> None:
-    """Raises InputError for a contig of the reference that records of a VCF cannot name, for a comma ends names."""
+    """Raise InputError for a reference contig that VCF records cannot name, because a comma ends names."""
     strange = next((name for name in names if "," in name), None)
     if strange is not None:
         reason = "the name of a contig cannot have ',' in VCF: rename it, or leave it out (--exclude-regions)"
@@ -117,18 +117,18 @@ def check_contigs(path: object, names: Iterable[str]) -> None:
 
 
 def field_line(kind: str, field: Declared) -> str:
-    """The header line of an INFO or FORMAT field."""
+    """Return the header line of an INFO or FORMAT field."""
     facts = f'Number={field.number},Type={field.type},Description="{field.description}"'
     return f"##{kind}=<ID={field.name},{facts}>"
 
 
 def lines_of(calls: Calls, contigs: Sequence[str]) -> bytes:
-    """One VCF line per call."""
+    """Return one VCF line per call."""
     return b"".join(line for _, line in format_calls(calls, contigs))
 
 
 def format_calls(calls: Calls, contigs: Sequence[str], is_genomic: bool = False) -> list[PlacedLine]:
-    """Position and VCF line of each call; `is_genomic`: with the fields of a gVCF, see `gvcf`."""
+    """Return position and VCF line of each call; is_genomic: with the fields of a gVCF, see `gvcf`."""
     columns = zip(
         calls.contig.tolist(),
         calls.position.tolist(),
@@ -152,7 +152,7 @@ def format_calls(calls: Calls, contigs: Sequence[str], is_genomic: bool = False)
 
 
 def information_texts(calls: Calls) -> list[str]:
-    """INFO of each call beside COUNT_FIELDS; each field after a semicolon, six digits of a Float."""
+    """Return INFO of each call beyond COUNT_FIELDS, each field after a semicolon, with six digits for Floats."""
     columns = []
     for name, column in calls.annotations.items():
         if column.dtype.kind == "O":
@@ -170,7 +170,7 @@ def information_texts(calls: Calls) -> list[str]:
 
 
 def raw_texts(calls: Calls) -> list[str]:
-    """INFO of each call in a gVCF: without fields by allele, with RAW_MQandDP."""
+    """Return INFO of each call in a gVCF: without fields by allele, with RAW_MQandDP."""
     single = {name: column for name, column in calls.annotations.items() if column.dtype.kind != "O"}
     texts, depths = information_texts(replace(calls, annotations=single)), calls.depth.sum(axis=1).tolist()
     raw = zip(texts, calls.squares.tolist(), depths, strict=True)
@@ -178,13 +178,13 @@ def raw_texts(calls: Calls) -> list[str]:
 
 
 def raw_text(squares: int, depth: int) -> str:
-    """RAW_MQandDP; where the sum is beyond an Integer of VCF, both in proportion: their quotient counts."""
+    """Return RAW_MQandDP; if the sum exceeds VCF's Integer, both are scaled down: only their quotient counts."""
     beyond = -(-squares // MAX_INTEGER) or 1
     return f"{squares // beyond},{depth // beyond}"
 
 
 def fraction_texts(calls: Calls) -> list[str]:
-    """FORMAT and the samples' columns of each call that has fields of its own (`Calls.of_samples`)."""
+    """Return FORMAT and the samples' columns of each call that has fields of its own (`Calls.of_samples`)."""
     if len(calls) == 0:
         return []
     names = ":".join(("GT:AD", *calls.of_samples, "DP"))
@@ -208,7 +208,7 @@ def fraction_texts(calls: Calls) -> list[str]:
 
 
 def genotype_texts(calls: Calls, is_genomic: bool) -> list[str]:
-    """FORMAT and the samples' columns of each call."""
+    """Return FORMAT and the samples' columns of each call."""
     if calls.of_samples:
         return fraction_texts(calls)
     columns = zip(
@@ -245,7 +245,7 @@ def genotype_texts(calls: Calls, is_genomic: bool) -> list[str]:
 
 
 def shares_of(depths: tuple[int, ...]) -> tuple[float, ...]:
-    """AF of AD; empty where it is unknown."""
+    """Return AF from AD; empty if unknown."""
     total = sum(depths)
     return tuple(round(depth / total, 3) for depth in depths[1:]) if total > 0 else ()
 
@@ -270,7 +270,7 @@ def genotype_text(genotype: tuple[int, ...], is_phased: bool) -> str:
 
 @lru_cache(maxsize=4096)
 def count_text(genotypes: tuple[tuple[int, ...], ...], alleles: int) -> str:
-    """AC, AN and AF. AF is left out where no genotype is known."""
+    """Return AC, AN and AF. AF is left out if no genotype is known."""
     copies = [allele for genotype in genotypes for allele in genotype if allele >= 0]
     counts = [copies.count(allele) for allele in range(1, alleles)]
     text = f"AC={','.join(map(str, counts))};AN={len(copies)}"
@@ -281,7 +281,7 @@ def count_text(genotypes: tuple[tuple[int, ...], ...], alleles: int) -> str:
 
 @lru_cache(maxsize=4096)
 def number_text(value: float) -> str:
-    """At most three decimals, without trailing zeros."""
+    """Format with at most three decimals, without trailing zeros."""
     if isinstance(value, int):
         return str(value)
     text = f"{value:.3f}".rstrip("0").rstrip(".")
@@ -289,17 +289,17 @@ def number_text(value: float) -> str:
 
 
 def kind_of(path: str | None) -> str:
-    """vcf, vcf.gz or bcf, by the ending; stdout (None or "-"), pipes and devices are vcf. Raises UsageError."""
+    """Return vcf, vcf.gz or bcf by the ending; vcf for stdout (None or "-"), pipes and devices. Raises UsageError."""
     return ending_of(path, "vcf", "vcf.gz", "bcf")
 
 
 class VariantWriter(Writer):
-    """Takes lines in order. A compressed file and its index are completed together."""
+    """A writer of lines in order. A compressed file and its index are completed together."""
 
     def __init__(self, path: str | None, header: str, longest_contig: int, threads: int = 1):
         self._kind = kind_of(path)
         self.index: Path | None = None  # made by `close`
-        self.beside: list[OutputFile] = []  # complete, to get their names with this one
+        self.beside: list[OutputFile] = []  # complete, to be named together with this one
         self._file = OutputFile(path)
         self._lines = ByteWriter(self._file.open(), 0 if self._kind == "vcf" else threads, self._file.name)
         is_vcf_gz = self._kind == "vcf.gz"
@@ -311,7 +311,7 @@ class VariantWriter(Writer):
             raise
 
     def write(self, lines: bytes) -> None:
-        """Whole ones."""
+        """Write whole lines."""
         self._lines.write(lines)
         if self._indexer:
             self._indexer.add(lines)
@@ -320,7 +320,7 @@ class VariantWriter(Writer):
         self.prepare().finish(*self.beside)
 
     def prepare(self) -> OutputFile:
-        """The file with its index, complete but not named yet."""
+        """Complete the file and its index without naming them yet."""
         self._lines.close()
         if self._kind == "bcf":
             with writing(self._file.name, by_htslib=True), quiet_htslib():
@@ -335,20 +335,20 @@ class VariantWriter(Writer):
         with writing(str(self.index)), quiet_htslib():
             if self._indexer:
                 path.write_bytes(self._indexer.finish(self._lines.virtual_offsets))
-            else:  # pysam gives it this path
+            else:  # pysam names this path
                 pysam.tabix_index(str(self._file.place), preset="vcf", force=True, keep_original=True, csi=True)
 
     def abort(self) -> None:
         if self._indexer:
             self._indexer.abort()
-        with suppress(OSError):  # what could not be written before cannot be now
+        with suppress(OSError):  # a failure from before repeats itself
             self._lines.abort()
         for file in (self._file, *self.beside):
             file.remove()
 
 
 def _to_bcf(path: Path) -> None:
-    """VCF.gz -> BCF under the same name, in a private folder."""
+    """Convert VCF.gz to BCF under the same name, in a private folder."""
     copy = path.with_name(path.name + ".bcf")
     with pysam.VariantFile(str(path)) as source, pysam.VariantFile(str(copy), "wb", header=source.header) as out:
         for record in source:
