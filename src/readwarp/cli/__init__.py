@@ -51,7 +51,7 @@ exit codes: 0 success, 1 internal error, 2 usage, 3 bad input, 4 unusable device
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; return its exit code. Without `argv`, the process is the command: signals stop it and may end it."""
+    """Run one command and return its exit code. Without `argv`, signals stop the process, and it may end here."""
     arguments = slips.expand_help(sys.argv[1:] if argv is None else argv)
     if argv is None:
         streams.prepare()
