@@ -32,7 +32,7 @@ def check_keywords(function: str, options: Mapping[str, Any], *known: type) -> N
 
 
 def _is_whole(value: Any, wanted: Sequence[type]) -> bool:
-    """Whether a float such as 1e9 is accepted as an integer."""
+    """Return whether a float such as 1e9 is accepted as an integer."""
     return int in wanted and isinstance(value, float) and value.is_integer()
 
 

@@ -27,7 +27,7 @@ class Private:
     """A file or folder that `make` makes at a new path, removed by `close`, or when this object or the process ends."""
 
     def __init__(self, folder: Path, prefix: str, make: Callable[[Path], object]) -> None:
-        """make: raises OSError, as does this."""
+        """Make and lock it. make: raises OSError, as does this."""
         _remove_abandoned(folder, re.compile(re.escape(prefix) + TOKEN))
         with held_back():
             while True:

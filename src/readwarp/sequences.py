@@ -85,14 +85,14 @@ def letters_of(given: Any) -> bytes | None:
 
 
 def is_single(given: Any) -> bool:
-    """Whether it is one sequence rather than several."""
+    """Return whether it is one sequence rather than several."""
     if isinstance(given, ndarray):
         return given.ndim == 1 and (given.dtype.kind not in "SUO" or given.dtype.str[1:] in ("S1", "U1"))
     return isinstance(given, TEXT) or is_seq(given) or fields_of(given) is not None
 
 
 def is_seq(given: Any) -> bool:
-    """Whether it is a Seq of Biopython or the like; a path has bytes too."""
+    """Return whether it is a Seq of Biopython or the like; a path has bytes too."""
     return hasattr(given, "__bytes__") and hasattr(given, "reverse_complement")
 
 

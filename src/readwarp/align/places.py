@@ -80,7 +80,7 @@ def find_starts(candidates, scores, gains, longest, least, v, query_start, score
 
 @scalar
 def has_false_bonus(c, candidates, score, query_stop, match, end_bonus):
-    """Whether a part of a read has the bonus of an end that is not the read's; for a start, only the score tells."""
+    """Return whether a part of a read has the bonus of an end not the read's; for a start, only the score tells."""
     start, at_stop = candidates.part_start[c], query_stop == candidates.part_stop[c]
     return at_stop if start == 0 else score > match * (query_stop - start) + end_bonus * at_stop
 
@@ -108,5 +108,5 @@ def outer_distance(strand_a, v_a, length_a, v_b, length_b):
 
 @scalar
 def share_half(start_a, stop_a, start_b, stop_b):
-    """Whether two spans of a read share at least half of the shorter one."""
+    """Return whether two spans of a read share at least half of the shorter one."""
     return 2 * (min(stop_a, stop_b) - max(start_a, start_b)) >= min(stop_a - start_a, stop_b - start_b)

@@ -194,7 +194,7 @@ def find_chains(
 
 
 def look_again(reads: ReadBatch, chains: Chains, index: PlacedIndex, parameters: AlignParameters) -> Chains:
-    """The chains, and those that a second look finds for weak reads, which come after the read's own."""
+    """Add chains that a second look finds for weak reads, after the read's own."""
     weak = again.find_weak(reads, chains, parameters)
     if weak.rows.size == 0:
         return chains

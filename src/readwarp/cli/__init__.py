@@ -151,7 +151,7 @@ def _code_and_line(error: BaseException) -> tuple[int, str]:
 
 
 def _lacks_memory(error: BaseException | None) -> bool:
-    """Whether the system denied memory to a library, a thread or a process: Python has no MemoryError for these."""
+    """Return whether the system denied memory to a library, thread or process: Python has no MemoryError for these."""
     while error is not None:
         if any(text in str(error) for text in NO_MEMORY):
             return True
@@ -166,7 +166,7 @@ def _let_go(error: BaseException | None) -> None:
 
 
 def _is_busy() -> bool:
-    """Whether threads of ours are in a kernel or blocked on a pipe: the process then exits without waiting for them."""
+    """Return whether threads are in a kernel or blocked on a pipe: the process then exits without waiting for them."""
     return any(thread.name.startswith("readwarp") for thread in threading.enumerate())
 
 

@@ -1,4 +1,4 @@
-"""compile: the machine code of all kernels, made beforehand."""
+"""compile: the machine code of all kernels, made in advance."""
 
 import argparse
 from pathlib import Path

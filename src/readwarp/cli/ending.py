@@ -110,7 +110,7 @@ def _look_into(path: Path) -> Contents:
 
 
 def was_made_by(path: Path, command: str, inputs: Iterable[Path]) -> bool:
-    """Whether this command of this version wrote the alignments, and none of its inputs has changed since."""
+    """Return whether this command of this version wrote the alignments, and none of its inputs has changed since."""
     import pysam
 
     from readwarp.formats.alignments.header import field, lines_of, program_lines

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def is_targeted(options: argparse.Namespace) -> bool:
-    """Whether only a part of the reference is called."""
+    """Return whether only a part of the reference is called."""
     return bool(options.region or options.targets or options.exclude_regions)
 
 

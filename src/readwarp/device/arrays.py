@@ -14,12 +14,12 @@ ON_HOST = 1  # kDLCPU: __dlpack_device__ of host memory
 
 
 def is_on_card(given: Any) -> bool:
-    """Whether it is an array on a card."""
+    """Return whether it is an array on a card."""
     return hasattr(given, "__cuda_array_interface__")
 
 
 def is_foreign(given: Any) -> bool:
-    """Whether it is an array of a library other than NumPy."""
+    """Return whether it is an array of a library other than NumPy."""
     return not isinstance(given, ndarray | np.generic) and (hasattr(given, "__dlpack__") or is_on_card(given))
 
 

@@ -75,7 +75,7 @@ class Backend:
         return int(share * min(free))
 
     def is_out_of_memory(self, error: BaseException) -> bool:
-        """Whether the error means that the card is full, so that half a batch may still fit."""
+        """Return whether the error means that the card is full, so that half a batch may still fit."""
         return self.name == "cuda" and failure.is_out_of_memory(error)
 
     @contextmanager

@@ -109,7 +109,7 @@ def _of_user() -> str:
 
 
 def _is_writable(folder: Path) -> bool:
-    """Whether the folder can be written to or made."""
+    """Return whether the folder can be written to or made."""
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
@@ -117,7 +117,7 @@ def _is_writable(folder: Path) -> bool:
 
 @cache
 def _is_trusted(folder: Path) -> bool:
-    """Whether the folder, as far as it exists, can be trusted; if not, report why."""
+    """Return whether the folder, as far as it exists, can be trusted; if not, report why."""
     try:
         real_folder(folder)
     except DistrustError as error:

@@ -36,7 +36,7 @@ class Driver:
 
 
 def is_able(device: Device) -> bool:
-    """Whether our kernels can be compiled for the device."""
+    """Return whether our kernels can be compiled for the device."""
     return device.compute_capability >= MIN_CAPABILITY
 
 
@@ -59,7 +59,7 @@ def read_driver() -> Driver | str:
 
 @cache
 def has_card() -> bool:
-    """Whether the machine has an NVIDIA card, with or without a driver."""
+    """Return whether the machine has an NVIDIA card, with or without a driver."""
     vendors = Path("/sys/bus/pci/devices").glob("*/vendor")
     displays = (v for v in vendors if v.with_name("class").read_text().startswith("0x03"))
     return any(v.read_text().strip() == NVIDIA_VENDOR for v in displays)
@@ -134,7 +134,7 @@ def _driver_version() -> str | None:
 
 
 def _ask(bus: str, function: str, answer: Any) -> bool:
-    """Whether that function of NVML has filled in its answer for the card at a PCI address."""
+    """Return whether that function of NVML has filled in its answer for the card at a PCI address."""
     nvml, handle = _nvml(), ctypes.c_void_p()
     if not bus or nvml is None or nvml.nvmlDeviceGetHandleByPciBusId_v2(bus.encode(), ctypes.byref(handle)):
         return False

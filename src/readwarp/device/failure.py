@@ -24,7 +24,7 @@ LOST = (  # the card is gone, or can no longer be trusted
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether the card, or the planned part of it, is full, so that half a batch may still fit."""
+    """Return whether the card, or the planned part of it, is full, so that half a batch may still fit."""
     return isinstance(error, WorkspaceFullError) or (_is_of_cuda(error) and OUT_OF_MEMORY in str(error))
 
 
@@ -60,5 +60,5 @@ def _first(error: BaseException) -> BaseException:
 
 
 def _is_of_cuda(error: BaseException) -> bool:
-    """Whether it is a CUDA error, by the module of its class, so that nothing is imported."""
+    """Return whether it is a CUDA error, by the module of its class, so that nothing is imported."""
     return type(error).__module__.startswith(("numba.cuda", "cuda."))

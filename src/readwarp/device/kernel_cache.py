@@ -71,14 +71,14 @@ def keep_at(place: Path, content: bytes) -> None:
 
 
 def _is_kept(kernel: str) -> bool:
-    """Whether it is kept: it needs a name of its own in its module, unlike a lambda."""
+    """Return whether it is kept: it needs a name of its own in its module, unlike a lambda."""
     module, _, name = kernel.partition(":")
     return "<" not in name and is_current(module)
 
 
 @cache
 def is_current(module: str) -> bool:
-    """Whether it is the package's, and its key's sources are those that this process runs."""
+    """Return whether it is the package's, and its key's sources are those that this process runs."""
     if _path(module) is None:
         return False
     key_of(module, current_level())  # read them before they are checked
@@ -87,7 +87,7 @@ def is_current(module: str) -> bool:
 
 @cache
 def _is_older(module: str) -> bool:
-    """Whether a module's source is older than this process; times in the future are of another clock."""
+    """Return whether a module's source is older than this process; times in the future are of another clock."""
     path = _path(module)
     return path is None or not STARTED < path.stat().st_ctime <= time.time()
 

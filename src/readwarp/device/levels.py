@@ -86,7 +86,7 @@ def highest(machine: str, flags: Iterable[str]) -> Level | None:
 
 
 def runs_here(level: Level) -> bool:
-    """Whether this machine has the instructions of a level; without them, SIGILL would kill the process."""
+    """Return whether this machine has the instructions of a level; without them, SIGILL would kill the process."""
     return level == host_level() or (level.machine == os.uname().machine and level.needs <= cpu_flags())
 
 
@@ -102,7 +102,7 @@ def of_this_kind() -> list[Level]:
 
 
 def can_compile(level: Level) -> bool:
-    """Whether this machine can compile for a level: it may not run it, but must be of the same architecture."""
+    """Return whether this machine can compile for a level: it may not run it, but must be of the same architecture."""
     return level.machine == os.uname().machine
 
 

@@ -47,7 +47,7 @@ def load(code: MachineCode, name: str) -> Callable[..., Any]:
 
 
 def _is_known(symbol: str) -> bool:
-    """Whether the linker will find it; otherwise LLVM would end the process."""
+    """Return whether the linker will find it; otherwise LLVM would end the process."""
     return llvm.address_of_symbol(symbol) is not None or hasattr(ctypes.pythonapi, symbol)
 
 

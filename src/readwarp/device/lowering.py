@@ -95,7 +95,7 @@ class PartLower(Lower):
         return super().lower_expr(resty, expr)
 
     def _is_range_by_one(self, value: Any) -> bool:
-        """Whether a variable is `range(stop)` or `range(start, stop)`."""
+        """Return whether a variable is `range(stop)` or `range(start, stop)`."""
         if not isinstance(self.typeof(value.name), types.RangeType):
             return False
         made = guard(self.func_ir.get_definition, value)
@@ -127,6 +127,6 @@ class PartLower(Lower):
             super().delvar(name)
 
     def _counts(self, name: str) -> bool:
-        """Whether references to a variable are counted."""
+        """Return whether references to a variable are counted."""
         model = self.context.data_model_manager[self.typeof(name)]
         return bool(self.context.enable_nrt and model.contains_nrt_meminfo())

@@ -46,7 +46,7 @@ class LeaveOutCounts(AnalysisPass):
 
 
 def _makes_references(state: Any) -> bool:
-    """Whether a function may create or return a reference-counted object."""
+    """Return whether a function may create or return a reference-counted object."""
     if _is_counted(state.return_type):
         return True
     for block in state.func_ir.blocks.values():
@@ -66,7 +66,7 @@ def _is_counted(kind: types.Type) -> bool:
 
 
 def _is_look(state: Any, made: Any) -> bool:
-    """Whether the referent of an expression belongs to its operands: a[index] does, but not with an array as index."""
+    """Return whether an expression's referent belongs to its operands: a[index] does, but not for an array index."""
     if made.op == "call":  # of a named-tuple class
         return isinstance(state.typemap[made.func.name], types.NamedTupleClass)
     if made.op != "getitem":
@@ -76,7 +76,7 @@ def _is_look(state: Any, made: Any) -> bool:
 
 
 def _is_plain(index: types.Type, value: types.Type) -> bool:
-    """Whether a[index] = value sets one item, or several to one number; copying arrays may make some on the way."""
+    """Return whether a[index] = value sets one item, or several to one number; copying arrays may make others."""
     parts: Any = index if isinstance(index, types.BaseTuple) else [index]
     number = isinstance(value, types.Number | types.Boolean)
     return all(isinstance(part, types.Integer) or (number and isinstance(part, types.SliceType)) for part in parts)

@@ -21,7 +21,7 @@ def square(values):
 
 
 def run(device: int) -> bool:
-    """Whether the device computes correctly. Raises errors of numba-cuda and the driver."""
+    """Return whether the device computes correctly. Raises errors of numba-cuda and the driver."""
     with cuda.gpus[device]:
         workspace, numbers = Workspace(ALIGNMENT, ALIGNMENT), np.arange(THREADS)
         try:

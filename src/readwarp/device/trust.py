@@ -102,7 +102,7 @@ def _package() -> os.stat_result:
 
 @cache
 def _is_private(group: int, user: int) -> bool:
-    """Whether it is the user's own group, without other members, as in many distributions."""
+    """Return whether it is the user's own group, without other members, as in many distributions."""
     try:
         members, owner = grp.getgrgid(group), pwd.getpwuid(user)
     except KeyError:

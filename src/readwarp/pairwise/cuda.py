@@ -102,7 +102,7 @@ def trace_by_threads(pairs: Pairs, scheme: Scheme, ends: Ends) -> Traces:
 
 
 def _can_trace(pairs: Pairs, scheme: Scheme, letters: int) -> bool:
-    """Whether `cuda_trace` can trace these pairs, judged also by their codes if these are on the host."""
+    """Return whether `cuda_trace` can trace these pairs, judged also by their codes if these are on the host."""
     longest = int(max(pairs.query_lengths.max(), pairs.target_lengths.max()))
     seen = [int(s.max(initial=0)) + 1 if isinstance(s, ndarray) else ALPHABET for s in (pairs.queries, pairs.targets)]
     return can_trace(scheme, longest, min(letters, max(seen)))

@@ -77,7 +77,7 @@ class Plan:
 
 
 def can_trace(scheme: Scheme, longest: int, letters: int) -> bool:
-    """Whether tracing handles these scores, sequences of this length, and codes below `letters`.
+    """Return whether tracing handles these scores, sequences of this length, and codes below `letters`.
 
     Gains are signed bytes. The cells before the query's first column are worth the bonus, so a gap from there must cost
     at least as much.

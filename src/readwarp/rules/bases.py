@@ -9,7 +9,7 @@ from readwarp.device.jit import kernel, scalar
 from readwarp.device.simd import prefetch
 
 LETTERS = np.frombuffer(b"ACGTN", np.uint8)
-IUPAC = np.frombuffer(b"ACGTNRYSWKMBDHVN", np.uint8)  # of each nibble
+IUPAC = np.frombuffer(b"ACGTNRYSWKMBDHVN", np.uint8)  # letter of each nibble
 A, C, G, T, U, N = (np.uint8(letter) for letter in b"ACGTUN")
 LINE = 64  # bytes of a cache line
 OUTSIDE = 5  # stands for a base between contigs on a shared axis
@@ -37,7 +37,7 @@ def complement(base):
 
 @scalar
 def nibble_at(packed_byte, position):
-    """The place in IUPAC of the letter at a position, from its byte `packed[position >> 1]`."""
+    """Return the index in IUPAC of the letter at a position, from its byte `packed[position >> 1]`."""
     return (packed_byte >> ((position & 1) << 2)) & 15
 
 
@@ -79,7 +79,7 @@ def unpack(packed, start, stop, out):
 
 
 def letters_in(packed: np.ndarray, start: int, stop: int) -> bytes:
-    """The letters at packed [start, stop)."""
+    """Return the letters at packed [start, stop)."""
     both = packed[start >> 1 : (stop + 1) >> 1]
     return IUPAC[np.stack((both & 15, both >> 4), axis=1)].tobytes()[start & 1 :][: stop - start]
 
@@ -115,8 +115,8 @@ def code_of(letter):
 def pack(letters, start, packed):
     """Pack upper-case letters (uint8) from position `start` on; the first half of a byte clears the other.
 
-    Indices are unsigned, as in `unpack`. Letters other than A C G T U N are rare: a second pass has them, and the first
-    stays vector code.
+    Indices are unsigned, as in `unpack`. Letters other than A C G T U N are rare: a second pass packs them, so that
+    the first stays vector code.
     """
     size, odd = letters.size, start & 1 if letters.size else 0
     if odd:

@@ -14,7 +14,7 @@ ON_QUERY = 0b1_1001_0011  # a bit for each operation that consumes read bases: M
 
 @scalar
 def is_match(operation):
-    """Whether the operation is M, = or X, which align bases to bases."""
+    """Return whether the operation is M, = or X, which align bases to bases."""
     return operation in (MATCH, EQUAL, UNEQUAL)
 
 

@@ -215,7 +215,7 @@ def note_of(bam: Path) -> Path:
 
 
 def is_aligned(bam: Path, job: AlignJob, index: Index, metrics: Metrics) -> bool:
-    """Whether an earlier run of the same job has completed `bam`; if so, add its counts to the metrics.
+    """Return whether an earlier run of the same job has completed `bam`; if so, add its counts to the metrics.
 
     If not, remove the note, since another `bam` will be written.
     """

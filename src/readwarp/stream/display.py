@@ -108,7 +108,7 @@ def open_bar(is_wanted: bool) -> Bar | None:
 
 
 def is_notebook() -> bool:
-    """Whether this is a notebook cell: IPython runs, and has a kernel."""
+    """Return whether this is a notebook cell: IPython runs, and has a kernel."""
     module = sys.modules.get("IPython")
     shell = module.get_ipython() if module else None
     return getattr(shell, "kernel", None) is not None

@@ -28,7 +28,7 @@ class Halving(Generic[T]):
     """Work that halves items that are too large. One object serves all threads of a run."""
 
     def __init__(self, items: Divisible[T], is_full: Callable[[BaseException], bool]) -> None:
-        """is_full: tell whether an error means that a card is full."""
+        """Start without a limit. is_full: tells whether an error means that a card is full."""
         self._items, self._is_full, self._limit = items, is_full, Limit()
 
     def __call__(

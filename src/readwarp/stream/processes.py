@@ -33,7 +33,7 @@ logger = logging.getLogger("readwarp")
 
 
 def may_fork() -> bool:
-    """Whether this thread is the only Python thread of the process."""
+    """Return whether this thread is the only Python thread of the process."""
     return len(sys._current_frames()) == 1
 
 

@@ -90,20 +90,20 @@ def find_loci(reads: ReadBatch, places: Places, table: Alternates) -> Loci:
 
 @kernel
 def is_same_locus(a, b, loci):
-    """Whether two places overlap on one strand of the primary assembly."""
+    """Return whether two places overlap on one strand of the primary assembly."""
     return loci.strand[a] == loci.strand[b] and loci.start[a] < loci.stop[b] and loci.start[b] < loci.stop[a]
 
 
 @kernel
 def is_usable(a, length, places, rules):
-    """Whether place a is certain to become a record: its score reaches the minimum even without the end bonuses."""
+    """Return whether place a is certain to become a record: its score reaches the minimum without end bonuses."""
     lowest = min(rules.min_score, max(1, length // 2))
     return places.status[a] <= UNGAPPED and places.score[a] - 2 * rules.end_bonus >= lowest
 
 
 @kernel
 def has_window(a, r, loci, places, length, rules, out, made):
-    """Whether the locus of place a of read r has a usable place on the primary assembly, or a window already."""
+    """Return whether the locus of place a of read r has a usable place on the primary assembly, or a window already."""
     for b in range(places.offsets[r], places.offsets[r + 1]):
         if not loci.is_alternate[b] and is_same_locus(a, b, loci) and is_usable(b, length, places, rules):
             return True

@@ -54,7 +54,7 @@ def link(query_step, reference_step, k, max_gap):
 
 @scalar
 def is_before(chains, row, score, strand, start, query):
-    """Whether the given chain precedes the one in a row: higher score, then strand, reference start, query start."""
+    """Return whether a chain precedes the one in a row: higher score, then strand, reference start, query start."""
     if score != chains[row, SCORE]:
         return score > chains[row, SCORE]
     if strand != chains[row, STRAND]:
@@ -66,7 +66,7 @@ def is_before(chains, row, score, strand, start, query):
 
 @scalar
 def is_worth_extending(chains, row, length, drop):
-    """Whether a chain scores well compared with the best one (row 0), or covers another part of the read."""
+    """Return whether a chain scores well compared with the best one (row 0), or covers another part of the read."""
     if chains[row, SCORE] * 1024 >= drop * chains[0, SCORE]:
         return True
     start, stop = chains[row, QUERY_START], chains[row, QUERY_STOP]
@@ -95,7 +95,7 @@ def cluster_from(anchors, start, length, contig_stop, limits):
 
 @scalar
 def have_one_place(anchors):
-    """Whether a cluster is one place of the read: its query starts increase.
+    """Return whether a cluster is one place of the read: its query starts increase.
 
     In a tandem repeat, the next copy begins at earlier read bases again, and its chain may hide that place.
     """

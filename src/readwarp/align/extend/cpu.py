@@ -280,7 +280,7 @@ def score_ungapped(oriented, laid, packed, costs, scores):
 
 @kernel
 def are_unknown(query, places):
-    """Whether the read has N at all these places."""
+    """Return whether the read has N at all these places."""
     i = 0
     while i < places.size and query[places[i]] == UNKNOWN:
         i += 1
@@ -289,7 +289,7 @@ def are_unknown(query, places):
 
 @kernel
 def is_proven(query, score, mismatches, packed, window, costs, room):
-    """Whether no alignment in the window scores more than the ungapped one with these mismatches (see `scalar`)."""
+    """Return whether no alignment in the window beats the ungapped one with these mismatches (see `scalar`)."""
     length, size, number = query.size, window[1] - window[0], mismatches.size
     if score == length * costs.match + 2 * costs.bonus:
         return True
@@ -331,7 +331,7 @@ def join_fours(codes, fours):
 
 @kernel
 def occurs(part, probe, codes, fours):
-    """Whether a window holds a part of a read, of at least LEAST_PART bases, exactly.
+    """Return whether a window holds a part of a read, of at least LEAST_PART bases, exactly.
 
     probe: where in the part the eight bases begin that are first compared with all places of the window. They include
     the mismatch, so that they miss the read's own place. codes, fours: of the window (see `join_fours`).

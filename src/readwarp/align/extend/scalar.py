@@ -35,7 +35,7 @@ def loss_by_part(costs):
 
 @scalar
 def may_be_best(score, length, mismatches, costs):
-    """Whether no alignment scores more than this one, if each mismatch is in a part of the read that occurs nowhere."""
+    """Return whether this alignment is the best, if each mismatch is in a part of the read that occurs nowhere."""
     loss = length * costs.match + 2 * costs.bonus - score
     return mismatches <= MAX_PARTS and mismatches * loss_by_part(costs) >= loss
 

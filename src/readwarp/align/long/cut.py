@@ -62,7 +62,7 @@ def least_loss_by_gaps(costs):
 
 @scalar
 def are_equal(bases, packed, query, reference):
-    """Whether the bases are equal; N equals nothing."""
+    """Return whether the bases are equal; N equals nothing."""
     return bases[query] == reference_code(packed, reference)
 
 

@@ -53,7 +53,7 @@ def first_from(anchors, row, last, query):
 
 @scalar
 def is_rival(chain, other, start, stop, length, chains):
-    """Whether `other` has at least half as many anchors in the span of `chain` on the sequenced read."""
+    """Return whether `other` has at least half as many anchors in the span of `chain` on the sequenced read."""
     offsets, anchors = chains.anchor_offsets, chains.anchors
     first, last = offsets[other], offsets[other + 1]
     if strand_of(anchors[first]):

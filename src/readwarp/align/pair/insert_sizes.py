@@ -28,7 +28,7 @@ class InsertEvidence(NamedTuple):
 
 @kernel
 def is_confident(r, length, chains):
-    """Whether the best chain of read r covers half of it and scores more than 5/4 of the next one."""
+    """Return whether the best chain of read r covers half of it and scores more than 5/4 of the next one."""
     first, last = chains.chain_offsets[r], chains.chain_offsets[r + 1]
     if first == last or 2 * chains.score[first] < length:
         return False

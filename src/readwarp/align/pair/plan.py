@@ -44,7 +44,7 @@ def add_mate_scores(r, read_offsets, chains, contig_offsets, limits, value):
 
 @kernel
 def shares_half(c, top, length, chains):
-    """Whether chain c shares at least half of its part of the read with chain `top`."""
+    """Return whether chain c shares at least half of its part of the read with chain `top`."""
     head, tail = chains.query_start[c], chains.query_stop[c]
     if chains.strand[c] != chains.strand[top]:
         head, tail = length - tail, length - head

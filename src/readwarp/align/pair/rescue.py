@@ -151,7 +151,7 @@ def mate_window(strand, v, length, mate_length, low, high, contig_start, contig_
 
 @kernel
 def is_known(diagonal, mate, strand, places, out, made):
-    """Whether the place is already a candidate of `mate` or one of its windows."""
+    """Return whether the place is already a candidate of `mate` or one of its windows."""
     for b in range(places.offsets[mate], places.offsets[mate + 1]):
         if places.strand[b] == strand and places.v[b] == diagonal:
             return True
@@ -210,7 +210,7 @@ def rescue_mate(a, mate, reads, places, genome, rules, table, out):
 
 @kernel
 def may_gain(mate, settled, places, rules):
-    """Whether a place of the mate without seeds could matter: not if it is settled and all its places are known."""
+    """Return whether a seedless place of the mate could matter: not if it is settled and all its places are known."""
     return not settled[mate] or places.offsets[mate + 1] - places.offsets[mate] >= rules.max_candidates
 
 

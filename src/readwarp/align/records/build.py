@@ -40,7 +40,7 @@ class Layout(NamedTuple):
 
 @kernel
 def shares_half(a, b, length, strand, extensions):
-    """Whether two traced places share at least half of the shorter span of the read."""
+    """Return whether two traced places share at least half of the shorter span of the read."""
     query_start, query_stop = extensions.query_start, extensions.query_stop
     head, tail = query_start[b], query_stop[b]
     if strand[a] != strand[b]:
@@ -91,7 +91,7 @@ def lay_rows(read_offsets, aligned, traced, layout, rows):
 
 @kernel
 def is_new(e, others, strand, extensions):
-    """Whether no other alignment of the read begins or ends where alignment e does."""
+    """Return whether no other alignment of the read begins or ends where alignment e does."""
     start, stop = extensions.reference_start, extensions.reference_stop
     for other in others:
         if strand[other] == strand[e] and (start[other] == start[e] or stop[other] == stop[e]):

@@ -154,7 +154,7 @@ def place_pair(r, read_offsets, places, contig_offsets, rules, ranking, winner):
 
 @kernel
 def is_rival(a, b, length, places):
-    """Whether two candidates place the same part of a read."""
+    """Return whether two candidates place the same part of a read."""
     head_a, tail_a = places.query_start[a], places.query_stop[a]
     head_b, tail_b = places.query_start[b], places.query_stop[b]
     if places.strand[a] != places.strand[b]:
@@ -195,7 +195,7 @@ def judge(a, span, length, repetitive, places, rules, ranking):
 
 @kernel
 def is_nearer(primary, a, b, places, key):
-    """Whether a precedes b, which scores as much, as the place of another part: the one nearer to the primary does."""
+    """Return whether a precedes b, which scores as much, as the place of another part: it is nearer to the primary."""
     far_a, far_b = distance(primary, a, places), distance(primary, b, places)
     return far_a < far_b or (far_a == far_b and key[a] < key[b])
 

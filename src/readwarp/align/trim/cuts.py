@@ -71,7 +71,7 @@ class Cuts(NamedTuple):
 
 @scalar
 def is_adapter_beyond(bases, spans, fragment, rules):
-    """Whether mates agree beyond their fragment, or one continues like a known adapter, or neither continues."""
+    """Return whether mates agree beyond their fragment, or one continues like a known adapter, or neither continues."""
     (start, length, mate_start, mate_length), firsts, lasts = spans, rules.firsts, rules.lasts
     beyond, mate_beyond = max(0, length - fragment), max(0, mate_length - fragment)
     n = min(beyond, mate_beyond, ALIKE)

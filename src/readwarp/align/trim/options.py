@@ -68,5 +68,5 @@ def read_adapters(option: str, given: AnyPath | Sequence[AnyPath] | None) -> tup
 
 
 def is_short(adapter: str) -> bool:
-    """Whether the adapter occurs in every other read by chance."""
+    """Return whether the adapter occurs in every other read by chance."""
     return len(adapter) - adapter.count("N") < MIN_ADAPTER

@@ -96,7 +96,7 @@ def fits(bases, start, stop, pattern, first, last):
 
 @scalar
 def is_period(pattern, first, last, distance):
-    """Whether the adapter pattern[first:last] equals itself shifted by `distance`."""
+    """Return whether the adapter pattern[first:last] equals itself shifted by `distance`."""
     same = True
     for i in range(first + distance, last):
         same &= pattern[i] == pattern[i - distance]
@@ -128,7 +128,7 @@ def count_mismatches(bases, spans, fragment, most):
 
 @scalar
 def are_alike(bases, start, other, n):
-    """Whether n bases from here and from there are equal, but for one in ONE_IN_TAIL."""
+    """Return whether n bases from here and from there are equal, but for one in ONE_IN_TAIL."""
     room = n // ONE_IN_TAIL
     for i in range(n):
         room -= bases[start + i] != bases[other + i] or bases[start + i] > 3
@@ -137,7 +137,7 @@ def are_alike(bases, start, other, n):
 
 @scalar
 def begins_adapter(bases, start, stop, masks, offsets):
-    """Whether bases[start:stop] begin like an adapter: PREFIX bases or fewer, but for one in ONE_IN_TAIL."""
+    """Return whether bases[start:stop] begin like an adapter: PREFIX bases or fewer, but for one in ONE_IN_TAIL."""
     for number in range(offsets.size - 1):
         first = offsets[number]
         n = min(stop - start, offsets[number + 1] - first, PREFIX)
@@ -178,7 +178,7 @@ def quality_stop(qualities, start, stop, limit):
 
 @scalar
 def is_of(letters, start, stop, instruments, offsets):
-    """Whether a read's name begins with one of these instruments: a prefix, a digit and more, a colon."""
+    """Return whether a read's name begins with one of these instruments: a prefix, a digit and more, a colon."""
     for number in range(offsets.size - 1):
         first, size = offsets[number], offsets[number + 1] - offsets[number]
         if start + size >= stop or not 48 <= letters[start + size] <= 57:

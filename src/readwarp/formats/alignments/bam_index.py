@@ -221,7 +221,7 @@ def _check_record(index: BgzfIndex, file: BamFile, offset: int, contig: int) -> 
 
 
 def is_record(data: bytes, lengths: list[int], contig: int) -> bool:
-    """Whether the bytes may begin with a record of this contig, or without a contig for -1."""
+    """Return whether the bytes may begin with a record of this contig, or without a contig for -1."""
     if len(data) < NAME:
         return True
     size, own, position, name, _, _, runs, _, bases, mate, mate_position = FIXED.unpack_from(data)

@@ -219,7 +219,7 @@ def read_text(data, at, stop):
 
 @scalar
 def is_utf8(data, at, stop):
-    """Whether the bytes [at, stop) are UTF-8 (RFC 3629), in shortest form and without surrogates."""
+    """Return whether the bytes [at, stop) are UTF-8 (RFC 3629), in shortest form and without surrogates."""
     while at < stop:
         first, low, high = data[at], 0x80, 0xBF  # bounds of the second byte
         if first < 0x80:
@@ -243,7 +243,7 @@ def is_utf8(data, at, stop):
 
 @scalar
 def is_repeated(data, first, last):
-    """Whether a field from `first` on, all of them sound, has the same name as the one at `last`."""
+    """Return whether a field from `first` on, all of them sound, has the same name as the one at `last`."""
     while first < last:
         if data[first] == data[last] and data[first + 1] == data[last + 1]:
             return True

@@ -178,7 +178,7 @@ def _describe_origin(path: str) -> str:
 
 
 def _is_cached(digest: str) -> bool:
-    """Whether a sequence is in a folder of REF_CACHE or REF_PATH."""
+    """Return whether a sequence is in a folder of REF_CACHE or REF_PATH."""
     patterns = [pattern for name in VARIABLES for pattern in os.environ.get(name, "").split(":")]
     return bool(digest) and any(Path(_expand(pattern, digest)).is_file() for pattern in patterns if pattern)
 

@@ -46,7 +46,7 @@ def contigs_of(data: np.ndarray, found: Found, wanted: Wanted) -> Contigs:
 
 
 def place_reads(reads: AlignedReads, by: np.ndarray, unassigned_by: np.ndarray) -> AlignedReads:
-    """Shift reads by so many bases (int64 [reads], [unassigned])."""
+    """Shift reads by numbers of bases (int64 [reads], [unassigned])."""
     return replace(
         reads,
         position=reads.position + by,

@@ -176,7 +176,7 @@ def hash_words(a, b, c, d):
 
 @scalar
 def same_pair(data, a, b):
-    """Whether the signatures at a and b are those of one template, seen from the same end."""
+    """Return whether the signatures at a and b are those of one template, seen from the same end."""
     same = word_at(data, a, PLACE) == word_at(data, b, PLACE)
     same &= word_at(data, a, KIND) | STRAND == word_at(data, b, KIND) | STRAND
     same &= int32_at(data, a + SKIP + CONTIG) == int32_at(data, b + SKIP + CONTIG)
@@ -195,7 +195,7 @@ def same_single(data, a, b):
 
 @scalar
 def pair_wins(data, new, old):
-    """Whether the pair at `new` beats the one at `old`: by higher qualities, then by the smaller name."""
+    """Return whether the pair at `new` beats the one at `old`: by higher qualities, then by the smaller name."""
     if word_at(data, new, SCORE) != word_at(data, old, SCORE):
         return word_at(data, new, SCORE) > word_at(data, old, SCORE)
     a, b = new + SKIP + NAME, old + SKIP + NAME
@@ -207,7 +207,7 @@ def pair_wins(data, new, old):
 
 @scalar
 def single_wins(data, new, old):
-    """Whether `new` beats `old`: pairs beat reads without a mapped mate, then qualities decide, then order."""
+    """Return whether `new` beats `old`: pairs beat reads without a mapped mate, then qualities decide, then order."""
     if word_at(data, new, KIND) & PAIR or word_at(data, old, KIND) & PAIR:
         return word_at(data, old, KIND) & PAIR == 0
     return word_at(data, new, OWN_SCORE) > word_at(data, old, OWN_SCORE)

@@ -73,7 +73,7 @@ def put_name(letters, offsets, index, out, at):
 
 @scalar
 def counts_bases(tags, at):
-    """Whether the field is MM, ML or MN, which number modified bases along the whole read."""
+    """Return whether the field is MM, ML or MN, which number modified bases along the whole read."""
     return tags[at] == M and tags[at + 1] in (M, L, N, SMALL_M, SMALL_L)  # Mm and Ml: the older names
 
 

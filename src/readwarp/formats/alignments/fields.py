@@ -60,7 +60,7 @@ def kind_of(fields, at):
 
 @scalar
 def is_left_out(kind, was_aligned):
-    """Whether a realigned record drops a field of its old alignment."""
+    """Return whether a realigned record drops a field of its old alignment."""
     return kind == WRITTEN or kind == FOREIGN or (kind == STALE and was_aligned)
 
 

@@ -71,7 +71,7 @@ def qualities_of(data, at):
 
 @scalar
 def is_whole(data, at, stop):
-    """Whether the parts of the record fit into [at, stop), and it has a name."""
+    """Return whether the parts of the record fit into [at, stop), and it has a name."""
     return data[at + NAME_LENGTH] > 0 and int32_at(data, at + LENGTH) >= 0 and qualities_of(data, at)[1] <= stop
 
 

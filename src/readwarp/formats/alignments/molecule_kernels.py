@@ -94,7 +94,7 @@ def copy_umis(records, starts, strands, is_duplex, letters, offsets):
 
 @scalar
 def same_ends(data, a, b):
-    """Whether the signatures at a and b are of templates with the same ends, seen from the same one."""
+    """Return whether the signatures at a and b are of templates with the same ends, seen from the same one."""
     kind, other = word_at(data, a, KIND), word_at(data, b, KIND)
     mask = PAIR | LEFTMOST | 3 * ORIENTATION if kind & PAIR else PAIR | STRAND
     same = kind & mask == other & mask
@@ -163,7 +163,7 @@ def mark_molecules(records, umis, node, seed, best, sizes, marks):
 
 @scalar
 def same_end(records, umis, a, b):
-    """Whether two records have the same library, 5' end, strands and UMI."""
+    """Return whether two records have the same library, 5' end, strands and UMI."""
     data, at, other = records.data, records.offsets[a], records.offsets[b]
     same = word_at(data, at, SINGLE) == word_at(data, other, SINGLE)
     same &= word_at(data, at, KIND) & STRAND == word_at(data, other, KIND) & STRAND

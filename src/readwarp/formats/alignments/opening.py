@@ -10,7 +10,7 @@ from readwarp.formats.common.silence import quiet_htslib
 
 
 def is_cram(path: Path) -> bool:
-    """Whether the file is CRAM; BAM otherwise. Raises InputError for any other file."""
+    """Return whether the file is CRAM; BAM otherwise. Raises InputError for any other file."""
     try:
         with path.open("rb") as file:
             head = file.read(14)

@@ -215,7 +215,7 @@ class AlignedReader:
                 yield record
 
     def has_reads(self, contig: int) -> bool:
-        """Whether a contig (its number in this file's header) has any read."""
+        """Return whether a contig (its number in this file's header) has any read."""
         return contig in self._cram_contigs if self._index is None else self._index.has_records(contig)
 
     def samples(self) -> dict[str, tuple[str, ...]]:

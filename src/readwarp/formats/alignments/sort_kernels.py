@@ -134,7 +134,7 @@ def rank_of_flag(flag):
 
 @scalar
 def comes_before(data, a, b):
-    """Whether record b must precede record a (not when they are equal: the sort is stable)."""
+    """Return whether record b must precede record a (not when they are equal: the sort is stable)."""
     order = compare_names(data, a + NAME, b + NAME)
     if order == 0:
         order = rank_of_flag(uint16_at(data, a + FLAG)) - rank_of_flag(uint16_at(data, b + FLAG))

@@ -41,7 +41,7 @@ MAX_BLOCK = 1 << 16  # bytes, compressed
 
 
 def is_stream(path: Path) -> bool:
-    """Whether it is stdin or a named pipe, which can only be read once."""
+    """Return whether it is stdin or a named pipe, which can only be read once."""
     return str(path) == "-" or path.is_fifo()
 
 

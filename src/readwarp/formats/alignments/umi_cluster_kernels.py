@@ -29,7 +29,7 @@ def code_of(place, letter):
 
 @scalar
 def same_letters(umis, a, b):
-    """Whether two records have the same UMI."""
+    """Return whether two records have the same UMI."""
     letters, offsets = umis.letters, umis.offsets
     same = offsets[a + 1] - offsets[a] == offsets[b + 1] - offsets[b]
     for i in range(offsets[a + 1] - offsets[a] if same else 0):

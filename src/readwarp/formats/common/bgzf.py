@@ -120,7 +120,7 @@ def write_all(file: BinaryIO, parts: Sequence[ndarray]) -> None:
 
 
 def _never_blocks(file: BinaryIO) -> bool:
-    """Whether the file is on a disk."""
+    """Return whether the file is on a disk."""
     try:
         return stat.S_ISREG(os.fstat(file.fileno()).st_mode)
     except OSError:

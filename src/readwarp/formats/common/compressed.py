@@ -38,7 +38,7 @@ def compression_of(head: bytes) -> str | None:
 
 
 def is_bgzf(head: bytes) -> bool:
-    """Whether a file with these first bytes (14 or more) is BGZF, htslib's gzip."""
+    """Return whether a file with these first bytes (14 or more) is BGZF, htslib's gzip."""
     return head.startswith(GZIP_MAGIC) and head[12:14] == b"BC"
 
 
@@ -83,7 +83,7 @@ def _copy(stream: BinaryIO, copy: Any) -> None:
 
 
 def is_damage(error: Exception) -> bool:
-    """Whether the error comes from the system, or from a decompressor that cannot go on."""
+    """Return whether the error comes from the system, or from a decompressor that cannot go on."""
     return isinstance(error, BROKEN) or type(error).__name__ in BROKEN_ELSEWHERE
 
 

@@ -62,7 +62,7 @@ def check_apart(outputs: Iterable[Path | None]) -> None:
 
 
 def is_same(path: Path, other: Path) -> bool:
-    """Whether two names, which need not exist, refer to one file, also through links."""
+    """Return whether two names, which need not exist, refer to one file, also through links."""
     if path.resolve() == other.resolve():
         return True
     return path.is_file() and other.is_file() and path.samefile(other)
@@ -141,7 +141,7 @@ def check_resume(resume: bool, outputs: Iterable[Path | None], inputs: Iterable[
 
 
 def is_device(path: Path) -> bool:
-    """Whether it is /dev/null, /dev/stdout or a named pipe: written to, never replaced."""
+    """Return whether it is /dev/null, /dev/stdout or a named pipe: written to, never replaced."""
     return path.exists() and not path.is_file()
 
 
@@ -156,7 +156,7 @@ def ending_of(path: object, *endings: str) -> str:
 
 
 def is_direct(output: object) -> bool:
-    """Whether it is stdout (None, "-"), a pipe or a device, which are written directly."""
+    """Return whether it is stdout (None, "-"), a pipe or a device, which are written directly."""
     return output is None or str(output) == "-" or is_device(Path(str(output)))
 
 

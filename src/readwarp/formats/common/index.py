@@ -274,7 +274,7 @@ def explain_other(file: object) -> str:
 
 
 def _are_one(file: BinaryIO, end: int, begin: int) -> bool:
-    """Whether no data lies between two virtual offsets, the end of a block and the start of another."""
+    """Return whether no data lies between two virtual offsets, the end of a block and the start of another."""
     while end != begin:
         size, data = block_at(file, end >> 16)
         if not size or data != end & 0xFFFF:

@@ -189,14 +189,14 @@ def _are_whole(values: Iterable[Any]) -> bool:
 
 
 def _are_words(values: Any) -> bool:
-    """Whether the values are names that `formats.common.fasta` accepts."""
+    """Return whether the values are names that `formats.common.fasta` accepts."""
     return isinstance(values, list) and all(
         isinstance(word, str) and word.isascii() and word.isprintable() and word and " " not in word for word in values
     )
 
 
 def is_index(path: str | Path) -> bool:
-    """Whether a file is an index, by its first bytes; False if it cannot be read."""
+    """Return whether a file is an index, by its first bytes; False if it cannot be read."""
     try:
         if not Path(path).is_file():  # opening a pipe would block
             return False

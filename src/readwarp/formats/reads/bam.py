@@ -47,7 +47,7 @@ def read_header(path: str) -> str:
 
 
 def _check_whole(path: str) -> bool:
-    """Whether it is CRAM. Raises InputError unless the file ends in the block or container that marks the end."""
+    """Return whether it is CRAM. Raises InputError unless the file ends in the end-of-file block or container."""
     if path == "-" or not Path(path).is_file():
         raise InputError(path, "BAM and CRAM can be read from files only")
     with Path(path).open("rb") as file:
@@ -128,7 +128,7 @@ def read_chunks(sources: Sequence[Source], read_input: ReadInput, batch_bases: i
 
 
 def _looks_ungrouped(path: str, read_input: ReadInput, limit: int) -> bool:
-    """Whether mates are apart at the start of a file whose header does not give its order."""
+    """Return whether mates are apart at the start of a file whose header does not give its order."""
     with closing(Source(path)) as source, _open_records(source, read_input, collate=False) as read_into:
         try:
             for _ in _chunks(path, read_into, limit, strict=True):

@@ -42,7 +42,7 @@ class Templates(NamedTuple):
 
 @scalar
 def is_sound(data, at, stop):
-    """Whether the parts of the record fit into it, and its name ends in 0."""
+    """Return whether the parts of the record fit into it, and its name ends in 0."""
     return is_whole(data, at, stop) and data[at + NAME + np.int64(data[at + NAME_LENGTH]) - 1] == 0
 
 
@@ -104,7 +104,7 @@ def pair_up(out, ended):
 
 @scalar
 def was_aligned(flag):
-    """Whether the record or its mate was aligned."""
+    """Return whether the record or its mate was aligned."""
     return flag & UNMAPPED == 0 or (flag & PAIRED != 0 and flag & MATE_UNMAPPED == 0)
 
 

@@ -109,7 +109,7 @@ def leave_out(fields, size):
 
 @scalar
 def is_field(text, start, stop):
-    """Whether a field begins here."""
+    """Return whether a field begins here."""
     if stop - start < 5 or text[start + 2] != COLON or text[start + 4] != COLON:
         return False
     first, second, kind = text[start], text[start + 1], text[start + 3]

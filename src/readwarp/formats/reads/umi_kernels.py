@@ -42,13 +42,13 @@ class Fields(NamedTuple):
 
 @scalar
 def is_letter(byte):
-    """Whether it is A C G T or N."""
+    """Return whether it is A C G T or N."""
     return byte == 65 or byte == 67 or byte == 71 or byte == 84 or byte == N
 
 
 @scalar
 def is_umi(text, start, stop, parts_by_underscore):
-    """Whether text[start:stop] are parts of letters joined by + or - (or _); r before a part: it is reversed."""
+    """Return whether text[start:stop] are parts of letters joined by + or - (or _); r before a part: it is reversed."""
     size = 0
     for i in range(start, stop):
         if is_letter(text[i] & 0xDF):
@@ -271,7 +271,7 @@ def problem_of(text, start, stop):
 
 @scalar
 def has_layout(text, start, stop, layout):
-    """Whether the parts are as long as those of another UMI, `layout`."""
+    """Return whether the parts are as long as those of another UMI, `layout`."""
     same = stop - start == layout.size
     for i in range(layout.size if same else 0):
         same &= (text[start + i] == MINUS) == (layout[i] == MINUS)
@@ -280,7 +280,7 @@ def has_layout(text, start, stop, layout):
 
 @scalar
 def has_unknown(text, start, stop):
-    """Whether a letter is N."""
+    """Return whether a letter is N."""
     found = False
     for i in range(start, stop):
         found |= text[i] == N

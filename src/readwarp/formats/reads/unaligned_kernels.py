@@ -67,7 +67,7 @@ def fill_bam(reads, offsets, out):
 
 @scalar
 def is_shown(tags, at, kind):
-    """Whether a comment has the tag at `at`; not its read group, since FASTQ has no header."""
+    """Return whether a comment has the tag at `at`; not its read group, since FASTQ has no header."""
     return kind in SHOWN and not (tags[at] == R and tags[at + 1] == G)
 
 

@@ -80,7 +80,7 @@ class BcfText:
         return line
 
     def is_before(self, offset: int) -> bool:
-        """Whether the block of a virtual offset has not been reached yet."""
+        """Return whether the block of a virtual offset has not been reached yet."""
         return self._place >> 16 < offset >> 16
 
     def _read(self, records: int) -> bytes:

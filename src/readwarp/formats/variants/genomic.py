@@ -308,7 +308,7 @@ class GenomicFile:
 
 
 def are_in_order(names: Sequence[str], contigs: Contigs, lines: Sequence[str]) -> bool:
-    """Whether the contigs of an index are in a file's header or in the reference, each once, and in its order."""
+    """Return whether an index's contigs are in a file's header or in the reference, each once, and in its order."""
     known = {match[1] for line in lines if (match := CONTIG.match(line))} | contigs.numbers.keys()
     numbers = [contigs.numbers[name] for name in names if name in contigs.numbers]
     return known.issuperset(names) and len(set(names)) == len(names) and numbers == sorted(numbers)

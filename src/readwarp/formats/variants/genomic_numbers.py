@@ -10,7 +10,7 @@ LARGEST = 1 << 28  # for PL, GQ, DP and AD; larger values count as this
 
 @kernel
 def is_missing(text, start, stop):
-    """Whether there is nothing, `.`, or a list of these."""
+    """Return whether there is nothing, `.`, or a list of these."""
     missing = True
     for i in range(start, stop):
         missing &= text[i] == DOT or text[i] == COMMA

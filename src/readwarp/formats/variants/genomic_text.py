@@ -90,7 +90,7 @@ class LineText:
         return text[:stop]
 
     def is_before(self, offset: int) -> bool:
-        """Whether the block of a virtual offset of a BGZF file has not been read yet."""
+        """Return whether the block of a virtual offset of a BGZF file has not been read yet."""
         return self._place < offset >> 16
 
     def line_at(self, offset: int, first: int, is_exact: bool) -> bytes:

@@ -96,7 +96,7 @@ class BlockJoiner:
 
 
 def continues(one: Bands, other: Bands) -> bool:
-    """Whether the block `other` continues the block `one`."""
+    """Return whether the block `other` continues the block `one`."""
     return bool(
         one.contig == other.contig
         and one.stop[0] == other.start[0]
