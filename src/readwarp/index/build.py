@@ -1,8 +1,8 @@
-"""Building an index: contigs are packed as they are read; their seeds are divided, then sorted part by part.
+"""Build an index: pack contigs as they are read, divide their seeds, then sort these part by part.
 
     read_reference    the file -> packed bases, names, MD5
-    partition_seeds   every syncmer -> the partition that its bucket is in, for all partitions or for a range of them
-    sort_round        each partition -> its bucket starts, tags and positions, which go into the index at once
+    partition_seeds   every syncmer -> the partition of its bucket, for all partitions or for a range of them
+    sort_round        each partition -> its bucket starts, tags and positions, which enter the index at once
 
 Peak memory per base, for k - s = 4: 0.5 bytes (packed) and, all partitions at once, 1.7 (entries).
 """
@@ -30,12 +30,12 @@ from readwarp.index.store import IndexFile, Seeds
 from readwarp.rules.bases import pack
 from readwarp.stream.plan import FREE_SHARE
 
-GROWTH = 1 << 26  # bytes by which packed bases grow, where their number is not known beforehand
+GROWTH = 1 << 26  # bytes by which packed bases grow if their number is unknown
 READ_AHEAD = 8  # pieces of contigs
 
 
 def read_reference(path: str | Path) -> Reference:
-    """The contigs of a file (see `formats.common.fasta`), packed; those of an index as they are.
+    """Read the contigs of a file (see `formats.common.fasta`), packed; those of an index unchanged.
 
     Raises InputError, also for more than MAX_BASES.
     """
@@ -64,7 +64,7 @@ def read_reference(path: str | Path) -> Reference:
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
-    """The array, read-only like those of a mapped index."""
+    """Return the array, read-only like those of a mapped index."""
     array.flags.writeable = False
     return array
 
@@ -72,9 +72,9 @@ def read_only(array: np.ndarray) -> np.ndarray:
 def build(
     path: str | Path, parameters: SeedParameters, threads: int, memory: int | None = None, in_memory: bool = False
 ) -> tuple[Reference, Seeds]:
-    """The reference of a file, and its seeds, which are made while they are taken.
+    """Read the reference of a file, and make its seeds as they are consumed.
 
-    memory: bytes of the whole process; None: what is free, less a margin. in_memory: the seeds stay there, too. Raises
+    memory: bytes of the whole process; None: the free memory less a margin. in_memory: the seeds stay there too. Raises
     InputError and MemoryBudgetError.
     """
     budget = memory or int(FREE_SHARE * free_memory())
@@ -86,7 +86,7 @@ def build(
 
 
 def index_reference(reference: Reference, plan: BuildPlan) -> Seeds:
-    """The seeds of a reference. The first round of partitions, which tells how many there are, is made at once."""
+    """Make the seeds of a reference. The first round of partitions, which counts them all, is made at once."""
     rounds = partition_seeds(reference, plan)
     first = next(rounds)
     sizes = {"bucket_starts": (1 << plan.form.bucket_bits) + 1, "tags": first.total, "positions": first.total}

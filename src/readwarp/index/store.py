@@ -1,7 +1,7 @@
 """The index and its file: see `readwarp.formats.common.index_file` for the layout.
 
-A file is written under a private name and renamed, so other processes see all of it or nothing; if several build it at
-once, the last one wins, with the same bytes.
+A file is written under a private name and renamed, so other processes see all of it or nothing; if several processes
+build it at once, the last one wins, with the same bytes.
 """
 
 import hashlib
@@ -42,7 +42,7 @@ __all__ = ["IndexFile", "describe_source", "save"]
 
 
 class IndexFile(index_file.IndexFile):
-    """A mapped index file whose description has been checked."""
+    """A mapped index file with a checked description."""
 
     def reference(self) -> Reference:
         text = self.description
@@ -58,15 +58,15 @@ class IndexFile(index_file.IndexFile):
 
 
 class Seeds(NamedTuple):
-    """The arrays of DTYPES after `packed`, which are made part by part."""
+    """The arrays of DTYPES after `packed`, made part by part."""
 
     sizes: dict[str, int]  # of the whole arrays
     dtypes: dict[str, type]
-    parts: Iterable[dict[str, ndarray]]  # the next values of some of them, valid until the next part
+    parts: Iterable[dict[str, ndarray]]  # the next values of some arrays, valid until the next part
 
 
 def gather(seeds: Seeds) -> dict[str, ndarray]:
-    """The whole arrays, read-only."""
+    """Return the whole arrays, read-only."""
     arrays: dict[str, ndarray] = {name: np.empty(size, seeds.dtypes[name]) for name, size in seeds.sizes.items()}
     filled = dict.fromkeys(arrays, 0)
     for part in seeds.parts:
@@ -79,7 +79,7 @@ def gather(seeds: Seeds) -> dict[str, ndarray]:
 
 
 def save(path: Path, reference: Reference, parameters: SeedParameters, seeds: Seeds, source: str | Path | None) -> None:
-    """Write the index file; it gets its name when it is complete."""
+    """Write the index file, which gets its name when complete."""
     description: dict[str, Any] = {
         "parameters": {"k": parameters.k, "s": parameters.s, "t": parameters.t},
         "names": reference.names,
@@ -99,7 +99,7 @@ def save(path: Path, reference: Reference, parameters: SeedParameters, seeds: Se
 
 
 class Column:
-    """An array in the file: what is written of it, and the checksums of that.
+    """An array in the file: what is written of it, with checksums.
 
     Whole huge pages are written at once, so that the page cache holds them as such (see `IndexFile.use_huge_pages`).
     """
@@ -137,7 +137,7 @@ class Column:
 
 
 def _write(file: BinaryIO, description: dict[str, Any], parts: Iterable[dict[str, ndarray]]) -> None:
-    """The arrays, then the description, which has their checksums, before them."""
+    """Write the arrays, then, before them, the description with their checksums."""
     sizes, dtypes = description["sizes"], described_dtypes(description)
     expected = {name: _expected(number) for name, number in blocks_of(sizes, dtypes).items()}
     places, start = places_of(sizes, dtypes), _first_place(_head(description | {"checksums": expected}))
@@ -163,17 +163,17 @@ def _head(description: dict[str, Any]) -> bytes:
 
 
 def _first_place(head: bytes) -> int:
-    """Of the arrays."""
+    """Return where the arrays begin."""
     return align_up(len(head))
 
 
 def _expected(blocks: int) -> list[int]:
-    """Numbers that nearly always take as much room as the checksums: evenly spread ones (multiples of 2^32 / phi)."""
+    """Return evenly spread numbers (multiples of 2^32 / phi), which nearly always take the room of the checksums."""
     return [number * 0x9E3779B1 & 0xFFFFFFFF for number in range(1, blocks + 1)]
 
 
 def _move(file: BinaryIO, source: int, target: int, size: int) -> None:
-    """Move so many bytes within the file."""
+    """Move this many bytes within the file."""
     steps = range(0, size, BLOCK)
     for step in reversed(steps) if target > source else steps:
         file.seek(source + step)

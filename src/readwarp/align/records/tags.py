@@ -1,4 +1,4 @@
-"""The aligner's auxiliary fields, as BAM encodes them (SAM specification, section 4.2.4)."""
+"""The aligner's auxiliary fields in BAM encoding (SAM specification, section 4.2.4)."""
 
 from functools import lru_cache
 from typing import Annotated, NamedTuple
@@ -24,9 +24,9 @@ NM, MD, AS, XS, DE, MC, MQ, MS, SA, PA, XA, CS = (
     for name in (b"NM", b"MD", b"AS", b"XS", b"de", b"MC", b"MQ", b"ms", b"SA", b"pa", b"XA", b"cs")
 )
 END, STAR, PLUS, COMMA, MINUS, COLON, SEMICOLON, EQUALS, SOFT_CLIP, X, CARET, FLOAT = b"\0*+,-:;=SX^f"
-LOWER = 32  # makes a letter a small one
+LOWER = 32  # bit that makes a letter lower-case
 NO_CS, LONG_CS = CS_FORMS.index("none"), CS_FORMS.index("long")
-FIXED_ROOM = 72  # bytes of the numeric tags of a row, tag names and ends included
+FIXED_ROOM = 72  # bytes of a row's numeric tags, tag names and ends included
 NUMBER_ROOM = 11  # a number and the letter after it
 MISMATCH_ROOM = 6  # a matched length and a letter in MD
 CS_ROOM = NUMBER_ROOM + 3  # a run of equal bases and a mismatch in cs
@@ -47,12 +47,12 @@ class ContigNames(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """What the tags of all records are made with."""
+    """Settings and tables for the tags of all records."""
 
     genome: Genome
     names: ContigNames
     cs: int  # NO_CS, SHORT_CS or LONG_CS
-    eqx: bool  # = and X in SA and XA, as in CIGARs
+    eqx: bool  # = and X in SA and XA, like in CIGARs
     has_de: Annotated[ndarray, "bool [reads]"]
 
 
@@ -64,7 +64,7 @@ def contig_names(names: tuple[str, ...]) -> ContigNames:
 
 @kernel
 def put_share(out, at, name, share):
-    """A float tag of four decimals; share: of SHARES."""
+    """Put a float tag of four decimals; share: in 1 / SHARES."""
     bits = np.float32(share / SHARES).view(np.uint32)
     out[at], out[at + 1], out[at + 2] = name & 255, name >> 8, FLOAT
     for i in range(4):
@@ -74,7 +74,7 @@ def put_share(out, at, name, share):
 
 @kernel
 def put_divergence(out, at, e, extensions):
-    """de of alignment e: the share of its columns that differ, a gap counting once, as a float of four decimals."""
+    """Put de of alignment e: the fraction of differing columns, a gap counting once, as a float of four decimals."""
     cigar, different, columns = extensions.cigar, np.int64(extensions.edit_distance[e]), np.int64(0)
     for i in range(extensions.cigar_offsets[e], extensions.cigar_offsets[e + 1]):
         operation, count, _, _ = run_of(cigar[i])
@@ -93,7 +93,7 @@ def put_operations(out, at, operations, start, stop):
 
 @kernel
 def put_matches(out, at, run, bases, packed, strand):
-    """Aligned bases as runs of = and X. run: where they begin in read and reference, and how many there are."""
+    """Put aligned bases as runs of = and X. run: where they begin in read and reference, and their number."""
     (q, position, count), first, before = run, 0, False
     for i in range(count):
         there = base_at(packed[(position + i) >> 1], position + i)
@@ -106,7 +106,7 @@ def put_matches(out, at, run, bases, packed, strand):
 
 @kernel
 def put_clipped(out, at, e, bases, strand, extensions, shared):
-    """CIGAR of alignment e of a read with soft clips."""
+    """Put the CIGAR of alignment e of a read, with soft clips."""
     q, position, cigar = np.int64(extensions.query_start[e]), extensions.reference_start[e], extensions.cigar
     tail = bases.size - extensions.query_stop[e]
     if q > 0:
@@ -123,9 +123,9 @@ def put_clipped(out, at, e, bases, strand, extensions, shared):
 
 @kernel
 def put_differences(out, at, e, bases, packed, strand, extensions):
-    """MD of alignment e of a read: matched lengths, reference letters, ^ before deleted ones.
+    """Put MD of alignment e of a read: matched lengths, reference letters, ^ before deleted ones.
 
-    Bases are compared as long as there are differences to come.
+    Bases are compared only while there are differences to come.
     """
     q, position, matched = np.int64(extensions.query_start[e]), extensions.reference_start[e], 0
     cigar, to_come = extensions.cigar, np.int64(extensions.edit_distance[e])
@@ -154,13 +154,13 @@ def put_differences(out, at, e, bases, packed, strand, extensions):
 
 @kernel
 def put_small(out, at, base):
-    """A base as a small letter; n for anything but 0-3."""
+    """Put a base as a lower-case letter; n for anything but 0-3."""
     return put_letter(out, at, LETTERS[base if 0 <= base <= 3 else 4] | LOWER)
 
 
 @kernel
 def put_equal(out, at, start, stop, packed, is_long):
-    """Of cs: the reference bases [start, stop), if there are any, which the read has too, or only their number."""
+    """Put the part of cs for reference bases [start, stop), if any, that the read shares, or only their number."""
     if start == stop:
         return at
     if not is_long:
@@ -173,12 +173,12 @@ def put_equal(out, at, start, stop, packed, is_long):
 
 @kernel
 def put_pairs(out, at, run, bases, packed, strand, is_long):
-    """Of cs: aligned bases; `run`: where they begin in read and reference, and how many there are."""
+    """Put the part of cs for aligned bases. run: where they begin in read and reference, and their number."""
     q, position, count = run
-    equal = position  # so far, from here on
+    equal = position  # start of the equal bases so far
     for where in range(position, position + count):
         base, there = base_of(bases, q + where - position, strand), np.int64(base_at(packed[where >> 1], where))
-        if base != there and (there <= 3 or 0 <= base <= 3):  # N and N are equal here
+        if base != there and (there <= 3 or 0 <= base <= 3):  # N equals N here
             at = put_equal(out, at, equal, where, packed, is_long)
             at = put_small(out, put_small(out, put_letter(out, at, STAR), there), base)
             equal = where + 1
@@ -187,7 +187,7 @@ def put_pairs(out, at, run, bases, packed, strand, is_long):
 
 @kernel
 def put_cs(out, at, e, bases, packed, strand, extensions, is_long):
-    """cs of alignment e of a read, as minimap2 writes it."""
+    """Put cs of alignment e of a read, as in minimap2."""
     q, position, cigar = np.int64(extensions.query_start[e]), extensions.reference_start[e], extensions.cigar
     at = put_text_start(out, at, CS)
     for i in range(extensions.cigar_offsets[e], extensions.cigar_offsets[e + 1]):
@@ -215,7 +215,7 @@ def put_contig(out, at, contig, names):
 
 @kernel
 def put_supplementary(out, at, row, bases, rows, traced, alignments, shared):
-    """SA: the other parts of the read, primary first: contig,position,strand,CIGAR,MAPQ,NM;"""
+    """Put SA: the other parts of the read, primary first: contig,position,strand,CIGAR,MAPQ,NM;"""
     at, (choices, extensions), r = put_text_start(out, at, SA), traced, rows.read[row]
     for other in range(rows.offsets[r], rows.offsets[r + 1]):
         if other == row or rows.kind[other] == SECONDARY:
@@ -232,7 +232,7 @@ def put_supplementary(out, at, row, bases, rows, traced, alignments, shared):
 
 @kernel
 def put_ratio(out, at, row, rows, extensions):
-    """pa: the score of a read's primary row over that of its hit on an ALT contig, if it has such a row."""
+    """Put pa: the score of a read's primary row divided by that of its hit on an ALT contig, if it has one."""
     r, score = rows.read[row], extensions.score
     for other in range(row + 1, rows.offsets[r + 1]):
         if rows.kind[other] == ALTERNATE:
@@ -243,7 +243,7 @@ def put_ratio(out, at, row, rows, extensions):
 
 @kernel
 def put_secondary(out, at, r, bases, traced, shared):
-    """XA: other places of the read: contig,strand and position,CIGAR,NM; nothing if there are none."""
+    """Put XA: other places of the read: contig,strand and position,CIGAR,NM; nothing if there are none."""
     has_begun, (choices, extensions), contig_offsets = False, traced, shared.genome.contig_offsets
     for e in range(choices.choice_offsets[r], choices.choice_offsets[r + 1]):
         if choices.role[e] != SECONDARY or extensions.status[e] > UNGAPPED:
@@ -267,7 +267,7 @@ def mate_of(r, segment):
 
 @kernel
 def total_room(segment, rows, traced, alignments, max_name, shared):
-    """Maximum bytes of all tags; SA and XA name no more places than were traced."""
+    """Return the maximum bytes of all tags; SA and XA name no more places than were traced."""
     room, (choices, extensions), cs = 0, traced, shared.cs
     choice_offsets, cigar_offsets, mate_cigars = (
         choices.choice_offsets,
@@ -297,7 +297,7 @@ def total_room(segment, rows, traced, alignments, max_name, shared):
 
 @kernel
 def quality_sum(qualities, first, last):
-    """Sum of base qualities of at least 15."""
+    """Sum the base qualities of at least 15."""
     total = np.int32(0)
     for i in range(first, last):
         quality = np.int32(qualities[i])
@@ -307,7 +307,7 @@ def quality_sum(qualities, first, last):
 
 @kernel
 def put_mate(out, at, mate, reads, rows, alignments):
-    """MC and MQ of a mapped mate, and ms."""
+    """Put MC and MQ of a mapped mate, and ms."""
     mate_row, offsets = rows.offsets[mate], alignments.cigar_offsets
     if rows.trace[mate_row] >= 0:
         at = put_text_start(out, at, MC)
@@ -319,7 +319,7 @@ def put_mate(out, at, mate, reads, rows, alignments):
 
 @kernel
 def write_tags(reads, shared, rows, traced, alignments, out, out_offsets):
-    """Tags of all records; returns their bytes."""
+    """Write the tags of all records; return their bytes."""
     at, packed, (choices, extensions), kind = 0, shared.genome.packed, traced, rows.kind
     cs, has_de = shared.cs, shared.has_de
     out_offsets[0] = 0
@@ -357,7 +357,7 @@ def encode_tags(
     alignments: Alignments,
     more: tuple[str, bool, ndarray],
 ) -> tuple[ndarray, ndarray]:
-    """NM MD AS XS de MC MQ ms SA pa XA cs of all records: uint8 bytes and int64 offsets [records + 1].
+    """Encode NM MD AS XS de MC MQ ms SA pa XA cs of all records: uint8 bytes and int64 offsets [records + 1].
 
     more: the form of cs, whether CIGARs have = and X, and which reads have de (bool [reads]).
     """

@@ -24,22 +24,22 @@ AT_ONCE = 4096  # reads
 
 
 class Weak(NamedTuple):
-    """Reads that are looked at again."""
+    """Reads that get a second look."""
 
     rows: Annotated[ndarray, "int64 [reads]"]
     chained: Annotated[ndarray, "uint8 [reads]"]  # 1: has a chain
     has_run: Annotated[ndarray, "uint8 [reads]"]  # 1: see `align.seed.runs`
-    spellings: Annotated[ndarray, "int64 [reads]"]  # 1, or ALL of a read with N
+    spellings: Annotated[ndarray, "int64 [reads]"]  # 1, or ALL for a read with N
 
 
 def find_weak(reads: ReadBatch, chains: Chains, parameters: AlignParameters) -> Weak:
-    """The weak reads that may have more places. Where mates are looked for near each other, both must be weak."""
+    """List the weak reads that may have more places. If mates are searched for near each other, both must be weak."""
     weak, pair = empty(Weak, {"reads": len(reads)}), parameters.pair
     return take(weak, "reads", slice(list_weak(reads, chains, parameters.seed.k, pair.pairing and pair.rescue, weak)))
 
 
 def find_seeds(reads: ReadBatch, weak: Weak, index: Index, repeats: Repeats, parameters: AlignParameters) -> SeedHits:
-    """Anchors of the weak reads at places where they have none yet."""
+    """Find anchors of the weak reads at places where they have none yet."""
     parts = (take(weak, "reads", slice(first, first + AT_ONCE)) for first in range(0, weak.rows.size, AT_ONCE))
     return concatenate([find_some(reads, part, index, repeats, parameters) for part in parts], "reads")
 
@@ -66,7 +66,7 @@ def find_some(reads: ReadBatch, weak: Weak, index: Index, repeats: Repeats, para
 
 @kernel
 def list_weak(reads, chains, k, beside_mates, weak):
-    """The reads of `find_weak` -> weak; returns their number."""
+    """Write the reads of `find_weak` to `weak`; return their number."""
     number, packed, segment, offsets = (
         np.int64(0),
         np.empty(MAX_READ_LENGTH // 2, np.uint8),
@@ -95,14 +95,14 @@ def has_chains(read, chains):
 
 @kernel
 def is_weak(read, read_offsets, chains, k):
-    """Whether no chain of a read covers two seeds that do not overlap, or half the read."""
+    """Return whether no chain of a read covers two seeds that do not overlap, or half the read."""
     length = read_offsets[read + 1] - read_offsets[read]
     return not has_chains(read, chains) or chains.score[chains.chain_offsets[read]] < min(2 * k, length // 2)
 
 
 @kernel
 def gather(spelled, firsts, weak, seeds, entries, runs, rules, hits):
-    """The anchors of weak reads -> hits, sorted. firsts: of their spellings; rules: k, max_hits, bases per seed."""
+    """Write sorted anchors of weak reads to `hits`. firsts: of their spellings; rules: k, max_hits, bases per seed."""
     offsets, counts, anchors, (k, max_hits, step), size = seeds.offsets, seeds.entries, hits.anchors, rules, 0
     packed = np.empty(MAX_READ_LENGTH // 2, np.uint8)
     for read in range(weak.rows.size):
@@ -125,7 +125,7 @@ def gather(spelled, firsts, weak, seeds, entries, runs, rules, hits):
         if weak.has_run[read]:
             start, stop = longest_run(bases, packed)
             size = add_runs(packed, (start, stop), length, mixed, runs, k, anchors, size)
-            left_out += (stop - start) // step  # as many seeds as it might have
+            left_out += (stop - start) // step  # number of seeds it might have
         anchors[begin:size].sort()
         hits.anchor_offsets[read + 1] = size
         hits.repetitive[read] = -(-length * left_out // (step * max(1, left_out + found)))
@@ -133,7 +133,7 @@ def gather(spelled, firsts, weak, seeds, entries, runs, rules, hits):
 
 @kernel
 def add_places(seed, mixed, seeds, entries, length, k, anchors, size):
-    """Anchors at FEW places of a seed, evenly spread, or at all if it has no more; returns the number so far."""
+    """Add anchors at FEW places of a seed, evenly spread, or at all if it has no more; return the number so far."""
     (_, tags, positions, _), count = entries, np.int64(seeds.entries[seed])
     number, begin = count if count < FEW else FEW, np.int64(mixed % np.uint64(count))
     for i in range(number):

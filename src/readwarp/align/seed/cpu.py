@@ -30,23 +30,23 @@ from readwarp.index.syncmers import Shape, Syncmers, bucket_of, max_syncmers, sc
 from readwarp.ragged import empty, replace
 
 AHEAD = 16  # look-ups in flight, in each of two stages
-FEW, MANY = 6, 100  # anchors of a read that are sorted by rank: more than FEW, up to MANY
+FEW, MANY = 6, 100  # numbers of a read's anchors that are sorted by rank: more than FEW, up to MANY
 READS_AHEAD = 6  # reads between the prefetch of entries and their use
 
 
 class Seeds(NamedTuple):
-    """Syncmers of all reads and their entries in the index; with room for some more.
+    """Syncmers of all reads and their entries in the index, with room for more.
 
     Those of a read that do not overlap come first.
     """
 
     offsets: Annotated[ndarray, "int64 [reads + 1]"]
-    stops: Annotated[ndarray, "int64 [reads]"]  # after the seeds of a read that are looked up
+    stops: Annotated[ndarray, "int64 [reads]"]  # end of a read's seeds to look up
     hashes: Annotated[ndarray, "uint64 [seeds]"]
     query: Annotated[ndarray, "int32 [seeds]"]
     strand: Annotated[ndarray, "uint8 [seeds]"]
-    first: Annotated[ndarray, "uint32 [seeds]"]  # entry of the index, in the dtype of bucket_starts
-    entries: Annotated[ndarray, "uint32 [seeds]"]  # their number
+    first: Annotated[ndarray, "uint32 [seeds]"]  # first entry in the index, in the dtype of bucket_starts
+    entries: Annotated[ndarray, "uint32 [seeds]"]  # number of entries
 
 
 def find_seeds(
@@ -75,7 +75,7 @@ def find_seeds(
 
 @kernel
 def sketch_reads(reads, shape, scratch, seeds, status):
-    """Syncmers of each read -> seeds, those that do not overlap first, up to `stops`."""
+    """Write the syncmers of each read to `seeds`, those that do not overlap first, up to `stops`."""
     row, bases, read_offsets, offsets = np.int64(0), reads.bases, reads.read_offsets, seeds.offsets
     out = Syncmers(seeds.hashes, seeds.query, seeds.strand)
     for read in range(read_offsets.size - 1):
@@ -90,7 +90,7 @@ def sketch_reads(reads, shape, scratch, seeds, status):
 
 @kernel
 def put_apart_first(seeds, first, last, k):
-    """Of seeds in the order of the read, moves as many as do not overlap to the front; returns the row after them."""
+    """Move as many of a read's ordered seeds as do not overlap to the front; return the row after them."""
     hashes, query, strand = seeds.hashes, seeds.query, seeds.strand
     stop, free = first, np.int64(0)
     for i in range(first, last):
@@ -105,7 +105,7 @@ def put_apart_first(seeds, first, last, k):
 
 @kernel
 def list_apart(seeds, rows):
-    """The seeds that do not overlap -> rows; returns their number."""
+    """Write the rows of seeds that do not overlap to `rows`; return their number."""
     number = 0
     for read in range(seeds.stops.size):
         for i in range(seeds.offsets[read], seeds.stops[read]):
@@ -116,7 +116,7 @@ def list_apart(seeds, rows):
 
 @kernel
 def list_others(seeds, settled, rows):
-    """The other seeds, of reads that are not settled -> rows; returns their number."""
+    """Write the rows of the other seeds, of unsettled reads, to `rows`; return their number."""
     number, offsets, stops = 0, seeds.offsets, seeds.stops
     for read in range(stops.size):
         if not settled[read]:
@@ -129,7 +129,7 @@ def list_others(seeds, settled, rows):
 
 @kernel
 def look_up(rows, seeds, entries):
-    """First entry and number of entries of these seeds. A bucket is prefetched, AHEAD later its tags, then searched."""
+    """Find first entry and number of entries of these seeds, with prefetches of buckets and, AHEAD later, of tags."""
     hashes, firsts, counts = seeds.hashes, seeds.first, seeds.entries
     bucket_starts, tags, _, bucket_bits = entries
     size = rows.size
@@ -151,7 +151,7 @@ def look_up(rows, seeds, entries):
 
 @kernel
 def lower_bound(tags, low, high, value):
-    """The first of the entries [low, high) whose tag is not below value."""
+    """Return the first of the entries [low, high) whose tag is not below value."""
     while high - low > 8:
         middle = (low + high) >> 1
         if tags[middle] < value:
@@ -165,7 +165,7 @@ def lower_bound(tags, low, high, value):
 
 @kernel
 def choose(seeds, settled, limits, caps, hits):
-    """The cap of each read (see `scalar.next_cap`) -> caps; the offsets of its anchors, the seeds left out -> hits."""
+    """Write the cap of each read (see `scalar.next_cap`) to caps; anchor offsets and the seeds left out to hits."""
     offsets, stops, counts = seeds.offsets, seeds.stops, seeds.entries
     anchor_offsets, repetitive = hits.anchor_offsets, hits.repetitive
     for read in range(caps.size):
@@ -186,7 +186,7 @@ def choose(seeds, settled, limits, caps, hits):
 
 @kernel
 def emit(read_offsets, seeds, caps, entries, k, room, hits):
-    """Anchors of the seeds with up to `cap` places, without weak places, sorted within each read -> hits.
+    """Write the anchors of seeds with up to `cap` places, without weak places and sorted within each read, to `hits`.
 
     room: the maximum number of anchors of a read, weak places included.
     """
@@ -242,7 +242,7 @@ def leave_out_weak(found, support, out):
 
 @kernel
 def keep_other_parts(found, size, seeds, used, shape, support, highest, out):
-    """Add the anchors for parts of the read that those in `out` do not cover; returns how many there are then.
+    """Add the anchors for parts of the read that those in `out` do not cover; return the new number.
 
     used: rows of the read's seeds, and the cap. shape: k, and bits of a part's length.
     """
@@ -270,16 +270,16 @@ def keep_other_parts(found, size, seeds, used, shape, support, highest, out):
 
 @scalar
 def support_of(anchor, support):
-    """The number of anchors of its place."""
+    """Return the number of anchors of its place."""
     return max(support[window_of(anchor, 0)], support[window_of(anchor, 1)])
 
 
 @kernel
 def sort(values, space, runs):
-    """Sort different values in ascending order: runs that rise are merged, two by two, from one array to the other.
+    """Sort distinct values in ascending order: merge rising runs, two by two, from one array to the other.
 
     The anchors of a seed rise, as do those of one place on the forward strand; on the other strand they fall. runs:
-    room for where they begin.
+    room for their starts.
     """
     size, source, target = values.size, values, space
     if FEW < size <= MANY:
@@ -304,7 +304,7 @@ def sort(values, space, runs):
 
 @kernel
 def sort_by_rank(values, space):
-    """Each of different values goes where as many are before it as are less; in vectors, without branches."""
+    """Sort distinct values by rank, the number of smaller ones; in vectors, without branches."""
     size = np.uint64(values.size)
     for i in range(size):
         space[i] = values[i]
@@ -317,7 +317,7 @@ def sort_by_rank(values, space):
 
 @kernel
 def find_runs(values, runs):
-    """Where values begin that rise, and the end of all -> runs; returns their number."""
+    """Write the starts of rising runs, and the end, to `runs`; return the number of runs."""
     number = 0
     for i in range(values.size):
         runs[number] = i
@@ -328,12 +328,12 @@ def find_runs(values, runs):
 
 @kernel
 def merge(source, start, middle, stop, target):
-    """Merge source[start:middle] and source[middle:stop] -> target[start:stop]. Unsigned rows cannot be negative."""
+    """Merge source[start:middle] and source[middle:stop] into target[start:stop]. Unsigned rows cannot be negative."""
     left, right, at = np.uint64(start), np.uint64(middle), np.uint64(start)
     middle, stop, one = np.uint64(middle), np.uint64(stop), np.uint64(1)
     while left < middle and right < stop:
         is_left = np.uint64(source[left] <= source[right])
-        target[at] = min(source[left], source[right])  # so that there is no branch, which would be a coin's toss
+        target[at] = min(source[left], source[right])  # avoids an unpredictable branch
         left += is_left
         right += one - is_left
         at += one

@@ -1,4 +1,4 @@
-"""Which reads are settled, on the CPU: three passes side by side, so that the cache misses of many reads overlap."""
+"""Settle reads on the CPU: three passes side by side, so that the cache misses of many reads overlap."""
 
 import numpy as np
 
@@ -10,15 +10,15 @@ from readwarp.device.jit import kernel
 from readwarp.device.simd import prefetch
 from readwarp.rules.bases import prefetch_bases, unpack_codes
 
-AHEAD = 16  # reads between two passes
-RING = 64  # what is known of the last reads; a power of two, more than 2 * AHEAD
+AHEAD = 16  # reads between passes
+RING = 64  # slots for recent reads; a power of two, more than 2 * AHEAD
 
 
 @kernel
 def settle(reads, genome, seeds, entries, rules, settled):
-    """1 -> settled of the reads that the seeds looked up so far settle, else 0. rules: k, limits, proof.
+    """Set `settled` to 1 for reads that the seeds looked up so far settle, else 0. rules: k, limits, proof.
 
-    The place that is tried is the first one of the seed that has the fewest.
+    The place tried is the first one of the rarest seed.
     """
     bases, offsets, (k, limits, proof) = reads.bases, reads.read_offsets, rules
     tried, known = np.empty(RING, np.int64), np.empty(RING, np.int64)
@@ -45,9 +45,9 @@ def settle(reads, genome, seeds, entries, rules, settled):
 
 @kernel
 def find_rarest(read, seeds, limits, proof):
-    """The seed of a read with the fewest places, the first of equals, and how many seeds have all their places known.
+    """Return a read's seed with the fewest places, the first of equals, and the number of seeds with all places known.
 
-    -1 if these could not settle it.
+    The seed is -1 if these could not settle the read.
     """
     rarest, known, anchors, counts = -1, 0, np.int64(0), seeds.entries
     for i in range(seeds.offsets[read], seeds.stops[read]):
@@ -63,7 +63,7 @@ def find_rarest(read, seeds, limits, proof):
 
 @kernel
 def first_place(seed, seeds, entries, length, k):
-    """The anchor of the first place of a seed."""
+    """Return the anchor of a seed's first place."""
     entry = np.int64(seeds.first[seed])
     return anchor_of(
         entries.positions[entry], entries.tags[entry] & 1, seeds.query[seed], seeds.strand[seed], length, k
@@ -72,7 +72,7 @@ def first_place(seed, seeds, entries, length, k):
 
 @kernel
 def count_differences(read, anchor, genome, space):
-    """Mismatches of a read on the diagonal of an anchor; -1 if it does not lie within one contig."""
+    """Count mismatches of a read on the diagonal of an anchor; -1 if it does not lie within one contig."""
     length, size = read.size, np.uint64(read.size)
     start, offsets = reference_of(anchor) - query_of(anchor), genome.contig_offsets
     contig = contig_of(offsets, reference_of(anchor))

@@ -1,8 +1,8 @@
-"""Seeds on CUDA: the passes of cpu.py, with a thread for each look-up and a warp for each read's anchors.
+"""Seeds on CUDA: the passes of cpu.py, with a thread per look-up and a warp per read's anchors.
 
 The slots of a read's seeds begin at `slot_of`, which follows from where its bases begin, so that seeds need not be
 counted before they are written; empty slots have query -1. Seeds that overlap the last one that does not are marked
-LATER, and become empty if the read is settled without them. What was found for a seed replaces its hash. The host
+LATER, and become empty if the read is settled without them. The result of a look-up replaces the seed's hash. The host
 allocates memory twice: for all anchors, and for those that remain without weak places.
 """
 
@@ -48,14 +48,14 @@ from readwarp.index.syncmers import Shape, bucket_of, mask_of, mix, order, push,
 
 TOO_LONG = int(Status.TOO_LONG)
 RING = 32  # the last s-mers, at least k - s + 1; a power of two
-SORTED = 512  # up to so many anchors are sorted in shared memory, more in global memory
+SORTED = 512  # this many anchors are sorted in shared memory, more in global memory
 HIGHEST, KEPT = 0, 1
 
 
 def find_seeds(
     reads: ReadBatch, index: Index, genome: Genome, parameters: SeedParameters, scoring: Scoring
 ) -> SeedHits:
-    """See cpu.find_seeds. Arrays in and out are on the device; the caller's frame frees memory."""
+    """See cpu.find_seeds. Inputs and results are on the device; the caller's frame frees memory."""
     workspace, p, n = current(), index.parameters, len(reads)
     size, shape, entries = slots_of(n, reads.bases.size, p.t), Shape.of(p), entries_of(index)
     limits = limits_of(parameters)
@@ -81,7 +81,7 @@ def find_seeds(
 
 
 def device_bytes(reads: int, bases: int, t: int, found: int, anchors: int) -> int:
-    """Maximum bytes of the workspace in use. found, anchors: of all reads, with and without weak places."""
+    """Return the peak bytes of the workspace. found, anchors: of all reads, with and without weak places."""
     slots, scan = slots_of(reads, bases, t), cuda_scan.device_bytes(reads)
     per_read = 2 * rounded(8 * (reads + 1)) + 3 * rounded(4 * reads) + 2 * rounded(reads)
     per_seed = rounded(8 * slots) + 2 * rounded(4 * slots)
@@ -90,7 +90,7 @@ def device_bytes(reads: int, bases: int, t: int, found: int, anchors: int) -> in
 
 @cuda_kernel
 def sketch_reads(bases, read_offsets, shape, slots, seed_counts, status):
-    """Syncmers of each read, the same as `index.syncmers.sketch` finds; LATER those that overlap the ones before."""
+    """Write the syncmers of each read, as in `index.syncmers.sketch`; those that overlap earlier ones are LATER."""
     (k, s, t), hashes, queries = shape, slots.seeds, slots.queries
     ring = cuda.shared.array((RING, THREADS), np.uint32)
     read, thread = cuda.grid(1), np.uint32(cuda.threadIdx.x)  # unsigned: no index counts from the end
@@ -127,9 +127,9 @@ def sketch_reads(bases, read_offsets, shape, slots, seed_counts, status):
 
 @cuda_kernel
 def look_up(slots, entries, later):
-    """Replace each hash by what is found for it: its first entry and their number. A thread per slot.
+    """Replace each hash by its first entry and number of entries. A thread per slot.
 
-    later: 0 or LATER, the flag of the seeds that are looked up.
+    later: 0 or LATER, the flag of the seeds to look up.
     """
     slot, (seeds, queries, _), (bucket_starts, tags, _, bucket_bits) = cuda.grid(1), slots, entries
     if slot >= queries.size or queries[slot] == EMPTY or queries[slot] & LATER != later:
@@ -144,7 +144,7 @@ def look_up(slots, entries, later):
 
 @cuda.jit(device=True)
 def lower_bound(tags, low, high, value):
-    """The first of the entries [low, high) whose tag is not below value."""
+    """Return the first of the entries [low, high) whose tag is not below value."""
     while low < high:
         middle = (low + high) >> 1
         if tags[middle] < value:
@@ -156,7 +156,7 @@ def lower_bound(tags, low, high, value):
 
 @cuda_kernel
 def choose(read_offsets, t, seed_counts, slots, limits, settled, sizes, repetitive):
-    """The cap of each read (see `scalar.next_cap`): counts its anchors and the seeds left out, and numbers the rows."""
+    """Find the cap of each read (see `scalar.next_cap`); count its anchors and the seeds left out; number the rows."""
     read, (seeds, queries, rows) = cuda.grid(1), slots
     if read >= seed_counts.size:
         return
@@ -182,7 +182,7 @@ def choose(read_offsets, t, seed_counts, slots, limits, settled, sizes, repetiti
 
 @cuda_kernel
 def emit(read_offsets, shape, seed_counts, slots, entries, starts, found, sizes):
-    """Anchors of the seeds not left out -> the read's part of `found`, without weak places. A warp per read."""
+    """Write anchors of the seeds not left out, without weak places, to the read's part of `found`. A warp per read."""
     (k, _, t), (seeds, queries, rows), (_, tags, positions, _) = shape, slots, entries
     support = cuda.shared.array(WINDOWS, np.uint32)
     cells = cuda.shared.array(2, np.int32)
@@ -208,7 +208,7 @@ def leave_out_weak(found, lengths, size, lane, support, cells):
     """See cpu.leave_out_weak; in any order. lengths: of the read and of a seed.
 
     support: counters of one half in the lower 16 bits, of the other in the upper 16. The warp reads WARP anchors before
-    it writes those that stay, so that it never overwrites what it has not read.
+    it writes those it keeps, so that it never overwrites unread ones.
     """
     for window in range(lane, WINDOWS, WARP):
         support[window] = 0
@@ -247,21 +247,21 @@ def leave_out_weak(found, lengths, size, lane, support, cells):
 
 @cuda.jit(device=True)
 def support_of(anchor, support):
-    """The anchors of its place."""
+    """Return the number of anchors of its place."""
     lower = np.int32(support[window_of(anchor, 0)] & 0xFFFF)
     return max(lower, np.int32(support[window_of(anchor, 1) - WINDOWS] >> 16))
 
 
 @cuda.jit(device=True)
 def start_of(anchor, length, k):
-    """Where its seed starts in the read."""
+    """Return where its seed starts in the read."""
     query = np.int64(query_of(anchor))
     return length - k - query if strand_of(anchor) else query
 
 
 @cuda_kernel
 def sort_anchors(found, starts, anchors, anchor_offsets):
-    """Each read's anchors in ascending order -> anchors. A warp per read."""
+    """Write each read's anchors in ascending order to `anchors`. A warp per read."""
     near = cuda.shared.array(SORTED, np.uint64)
     read, lane = cuda.blockIdx.x, cuda.threadIdx.x
     if read >= anchor_offsets.size - 1:
@@ -282,8 +282,10 @@ def sort_anchors(found, starts, anchors, anchor_offsets):
 
 @cuda.jit(device=True)
 def sort(values, size, lane):
-    """Sort values[:size] in ascending order by a warp: the bitonic network (Batcher 1968). Its merges begin with a
-    mirrored step, so that all comparisons have one direction; values past the end would be the largest and never move.
+    """Sort values[:size] in ascending order by a warp, with the bitonic network (Batcher 1968).
+
+    Its merges begin with a mirrored step, so that all comparisons have one direction; values past the end would be the
+    largest and never move.
     """
     cuda.syncthreads()
     pairs, half = np.int32(1), np.int32(1)

@@ -1,4 +1,4 @@
-"""Which reads are settled, on CUDA: see cpu_settle.py. A warp per read, whose threads share its seeds and its bases."""
+"""Settle reads on CUDA: see cpu_settle.py. A warp per read, whose threads share its seeds and its bases."""
 
 import numpy as np
 
@@ -40,7 +40,7 @@ def settle(bases, read_offsets, genome, seed_counts, slots, entries, rules, sett
 
 @cuda.jit(device=True)
 def find_rarest(first, last, slots, limits, lane):
-    """The first slot with the fewest places, and how many seeds have all their places known; -1: too many anchors."""
+    """Return the first slot with the fewest places (-1: too many anchors), and how many seeds have all places known."""
     known, anchors, rank = np.int64(0), np.int64(0), NOTHING
     for i in range(first + lane, last, WARP):
         count = count_of(slots.seeds[i])
@@ -72,7 +72,7 @@ def count_differences(read, anchor, genome, lane):
 
 @cuda.jit(device=True)
 def sum_of(value):
-    """Of the values of a warp."""
+    """Return the sum of a value over the warp."""
     for distance in (16, 8, 4, 2, 1):
         value += cuda.shfl_xor_sync(0xFFFFFFFF, value, distance)
     return value
@@ -80,7 +80,7 @@ def sum_of(value):
 
 @cuda.jit(device=True)
 def least_of(value):
-    """Of the values of a warp."""
+    """Return the least value in the warp."""
     for distance in (16, 8, 4, 2, 1):
         value = min(value, cuda.shfl_xor_sync(0xFFFFFFFF, value, distance))
     return value

@@ -1,4 +1,4 @@
-"""Where the seeds of a batch lie on a card, until their anchors are known."""
+"""Slots for the seeds of a batch on a card, until their anchors are known."""
 
 from typing import Annotated, NamedTuple
 
@@ -7,34 +7,34 @@ from numpy import ndarray
 
 from readwarp.device.jit import cuda
 
-EMPTY = -1  # query of a slot without a seed, row of a seed that is left out
-COUNT_BITS = 28  # of the number of entries of a seed, in a slot
-MOST = (1 << COUNT_BITS) - 1  # entries; more are as good as so many
-LATER = 1 << 30  # flag of the query of a seed that is looked up if the others do not settle the read
+EMPTY = -1  # query of a slot without a seed, row of a seed left out
+COUNT_BITS = 28  # bits for the number of entries of a seed, in a slot
+MOST = (1 << COUNT_BITS) - 1  # maximum number of entries; more count as this many
+LATER = 1 << 30  # flag of the query of a seed looked up only if the others do not settle the read
 
 
 class Slots(NamedTuple):
-    """Room for the seeds of all reads."""
+    """Slots for the seeds of all reads."""
 
     seeds: Annotated[ndarray, "uint64 [slots]"]  # a hash, then its first entry << COUNT_BITS | number of entries
     queries: Annotated[ndarray, "int32 [slots]"]  # position << 1 | strand, and perhaps LATER
-    rows: Annotated[ndarray, "int32 [slots]"]  # of its first anchor, among the read's anchors
+    rows: Annotated[ndarray, "int32 [slots]"]  # of the seed's first anchor, among the read's anchors
 
 
 def slots_of(reads: int, bases: int, t: int) -> int:
-    """Slots for the seeds of so many reads and bases: at least `index.syncmers.max_syncmers` for each read."""
+    """Count the slots for seeds of this many reads and bases: at least `index.syncmers.max_syncmers` per read."""
     return bases // (t + 1) + reads
 
 
 @cuda.jit(device=True)
 def slot_of(read_offsets, read, t):
-    """The first slot of a read's seeds."""
+    """Return the first slot of a read's seeds."""
     return read_offsets[read] // (t + 1) + read
 
 
 @cuda.jit(device=True)
 def found_at(first, count):
-    """What a slot holds of a seed that has been looked up."""
+    """Pack the first entry and the number of entries of a seed into its slot."""
     return np.uint64(first) << np.uint64(COUNT_BITS) | np.uint64(min(count, MOST))
 
 
@@ -50,5 +50,5 @@ def entry_of(seed):
 
 @cuda.jit(device=True)
 def place_on_read(query):
-    """(position, strand) of a seed."""
+    """Return (position, strand) of a seed."""
     return (query & (LATER - 1)) >> 1, query & 1

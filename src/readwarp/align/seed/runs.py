@@ -11,22 +11,22 @@ from readwarp.align.places import Genome
 from readwarp.device.jit import kernel
 from readwarp.rules.bases import base_at
 
-PERIOD = 4  # of runs of one base, of two, and of the units of four that are their own reverse complement
+PERIOD = 4  # of runs of one base, of two, and of units of four that are their own reverse complement
 SHORTEST = 20  # bases of a run
-KEPT = 8  # runs of a unit
+KEPT = 8  # runs per unit
 UNITS = 1 << 2 * PERIOD
-STEP = SHORTEST - PERIOD  # from one place that is looked at to the next: no run lies between
+STEP = SHORTEST - PERIOD  # distance between places to examine: no run fits between
 
 
 class Runs(NamedTuple):
-    """The longest runs of a reference by their unit, the first of equals. They begin with the lowest rotation of it."""
+    """The longest runs of a reference by unit, the first of equals. They begin with the unit's lowest rotation."""
 
     starts: Annotated[ndarray, "int64 [256, 8]"]
-    lengths: Annotated[ndarray, "int64 [256, 8]"]  # descending; 0: there is none
+    lengths: Annotated[ndarray, "int64 [256, 8]"]  # descending; 0: none
 
 
 class Repeats:
-    """The runs of a genome, listed when they are first needed, which few reads do."""
+    """The runs of a genome, listed on demand, since few reads need them."""
 
     def __init__(self, genome: Genome):
         self.genome = genome
@@ -55,7 +55,7 @@ def list_runs(genome, runs):
 
 @kernel
 def run_at(packed, place, first, last):
-    """Start and stop of the run around a place, within [first, last); equal if it has another letter than A C G T."""
+    """Find start and stop of the run around a place, within [first, last); equal if its letter is not A C G T."""
     start, stop = place, min(place + PERIOD, last)
     for i in range(start, stop):
         if base_at(packed[i >> 1], i) > 3:
@@ -71,7 +71,7 @@ def run_at(packed, place, first, last):
 
 @kernel
 def lowest_rotation(packed, place, step):
-    """How many bases after a place the lowest rotation of a run's unit begins, and that unit as a number.
+    """Return the bases from a place to the lowest rotation of a run's unit, and that unit as a number.
 
     step: 1, or -1 for the reverse complement, read backwards.
     """
@@ -101,7 +101,7 @@ def keep(runs, unit, start, length):
 
 @kernel
 def longest_run(bases, packed):
-    """Start and stop of the longest run of a read, the first of equals; 0, 0 if none is long enough. packed: room."""
+    """Find start and stop of a read's longest run, the first of equals; 0, 0 if none is long enough. packed: room."""
     for i in range(bases.size):
         packed[i >> 1] = bases[i] << np.uint8(4) | packed[i >> 1] if i & 1 else bases[i]
     first, last = 0, 0
@@ -114,7 +114,7 @@ def longest_run(bases, packed):
 
 @kernel
 def add_runs(packed, span, length, mixed, runs, k, anchors, size):
-    """Anchors of a read's run, on both strands, where the reference has runs of its unit; returns the number so far.
+    """Add anchors of a read's run, on both strands, where the reference has runs of its unit; return the number so far.
 
     packed, span: of `longest_run`; mixed: a hash of the read's name, which chooses the place within a longer run.
     """

@@ -9,17 +9,17 @@ from readwarp.align.anchors import QUERY_BITS
 from readwarp.config import MAX_READ_LENGTH, Scoring, SeedParameters
 from readwarp.device.jit import scalar
 
-UNFILTERED = 32  # up to so many anchors of a read, all are kept
-WIDER = 4  # times max_hits: the highest cap of a mostly repetitive read
+UNFILTERED = 32  # up to this many anchors of a read, all are kept
+WIDER = 4  # multiple of max_hits: the highest cap of a mostly repetitive read
 WINDOWS = 1024  # counters of places, in each of two halves
 NEVER = 1 << 30  # a margin that settles no read
-WINDOW_BITS = 7  # a place is a diagonal without so many low bits
+WINDOW_BITS = 7  # a place is a diagonal without this many low bits
 LEAST = 2  # anchors of a place that has another part of the read
-PARTS = 64  # of a read, at most
+PARTS = 64  # maximum per read
 
 
 class Limits(NamedTuple):
-    """See `config.SeedParameters`."""
+    """Limits of seeding: see `config.SeedParameters`."""
 
     max_hits: int
     rescue_hits: int
@@ -27,17 +27,17 @@ class Limits(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """What settles a read, in units of the score: see `is_settled`."""
+    """Costs that can settle a read, in units of the score: see `is_settled`."""
 
-    mismatch: int  # what a mismatch takes from a place, at most
-    seed: int  # what each seed that a place lacks takes from it, at least
+    mismatch: int  # maximum cost of a mismatch at a place
+    seed: int  # minimum cost of each seed that a place lacks
     margin: int
 
 
 class Entries(NamedTuple):
-    """The arrays of `Index` in which seeds are looked up."""
+    """The arrays of `Index` for look-ups of seeds."""
 
-    bucket_starts: Annotated[ndarray, "uint32 [buckets + 1]"]  # it and positions: perhaps uint64, see `Index`
+    bucket_starts: Annotated[ndarray, "uint32 [buckets + 1]"]  # like positions, may be uint64, see `Index`
     tags: Annotated[ndarray, "uint16 [entries]"]
     positions: Annotated[ndarray, "uint32 [entries]"]
     bucket_bits: int
@@ -61,11 +61,11 @@ def proof_of(parameters: SeedParameters, scoring: Scoring) -> Proof:
 
 
 def least_loss(scoring: Scoring, k: int) -> int:
-    """What each of some k-mers that do not overlap takes, at least, from the score of a place that lacks them.
+    """Return the least loss of score per k-mer for a place that lacks several k-mers that do not overlap.
 
     A mismatch or a deletion can spoil one of them. To spoil n, an insertion or a clip must be so long that it reaches
     from the last base of the first to the first base of the last. N of the reference spoils one for less, but hardly
-    ever all of them: that is left out of account.
+    ever all of them: that case is ignored.
     """
     match, gap_extend = scoring.match, scoring.gap_extend + scoring.match
     losses = [scoring.match + scoring.mismatch, scoring.gap_open + scoring.gap_extend]
@@ -78,17 +78,17 @@ def least_loss(scoring: Scoring, k: int) -> int:
 
 @scalar
 def is_settled(known, differences, proof):
-    """Whether every place that none of the `known` seeds leads to scores less than the read's, by the margin.
+    """Return whether every place that none of the `known` seeds leads to scores less than the read's, by the margin.
 
-    known: seeds of the read that do not overlap and all of whose places are known; differences: mismatches of the whole
-    read at a place of one of them.
+    known: number of the read's seeds that do not overlap and whose places are all known; differences: mismatches of the
+    whole read at a place of one of them.
     """
     return known * proof.seed - differences * proof.mismatch >= proof.margin
 
 
 @scalar
 def next_cap(cap, anchors, left_out, seeds, limits):
-    """The next cap to try: seeds of a read with more places are left out. `cap` itself when it is right.
+    """Return the next cap to try, or `cap` itself when it is right: seeds of a read with more places are left out.
 
     The first cap is max_hits. It is halved while the read has too many anchors. It is doubled, up to WIDER * max_hits,
     while more than 3/5 of the read's `seeds` are left out (its true place may have none), and on to rescue_hits while
@@ -105,7 +105,7 @@ def next_cap(cap, anchors, left_out, seeds, limits):
 
 @scalar
 def window_of(anchor, half):
-    """The counter of an anchor's place. The windows of half 1 are shifted by half a window."""
+    """Return the counter of an anchor's place. The windows of half 1 are shifted by half a window."""
     query = anchor & np.uint64((1 << QUERY_BITS) - 1)
     diagonal = (anchor >> np.uint64(QUERY_BITS)) - query + np.uint64(half << (WINDOW_BITS - 1))
     place = (diagonal >> np.uint64(WINDOW_BITS)) * np.uint64(0x9E3779B97F4A7C15)
@@ -114,13 +114,13 @@ def window_of(anchor, half):
 
 @scalar
 def is_supported(support, highest):
-    """Whether a place has at least a quarter of the anchors of the read's best place."""
+    """Return whether a place has at least a quarter of the anchors of the read's best place."""
     return 4 * support >= highest
 
 
 @scalar
 def part_bits(length):
-    """A read is divided into parts of 1 << part_bits(length) bases, of which there are up to PARTS."""
+    """Return the bits of a part's length: a read has up to PARTS parts of 1 << part_bits(length) bases."""
     bits = 0
     while (length - 1) >> bits >= PARTS:
         bits += 1
@@ -129,5 +129,5 @@ def part_bits(length):
 
 @scalar
 def parts_of(query, k, bits):
-    """A bit for each part of the read that the seed from this base on covers, but for a few of its bases."""
+    """Set a bit for each part of the read that the seed from this base on covers, apart from a few of its bases."""
     return ((np.int64(1) << np.int64(max(1, k >> bits))) - np.int64(1)) << np.int64(query >> bits)

@@ -1,7 +1,7 @@
 """FASTQ and FASTA: single, paired in two files, interleaved.
 
 A file is read in buffers. Each is cut after its last whole record (and after equally many records of both files of a
-pair); the rest begins the next buffer. The text goes to workers as it is.
+pair); the rest begins the next buffer. Workers get the text unchanged.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,12 +23,12 @@ from readwarp.formats.reads.tags import encode_comments
 from readwarp.ragged import empty, offsets_of, replace
 from readwarp.wording import counted
 
-MAX_BYTES = 1 << 28  # of one record
+MAX_BYTES = 1 << 28  # per record
 PAIR = np.array([Segment.FIRST, Segment.LAST], np.uint8)
 
 
 class _Block(NamedTuple):
-    """Some bytes of a file, with as much room before them, and some behind."""
+    """Bytes of a file, with as much room before them, and some behind."""
 
     buffer: Annotated[ndarray, "uint8 [bytes]"]
     start: int
@@ -46,11 +46,10 @@ def _read_blocks(source: Source, size: int) -> Iterator[_Block]:
 
 
 class _File:
-    """A file, and what has been read of it but not passed on yet: buffer[start:size], which begins with a record.
+    """A file and its text that is read but not passed on: buffer[start:size], which begins with a record.
 
     The next chunk may take the part up to `stop`. A thread of its own reads the file, in blocks that begin in the
-    middle of a buffer. What is left of the last one is put before the next, so the text that workers get has not been
-    copied.
+    middle of a buffer. The rest of a block is put before the next, so the text that workers get has not been copied.
     """
 
     def __init__(self, source: Source, block: int):
@@ -58,7 +57,7 @@ class _File:
         self.blocks = read_ahead(_read_blocks(source, block), depth=1, name=f"file {source.path}")
         self.buffer, self.start, self.stop, self.size = np.empty(0, np.uint8), 0, 0, 0
         self.ended, self.emitted = source.kind == "empty", 0
-        self.lines: tuple[int, bool] | None = None  # of the next chunk: how many, and whether any may be empty
+        self.lines: tuple[int, bool] | None = None  # of the next chunk: number of lines, and whether any may be empty
 
     def fill(self, size: int) -> None:
         """Read until the buffer holds `size` bytes, or all that remain."""
@@ -83,7 +82,7 @@ class _File:
             self._end_last_line()
 
     def _end_last_line(self) -> None:
-        """Add a missing last newline; a missing fourth line counts as empty, as it is for an empty last read."""
+        """Add a missing last newline; a missing fourth line counts as empty, as for an empty last read."""
         text = self.buffer[self.start : self.size]
         lines = int(np.count_nonzero(text == kernels.NEWLINE))
         if text[-1] != kernels.NEWLINE or (self.kind == "fastq" and lines % 4 == 3):
@@ -96,11 +95,11 @@ class _File:
 
     @property
     def is_last(self) -> bool:
-        """Whether nothing remains after the part up to `stop`."""
+        """Return whether nothing remains after the part up to `stop`."""
         return self.ended and self.stop == self.size
 
     def cut(self, limit: int) -> tuple[int, int]:
-        """Whole records in the buffer, at most `limit`, and where they end; only blank lines may follow a blank one."""
+        """Find whole records in the buffer, at most `limit`, and their end; only blank lines may follow a blank one."""
         text = Text(self.buffer, self.start, self.stop)
         if self.kind == "fasta":
             records, end, blank = kernels.cut_fasta(text, limit, self.is_last)
@@ -111,7 +110,7 @@ class _File:
         return records, end
 
     def _cut_fastq(self, text: Text, limit: int) -> tuple[int, int, bool]:
-        """Lines are counted once a chunk, and found from its end, which is much faster, unless some are empty."""
+        """Cut FASTQ: lines are counted once a chunk, and found from its end, much faster, unless some are empty."""
         words = self.buffer.view(np.uint64)
         self.lines = self.lines or kernels.count_lines(text, words)
         lines, has_empty = self.lines
@@ -138,7 +137,7 @@ class _File:
 
 
 def read_chunks(sources: Sequence[Source], read_input: ReadInput, batch_bases: int) -> Iterator[Chunk]:
-    """Chunks of whole records of one input. A base takes at least two bytes in FASTQ, and one in FASTA."""
+    """Yield chunks of whole records of one input. A base takes at least two bytes in FASTQ, and one in FASTA."""
     block = max(64, 2 * batch_bases // len(sources))
     files = [_File(source, block) for source in sources]
     with ExitStack() as stack:
@@ -176,7 +175,7 @@ def _cut_chunks(files: Sequence[_File], read_input: ReadInput, batch_bases: int)
 
 
 def _pair_up(file: _File) -> ndarray:
-    """uint8 [records]: Segment of each whole record in the buffer but for a last one that may have a mate yet."""
+    """Return each whole record's Segment, uint8 [records], except for a last record whose mate may follow."""
     records, end = file.cut(MAX_BYTES)
     text, segments = Text(file.buffer, file.start, end), np.empty(records, np.uint8)
     ends = _line_ends(text, file.kind, records)
@@ -184,7 +183,7 @@ def _pair_up(file: _File) -> ndarray:
 
 
 def _check_progress(files: Sequence[_File], size: int) -> None:
-    """Raises InputError if not even larger buffers will hold a whole record (or pair)."""
+    """Raise InputError if not even larger buffers will hold a whole record (or pair)."""
     if any(file.is_last and not file.cut(1)[0] for file in files):
         _check_ends(files)
     if size >= MAX_BYTES:
@@ -193,7 +192,7 @@ def _check_progress(files: Sequence[_File], size: int) -> None:
 
 
 def _check_ends(files: Sequence[_File]) -> None:
-    """Raises InputError for an incomplete last record or a read without its mate."""
+    """Raise InputError for an incomplete last record or a read without its mate."""
     whole = [file.cut(1)[0] for file in files]
     for file, records in zip(files, whole, strict=True):
         if not records and file.remaining and file.is_last:
@@ -204,7 +203,7 @@ def _check_ends(files: Sequence[_File]) -> None:
 
 
 def parse(raw: RawBatch) -> ReadBatch:
-    """Text of whole records -> ReadBatch. Raises InputError."""
+    """Parse text of whole records. Raises InputError."""
     texts, read_input = raw.chunk.data, raw.input
     records = [_measure(raw, file) for file in range(len(texts))]
     read_offsets, name_offsets = (
@@ -234,7 +233,7 @@ def parse(raw: RawBatch) -> ReadBatch:
 
 
 def _measure(raw: RawBatch, file: int) -> Records:
-    """Where the records of one file are. Raises InputError."""
+    """Find the parts of one file's records. Raises InputError."""
     chunk, text = raw.chunk, raw.chunk.data[file]
     ends, records = _line_ends(text, chunk.kind, chunk.records), empty(Records, {"records": chunk.records})
     measure = kernels.measure_fasta if chunk.kind == "fasta" else kernels.measure_fastq
@@ -249,7 +248,7 @@ def _measure(raw: RawBatch, file: int) -> Records:
 
 
 def _cut_endings(raw: RawBatch, file: int, records: Records) -> Records:
-    """The records with names without .1 (of the first file) or .2. Raises InputError for a name that has none."""
+    """Cut .1 (in the first file) or .2 off the names. Raises InputError for a name without it."""
     letters, stop, ending = raw.chunk.data[file].letters, records.name + records.name_length, f".{file + 1}"
     has = (records.name_length > 2) & (letters[stop - 2] == ord(ending[0])) & (letters[stop - 1] == ord(ending[1]))
     if not has.all():
@@ -259,7 +258,7 @@ def _cut_endings(raw: RawBatch, file: int, records: Records) -> Records:
 
 
 def _line_ends(text: Text, kind: str, records: int) -> ndarray:
-    """int64 [lines] of whole records"""
+    """Return the line ends of whole records: int64 [lines]."""
     letters, start, stop = text
     lines = int(np.count_nonzero(letters[start:stop] == kernels.NEWLINE)) if kind == "fasta" else 4 * records
     ends = np.empty(lines, np.int64)
@@ -268,7 +267,7 @@ def _line_ends(text: Text, kind: str, records: int) -> ndarray:
 
 
 def _check_names(raw: RawBatch, reads: ReadBatch) -> None:
-    """Raises InputError where two mates have different names."""
+    """Raise InputError if two mates have different names."""
     names, offsets = reads.names, reads.name_offsets
     pair = kernels.first_unequal_pair(names, offsets)
     if pair >= 0:

@@ -21,9 +21,9 @@ REASONS = {
 NEWLINE, RETURN, AT, GREATER, PLUS, SPACE, TAB, SLASH = b"\n\r@>+ \t/"
 UNPAIRED, FIRST, LAST = 0, 1, 2  # batches.Segment
 A, C, G, T = (np.uint8(letter) for letter in b"ACGT")
-CAPITAL = np.uint8(0xDF)  # the bits of a letter that are the same if it is small
+CAPITAL = np.uint8(0xDF)  # bits of a letter that do not depend on its case
 INVALID = 255
-COUNTED = np.uint64(255)  # words whose lines a byte can count
+COUNTED = np.uint64(255)  # words whose lines fit in a byte counter
 EVEN_BYTES, ONES = np.uint64(0x00FF00FF00FF00FF), np.uint64(0x0001000100010001)
 NO_QUALITY, MAX_QUALITY, MAX_NAME = 255, 93, 254
 
@@ -42,7 +42,7 @@ class Text(NamedTuple):
 
 
 class Records(NamedTuple):
-    """Where the parts of each record are among the letters."""
+    """Places of the parts of each record among the letters."""
 
     name: Annotated[ndarray, "int64 [records]"]
     name_length: Annotated[ndarray, "int64 [records]"]
@@ -58,7 +58,7 @@ class Records(NamedTuple):
 
 @scalar
 def is_blank(text, start, stop):
-    """Whether the line at `start` is empty."""
+    """Return whether the line at `start` is empty."""
     return start < stop and (
         text[start] == NEWLINE or (text[start] == RETURN and start + 1 < stop and text[start + 1] == NEWLINE)
     )
@@ -66,20 +66,20 @@ def is_blank(text, start, stop):
 
 @scalar
 def newline_bits(word):
-    """The highest bit of each byte of the word that is a newline."""
+    """Return the highest bit of each byte of the word that is a newline."""
     return equal_bits(word, np.uint64(0x0A0A0A0A0A0A0A0A))
 
 
 @scalar
 def equal_bits(word, other):
-    """The highest bit of each byte that is the same in both words."""
+    """Return the highest bit of each byte that is equal in both words."""
     x, low = word ^ other, np.uint64(0x7F7F7F7F7F7F7F7F)
     return ~(((x & low) + low) | x) & np.uint64(0x8080808080808080)
 
 
 @scalar
 def lowest_byte(bits):
-    """The byte that holds the lowest bit."""
+    """Return the byte that holds the lowest bit."""
     lowest = bits & (~bits + np.uint64(1))
     byte = np.int64(4) if lowest & np.uint64(0xFFFFFFFF00000000) else np.int64(0)
     byte += 2 if lowest & np.uint64(0xFFFF0000FFFF0000) else 0
@@ -88,9 +88,9 @@ def lowest_byte(bits):
 
 @kernel
 def cut_fastq(text, words, limit):
-    """Whole records of the text, at most `limit` -> (records, where they end, whether a blank line follows).
+    """Find whole records of the text, at most `limit`; return (records, their end, whether a blank line follows).
 
-    `words`: the memory of its letters as uint64.
+    words: the memory of its letters as uint64.
     """
     letters, start, stop = text
     records, position, lines = 0, start, 0
@@ -113,7 +113,7 @@ def cut_fastq(text, words, limit):
 
 @kernel
 def count_lines(text, words):
-    """(newlines in the text, whether one may follow another directly, or a carriage return)"""
+    """Return (newlines in the text, whether one may follow another directly, or a carriage return)."""
     letters, start, stop = text
     first, last = np.uint64((start + 7) >> 3), np.uint64(stop >> 3)  # whole words
     lines, empty, before = np.uint64(0), np.uint64(0), np.uint64(0)
@@ -138,7 +138,7 @@ def count_lines(text, words):
 
 @scalar
 def is_odd_end(letters, start, stop):
-    """Whether an empty line or a carriage return may be near the end of a text."""
+    """Return whether an empty line or a carriage return may be near the end of a text."""
     for i in range(start, stop):
         if letters[i] == RETURN or (letters[i] == NEWLINE and (letters[i - 1] == NEWLINE or letters[i + 1] == NEWLINE)):
             return True
@@ -147,7 +147,7 @@ def is_odd_end(letters, start, stop):
 
 @kernel
 def end_of_line(text, words, after):
-    """Where the line ends after which so many whole lines follow, and perhaps a part of one; the start if none does."""
+    """Find the end of the line that this many whole lines and perhaps part of one follow; the start if none does."""
     letters, start, stop = text
     for w in range((stop - 1) >> 3, (start >> 3) - 1, -1):
         if newline_bits(words[w]):
@@ -161,7 +161,7 @@ def end_of_line(text, words, after):
 
 @kernel
 def cut_fasta(text, limit, ended):
-    """As `cut_fastq`; a record is whole when another follows it, or the file has ended."""
+    """Find whole records like `cut_fastq`; one is whole when another follows it, or the file has ended."""
     letters, start, stop = text
     records, position, line = 0, start, start
     while line < stop and records < limit:
@@ -178,7 +178,7 @@ def cut_fasta(text, limit, ended):
 
 @kernel
 def line_ends(words, start, stop, ends):
-    """Positions of the newlines among the bytes [start, stop) of `words` (uint64) -> ends (int64)."""
+    """Write positions of the newlines among the bytes [start, stop) of `words` (uint64) to ends (int64)."""
     n = 0
     for w in range(start >> 3, (stop + 7) >> 3):
         bits = newline_bits(words[np.uint64(w)])
@@ -192,13 +192,13 @@ def line_ends(words, start, stop, ends):
 
 @scalar
 def line_stop(text, start, end):
-    """Where the line [start, end) stops, without the carriage return of a CRLF end."""
+    """Return where the line [start, end) stops, without the carriage return of a CRLF end."""
     return end - 1 if end > start and text[end - 1] == RETURN else end
 
 
 @scalar
 def name_stop(text, start, stop):
-    """Where the name stops: before the first blank, and without /1 or /2."""
+    """Return where the name stops: before the first blank, and without /1 or /2."""
     i = start
     while i < stop and text[i] != SPACE and text[i] != TAB:
         i += 1
@@ -209,7 +209,7 @@ def name_stop(text, start, stop):
 
 @scalar
 def repeats(letters, start, stop, header, header_stop):
-    """Whether the text [start, stop) is empty, or the same as that of the header."""
+    """Return whether the text [start, stop) is empty, or equal to the header's."""
     if start == stop:
         return True
     if stop - start != header_stop - header:
@@ -223,13 +223,13 @@ def repeats(letters, start, stop, header, header_stop):
 
 @kernel
 def pair_up(text, ends, is_fasta, ended, segments):
-    """Pair neighbours of one name, as bwa mem -p does; others are single reads -> segments (uint8 [records]).
+    """Pair neighbours of one name, like bwa mem -p, in segments (uint8 [records]); others are single reads.
 
     ends: of all lines of the records. Unless the file has `ended`, a last read without a mate may have it in the next
-    record, and does not count. -> how many records count
+    record, and does not count. Returns the number of records that count.
     """
     letters, start, _ = text
-    records, name, size, waits = 0, start, np.int64(0), False  # the name of the last read, and whether it has no mate
+    records, name, size, waits = 0, start, np.int64(0), False  # name of the last read, and whether it lacks a mate
     for line in range(ends.size):
         if letters[start] == GREATER if is_fasta else line & 3 == 0:
             stop = name_stop(letters, start + 1, line_stop(letters, start, ends[line]))
@@ -244,7 +244,7 @@ def pair_up(text, ends, is_fasta, ended, segments):
 
 @kernel
 def measure_fastq(text, ends, out):
-    """Line ends of all records -> out (Records); (record, reason, length found instead) of the first error."""
+    """Find the parts of all records by line ends; return (record, reason, length found instead) of the first error."""
     letters, start, _ = text
     name, name_length, comment, comment_length, sequence, length, quality = out
     for r in range(name.size):
@@ -270,7 +270,7 @@ def measure_fastq(text, ends, out):
 
 @scalar
 def name_and_comment(letters, start, stop):
-    """The header line [start, stop) without its first letter -> starts and lengths of the name and of the comment."""
+    """Return starts and lengths of name and comment in the header line [start, stop), without its first letter."""
     name = end = name_stop(letters, start, stop)
     while end < stop and letters[end] != SPACE and letters[end] != TAB:
         end += 1
@@ -279,7 +279,7 @@ def name_and_comment(letters, start, stop):
 
 @kernel
 def measure_fasta(text, ends, out):
-    """As `measure_fastq`, of the ends of all lines; a sequence may span several of them. -> (-1, OK, 0)"""
+    """Find the parts like `measure_fastq`, with sequences that may span several lines. Return (-1, OK, 0)."""
     letters, start, _ = text
     name, name_length, comment, comment_length, sequence, length, quality = out
     r = -1
@@ -297,7 +297,7 @@ def measure_fasta(text, ends, out):
 
 @kernel
 def fill(text, records, first, step, out):
-    """Record r -> read `first + step * r` of out (ReadBatch), its offsets known. -> (record, reason) or (-1, OK)"""
+    """Copy record r to read `first + step * r` of out (ReadBatch, offsets set); return (record, reason) or (-1, OK)."""
     letters, bases, qualities, read_offsets = text.letters, out.bases, out.qualities, out.read_offsets
     names, name_offsets = out.names, out.name_offsets
     name, name_length, sequence = records.name, records.name_length, records.sequence
@@ -324,7 +324,7 @@ def fill(text, records, first, step, out):
 
 @scalar
 def fill_name(text, out):
-    """Whether SAM can hold it: after an @ at its beginning, a line would be one of the header."""
+    """Fill in a name; return whether SAM can hold it: after a leading @, a line would belong to the header."""
     good = text.size == 0 or text[0] != AT
     for i in range(text.size):
         out[i] = text[i]
@@ -334,7 +334,7 @@ def fill_name(text, out):
 
 @scalar
 def fill_bases(text, out):
-    """Letters -> codes; the largest one. A C G T, by far the most, are told without a table, many at a time."""
+    """Convert letters to codes; return the largest. A C G T, by far the most, go without a table, many at a time."""
     others = False
     for i in range(text.size):
         letter = text[i] & CAPITAL
@@ -362,7 +362,7 @@ def fill_qualities(text, out):
 
 @scalar
 def fill_lines(text, source, out):
-    """A sequence over several lines -> out; the largest code."""
+    """Fill in a sequence over several lines; return the largest code."""
     worst, i = np.uint8(0), 0
     while i < out.size:
         letter = text[source]
@@ -376,7 +376,7 @@ def fill_lines(text, source, out):
 
 @kernel
 def first_unequal_pair(names, name_offsets):
-    """First pair 2i, 2i + 1 whose names differ, or -1."""
+    """Return the first pair 2i, 2i + 1 whose names differ, or -1."""
     for pair in range((name_offsets.size - 1) // 2):
         start, middle, stop = name_offsets[2 * pair], name_offsets[2 * pair + 1], name_offsets[2 * pair + 2]
         if middle - start != stop - middle:
