@@ -1,4 +1,4 @@
-"""Where the records of a region begin in a file, from the relevant parts of BAI, TBI, CSI and CRAI indexes.
+"""Offsets at which the records of a region begin in a file, from the relevant parts of BAI, TBI, CSI and CRAI indexes.
 
 An index may be damaged, older than its file, or another file's, and wrong in every value. `check_chunks` checks that
 its chunks are all of the file's records; `BgzfIndex` relies on as little of the rest as it can.
