@@ -155,8 +155,9 @@ def write_inputs(folder: Path) -> None:
     for row, lines in enumerate(zip(*mates, strict=True)):
         for number, line in enumerate(lines):
             parts[number].append((f"{line} XX:i:{row}", line, line, line.translate(raised))[row % 4])
-    mixed = "".join(f"{line}\n" for row in range(0, len(parts[0]), 4) for part in parts for line in part[row : row + 4])
-    (folder / "mixed64.fq").write_text(mixed)
+    records = (part[row : row + 4] for row in range(0, len(parts[0]), 4) for part in parts[: 1 + (row % 20 > 0)])
+    mixed = "".join(f"{line}\n" for record in records for line in record)  # each fifth first read has no mate
+    (folder / "mixed64.fq").write_text(mixed + odd_reads())
     (folder / "ont.fq").write_text("".join(long_of(copies, 12, rng, 0.025, 18)))
     (folder / "hifi.fq").write_text("".join(long_of(others, 10, rng, 0.002, 33)))
     for form, duplex, name in (("bases", False, "umi"), ("name", True, "duplex")):
@@ -169,6 +170,15 @@ def write_inputs(folder: Path) -> None:
     for name, size in (("few", 90), ("windows", 200)):
         parts = (f">{n}\n{PLACES['one'][60 * n : 60 * n + size]}\n" for n in range(60))
         (folder / f"{name}.fa").write_text("".join(parts))
+
+
+def odd_reads() -> str:
+    """Single reads in Phred + 64: across deletions, with scattered N, and within runs of a few bases."""
+    one = PLACES["one"]
+    across = [one[at : at + 70] + one[at + 70 + size : at + 120 + size] for at in (900, 2100) for size in (36, 90, 400)]
+    unknown = ["".join("N" if at % 13 == step else base for at, base in enumerate(one[1500:1600])) for step in (0, 5)]
+    reads = [*across, *unknown, "A" * 60, "AT" * 40, "CAA" * 30]
+    return "".join(f"@odd{number}\n{read}\n+\n{'h' * len(read)}\n" for number, read in enumerate(reads))
 
 
 def place_of(variant: Variant) -> tuple[int, int]:

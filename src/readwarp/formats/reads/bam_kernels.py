@@ -5,6 +5,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.batches import Segment
 from readwarp.device.jit import kernel, scalar
 from readwarp.formats.alignments.fields import count_values, is_left_out, kind_of, put_turned
 from readwarp.formats.alignments.layout import (
@@ -28,7 +29,7 @@ from readwarp.formats.common.text import find_name, put_copy
 from readwarp.rules.bases import complement
 from readwarp.rules.flags import FAILED, MATE_UNMAPPED, PAIRED, REVERSE, UNMAPPED
 
-UNPAIRED, FIRST, LAST = 0, 1, 2  # batches.Segment
+UNPAIRED, FIRST, LAST = map(int, Segment)
 NOT_PRIMARY, MATES, FIRST_MATE, LAST_MATE = 0x900, 0xC0, 0x40, 0x80
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.batches import Segment
 from readwarp.device.jit import kernel, scalar
 
 OK, NO_NAME_LINE, NO_PLUS, UNEQUAL, BAD_BASE, BAD_QUALITY, BAD_NAME, LONG_NAME, OTHER_NAME = range(9)
@@ -19,7 +20,7 @@ REASONS = {
 }
 
 NEWLINE, RETURN, AT, GREATER, PLUS, SPACE, TAB, SLASH = b"\n\r@>+ \t/"
-UNPAIRED, FIRST, LAST = 0, 1, 2  # batches.Segment
+UNPAIRED, FIRST, LAST = map(int, Segment)
 A, C, G, T = (np.uint8(letter) for letter in b"ACGT")
 CAPITAL = np.uint8(0xDF)  # bits of a letter that do not depend on its case
 INVALID = 255

@@ -5,6 +5,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.batches import Segment
 from readwarp.device.jit import kernel, scalar
 from readwarp.formats.alignments.layout import TEXT, field_stop
 from readwarp.formats.common.text import letter_of, put_copy
@@ -21,7 +22,7 @@ REASONS = {
 }
 COLON, UNDERSCORE, PLUS, MINUS, SPACE, N, SMALL_R = b":_+- Nr"
 NO_QUALITY = 255
-UNPAIRED, FIRST, LAST = 0, 1, 2  # batches.Segment
+UNPAIRED, FIRST, LAST = map(int, Segment)
 TEMPLATE = ord("T")
 
 
