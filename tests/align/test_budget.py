@@ -80,9 +80,9 @@ def test_batches_beside_cards_are_larger(index):
     given = Resources(threads=8, memory=64 * GB)
     sides = Backend("cpu"), Backend("cuda", (0,)), Backend("cuda", tuple(range(8)))
     made = [plan_batches(given, index, side, 0) for side in sides]
-    assert [(plan.workers, plan.batch_bases / MB) for plan in made] == [(8, 4), (8, 16), (24, 24)]
+    assert [(plan.workers, plan.batch_bases / MB) for plan in made] == [(8, 4), (8, 32), (24, 32)]
     made = plan_cards(3 * GB, made[1], index, sides[1])
-    assert made.workspaces == 8 and 4 * MB < made.batch_bases < 16 * MB and made.device_bytes <= 3 * GB
+    assert made.workspaces == 8 and 4 * MB < made.batch_bases < 32 * MB and made.device_bytes <= 3 * GB
 
 
 def test_memory_per_base_of_a_batch(index):

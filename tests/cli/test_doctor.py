@@ -87,7 +87,7 @@ def planned(capsys, *options: str) -> str:
 def test_plan_of_a_card_that_is_not_here(capsys):
     text = planned(capsys, "--vram", "80G", "--threads", "16")
     assert "an index of 3,100,000,000 bases: 1.5G for bases, 4G for seeds" in text
-    assert "16 batches in flight of 16,777,216 bases" in text and "looked up on the card" in text
+    assert "16 batches in flight of 33,554,432 bases" in text and "looked up on the card" in text
     assert "at least --vram 1.5G" in text
 
 

@@ -11,8 +11,6 @@ from readwarp.index import Index
 from readwarp.index.plan import seed_bytes as seeds_for
 from readwarp.stream.plan import (
     FREE_SHARE,
-    ON_CARDS,
-    ON_CORES,
     Card,
     CardPlan,
     Costs,
@@ -25,7 +23,7 @@ from readwarp.stream.plan import (
 )
 
 PROGRAM_BYTES = 350 << 20  # Python, Numba, LLVM and compiled kernels
-CONTEXT_BYTES = 512 << 20  # of a card, for CUDA and its kernels, beside --vram; an estimate until measured
+CONTEXT_BYTES = 600 << 20  # of a card, for CUDA and its kernels, beside --vram: 524 to 562 MB on an H200
 PINNED_BYTES = 8 << 20  # host memory of each workspace (readwarp.device.memory)
 SORT_SHARE, MIN_SORT, MAX_SORT = 8, 256 << 20, 16 << 30  # fraction of the budget; bytes
 SORTED_AT_ONCE = 16  # multiples of the sort memory: a quarter goes to a file, and 64 files are merged at once
@@ -79,7 +77,7 @@ def plan_batches(
         held_per_base=4 + 300 / READ_LENGTH,
     )
     make_plan = plan_processes if may_fork and not is_on_cards else plan
-    batch_bases = resources.batch_bases or usual_batch(workers, ON_CARDS if is_on_cards else ON_CORES)
+    batch_bases = resources.batch_bases or usual_batch(workers, is_on_cards)
     return make_plan(budget, costs, workers, batch_bases, resources.memory is not None)
 
 

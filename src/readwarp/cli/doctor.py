@@ -12,7 +12,7 @@ from readwarp.cli.reporting import show
 from readwarp.device import machine
 from readwarp.device.driver import MIN_CUDA, Driver, has_card, is_able, read_driver
 from readwarp.errors import DeviceError
-from readwarp.stream.plan import FREE_SHARE, ON_CARDS, min_bytes, plan_card, readable, usual_batch, workers_of
+from readwarp.stream.plan import FREE_SHARE, min_bytes, plan_card, readable, usual_batch, workers_of
 from readwarp.version import __version__
 from readwarp.wording import counted
 
@@ -63,7 +63,7 @@ def describe_plan(options: argparse.Namespace, driver: Driver | str) -> list[str
     threads = workers_of(options.threads or machine.usable_threads(), 1)
     lines = ["", f"{what}: {readable(card.reference)} for bases, {readable(card.seeds)} for seeds"]
     for name, room in rooms.items():
-        made = plan_card(room, card, threads, usual_batch(threads, ON_CARDS))
+        made = plan_card(room, card, threads, usual_batch(threads, is_on_cards=True))
         side = "the card" if made.seeding == "cuda" else "the CPU"
         batches = counted(made.workspaces, "batch")
         lines.append(

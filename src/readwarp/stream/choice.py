@@ -1,9 +1,9 @@
 """Choice of the side a job runs on: with --device auto a GPU, if one works and the job is large enough for it.
 
 A GPU needs time to start: loading CUDA and kernels, making contexts and pinned memory, copying the index. Then it saves
-time with each read base, or none where the cores are many (`speed`). START_SECONDS is an estimate, and the clocks of
-kernels come from a model (docs/notes/model.md); all other figures were measured on cores. Kernel compilation, once per
-machine, is not counted.
+time with each read base, or none where the cores are many (`speed`). The figures of `align` were measured on a machine
+with a card; of `call`, the host's on one without, and the clocks come from a model (both: docs/notes/model.md). Kernel
+compilation, once per machine, is not counted.
 """
 
 import logging
@@ -20,15 +20,15 @@ from readwarp.keywords import bytes_of
 from readwarp.stream.speed import Side, Work, min_bases
 
 logger = logging.getLogger("readwarp")
-START_SECONDS = 5.0
+START_SECONDS = 2.0  # 1.2 to 1.7 before the first batch, with kernels from the cache, and some at the end
 BYTES_PER_BASE = {"text": 2.3, "gzip": 0.5, "BAM": 0.6, "CRAM": 0.25}  # of Illumina reads with names
 
 
-# 10 Mb of chr20: reads of 2 x 150 in batches of 32 Mbases; windows of `call` at 15x, of which PairHMM is a ninth, and
-# the host's work that a card takes over a third of that (both: benchmarks/host_of_card.py). Many workers
-# are processes, each with a lock of its own, except those of `align` beside a card. Clocks are the model's maximum over
-# seven cards.
-ALIGN = Work(Side(37.0, 0.0), Side(21.0, 0.6), clocks=33.0)
+# 10 Mb of chr20: reads of 2 x 150 on an H200 with 16 cores, in batches of 33 Mbases beside the card; windows of `call`
+# at 15x, of which PairHMM is a ninth, and the host's work that a card takes over a third of that
+# (benchmarks/host_of_card.py), with the model's maximum of clocks over seven cards. Many workers are processes, each
+# with a lock of its own, except those of `align` beside a card.
+ALIGN = Work(Side(47.2, 0.0), Side(25.2, 2.8), clocks=106.0)
 CALL = Work(Side(19.8, 0.0), Side(19.1, 0.3), clocks=10.0)
 
 

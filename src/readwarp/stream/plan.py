@@ -15,31 +15,21 @@ from bisect import bisect_right
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from readwarp.errors import MemoryBudgetError
 
 FREE_SHARE = 0.8  # of the free memory of the host or a card, without a given budget
 MIN_BATCH = 1 << 18  # bases; below this, calls cost more than kernels
-USUAL_BATCH, LARGE_BATCH = 1 << 22, 1 << 24  # for few threads, and the maximum for many
-FEW_THREADS = 8
+USUAL_BATCH, LARGE_BATCH = 1 << 22, 1 << 24  # on cores: for few threads, and the maximum for many
+CARD_BATCH = 1 << 25  # beside a card
+FEW_THREADS = 8  # these many, and no more, suit the usual batch
 AHEAD = 3  # batches the readers may hold: two parsed (stream.runner), and the text of two more (formats.reads)
 PROGRAM = 128 << 20  # bytes of Python, NumPy, Numba, pysam and kernels: 104 MB with 3.11, 122 with 3.13 and NumPy 2.5
 PROCESS = 24 << 20  # bytes of a worker process besides its items (17 MB for `call`)
 FEW_WORKERS = 3  # this many threads rarely wait for Python's lock
 IN_FLIGHT = 3  # batches per card: one uploading, one computing, one downloading
 MIN_ON_CARD = 1 << 16  # bases; any workspace has room for them (the sample that compiles the kernels is smaller)
-
-
-class Sizes(NamedTuple):
-    """Batch sizes in bases if memory is plentiful."""
-
-    usual: int
-    largest: int  # for many threads
-    threads: int  # number of threads that the usual batches suit
-
-
-ON_CORES, ON_CARDS = Sizes(USUAL_BATCH, LARGE_BATCH, FEW_THREADS), Sizes(LARGE_BATCH, 2 * LARGE_BATCH, 16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +96,15 @@ def plan_processes(
     return plan(budget, costs, threads, batch_bases, is_given)
 
 
-def usual_batch(threads: int, sizes: Sizes = ON_CORES) -> int:
+def usual_batch(threads: int, is_on_cards: bool = False) -> int:
     """Return the bases of a batch if memory is plentiful.
 
-    A batch holds Python's lock for some ms, whatever its size, in threads for 11. On cores, a thread aligns 4 Mbases in
-    150; beside a card, where it does the smaller part, 16 Mbases in 160. So many threads get larger batches: with
-    batches of the usual size they would wait for the lock.
+    A batch holds Python's lock for some ms, whatever its size, in threads for 11, and a thread aligns 4 Mbases in 150
+    on cores. So many threads get larger batches: with batches of the usual size they would wait for the lock. Beside a
+    card, where threads do the smaller part, they wait even so: batches of 33 Mbases instead of 16 gave 16 threads a
+    quarter more reads a second (docs/notes/model.md).
     """
-    return min(max(sizes.usual * threads // sizes.threads, sizes.usual), sizes.largest)
+    return CARD_BATCH if is_on_cards else min(max(USUAL_BATCH * threads // FEW_THREADS, USUAL_BATCH), LARGE_BATCH)
 
 
 class Capacity(Protocol):
