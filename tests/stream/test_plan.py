@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from readwarp.errors import MemoryBudgetError
 from readwarp.stream.plan import (
-    CARD_BATCH,
     AHEAD,
+    CARD_BATCH,
     IN_FLIGHT,
     LARGE_BATCH,
     MIN_BATCH,
