@@ -19,7 +19,7 @@ import dnaio
 import numpy as np
 import pysam
 
-from readwarp.batches import Alignments, ReadBatch
+from readwarp.batches import AlignmentBatch, ReadBatch
 from readwarp.formats.alignments.duplicates import Libraries, sign
 from readwarp.formats.alignments.header import Contig, header_text
 from readwarp.formats.alignments.sam import Encoded, Encoder
@@ -52,14 +52,14 @@ def sample(path: Path, pairs: int, out: Path) -> Path:
     return out
 
 
-def made_up(reads: ReadBatch) -> Alignments:
+def made_up(reads: ReadBatch) -> AlignmentBatch:
     """One record per read, at random places, as wide as real ones."""
     rng, n = np.random.default_rng(reads.number), len(reads)
     strand, position = rng.integers(0, 2, n), rng.integers(0, CONTIG - 1000, n)
     mate = np.arange(n) ^ 1
     flag = 1 | np.where(np.arange(n) % 2, 128, 64) | 16 * strand | 32 * strand[mate]
     offsets = np.arange(n + 1, dtype=np.int64)
-    return Alignments(
+    return AlignmentBatch(
         read=np.arange(n, dtype=np.int32),
         flag=flag.astype(np.uint16),
         contig=np.zeros(n, np.int32),
@@ -98,7 +98,7 @@ def dnaio_reads(paths: list[Path]) -> None:
             pass
 
 
-def pysam_written(header_text: str, reads: ReadBatch, rows: Alignments, mode: str) -> None:
+def pysam_written(header_text: str, reads: ReadBatch, rows: AlignmentBatch, mode: str) -> None:
     """Write the same records, one AlignedSegment each."""
     header = pysam.AlignmentHeader.from_text(header_text)
     letters = np.frombuffer(b"ACGTN", np.uint8)[reads.bases].tobytes().decode()

@@ -21,7 +21,7 @@ import numpy as np
 
 from rates import Contest, best_rates, report, save
 from readwarp.call.pairhmm import ReadRows, cpu
-from readwarp.call.pairhmm.lanes import Space, sum_group
+from readwarp.call.pairhmm.lanes import LaneSpace, sum_group
 from readwarp.call.pairhmm.scalar import COLUMNS
 from readwarp.device.simd import lanes
 
@@ -142,7 +142,7 @@ def kernel(length: int, size: int, real: type) -> Contest:
     above, insertion, sums = np.empty(size * count, real), np.empty(size * count, real), np.empty(count, real)
     scale = np.full(count, 1e30, real)
     bases, numbers = haplotype[:length].ravel(), terms.astype(real).ravel()
-    space = Space(numbers, above, insertion, np.empty(count, np.int64))
+    space = LaneSpace(numbers, above, insertion, np.empty(count, np.int64))
 
     def call() -> None:
         for _ in range(40):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from readwarp.call.pairhmm.scalar import FLOAT32, FLOAT64, Precision
-from readwarp.device.lanes import FORMS, HALF2, INT32, S16X2, Form
+from readwarp.device.lanes import FORMS, HALF2, INT32, S16X2, LaneForm
 
 CAPABILITIES = (75, 80, 89, 90, 120)
 
@@ -51,13 +51,13 @@ SCAN = [
     Kernel("scan sum_tiles", "device.cuda_scan", "sum_tiles", "i4[] i8[]", 64),
     Kernel("scan scan_tiles", "device.cuda_scan", "scan_tiles", "i4[] i8[] i8[]", 64),
 ]
-SLOTS, ENTRIES = "align.seed.cuda.Slots", "align.seed.scalar.Entries"
+SLOTS, ENTRIES = "align.seed.cuda.SeedSlots", "align.seed.scalar.Entries"
 SEED = [
     Kernel(f"seed {name}", "align.seed.cuda", name, arguments, threads)
     for name, arguments, threads in (
         ("sketch_reads", f"u1[] i8[] index.syncmers.Shape {SLOTS} i4[] u1[]", 128),
         ("look_up", f"{SLOTS} {ENTRIES} i8", 128),
-        ("choose", f"i8[] i8 i4[] {SLOTS} align.seed.scalar.Limits u1[] i4[] i4[]", 128),
+        ("choose", f"i8[] i8 i4[] {SLOTS} align.seed.scalar.SeedLimits u1[] i4[] i4[]", 128),
         ("emit", f"i8[] index.syncmers.Shape i4[] {SLOTS} {ENTRIES} i8[] u8[] i4[]", 32),
         ("sort_anchors", "u8[] i8[] u8[] i8[]", 32),
     )
@@ -65,10 +65,10 @@ SEED = [
     Kernel(
         "seed settle", "align.seed.cuda_settle", "settle",
         f"u1[] i8[] align.places.Genome i4[] {SLOTS} {ENTRIES} "
-        "(index.syncmers.Shape align.seed.scalar.Limits align.seed.scalar.Proof) u1[]", 32,
+        "(index.syncmers.Shape align.seed.scalar.SeedLimits align.seed.scalar.Proof) u1[]", 32,
     )
 ]  # fmt: skip
-LINKS = "align.chain.scalar.Limits align.chain.scalar.Links"
+LINKS = "align.chain.scalar.ChainLimits align.chain.scalar.ChainLinks"
 CHAIN = [
     Kernel(f"chain {name}", "align.chain.cuda", name, arguments, threads)
     for name, arguments, threads in (
@@ -79,7 +79,7 @@ CHAIN = [
 LONG_CHAIN = [
     Kernel(
         "long link_stretches", "align.long.chain.cuda", "link_stretches",
-        "u8[] i8[] i4[] align.long.chain.scalar.Limits(i4 i4 i4) align.chain.scalar.Links", 32,
+        "u8[] i8[] i4[] align.long.chain.scalar.LongChainLimits(i4 i4 i4) align.chain.scalar.ChainLinks", 32,
         loop=Loop("SHFL", "SHFL", 3, 1),
     )
 ]  # fmt: skip
@@ -89,8 +89,8 @@ EXTEND = [
     for name, arguments in (
         ("orient_reads", "u1[] i8[] u1[]"),
         ("unpack_windows", "u1[] i8[] i8[] u1[]"),
-        ("score_ungapped", f"u1[] align.extend.cpu.Laid u1[] {COSTS} batches.Scores"),
-        ("trace_ungapped", f"u1[] i8[] i4[] u1[] {COSTS} batches.Scores align.extend.cpu.Spans"),
+        ("score_ungapped", f"u1[] align.extend.cpu.LaidReads u1[] {COSTS} batches.Scores"),
+        ("trace_ungapped", f"u1[] i8[] i4[] u1[] {COSTS} batches.Scores align.extend.cpu.TracedSpans"),
     )
 ]
 CORNERS = "align.long.ends.scalar.Corners"
@@ -117,7 +117,7 @@ PAIRWISE = [
 ]
 
 
-def score_tiles(form: Form, columns: int) -> Kernel:
+def score_tiles(form: LaneForm, columns: int) -> Kernel:
     """In each row, a thread takes two numbers from the thread before it."""
     loop = Loop(r"SHFL\.UP", r"SHFL\.UP", 2, columns, form.numbers)
     return Kernel(
@@ -153,11 +153,11 @@ TRACE = [
     ),
     Kernel("pairwise copy_runs", "pairwise.cuda_trace", "copy_runs", f"{TRACED} i8[] u4[] u4[]", 128),
 ]  # fmt: skip
-COUNTS, EVENTS = "call.pileup.events.Counts", "call.pileup.events.Events"
+COUNTS, EVENTS = "call.pileup.events.BaseCounts", "call.pileup.events.IndelEvents"
 PILEUP = [
     Kernel(f"pileup {name}", "call.pileup.cuda", name, arguments, 128)
     for name, arguments in (
-        ("count_bases", f"call.pileup.cuda.Reads call.pileup.events.Limits {COUNTS} {EVENTS}"),
+        ("count_bases", f"call.pileup.cuda.PileupReads call.pileup.events.PileupLimits {COUNTS} {EVENTS}"),
         ("shift_events", f"batches.Window u1[] {EVENTS}"),
     )
 ]

@@ -9,7 +9,7 @@ import numpy as np
 from oncard import Figures, Sizes
 from oncard.timing import seconds
 from readwarp.device.jit import cuda
-from readwarp.device.lanes import HALF2, INT32, S16X2, Form
+from readwarp.device.lanes import HALF2, INT32, S16X2, LaneForm
 
 CHAINS, UNROLLED = 8, 16  # independent values of a thread; instructions of each in the loop
 BLOCK = 256
@@ -47,7 +47,7 @@ def issue_rates(sizes: Sizes) -> Figures:
 class Instruction:
     """The step of a chain: an operation of `device.lanes`, or of float32, and the cards that have it."""
 
-    form: Form | None  # None: float32
+    form: LaneForm | None  # None: float32
     operation: str
     per_step: int = 1
     before: tuple[int, int] = (99, 0)  # later cards emulate it

@@ -15,7 +15,7 @@ from oncard import Figures, Sizes
 from oncard.timing import launches
 from readwarp.call.pairhmm import ReadRows
 from readwarp.device.jit import cuda
-from readwarp.device.lanes import FORMS, Form
+from readwarp.device.lanes import FORMS, LaneForm
 from readwarp.pairwise import cpu
 from readwarp.pairwise.pairs import Costs, Pairs, Scheme
 from readwarp.pairwise.scalar import LOCAL
@@ -58,14 +58,14 @@ def pair_hmm_batch(number: int, length: int, size: int) -> tuple:
     return rows, haplotypes.astype(np.uint8).ravel(), offsets, np.arange(number, dtype=np.int32), haplotype
 
 
-def forms() -> list[Form]:
+def forms() -> list[LaneForm]:
     """The forms of lanes that the card can run, the one expected to be fastest first."""
     capability = tuple(cuda.get_current_device().compute_capability)
     return [form for form in FORMS if capability >= form.since]
 
 
 @contextmanager
-def forced(form: Form) -> Iterator[None]:
+def forced(form: LaneForm) -> Iterator[None]:
     """Make the engine use this form, whatever the card."""
     from readwarp.pairwise import cuda_local
 

@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any
 
 from readwarp.device.jit import cuda
-from readwarp.device.launch import CardKernel, Stream
+from readwarp.device.launch import CardKernel, CardStream
 
 SAMPLE = 0.02  # seconds between two looks at the card
 
@@ -53,7 +53,7 @@ def launches() -> Iterator[Launches]:
     """While the block runs, time every kernel that any thread launches on its stream."""
     found, launch = Launches(), CardKernel.launch
 
-    def timed(kernel: CardKernel, where: tuple[int, int, Stream], *arguments: Any) -> None:
+    def timed(kernel: CardKernel, where: tuple[int, int, CardStream], *arguments: Any) -> None:
         begin, end = cuda.event(), cuda.event()
         stream = cuda.external_stream(where[2].handle)
         begin.record(stream)

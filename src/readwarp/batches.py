@@ -139,7 +139,7 @@ class Extensions(NamedTuple):
     status: Annotated[ndarray, "uint8 [extensions]"]  # Status
 
 
-class Alignments(NamedTuple):
+class AlignmentBatch(NamedTuple):
     """Output records, reads in batch order; the records of a read are neighbours, the primary first."""
 
     read: Annotated[ndarray, "int32 [records]"]  # index in the batch

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 
-class Shown(str):
+class ShownSignature(str):
     """A string shown in a signature without quotes."""
 
     __repr__ = str.__str__
@@ -32,7 +32,8 @@ def explain_options(function: Any, kind: type) -> None:
     signature = inspect.signature(function)
     kept = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
     added = [
-        inspect.Parameter(each.name, keyword, default=each.default, annotation=Shown(each.type)) for each in options
+        inspect.Parameter(each.name, keyword, default=each.default, annotation=ShownSignature(each.type))
+        for each in options
     ]
     function.__signature__ = signature.replace(parameters=kept + added)
 

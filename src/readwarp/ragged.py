@@ -41,7 +41,7 @@ def first_alike(*columns: ndarray) -> ndarray:
     return first
 
 
-class Axis(NamedTuple):
+class RowAxis(NamedTuple):
     """An axis, declared as `name`, as `name + 1`, or by a number."""
 
     name: str
@@ -55,7 +55,7 @@ class Field(NamedTuple):
     """The declaration of one array of a batch."""
 
     dtype: np.dtype[Any]
-    axes: tuple[Axis, ...]
+    axes: tuple[RowAxis, ...]
     splits: str | None  # the axis whose values these offsets split into rows
 
     @property
@@ -73,7 +73,7 @@ def fields_of(kind: type) -> dict[str, Field]:
             match = DECLARED.fullmatch(text)
             if match is None:
                 raise TypeError(f"{kind.__name__}.{name}: {text!r} does not declare an array")
-            axes = (Axis(axis.removesuffix(" + 1"), int(axis.endswith(" + 1"))) for axis in match[2].split(", "))
+            axes = (RowAxis(axis.removesuffix(" + 1"), int(axis.endswith(" + 1"))) for axis in match[2].split(", "))
             found[name] = Field(np.dtype(match[1]), tuple(axes), match[3])
     return found
 

@@ -28,7 +28,7 @@ class Read(NamedTuple):
     qualities: ndarray | None  # uint8 [letters], Phred
 
 
-class Fields(NamedTuple):
+class RecordFields(NamedTuple):
     """Contents of a record from another library."""
 
     name: str | None
@@ -47,17 +47,19 @@ class SequenceError(UsageError):
         return type(self), (self.argument, self.number, self.reason)
 
 
-def fields_of(given: Any) -> Fields | None:
+def fields_of(given: Any) -> RecordFields | None:
     """Return the fields of a record of pysam, dnaio, Biopython (SeqRecord), pyfastx, pyfaidx or the like, else None."""
     if hasattr(given, "get_forward_sequence"):  # pysam.AlignedSegment: as sequenced, on either strand
-        return Fields(given.query_name, given.get_forward_sequence(), given.get_forward_qualities())
+        return RecordFields(given.query_name, given.get_forward_sequence(), given.get_forward_qualities())
     if isinstance(given, TEXT) or not (hasattr(given, "sequence") or hasattr(given, "seq")):
         return None
     sequence = given.sequence if hasattr(given, "sequence") else given.seq
     if hasattr(given, "letter_annotations"):  # Bio.SeqRecord
-        return Fields(given.id, sequence, given.letter_annotations.get("phred_quality"))
+        return RecordFields(given.id, sequence, given.letter_annotations.get("phred_quality"))
     qualities = (getattr(given, name, None) for name in ("qualities", "quality", "qual"))
-    return Fields(getattr(given, "name", None), sequence, next((each for each in qualities if each is not None), None))
+    return RecordFields(
+        getattr(given, "name", None), sequence, next((each for each in qualities if each is not None), None)
+    )
 
 
 def letters_of(given: Any) -> bytes | None:

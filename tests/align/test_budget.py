@@ -33,7 +33,7 @@ from readwarp.align.long.ends import scalar as ends
 from readwarp.config import Resources
 from readwarp.device.backend import Backend
 from readwarp.errors import MemoryBudgetError
-from readwarp.formats.alignments.sort import Sizes
+from readwarp.formats.alignments.sort import SortSizes
 from readwarp.index import Index
 from readwarp.metrics import Metrics
 from readwarp.ragged import columns_of
@@ -197,6 +197,6 @@ def test_memory_for_sorting_follows_reads_and_budget(tmp_path):
 def test_a_whole_genome_is_merged_at_once():
     """At 30x, 90 GB of FASTQ.gz on a node with 64 threads: the temporary files are no more than are merged at once."""
     memory = min(90 * GB * GROWTH // SORTED_AT_ONCE, MAX_SORT)
-    sizes = Sizes.of(memory, 64)
+    sizes = SortSizes.of(memory, 64)
     assert 380 * 800_000_000 / (sizes.capacity / 2) < sizes.most_runs
     assert 5 * 65 * sizes.piece <= memory // 2 + 65 * 5 * (1 << 20)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readwarp.align.inputs import open_inputs
-from readwarp.align.read_groups import Naming, parse_name, read_group_lines
+from readwarp.align.read_groups import GroupNaming, parse_name, read_group_lines
 from readwarp.errors import UsageError
 from readwarp.formats.reads.first_name import Instrument, first_name, instrument_of
 
@@ -51,48 +51,48 @@ def test_every_name_that_illumina_gives(sample, number, lane, mate, part):
     assert parse_name(f"in/{name}_R{mate}_{part:03}.fastq.gz") == (name, sample, f"{part:03}")
 
 
-def lines_of(naming: Naming, *paths: str, look=lambda path: Instrument()) -> list[str]:
+def lines_of(naming: GroupNaming, *paths: str, look=lambda path: Instrument()) -> list[str]:
     return read_group_lines(naming, [(path,) for path in paths], [[] for _ in paths], look)
 
 
 def test_lanes_are_one_sample_and_sets_one_read_group():
     names = [f"f/NA1_S1_L00{lane}_R1_00{part}.fastq.gz" for lane in (1, 2) for part in (1, 2)]
-    one, again, two, _ = lines_of(Naming(), *names, look=lambda path: Instrument("ILLUMINA", f"H7.{path[12]}"))
+    one, again, two, _ = lines_of(GroupNaming(), *names, look=lambda path: Instrument("ILLUMINA", f"H7.{path[12]}"))
     assert one == again == "@RG\tID:NA1_S1_L001\tSM:NA1\tLB:NA1\tPL:ILLUMINA\tPU:H7.1"
     assert two == "@RG\tID:NA1_S1_L002\tSM:NA1\tLB:NA1\tPL:ILLUMINA\tPU:H7.2"
 
 
 def test_the_same_lane_of_two_runs_has_two_read_groups():
-    lines = lines_of(Naming(), "run1/A_S1_L001_R1_001.fq", "run2/A_S1_L001_R1_001.fq", "x/A_S1_L001_1.fq")
+    lines = lines_of(GroupNaming(), "run1/A_S1_L001_R1_001.fq", "run2/A_S1_L001_R1_001.fq", "x/A_S1_L001_1.fq")
     assert [line.split("\t")[1:3] for line in lines] == [
         [f"ID:A_S1_L001{number}", "SM:A"] for number in ("", ".2", ".3")
     ]
 
 
 def test_sample_and_library_as_the_user_says():
-    assert lines_of(Naming((), "s", None), "a_1.fq", "b_1.fq") == [
+    assert lines_of(GroupNaming((), "s", None), "a_1.fq", "b_1.fq") == [
         f"@RG\tID:{name}\tSM:s\tLB:s\tPL:ILLUMINA" for name in "ab"
     ]
-    assert lines_of(Naming((), None, "l"), "a_1.fq") == ["@RG\tID:a\tSM:a\tLB:l\tPL:ILLUMINA"]
-    assert lines_of(Naming((r"@RG\tID:x\tPL:ONT",), "s", "l"), "a") == ["@RG\tID:x\tSM:s\tLB:l\tPL:ONT"]
-    assert Naming((), "s").apply("@RG\tID:x\tLB:m\tSM:t\tPU:9") == "@RG\tID:x\tSM:s\tLB:m\tPU:9"
+    assert lines_of(GroupNaming((), None, "l"), "a_1.fq") == ["@RG\tID:a\tSM:a\tLB:l\tPL:ILLUMINA"]
+    assert lines_of(GroupNaming((r"@RG\tID:x\tPL:ONT",), "s", "l"), "a") == ["@RG\tID:x\tSM:s\tLB:l\tPL:ONT"]
+    assert GroupNaming((), "s").apply("@RG\tID:x\tLB:m\tSM:t\tPU:9") == "@RG\tID:x\tSM:s\tLB:m\tPU:9"
     with pytest.raises(UsageError, match="--sample s: --read-group says SM:t"):
-        lines_of(Naming((r"@RG\tID:x\tSM:t",), "s"), "a")
+        lines_of(GroupNaming((r"@RG\tID:x\tSM:t",), "s"), "a")
     for wrong in ("", " ", "a\tb", "a\nb"):
         with pytest.raises(UsageError, match="--sample"):
-            lines_of(Naming((), wrong), "a")
+            lines_of(GroupNaming((), wrong), "a")
 
 
 def test_one_read_group_for_all_or_one_each():
     one, other = r"@RG\tID:x\tSM:s", "@RG\tID:y\tSM:s"
-    assert lines_of(Naming((one,)), "a", "b") == ["@RG\tID:x\tSM:s"] * 2
-    assert lines_of(Naming((one, other)), "a", "b") == ["@RG\tID:x\tSM:s", other]
+    assert lines_of(GroupNaming((one,)), "a", "b") == ["@RG\tID:x\tSM:s"] * 2
+    assert lines_of(GroupNaming((one, other)), "a", "b") == ["@RG\tID:x\tSM:s", other]
     with pytest.raises(UsageError, match="2 read groups for 3 inputs"):
-        lines_of(Naming((one, other)), "a", "b", "c")
+        lines_of(GroupNaming((one, other)), "a", "b", "c")
 
 
 def test_own_read_groups_are_kept():
-    lines = read_group_lines(Naming(), [("a.bam",), ("b.fq",)], [["@RG\tID:q"], []])
+    lines = read_group_lines(GroupNaming(), [("a.bam",), ("b.fq",)], [["@RG\tID:q"], []])
     assert lines == ["", "@RG\tID:b\tSM:b\tLB:b\tPL:ILLUMINA"]
 
 

@@ -14,7 +14,7 @@ from helpers.making import Read, other, random_sequence, tiled, write_bam, write
 from readwarp.call import resources
 from readwarp.call.depth.limit import DepthLimit
 from readwarp.call.evidence import substitutions
-from readwarp.call.inputs import Alignments, RegionTooDeepError, Source
+from readwarp.call.inputs import AlignmentFiles, AlignmentSource, RegionTooDeepError
 from readwarp.config import CallParameters, FractionParameters, Resources
 from readwarp.errors import InputError, MemoryBudgetError
 from readwarp.formats.alignments.regions import AlignedReader, ReadFilter
@@ -150,7 +150,7 @@ def test_deep_windows_are_cut(made, tmp_path):
         run(*made, tmp_path / "c.vcf", memory=fixed + 8 * 6000)
     assert not (tmp_path / "c.vcf").exists()
     reader = AlignedReader(made[1])
-    alignments = Alignments((Source(reader, {0: 0}, ReadFilter(), np.zeros(1, np.uint16)),), ("s",))
+    alignments = AlignmentFiles((AlignmentSource(reader, {0: 0}, ReadFilter(), np.zeros(1, np.uint16)),), ("s",))
     with pytest.raises(RegionTooDeepError):
         alignments.read((0, 0, 4000), DepthLimit(1000), 6000)
     assert alignments.read((0, 0, 1000), DepthLimit(1), 6000).bases.size < 3000

@@ -9,7 +9,7 @@ import pytest
 
 from helpers.command_samples import CONTIGS, fasta, record, run_main
 from readwarp.call import bam_output, inputs
-from readwarp.call.genotypes.score import LARGEST, Room, reduce_scores
+from readwarp.call.genotypes.score import LARGEST, RecordRoom, reduce_scores
 from readwarp.config import MAX_DEPTH, CallParameters
 from readwarp.errors import UsageError
 from readwarp.formats.variants import vcf
@@ -41,7 +41,7 @@ def test_squares_of_mapping_qualities(squares, depth):
 
 def test_likelihoods_beyond_32_bits():
     """PL of ten million reads, each of which all but rules out a genotype."""
-    room = Room(np.arange(2), np.zeros(1, np.int64), np.zeros(2), np.zeros(2, np.int32))
+    room = RecordRoom(np.arange(2), np.zeros(1, np.int64), np.zeros(2), np.zeros(2, np.int32))
     best = reduce_scores(np.array([0.0, -9e8]), np.array([[0], [1]], np.int8), 1, 2, room, room.phred)
     assert best == 0 and room.phred.tolist() == [0, LARGEST]
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readwarp.call.targets import Places, join_targets, subtract
+from readwarp.call.targets import CallTargets, join_targets, subtract
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.common.regions import (
     Contigs,
@@ -176,13 +176,13 @@ def test_targets_may_be_regions_and_a_file_goes_before_a_region(tmp_path, monkey
 def test_places_are_padded_merged_and_others_left_out(tmp_path):
     bed = tmp_path / "x.bed"
     bed.write_text("c1\t100\t200\nc1\t240\t300\n")
-    places = Places(regions=("c1:9,990-",), targets=(str(bed), "a,b:5-6"), excluded=("c1:150-160",), padding=20)
+    places = CallTargets(regions=("c1:9,990-",), targets=(str(bed), "a,b:5-6"), excluded=("c1:150-160",), padding=20)
     assert places.find(REFERENCE) == [(0, 80, 149), (0, 160, 320), (0, 9969, 10_000), (3, 0, 26)]
     assert places.is_partial and places.files == [bed]
-    whole = Places(excluded=("c1", "a,b:1-50"))
+    whole = CallTargets(excluded=("c1", "a,b:1-50"))
     assert whole.find(REFERENCE) == [(1, 0, 500), (2, 0, 700), (3, 50, 90)] and not whole.is_partial
     with pytest.raises(UsageError, match="--interval-padding"):
-        Places(padding=-1)
+        CallTargets(padding=-1)
 
 
 def spans(most: int) -> st.SearchStrategy:

@@ -12,7 +12,7 @@ from readwarp.align import api as align
 from readwarp.call import api as call
 from readwarp.call.api import FilterOptions
 from readwarp.call.joint import api as genotype
-from readwarp.call.targets import Places
+from readwarp.call.targets import CallTargets
 from readwarp.cli import build_parser, options
 from readwarp.cli.align import insert_size
 from readwarp.config import (
@@ -117,13 +117,13 @@ def test_limits_that_make_no_sense(limits, says):
 
 def test_places():
     given = ("-r", "c1", "-L", "a.bed", "-L", "c2:1-5", "--interval-padding", "10", "--exclude-regions", "b.bed")
-    wanted = Places(regions=("c1",), targets=("a.bed", "c2:1-5"), padding=10, excluded=("b.bed",))
+    wanted = CallTargets(regions=("c1",), targets=("a.bed", "c2:1-5"), padding=10, excluded=("b.bed",))
     one = call.make_job("ref.fa", "a.bam", None, parsed("call", call.CallOptions, "a.bam", *given), "x")
     assert one.places == wanted
     cohort = genotype.make_job("ref.fa", ["a.vcf"], None, parsed("genotype", genotype.GenotypeOptions, *given), "x")
     assert cohort.places == wanted
     plain = call.make_job("ref.fa", "a.bam", None, {"targets": Path("a.bed"), "exclude_regions": ["b.bed", "c"]}, "x")
-    assert plain.places == Places(targets=("a.bed",), excluded=("b.bed", "c"))
+    assert plain.places == CallTargets(targets=("a.bed",), excluded=("b.bed", "c"))
 
 
 def test_scores_and_limits_are_those_of_the_preset(monkeypatch, tmp_path):

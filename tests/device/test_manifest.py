@@ -16,7 +16,7 @@ from helpers.kernel_scenarios import COMMANDS, QUICK, Scene, names_of, run_all, 
 from readwarp import cli
 from readwarp.device import manifest
 from readwarp.device.jit import Kernel, kernel_of
-from readwarp.device.manifest import Entry
+from readwarp.device.manifest import ManifestEntry
 from readwarp.device.signature import class_of
 
 REAL = Path(__file__).resolve().parents[2] / "test_data" / "na12878_chr21"
@@ -104,7 +104,10 @@ def record() -> None:
         called = names_of(run_all(Path(folder), REAL))
     known = {(entry.kernel, entry.signature): entry.seconds for entry in manifest.entries()}
     manifest.write(
-        [Entry(*key, known.get(key) or seconds_of(*key), frozenset(names)) for key, names in sorted(called.items())]
+        [
+            ManifestEntry(*key, known.get(key) or seconds_of(*key), frozenset(names))
+            for key, names in sorted(called.items())
+        ]
     )
 
 

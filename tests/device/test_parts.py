@@ -12,7 +12,7 @@ from numba.core.runtime import _nrt_python, rtsys
 
 from readwarp.device.compiler import compile_kernel, register_kernels
 from readwarp.device.loader import load
-from readwarp.device.parts import CPU, Part, PartLibrary
+from readwarp.device.parts import CPU, KernelPart, PartLibrary
 from readwarp.device.shortcuts import SHORTCUTS
 from readwarp.device.signature import signature_of
 
@@ -24,7 +24,7 @@ class Compiled:
 
     def __init__(self, py_func):
         self.py_func = py_func
-        self.dispatcher = Part(py_func, targetoptions={"nopython": True, "nogil": True, "error_model": "numpy"})
+        self.dispatcher = KernelPart(py_func, targetoptions={"nopython": True, "nogil": True, "error_model": "numpy"})
         self.loaded = {}
 
     def __call__(self, *arguments):

@@ -9,8 +9,8 @@ import pytest
 
 from helpers.caches import forget_folders
 from readwarp.device import compile_progress, levels, manifest, prepare, workers
-from readwarp.device.compile_progress import Compiling, Lines
-from readwarp.device.manifest import Entry
+from readwarp.device.compile_progress import Compiling, ProgressLines
+from readwarp.device.manifest import ManifestEntry
 from readwarp.device.prepare import missing
 from readwarp.device.workers import fill, in_order
 from readwarp.errors import ReadwarpError
@@ -18,7 +18,7 @@ from readwarp.errors import ReadwarpError
 SMALL = ("readwarp.call.pairhmm.penalties:penalize", "u1[:],i8[:],i8[:],i8,(u1[:,:],u1[:]),(u1[:],u1[:])")
 ANY = frozenset({"any"})
 ALL = manifest.entries()
-ENTRIES = [Entry(*SMALL, 2.0, ANY)]
+ENTRIES = [ManifestEntry(*SMALL, 2.0, ANY)]
 
 
 @pytest.fixture
@@ -70,10 +70,13 @@ def test_a_worker_that_dies_is_no_error(fresh, monkeypatch):
 def test_several_processes_compile_each_kernel_once(fresh, monkeypatch):
     """And where one ends, the others go on with the modules that are left."""
     good = [entry for entry in ALL if entry.kernel.startswith("readwarp.formats.reads.fastx") and entry.seconds < 0.15]
-    good += [Entry(*SMALL, 3.0, ANY), *(entry for entry in ALL if entry.kernel.startswith("readwarp.rules.bases:"))]
+    good += [
+        ManifestEntry(*SMALL, 3.0, ANY),
+        *(entry for entry in ALL if entry.kernel.startswith("readwarp.rules.bases:")),
+    ]
     rows = [entry._replace(seconds=2.0, commands=ANY) for entry in good]
     assert len({entry.kernel.partition(":")[0] for entry in rows}) == 3 and len(rows) >= 5
-    bad = Entry("readwarp.rules.bases:absent", "a\ttab ends the process that reads it", 9.0, ANY)
+    bad = ManifestEntry("readwarp.rules.bases:absent", "a\ttab ends the process that reads it", 9.0, ANY)
     monkeypatch.setattr(manifest, "entries", lambda: (bad, *rows))
     states = []
     made = prepare.prepare("any", 3, states.append)
@@ -88,7 +91,7 @@ def test_a_kernel_that_cannot_be_compiled_is_told_and_the_others_are(fresh, monk
     """Even in its own module, by the same process."""
     good = [entry._replace(commands=ANY) for entry in ALL if entry.kernel.startswith("readwarp.rules.bases:")]
     typed = good[0]._replace(signature="c16", seconds=9.0)  # which no kernel of letters takes
-    absent = Entry("readwarp.rules.bases:absent", "i8", 9.0, ANY)
+    absent = ManifestEntry("readwarp.rules.bases:absent", "i8", 9.0, ANY)
     monkeypatch.setattr(manifest, "entries", lambda: (absent, typed, *good))
     monkeypatch.setattr(workers.logger, "propagate", True)
     assert prepare.prepare("any", 1, print) == len(good) and missing(good) == []
@@ -135,7 +138,9 @@ def test_of_two_cold_starts_one_compiles(tmp_path):
 
 def test_modules_stay_together_and_the_longest_come_first():
     entries = [
-        Entry(f"{module}:{k}", "i8", seconds, ANY) for k in (1, 2) for module, seconds in (("a", 3), ("b", 2), ("c", 4))
+        ManifestEntry(f"{module}:{k}", "i8", seconds, ANY)
+        for k in (1, 2)
+        for module, seconds in (("a", 3), ("b", 2), ("c", 4))
     ]
     assert [entry.kernel for entry in in_order(entries)] == ["c:1", "c:2", "a:1", "a:2", "b:1", "b:2"]
 
@@ -143,7 +148,7 @@ def test_modules_stay_together_and_the_longest_come_first():
 def test_lines_are_said_every_ten_seconds(monkeypatch):
     clock, said = [1000.0], []
     monkeypatch.setattr(compile_progress.time, "monotonic", lambda: clock[0])
-    lines = Lines(said.append)
+    lines = ProgressLines(said.append)
     for seconds, state in (
         (0, Compiling(0, 9, 0.0, 22.4)),
         (3, Compiling(1, 9, 0.1, 20.0)),

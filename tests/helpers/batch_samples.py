@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pysam
 
-from readwarp.batches import Alignments, ReadBatch
+from readwarp.batches import AlignmentBatch, ReadBatch
 from readwarp.formats.alignments.output import AlignmentWriter, Finish
 from readwarp.formats.alignments.sam import Encoded, Encoder
 from readwarp.formats.reads.raw import ReadInput
@@ -110,9 +110,9 @@ def operations(cigar: str) -> list[int]:
     return out
 
 
-def alignments_of(rows: list[Row]) -> Alignments:
+def alignments_of(rows: list[Row]) -> AlignmentBatch:
     cigars = [operations(row.cigar) for row in rows]
-    return Alignments(
+    return AlignmentBatch(
         read=np.array([row.read for row in rows], np.int32),
         flag=np.array([row.flag for row in rows], np.uint16),
         contig=np.array([row.contig for row in rows], np.int32),

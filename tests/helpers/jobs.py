@@ -4,7 +4,7 @@ from pathlib import Path
 
 from readwarp.call.job import CallJob, run_call
 from readwarp.call.joint.job import GenotypeJob, run_genotype
-from readwarp.call.targets import Places
+from readwarp.call.targets import CallTargets
 from readwarp.config import CallParameters, Resources
 from readwarp.keywords import as_paths
 from readwarp.metrics import Metrics
@@ -29,9 +29,11 @@ def call_variants(reference, alignments, output, parameters=None, resources=None
 
 
 def with_places(options: dict) -> dict:
-    """Regions, targets, excluded and padding as `Places`."""
-    own = {name: options.pop(name) for name in Places.__dataclass_fields__ if name in options}
-    return options | {"places": Places(**{name: tuple(x) if isinstance(x, list) else x for name, x in own.items()})}
+    """Regions, targets, excluded and padding as `CallTargets`."""
+    own = {name: options.pop(name) for name in CallTargets.__dataclass_fields__ if name in options}
+    return options | {
+        "places": CallTargets(**{name: tuple(x) if isinstance(x, list) else x for name, x in own.items()})
+    }
 
 
 def genotype_cohort(reference, inputs, output, resources=None, **options) -> Metrics:

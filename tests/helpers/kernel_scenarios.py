@@ -453,7 +453,7 @@ def watch(scenes: list[Scene], text: str, name: str) -> Iterator[None]:
         scene.called.add((kernel.name, signature_of(arguments)))
         return call(kernel, arguments)
 
-    def note_prepared(command: str) -> list[manifest.Entry]:
+    def note_prepared(command: str) -> list[manifest.ManifestEntry]:
         scene.prepared.add(command)
         return needed_by(command)
 

@@ -8,7 +8,7 @@ import numpy as np
 from helpers.making import offsets
 from readwarp.batches import Calls, Likelihoods, Phase, Sites, Window
 from readwarp.call.genotypes.genotype import genotype_sites
-from readwarp.call.genotypes.surroundings import Depths, Expected
+from readwarp.call.genotypes.surroundings import Depths, SitePriors
 from readwarp.config import CallParameters
 
 Allele = tuple[int, str]  # deleted reference bases, inserted ones; "*" for a deletion across the base
@@ -125,5 +125,5 @@ def call_sites(
     """Call sites in a reference of As; `ploidy`: of all sites, or of each."""
     window = Window(0, 0, 99, np.zeros(99, np.uint8), 0)
     copies = np.full((samples, len(sites)), ploidy, np.int8).T.copy()
-    expected = Expected(copies, depths)
+    expected = SitePriors(copies, depths)
     return genotype_sites(sites, likelihoods, window, expected, parameters or CallParameters(), phase)

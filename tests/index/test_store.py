@@ -103,9 +103,9 @@ def test_whole_huge_pages_are_written_at_once(tmp_path, monkeypatch, place):
     rng, writes = random.Random(place), []
     parts = [np.frombuffer(rng.randbytes(2 * rng.choice([0, 1, 5, 20, 32, 300])), np.uint16) for _ in range(60)]
     with (tmp_path / "file").open("w+b", buffering=0) as file:
-        column = store.Column(file, place)
+        column = store.StoredColumn(file, place)
         monkeypatch.setattr(
-            column, "_write", lambda data: writes.append(len(data)) or store.Column._write(column, data)
+            column, "_write", lambda data: writes.append(len(data)) or store.StoredColumn._write(column, data)
         )
         for part in parts:
             column.append(part)
@@ -153,7 +153,7 @@ def test_wide_numbers_come_back(wide, reference, tmp_path, monkeypatch):
     back.save(tmp_path / "b", reference)
     whole = (tmp_path / "a").read_bytes()
     assert (tmp_path / "b").read_bytes() == whole and whole[8:12] == b"\4\0\0\0"
-    facts = store.IndexFile(tmp_path / "a").description
+    facts = store.ReferenceIndexFile(tmp_path / "a").description
     assert facts["wide"] == ["bucket_starts", "positions"]
     (tmp_path / "a").write_bytes(whole[:8] + b"\3\0\0\0" + whole[12:])
     with pytest.raises(InputError, match=r"damaged index \(version\)"):
@@ -164,13 +164,13 @@ def test_wide_numbers_come_back(wide, reference, tmp_path, monkeypatch):
     "value", [["tags"], ["packed"], ["positions", "x"], "positions", None, [5], [["positions"]], {}]
 )
 def test_wide_arrays_that_lie(saved, value):
-    facts = store.IndexFile(saved).description | {"wide": value}
+    facts = store.ReferenceIndexFile(saved).description | {"wide": value}
     fault = index_file.find_fault(facts)
     assert fault in ("wide", "description") or (value == {} and fault is None)
 
 
 def test_narrow_arrays_that_cannot_hold_their_numbers(saved, monkeypatch):
-    facts = store.IndexFile(saved).description
+    facts = store.ReferenceIndexFile(saved).description
     assert index_file.find_fault(facts) is None
     for limit, wide in ((20_000, ["positions"]), (5_000, ["bucket_starts", "positions"])):
         monkeypatch.setattr(index_file, "NARROW", limit)
@@ -204,7 +204,7 @@ def test_all_blocks_are_checked(saved, monkeypatch):
     monkeypatch.setattr(index_file, "ALONE", 2)
     Index.build(saved.with_suffix("")).save(saved, force=True)
     Index.open(saved)
-    file = store.IndexFile(saved)
+    file = store.ReferenceIndexFile(saved)
     for name in index_file.DTYPES:
         place = file.array(name).ctypes.data - file.data.ctypes.data + 600 // file.array(name).itemsize * 2
         damaged(saved, place)
@@ -235,7 +235,7 @@ LIES = [  # key, value, what the error names
 
 def repacked(path, description, **arrays):
     """The index with another description and other arrays, and right checksums."""
-    file = store.IndexFile(path)
+    file = store.ReferenceIndexFile(path)
     arrays = {name: arrays.get(name, file.array(name)) for name in index_file.DTYPES}
     blocks = {name: range(0, array.nbytes, index_file.BLOCK) for name, array in arrays.items()}
     checksums = {
@@ -268,7 +268,7 @@ def test_descriptions_that_are_none(saved, text):
 
 
 def test_arrays_that_lie(saved):
-    whole, file = saved.read_bytes(), store.IndexFile(saved)
+    whole, file = saved.read_bytes(), store.ReferenceIndexFile(saved)
     last = file.array("positions").size - 1
     for name, place, value, named in [
         ("positions", 3, 40_045 - 19, "positions beyond the reference"),

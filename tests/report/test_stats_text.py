@@ -21,7 +21,7 @@ from helpers.any_records import (
 )
 from readwarp.errors import InputError
 from readwarp.report.counting import windows
-from readwarp.report.counting.one_pass import Counts, count_alignments
+from readwarp.report.counting.one_pass import FileCounts, count_alignments
 from readwarp.report.stats_text import AS, stats_text
 from readwarp.report.texts import flagstat_text, idxstats_text
 
@@ -30,7 +30,7 @@ BY_CYCLE = set(re.findall(r"\w+", "FFQ LFQ MPC GCC GCT FBC FTC LBC LTC IC"))
 COMMENTS = 3  # lines that say who made the text
 
 
-def lines_of(counts: Counts) -> list[str]:
+def lines_of(counts: FileCounts) -> list[str]:
     return "".join(stats_text(counts, "stats")).split("\n")[COMMENTS:]
 
 

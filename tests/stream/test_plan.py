@@ -15,7 +15,7 @@ from readwarp.stream.plan import (
     PROCESS,
     USUAL_BATCH,
     Card,
-    Costs,
+    MemoryCosts,
     min_bytes,
     plan,
     plan_card,
@@ -28,7 +28,7 @@ from readwarp.stream.plan import (
 )
 
 MB = 1 << 20
-COSTS = Costs(fixed=100 * MB, work_per_base=8, held_per_base=2.5)
+COSTS = MemoryCosts(fixed=100 * MB, work_per_base=8, held_per_base=2.5)
 
 
 def test_plenty_of_memory_takes_the_usual_batch():
@@ -85,7 +85,7 @@ def test_too_small_a_budget_states_the_minimum():
 )
 @pytest.mark.parametrize("make", [plan, plan_processes])
 def test_a_plan_never_exceeds_its_budget(make, budget, fixed, work, held, threads, bound):
-    costs = Costs(fixed, work_per_base=work, held_per_base=held)
+    costs = MemoryCosts(fixed, work_per_base=work, held_per_base=held)
     try:
         made = make(budget, costs, threads, bound)
     except MemoryBudgetError:
@@ -105,7 +105,7 @@ def test_readable(number, text):
 
 
 def test_what_each_worker_takes_is_counted_for_each():
-    costs = Costs(fixed=10 * MB, fixed_per_worker=100 * MB, work_per_base=1)
+    costs = MemoryCosts(fixed=10 * MB, fixed_per_worker=100 * MB, work_per_base=1)
     assert plan(400 * MB, costs, threads=8, batch_bases=MB).workers == 3
     with pytest.raises(MemoryBudgetError, match=r"needs 110\.3M, 110M of it"):
         plan(100 * MB, costs, threads=8)

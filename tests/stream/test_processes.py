@@ -23,7 +23,7 @@ from readwarp.metrics import Metrics
 from readwarp.stream.processes import Processes, may_fork
 from readwarp.stream.runner import THREAD_PREFIX
 from readwarp.stream.worker import ask
-from readwarp.stream.workers import Done, Threads, map_counted
+from readwarp.stream.workers import ItemResult, Threads, map_counted
 
 
 def own_children() -> list[str]:
@@ -408,7 +408,7 @@ def test_threads_do_the_same():
 def count(state, item):
     metrics = Metrics()
     metrics.count("items")
-    return Done(state + item, metrics)
+    return ItemResult(state + item, metrics)
 
 
 def test_with_another_thread_there_are_no_processes():

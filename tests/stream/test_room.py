@@ -4,11 +4,11 @@ import os
 import threading
 from contextlib import closing
 
-from readwarp.stream.room import Room
+from readwarp.stream.room import PipeRoom
 
 
 def test_all_of_a_room_is_had_alone():
-    with closing(Room(3)) as room:
+    with closing(PipeRoom(3)) as room:
         at_work, most, alone = 0, 0, []
         lock = threading.Lock()
 
@@ -34,7 +34,7 @@ def test_all_of_a_room_is_had_alone():
 
 
 def test_processes_share_a_room():
-    with closing(Room(2)) as room, room.take(1):
+    with closing(PipeRoom(2)) as room, room.take(1):
         (ours, theirs), done = os.pipe(), []
         if (pid := os.fork()) == 0:
             with room.take(2):

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readwarp.stream.choice import ALIGN, CALL
-from readwarp.stream.speed import Side, Work, min_bases
+from readwarp.stream.speed import CommandWork, SideSpeed, min_bases
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
-WORK = Work(cores=Side(40, 1), host=Side(20, 2), clocks=30)
+WORK = CommandWork(cores=SideSpeed(40, 1), host=SideSpeed(20, 2), clocks=30)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from helpers.lettered_batches import batch, names_of
 from readwarp.batches import ReadBatch
 from readwarp.ragged import replace, take
-from readwarp.stream.training import Groups, train_sources
+from readwarp.stream.training import TrainingGroups, train_sources
 
 
 def test_take_takes_all_arrays():
@@ -76,7 +76,7 @@ def trained(letters: str, groups: str, sizes: list[int], pairs: int, known: str)
     def add(model: dict[int, str], group: int, sample: list[ReadBatch]) -> dict[int, str]:
         return model | {group: "".join(map(names_of, sample))}
 
-    rule = Groups(lambda _: map(int, known), add)
+    rule = TrainingGroups(lambda _: map(int, known), add)
     made = train_sources(batches, pairs, lambda b: b, lambda sample: {-1: "".join(map(names_of, sample))}, rule)
     return [(names_of(reads), model) for reads, model in made]
 
@@ -104,6 +104,6 @@ def test_batches_are_not_parsed_once_all_read_groups_are_known():
         return reads
 
     batches = (grouped(names, groups) for names, groups in (("abcd", "0011"), ("efgh", "0022"), ("ijkl", "0011")))
-    rule = Groups(lambda _: (0, 1, 2), lambda model, group, sample: model + group)
+    rule = TrainingGroups(lambda _: (0, 1, 2), lambda model, group, sample: model + group)
     assert [model for _, model in train_sources(batches, 1, parse, len, rule)] == [2, 4, 4]
     assert parsed == ["abcd", "abcd", "efgh"]

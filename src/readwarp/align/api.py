@@ -40,7 +40,7 @@ DEFAULTS = defaults_of(Scoring(), SCORES) | defaults_of(RecordParameters(), RECO
 ALTERNATES = {"alt", "no_alt"}  # options that are not parameters
 
 
-class IndexOptions(TypedDict, total=False):
+class IndexPathOptions(TypedDict, total=False):
     index: AnyPath | None  # of the reference, built there if absent; None: REF.rwx, or in the cache folder
 
 
@@ -72,7 +72,7 @@ class ScoringOptions(TypedDict, total=False):
 
 
 class AlignOptions(
-    ReadOptions, IndexOptions, AlignmentOptions, ScoringOptions, TrimOptions, ResourceOptions, total=False
+    ReadOptions, IndexPathOptions, AlignmentOptions, ScoringOptions, TrimOptions, ResourceOptions, total=False
 ):
     """Long options of `readwarp align`, with its defaults."""
 

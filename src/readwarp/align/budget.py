@@ -13,7 +13,7 @@ from readwarp.stream.plan import (
     FREE_SHARE,
     Card,
     CardPlan,
-    Costs,
+    MemoryCosts,
     Plan,
     plan,
     plan_card,
@@ -70,7 +70,7 @@ def plan_batches(
     """Plan the host's memory. may_fork: workers may be processes. Raises MemoryBudgetError."""
     is_on_cards, budget = backend.name == "cuda", budget_of(resources)
     workers = workers_of(resources.threads, len(backend.devices))
-    costs = Costs(
+    costs = MemoryCosts(
         fixed=PROGRAM_BYTES + reference_bytes(index) + seed_bytes(index) + sort_bytes,  # as if all were in memory
         fixed_per_worker=PINNED_BYTES if is_on_cards else 0,
         work_per_base=8 + trims * TRIMMED + (400 + CANDIDATES * (150 + CELLS * 0.5)) / READ_LENGTH,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from readwarp.batches import Alignments, ReadBatch
+from readwarp.batches import AlignmentBatch, ReadBatch
 from readwarp.metrics import Metrics
 from readwarp.rules.flags import SURE, flagstat_masks
 
@@ -26,7 +26,7 @@ COUNTERS = {  # counters of samtools flagstat
 }
 
 
-def count(reads: ReadBatch, aligned: ReadBatch, rows: Alignments, longest: int, metrics: Metrics) -> None:
+def count(reads: ReadBatch, aligned: ReadBatch, rows: AlignmentBatch, longest: int, metrics: Metrics) -> None:
     """Add a batch to the counters. aligned: the trimmed reads; longest: maximum read length."""
     metrics.count("reads", len(reads))
     metrics.count("bases", int(reads.read_offsets[-1]))

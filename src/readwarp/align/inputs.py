@@ -7,7 +7,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypedDict
 
-from readwarp.align.read_groups import Naming, read_group_lines
+from readwarp.align.read_groups import GroupNaming, read_group_lines
 from readwarp.config import PRESETS, UmiParameters, find_preset
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.alignments.header import PART, check_ids, field, lines_of, merge_lines
@@ -101,7 +101,7 @@ def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> 
             raise UsageError(f"{last}: is given as both files of a pair{known}")
     check_twice(map(Path, reads))
     headers = [read_header(paths[0]) if kinds[paths[0]] in ALIGNED else "" for paths in groups]
-    naming = Naming(as_tuple(options.get("read_group")), options.get("sample"), options.get("library"), instrument)
+    naming = GroupNaming(as_tuple(options.get("read_group")), options.get("sample"), options.get("library"), instrument)
     for paths, header in zip(groups, headers, strict=True):
         check_read_groups(paths[0], lines_of(header, "RG"))
     own = [[naming.apply(line) for line in lines_of(header, "RG")] for header in headers]

@@ -9,7 +9,7 @@ from numpy import ndarray
 from readwarp.batches import InsertSizes
 
 
-class Limits(NamedTuple):
+class InsertLimits(NamedTuple):
     """Insert-size models of a batch's reads, for kernels. Limits are inclusive."""
 
     model: Annotated[ndarray, "int32 [reads]"]  # model of each read
@@ -28,10 +28,10 @@ class InsertModels:
     def all(self) -> list[InsertSizes]:
         return [self.common, *self.groups.values()]
 
-    def limits(self, read_group: ndarray) -> Limits:
+    def limits(self, read_group: ndarray) -> InsertLimits:
         """Return the limits for reads with these read groups (-1: none)."""
         last = 1 + max(self.groups, default=-1)  # stands for -1 and all groups without a model
         model = np.zeros(last + 2, np.int32)
         model[list(self.groups)] = np.arange(1, len(self.groups) + 1)
         low, high = (np.array([getattr(each, name) for each in self.all], np.int64) for name in ("low", "high"))
-        return Limits(model[np.minimum(read_group, last)], low, high)
+        return InsertLimits(model[np.minimum(read_group, last)], low, high)

@@ -17,8 +17,8 @@ from readwarp.align.alternates.table import contigs_of, count_alternates, descri
 from readwarp.align.budget import bytes_to_sort, plan_batches, plan_cards
 from readwarp.align.inputs import Inputs
 from readwarp.align.summary import note_molecules, summarize, warn_of_names, warn_of_shares
-from readwarp.align.trainer import AlignCards, Model, Trainer
-from readwarp.align.work import Aligning, Done
+from readwarp.align.trainer import AlignCards, TrainedModel, Trainer
+from readwarp.align.work import AlignedBatch, Aligning
 from readwarp.batches import InsertSizes
 from readwarp.config import MAX_READ_LENGTH, AlignParameters, DuplicateRules, Resources, SeedParameters
 from readwarp.device.backend import Backend
@@ -45,7 +45,7 @@ from readwarp.stream.parts import WHOLE, Part
 from readwarp.stream.plan import CardPlan, Plan, readable
 from readwarp.stream.processes import may_fork
 from readwarp.stream.reporter import Meter, Reporter, Result
-from readwarp.stream.training import Groups, train_sources
+from readwarp.stream.training import TrainingGroups, train_sources
 from readwarp.stream.workers import open_workers
 from readwarp.version import __version__
 from readwarp.wording import counted
@@ -172,10 +172,12 @@ def share_work(job: AlignJob, cards: AlignCards, header: str, kept: Segments | N
     return Aligning(cards, encoder, preparer, job.part, done)
 
 
-def read(job: AlignJob, planned: Plan, trainer: Trainer) -> Iterator[tuple[RawBatch, Model]]:
+def read(job: AlignJob, planned: Plan, trainer: Trainer) -> Iterator[tuple[RawBatch, TrainedModel]]:
     """Yield batches of reads, each with the model learned from the first reads of its input."""
     batches = open_reads(job.inputs.inputs, planned.batch_bases, job.resources.threads)
-    groups: Groups[RawBatch, Model] = Groups(lambda raw: raw.input.named_groups, trainer.add_group)
+    groups: TrainingGroups[RawBatch, TrainedModel] = TrainingGroups(
+        lambda raw: raw.input.named_groups, trainer.add_group
+    )
     return train_sources(batches, job.parameters.pair.training_pairs, parse, trainer.train, groups)
 
 
@@ -249,7 +251,7 @@ class Output:
         for name, number in earlier.items():
             self.written.count(name, number)
 
-    def write(self, done: Done) -> None:
+    def write(self, done: AlignedBatch) -> None:
         with self.metrics.time("write"):
             for part in done.prepared:
                 self.writer.add(part)

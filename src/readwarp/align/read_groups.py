@@ -20,7 +20,7 @@ NAME = re.compile(  # SAMPLE_S1_L001_R1_001: sample, its number in the sheet, la
 PLATFORM = "ILLUMINA"  # if read names do not tell, or cannot be seen yet
 
 
-class Naming(NamedTuple):
+class GroupNaming(NamedTuple):
     """Read-group settings given by the user."""
 
     lines: tuple[str, ...] = ()  # @RG lines of -R: one for all inputs or one each; empty: from file names
@@ -59,7 +59,7 @@ def parse_name(path: str) -> FileName:
 
 
 def read_group_lines(
-    naming: Naming,
+    naming: GroupNaming,
     inputs: Sequence[Sequence[str]],
     own: Sequence[Sequence[str]],
     look: Callable[[str], Instrument] = lambda path: Instrument(),
@@ -88,7 +88,7 @@ def read_group_lines(
     return [naming.complete(line) for line in lines]
 
 
-def name_groups(naming: Naming, paths: Sequence[str], look: Callable[[str], Instrument]) -> list[str]:
+def name_groups(naming: GroupNaming, paths: Sequence[str], look: Callable[[str], Instrument]) -> list[str]:
     """Return a line per file. Sets of one lane in one folder share a line; an ID already used gets a number."""
     lines: dict[tuple[str, ...], str] = {}
     seen: dict[str, int] = {}

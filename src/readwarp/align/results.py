@@ -10,7 +10,7 @@ import numpy as np
 
 from readwarp import tables
 from readwarp.align.alternates.table import Alternates, contigs_of
-from readwarp.batches import Alignments, ReadBatch
+from readwarp.batches import AlignmentBatch, ReadBatch
 from readwarp.device.prepare import prepare_once
 from readwarp.formats.alignments.header import field, header_text, program_lines, read_group_line
 from readwarp.formats.alignments.output import AlignmentWriter, Finish, format_of, sort_for
@@ -117,7 +117,7 @@ class Records(Sequence[Record]):
     """
 
     reads: ReadBatch
-    rows: Alignments
+    rows: AlignmentBatch
     reference: Reference
     fasta: Path | None = None  # of the reference, for CRAM
     alternates: Alternates | None = None  # ALT contigs of the reference

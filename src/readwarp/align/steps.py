@@ -15,8 +15,8 @@ from readwarp.align.long.lengths import are_long
 from readwarp.align.long.steps import ON_DEVICE
 from readwarp.align.places import Genome, Places, places_of
 from readwarp.align.seed import again
-from readwarp.align.seed.runs import Repeats
-from readwarp.batches import Alignments, Candidates, Chains, Extensions, ReadBatch, Scores, Segment, Status
+from readwarp.align.seed.runs import ReferenceRuns
+from readwarp.batches import AlignmentBatch, Candidates, Chains, Extensions, ReadBatch, Scores, Segment, Status
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device.backend import Backend
 from readwarp.index import Index
@@ -42,7 +42,7 @@ class PlacedIndex:
     there: Index  # the index on that side
     genome: Genome  # on that side
     primary: Genome  # the same up to the first ALT contig: places there may settle a read
-    repeats: Repeats  # on the host
+    repeats: ReferenceRuns  # on the host
     alternates: Alternates | None = None  # the ALT contigs; None: all contigs are treated alike
 
 
@@ -57,7 +57,7 @@ def place(
     there, reference = seeding.resident(index), backend.resident(index.reference)
     genome = Genome.of(index.reference if seeds_on_host else reference)
     primary = genome if alternates is None else seeding.resident(cut_alternates(genome, alternates))
-    repeats = Repeats(Genome.of(index.reference))
+    repeats = ReferenceRuns(Genome.of(index.reference))
     return PlacedIndex(index, backend, reference.packed, seeding, there, genome, primary, repeats, alternates)
 
 
@@ -67,7 +67,7 @@ def align_batch(
     sizes: InsertModels,
     parameters: AlignParameters,
     metrics: Metrics,
-) -> tuple[ReadBatch, Alignments]:
+) -> tuple[ReadBatch, AlignmentBatch]:
     """Align a batch; return its reads as shown in records, and the records.
 
     Each read appears once as primary or unmapped, followed by its supplementary and secondary alignments.
@@ -90,7 +90,7 @@ def align_by_length(
     reads: ReadBatch, index: PlacedIndex, sizes: InsertModels, parameters: AlignParameters, metrics: Metrics
 ) -> tuple[records.Choices, Extensions]:
     """Align long reads by their own steps, the others as short ones."""
-    side = long.Side(index.backend, index.packed)
+    side = long.KernelSide(index.backend, index.packed)
     is_long = are_long(reads, parameters)
     if not is_long.any():
         return align_short(reads, index, sizes, parameters, metrics)
@@ -238,7 +238,7 @@ def warm_up(index: PlacedIndex, parameters: AlignParameters) -> None:
     sizes = train([reads], index, parameters, metrics).common
     align_batch(reads, index, InsertModels(replace(sizes, low=1, high=1000)), parameters, metrics)
     if parameters.long.min_length <= MAX_READ_LENGTH:
-        side = long.Side(index.backend, index.packed)
+        side = long.KernelSide(index.backend, index.packed)
         long.align(sample_reads(index.host), index.host, side, parameters, metrics)
 
 

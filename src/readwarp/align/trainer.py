@@ -22,7 +22,7 @@ logger = logging.getLogger("readwarp")
 AlignCards = Cards[ReadBatch, steps.PlacedIndex]
 
 
-class Model(NamedTuple):
+class TrainedModel(NamedTuple):
     """Insert sizes and adapters learned from the first pairs of an input and of its read groups."""
 
     sizes: InsertModels
@@ -47,7 +47,7 @@ class Trainer:
         self.models: list[dict[str, object]] = []  # one entry per input
         self.adapters: list[dict[str, object]] = []  # one entry per input with learned adapters
 
-    def train(self, first: list[ReadBatch]) -> Model:
+    def train(self, first: list[ReadBatch]) -> TrainedModel:
         self.first = self.first or first
         umi = ""
         if first:
@@ -57,10 +57,10 @@ class Trainer:
         parameters = self._learn(first)
         own, pair = self.given, parameters.pair
         if own or not (pair.pairing or pair.rescue):
-            return Model(InsertModels(own or DEFAULT), parameters, umi)
-        return Model(self._size(first, parameters), parameters, umi)
+            return TrainedModel(InsertModels(own or DEFAULT), parameters, umi)
+        return TrainedModel(self._size(first, parameters), parameters, umi)
 
-    def add_group(self, model: Model, group: int, first: list[ReadBatch]) -> Model:
+    def add_group(self, model: TrainedModel, group: int, first: list[ReadBatch]) -> TrainedModel:
         """Add the model of a read group that appears later; with too few pairs, return the input's model unchanged."""
         pair = model.parameters.pair
         if self.given or not (pair.pairing or pair.rescue):

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from readwarp.align import steps
-from readwarp.align.trainer import AlignCards, Model
-from readwarp.batches import Alignments, ReadBatch
+from readwarp.align.trainer import AlignCards, TrainedModel
+from readwarp.batches import AlignmentBatch, ReadBatch
 from readwarp.formats.alignments.preparing import Prepared, Preparer
 from readwarp.formats.alignments.sam import Encoder
 from readwarp.formats.reads.raw import RawBatch
@@ -15,7 +15,7 @@ from readwarp.stream.parts import Part, select_reads
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class AlignedBatch:
     """An aligned batch."""
 
     source: int
@@ -35,12 +35,12 @@ class Aligning:
     part: Part
     done: int  # templates aligned by earlier runs
 
-    def align(self, item: tuple[RawBatch, Model]) -> Done:
+    def align(self, item: tuple[RawBatch, TrainedModel]) -> AlignedBatch:
         """Align the batch's reads that are in the part and not aligned yet."""
         (raw, (sizes, parameters, umi)), metrics = item, Metrics()
         stop, prepared, number = raw.first_template + raw.templates, list[Prepared](), 0
 
-        def work(part: ReadBatch, index: steps.PlacedIndex) -> tuple[ReadBatch, Alignments]:
+        def work(part: ReadBatch, index: steps.PlacedIndex) -> tuple[ReadBatch, AlignmentBatch]:
             return steps.align_batch(part, index, sizes, parameters, metrics)
 
         if any(self.part.spans(max(raw.first_template, self.done), stop)):
@@ -57,4 +57,4 @@ class Aligning:
                 aligned = self.cards.work(some, work, metrics.count)
                 with metrics.time("encode"):
                     prepared += [self.preparer.prepare(self.encoder.encode(*rows)) for rows in aligned]
-        return Done(raw.source, number, stop, prepared, metrics)
+        return AlignedBatch(raw.source, number, stop, prepared, metrics)

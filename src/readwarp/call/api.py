@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from readwarp.call.job import CallJob, run_call
-from readwarp.call.targets import Places, as_regions, spell_region
+from readwarp.call.targets import CallTargets, as_regions, spell_region
 from readwarp.config import MAX_PLOIDY, CallParameters, FractionParameters, GenomeParameters, StructuralParameters
 from readwarp.config.combinations import check_kind, check_together
 from readwarp.formats.common.files import named_files
@@ -247,9 +247,9 @@ def parameters_of(options: CallerOptions) -> CallParameters:
     return replace(call_parameters(options), **own)
 
 
-def places_of(options: PlaceOptions) -> Places:
+def places_of(options: PlaceOptions) -> CallTargets:
     """Make the places. Raises UsageError."""
-    return Places(
+    return CallTargets(
         regions=as_regions(options.get("region")),
         targets=as_texts(options.get("targets")),
         excluded=as_texts(options.get("exclude_regions")),

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 import pysam
 
-from readwarp.call.inputs import Alignments, Source
-from readwarp.call.realigned import CalledRegion, CalledSite, Choice, join_sites, realign, region_of
+from readwarp.call.inputs import AlignmentFiles, AlignmentSource
+from readwarp.call.realigned import CalledRegion, CalledSite, Realignment, join_sites, realign, region_of
 from readwarp.call.spelling import Bases
 from readwarp.errors import UsageError
 from readwarp.formats.alignments import samtools
@@ -44,7 +44,7 @@ Record = Any  # pysam.AlignedSegment, whose stubs say that everything may be mis
 class RealignedBam:
     """Collector of calls that writes the file at the end."""
 
-    def __init__(self, path: Path, reference: Reference, alignments: Alignments, command: str):
+    def __init__(self, path: Path, reference: Reference, alignments: AlignmentFiles, command: str):
         if any(source.reader.is_stream for source in alignments.sources):
             raise UsageError("--bam-output reads the alignments again: give files with an index")
         self.path, self.reference, self.alignments, self.command = path, reference, alignments, command
@@ -137,7 +137,7 @@ class RealignedBam:
                 yield out
 
 
-def records_of(source: Source, region: CalledRegion) -> Iterator[tuple[pysam.AlignedSegment, int]]:
+def records_of(source: AlignmentSource, region: CalledRegion) -> Iterator[tuple[pysam.AlignedSegment, int]]:
     """Yield the usable records that overlap a region, with their samples."""
     if region.contig not in source.contigs:
         return
@@ -166,7 +166,7 @@ def codes_of(record: Record) -> tuple[np.ndarray, np.ndarray]:
     return bases, np.where(qualities == MISSING, MISSING_QUALITY, qualities).astype(np.uint8)
 
 
-def rewrite(record: Record, choice: Choice, header: pysam.AlignmentHeader, contig: int) -> Record:
+def rewrite(record: Record, choice: Realignment, header: pysam.AlignmentHeader, contig: int) -> Record:
     """Return the record with its new alignment, in a file with this header."""
     before, start = list(record.cigartuples), record.reference_start
     hard = [[run] if run[0] == HARD_CLIP else [] for run in (before[0], before[-1])]

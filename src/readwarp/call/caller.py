@@ -10,8 +10,8 @@ from readwarp.batches import Calls
 from readwarp.call.api import CallerOptions, parameters_of
 from readwarp.call.job import FRACTION_KERNELS, CallJob, call_variants, check_fractions, open_calling
 from readwarp.call.results import Genotype, Variant, Variants
-from readwarp.call.targets import Places, as_regions
-from readwarp.call.variant_job import FIELDS, FRACTION_FIELDS, Fields, count_calls
+from readwarp.call.targets import CallTargets, as_regions
+from readwarp.call.variant_job import FIELDS, FRACTION_FIELDS, HeaderFields, count_calls
 from readwarp.call.windows import Calling, gather_fractions
 from readwarp.config.combinations import check_together
 from readwarp.device.prepare import prepare_once
@@ -113,7 +113,7 @@ class Caller:
                 count_calls(calls, self.metrics)
                 yield calls
 
-    def _weigh(self, calling: Calling, opened: ExitStack) -> tuple[Generator[Calls, None, None], Fields]:
+    def _weigh(self, calling: Calling, opened: ExitStack) -> tuple[Generator[Calls, None, None], HeaderFields]:
         """Call alleles by fractions, which need all reads first, and describe their header."""
         workers = Threads(calling, calling.plan.threads)
         with opened:
@@ -175,7 +175,7 @@ class Caller:
             alignments=tuple(map(Path, as_paths(alignments))),
             parameters=self.parameters,
             resources=self.resources,
-            places=Places(regions=as_regions(regions)),
+            places=CallTargets(regions=as_regions(regions)),
             command="readwarp.Caller",
             samples=(samples,) if isinstance(samples, str) else tuple(samples),
             alleles=alleles,

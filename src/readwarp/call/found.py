@@ -9,7 +9,7 @@ from readwarp.call.genome.depths import NO_RUNS
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class WindowCalls:
     """Results of a window."""
 
     calls: Calls  # with positions in the window

@@ -19,7 +19,7 @@ from readwarp.call.spelling import Bases
 from readwarp.call.strips import Strip
 from readwarp.errors import InputError, TooLargeError
 from readwarp.formats.alignments.decoded import join_parts
-from readwarp.formats.alignments.regions import AlignedReader, Form, ReadFilter
+from readwarp.formats.alignments.regions import AlignedReader, FileForm, ReadFilter
 from readwarp.formats.common.contig_names import explain_strange, listed, other_name, remedy_for
 from readwarp.formats.common.files import allow_files
 from readwarp.formats.common.names import sample_problem
@@ -45,7 +45,7 @@ class RegionTooDeepError(TooLargeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class AlignmentSource:
     """Open alignment file."""
 
     reader: AlignedReader
@@ -90,10 +90,10 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Alignments:
+class AlignmentFiles:
     """Open alignment files, and the samples to call in them; files of one sample are read as one."""
 
-    sources: tuple[Source, ...]
+    sources: tuple[AlignmentSource, ...]
     samples: tuple[str, ...]
 
     @property
@@ -106,9 +106,9 @@ class Alignments:
         for source in self.sources:
             source.reader.rest()
 
-    def along(self, strip: Strip, bases: Bases) -> "Alignments":
+    def along(self, strip: Strip, bases: Bases) -> "AlignmentFiles":
         """Move the files to the strip's axis, as contig 0. bases: of the axis."""
-        return Alignments(tuple(replace(source, strip=strip, bases=bases) for source in self.sources), self.samples)
+        return AlignmentFiles(tuple(replace(source, strip=strip, bases=bases) for source in self.sources), self.samples)
 
     def read(self, place: tuple[int, int, int], limit: DepthLimit, max_bases: int | None = None) -> AlignedReads:
         """Read the usable reads that overlap a place, sorted by position, then in the order of files.
@@ -152,7 +152,7 @@ class Alignments:
 
 @contextmanager
 def open_readers(
-    paths: Sequence[Path], reference: Path, threads: int, form: Form
+    paths: Sequence[Path], reference: Path, threads: int, form: FileForm
 ) -> Generator[tuple[AlignedReader, ...], None, None]:
     """Open alignment files. `reference`: for CRAM. Raises InputError, also if the system allows too few open files."""
     allow_files(len(paths) + 3 * threads, REMEDY)  # a thread that reads CRAM opens the file, a copy, the reference
@@ -162,7 +162,7 @@ def open_readers(
 
 def match_files(
     readers: Sequence[AlignedReader], reference: Reference, wanted: Sequence[str], keep: ReadFilter, whole: bool
-) -> Alignments:
+) -> AlignmentFiles:
     """Match the files to the reference and the samples to call. A file without these samples is not read.
 
     See `choose_samples` and `match_contigs`, which raise InputError.
@@ -175,8 +175,8 @@ def match_files(
         own = [number for number, name in enumerate(names) if name in held]
         groups = tuple(held[names[number]] for number in own) if len(held) > 1 else ()
         if own:
-            sources.append(Source(reader, numbers, replace(keep, samples=groups), np.array(own, np.uint16)))
-    return Alignments(tuple(sources), names)
+            sources.append(AlignmentSource(reader, numbers, replace(keep, samples=groups), np.array(own, np.uint16)))
+    return AlignmentFiles(tuple(sources), names)
 
 
 def warn_of_copies(readers: Sequence[AlignedReader], has_fractions: bool) -> None:

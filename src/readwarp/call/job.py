@@ -13,14 +13,14 @@ from readwarp.call.forced import Forced, read_alleles
 from readwarp.call.fractions.given import GivenFractions, open_given
 from readwarp.call.fractions.roles import check_roles, warn_of_inherited
 from readwarp.call.genome.write import ConsensusGenome
-from readwarp.call.inputs import Alignments, match_files, names_of, open_readers, warn_of_copies
+from readwarp.call.inputs import AlignmentFiles, match_files, names_of, open_readers, warn_of_copies
 from readwarp.call.mates.primers import read_primers
 from readwarp.call.pairhmm.shared import SharedCard
 from readwarp.call.platforms import Platform, find_platform, has_long_reads
 from readwarp.call.ploidy import Ploidies, read_ploidies
 from readwarp.call.qualities import explain_qualities
 from readwarp.call.resources import WorkerPlan, open_memory, open_workers, plan_workers, share_cards
-from readwarp.call.steps import Steps
+from readwarp.call.steps import CallSteps
 from readwarp.call.structural.job import STRUCTURAL_FIELDS, write_structural, write_structural_file
 from readwarp.call.structural.steps import StructuralSteps
 from readwarp.call.targets import bases_of
@@ -31,7 +31,7 @@ from readwarp.config import CallParameters, GenomeParameters, StructuralParamete
 from readwarp.config.combinations import check_kind
 from readwarp.device.backend import Backend
 from readwarp.errors import UsageError
-from readwarp.formats.alignments.regions import AlignedReader, Form, ReadFilter
+from readwarp.formats.alignments.regions import AlignedReader, FileForm, ReadFilter
 from readwarp.formats.common.files import check_apart, check_output, check_twice, clear_remains
 from readwarp.formats.common.regions import Target
 from readwarp.formats.variants.vcf import VariantWriter, kind_of
@@ -40,7 +40,7 @@ from readwarp.metrics import Metrics
 from readwarp.stream.choice import CALL, choose_backend
 from readwarp.stream.processes import Reply, may_fork
 from readwarp.stream.reporter import Reporter, Result
-from readwarp.stream.room import Room
+from readwarp.stream.room import PipeRoom
 from readwarp.wording import counted
 
 WARNINGS = {  # counter -> noun and the rest of a warning
@@ -269,15 +269,15 @@ def call_structural_only(job: CallJob, reference: Reference, reporter: Reporter)
 
 
 def structural_steps(
-    job: CallJob, reference: Reference, alignments: Alignments, ploidies: Ploidies, metrics: Metrics
+    job: CallJob, reference: Reference, alignments: AlignmentFiles, ploidies: Ploidies, metrics: Metrics
 ) -> StructuralSteps:
     return StructuralSteps(reference, alignments, job.parameters, job.structural, ploidies, metrics)
 
 
 @contextmanager
-def open_alignments(job: CallJob, reference: Reference, metrics: Metrics) -> Iterator[tuple[Alignments, Ploidies]]:
+def open_alignments(job: CallJob, reference: Reference, metrics: Metrics) -> Iterator[tuple[AlignmentFiles, Ploidies]]:
     """Open the files with the samples to call, and their ploidies. Raises InputError."""
-    form = Form(job.phred, scan=not job.places.is_partial)
+    form = FileForm(job.phred, scan=not job.places.is_partial)
     with open_readers(job.alignments, job.reference, job.resources.threads, form) as readers:
         keep = ReadFilter(job.parameters.min_mapping_quality)
         alignments = match_files(readers, reference, job.samples, keep, whole=not job.places.is_partial)
@@ -300,7 +300,7 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork:
         check_reads(job, "call", platform, length_of(alignments))
         share = bases_of(targets) / int(reference.contig_offsets[-1])
         backend = choose_backend(resources, job.alignments, CALL, share)
-        steps = Steps(
+        steps = CallSteps(
             reference=reference,
             alignments=alignments,
             parameters=parameters,
@@ -315,7 +315,7 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork:
             platform=platform,
         )
         plan = plan_workers(resources, alignments, backend, targets, may_fork, reference.packed.nbytes)
-        room = Room(plan.processes or plan.threads)
+        room = PipeRoom(plan.processes or plan.threads)
         with closing(room), closing(open_memory(resources, backend, plan, metrics)) as cards:
             if cards.planned:
                 cards.warm_up(lambda placed: warm_up(placed, parameters))
@@ -345,7 +345,7 @@ def window_of(plan: WorkerPlan, targets: Sequence[Target], parameters: CallParam
     return min(plan.window, max(PANEL_WINDOW, -(-bases_of(targets) // (plan.processes or plan.threads))))
 
 
-def open_haplotag(job: CallJob, steps: Steps) -> "HaplotaggedBam | None":
+def open_haplotag(job: CallJob, steps: CallSteps) -> "HaplotaggedBam | None":
     """Open the haplotag output. Raises UsageError for inputs that cannot be tagged."""
     if job.haplotag is None:
         return None
@@ -354,12 +354,12 @@ def open_haplotag(job: CallJob, steps: Steps) -> "HaplotaggedBam | None":
     return HaplotaggedBam(job.haplotag, steps.alignments, job.reference, job.resources.threads, job.command)
 
 
-def length_of(alignments: Alignments) -> int:
+def length_of(alignments: AlignmentFiles) -> int:
     """Return the median length of the first reads, the largest over several files."""
     return max(reader.first_length for reader in readers_of(alignments))
 
 
-def readers_of(alignments: Alignments) -> list[AlignedReader]:
+def readers_of(alignments: AlignmentFiles) -> list[AlignedReader]:
     return [source.reader for source in alignments.sources]
 
 

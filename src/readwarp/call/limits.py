@@ -7,13 +7,13 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Calls, Status
-from readwarp.call.alleles.compare import Weighed
+from readwarp.call.alleles.compare import WeighedReads
 from readwarp.call.sites.find import Variant
-from readwarp.formats.variants.vcf import Field
+from readwarp.formats.variants.vcf import HeaderField
 from readwarp.ragged import replace
 
 ALLELES = "alleles"
-FIELD = Field(
+FIELD = HeaderField(
     "LIM",
     ".",
     "String",
@@ -39,7 +39,7 @@ def limit_of(alleles: Sequence[Variant]) -> Limited:
     return Limited(ALLELES, begin - (deleted != inserted), begin + np.maximum(1, deleted))
 
 
-def limits_of(weighed: Weighed) -> list[Limited]:
+def limits_of(weighed: WeighedReads) -> list[Limited]:
     """Return the places of regions where something was left out."""
     regions = weighed.regions
     return [

@@ -24,7 +24,7 @@ Row = tuple[int, int, int, int, int]  # contig, start, stop, copies, line of the
 Rows = dict[str, list[Row]]  # by sample, and for EVERYONE
 
 
-class Course(NamedTuple):
+class CopyNumbers(NamedTuple):
     """Copies along a contig: from each start to the next one, and from the last one on."""
 
     start: Annotated[ndarray, "int64 [steps]"]  # 0-based, ascending; the first is 0
@@ -41,27 +41,27 @@ class Course(NamedTuple):
         return np.asarray(np.maximum.reduceat(np.append(self.copies, 0), bounds)[::2].astype(np.int8))
 
 
-def whole_course(copies: int) -> Course:
-    return Course(np.zeros(1, np.int64), np.full(1, copies, np.int8))
+def whole_course(copies: int) -> CopyNumbers:
+    return CopyNumbers(np.zeros(1, np.int64), np.full(1, copies, np.int8))
 
 
-def join_courses(courses: Iterable[tuple[Course, int]]) -> Course:
+def join_courses(courses: Iterable[tuple[CopyNumbers, int]]) -> CopyNumbers:
     """Join courses one after another, each from an origin on."""
     columns = zip(*((course.start + origin, course.copies) for course, origin in courses), strict=True)
-    return Course(*map(np.concatenate, columns))
+    return CopyNumbers(*map(np.concatenate, columns))
 
 
 class Ploidies(NamedTuple):
     """Copies of each position in each sample. Samples with the same ploidies share a table."""
 
     default: int  # on contigs that a table lacks
-    tables: tuple[dict[int, Course], ...]  # each by contig
+    tables: tuple[dict[int, CopyNumbers], ...]  # each by contig
     table: Annotated[ndarray, "int64 [samples]"]
 
     def along(self, strip: Strip) -> "Ploidies":
         """Move ploidies to the strip's axis, as contig 0."""
         places = list(zip(strip.contigs, strip.origins.tolist(), strict=True))
-        whole, tables = whole_course(self.default), list[dict[int, Course]]()
+        whole, tables = whole_course(self.default), list[dict[int, CopyNumbers]]()
         for table in self.tables:
             own = [(table.get(contig, whole), origin) for contig, origin in places]
             tables.append({} if table.keys().isdisjoint(strip.contigs) else {0: join_courses(own)})
@@ -75,7 +75,7 @@ class Ploidies(NamedTuple):
         """Return the most copies in each [start, stop), which may cross borders (int8 [n, samples])."""
         return self._of_samples(contig, start.size, lambda course: course.max_within(start, stop))
 
-    def _of_samples(self, contig: int, number: int, find: Callable[[Course], ndarray]) -> ndarray:
+    def _of_samples(self, contig: int, number: int, find: Callable[[CopyNumbers], ndarray]) -> ndarray:
         out = np.full((number, len(self.tables)), self.default, np.int8)
         for column, table in enumerate(self.tables):
             if contig in table:
@@ -98,7 +98,7 @@ def read_ploidies(
         if name not in known:
             raise InputError(path, f"no sample {name!r} in the alignments", min(line for *_, line in own))
     common = _courses_of(rows.get(EVERYONE, []), default)
-    numbers, tables = dict[tuple[tuple[int, ...], ...], int](), list[dict[int, Course]]()
+    numbers, tables = dict[tuple[tuple[int, ...], ...], int](), list[dict[int, CopyNumbers]]()
     table = np.empty(len(samples), np.int64)
     for sample, name in enumerate(samples):
         own = rows.get(name, [])
@@ -154,7 +154,7 @@ def _join_overlapping(path: Path | None, rows: list[Row]) -> list[Row]:
     return out
 
 
-def _courses_of(rows: list[Row], elsewhere: int) -> dict[int, Course]:
+def _courses_of(rows: list[Row], elsewhere: int) -> dict[int, CopyNumbers]:
     """Make a course of each contig with a row; rows are sorted and do not overlap."""
     steps = defaultdict[int, list[tuple[int, int]]](lambda: [(0, elsewhere)])
     for contig, start, stop, copies, _ in rows:
@@ -163,11 +163,11 @@ def _courses_of(rows: list[Row], elsewhere: int) -> dict[int, Course]:
             own.pop()
         own += [(start, copies), (stop, elsewhere)]
     columns = {contig: np.array(own, np.int64).T for contig, own in steps.items()}
-    return {contig: Course(start, copies.astype(np.int8)) for contig, (start, copies) in columns.items()}
+    return {contig: CopyNumbers(start, copies.astype(np.int8)) for contig, (start, copies) in columns.items()}
 
 
-def _above(own: Course, common: Course) -> Course:
+def _above(own: CopyNumbers, common: CopyNumbers) -> CopyNumbers:
     """Return a sample's own copies, and the common ones where they are UNKNOWN."""
     start = np.union1d(own.start, common.start)
     copies = own.at(start)
-    return Course(start, np.where(copies == UNKNOWN, common.at(start), copies))
+    return CopyNumbers(start, np.where(copies == UNKNOWN, common.at(start), copies))

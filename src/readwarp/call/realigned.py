@@ -154,7 +154,7 @@ def join_runs(runs: Iterable[Run]) -> tuple[Run, ...]:
     return tuple(out)
 
 
-class Choice(NamedTuple):
+class Realignment(NamedTuple):
     """New alignment of a read."""
 
     haplotype: int  # index among those given, -1: several fit equally
@@ -164,7 +164,7 @@ class Choice(NamedTuple):
 
 def realign(
     region: CalledRegion, haplotypes: Sequence[Haplotype], bases: Bases, reads: Sequence[tuple[ndarray, ndarray]]
-) -> list[Choice]:
+) -> list[Realignment]:
     """Realign each read (bases, qualities; both uint8) to these haplotypes of the region. bases: of the contig."""
     reach = max(own.size for own, _ in reads) + NEAR
     low, high = max(0, region.start - reach), min(bases.length, region.stop + reach)
@@ -177,12 +177,12 @@ def realign(
     pairs, scheme = _pairs(reads, targets, best), Scheme(COSTS, LOCAL)
     traces = trace_pairs(pairs, scheme, score_pairs(pairs, scheme))
     spans = pairwise(traces.cigar_offsets.tolist())
-    out = list[Choice]()
+    out = list[Realignment]()
     for i, (first, last) in enumerate(spans):
         runs = [(int(run) & 15, int(run) >> 4) for run in traces.cigar[first:last]]
         start, skipped = int(traces.target_start[i]), int(traces.query_start[i])
         position, carried = carry_over(runs, places[best[i]][start:], skipped, reads[i][0].size)
-        out.append(Choice(-1 if are_alike[i].sum() > 1 else int(best[i]), position, carried))
+        out.append(Realignment(-1 if are_alike[i].sum() > 1 else int(best[i]), position, carried))
     return out
 
 

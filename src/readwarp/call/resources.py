@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from math import ceil
 from typing import NamedTuple, TypeVar
 
-from readwarp.call.inputs import Alignments
+from readwarp.call.inputs import AlignmentFiles
 from readwarp.call.pairhmm.shared import SharedCard
 from readwarp.call.strips import Place
 from readwarp.call.targets import MARGIN, bases_of
@@ -48,7 +48,7 @@ class WorkerPlan(NamedTuple):
 
 def plan_workers(
     resources: Resources,
-    alignments: Alignments,
+    alignments: AlignmentFiles,
     backend: Backend,
     targets: Sequence[Target],
     may_fork: bool,
@@ -96,7 +96,7 @@ def _widest_window(resources: Resources, bases: int, threads: int) -> int:
 def open_workers(
     state: S,
     plan: WorkerPlan,
-    alignments: Alignments,
+    alignments: AlignmentFiles,
     command: str,
     metrics: Metrics,
     reply: Reply | None = None,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from readwarp import tables
 from readwarp.batches import Calls
-from readwarp.call.variant_job import FIELDS, Fields, VariantJob
+from readwarp.call.variant_job import FIELDS, HeaderFields, VariantJob
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import locked
 from readwarp.formats.common.silence import quiet_htslib
@@ -79,7 +79,7 @@ class Variants(Iterator[Variant]):
         reference: Reference,
         calls: Generator[Calls, None, None],
         samples: tuple[str, ...],
-        fields: Fields = FIELDS,
+        fields: HeaderFields = FIELDS,
     ):
         self.samples = samples  # names, in the order of each variant's genotypes
         self._fields = fields  # fields of the header

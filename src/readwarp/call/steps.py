@@ -27,7 +27,7 @@ from readwarp.batches import (
     Sites,
     Window,
 )
-from readwarp.call.alleles.compare import Weighed, compare
+from readwarp.call.alleles.compare import WeighedReads, compare
 from readwarp.call.alleles.copies import part_mates
 from readwarp.call.alleles.select import Copies
 from readwarp.call.alleles.sites import forced_variants, variants_of
@@ -41,7 +41,7 @@ from readwarp.call.depth import BLOCK
 from readwarp.call.depth.limit import DepthLimit
 from readwarp.call.evidence.substitutions import split_sites, weigh_substitutions
 from readwarp.call.forced import Forced
-from readwarp.call.found import Found
+from readwarp.call.found import WindowCalls
 from readwarp.call.fractions.calls import call_alleles
 from readwarp.call.fractions.events import count_events
 from readwarp.call.fractions.given import GivenFractions
@@ -52,22 +52,22 @@ from readwarp.call.genotypes.genotype import genotype_sites
 from readwarp.call.genotypes.mnps import join_substitutions
 from readwarp.call.genotypes.places import join_places
 from readwarp.call.genotypes.rarest import drop_rarest
-from readwarp.call.genotypes.surroundings import Depths, Expected, PairSides, first_place, note_depth
+from readwarp.call.genotypes.surroundings import Depths, PairSides, SitePriors, first_place, note_depth
 from readwarp.call.haplotypes.build import build_haplotypes
-from readwarp.call.inputs import Alignments
+from readwarp.call.inputs import AlignmentFiles
 from readwarp.call.limits import ALLELES, Limited, limit_of, limits_of, mark_limits
 from readwarp.call.mates.cut import cut_long
-from readwarp.call.mates.join import join_mates
+from readwarp.call.mates.join import Removed, join_mates
 from readwarp.call.mates.lost import find_lost
 from readwarp.call.mates.primers import NO_PRIMERS, Primers, primers_along
 from readwarp.call.noise.counts import ErrorCounts, count_errors
 from readwarp.call.pairhmm import LogLikelihoods
 from readwarp.call.phase.gaps import find_linking, weigh_gaps
 from readwarp.call.phase.links import join_links, link_sites, no_links
-from readwarp.call.phase.sides import Groups, find_sides, take_sides
+from readwarp.call.phase.sides import ComparisonGroups, find_sides, take_sides
 from readwarp.call.phase.types import Links, Phasing, Sides
 from readwarp.call.pileup import MAX_INDEL
-from readwarp.call.pileup.events import Limits
+from readwarp.call.pileup.events import PileupLimits
 from readwarp.call.platforms import Platform
 from readwarp.call.ploidy import Ploidies, silence_absent
 from readwarp.call.qualities import check_qualities, count_missing
@@ -80,7 +80,7 @@ from readwarp.call.sites.find import find_sites, limit_alleles
 from readwarp.call.sites.slips import drop_slips, split_sides
 from readwarp.call.spelling import Bases
 from readwarp.call.strips import Place, Strip, StripBases
-from readwarp.call.targets import MARGIN, Stretch
+from readwarp.call.targets import MARGIN, TargetStretch
 from readwarp.call.window_counts import count_pairs, count_regions, count_removed, find_long_indels, lie_within
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
@@ -102,11 +102,11 @@ class Around(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class CallSteps:
     """Steps and parameters that all windows share."""
 
     reference: Reference
-    alignments: Alignments
+    alignments: AlignmentFiles
     parameters: CallParameters
     backend: Backend
     metrics: Metrics
@@ -129,19 +129,13 @@ class Steps:
     def _log_likelihoods(self) -> LogLikelihoods:
         return self.shared or self.backend.step("readwarp.call.pairhmm").log_likelihoods
 
-    def call(self, window: Place, max_bases: int | None) -> Found:
+    def call(self, window: Place, max_bases: int | None) -> WindowCalls:
         """Call a window. Raises RegionTooDeepError if its reads have more than `max_bases`."""
         if not isinstance(window, Strip):
             return self._call(window, max_bases)
         found = self._along(window)._call(window.as_stretch(), max_bases)
         bands, shallow = found.bands and split_bands(found.bands[0], window), split_runs(found.shallow[:, 1:], window)
-        return Found(move_back(found.calls, window), bands, shallow)
-
-    def link(self, window: Place, max_bases: int | None) -> Links:
-        """Return the window's links to phase its contig, or strip. Raises RegionTooDeepError like `call`."""
-        if not isinstance(window, Strip):
-            return self._link(window, max_bases)
-        return self._along(window)._link(window.as_stretch(), max_bases)
+        return WindowCalls(move_back(found.calls, window), bands, shallow)
 
     def learn(self, window: Place, max_bases: int | None) -> ErrorCounts | None:
         """Count the window's errors; None without reads. Raises RegionTooDeepError like `call`."""
@@ -149,7 +143,7 @@ class Steps:
             return self._learn(window, max_bases)
         return self._along(window)._learn(window.as_stretch(), max_bases)
 
-    def _along(self, strip: Strip) -> "Steps":
+    def _along(self, strip: Strip) -> "CallSteps":
         return replace(
             self,
             alignments=self.alignments.along(strip, StripBases(self.reference, strip)),
@@ -162,13 +156,10 @@ class Steps:
     def _bases(self, contig: int) -> Bases:
         return StripBases(self.reference, self.strip) if self.strip else Bases(self.reference, contig)
 
-    def _call(self, window: Stretch, max_bases: int | None) -> Found:
+    def _call(self, window: TargetStretch, max_bases: int | None) -> WindowCalls:
         contig, start, stop, _ = window
-        is_inside = window.mask()
-        low, high = max(0, start - MARGIN), min(self._bases(contig).length, stop + MARGIN)
-        limit = DepthLimit(self.parameters.max_depth)
-        with self.metrics.time("read_alignments"):
-            reads = self.alignments.read((contig, low, high), limit, max_bases)
+        is_inside, limit = window.mask(), DepthLimit(self.parameters.max_depth)
+        reads, low, high = self._read(window, limit, max_bases)
         for name, positions in (
             ("reads_used", reads.position),
             ("reads_beyond_max_depth", limit.lost),
@@ -181,16 +172,9 @@ class Steps:
         self.metrics.count("bases_counted", 0)
         if len(reads) == 0 and not self.forced:
             shallow = self._find_shallow(np.zeros((stop - start, 1, 1), np.int32), window)
-            return Found(no_calls(self.samples), [self._unknown(window)] if self.with_bands else None, shallow)
-        around = self._around(contig, low, high, reads)
-        with self.metrics.time("mates"):
-            primers = self.primers.get(contig, NO_PRIMERS)
-            reads, removed = join_mates(reads, around, primers, self.parameters.ignore_soft_clips)
-            reads = self._cut(reads, low, high)
-        count_removed(self.metrics, removed, window, primers.start.size > 0)
-        pileup_step = self.backend.step("readwarp.call.pileup")
-        with self.metrics.time("pileup"):
-            pileup = pileup_step.count_window(reads, around, self.parameters)
+            return WindowCalls(no_calls(self.samples), [self._unknown(window)] if self.with_bands else None, shallow)
+        reads, around, pileup, removed = self._pile_up(contig, low, high, reads)
+        count_removed(self.metrics, removed, window, self.primers.get(contig, NO_PRIMERS).start.size > 0)
         counts = pileup.counts[start - low : stop - low]
         self.metrics.count("bases_counted", (counts if is_inside.all() else counts[is_inside]).sum())
         here = replace(around.trim(), start=start, stop=stop)
@@ -202,28 +186,41 @@ class Steps:
             self.metrics.count("alleles_left_out", is_inside[places[(places >= 0) & (places < stop - start)]].sum())
         kept = keep_calls(join_calls((calls,), start, stop, self.samples), start, is_inside)
         if not self.with_bands:
-            return Found(mark_limits(kept, limited), None, self._find_shallow(counts, window))
-        return Found(mark_limits(join_places(kept), limited), [self._bands(reads, pileup, here, calls, ~is_inside)])
+            return WindowCalls(mark_limits(kept, limited), None, self._find_shallow(counts, window))
+        return WindowCalls(
+            mark_limits(join_places(kept), limited), [self._bands(reads, pileup, here, calls, ~is_inside)]
+        )
 
-    def _find_shallow(self, counts: np.ndarray, window: Stretch) -> np.ndarray:
+    def _find_shallow(self, counts: np.ndarray, window: TargetStretch) -> np.ndarray:
         return on_contig(find_shallow(counts, window.mask(), window.start, self.least_depth), window.contig)
 
-    def _pile_up(self, window: Stretch, max_bases: int | None) -> tuple[AlignedReads, Window, Pileup] | None:
-        """Return the reads of a window and its margin, and their pileup; None without reads."""
-        contig, start, stop, _ = window
-        low, high = max(0, start - MARGIN), min(self._bases(contig).length, stop + MARGIN)
-        reads = self.alignments.read((contig, low, high), DepthLimit(self.parameters.max_depth), max_bases)
-        if len(reads) == 0:
-            return None
-        around = self._around(contig, low, high, reads)
-        reads, _ = join_mates(reads, around, self.primers.get(contig, NO_PRIMERS), self.parameters.ignore_soft_clips)
-        reads = self._cut(reads, low, high)
-        return reads, around, self.backend.step("readwarp.call.pileup").count_window(reads, around, self.parameters)
+    def _read(self, window: TargetStretch, limit: DepthLimit, max_bases: int | None) -> tuple[AlignedReads, int, int]:
+        """Read a window and its margin; return the reads and that range."""
+        low, high = max(0, window.start - MARGIN), min(self._bases(window.contig).length, window.stop + MARGIN)
+        with self.metrics.time("read_alignments"):
+            return self.alignments.read((window.contig, low, high), limit, max_bases), low, high
 
-    def _link(self, window: Stretch, max_bases: int | None) -> Links:
-        if (piled := self._pile_up(window, max_bases)) is None:
+    def _pile_up(
+        self, contig: int, low: int, high: int, reads: AlignedReads
+    ) -> tuple[AlignedReads, Window, Pileup, Removed]:
+        """Join the mates of reads and pile them up; also return the bases that were removed."""
+        around = self._around(contig, low, high, reads)
+        with self.metrics.time("mates"):
+            primers = self.primers.get(contig, NO_PRIMERS)
+            reads, removed = join_mates(reads, around, primers, self.parameters.ignore_soft_clips)
+            if self.platform.is_long:  # to the window and its margin, and MARGIN more, which is beyond FAR
+                reads = cut_long(reads, low - MARGIN, high + MARGIN)
+        with self.metrics.time("pileup"):
+            pileup = self.backend.step("readwarp.call.pileup").count_window(reads, around, self.parameters)
+        return reads, around, pileup, removed
+
+    def link(self, window: Place, max_bases: int | None) -> Links:
+        """Return the window's links to phase its contig. Raises RegionTooDeepError like `call`."""
+        assert isinstance(window, TargetStretch), "contigs of long reads share no strip"
+        reads, low, high = self._read(window, DepthLimit(self.parameters.max_depth), max_bases)
+        if len(reads) == 0:
             return no_links()
-        reads, around, pileup = piled
+        reads, around, pileup, _ = self._pile_up(window.contig, low, high, reads)
         copies, noted = self.ploidies.at(around.contig, np.arange(around.start, around.stop)), list[np.ndarray]()
         sites = find_sites(pileup, around, self.parameters, None, self._pileups(reads, pileup, around, noted), copies)
         bases, gaps = find_linking(take(sites, "sites", lie_within(sites.begin, window)), around, self.platform.gaps)
@@ -231,26 +228,23 @@ class Steps:
         weighed = (bases, weigh_substitutions(reads, bases, self.parameters)), (gaps, weigh_gaps(reads, gaps))
         for some, evidence in weighed:
             copies = self.ploidies.at(some.contig, some.position)
-            own, expected = silence_absent(evidence, copies), Expected(copies, depths)
+            own, expected = silence_absent(evidence, copies), SitePriors(copies, depths)
             calls = genotype_sites(some, own, around, expected, self.parameters)
             parts.append(link_sites(reads, some, calls, evidence))
         return join_links(parts)
 
-    def _learn(self, window: Stretch, max_bases: int | None) -> ErrorCounts | None:
-        if (piled := self._pile_up(window, max_bases)) is None:
+    def _learn(self, window: TargetStretch, max_bases: int | None) -> ErrorCounts | None:
+        reads, low, high = self._read(window, DepthLimit(self.parameters.max_depth), max_bases)
+        if len(reads) == 0:
             return None
-        reads, around, pileup = piled
-        limits = Limits(window.start, window.stop, self.parameters.min_base_quality)
+        reads, around, pileup, _ = self._pile_up(window.contig, low, high, reads)
+        limits = PileupLimits(window.start, window.stop, self.parameters.min_base_quality)
         common = self.given.common(window, self.reference, self.strip) if self.given else None
         pileups = self._pileups(reads, pileup, around, [])
         return count_errors(reads, orientations_of(reads), around, pileups, (limits, window.mask()), common)
 
-    def _cut(self, reads: AlignedReads, low: int, high: int) -> AlignedReads:
-        """Cut long reads to a window and its margin, and MARGIN more, which is beyond FAR."""
-        return cut_long(reads, low - MARGIN, high + MARGIN) if self.platform.is_long else reads
-
     def _genotype(
-        self, reads: AlignedReads, pileup: Pileup, around: Window, window: Stretch, limited: list[Limited]
+        self, reads: AlignedReads, pileup: Pileup, around: Window, window: TargetStretch, limited: list[Limited]
     ) -> Calls:
         """Call sites in the window, and around it as far as they matter inside. Omissions are added to `limited`."""
         p = self.parameters
@@ -330,13 +324,18 @@ class Steps:
         sides = None
         if around.sides:
             spans = (phase.start, phase.stop) if phase else (sites.begin, sites.stop)
-            groups = Groups(likelihoods.pair_offsets, likelihoods.read, likelihoods.sample, *spans)
+            groups = ComparisonGroups(likelihoods.pair_offsets, likelihoods.read, likelihoods.sample, *spans)
             sides = PairSides(*take_sides(around.sides, groups, self.samples))
-        expected = Expected(copies, around.depths, sides)
+        expected = SitePriors(copies, around.depths, sides)
         return genotype_sites(sites, likelihoods, around.window, expected, self.parameters, phase)
 
     def _weigh(
-        self, reads: AlignedReads, regions: Regions, sites: Sites, around: Window, within: tuple[Stretch, Sides | None]
+        self,
+        reads: AlignedReads,
+        regions: Regions,
+        sites: Sites,
+        around: Window,
+        within: tuple[TargetStretch, Sides | None],
     ) -> tuple[Sites, Likelihoods, Phase, list[Limited]]:
         """Weigh sites in the regions by whole haplotypes; also return omissions. Bases of low quality do not count."""
         metrics, qualities, (window, sides) = self.metrics, reads.qualities, within
@@ -354,7 +353,7 @@ class Steps:
         count_regions(self.metrics, weighed, window)
         count_pairs(self.metrics, weighed, window)
 
-        def compare_more(haplotypes: Haplotypes) -> Weighed:
+        def compare_more(haplotypes: Haplotypes) -> WeighedReads:
             with metrics.time("pairhmm"):
                 more = compare(regions, haplotypes, usable, sites, self.platform.gaps, self._log_likelihoods)
             count_pairs(metrics, more, window)
@@ -363,7 +362,7 @@ class Steps:
         with metrics.time("alleles"):
             odds = np.empty(0)
             if sides:
-                own = Groups(
+                own = ComparisonGroups(
                     regions.read_offsets, regions.read, reads.sample[regions.read], regions.start, regions.stop
                 )
                 odds, *_ = take_sides(sides, own, self.samples)
@@ -383,7 +382,7 @@ class Steps:
             covered[max(0, position - start) : max(0, position + len(alleles[0]) - start)] = True
         return reference_bands(pileup, reads, window, covered, self._ploidy(window), find_called(calls, window))
 
-    def _unknown(self, place: Stretch) -> Bands:
+    def _unknown(self, place: TargetStretch) -> Bands:
         """Return the bands of one sample in a window without reads."""
         window = Window(*place[:3], self._bases(place.contig).array(place.start, place.stop), place.start)
         return unknown_bands(window, ~place.mask(), self._ploidy(window))

@@ -20,7 +20,7 @@ from readwarp.call.depth import BLOCK
 from readwarp.call.genotypes.surroundings import STEP
 from readwarp.call.regions import MAX_REGION
 from readwarp.call.spelling import Bases
-from readwarp.call.targets import MARGIN, Stretch
+from readwarp.call.targets import MARGIN, TargetStretch
 from readwarp.formats.common.regions import Target
 from readwarp.index.reference import Reference
 from readwarp.ragged import ranges
@@ -38,7 +38,7 @@ def next_origin(stop: int) -> int:
 class Strip:
     """Stretches of several contigs, one of each, in order; each contig is read whole."""
 
-    stretches: tuple[Stretch, ...]
+    stretches: tuple[TargetStretch, ...]
     lengths: tuple[int, ...]  # of the contigs
 
     @cached_property
@@ -72,14 +72,14 @@ class Strip:
         return strip_of(stretches[:n], lengths[:n]), strip_of(stretches[n:], lengths[n:])
 
     @property
-    def called(self) -> list[tuple[Stretch, int]]:
+    def called(self) -> list[tuple[TargetStretch, int]]:
         """Return the stretches, and the positions of their contigs' first bases."""
         return list(zip(self.stretches, self.origins.tolist(), strict=True))
 
-    def as_stretch(self) -> Stretch:
+    def as_stretch(self) -> TargetStretch:
         """Return the stretch of the axis, as contig 0."""
         targets = (Target(0, t.start + origin, t.stop + origin) for own, origin in self.called for t in own.targets)
-        return Stretch(0, self.start, self.stop, tuple(targets))
+        return TargetStretch(0, self.start, self.stop, tuple(targets))
 
     def find_rows(self, offsets: ndarray) -> tuple[ndarray, ndarray]:
         """Return these contigs' rows in a table with those `offsets`, sorted by contig, and the origin of each."""
@@ -102,21 +102,21 @@ class Strip:
                 yield range(number, number + row - first), self.origins[first:row]
 
 
-Place = Stretch | Strip  # unit of calling
+Place = TargetStretch | Strip  # unit of calling
 
 
-def strip_of(stretches: Sequence[Stretch], lengths: Sequence[int]) -> Place:
+def strip_of(stretches: Sequence[TargetStretch], lengths: Sequence[int]) -> Place:
     return stretches[0] if len(stretches) == 1 else Strip(tuple(stretches), tuple(lengths))
 
 
 def join_contigs(
-    windows: Iterable[Stretch], lengths: Sequence[int], apart: Container[int], size: int
+    windows: Iterable[TargetStretch], lengths: Sequence[int], apart: Container[int], size: int
 ) -> Iterator[Place]:
     """Yield the windows in order, those of whole contigs joined as far as `size` allows.
 
     lengths: of all contigs. apart: contigs that have windows of their own.
     """
-    waiting, stop = list[Stretch](), 0
+    waiting, stop = list[TargetStretch](), 0
     for window in windows:
         length = lengths[window.contig]
         is_whole = window.start <= MARGIN and window.stop + MARGIN >= length and window.contig not in apart

@@ -17,7 +17,7 @@ JOINED = 8192  # bases between two targets that cost no more than a window of th
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
+class CallTargets:
     """Places to call, as requested; everywhere without regions and targets."""
 
     regions: tuple[Region, ...] | None = None
@@ -88,7 +88,7 @@ def subtract(targets: Sequence[Target], excluded: Sequence[Target]) -> list[Targ
     return out
 
 
-class Stretch(NamedTuple):
+class TargetStretch(NamedTuple):
     """Stretch [start, stop) of a contig, which is called as a whole; calls in its targets are kept."""
 
     contig: int
@@ -103,24 +103,24 @@ class Stretch(NamedTuple):
             out[target.start - self.start : target.stop - self.start] = True
         return out
 
-    def halves(self) -> "tuple[Stretch, Stretch]":
+    def halves(self) -> "tuple[TargetStretch, TargetStretch]":
         left, right = split_at(self, (self.start + self.stop) // 2)
         return left, right
 
 
-def split_at(stretch: Stretch, place: int) -> list[Stretch]:
+def split_at(stretch: TargetStretch, place: int) -> list[TargetStretch]:
     """Split a stretch at a place; empty parts are left out."""
     before = [target._replace(stop=min(target.stop, place)) for target in stretch.targets if target.start < place]
     after = [target._replace(start=max(target.start, place)) for target in stretch.targets if target.stop > place]
     return [stretch_of(targets) for targets in (before, after) if targets]
 
 
-def stretch_of(targets: Sequence[Target]) -> Stretch:
+def stretch_of(targets: Sequence[Target]) -> TargetStretch:
     """Make a stretch of targets of one contig, at least one, in order."""
-    return Stretch(targets[0].contig, targets[0].start, targets[-1].stop, tuple(targets))
+    return TargetStretch(targets[0].contig, targets[0].start, targets[-1].stop, tuple(targets))
 
 
-def join_targets(targets: Iterable[Target], size: int, gap: int = JOINED) -> Iterator[Stretch]:
+def join_targets(targets: Iterable[Target], size: int, gap: int = JOINED) -> Iterator[TargetStretch]:
     """Cut targets to `size` bases; neighbours at most `gap` apart are joined as far as `size` allows."""
     waiting: list[Target] = []
     for target in split_targets(targets, size):

@@ -18,7 +18,7 @@ from readwarp.call.fractions import annotations as fractions
 from readwarp.call.fractions import filters as fraction_filters
 from readwarp.call.genotypes.annotations import ANNOTATIONS, BY_ALLELE
 from readwarp.call.genotypes.filters import FILTERS
-from readwarp.call.targets import Places
+from readwarp.call.targets import CallTargets
 from readwarp.config import CallParameters, Resources
 from readwarp.formats.common.files import check_inputs, check_output, locked
 from readwarp.formats.common.regions import Target
@@ -43,7 +43,7 @@ TRANSITIONS = {("A", "G"), ("G", "A"), ("C", "T"), ("T", "C")}
 logger = logging.getLogger("readwarp")
 
 
-class Fields(NamedTuple):
+class HeaderFields(NamedTuple):
     """Declarations in the header of an output."""
 
     information: Sequence[Declared]
@@ -52,11 +52,13 @@ class Fields(NamedTuple):
     filters: Sequence[Named] = FILTERS
 
 
-FIELDS = Fields((*COUNT_FIELDS, *ANNOTATIONS, *BY_ALLELE, limits.FIELD), GENOTYPE_FIELDS)
-GENOMIC_FIELDS = Fields(
+FIELDS = HeaderFields((*COUNT_FIELDS, *ANNOTATIONS, *BY_ALLELE, limits.FIELD), GENOTYPE_FIELDS)
+GENOMIC_FIELDS = HeaderFields(
     (*ANNOTATIONS, limits.FIELD, *GENOMIC_INFORMATION), GENOMIC_GENOTYPE_FIELDS, header_lines(GQ_BANDS)
 )
-FRACTION_FIELDS = Fields((*fractions.INFORMATION, limits.FIELD), fractions.FORMAT, filters=fraction_filters.FILTERS)
+FRACTION_FIELDS = HeaderFields(
+    (*fractions.INFORMATION, limits.FIELD), fractions.FORMAT, filters=fraction_filters.FILTERS
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +69,7 @@ class VariantJob:
     reference: Path
     output: Path | None = None  # .vcf, .vcf.gz or .bcf; None: VCF to stdout
     resources: Resources = field(default_factory=Resources)
-    places: Places = field(default_factory=Places)  # places to call
+    places: CallTargets = field(default_factory=CallTargets)  # places to call
     command: str = ""  # for the header
     force: bool = False  # replace an existing output
 
@@ -106,7 +108,7 @@ class VariantJob:
         logger.info("%s, %s %s all filters", counted(found, "variant"), f"{passed:,}", verb)
         return result
 
-    def header(self, reference: Reference, samples: Sequence[str], fields: Fields = FIELDS) -> str:
+    def header(self, reference: Reference, samples: Sequence[str], fields: HeaderFields = FIELDS) -> str:
         """Return the lines before the variants."""
         contigs = list(zip(reference.names, np.diff(reference.contig_offsets).tolist(), reference.md5, strict=True))
         named = contigs, samples, self.command, str(self.reference)
@@ -115,7 +117,7 @@ class VariantJob:
 
     @contextmanager
     def open_output(
-        self, reference: Reference, samples: Sequence[str], fields: Fields = FIELDS
+        self, reference: Reference, samples: Sequence[str], fields: HeaderFields = FIELDS
     ) -> Iterator[VariantWriter]:
         """Yield the writer, once it has the header; if the block fails, no file is left."""
         writer = self.make_writer(self.output, reference, samples, fields)
@@ -127,7 +129,7 @@ class VariantJob:
         writer.close()
 
     def make_writer(
-        self, path: Path | None, reference: Reference, samples: Sequence[str], fields: Fields
+        self, path: Path | None, reference: Reference, samples: Sequence[str], fields: HeaderFields
     ) -> VariantWriter:
         """Make the writer, which has the header."""
         output, longest = None if path is None else str(path), int(np.diff(reference.contig_offsets).max())

@@ -3,15 +3,15 @@
 import numpy as np
 
 from readwarp.batches import AlignedReads, Status
-from readwarp.call.alleles.compare import Weighed
+from readwarp.call.alleles.compare import WeighedReads
 from readwarp.call.mates.join import Removed
 from readwarp.call.pileup import MAX_INDEL
-from readwarp.call.targets import Stretch
+from readwarp.call.targets import TargetStretch
 from readwarp.metrics import Metrics
 from readwarp.rules.cigar import DELETION, INSERTION
 
 
-def count_removed(metrics: Metrics, removed: Removed, window: Stretch, has_primers: bool) -> None:
+def count_removed(metrics: Metrics, removed: Removed, window: TargetStretch, has_primers: bool) -> None:
     """Count the bases without evidence of reads that begin in the window. has_primers: whether its contig has any."""
     own = lie_within(removed.position, window)
     metrics.count("reads_joined_to_mates", removed.is_joined[own].sum())
@@ -22,7 +22,7 @@ def count_removed(metrics: Metrics, removed: Removed, window: Stretch, has_prime
         metrics.count("reads_beside_primers", (~removed.is_primed[own]).sum())
 
 
-def count_regions(metrics: Metrics, weighed: Weighed, window: Stretch) -> None:
+def count_regions(metrics: Metrics, weighed: WeighedReads, window: TargetStretch) -> None:
     """Count the regions that begin in the window's targets; neighbouring windows see some of them too."""
     regions, count = weighed.regions, metrics.count
     own = lie_within(regions.start, window)
@@ -35,7 +35,7 @@ def count_regions(metrics: Metrics, weighed: Weighed, window: Stretch) -> None:
         count(name, np.unique(regions.place[chosen]).size)
 
 
-def count_pairs(metrics: Metrics, weighed: Weighed, window: Stretch) -> None:
+def count_pairs(metrics: Metrics, weighed: WeighedReads, window: TargetStretch) -> None:
     """Count the pairs that were compared in these regions."""
     own, count = lie_within(weighed.regions.start, window), metrics.count
     count("haplotypes", np.diff(weighed.haplotypes.haplotype_offsets)[own].sum())
@@ -51,7 +51,7 @@ def find_long_indels(reads: AlignedReads) -> np.ndarray:
     return reads.position[np.searchsorted(reads.cigar_offsets, np.flatnonzero(is_long), side="right") - 1]
 
 
-def lie_within(position: np.ndarray, window: Stretch) -> np.ndarray:
+def lie_within(position: np.ndarray, window: TargetStretch) -> np.ndarray:
     """Return which positions lie in the window's targets (bool [n])."""
     own = (position >= window.start) & (position < window.stop)
     own[own] = window.mask()[position[own] - window.start]

@@ -15,9 +15,15 @@ from numpy import ndarray
 
 from readwarp.batches import Calls
 from readwarp.call.circular.circle import lay_round
-from readwarp.call.found import Found
+from readwarp.call.found import WindowCalls
 from readwarp.call.fractions.given import GivenFractions
-from readwarp.call.fractions.shortlist import Candidates, Shortlist, candidates_of, filter_together, header_lines
+from readwarp.call.fractions.shortlist import (
+    Shortlist,
+    ShortlistedRecords,
+    candidates_of,
+    filter_together,
+    header_lines,
+)
 from readwarp.call.genome.write import ConsensusGenome
 from readwarp.call.inputs import RegionTooDeepError
 from readwarp.call.noise import LEARNED, LEARNING_WINDOW
@@ -31,24 +37,24 @@ from readwarp.call.phase.links import join_links, no_links
 from readwarp.call.phase.types import Links, Phasing
 from readwarp.call.realigned import CalledSite, sites_of
 from readwarp.call.resources import NARROW, WorkerPlan, halve, memory_for, no_cards
-from readwarp.call.steps import Steps
+from readwarp.call.steps import CallSteps
 from readwarp.call.strips import Place, join_contigs
-from readwarp.call.structural.evidence import Evidence
-from readwarp.call.structural.steps import Part, StructuralSteps
+from readwarp.call.structural.evidence import StructuralEvidence
+from readwarp.call.structural.steps import StructuralSteps, StructuralWindow
 from readwarp.call.targets import bases_of, join_targets
 from readwarp.call.variant_job import count_calls
 from readwarp.config import FractionParameters
 from readwarp.device.backend import Backend
 from readwarp.errors import MemoryBudgetError, UsageError
 from readwarp.formats.common.regions import Target
-from readwarp.formats.variants.gvcf import BlockJoiner, Piece, piece_of
+from readwarp.formats.variants.gvcf import BlockJoiner, GvcfPiece, piece_of
 from readwarp.formats.variants.vcf import VariantWriter, format_calls, lines_of
 from readwarp.metrics import Metrics
 from readwarp.stream.cards import Cards
 from readwarp.stream.reporter import Meter
-from readwarp.stream.room import Room
+from readwarp.stream.room import PipeRoom
 from readwarp.stream.worker import ask
-from readwarp.stream.workers import Done, Workers, map_counted
+from readwarp.stream.workers import ItemResult, Workers, map_counted
 from readwarp.wording import counted
 
 if TYPE_CHECKING:  # few runs write these files
@@ -65,10 +71,10 @@ GOLDEN = (5**0.5 - 1) / 2  # multiples of it, modulo 1, are spread evenly
 class Calling:
     """Open alignments to call, and the memory for it."""
 
-    steps: Steps
+    steps: CallSteps
     cards: Cards[Place, Backend]
     plan: WorkerPlan
-    room: Room
+    room: PipeRoom
     targets: list[Target]  # to call
     window: int  # bases
     with_sites: bool  # for --bam-output
@@ -85,30 +91,30 @@ class Calling:
         steps = replace(self.steps, backend=Backend("cpu"), shared=partial(log_likelihoods_by, ask))
         return replace(self, steps=steps, cards=no_cards())
 
-    def call(self, window: Place) -> Done[list[Found]]:
+    def call(self, window: Place) -> ItemResult[list[WindowCalls]]:
         """Call the window, in parts where it is too deep to be processed at once."""
-        return self._work(window, Steps.call)
+        return self._work(window, CallSteps.call)
 
-    def link(self, window: Place) -> Done[Links]:
+    def link(self, window: Place) -> ItemResult[Links]:
         """Return the window's links to phase its contig."""
-        parts, metrics = self._work(window, Steps.link)
-        return Done(join_links(parts), metrics)
+        parts, metrics = self._work(window, CallSteps.link)
+        return ItemResult(join_links(parts), metrics)
 
-    def learn(self, window: Place) -> Done[list[ErrorCounts]]:
+    def learn(self, window: Place) -> ItemResult[list[ErrorCounts]]:
         """Count the window's errors, in parts where it was too deep; empty without reads."""
-        parts, metrics = self._work(window, Steps.learn)
-        return Done([part for part in parts if part is not None], metrics)
+        parts, metrics = self._work(window, CallSteps.learn)
+        return ItemResult([part for part in parts if part is not None], metrics)
 
-    def gather(self, part: Part) -> Done[Evidence]:
+    def gather(self, part: StructuralWindow) -> ItemResult[StructuralEvidence]:
         """Gather a window's evidence of structural variants."""
         return self.structural.gather(part)
 
-    def _work(self, window: Place, step: Callable[[Steps, Place, int | None], T]) -> Done[list[T]]:
+    def _work(self, window: Place, step: Callable[[CallSteps, Place, int | None], T]) -> ItemResult[list[T]]:
         metrics = Metrics()
-        return Done(self.cards.work(window, partial(self._try, step, metrics), metrics.count), metrics)
+        return ItemResult(self.cards.work(window, partial(self._try, step, metrics), metrics.count), metrics)
 
     def _try(
-        self, step: Callable[[Steps, Place, int | None], T], metrics: Metrics, window: Place, backend: Backend
+        self, step: Callable[[CallSteps, Place, int | None], T], metrics: Metrics, window: Place, backend: Backend
     ) -> T:
         """Try a step on a window; one that does not fit counts nothing.
 
@@ -141,7 +147,9 @@ class Calling:
         need = f"the {bases:,} bases of reads at and around {place} need at least {memory_for(self.plan, bases)}"
         return MemoryBudgetError(f"{need}: raise --memory, or lower --max-depth")
 
-    def run(self, workers: "Workers[Calling]", work: "Callable[[Calling, Place], Done[T]]") -> Generator[T, None, None]:
+    def run(
+        self, workers: "Workers[Calling]", work: "Callable[[Calling, Place], ItemResult[T]]"
+    ) -> Generator[T, None, None]:
         """Yield work(self, window) of all windows, in order; for long reads, once a contig is phased."""
         metrics = self.steps.metrics
         if self.steps.platform.is_long:
@@ -193,10 +201,10 @@ def spread_out(windows: Sequence[T]) -> list[T]:
     return [windows[row] for row in order.tolist()]
 
 
-class Listed(NamedTuple):
+class ListedCandidates(NamedTuple):
     """Candidates of a window, in parts where it was too deep."""
 
-    parts: list[Candidates]
+    parts: list[ShortlistedRecords]
     shallow: list[ndarray]  # runs of `genome.depths`
     bases: int  # bases called
 
@@ -204,14 +212,14 @@ class Listed(NamedTuple):
 class Written(NamedTuple):
     """Calls of a window as text."""
 
-    parts: list[bytes | Piece]  # lines, or for a gVCF a piece of each contig
+    parts: list[bytes | GvcfPiece]  # lines, or for a gVCF a piece of each contig
     sites: list[CalledSite]
     bases: int  # bases called
 
 
-def write_window(calling: Calling, window: Place) -> Done[Written]:
+def write_window(calling: Calling, window: Place) -> ItemResult[Written]:
     contigs, (parts, metrics) = calling.steps.reference.names, calling.call(window)
-    texts, sites = list[bytes | Piece](), list[CalledSite]()
+    texts, sites = list[bytes | GvcfPiece](), list[CalledSite]()
     for found in parts:
         count_calls(found.calls, metrics)
         sites += sites_of(found.calls) if calling.with_sites else ()
@@ -222,7 +230,7 @@ def write_window(calling: Calling, window: Place) -> Done[Written]:
             bounds = np.searchsorted(found.calls.contig, [bands.contig for bands in found.bands]).tolist()
             own = (lines[first:stop] for first, stop in pairwise([*bounds, len(lines)]))
             texts += map(piece_of, found.bands, own, repeat(contigs))
-    return Done(Written(texts, sites, bases_of(window.targets)), metrics)
+    return ItemResult(Written(texts, sites, bases_of(window.targets)), metrics)
 
 
 def write_windows(
@@ -272,7 +280,7 @@ def find_contamination(calling: Calling, errors: ErrorCounts) -> Contamination |
     return found
 
 
-class Learned(NamedTuple):
+class LearnedNoise(NamedTuple):
     """Noise and contamination, known before alleles are called by fractions."""
 
     given: GivenFractions  # includes the noise and the contamination
@@ -284,7 +292,7 @@ class Learned(NamedTuple):
         return header_lines(threshold, self.noise, self.contamination, samples, self.mode)
 
 
-def learn_fractions(calling: Calling, workers: Workers[Calling]) -> Learned:
+def learn_fractions(calling: Calling, workers: Workers[Calling]) -> LearnedNoise:
     """Learn noise and contamination. Raises UsageError where the tumour and its normal have the same reads."""
     known, given = calling.steps.parameters.fractions, calling.steps.given
     assert known is not None and given is not None
@@ -292,7 +300,7 @@ def learn_fractions(calling: Calling, workers: Workers[Calling]) -> Learned:
     check_samples(calling.samples, known.normals, errors.kinship)
     noise, contamination = fit_noise(errors), find_contamination(calling, errors)
     with_both = replace(given, noise=noise, contamination=contamination)
-    return Learned(with_both, noise, contamination, known)
+    return LearnedNoise(with_both, noise, contamination, known)
 
 
 def gather_fractions(calling: Calling, workers: Workers[Calling]) -> tuple[list[Calls], list[str]]:
@@ -304,11 +312,11 @@ def gather_fractions(calling: Calling, workers: Workers[Calling]) -> tuple[list[
     return found, learned.header(threshold, calling.samples)
 
 
-def write_candidates(calling: Calling, window: Place) -> Done[Listed]:
+def write_candidates(calling: Calling, window: Place) -> ItemResult[ListedCandidates]:
     """Write a window's alleles by fractions; see `write_window`."""
     contigs, (parts, metrics) = calling.steps.reference.names, calling.call(window)
     lines, shallow = [candidates_of(found.calls, contigs) for found in parts], [found.shallow for found in parts]
-    return Done(Listed(lines, shallow, bases_of(window.targets)), metrics)
+    return ItemResult(ListedCandidates(lines, shallow, bases_of(window.targets)), metrics)
 
 
 def write_fractions(

@@ -239,9 +239,9 @@ class _LogLines(Meter):
 
     @cached_property
     def lines(self) -> Any:
-        from readwarp.device.compile_progress import Lines
+        from readwarp.device.compile_progress import ProgressLines
 
-        return Lines(logger.info)
+        return ProgressLines(logger.info)
 
 
 @contextmanager

@@ -40,11 +40,11 @@ def is_targeted(options: argparse.Namespace) -> bool:
 
 def run(options: argparse.Namespace) -> None:
     from readwarp.cli.reporting import run_job
-    from readwarp.cli.summary import Asked, show_summary
+    from readwarp.cli.summary import SummaryScope, show_summary
     from readwarp.run.api import RunOptions, make_job
     from readwarp.run.job import run_sample
 
     result = run_job(options, options.reads, RunOptions, make_job, run_sample)
     if result and not options.quiet:
-        asked = Asked(is_targeted(options), options.ploidy == 1, options.mixture or options.somatic)
+        asked = SummaryScope(is_targeted(options), options.ploidy == 1, options.mixture or options.somatic)
         show_summary(result, asked)

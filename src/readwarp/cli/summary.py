@@ -19,7 +19,7 @@ from readwarp.wording import printable
 MAX_CALLS = 5
 
 
-class Asked(NamedTuple):
+class SummaryScope(NamedTuple):
     """The job to summarise."""
 
     is_targeted: bool = False  # only a part of the reference was called
@@ -27,7 +27,7 @@ class Asked(NamedTuple):
     has_fractions: bool = False  # --mixture or --somatic: alleles have fractions, not genotypes
 
 
-def show_summary(result: Result, asked: Asked) -> None:
+def show_summary(result: Result, asked: SummaryScope) -> None:
     """Print the summary as tables on stdout."""
     title = f"[bold]sample {escape(printable(result.paths['alignments'].stem))}[/]"
     table = Table(title=title, title_justify="left", show_header=False, box=None, pad_edge=False)
@@ -45,7 +45,7 @@ def show_summary(result: Result, asked: Asked) -> None:
     show(table, "", *((calls, "") if calls.rows else ()), *files)
 
 
-def summarise(metrics: Metrics, asked: Asked) -> list[tuple[str, str, str]]:
+def summarise(metrics: Metrics, asked: SummaryScope) -> list[tuple[str, str, str]]:
     """List (what, figure, explanation)."""
     count = metrics.counts.get
     reads, passed = count("reads", 0), count("variants_pass", 0)

@@ -34,7 +34,7 @@ Show = Callable[[Compiling], object]
 
 
 @dataclass
-class Lines:
+class ProgressLines:
     """Progress lines: one at the start, one when a wait begins or ends, and one every ten seconds."""
 
     say: Callable[[str], object]

@@ -24,14 +24,14 @@ from readwarp.device.entry import make_entry
 from readwarp.device.levels import current_level
 from readwarp.device.loader import load_extensions
 from readwarp.device.machine_code import MachineCode
-from readwarp.device.parts import Part, PartLibrary, parts_of_numba, without_garbage_collection
+from readwarp.device.parts import KernelPart, PartLibrary, parts_of_numba, without_garbage_collection
 from readwarp.device.shortcuts import shortcuts
 from readwarp.device.signature import class_of
 
 assert vectors  # registers the operations of `simd`
 
 
-class Library(PartLibrary):
+class CodeLibrary(PartLibrary):
     """The code of a kernel and all its parts, not run in this process."""
 
     def add_linking_library(self, library: Any) -> None:
@@ -76,13 +76,13 @@ class Codegen(JITCPUCodegen):
         return current_level().features
 
 
-def compile_kernel(part: Part, signature: str) -> MachineCode:
+def compile_kernel(part: KernelPart, signature: str) -> MachineCode:
     """Compile for the level of this process. Raises Numba's errors for code that it cannot compile."""
     target = cpu_target.target_context
     with global_compiler_lock, _own_codegen(), without_garbage_collection():
         get_ready()
         made = part.compile_part(tuple(types_of(signature)))
-        library, context = Library(_codegen(), made.library.name), made.target_context.subtarget(enable_nrt=True)
+        library, context = CodeLibrary(_codegen(), made.library.name), made.target_context.subtarget(enable_nrt=True)
         with context.push_code_library(library):  # making Python objects may need more parts
             library.add_ir_module(make_entry(context, made))
         library.add_linking_library(made.library)

@@ -16,11 +16,11 @@ def make_entry(context: Any, made: Any) -> Any:
     module, kernel = context.create_module("entry"), made.fndesc
     kind = context.call_conv.get_function_type(kernel.restype, kernel.argtypes)
     function = ir.Function(module, kind, kernel.llvm_func_name)
-    Entry(context, module, function, kernel, made.environment, made.call_helper, release_gil=True).build()
+    KernelEntry(context, module, function, kernel, made.environment, made.call_helper, release_gil=True).build()
     return module
 
 
-class Entry(PyCallWrapper):
+class KernelEntry(PyCallWrapper):
     """Numba's wrapper without type checks. It releases Python's GIL while the kernel runs."""
 
     def build_wrapper(self, api: Any, builder: Any, closure: Any, args: Any, kws: Any) -> None:

@@ -91,7 +91,7 @@ class Kernel:
     def dispatcher(self) -> Any:
         """The function that Numba sees where another kernel calls this one."""
         if self._dispatcher is None:
-            self._dispatcher = _compiler().Part(self.py_func, targetoptions={"nopython": True, **self.options})
+            self._dispatcher = _compiler().KernelPart(self.py_func, targetoptions={"nopython": True, **self.options})
         return self._dispatcher
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 
 @dataclass(frozen=True, slots=True)
-class Lanes:
+class LaneOperations:
     """Operations of a form, as device functions."""
 
     pick: Callable[..., Any]  # (a, b, selector): a digit picks a byte of a (0 to 3) or b (4 to 7); + 8: only its sign
@@ -39,7 +39,7 @@ class Lanes:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Form:
+class LaneForm:
     """The number format of a register, and its operations."""
 
     name: str
@@ -64,7 +64,7 @@ class Form:
         """Pack two numbers into a register, or the first in int32. Raises OverflowError beyond int16."""
         return int(np.array([first, second], self.number).view(np.uint32)[0])
 
-    def lanes(self) -> Lanes:
+    def lanes(self) -> LaneOperations:
         """Return the operations for kernels. Their PTX may use registers t, u, l and h."""
         from numba.core import types
 
@@ -74,7 +74,7 @@ class Form:
             result = types.int32 if name in ("first", "second") else types.uint32
             return instruction(f"{{ .reg .b32 t, u; .reg .b16 l, h; {ptx} }}", operands, types.uint32, result)
 
-        return Lanes(**{name: operation(name, *line) for name, line in (_SAME | self.ptx).items()})
+        return LaneOperations(**{name: operation(name, *line) for name, line in (_SAME | self.ptx).items()})
 
 
 _SAME = {  # operations common to all forms
@@ -99,7 +99,7 @@ def _integers(kind: str) -> dict[str, tuple[str, int]]:
     }
 
 
-S16X2 = Form(
+S16X2 = LaneForm(
     "s16x2",
     number=np.int16,
     since=(9, 0),
@@ -119,7 +119,7 @@ S16X2 = Form(
         "second": ("shr.s32 $0, $1, 16;", 1),
     },
 )
-HALF2 = Form(
+HALF2 = LaneForm(
     "half2",
     number=np.float16,
     since=(8, 0),
@@ -144,7 +144,7 @@ HALF2 = Form(
         "second": ("mov.b32 {l, h}, $1; cvt.rni.s32.f16 $0, h;", 1),
     },
 )
-INT32 = Form(
+INT32 = LaneForm(
     "int32",
     number=np.int32,
     since=(0, 0),
@@ -163,12 +163,12 @@ INT32 = Form(
 FORMS = (S16X2, HALF2, INT32)
 
 
-def form_of(capability: tuple[int, int]) -> Form:
+def form_of(capability: tuple[int, int]) -> LaneForm:
     """Return the fastest form on cards of a compute capability."""
     return forms_of(capability)[0]
 
 
-def forms_of(capability: tuple[int, int]) -> tuple[Form, ...]:
+def forms_of(capability: tuple[int, int]) -> tuple[LaneForm, ...]:
     """List the forms for a compute capability: the fastest, then those for scores that overflow the one before."""
     if capability >= (12, 0):  # there ptxas splits each DPX instruction in two
         return HALF2, S16X2, INT32

@@ -26,7 +26,7 @@ CODES: dict[type, str] = {  # struct codes, 8 bytes each
 }
 
 
-class Stream(NamedTuple):
+class CardStream(NamedTuple):
     """A stream of a card."""
 
     device: int
@@ -64,10 +64,10 @@ class CardKernel:
         self.dispatcher = dispatcher  # Numba's
         self._loaded: dict[Hashable, Loaded] = {}
 
-    def __getitem__(self, where: tuple[int, int, Stream]) -> Callable[..., None]:
+    def __getitem__(self, where: tuple[int, int, CardStream]) -> Callable[..., None]:
         return partial(self.launch, where)
 
-    def launch(self, where: tuple[int, int, Stream], *arguments: Any) -> None:
+    def launch(self, where: tuple[int, int, CardStream], *arguments: Any) -> None:
         kinds, values = list[Any](), list[Any]()
         _flatten(arguments, kinds, values)
         blocks, threads, stream = where

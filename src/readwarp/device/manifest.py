@@ -15,7 +15,7 @@ TABLE = Path(__file__).with_name("kernels.tsv")
 COLUMNS = ("kernel", "signature", "seconds", "commands")
 
 
-class Entry(NamedTuple):
+class ManifestEntry(NamedTuple):
     """A kernel for one signature."""
 
     kernel: str  # module:name
@@ -25,12 +25,12 @@ class Entry(NamedTuple):
 
 
 @cache
-def entries() -> tuple[Entry, ...]:
+def entries() -> tuple[ManifestEntry, ...]:
     """Return all rows in file order."""
     _, *lines = TABLE.read_text("utf-8").splitlines()
     rows = (line.split("\t") for line in lines)
     return tuple(
-        Entry(kernel, signature, float(s), frozenset(names.split(","))) for kernel, signature, s, names in rows
+        ManifestEntry(kernel, signature, float(s), frozenset(names.split(","))) for kernel, signature, s, names in rows
     )
 
 
@@ -39,17 +39,17 @@ def commands() -> list[str]:
     return sorted(frozenset[str]().union(*(entry.commands for entry in entries())))
 
 
-def needed_by(command: str) -> list[Entry]:
+def needed_by(command: str) -> list[ManifestEntry]:
     """List the kernels of one command; none for an unknown command."""
     return [entry for entry in entries() if command in entry.commands]
 
 
-def place_of(entry: Entry, level: Level) -> Path:
+def place_of(entry: ManifestEntry, level: Level) -> Path:
     """Return the file of a kernel within each folder of `cache_folders`."""
     return kernel_cache.place_of(entry.kernel, entry.signature, level)
 
 
-def write(found: list[Entry]) -> None:
+def write(found: list[ManifestEntry]) -> None:
     """Replace the file."""
     rows = sorted((e.kernel, e.signature, f"{e.seconds:.2f}", ",".join(sorted(e.commands))) for e in found)
     TABLE.write_text("".join("\t".join(row) + "\n" for row in (COLUMNS, *rows)), "utf-8")

@@ -34,7 +34,7 @@ from numpy import ndarray
 from readwarp.device import failure, freeing
 from readwarp.device.card_array import CardArray
 from readwarp.device.jit import cuda
-from readwarp.device.launch import Stream
+from readwarp.device.launch import CardStream
 from readwarp.device.staging import Staging, rounded
 from readwarp.errors import StoppedError, WorkspaceFullError
 
@@ -61,7 +61,7 @@ class Workspace:
         self._block, self._used = 0, 0  # position of the next bytes
         self._depth = 0
         self._queue: Any = cuda.stream()
-        self.stream = Stream(self.device, int(self._queue.handle))
+        self.stream = CardStream(self.device, int(self._queue.handle))
         self._staging = Staging(pinned, self.stream.handle)
         self._began, self._ended = cuda.event(), cuda.event()
         self._is_at_work = False  # the stream was given work since the last wait

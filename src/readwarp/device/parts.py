@@ -1,4 +1,4 @@
-"""Parts of a kernel: its own function and those below it, each a `Part` of LLVM code and no more.
+"""Parts of a kernel: its own function and those below it, each a `KernelPart` of LLVM code and no more.
 
 Numba itself treats each function that a kernel calls like one that Python calls: it optimises it, makes wrappers,
 compiles it again for each integer constant that it is given, and counts references wherever an array is named. A part
@@ -188,7 +188,7 @@ class LibraryPart(CPUDispatcher):
         self.overloads[tuple(cres.signature.args)] = cres
 
 
-class Part(LibraryPart):
+class KernelPart(LibraryPart):
     """A function of ours; integer constants are integers to it."""
 
     def get_call_template(self, args: Sequence[Any], kws: dict[str, Any]) -> Any:

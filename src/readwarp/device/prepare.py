@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from functools import cache
 
 from readwarp.device import cache_folders, manifest
-from readwarp.device.compile_progress import Compiling, Lines, Show, done, to_stderr
+from readwarp.device.compile_progress import Compiling, ProgressLines, Show, done, to_stderr
 from readwarp.device.jit import kernel_of
 from readwarp.device.levels import current_level
 from readwarp.device.machine import usable_threads
-from readwarp.device.manifest import Entry, place_of
+from readwarp.device.manifest import ManifestEntry, place_of
 
 logger = logging.getLogger("readwarp")
 
@@ -35,7 +35,7 @@ def prepare(command: str, threads: int, show: Show | None = None) -> int:
     from readwarp.device.compile_lock import compiling_alone
     from readwarp.device.workers import compile_entries
 
-    show = show or Lines(to_stderr)
+    show = show or ProgressLines(to_stderr)
     with compiling_alone(folder, lambda holder, _: show(Compiling(0, len(lacking), 0.0, 0.0, holder))):
         lacking = missing(lacking)  # another process may have compiled them
         return compile_entries(lacking, folder, current_level(), threads, show) if lacking else 0
@@ -56,7 +56,7 @@ def prepare_once(command: str) -> None:
         to_stderr(done(kernels, time.perf_counter() - started))
 
 
-def missing(needed: Iterable[Entry]) -> list[Entry]:
+def missing(needed: Iterable[ManifestEntry]) -> list[ManifestEntry]:
     """List the entries that no folder has for the current level."""
     folders = cache_folders.folders()
     places = ((entry, place_of(entry, current_level())) for entry in needed)

@@ -21,7 +21,7 @@ def rounded(nbytes: int) -> int:
 
 
 @dataclass(slots=True)
-class Run:
+class StagedRun:
     """A run of neighbours on the card, laid out in pinned memory as on the card, so that they are one copy."""
 
     address: int  # on the card
@@ -71,9 +71,9 @@ class Staging:
 
     def _runs(
         self, host: Sequence[ndarray], there: Sequence[CardArray], make_room: Callable[[], None]
-    ) -> Iterator[Run]:
+    ) -> Iterator[StagedRun]:
         """Yield the arrays in runs. Where pinned memory is full, `make_room` is called between two of them."""
-        run: Run | None = None
+        run: StagedRun | None = None
         for array, card in zip(host, there, strict=True):
             values, done = array.reshape(-1).view(np.uint8), 0
             while done < values.size:
@@ -86,7 +86,7 @@ class Staging:
                 if run and not run.is_continued(address, self.used, card.owner):
                     yield run
                     run = None
-                run = run or Run(address, self.used, card.owner)
+                run = run or StagedRun(address, self.used, card.owner)
                 run.pieces.append((values[done : done + size], self.used))
                 run.stop, done = self.used + size, done + size
                 self.used += rounded(size)

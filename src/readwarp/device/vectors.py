@@ -37,7 +37,7 @@ def _typeof_operation(operation: Operation, _: Any) -> Any:
     return cpu_target.typing_context.resolve_value_type(_codes[operation])
 
 
-class Lanes(types.Type):
+class LaneVector(types.Type):
     """The Numba type of one vector of `count` signed integers or floats of `bits` bits."""
 
     def __init__(self, element: Any) -> None:
@@ -56,9 +56,9 @@ class Lanes(types.Type):
         return ir.VectorType(self.element, self.count)
 
 
-@register_model(Lanes)
+@register_model(LaneVector)
 class LanesModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, lane_type: Lanes) -> None:
+    def __init__(self, manager: Any, lane_type: LaneVector) -> None:
         super().__init__(manager, lane_type, lane_type.llvm)  # type: ignore[no-untyped-call]
 
 
@@ -69,7 +69,7 @@ def _pointer(context: Any, builder: Any, target: ir.Type, array_type: Any, array
 
 @code_of(simd.load)
 def _load(typing, array, index):
-    lane_type = Lanes(array.dtype)
+    lane_type = LaneVector(array.dtype)
 
     def codegen(context, builder, signature, arguments):
         pointer = _pointer(context, builder, lane_type.llvm, signature.args[0], *arguments)
@@ -80,7 +80,7 @@ def _load(typing, array, index):
 
 @code_of(simd.load_bytes)
 def _load_bytes(typing, array, index, like):
-    lane_type = Lanes(like.dtype)
+    lane_type = LaneVector(like.dtype)
 
     def codegen(context, builder, signature, arguments):
         narrow = ir.VectorType(ir.IntType(8), lane_type.count)
@@ -102,7 +102,7 @@ def _store(typing, array, index, value):
 
 @code_of(simd.splat)
 def _splat(typing, array, number):
-    lane_type = Lanes(array.dtype)
+    lane_type = LaneVector(array.dtype)
 
     def codegen(context, builder, signature, arguments):
         element, value = lane_type.element, arguments[1]
@@ -120,7 +120,7 @@ def _splat(typing, array, number):
     return lane_type(array, number), codegen
 
 
-def _call(builder: Any, name: str, kind: Lanes, arguments: Sequence[Any]) -> Any:
+def _call(builder: Any, name: str, kind: LaneVector, arguments: Sequence[Any]) -> Any:
     """Call an intrinsic function of LLVM whose arguments and result are vectors of one kind."""
     function_type = ir.FunctionType(kind.llvm, [kind.llvm] * len(arguments))
     symbol = f"llvm.{name}.v{kind.count}{'f' if kind.is_float else 'i'}{kind.bits}"
@@ -242,7 +242,7 @@ def _call_at(typing, address, arguments):
 
 @code_of(simd.store_transposed)
 def _store_transposed(typing, out, place, source, starts):
-    lane_type = Lanes(source.dtype)
+    lane_type = LaneVector(source.dtype)
     count = lane_type.count
 
     def codegen(context, builder, signature, arguments):

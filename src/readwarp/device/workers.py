@@ -17,7 +17,7 @@ from typing import NamedTuple
 from readwarp.device import kernel_cache, levels, manifest, trust
 from readwarp.device.compile_progress import Compiling, Show
 from readwarp.device.levels import Level
-from readwarp.device.manifest import Entry, place_of
+from readwarp.device.manifest import ManifestEntry, place_of
 from readwarp.device.worker import module_of
 from readwarp.errors import ReadwarpError
 from readwarp.wording import printable
@@ -50,7 +50,7 @@ def fill(folder: Path, commands: Iterable[str], level: Level, threads: int, show
     return Filled(len(absent) - len(rest), compiled, len(needed) - len(absent))
 
 
-def copy(entry: Entry, level: Level, folder: Path) -> bool:
+def copy(entry: ManifestEntry, level: Level, folder: Path) -> bool:
     """Copy a kernel into a folder; return whether another folder has it."""
     place = place_of(entry, level)
     for content in kernel_cache.contents(place):
@@ -59,7 +59,7 @@ def copy(entry: Entry, level: Level, folder: Path) -> bool:
     return False
 
 
-def compile_entries(entries: Sequence[Entry], folder: Path, level: Level, threads: int, show: Show) -> int:
+def compile_entries(entries: Sequence[ManifestEntry], folder: Path, level: Level, threads: int, show: Show) -> int:
     """Compile into a folder; return the number of kernels compiled, and warn of those that cannot be.
 
     The number is also lower if a process of ours failed.
@@ -85,7 +85,7 @@ def compile_entries(entries: Sequence[Entry], folder: Path, level: Level, thread
         workers.end()
 
 
-def in_order(entries: Iterable[Entry]) -> list[Entry]:
+def in_order(entries: Iterable[ManifestEntry]) -> list[ManifestEntry]:
     """Order modules by time, longest first; a module's kernels stay together, since they share rules to compile."""
     modules = [list(rows) for _, rows in groupby(sorted(entries), key=lambda entry: module_of(entry.kernel))]
     return list(chain.from_iterable(sorted(modules, key=lambda rows: -sum(entry.seconds for entry in rows))))
@@ -97,12 +97,12 @@ class Workers:
 
     process: "subprocess.Popen[bytes]"  # from which the others are forked
     lines: int  # file descriptor
-    entries: list[Entry]
-    done: list[Entry] = field(default_factory=list)
+    entries: list[ManifestEntry]
+    done: list[ManifestEntry] = field(default_factory=list)
     _rest: bytes = b""
 
     @classmethod
-    def start(cls, entries: list[Entry], folder: Path, level: Level, processes: int) -> "Workers | None":
+    def start(cls, entries: list[ManifestEntry], folder: Path, level: Level, processes: int) -> "Workers | None":
         """Start the processes; None if none can be started."""
         command = [sys.executable, "-P", "-m", "readwarp.device.worker", str(folder), str(processes), str(os.getpid())]
         environment = os.environ | ENVIRONMENT | {levels.VARIABLE: level.name, "PYTHONPATH": _path_to_package()}

@@ -103,7 +103,7 @@ class Index:
 
         If it does not fit into memory, pages are read from disk again and again, and a warning says so.
         """
-        file = store.IndexFile(Path(path))
+        file = store.ReferenceIndexFile(Path(path))
         free, size = free_memory(), file.data.size
         fits = size <= FREE_SHARE * free
         if fits:
@@ -128,12 +128,12 @@ class Index:
         arrays = {"bucket_starts": self.bucket_starts, "tags": self.tags, "positions": self.positions}
         sizes = {name: array.size for name, array in arrays.items()}
         dtypes = {name: array.dtype.type for name, array in arrays.items()}
-        store.save(Path(path), self.reference, self.parameters, store.Seeds(sizes, dtypes, [arrays]), source)
+        store.save(Path(path), self.reference, self.parameters, store.SeedArrays(sizes, dtypes, [arrays]), source)
 
     @staticmethod
     def verify(path: str | Path) -> None:
         """Check every byte of an index file. Raises InputError if it is damaged."""
-        store.IndexFile(Path(path)).check()
+        store.ReferenceIndexFile(Path(path)).check()
 
 
 class Built(NamedTuple):
@@ -248,7 +248,7 @@ def _spell(*words: object) -> str:
 
 def _check_source(path: Path, index: Index, reference: str | Path) -> None:
     """Compare size and time of the source file; if they differ, compare the contigs: names, lengths and MD5."""
-    if store.IndexFile(path).description["source"] == store.describe_source(reference):
+    if store.ReferenceIndexFile(path).description["source"] == store.describe_source(reference):
         return
     from readwarp.index.build import read_reference
 

@@ -22,11 +22,11 @@ from readwarp.device.machine import free_memory
 from readwarp.errors import InputError
 from readwarp.formats.common.fasta import read_pieces
 from readwarp.formats.common.index_file import MAX_BASES, dtypes_of, is_index
-from readwarp.index.partition import Round, partition_seeds
+from readwarp.index.partition import PartitionRound, partition_seeds
 from readwarp.index.plan import BuildPlan, plan_build
 from readwarp.index.reference import Reference
 from readwarp.index.sort import sort_round
-from readwarp.index.store import IndexFile, Seeds
+from readwarp.index.store import ReferenceIndexFile, SeedArrays
 from readwarp.rules.bases import pack
 from readwarp.stream.plan import FREE_SHARE
 
@@ -40,7 +40,7 @@ def read_reference(path: str | Path) -> Reference:
     Raises InputError, also for more than MAX_BASES.
     """
     if is_index(path):
-        file = IndexFile(Path(path))
+        file = ReferenceIndexFile(Path(path))
         file.check(["packed"])
         return file.reference()
     names, digests, ends = list[str](), list[Any](), [0]
@@ -71,7 +71,7 @@ def read_only(array: np.ndarray) -> np.ndarray:
 
 def build(
     path: str | Path, parameters: SeedParameters, threads: int, memory: int | None = None, in_memory: bool = False
-) -> tuple[Reference, Seeds]:
+) -> tuple[Reference, SeedArrays]:
     """Read the reference of a file, and make its seeds as they are consumed.
 
     memory: bytes of the whole process; None: the free memory less a margin. in_memory: the seeds stay there too. Raises
@@ -85,16 +85,18 @@ def build(
     )
 
 
-def index_reference(reference: Reference, plan: BuildPlan) -> Seeds:
+def index_reference(reference: Reference, plan: BuildPlan) -> SeedArrays:
     """Make the seeds of a reference. The first round of partitions, which counts them all, is made at once."""
     rounds = partition_seeds(reference, plan)
     first = next(rounds)
     sizes = {"bucket_starts": (1 << plan.form.bucket_bits) + 1, "tags": first.total, "positions": first.total}
     dtypes = dtypes_of(int(reference.contig_offsets[-1]), first.total)
-    return Seeds(sizes, dtypes, _parts(chain([first], rounds), plan, dtypes))
+    return SeedArrays(sizes, dtypes, _parts(chain([first], rounds), plan, dtypes))
 
 
-def _parts(rounds: Iterable[Round], plan: BuildPlan, dtypes: dict[str, type]) -> Iterator[dict[str, np.ndarray]]:
+def _parts(
+    rounds: Iterable[PartitionRound], plan: BuildPlan, dtypes: dict[str, type]
+) -> Iterator[dict[str, np.ndarray]]:
     row = 0
     for part in rounds:
         for seeds in sort_round(part, plan, row, dtypes):

@@ -29,7 +29,7 @@ from readwarp.stream.runner import map_ordered
 PIECE = 1 << 13  # bases sketched at once, with scratch that stays in the cache
 
 
-class Chunks(NamedTuple):
+class EntryChunks(NamedTuple):
     """Memory for entries. The last chunk takes those that find no room."""
 
     entries: Annotated[ndarray, "uint64 [places]"]
@@ -46,21 +46,21 @@ class Filling(NamedTuple):
     scratch: Scratch
 
 
-class Round(NamedTuple):
+class PartitionRound(NamedTuple):
     """Entries of the partitions [first, last)."""
 
     first: int
     last: int
-    chunks: Chunks
+    chunks: EntryChunks
     total: int  # number of entries in all partitions
 
 
-def chunks_of(number: int) -> Chunks:
+def chunks_of(number: int) -> EntryChunks:
     """Allocate this many chunks."""
-    return empty(Chunks, {"chunks": number + 1, "places": (number + 1) * CHUNK})
+    return empty(EntryChunks, {"chunks": number + 1, "places": (number + 1) * CHUNK})
 
 
-def partition_seeds(reference: Reference, plan: BuildPlan) -> Iterator[Round]:
+def partition_seeds(reference: Reference, plan: BuildPlan) -> Iterator[PartitionRound]:
     """Yield the rounds in order of partitions; each is valid until the next, since they share memory.
 
     A round with more entries than expected gets more memory if the budget allows, or is halved. Raises
@@ -75,7 +75,7 @@ def partition_seeds(reference: Reference, plan: BuildPlan) -> Iterator[Round]:
         taken = int(chunks.taken[0])
         more = bytes_beyond(taken - (chunks.owners.size - 1))
         if more <= 0:
-            yield Round(first, last, chunks, total)
+            yield PartitionRound(first, last, chunks, total)
         elif more <= plan.spare_bytes:
             ranges.append((first, last))
             chunks = chunks_of(taken)
@@ -87,7 +87,7 @@ def partition_seeds(reference: Reference, plan: BuildPlan) -> Iterator[Round]:
             raise MemoryBudgetError(f"some seeds are so frequent that building the index takes {need}")
 
 
-def _scatter_all(reference: Reference, plan: BuildPlan, wanted: tuple[int, int], chunks: Chunks) -> int:
+def _scatter_all(reference: Reference, plan: BuildPlan, wanted: tuple[int, int], chunks: EntryChunks) -> int:
     """Write the entries of the wanted partitions (first, last) to chunks; return the number in all partitions."""
     packed, offsets, form = reference.packed, reference.contig_offsets, plan.form
     bases, found, free = int(offsets[-1]), list[int](), SimpleQueue[Filling]()
@@ -153,7 +153,7 @@ def scatter(packed, contig_offsets, stretch, form, filling, chunks, wanted):
     return total
 
 
-def close(slots: ndarray, chunks: Chunks) -> None:
+def close(slots: ndarray, chunks: EntryChunks) -> None:
     """Close the chunks that a thread has begun, as they are."""
     entries = slots & (CHUNK - 1)
     begun = entries > 0

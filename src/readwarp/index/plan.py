@@ -33,7 +33,7 @@ ENTRY_BYTES = 8 + 2 + 8  # per entry of a partition being sorted
 BUCKET_BYTES = 8
 
 
-class Form(NamedTuple):
+class SeedForm(NamedTuple):
     """Shape of the seeds of an index, and of their partitions."""
 
     shape: Shape
@@ -44,7 +44,7 @@ class Form(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BuildPlan:
-    form: Form
+    form: SeedForm
     workers: int
     rounds: int
     chunks: int  # chunks per round
@@ -91,7 +91,7 @@ def _plan(bases: int, parameters: SeedParameters, workers: int, rounds: int, kep
     sorting = 2 * ENTRY_BYTES * (entries >> partition_bits) + (BUCKET_BYTES << inner_bits)
     working = workers * (WORKER_BYTES + 8 * partitions) + (workers + AHEAD) * sorting
     peak = PROGRAM_BYTES + kept + bases // 2 + chunks * CHUNK_BYTES + working
-    return BuildPlan(Form(Shape.of(parameters), bucket_bits, inner_bits), workers, rounds, chunks, peak)
+    return BuildPlan(SeedForm(Shape.of(parameters), bucket_bits, inner_bits), workers, rounds, chunks, peak)
 
 
 def _cost(plan: BuildPlan) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.device.jit import kernel
-from readwarp.index.partition import Round
+from readwarp.index.partition import PartitionRound
 from readwarp.index.plan import AHEAD, CHUNK, BuildPlan
 from readwarp.ragged import offsets_of
 from readwarp.stream.runner import map_ordered
@@ -23,7 +23,7 @@ class Sorted(NamedTuple):
     positions: Annotated[ndarray, "uint32 or uint64 [entries]"]
 
 
-class Space(NamedTuple):
+class PartitionSpace(NamedTuple):
     """Working memory for one partition."""
 
     entries: Annotated[ndarray, "uint64 [entries]"]
@@ -32,7 +32,7 @@ class Space(NamedTuple):
     positions: Annotated[ndarray, "uint32 or uint64 [entries]"]
 
 
-def sort_round(part: Round, plan: BuildPlan, row: int, dtypes: dict[str, type]) -> Iterator[Sorted]:
+def sort_round(part: PartitionRound, plan: BuildPlan, row: int, dtypes: dict[str, type]) -> Iterator[Sorted]:
     """Yield the partitions of a round, in order, each valid until the next. row: of the round's first entry."""
     number, taken = part.last - part.first, int(part.chunks.taken[0])
     owners, sizes = part.chunks.owners[:taken], part.chunks.sizes[:taken]
@@ -40,7 +40,7 @@ def sort_round(part: Round, plan: BuildPlan, row: int, dtypes: dict[str, type]) 
     rows = row + offsets_of(np.bincount(owners, sizes, number))
     inner_bits, in_flight, most = plan.form.inner_bits, plan.workers + AHEAD, int(np.diff(rows).max())
     spaces = [
-        Space(
+        PartitionSpace(
             np.empty(most, np.uint64),
             np.empty(1 << inner_bits, dtypes["bucket_starts"]),
             np.empty(most, dtypes["tags"]),

@@ -38,10 +38,10 @@ from readwarp.ragged import offsets_of
 from readwarp.scratch import private_file
 from readwarp.stopping import completed, held_back
 
-__all__ = ["IndexFile", "describe_source", "save"]
+__all__ = ["ReferenceIndexFile", "describe_source", "save"]
 
 
-class IndexFile(index_file.IndexFile):
+class ReferenceIndexFile(index_file.IndexFile):
     """A mapped index file with a checked description."""
 
     def reference(self) -> Reference:
@@ -57,7 +57,7 @@ class IndexFile(index_file.IndexFile):
         return SeedParameters(**self.description["parameters"])
 
 
-class Seeds(NamedTuple):
+class SeedArrays(NamedTuple):
     """The arrays of DTYPES after `packed`, made part by part."""
 
     sizes: dict[str, int]  # of the whole arrays
@@ -65,7 +65,7 @@ class Seeds(NamedTuple):
     parts: Iterable[dict[str, ndarray]]  # the next values of some arrays, valid until the next part
 
 
-def gather(seeds: Seeds) -> dict[str, ndarray]:
+def gather(seeds: SeedArrays) -> dict[str, ndarray]:
     """Return the whole arrays, read-only."""
     arrays: dict[str, ndarray] = {name: np.empty(size, seeds.dtypes[name]) for name, size in seeds.sizes.items()}
     filled = dict.fromkeys(arrays, 0)
@@ -78,7 +78,9 @@ def gather(seeds: Seeds) -> dict[str, ndarray]:
     return arrays
 
 
-def save(path: Path, reference: Reference, parameters: SeedParameters, seeds: Seeds, source: str | Path | None) -> None:
+def save(
+    path: Path, reference: Reference, parameters: SeedParameters, seeds: SeedArrays, source: str | Path | None
+) -> None:
     """Write the index file, which gets its name when complete."""
     description: dict[str, Any] = {
         "parameters": {"k": parameters.k, "s": parameters.s, "t": parameters.t},
@@ -98,7 +100,7 @@ def save(path: Path, reference: Reference, parameters: SeedParameters, seeds: Se
             completed()
 
 
-class Column:
+class StoredColumn:
     """An array in the file: what is written of it, with checksums.
 
     Whole huge pages are written at once, so that the page cache holds them as such (see `IndexFile.use_huge_pages`).
@@ -141,7 +143,7 @@ def _write(file: BinaryIO, description: dict[str, Any], parts: Iterable[dict[str
     sizes, dtypes = description["sizes"], described_dtypes(description)
     expected = {name: _expected(number) for name, number in blocks_of(sizes, dtypes).items()}
     places, start = places_of(sizes, dtypes), _first_place(_head(description | {"checksums": expected}))
-    columns = {name: Column(file, start + place) for name, place in zip(sizes, places, strict=False)}
+    columns = {name: StoredColumn(file, start + place) for name, place in zip(sizes, places, strict=False)}
     for part in parts:
         for name, values in part.items():
             columns[name].append(values)

@@ -8,7 +8,7 @@ from numpy import ndarray
 from readwarp.batches import Segment
 from readwarp.config import ConsensusParameters
 from readwarp.molecules import agree_kernels as kernels
-from readwarp.molecules.reads import Reads
+from readwarp.molecules.reads import MoleculeReads
 from readwarp.ragged import offsets_of, take
 from readwarp.rules.hashes import spread
 
@@ -33,7 +33,7 @@ class Stacked(NamedTuple):
     minority: int  # reads whose indels differ from most
 
 
-def stack_reads(reads: Reads, pile: ndarray, molecules: int, parameters: ConsensusParameters) -> Stacked:
+def stack_reads(reads: MoleculeReads, pile: ndarray, molecules: int, parameters: ConsensusParameters) -> Stacked:
     """Stack the reads. pile: int64 [reads], -1 for a read that is left out."""
     rows = np.flatnonzero((pile >= 0) & (reads.usable > 0))
     order = rows[np.argsort(pile[rows], kind="stable")]
@@ -59,7 +59,7 @@ def limit_reads(stacks: Stacks, name_hash: ndarray, limit: int) -> Stacks:
     return take(stacks, "members", is_kept)._replace(offsets=offsets_of(np.minimum(stacks.sizes, limit)))
 
 
-def piles_of(reads: Reads, has_a: ndarray) -> ndarray:
+def piles_of(reads: MoleculeReads, has_a: ndarray) -> ndarray:
     """Return the pile of each read (int64 [reads]); has_a: bool [molecules]. Strand B alone takes the place of A."""
     reads.strand[~has_a[reads.molecule]] = 0
     pile: ndarray = PILES * reads.molecule + np.where(

@@ -10,7 +10,7 @@ from readwarp.device.jit import kernel
 from readwarp.molecules.agree import Stacks
 from readwarp.molecules.model import LOWEST, Model, call_base
 from readwarp.molecules.read_kernels import NO_CALL
-from readwarp.molecules.reads import Reads
+from readwarp.molecules.reads import MoleculeReads
 from readwarp.ragged import empty, offsets_of
 
 
@@ -24,7 +24,7 @@ class Columns(NamedTuple):
     errors: Annotated[ndarray, "int32 [columns]"]  # reads with another base than the consensus
 
 
-def call_stacks(reads: Reads, stacks: Stacks, model: Model, parameters: ConsensusParameters) -> Columns:
+def call_stacks(reads: MoleculeReads, stacks: Stacks, model: Model, parameters: ConsensusParameters) -> Columns:
     """Call the stacks. Without --duplex, a base needs --min-reads reads."""
     needed = 1 if parameters.duplex else parameters.min_reads[0]
     lengths = np.empty(stacks.sizes.size, np.int64)

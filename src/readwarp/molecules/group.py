@@ -34,7 +34,7 @@ NO_MOLECULES = "has UMIs (RX) but no molecules (MI): run `readwarp merge --umi t
 NO_MOLECULES += "--umi and --mark-duplicates"
 
 
-class Records(NamedTuple):
+class MoleculeRecords(NamedTuple):
     """Primary records with a molecule, in file order."""
 
     data: Annotated[ndarray, "uint8 [bytes]"]  # BAM records
@@ -51,7 +51,7 @@ class Records(NamedTuple):
 class Families(NamedTuple):
     """All records of some molecules, one molecule after the other."""
 
-    records: Records
+    records: MoleculeRecords
     offsets: Annotated[ndarray, "int64 [molecules + 1]"]  # into the records
 
     @property
@@ -74,7 +74,7 @@ class Gathering:
         Raises InputError for records that are out of order or of an unknown strand, and if no record has MI;
         MemoryBudgetError if too many wait, and for a molecule that is too large.
         """
-        pool, found = empty(Records, {}, offsets=np.zeros(1, np.int64)), list[Records]()
+        pool, found = empty(MoleculeRecords, {}, offsets=np.zeros(1, np.int64)), list[MoleculeRecords]()
         has_umis = False  # on records without molecules
         for batch in batches:
             has_umis = has_umis or (not self.fates and RX.search(batch.data) is not None)
@@ -94,7 +94,7 @@ class Gathering:
         self._last = kernels.LAST_PLACE + GAP + 1
         yield from self._pieces(pool, *self._split(pool, ended=True)[1])
 
-    def _pieces(self, pool: Records, rows: ndarray, offsets: ndarray) -> Iterator[Families]:
+    def _pieces(self, pool: MoleculeRecords, rows: ndarray, offsets: ndarray) -> Iterator[Families]:
         """Yield the rows of the pool, whose molecules begin at these offsets."""
         work = work_of(np.diff(pool.offsets)[rows], offsets)
         if work.size and work.max() > self._memory.work:
@@ -106,7 +106,7 @@ class Gathering:
             bounds = offsets[piece.start : piece.stop + 1]
             yield Families(take_records(pool, rows[bounds[0] : bounds[-1]]), bounds - bounds[0])
 
-    def _too_small(self, what: str, records: Records) -> MemoryBudgetError:
+    def _too_small(self, what: str, records: MoleculeRecords) -> MemoryBudgetError:
         molecules, counts = np.unique(records.molecule, return_counts=True)
         row = int(np.flatnonzero(records.molecule == molecules[counts.argmax()])[0])
         tags = MI.findall(records.data[records.offsets[row] : records.offsets[row + 1]].tobytes())
@@ -115,7 +115,7 @@ class Gathering:
         text = f"{len(records):,} {what} {name} (MI): {readable(size)}, which take {readable(need)} at least"
         return MemoryBudgetError(f"--memory is too small: {text}")
 
-    def _find(self, batch: Encoded) -> Records:
+    def _find(self, batch: Encoded) -> MoleculeRecords:
         number = len(batch)
         molecule, strand = np.empty(number, np.uint64), np.empty(number, np.uint8)
         places, fate = np.empty((2, number), np.int64), np.empty(number, np.uint8)
@@ -124,10 +124,10 @@ class Gathering:
             raise InputError(self.path, REASONS[fate[row]], _name_in(batch, row))
         counts = np.bincount(fate, minlength=len(FATES))
         self.fates.update(dict(zip(FATES[:NO_STRAND], counts.tolist(), strict=False)))  # the rest are errors
-        records = Records(batch.data, batch.offsets, molecule, strand, places[0], places[1])
+        records = MoleculeRecords(batch.data, batch.offsets, molecule, strand, places[0], places[1])
         return take(records, "records", fate == TAKEN)
 
-    def _split(self, pool: Records, ended: bool = False) -> tuple[Records, tuple[ndarray, ndarray]]:
+    def _split(self, pool: MoleculeRecords, ended: bool = False) -> tuple[MoleculeRecords, tuple[ndarray, ndarray]]:
         """Split off the records of incomplete molecules; return them, the other rows, and each molecule's start."""
         number = np.empty(len(pool), np.int64)
         if self.by_place:
@@ -152,7 +152,7 @@ class Gathering:
         sizes = np.bincount(own[rows], minlength=rank.size)
         return take(pool, "records", own < 0), (rows, offsets_of(sizes))
 
-    def _check_runs(self, pool: Records, number: ndarray, molecules: int) -> None:
+    def _check_runs(self, pool: MoleculeRecords, number: ndarray, molecules: int) -> None:
         first = _first_of(number, molecules)
         keys, counts = np.unique(pool.molecule[first], return_counts=True)
         if (counts > 1).any():
@@ -167,7 +167,7 @@ REASONS = {
 }
 
 
-def take_records(records: Records, rows: ndarray) -> Records:
+def take_records(records: MoleculeRecords, rows: ndarray) -> MoleculeRecords:
     """Take records like `take`, a few at a time, since index arrays are ten times as large as the records."""
     parts = [take(records, "records", rows[i : i + AT_A_TIME]) for i in range(0, max(1, rows.size), AT_A_TIME)]
     return concatenate(parts, "records")

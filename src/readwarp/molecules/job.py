@@ -17,10 +17,10 @@ from readwarp.formats.reads.unaligned import open_writer
 from readwarp.metrics import Metrics
 from readwarp.molecules.group import Gathering
 from readwarp.molecules.inputs import Input
-from readwarp.molecules.memory import Room, plan_memory
+from readwarp.molecules.memory import ByteBudget, plan_memory
 from readwarp.molecules.model import make_model
-from readwarp.molecules.steps import Made, Steps
-from readwarp.molecules.tags import Naming
+from readwarp.molecules.steps import ConsensusSteps, Made
+from readwarp.molecules.tags import ConsensusNaming
 from readwarp.stream.plan import FREE_SHARE
 from readwarp.stream.reporter import Reporter, Result
 from readwarp.stream.runner import map_ordered
@@ -53,7 +53,7 @@ def run_consensus(job: ConsensusJob, reporter: Reporter) -> Result:
     with locked(job.output):
         source = Input.open(job.alignments)
         memory = plan_memory(job.memory or int(free_memory() * FREE_SHARE))
-        steps = make_steps(job, source, Room(memory.work))
+        steps = make_steps(job, source, ByteBudget(memory.work))
         gathering = Gathering(job.alignments, source.by_place, job.parameters.duplex, memory, job.threads)
         header = source.output_header(job.read_group_id, job.command)
         reporter.prepare("consensus", job.threads)
@@ -90,15 +90,15 @@ def log_counts(metrics: Metrics) -> None:
     )
 
 
-def make_steps(job: ConsensusJob, source: Input, room: Room) -> Steps:
+def make_steps(job: ConsensusJob, source: Input, room: ByteBudget) -> ConsensusSteps:
     prefix = f"{source.prefix if job.read_name_prefix is None else job.read_name_prefix}:"
-    naming = Naming(
+    naming = ConsensusNaming(
         np.frombuffer(prefix.encode(), np.uint8),
         np.frombuffer(job.read_group_id.encode(), np.uint8),
         job.parameters.duplex,
         job.per_base_tags,
     )
-    return Steps(job.alignments, job.parameters, make_model(job.parameters), naming, room)
+    return ConsensusSteps(job.alignments, job.parameters, make_model(job.parameters), naming, room)
 
 
 def count(metrics: Metrics, made: Made) -> None:

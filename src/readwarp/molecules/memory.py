@@ -57,7 +57,7 @@ def cut(work: ndarray, most: int) -> Iterator[slice]:
 
 
 @dataclass(slots=True)
-class Room:
+class ByteBudget:
     """Pool of bytes that threads share; each waits until there is enough for it."""
 
     size: int

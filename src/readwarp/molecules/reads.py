@@ -13,7 +13,7 @@ from readwarp.molecules.group import Families
 from readwarp.ragged import empty, offsets_of
 
 
-class Reads(NamedTuple):
+class MoleculeReads(NamedTuple):
     """Reads of some molecules, one molecule after the other, in file order."""
 
     molecule: Annotated[ndarray, "int64 [reads]"]
@@ -32,13 +32,13 @@ class Reads(NamedTuple):
     cigar_offsets: Annotated[ndarray, "int64 [reads + 1] of operations"]
 
 
-def read_families(families: Families, parameters: ConsensusParameters, path: object) -> Reads:
+def read_families(families: Families, parameters: ConsensusParameters, path: object) -> MoleculeReads:
     """Read the families. Raises InputError for a read without base qualities."""
     records = families.records
     starts, lengths, operations = records.offsets[:-1], *np.empty((2, len(records)), np.int64)
     kernels.measure(records.data, starts, lengths, operations)
     reads = empty(
-        Reads,
+        MoleculeReads,
         {},
         molecule=np.repeat(np.arange(families.offsets.size - 1), np.diff(families.offsets)),
         strand=records.strand.copy(),

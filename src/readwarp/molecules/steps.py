@@ -13,10 +13,10 @@ from readwarp.molecules.agree import PILES, piles_of, stack_reads
 from readwarp.molecules.columns import call_stacks
 from readwarp.molecules.combine import choose, combine
 from readwarp.molecules.group import Families
-from readwarp.molecules.memory import Room
+from readwarp.molecules.memory import ByteBudget
 from readwarp.molecules.model import Model
-from readwarp.molecules.reads import Reads, read_families
-from readwarp.molecules.tags import Naming, make_reads
+from readwarp.molecules.reads import MoleculeReads, read_families
+from readwarp.molecules.tags import ConsensusNaming, make_reads
 from readwarp.molecules.umis import call_umis
 from readwarp.rules.flags import REVERSE
 
@@ -30,14 +30,14 @@ class Made(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class ConsensusSteps:
     """Parameters and tables that all families of a run share."""
 
     path: object  # path of the input, for errors
     parameters: ConsensusParameters
     model: Model
-    naming: Naming
-    room: Room
+    naming: ConsensusNaming
+    room: ByteBudget
 
     def run(self, families: Families) -> Made:
         """Make consensus reads of the families. Raises InputError."""
@@ -68,7 +68,7 @@ class Steps:
         return Made(made, counts, dict(Counter(templates[templates > 0].tolist())))
 
 
-def leave_out_of_duplexes(reads: Reads, pile: ndarray, molecules: int) -> dict[str, int]:
+def leave_out_of_duplexes(reads: MoleculeReads, pile: ndarray, molecules: int) -> dict[str, int]:
     """Set pile -1 for single reads, and molecules with both orientations in a pile; return the numbers of reads."""
     is_single = reads.segment == Segment.UNPAIRED
     reverse = np.bincount(pile, reads.flag & REVERSE != 0, PILES * molecules)

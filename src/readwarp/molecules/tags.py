@@ -16,13 +16,13 @@ from readwarp.molecules.agree import PILES
 from readwarp.molecules.columns import Columns
 from readwarp.molecules.combine import Consensus
 from readwarp.molecules.group import Families
-from readwarp.molecules.umis import Umis
+from readwarp.molecules.umis import MoleculeUmis
 from readwarp.ragged import empty, offsets_of
 
 SEGMENTS = np.array([Segment.UNPAIRED, Segment.FIRST, Segment.LAST], np.uint8)
 
 
-class Naming(NamedTuple):
+class ConsensusNaming(NamedTuple):
     """Naming rules that all reads of a run share."""
 
     prefix: Annotated[ndarray, "uint8 [letters]"]  # prefix of names, with the colon
@@ -32,7 +32,12 @@ class Naming(NamedTuple):
 
 
 def make_reads(
-    families: Families, columns: Columns, consensus: Consensus, umis: Umis, is_written: ndarray, naming: Naming
+    families: Families,
+    columns: Columns,
+    consensus: Consensus,
+    umis: MoleculeUmis,
+    is_written: ndarray,
+    naming: ConsensusNaming,
 ) -> ReadBatch:
     """Make the reads. is_written: bool [piles]."""
     rows = np.flatnonzero(is_written)

@@ -9,7 +9,7 @@ from readwarp.device.jit import kernel, scalar
 from readwarp.formats.alignments.layout import TEXT, tag_of
 from readwarp.molecules.agree import PILES, Stacks
 from readwarp.molecules.combine import Consensus
-from readwarp.molecules.group import Records
+from readwarp.molecules.group import MoleculeRecords
 from readwarp.ragged import offsets_of
 from readwarp.rules.bases import CODES, LETTERS
 
@@ -17,12 +17,12 @@ R, X = ord("R"), ord("X")
 DASH, N = ord("-"), ord("N")
 
 
-class Umis(NamedTuple):
+class MoleculeUmis(NamedTuple):
     letters: Annotated[ndarray, "uint8 [letters]"]
     offsets: Annotated[ndarray, "int64 [piles + 1] of letters"]  # empty where no read has RX
 
 
-def call_umis(records: Records, stacks: Stacks, consensus: Consensus) -> Umis:
+def call_umis(records: MoleculeRecords, stacks: Stacks, consensus: Consensus) -> MoleculeUmis:
     """Call at each place the letter that most reads have, N on a tie; the same for both mates.
 
     Reads of strand B have the UMIs of both ends swapped. UMIs whose length differs from the first one's are left out.
@@ -33,7 +33,7 @@ def call_umis(records: Records, stacks: Stacks, consensus: Consensus) -> Umis:
     offsets = offsets_of(sizes)
     letters = np.empty(offsets[-1], np.uint8)
     fill(records.data, stacks, places, offsets, letters)
-    return Umis(letters, offsets)
+    return MoleculeUmis(letters, offsets)
 
 
 @kernel

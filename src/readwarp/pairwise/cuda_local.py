@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from readwarp.device.cuda_launch import WARP
 from readwarp.device.jit import cuda
-from readwarp.device.lanes import Form, forms_of
+from readwarp.device.lanes import LaneForm, forms_of
 from readwarp.device.memory import current
 from readwarp.device.staging import rounded
 from readwarp.pairwise.cuda_tiles import AHEAD, BLOCK, COLUMNS, GROUPS, MAX_QUERY, Tiles, lay_rows, score_kernel
@@ -34,7 +34,7 @@ class Constants:
     bounds: ndarray  # int32 [3]: what makes a number with its key score * keys + key; limit; bonus * keys
 
 
-def engines(costs: Costs) -> list[tuple[Form, Constants]]:
+def engines(costs: Costs) -> list[tuple[LaneForm, Constants]]:
     """List the forms of the current device that can hold these costs, fastest first."""
     capability = tuple(cuda.get_current_device().compute_capability)
     held = ((form, constants_of(form, costs)) for form in forms_of(capability))
@@ -42,7 +42,7 @@ def engines(costs: Costs) -> list[tuple[Form, Constants]]:
 
 
 @lru_cache
-def constants_of(form: Form, costs: Costs) -> Constants | None:
+def constants_of(form: LaneForm, costs: Costs) -> Constants | None:
     """Return the costs for lanes of that form, or None if they do not fit.
 
     The bonus must not exceed the cost of a gap of one base. Then it is harmless to give it to a cell whose last base is
@@ -78,7 +78,7 @@ class Held(NamedTuple):
     zero: int
 
 
-def _in_halves(form: Form, costs: Costs, opening: int) -> Held | None:
+def _in_halves(form: LaneForm, costs: Costs, opening: int) -> Held | None:
     unknown = min(costs.mismatch, UNKNOWN_COST)
     gains = [opening + costs.match, opening - costs.mismatch, opening - unknown, 0]  # added to H - opening
     halves = np.array(gains, np.float16).view(np.uint16)
@@ -92,7 +92,7 @@ def _in_halves(form: Form, costs: Costs, opening: int) -> Held | None:
     return Held(limit, MAX_QUERY, tuple(codes), 0, costs.bonus - opening, threshold, -form.lowest)
 
 
-def _in_integers(form: Form, costs: Costs, opening: int) -> Held | None:
+def _in_integers(form: LaneForm, costs: Costs, opening: int) -> Held | None:
     match, bonus, is_pair = costs.match, costs.bonus, form.numbers == 2
     if match > 127 or max(costs.mismatch, bonus) > 128:
         return None
@@ -116,14 +116,14 @@ def shape_table() -> ndarray:
     return table
 
 
-def fits_tiles(pairs: Pairs, rows: ndarray, form: Form, constants: Constants) -> ndarray:
+def fits_tiles(pairs: Pairs, rows: ndarray, form: LaneForm, constants: Constants) -> ndarray:
     """Tell which of these pairs have lengths that tiles of that form can hold."""
     limit = (MAX_ROWS if form.numbers == 2 else 1 << 24) - 2 * WARP
     is_short = pairs.query_lengths[rows] <= constants.max_bases
     return np.asarray(is_short & (pairs.target_lengths[rows] < limit))
 
 
-def score_on_tiles(pairs: Pairs, rows: ndarray, engine: tuple[Form, Constants], ends: Ends) -> None:
+def score_on_tiles(pairs: Pairs, rows: ndarray, engine: tuple[LaneForm, Constants], ends: Ends) -> None:
     """Score these non-empty pairs, whose sequences are on the device; OVERFLOWN where another form is needed."""
     if not rows.size:
         return
@@ -165,7 +165,7 @@ def device_bytes(pairs: int, longest_target: int) -> int:
     return columns + 2 * rounded(56) + rounded(laid)
 
 
-def stream_starts(target_lengths: ndarray, form: Form, group: int) -> ndarray:
+def stream_starts(target_lengths: ndarray, form: LaneForm, group: int) -> ndarray:
     """Return where each tile's rows begin, and the last end; tiles are as long as the longest of their block.
 
     target_lengths: descending. Between two tiles there are `group` + AHEAD rows outside the targets.
@@ -178,7 +178,7 @@ def stream_starts(target_lengths: ndarray, form: Form, group: int) -> ndarray:
     return starts
 
 
-def _runs(shapes: ndarray, target_lengths: ndarray, form: Form) -> Any:
+def _runs(shapes: ndarray, target_lengths: ndarray, form: LaneForm) -> Any:
     """Yield (begin, stop, shape) of launches: pairs of one shape whose rows fit ROOM."""
     for begin, stop in pairwise([0, *(np.flatnonzero(np.diff(shapes)) + 1).tolist(), shapes.size]):
         while begin < stop:

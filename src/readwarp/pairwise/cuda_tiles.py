@@ -14,7 +14,7 @@ from numpy import ndarray
 from readwarp.device.cuda_launch import WARP
 from readwarp.device.instructions import shuffle_up
 from readwarp.device.jit import cuda, cuda_kernel
-from readwarp.device.lanes import Form
+from readwarp.device.lanes import LaneForm
 from readwarp.pairwise.scalar import OVERFLOWN
 from readwarp.rules.bases import NEVER, UNKNOWN
 
@@ -75,7 +75,7 @@ def lay_rows(targets, starts, tiles, margin, pairs):
         tiles.stream[begin + row] = first | second << 3
 
 
-def _make_columns(form: Form, columns: int) -> Any:
+def _make_columns(form: LaneForm, columns: int) -> Any:
     """Compile a thread's columns: selectors of gains, and keys with the bonus; tells which queries have other codes."""
     packed, peaks, is_pair = form.lanes().packed, _peaks(form, columns), form.numbers == 2
     first_key = form.lowest + (form.keys if form.is_float else columns) - 1
@@ -113,17 +113,17 @@ def _make_columns(form: Form, columns: int) -> Any:
     return set_columns
 
 
-def _peaks(form: Form, columns: int) -> int:
+def _peaks(form: LaneForm, columns: int) -> int:
     """Return the number of maxima that a thread keeps, so that none covers more columns than there are keys."""
     return -(-columns // form.keys)
 
 
-def rows_of(form: Form, columns: int) -> int:
+def rows_of(form: LaneForm, columns: int) -> int:
     """Return the number of rows that keys can tell apart beside columns: 1, 2 or 4."""
     return max(rows for rows in (1, 2, 4) if rows == 1 or rows * columns <= form.keys)
 
 
-def _make_row(form: Form, columns: int, is_first: bool) -> Any:
+def _make_row(form: LaneForm, columns: int, is_first: bool) -> Any:
     """Compile a row of a thread's columns, from the previous thread's values; its peaks join those of earlier rows."""
     lanes, is_half = form.lanes(), form.is_float
     pick, gained, extended, highest, plus = lanes.pick, lanes.gained, lanes.extended, lanes.highest, lanes.plus
@@ -162,7 +162,7 @@ def _make_row(form: Form, columns: int, is_first: bool) -> Any:
     return do_row
 
 
-def _make_note(form: Form, columns: int) -> Any:
+def _make_note(form: LaneForm, columns: int) -> Any:
     """Compile the update of the best score so far by a higher one in the rows since the last call."""
     lanes, is_half = form.lanes(), form.is_float
     maximum, leveled, rises, where, scaled = lanes.maximum, lanes.leveled, lanes.rises, lanes.where, lanes.scaled
@@ -185,7 +185,7 @@ def _make_note(form: Form, columns: int) -> Any:
     return note
 
 
-def _make_rows(form: Form, columns: int) -> Any:
+def _make_rows(form: LaneForm, columns: int) -> Any:
     """Compile ROWS rows of a thread's columns, from the state between steps to the next one."""
     together = rows_of(form, columns)
     first, note = _make_row(form, columns, True), _make_note(form, columns)
@@ -209,7 +209,7 @@ def _make_rows(form: Form, columns: int) -> Any:
     return do_rows
 
 
-def _make_report(form: Form, columns: int) -> Any:
+def _make_report(form: LaneForm, columns: int) -> Any:
     """Compile the report of a group's best cell, in one half of its threads' registers, to `found`."""
     factor, peaks, rows = np.int32(form.factor), _peaks(form, columns), rows_of(form, columns)
     first_key = np.int32((form.keys if form.is_float else rows * columns) - 1)
@@ -247,7 +247,7 @@ def _make_report(form: Form, columns: int) -> Any:
 
 
 @lru_cache
-def score_kernel(form: Form, columns: int) -> Any:
+def score_kernel(form: LaneForm, columns: int) -> Any:
     """Compile the kernel for this many columns per thread; blocks have BLOCK threads.
 
     numbers, bounds: see `cuda_local.Constants`; group: threads per tile.

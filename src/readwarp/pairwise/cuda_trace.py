@@ -58,8 +58,8 @@ from readwarp.pairwise.trace_plan import (
     TARGET_AT,
     WARP_OF,
     WORDS,
-    Round,
-    Slots,
+    TraceRound,
+    TraceSlots,
     gains_of,
     plan_trace,
 )
@@ -142,7 +142,7 @@ def _make_borders(mode: int, gap_extend: int) -> Any:
 def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
     """Compile the kernel whose threads have 8 * words diagonals each.
 
-    warps: those of `trace_plan.Plan` to launch; gains: int32 [16], see `trace_plan.gains_of`; costs, directions: int32.
+    warps: those of `trace_plan.TracePlan` to launch; gains: int32 [16], see `trace_plan.gains_of`; costs, directions: int32.
     """
     cells, halves, is_local = 8 * words, 2 * words, mode == LOCAL
     cell, set_borders = _make_cell(is_local), _make_borders(mode, gap_extend)
@@ -311,7 +311,7 @@ def narrow(costs: Costs) -> Costs:
     return Costs(*(np.int32(cost) for cost in costs))  # type: ignore[arg-type]
 
 
-def _fill(some: Round, slots: Slots, warps: Any, gains: Any, scheme: Scheme, directions: Any) -> None:
+def _fill(some: TraceRound, slots: TraceSlots, warps: Any, gains: Any, scheme: Scheme, directions: Any) -> None:
     """Compute the directions of the round's slots."""
     workspace = current()
     for words, first, last in some.words:

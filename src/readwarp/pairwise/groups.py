@@ -27,26 +27,26 @@ from readwarp.pairwise.lanes import (
 )
 from readwarp.pairwise.pairs import Ends, Pairs, Scheme, Tasks, Walks
 from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OUTSIDE, OVERFLOWN, PAD, UNREACHED
-from readwarp.pairwise.transpose import Sequences, transpose_groups
+from readwarp.pairwise.transpose import LaneSequences, transpose_groups
 from readwarp.ragged import offsets_of
 
 ROOM = 1 << 26  # bytes of directions per group of lanes; larger pairs are traced one by one
 
 
-class Side(NamedTuple):
+class GroupSide(NamedTuple):
     """Queries or targets of all groups."""
 
     codes: Annotated[ndarray, "int8 [bytes]"]  # [positions, lanes of bytes]
     offsets: Annotated[ndarray, "int64 [groups + 1]"]  # in positions
 
 
-class Groups(NamedTuple):
+class PairGroups(NamedTuple):
     """Groups of pairs, and space to compute one."""
 
     columns: Annotated[ndarray, "int64 [groups]"]
     rows: Annotated[ndarray, "int64 [groups]"]
-    queries: Side
-    targets: Side
+    queries: GroupSide
+    targets: GroupSide
     H: ndarray  # see `lanes.Group`
     E: ndarray
     matrix: ndarray
@@ -64,13 +64,13 @@ def spread(values: ndarray, like: ndarray, count: int) -> ndarray:
 
 
 def lay_out(
-    queries: Sequences, columns: ndarray, targets: Sequences, rows: ndarray, scheme: Scheme, width: Any
-) -> Groups:
+    queries: LaneSequences, columns: ndarray, targets: LaneSequences, rows: ndarray, scheme: Scheme, width: Any
+) -> PairGroups:
     """Lay out pairs in lanes of that dtype; columns, rows: positions of each group."""
     longest, letters = int(columns.max()), scheme.matrix[: PAD * ALPHABET] > UNREACHED
     matrix = scheme.matrix[: (int(np.flatnonzero(letters).max(initial=-1)) // ALPHABET + 1) * ALPHABET]
     gains = longest + matrix.size // ALPHABET if matrix.size else 0
-    return Groups(
+    return PairGroups(
         columns,
         rows,
         _side(queries, columns, PAD, lanes(width)),
@@ -82,11 +82,11 @@ def lay_out(
     )
 
 
-def _side(sequences: Sequences, positions: ndarray, filler: int, count: int) -> Side:
+def _side(sequences: LaneSequences, positions: ndarray, filler: int, count: int) -> GroupSide:
     width, offsets = max(8, count), offsets_of(-(-positions // 8) * 8)
     codes = empty_vectors(int(offsets[-1]) * width, np.int8)
     transpose_groups(sequences, width, count, offsets, filler, codes)
-    return Side(codes, offsets)
+    return GroupSide(codes, offsets)
 
 
 def score_sorted(pairs: Pairs, order: ndarray, scheme: Scheme, width: Any, ends: Ends) -> None:
@@ -98,9 +98,9 @@ def score_sorted(pairs: Pairs, order: ndarray, scheme: Scheme, width: Any, ends:
     columns, rows = most(query_lengths, count), most(target_lengths, count)
     pads = spread(columns, order, count) - query_lengths
     groups = lay_out(
-        Sequences(pairs.queries, pairs.query_starts[order], query_lengths, pads),
+        LaneSequences(pairs.queries, pairs.query_starts[order], query_lengths, pads),
         columns,
-        Sequences(pairs.targets, pairs.target_starts[order], target_lengths, np.zeros_like(pads)),
+        LaneSequences(pairs.targets, pairs.target_starts[order], target_lengths, np.zeros_like(pads)),
         rows,
         scheme,
         width,
@@ -150,7 +150,7 @@ def score_groups(groups, first, scheme, found):
         score_group(group, first[g], scheme, found[found.size // columns.size * g :])
 
 
-class Bands(NamedTuple):
+class CellBands(NamedTuple):
     """Bands that hold the paths of all lanes of each group: columns i - width to i + lead of row i."""
 
     lead: Annotated[ndarray, "int64 [groups]"]
@@ -159,7 +159,7 @@ class Bands(NamedTuple):
     origins: Annotated[ndarray, "int64 [pairs]"]  # target position of row 0, per pair in the order of lanes
 
 
-def bands_of(tasks: Tasks, order: ndarray, count: int, mode: int) -> Bands:
+def bands_of(tasks: Tasks, order: ndarray, count: int, mode: int) -> CellBands:
     """Compute the bands of groups of lanes.
 
     A path strays from the diagonal of its end by at most strays[pair, 0] towards the first rows (deletions follow) and
@@ -170,10 +170,10 @@ def bands_of(tasks: Tasks, order: ndarray, count: int, mode: int) -> Bands:
     (deletions, insertions), diagonals = tasks.strays[order].T, target_stop - query_stop
     if mode == GLOBAL:
         lead, width = most(deletions - diagonals, count), most(insertions + diagonals, count)
-        return Bands(lead, width, most(target_stop, count), np.zeros_like(diagonals))
+        return CellBands(lead, width, most(target_stop, count), np.zeros_like(diagonals))
     before = np.minimum(most(deletions, count), np.maximum(most(diagonals, count), 0) + 1)
     lead, width = most(deletions, count) - before, most(insertions, count) + before
-    return Bands(lead, width, before + most(query_stop, count), diagonals - spread(before, order, count))
+    return CellBands(lead, width, before + most(query_stop, count), diagonals - spread(before, order, count))
 
 
 def trace_sorted(tasks: Tasks, order: ndarray, scheme: Scheme, width: Any, walks: Walks, cigar: ndarray) -> None:
@@ -191,9 +191,9 @@ def trace_sorted(tasks: Tasks, order: ndarray, scheme: Scheme, width: Any, walks
     outside = np.maximum(-bands.origins, 0)  # rows above the target
     skipped = np.maximum(bands.origins, 0)
     groups = lay_out(
-        Sequences(pairs.queries, pairs.query_starts[order], query_stop, np.zeros_like(query_stop)),
+        LaneSequences(pairs.queries, pairs.query_starts[order], query_stop, np.zeros_like(query_stop)),
         columns,
-        Sequences(pairs.targets, pairs.target_starts[order] + skipped, target_stop - skipped, outside),
+        LaneSequences(pairs.targets, pairs.target_starts[order] + skipped, target_stop - skipped, outside),
         bands.rows,
         scheme,
         width,

@@ -36,7 +36,7 @@ PAIR, FIRST, ROWS, COLUMNS, SHIFT, REACHED, WARP_OF = range(7)
 DIRECTIONS_AT, STEPS, SLOT, SLOTS, GROUP, WORDS = range(6)
 
 
-class Slots(NamedTuple):
+class TraceSlots(NamedTuple):
     """Pairs in the order of tracing, in few arrays, since each is a copy to the card."""
 
     queries: Annotated[ndarray, "uint8 [query bases]"]
@@ -47,7 +47,7 @@ class Slots(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class TraceRound:
     """Slots whose directions are in memory together, with a launch for each of `words` and one to walk back.
 
     words: (words, first warp, end of warps) of warps whose threads have 8 * words diagonals each.
@@ -60,10 +60,10 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    slots: Slots
+class TracePlan:
+    slots: TraceSlots
     warps: ndarray  # int64 [warps, 6]: start of its directions, steps, first slot, slots, threads per slot, words
-    rounds: tuple[Round, ...]
+    rounds: tuple[TraceRound, ...]
     runs: int  # maximum for all pairs
 
     def device_bytes(self, sequences: int = 0) -> int:
@@ -111,7 +111,7 @@ def shape_table(pairs: int) -> ndarray:
     return table
 
 
-def plan_trace(tasks: Tasks, scheme: Scheme, room: int) -> Plan:
+def plan_trace(tasks: Tasks, scheme: Scheme, room: int) -> TracePlan:
     """Plan the traceback of pairs with up to MAX_DIAGONALS. A round's directions fit `room` bytes or are one warp's."""
     pairs, (reached, query_stop, target_stop), strays = tasks
     columns, target_stop = query_stop.astype(np.int64), target_stop.astype(np.int64)
@@ -126,8 +126,8 @@ def plan_trace(tasks: Tasks, scheme: Scheme, room: int) -> Plan:
     each = np.repeat(np.arange(len(warps)), warps[:, SLOTS])
     geometry = np.stack((slots, *(row[slots] for row in (first, rows, columns, shift, reached)), each))
     rounds = tuple(_round(warps, *cut) for cut in _cuts(_sizes(warps), room // 4))
-    laid = Slots(pairs.queries, pairs.targets, starts, geometry.astype(np.int32))
-    return Plan(laid, warps, rounds, max(1, int(runs.sum())))
+    laid = TraceSlots(pairs.queries, pairs.targets, starts, geometry.astype(np.int32))
+    return TracePlan(laid, warps, rounds, max(1, int(runs.sum())))
 
 
 def _warps(shapes: ndarray, rows: ndarray) -> ndarray:
@@ -150,13 +150,13 @@ def _sizes(warps: ndarray) -> ndarray:
     return np.asarray(warps[:, STEPS] * warps[:, WORDS] * WARP)
 
 
-def _round(warps: ndarray, low: int, high: int) -> Round:
+def _round(warps: ndarray, low: int, high: int) -> TraceRound:
     """Return the round of these warps; set their DIRECTIONS_AT."""
     some, sizes = warps[low:high], _sizes(warps[low:high])
     some[:, DIRECTIONS_AT] = np.cumsum(sizes) - sizes
     ends = [low, *(low + 1 + np.flatnonzero(np.diff(some[:, WORDS]))).tolist(), high]
     words = ((int(warps[first, WORDS]), first, last) for first, last in pairwise(ends))
-    return Round(int(some[0, SLOT]), int(some[-1, SLOT] + some[-1, SLOTS]), tuple(words), int(sizes.sum()))
+    return TraceRound(int(some[0, SLOT]), int(some[-1, SLOT] + some[-1, SLOTS]), tuple(words), int(sizes.sum()))
 
 
 def _cuts(sizes: ndarray, room: int) -> Iterator[tuple[int, int]]:

@@ -9,7 +9,7 @@ from readwarp.device.jit import kernel
 from readwarp.device.simd import load_eight, store_eight
 
 
-class Sequences(NamedTuple):
+class LaneSequences(NamedTuple):
     """Sequences, one per lane."""
 
     codes: Annotated[ndarray, "uint8 [bases]"]
@@ -80,5 +80,5 @@ def transpose_groups(sequences, width, count, offsets, filler, out):
     codes, starts, lengths, places = sequences
     for group in range(offsets.size - 1):
         begin, stop, position = group * count, (group + 1) * count, offsets[group]
-        some = Sequences(codes, starts[begin:stop], lengths[begin:stop], places[begin:stop])
+        some = LaneSequences(codes, starts[begin:stop], lengths[begin:stop], places[begin:stop])
         transpose(some, width, offsets[group + 1] - position, filler, out[position * width :])

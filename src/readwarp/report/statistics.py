@@ -19,7 +19,7 @@ from readwarp.report.drawing import MAX_COLOURS
 from readwarp.report.inputs import Sample, stem
 from readwarp.report.long_reads import TITLE, LongReads, longest_in, text_of_long_reads
 from readwarp.report.tools import Tools, argument
-from readwarp.report.variants import Calls, read_calls
+from readwarp.report.variants import VcfContents, read_calls
 from readwarp.scratch import ScratchFolder, private_file
 
 DEPTH_NOTE = "duplicates and failed reads left out, overlapping mates counted once"
@@ -37,7 +37,7 @@ class Statistics(NamedTuple):
     """Texts and calls of one sample's files."""
 
     texts: dict[str, Path]  # by ALIGNMENT_TEXTS, and `calls`; only those that the sample's files and reads have
-    calls: Calls | None
+    calls: VcfContents | None
 
 
 def make(
@@ -105,7 +105,7 @@ class Maker:
     scratch: Path  # a folder of its own
     threads: int
     rows: int  # calls to list
-    found: Calls | None = None  # set once the jobs are done
+    found: VcfContents | None = None  # set once the jobs are done
     made: list[Path] = field(default_factory=list)  # texts
     fasta: Path | None = None  # the reference in the form samtools reads
 

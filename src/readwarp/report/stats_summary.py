@@ -8,7 +8,7 @@ from math import sqrt
 import numpy as np
 from numpy import ndarray
 
-from readwarp.report.counting.one_pass import Counts
+from readwarp.report.counting.one_pass import FileCounts
 from readwarp.report.counting.tables import (
     ALIGNED,
     BOTH,
@@ -57,7 +57,7 @@ class Lengths:
     counts: Counter[tuple[int, int, int]]  # records that are not secondary, by primary or not, segment, length
 
     @classmethod
-    def of(cls, counts: Counts) -> "Lengths":
+    def of(cls, counts: FileCounts) -> "Lengths":
         table, long = counts.tables.lengths, counts.long_reads
         found = Counter(
             {(kind, segment, n): int(table[kind, segment, n]) for kind, segment, n in np.argwhere(table).tolist()}
@@ -78,7 +78,7 @@ class Lengths:
 
 
 @dataclass(frozen=True, slots=True)
-class InsertSizes:
+class InsertSizeCounts:
     """Insert sizes of pairs, each of which was counted twice."""
 
     pairs: ndarray  # int64 [sizes, 3], by orientation
@@ -87,7 +87,7 @@ class InsertSizes:
     deviation: float
 
     @classmethod
-    def of(cls, tables: Tables) -> "InsertSizes":
+    def of(cls, tables: Tables) -> "InsertSizeCounts":
         pairs = tables.insert_sizes // 2
         sizes = pairs.sum(1)
         so_far, used = np.cumsum(sizes), np.flatnonzero(sizes)
@@ -113,7 +113,7 @@ def ratio(part: int, whole: int) -> np.float32:
     return np.float32(part) / np.float32(whole) if whole else np.float32(0)
 
 
-def summary(tables: Tables, lengths: Lengths, inserts: InsertSizes) -> Iterator[tuple[str, str, str]]:
+def summary(tables: Tables, lengths: Lengths, inserts: InsertSizeCounts) -> Iterator[tuple[str, str, str]]:
     """Yield name, value and remark of each line."""
     every, kept = tables.records.sum((0, 1, 2)), tables.records[1].sum((0, 1))
     bases, sums = tables.bases, tables.sums.tolist()

@@ -11,9 +11,9 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.report.counting.gc_bins import BIN, Bins
-from readwarp.report.counting.one_pass import Counts
+from readwarp.report.counting.one_pass import FileCounts
 from readwarp.report.counting.tables import CONTENTS, DEEPEST, FIRST, LAST, LONG, LONGEST_GAP, QUALITIES, Tables
-from readwarp.report.stats_summary import InsertSizes, Lengths, mean_length, summary
+from readwarp.report.stats_summary import InsertSizeCounts, Lengths, mean_length, summary
 from readwarp.version import __version__
 
 AS = "1.24"  # samtools version
@@ -21,9 +21,9 @@ BASES, N = [1, 2, 4, 8], 15  # codes of A, C, G and T
 PERCENTILES = 10, 25, 50, 75, 90
 
 
-def stats_text(counts: Counts, arguments: str) -> Iterator[str]:
+def stats_text(counts: FileCounts, arguments: str) -> Iterator[str]:
     """Yield the lines. arguments: of the equivalent samtools command."""
-    tables, lengths, inserts = counts.tables, Lengths.of(counts), InsertSizes.of(counts.tables)
+    tables, lengths, inserts = counts.tables, Lengths.of(counts), InsertSizeCounts.of(counts.tables)
     cycles = lengths.longest() + 1 if lengths.longest() < LONG else 0
     yield f"# This file was produced by samtools stats as readwarp {__version__} counts it, for plot-bamstats too.\n"
     yield "# This file contains statistics for all reads.\n"
@@ -123,7 +123,7 @@ def by_cycle(name: str, rows: ndarray) -> Iterator[str]:
             yield line(name, cycle, *(f"{100 * number / known:.2f}" for number in row))
 
 
-def insert_sizes(inserts: InsertSizes) -> Iterator[str]:
+def insert_sizes(inserts: InsertSizeCounts) -> Iterator[str]:
     columns = "insert size, pairs total, inward oriented pairs, outward oriented pairs, other pairs"
     yield heading("Insert sizes", "IS", columns)
     for size, row in enumerate(inserts.pairs[: inserts.stop].tolist()):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from readwarp.errors import InputError
-from readwarp.report.libraries import Library, read_library
+from readwarp.report.libraries import LibraryFigures, read_library
 from readwarp.report.phasing import PhaseBlocks
 from readwarp.report.points import Points, mean
 from readwarp.report.tools import Tools, argument, read_sections
@@ -72,7 +72,7 @@ class VariantStatistics:
     genotypes: Genotypes
     blocks: PhaseBlocks = field(default_factory=PhaseBlocks)
     rows: Sequence[Row] = ()  # the first calls, including those that failed
-    library: Library | None = None  # where alleles have fractions
+    library: LibraryFigures | None = None  # where alleles have fractions
 
     @property
     def snvs(self) -> int:
@@ -88,17 +88,17 @@ class VariantStatistics:
         return sum(n for length, n in self.indel_lengths.items() if length < 0)
 
 
-class Calls(NamedTuple):
+class VcfContents(NamedTuple):
     """Results of one pass over a VCF."""
 
     genotypes: Genotypes
     blocks: PhaseBlocks
     rows: list[Row]  # the first calls
     samples: int
-    library: Library | None
+    library: LibraryFigures | None
 
 
-def read_calls(tools: Tools, path: Path, most: int) -> Calls:
+def read_calls(tools: Tools, path: Path, most: int) -> VcfContents:
     """Read a VCF or BCF in one pass; lines without ALT do not count. most: of the rows to keep."""
     out, blocks, rows, width = Genotypes(), PhaseBlocks(), list[Row](), 0
     lines = tools.lines("bcftools", "view", "-h", argument(path), folder=path.parent)
@@ -120,7 +120,7 @@ def read_calls(tools: Tools, path: Path, most: int) -> Calls:
                 _add_fractions(out, fields[7:])
         except (ValueError, OverflowError) as error:
             raise InputError(path, "its QUAL, GT, DP or AD cannot be read", ":".join(fields[:2])) from error
-    return Calls(out, blocks, rows, width, library)
+    return VcfContents(out, blocks, rows, width, library)
 
 
 def _count(fields: Sequence[str], to: tuple[Genotypes, PhaseBlocks]) -> int:
@@ -224,7 +224,7 @@ def quality_bin(quality: float) -> int:
     return math.floor(QUALITY_BINS * math.log10(max(quality, 0.1)))
 
 
-def read_variant_statistics(stats: Path, calls: Calls) -> VariantStatistics:
+def read_variant_statistics(stats: Path, calls: VcfContents) -> VariantStatistics:
     """Read the output of `bcftools stats`. Raises InputError."""
     sections = read_sections(stats)
     _, transitions, transversions, *_ = next(iter(sections["TSTV"]), ["0", "0", "0"])

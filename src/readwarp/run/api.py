@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
-from readwarp.align.api import AlignmentOptions, IndexOptions, ScoringOptions
+from readwarp.align.api import AlignmentOptions, IndexPathOptions, ScoringOptions
 from readwarp.align.api import make_job as make_align_job
 from readwarp.align.inputs import ReadOptions
 from readwarp.align.trim.options import TrimOptions
@@ -29,7 +29,7 @@ FILES = (".bam", ".cram", ".sam", ".vcf", ".gz", ".bcf", ".html")  # endings tha
 
 class RunOptions(
     ReadOptions,
-    IndexOptions,
+    IndexPathOptions,
     AlignmentOptions,
     ScoringOptions,
     TrimOptions,

@@ -17,7 +17,7 @@ from readwarp.device.backend import Backend
 from readwarp.device.machine import usable_threads
 from readwarp.formats.common.compressed import compression_of
 from readwarp.keywords import bytes_of
-from readwarp.stream.speed import Side, Work, min_bases
+from readwarp.stream.speed import CommandWork, SideSpeed, min_bases
 
 logger = logging.getLogger("readwarp")
 START_SECONDS = 2.0  # 1.2 to 1.7 before the first batch, with kernels from the cache, and some at the end
@@ -28,8 +28,8 @@ BYTES_PER_BASE = {"text": 2.3, "gzip": 0.5, "BAM": 0.6, "CRAM": 0.25}  # of Illu
 # at 15x, of which PairHMM is a ninth, and the host's work that a card takes over a third of that
 # (benchmarks/host_of_card.py), with the model's maximum of clocks over seven cards. Many workers are processes, each
 # with a lock of its own, except those of `align` beside a card.
-ALIGN = Work(Side(47.2, 0.0), Side(25.2, 2.8), clocks=106.0)
-CALL = Work(Side(19.8, 0.0), Side(19.1, 0.3), clocks=10.0)
+ALIGN = CommandWork(SideSpeed(47.2, 0.0), SideSpeed(25.2, 2.8), clocks=106.0)
+CALL = CommandWork(SideSpeed(19.8, 0.0), SideSpeed(19.1, 0.3), clocks=10.0)
 
 
 DEFAULTS = {"device": "auto"}
@@ -57,12 +57,12 @@ def resources_of(options: ResourceOptions) -> Resources:
     )
 
 
-def choose_backend(resources: Resources, paths: Iterable[str | Path], work: Work, share: float = 1.0) -> Backend:
+def choose_backend(resources: Resources, paths: Iterable[str | Path], work: CommandWork, share: float = 1.0) -> Backend:
     """Choose the backend for work on `share` of the read bases in the files. Raises UsageError, DeviceError."""
     return backends.choose(choose_device(resources, paths, work, share))
 
 
-def choose_device(resources: Resources, paths: Iterable[str | Path], work: Work, share: float = 1.0) -> str:
+def choose_device(resources: Resources, paths: Iterable[str | Path], work: CommandWork, share: float = 1.0) -> str:
     """Resolve --device; auto becomes cpu where the slowest GPU would not be faster, which is logged."""
     cards, threads = backends.devices(), resources.threads
     if resources.device != "auto" or not cards:

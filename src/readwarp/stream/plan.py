@@ -33,7 +33,7 @@ MIN_ON_CARD = 1 << 16  # bases; any workspace has room for them (the sample that
 
 
 @dataclass(frozen=True, slots=True)
-class Costs:
+class MemoryCosts:
     """Bytes: once, and per read base of a batch in work (work) or waiting for work or writing (held)."""
 
     fixed: int
@@ -41,7 +41,7 @@ class Costs:
     work_per_base: float = 0.0
     held_per_base: float = 0.0
 
-    def in_process(self) -> "Costs":
+    def in_process(self) -> "MemoryCosts":
         """Return the costs if each worker is a process, which holds the batch and its results once more."""
         per_worker, work = self.fixed_per_worker + PROCESS, self.work_per_base + self.held_per_base
         return replace(self, fixed_per_worker=per_worker, work_per_base=work)
@@ -60,7 +60,7 @@ class Plan:
         return self.workers if self.are_processes else 0
 
 
-def plan(budget: int, costs: Costs, threads: int, batch_bases: int | None = None, is_given: bool = True) -> Plan:
+def plan(budget: int, costs: MemoryCosts, threads: int, batch_bases: int | None = None, is_given: bool = True) -> Plan:
     """Plan the largest useful batches for a budget of bytes, with fewer workers if it is too small for all.
 
     batch_bases: the user's limit. is_given: the user set the budget; else it is the free memory. Raises
@@ -85,7 +85,7 @@ def plan(budget: int, costs: Costs, threads: int, batch_bases: int | None = None
 
 
 def plan_processes(
-    budget: int, costs: Costs, threads: int, batch_bases: int | None = None, is_given: bool = True
+    budget: int, costs: MemoryCosts, threads: int, batch_bases: int | None = None, is_given: bool = True
 ) -> Plan:
     """Plan with a process per thread if there are more than FEW_THREADS and memory for as many; else like `plan`."""
     if threads > FEW_THREADS:

@@ -23,7 +23,7 @@ from readwarp.errors import StoppedError, WorkerError
 from readwarp.stopping import held_back
 from readwarp.stream import runner
 from readwarp.stream.messages import pack, receive, send
-from readwarp.stream.worker import Answer, Question, Warned, Work, serve
+from readwarp.stream.worker import Answer, Question, Warned, WorkerTask, serve
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -69,7 +69,7 @@ class Processes(Generic[S]):
         `work`, the items and the results are pickled. An error in a worker is raised here. A generator that ends early
         also ends the workers.
         """
-        packed = pack(Work(work))
+        packed = pack(WorkerTask(work))
         try:
             yield from runner.map_ordered(items, partial(self._ask, packed), self.number, in_flight)
         except BaseException:

@@ -20,7 +20,7 @@ from readwarp.metrics import Metrics
 from readwarp.version import __version__
 
 if TYPE_CHECKING:  # imported when something has to be compiled
-    from readwarp.device.compile_progress import Compiling, Lines
+    from readwarp.device.compile_progress import Compiling, ProgressLines
 
 logger = logging.getLogger("readwarp")
 SHOWN = ("reads", "mapped", "duplicates", "variants", "variants_pass")  # counts in the repr of a result
@@ -96,10 +96,10 @@ class Meter:
             self.lines(state)
 
     @cached_property
-    def lines(self) -> "Lines":
-        from readwarp.device.compile_progress import Lines, to_stderr
+    def lines(self) -> "ProgressLines":
+        from readwarp.device.compile_progress import ProgressLines, to_stderr
 
-        return Lines(to_stderr)
+        return ProgressLines(to_stderr)
 
 
 class Reporter:

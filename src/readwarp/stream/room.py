@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-class Room:
+class PipeRoom:
     """Parts that are bytes in a pipe, which forked processes share."""
 
     def __init__(self, parts: int) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class SideSpeed:
     """Nanoseconds per read base on one side."""
 
     threads: float  # CPU time of all threads
@@ -22,15 +22,15 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class CommandWork:
     """Costs of a command."""
 
-    cores: Side  # without a card
-    host: Side  # beside one
+    cores: SideSpeed  # without a card
+    host: SideSpeed  # beside one
     clocks: float  # of a multiprocessor, per read base
 
 
-def min_bases(work: Work, threads: int, speed: float, start: float) -> int | None:
+def min_bases(work: CommandWork, threads: int, speed: float, start: float) -> int | None:
     """Return the read bases from which a card is faster; None if it never is.
 
     speed: multiprocessors times clock rate of the card in 1/s; 0 if unknown, in which case the host decides. start:

@@ -26,7 +26,7 @@ M = TypeVar("M")
 
 
 @dataclass(frozen=True, slots=True)
-class Groups(Generic[B, M]):
+class TrainingGroups(Generic[B, M]):
     """Training rules for sources with several read groups."""
 
     of: Callable[[B], Iterable[int]]  # the groups that the source of a batch may have, if several
@@ -38,7 +38,7 @@ def train_sources(
     pairs: int,
     parse: Callable[[B], ReadBatch],
     train: Callable[[list[ReadBatch]], M],
-    groups: Groups[B, M] | None = None,
+    groups: TrainingGroups[B, M] | None = None,
 ) -> Iterator[tuple[B, M]]:
     """Yield each batch with the model of its source.
 
@@ -56,7 +56,7 @@ def _train_source(
     number: int,
     parse: Callable[[B], ReadBatch],
     train: Callable[[list[ReadBatch]], M],
-    groups: Groups[B, M] | None,
+    groups: TrainingGroups[B, M] | None,
 ) -> Iterator[tuple[B, M]]:
     """Yield the batches of one source, trained on its first `number` reads."""
     held, sample = _first_reads(batches, number, parse)
@@ -109,7 +109,7 @@ def _train_late(
     late: set[int],
     number: int,
     parse: Callable[[B], ReadBatch],
-    start: tuple[M, Groups[B, M] | None],
+    start: tuple[M, TrainingGroups[B, M] | None],
 ) -> Iterator[tuple[B, M]]:
     """Yield each batch with a model of all its read groups. start: the model without late groups, and how to add one.
 

@@ -18,7 +18,7 @@ from readwarp.stream.messages import pack, receive, send
 logger = logging.getLogger("readwarp")
 
 
-class Work(NamedTuple):
+class WorkerTask(NamedTuple):
     """The work to do on the items that follow."""
 
     function: Callable[[Any, Any], Any]
@@ -67,7 +67,7 @@ def serve(state: object, end: socket, parent: int) -> None:
     with suppress(ConnectionError), watch(lambda *_: logger.info(UNFORESEEN)):
         while True:
             message = receive(end)
-            if isinstance(message, Work):
+            if isinstance(message, WorkerTask):
                 work = message.function
                 continue
             send(end, answer(work, state, message, heard))

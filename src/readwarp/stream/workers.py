@@ -15,7 +15,7 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 
-class Done(NamedTuple, Generic[T]):
+class ItemResult(NamedTuple, Generic[T]):
     """Result of an item, with its counts."""
 
     value: T
@@ -62,7 +62,7 @@ def open_workers(
 
 def map_counted(
     workers: Workers[S],
-    work: Callable[[S, T], Done[U]],
+    work: Callable[[S, T], ItemResult[U]],
     items: Iterable[T],
     metrics: Metrics,
     in_flight: int | None = None,

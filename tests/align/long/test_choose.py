@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from readwarp.align.long.choose import Found, choose
+from readwarp.align.long.choose import LongAlignments, choose
 from readwarp.align.records.choose import PRIMARY, SECONDARY, SUPPLEMENTARY
 from readwarp.align.steps import make_batch
 from readwarp.batches import Extensions
@@ -31,7 +31,7 @@ def chosen(rows: list[Row], scores: list[int], repetitive: int = 0, reads: int =
     parameters = AlignParameters(records=RecordParameters(**records))
     batch = make_batch([(f"r{number}", "A" * LENGTH, None) for number in range(reads)], paired=False)
     left_out = np.full(reads, repetitive, np.int32)
-    choices, kept = choose(batch, Found(extensions, read, strand.astype(np.uint8)), left_out, parameters)
+    choices, kept = choose(batch, LongAlignments(extensions, read, strand.astype(np.uint8)), left_out, parameters)
     assert np.array_equal(kept.score, extensions.score[choices.candidate])
     columns = choices.candidate, choices.role, choices.mapping_quality, choices.second_score
     return np.stack([column.astype(np.int64) for column in columns], axis=1).tolist()

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readwarp.align.long.clip import Runs, Spans, clip_ends
+from readwarp.align.long.clip import AlignedSpans, CigarRuns, clip_ends
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
 BONUS = 5
@@ -44,7 +44,7 @@ def test_the_best_stretch_is_kept(rows):
     sizes = [len(runs) for runs, _, _ in rows]
     flat = [run for runs, _, _ in rows for run in runs]
     offsets = np.cumsum([0, *sizes]).astype(np.int64)
-    runs = Runs(
+    runs = CigarRuns(
         offsets.copy(),
         np.array([length << 4 | operation for operation, length, _ in flat], np.uint32),
         np.array([score for _, _, score in flat], np.int32),
@@ -54,7 +54,7 @@ def test_the_best_stretch_is_kept(rows):
     on_reference = [sum(n for operation, n, _ in each if operation != INSERTION) for each, _, _ in rows]
     start = np.array([before for _, before, _ in rows], np.int64)
     stop = start + np.array(on_query, np.int64)
-    spans = Spans(
+    spans = AlignedSpans(
         start.copy(),
         stop.copy(),
         stop + np.array([after for _, _, after in rows], np.int64),

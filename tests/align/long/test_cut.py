@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.seeding import random_letters, reverse_complement
-from readwarp.align.long.cut import PIECE, Cut, cut_chains
+from readwarp.align.long.cut import PIECE, CutChains, cut_chains
 from readwarp.batches import LongChains
 from readwarp.pairwise.pairs import Costs
 from readwarp.rules.bases import CODES, pack
@@ -38,7 +38,7 @@ def best_score(query: str, target: str, costs: Costs) -> int:
     return H[-1]
 
 
-def cut_one(query: str, reference: str, anchors: list[tuple[int, int]], costs: Costs, start: int = 0) -> Cut:
+def cut_one(query: str, reference: str, anchors: list[tuple[int, int]], costs: Costs, start: int = 0) -> CutChains:
     """Anchors are (query, reference), in order; the query begins at `start` of the bases."""
     letters = np.frombuffer(("N" * start + query).encode(), np.uint8)
     packed = np.zeros(len(reference) // 2 + 1, np.uint8)
@@ -48,7 +48,9 @@ def cut_one(query: str, reference: str, anchors: list[tuple[int, int]], costs: C
     return cut_chains(CODES[letters], np.array([start]), chains, K, packed, costs)
 
 
-def score_of(cut: Cut, query: str, reference: str, begin: tuple[int, int], end: tuple[int, int], costs: Costs) -> int:
+def score_of(
+    cut: CutChains, query: str, reference: str, begin: tuple[int, int], end: tuple[int, int], costs: Costs
+) -> int:
     """Of all runs and the best of all pieces, which lie one behind the other from `begin` to `end`."""
     q, r = begin
     total = 0

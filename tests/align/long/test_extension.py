@@ -12,7 +12,7 @@ from readwarp import Index
 from readwarp.align.extend.cpu import orient
 from readwarp.align.long.chain.cpu import chain_hits
 from readwarp.align.long.extension import extend
-from readwarp.align.long.pieces import Sequences
+from readwarp.align.long.pieces import PieceSequences
 from readwarp.align.long.seeds import find_seeds
 from readwarp.align.places import Genome
 from readwarp.batches import Extensions
@@ -55,7 +55,7 @@ def aligned(reads: list[str], index: Index) -> tuple[Extensions, list[int]]:
     best = take(chains, "chains", chains.chain_offsets[:-1])
     oriented = orient(batch, batch)
     genome = Genome(reference.packed, reference.contig_offsets)
-    here = Sequences(oriented, genome, Backend("cpu"), oriented.bases, genome.packed)
+    here = PieceSequences(oriented, genome, Backend("cpu"), oriented.bases, genome.packed)
     rows, k = np.arange(len(reads)), index.parameters.k
     extensions = extend(here, best, rows, k, SCORING, LongExtendParameters()).extensions
     return extensions, (best.anchors[best.anchor_offsets[:-1]] >> np.uint64(63)).tolist()

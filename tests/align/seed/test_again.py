@@ -14,7 +14,7 @@ from helpers.making import write_fasta
 from readwarp.align import Aligner
 from readwarp.align.pair import given
 from readwarp.align.places import Genome
-from readwarp.align.seed.runs import KEPT, PERIOD, SHORTEST, Repeats
+from readwarp.align.seed.runs import KEPT, PERIOD, SHORTEST, ReferenceRuns
 from readwarp.index import Index
 
 COPY = random_bases(171, 40)
@@ -136,7 +136,7 @@ def test_runs_are_those_of_plain_python(data, tmp_path_factory):
     )
     contigs = ["C" + "".join(data.draw(st.lists(pieces, max_size=12))) for _ in range(2)]
     path = write_fasta(tmp_path_factory.mktemp("runs") / "ref.fa", {f"c{i}": bases for i, bases in enumerate(contigs)})
-    (starts, lengths), found = Repeats(Genome.of(Index.build(path).reference)).runs, {}
+    (starts, lengths), found = ReferenceRuns(Genome.of(Index.build(path).reference)).runs, {}
     for unit in np.flatnonzero(lengths[:, 0]).tolist():
         letters = "".join("ACGT"[unit >> shift & 3] for shift in (6, 4, 2, 0))
         rows = zip(lengths[unit].tolist(), starts[unit].tolist(), strict=True)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from helpers.making import Read, aligned_reads, codes, offsets, random_sequence
 from readwarp.batches import Haplotypes, Regions, Window
 from readwarp.call.alleles import INDEL_COST, MAX_BEHIND, MAX_MISFIT, SNV_COST
-from readwarp.call.alleles.compare import Weighed, compare, find_fragments
+from readwarp.call.alleles.compare import WeighedReads, compare, find_fragments
 from readwarp.call.alleles.select import Copies, Selection, bound_fragments, select_haplotypes
 from readwarp.call.alleles.sites import number_variants, variants_of
 from readwarp.call.alleles.weigh import place_of, weigh_haplotypes
@@ -35,7 +35,7 @@ ONE_SAMPLE = np.zeros(1, np.int64), np.zeros(1, np.uint16)  # place and sample o
 UNKNOWN = np.empty(0)  # odds of reads
 
 
-def never(_: Haplotypes) -> Weighed:
+def never(_: Haplotypes) -> WeighedReads:
     """No haplotype of another sample is compared where there is one sample."""
     raise AssertionError
 
@@ -70,7 +70,7 @@ def weighed_of(regions: Regions, haplotypes: Haplotypes, table: np.ndarray, frag
     first = np.arange(len(table)) if fragment is None else np.array(fragment, np.int64)
     empty = np.empty(0, np.uint8)
     rows = ReadRows(empty, empty, empty, empty, np.zeros(len(table) + 1, np.int64))
-    return Weighed(
+    return WeighedReads(
         regions, haplotypes, rows, first, offsets([table.size]), table.ravel(), np.zeros(table.size, np.uint8)
     )
 

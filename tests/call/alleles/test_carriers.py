@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from helpers.making import offsets
 from readwarp.batches import Haplotypes, Regions
 from readwarp.call.alleles.carriers import find_carriers, join_selections, join_tables, take_carriers
-from readwarp.call.alleles.compare import Weighed
+from readwarp.call.alleles.compare import WeighedReads
 from readwarp.call.alleles.select import Selection
 from readwarp.call.alleles.sites import variants_of
 from readwarp.call.pairhmm import ReadRows
@@ -33,7 +33,7 @@ def haplotypes_of(regions: list[list[tuple]]) -> Haplotypes:
     )
 
 
-def weighed_of(rows: list[int], place: list[int], haplotypes: Haplotypes) -> Weighed:
+def weighed_of(rows: list[int], place: list[int], haplotypes: Haplotypes) -> WeighedReads:
     """The value of a pair is the number of its row and, after the point, that of its haplotype."""
     number, n = sum(rows), len(rows)
     zeros, nothing = np.zeros(n, np.int64), np.empty(0, np.uint8)
@@ -52,7 +52,7 @@ def weighed_of(rows: list[int], place: list[int], haplotypes: Haplotypes) -> Wei
     read_rows = ReadRows(nothing, nothing, nothing, nothing, np.zeros(number + 1, np.int64))
     pairs = offsets(np.array(rows) * (stop - first))
     alone, status = np.arange(number), np.zeros(len(values), np.uint8)
-    return Weighed(regions, haplotypes, read_rows, alone, pairs, np.array(values), status)
+    return WeighedReads(regions, haplotypes, read_rows, alone, pairs, np.array(values), status)
 
 
 @settings(max_examples=200, deadline=None)

@@ -13,9 +13,9 @@ from readwarp.call.fractions.calls import (
     share_of_damage,
 )
 from readwarp.call.fractions.events import count_events
-from readwarp.call.fractions.filters import FILTERS, Facts, find_failed
-from readwarp.call.fractions.somatic import Known
-from readwarp.call.fractions.tally import Tally
+from readwarp.call.fractions.filters import FILTERS, FractionFacts, find_failed
+from readwarp.call.fractions.somatic import PopulationAlleles
+from readwarp.call.fractions.tally import AlleleTally
 from readwarp.call.noise.fit import no_noise
 from readwarp.config import CallParameters, FractionParameters
 from readwarp.device.backend import Backend
@@ -34,7 +34,7 @@ def call(sites, likelihoods, *, normals=(False,), fractions=MIXTURE, noise=None)
     setting = Setting(
         CallParameters(fractions=fractions), np.array(normals), noise or no_noise(len(normals)), foreign, Backend("cpu")
     )
-    known = Known(np.full(sites.deleted.size, np.nan), np.zeros(sites.deleted.size, bool))
+    known = PopulationAlleles(np.full(sites.deleted.size, np.nan), np.zeros(sites.deleted.size, bool))
     return call_alleles(sites, (likelihoods, None), reads, window_of(REFERENCE), known, setting)
 
 
@@ -123,12 +123,12 @@ def test_no_sites():
     assert len(count_events(found, TUMOUR)) == 0
 
 
-def facts_of(is_indel=False, damage=0.0, **columns) -> Facts:
+def facts_of(is_indel=False, damage=0.0, **columns) -> FractionFacts:
     """Of one record that passes."""
     own = {"FS": 0.0, "SOR": 0.5, "MBQ": [35.0, 35.0], "MMQ": [60.0, 60.0], "MPOS": 20.0, **columns}
     info = {name: np.array([value]) for name, value in own.items()}
     one, damage = (np.array([is_indel]), np.array([0.2]), np.array([0])), np.array([damage])
-    return Facts(info, *one, np.zeros(1, bool), damage, CallParameters(), TUMOUR)
+    return FractionFacts(info, *one, np.zeros(1, bool), damage, CallParameters(), TUMOUR)
 
 
 @pytest.mark.parametrize(
@@ -160,10 +160,10 @@ def test_reads_that_damage_makes():
     assert share_of_damage(damage, counts, np.array([True, False])).tolist() == [pytest.approx(3 / 6)]
 
 
-def tally_of(orientations: list[list[int]], shown: int) -> Tally:
+def tally_of(orientations: list[list[int]], shown: int) -> AlleleTally:
     """Of one record: reads of each sample by orientation, of which the first sample's show the allele so often."""
     samples = len(orientations)
-    out = empty(Tally, {"records": 1, "samples": samples})
+    out = empty(AlleleTally, {"records": 1, "samples": samples})
     for column in out:
         column[:] = 0
     out.orientations[0, :, 0] = orientations

@@ -7,7 +7,7 @@ from helpers.making_sites import from_bases, made_calls, substitutions
 from readwarp.call.fractions import APART, REACH
 from readwarp.call.fractions.events import count_events, link_records
 from readwarp.call.fractions.filters import BY_QUALITY, CLUSTERED
-from readwarp.call.fractions.tally import Records
+from readwarp.call.fractions.tally import TalliedAlleles
 from readwarp.config import FractionParameters
 from readwarp.ragged import replace
 
@@ -20,7 +20,7 @@ def link(places: list[tuple[int, str]], bases: list[str], region: list[int] | No
     likelihoods = from_bases(bases, [letters for _, letters in places])
     likelihoods = replace(likelihoods, read=np.concatenate([np.arange(len(own), dtype=np.int32) for own in bases]))
     rows = np.setdiff1d(np.arange(sites.deleted.size), sites.allele_offsets[:-1])
-    records = Records(np.searchsorted(sites.allele_offsets, rows, side="right") - 1, rows)
+    records = TalliedAlleles(np.searchsorted(sites.allele_offsets, rows, side="right") - 1, rows)
     return link_records(sites, likelihoods, np.array(region or [0] * len(places)), records).tolist()
 
 

@@ -12,7 +12,7 @@ from helpers.fraction_oracle import certain, contrasts_of, log_integral
 from readwarp.call.fractions import CREDIBLE, UNEVEN
 from readwarp.call.fractions.cpu import multiply
 from readwarp.call.fractions.products import (
-    Evidence,
+    FractionEvidence,
     add_logs,
     likelihoods_at,
     log_likelihoods,
@@ -28,7 +28,7 @@ POWER, REACH = 2.0, 0.03
 SURE = 12.0  # log10, beyond which no odds change a call
 
 
-def weigh(items, copying=0.0, scattered=0.0, shape=(POWER, REACH)) -> Evidence:
+def weigh(items, copying=0.0, scattered=0.0, shape=(POWER, REACH)) -> FractionEvidence:
     contrasts = contrasts_of(items)
     number = len(items)
     noise = np.full(number, copying), np.full(number, scattered), np.tile(shape, (number, 1))
@@ -126,7 +126,7 @@ def test_items_do_not_matter_to_each_other():
     together = weigh(items, 0.01, 0.001)
     for item, reads in enumerate(items):
         alone = weigh([reads], 0.01, 0.001)
-        for name in Evidence._fields:
+        for name in FractionEvidence._fields:
             assert getattr(together, name)[item] == pytest.approx(getattr(alone, name)[0], rel=1e-12), name
 
 

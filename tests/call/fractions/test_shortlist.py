@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from readwarp.call.fractions import shortlist as module
 from readwarp.call.fractions.filters import BY_QUALITY, FILTERS
-from readwarp.call.fractions.shortlist import Candidates, Shortlist, best_threshold
+from readwarp.call.fractions.shortlist import Shortlist, ShortlistedRecords, best_threshold
 from readwarp.metrics import Metrics
 
 DOUBTS = st.sampled_from([0.0, 1e-9, 0.001, 0.03, 0.049, 0.05, 0.3, 0.9, 1.0]) | st.floats(0, 1)
@@ -41,11 +41,11 @@ def line(number: int, filters: tuple[str, ...], alleles: str = "A\tC", genotype:
     return f"chr1\t{number + 1}\t.\t{alleles}\t9.9\t{name}\tTLOD=1;DP=5\tGT:AD\t{genotype}:3,{number}\n".encode()
 
 
-def candidates(rows) -> Candidates:
+def candidates(rows) -> ShortlistedRecords:
     """Each row: its doubts, and whether it passes the other filters; else it fails all of these."""
     filters = [() if passes else tuple(OTHERS) for *_, passes in rows]
     doubts = np.array([row[:-1] for row in rows]).reshape(-1, len(BY_QUALITY))
-    return Candidates(
+    return ShortlistedRecords(
         [line(number, own) for number, own in enumerate(filters)], doubts, np.array([row[-1] for row in rows], bool)
     )
 
@@ -111,7 +111,7 @@ def test_counts_of_what_passes():
     ]
     waiting, metrics = Shortlist(), Metrics()
     passes = np.array([True, True, True, False, True])
-    waiting.add(Candidates(lines, np.array([[0.0] * 4] * 4 + [[0.5, 0.2, 0.0, 0.1]]), passes))
+    waiting.add(ShortlistedRecords(lines, np.array([[0.0] * 4] * 4 + [[0.5, 0.2, 0.0, 0.1]]), passes))
     assert [text.split(b"\t")[6] for text in waiting.lines(0.95, metrics)] == [
         b"PASS", b"PASS", b"PASS", b"position", b"weak_evidence;germline;normal_artifact",
     ]  # fmt: skip

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readwarp.call.fractions import INDEL_PRIOR, RARE
-from readwarp.call.fractions.products import Evidence
+from readwarp.call.fractions.products import FractionEvidence
 from readwarp.call.fractions.somatic import (
     MAX_PHRED,
-    Expected,
     Odds,
+    SomaticPriors,
     phred_of,
     subtract_logs,
     weigh_alleles,
@@ -27,11 +27,11 @@ LOGS = st.floats(-40, 0)
 ROUNDED = st.integers(-4000, 0).map(lambda hundredths: hundredths / 100)  # whose differences are exact enough
 
 
-def evidence_of(values: list[list[list[float]]]) -> Evidence:
+def evidence_of(values: list[list[list[float]]]) -> FractionEvidence:
     """values: by allele, by sample, of FIELDS."""
     columns = np.array(values, np.float64).reshape(len(values), -1 if values else 1, len(FIELDS))
     named = {name: columns[:, :, k] for k, name in enumerate(FIELDS)}
-    return Evidence(**named, low=named["mean"], high=named["mean"])
+    return FractionEvidence(**named, low=named["mean"], high=named["mean"])
 
 
 def weigh(values, normals, *, at_tumour=None, variants=0.0, is_indel=False, frequency=math.nan, parameters=PARAMETERS):
@@ -40,7 +40,7 @@ def weigh(values, normals, *, at_tumour=None, variants=0.0, is_indel=False, freq
     return weigh_alleles(
         evidence_of([values]),
         np.zeros(shape) if at_tumour is None else np.array([at_tumour]),
-        Expected(np.full(shape, variants), np.array([is_indel]), np.array([frequency])),
+        SomaticPriors(np.full(shape, variants), np.array([is_indel]), np.array([frequency])),
         np.array(normals),
         parameters,
     )
@@ -85,7 +85,7 @@ def test_foreign_molecules(data):
     values = data.draw(st.lists(st.lists(ROUNDED, min_size=6, max_size=6), min_size=samples, max_size=samples))
     half, whole = (data.draw(st.lists(ROUNDED, min_size=samples, max_size=samples)) for _ in range(2))
     frequency = data.draw(st.sampled_from([math.nan, 1e-4, 0.3]))
-    expected = Expected(np.zeros((1, samples)), np.array([False]), np.array([frequency]))
+    expected = SomaticPriors(np.zeros((1, samples)), np.array([False]), np.array([frequency]))
     at_copies = np.array([half]), np.array([whole])
     found = weigh_foreign(evidence_of([values]), at_copies, expected, np.array(normals), PARAMETERS)
     tumours = [s for s in range(samples) if not normals[s]]
@@ -130,7 +130,7 @@ def test_nothing_is_inherited_in_a_mixture():
 def test_no_alleles():
     none = np.zeros((0, 1))
     found = weigh_alleles(
-        evidence_of([]), none, Expected(none, np.zeros(0, bool), np.zeros(0)), np.array([False]), PARAMETERS
+        evidence_of([]), none, SomaticPriors(none, np.zeros(0, bool), np.zeros(0)), np.array([False]), PARAMETERS
     )
     assert all(column.size == 0 for column in found) and len(found) == len(Odds._fields)
 

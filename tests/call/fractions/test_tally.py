@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from helpers.making import Read, aligned_reads
 from helpers.making_sites import made_likelihoods, substitutions
-from readwarp.call.fractions.tally import VALUES, Records, orientations_of, tally
+from readwarp.call.fractions.tally import VALUES, TalliedAlleles, orientations_of, tally
 
 SAMPLES = 2
 
@@ -51,7 +51,7 @@ def test_equals_plain_python(given_):
         strand=[row[4] for row in rows],
         end_distance=[row[5] for row in rows],
     )
-    records = Records(
+    records = TalliedAlleles(
         np.array([site for site, _ in chosen], np.int64),
         np.array([sites.allele_offsets[site] + allele for site, allele in chosen], np.int64),
     )

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from helpers.making_sites import made_calls
 from readwarp.batches import Calls
 from readwarp.call.genotypes.order import genotypes_of, most_alleles
-from readwarp.call.genotypes.places import Record, join_places, join_records
+from readwarp.call.genotypes.places import SampleCall, join_places, join_records
 
 OTHER = "<NON_REF>"
 
@@ -137,10 +137,10 @@ def test_few_calls(rows):
 def test_no_more_alleles_than_can_be_told_apart():
     """Those with the fewest reads go."""
 
-    def record(alleles: str, genotype: tuple[int, ...], depths: tuple[int, ...]) -> Record:
+    def record(alleles: str, genotype: tuple[int, ...], depths: tuple[int, ...]) -> SampleCall:
         names = (*alleles.split(), "<NON_REF>")
         phred = phred_of(genotype, len(names))
-        return Record(names, genotype, -1, "", sum(depths), (*depths, 0), phred, (9, 9, 9, 9), (9, 9, 9, 9), 900)
+        return SampleCall(names, genotype, -1, "", sum(depths), (*depths, 0), phred, (9, 9, 9, 9), (9, 9, 9, 9), 900)
 
     base = record("A C G", (0,) * 5 + (1,) * 8 + (2,) * 7, (50, 80, 70))
     length = record("A AT ATT", (0,) * 17 + (1,) * 2 + (2,), (170, 20, 10))

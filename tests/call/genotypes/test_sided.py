@@ -11,8 +11,8 @@ from helpers.making_sites import from_bases, made_likelihoods, substitutions
 from readwarp.batches import Window
 from readwarp.call.genotypes.genotype import genotype_sites
 from readwarp.call.genotypes.order import tables_for
-from readwarp.call.genotypes.score import Scores, score_genotypes
-from readwarp.call.genotypes.surroundings import Expected, PairSides
+from readwarp.call.genotypes.score import GenotypeScores, score_genotypes
+from readwarp.call.genotypes.surroundings import PairSides, SitePriors
 from readwarp.config import CallParameters
 from readwarp.ragged import offsets_of
 
@@ -27,7 +27,7 @@ def test_likelihoods_are_those_of_both_orders(reads, ploidy):
     copies = np.array([[ploidy]], np.int8)
     genotypes = tables_for(copies, np.array([[3]]))
     size = int(genotypes.size[ploidy, 3])
-    scores = Scores(copies, offsets_of([size]), np.zeros(size), np.zeros((1, 1), np.int32))
+    scores = GenotypeScores(copies, offsets_of([size]), np.zeros(size), np.zeros((1, 1), np.int32))
     score_genotypes(sites, likelihoods, np.array(odds), genotypes, scores)
 
     def log_of(shares):
@@ -49,7 +49,7 @@ def call(bases: str, odds: list[float], name: int = 7, strands: str = "", whole:
     sites, likelihoods = substitutions((40, "AG")), from_bases([bases], ["AG"], quality=12)
     likelihoods.strand[:] = [strand == "-" for strand in strands or "+" * len(bases)]
     sides = PairSides(np.array(odds), np.array(whole or odds), np.array([[name]]))
-    expected = Expected(np.full((1, 1), 2, np.int8), None, sides)
+    expected = SitePriors(np.full((1, 1), 2, np.int8), None, sides)
     window = Window(0, 0, 99, np.zeros(99, np.uint8), 0)
     return genotype_sites(sites, likelihoods, window, expected, CallParameters())
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from helpers.making_sites import call_sites, from_bases, substitutions
 from readwarp.call.genotypes.genotype import mark_alleles
 from readwarp.call.genotypes.order import genotypes_of, tables_for
-from readwarp.call.genotypes.score import Choice, Scores, score_genotypes
+from readwarp.call.genotypes.score import GenotypeScores, KeptAlleles, score_genotypes
 from readwarp.call.genotypes.together import REFERENCES, add_priors, find_qualities
 from readwarp.ragged import offsets_of
 
@@ -27,7 +27,7 @@ def scored(reads, ploidies: list[int], quality: int):
     ploidy = np.array([ploidies], np.int8)
     tables = tables_for(ploidy, np.array([[3]]))
     offsets = offsets_of(tables.size[ploidy, 3])
-    scores = Scores(ploidy, offsets, np.zeros(offsets[-1]), np.zeros(ploidy.shape, np.int32))
+    scores = GenotypeScores(ploidy, offsets, np.zeros(offsets[-1]), np.zeros(ploidy.shape, np.int32))
     score_genotypes(sites, likelihoods, np.empty(0), tables, scores)
     return sites, tables, scores
 
@@ -45,7 +45,7 @@ def by_copies(values, ploidy: int, theta: float) -> list[float]:
 @given(READS, st.lists(st.integers(0, 3), min_size=3, max_size=3), st.sampled_from([10, 37]))
 def test_quality_equals_all_ways(reads, ploidies, quality):
     sites, tables, scores = scored(reads, ploidies, quality)
-    choice = Choice(mark_alleles(sites), np.array([True, True, True]), np.zeros(1))
+    choice = KeptAlleles(mark_alleles(sites), np.array([True, True, True]), np.zeros(1))
     find_qualities(sites, scores, tables, SNV, INDEL, choice)
     parts = [
         (by_copies(scores.values[scores.offsets[s] : scores.offsets[s + 1]], ploidies[s], THETA), ploidies[s])

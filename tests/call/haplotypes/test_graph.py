@@ -10,9 +10,9 @@ from helpers.making import LETTERS, aligned_reads, codes, offsets, random_sequen
 from readwarp.call.haplotypes import MAX_FORKS, MAX_WAYS, MIN_FRAGMENTS, RAREST
 from readwarp.call.haplotypes.alleles import Alleles, combine_alleles
 from readwarp.call.haplotypes.assembly import assemble, room_to_assemble
-from readwarp.call.haplotypes.drafts import Spans, new_drafts
+from readwarp.call.haplotypes.drafts import DraftSpans, new_drafts
 from readwarp.call.haplotypes.graph import new_graph
-from readwarp.call.haplotypes.ways import Groups, Seen, new_ways
+from readwarp.call.haplotypes.ways import RegionReads, Seen, new_ways
 from readwarp.ragged import replace, take
 
 
@@ -24,7 +24,7 @@ def assembled(
     cuts = offsets(len(read) for _, read in reads)
     drafts = new_drafts(2 * MAX_WAYS, 2 * MAX_WAYS * (len(reference) + 300), 1)
     ends = np.array([0]), np.array([len(reference)])
-    groups = Groups(
+    groups = RegionReads(
         region=np.zeros(1, np.int64),
         read_offsets=np.array([0, len(reads)]),
         fragment_offsets=np.array([0, max((f + 1 for f, _ in reads), default=0)]),
@@ -35,7 +35,7 @@ def assembled(
     )
     batch = replace(aligned_reads([]), bases=bases, qualities=np.full(bases.size, 30, np.uint8))
     graph = new_graph(bases.size + len(reference))
-    spans, room = Spans(*ends, *ends, *ends, np.array([rarest])), room_to_assemble(groups, codes(reference))
+    spans, room = DraftSpans(*ends, *ends, *ends, np.array([rarest])), room_to_assemble(groups, codes(reference))
     assemble(groups, spans, batch, codes(reference), np.array([k]), graph, room, drafts)
     made = take(drafts, "drafts", slice(0, drafts.used[0]))
     texts = ["".join(LETTERS[b] for b in made.bases[a:z]) for a, z in pairwise(made.base_offsets)]

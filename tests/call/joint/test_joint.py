@@ -16,7 +16,7 @@ from readwarp.call.genotypes.order import genotype_tables, genotypes_of
 from readwarp.call.joint.genotype import Genotyped, copies_prior, find_genotypes, ploidy_of
 from readwarp.call.joint.quality import find_qualities, share_of_ways
 from readwarp.call.joint.records import trim_end
-from readwarp.call.joint.sites import Record, SiteAlleles, find_sites, lengthen
+from readwarp.call.joint.sites import GvcfRecord, SiteAlleles, find_sites, lengthen
 from readwarp.config import Resources
 from readwarp.ragged import offsets_of
 
@@ -228,7 +228,7 @@ def indels(draw):
 
 @given(st.lists(indels(), min_size=1, max_size=5))
 def test_alleles_put_together_mean_what_they_meant(lines):
-    records = [Record(i, 0, 2, ref, alts, "") for i, (ref, alts) in enumerate(lines)]
+    records = [GvcfRecord(i, 0, 2, ref, alts, "") for i, (ref, alts) in enumerate(lines)]
     sites = find_sites(records, EVERYWHERE, 50, 2)
     assert [site.position for site in sites] == [2] * len(sites)
     for site in sites:
@@ -241,15 +241,15 @@ def test_alleles_put_together_mean_what_they_meant(lines):
 
 
 def test_substitutions_stand_apart_unless_a_line_mixes_them():
-    snv, deletion = Record(0, 0, 5, "A", ("C",), ""), Record(1, 0, 5, "AC", ("A",), "")
+    snv, deletion = GvcfRecord(0, 0, 5, "A", ("C",), ""), GvcfRecord(1, 0, 5, "AC", ("A",), "")
     assert [site.alleles for site in find_sites([deletion, snv], EVERYWHERE, 8, 2)] == [("A", "C"), ("AC", "A")]
-    mixed = Record(2, 0, 5, "AC", ("A", "CC"), "")
+    mixed = GvcfRecord(2, 0, 5, "AC", ("A", "CC"), "")
     (site,) = find_sites([deletion, snv, mixed], EVERYWHERE, 8, 2)
     assert site.alleles == ("AC", "CC", "A")
 
 
 def test_the_rarest_alleles_are_left_out():
-    records = [Record(i, 0, 5, "A", (alt,), "") for i, alt in enumerate("CGTGTG")]
+    records = [GvcfRecord(i, 0, 5, "A", (alt,), "") for i, alt in enumerate("CGTGTG")]
     (site,) = find_sites(records, EVERYWHERE, 2, 2)
     assert site.alleles == ("A", "G", "T") and site.is_cut
 

@@ -27,7 +27,7 @@ from readwarp.call.noise.counts import (
     numbers_of_bins,
 )
 from readwarp.call.pileup.cpu import count_window
-from readwarp.call.pileup.events import Limits
+from readwarp.call.pileup.events import PileupLimits
 from readwarp.config import CallParameters
 from readwarp.ragged import replace, take
 
@@ -112,7 +112,7 @@ def count(reads, reference, samples=1, within=(START, STOP)):
         count_window(take(reads, "reads", np.flatnonzero(reads.sample == sample)), window, p)
         for sample in range(samples)
     ]
-    counted = Limits(*within, QUALITY), np.ones(within[1] - within[0], bool)
+    counted = PileupLimits(*within, QUALITY), np.ones(within[1] - within[0], bool)
     return count_errors(reads, orientations_of(reads), window, iter(pileups), counted), pileups
 
 

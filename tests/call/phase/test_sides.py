@@ -3,16 +3,16 @@
 import numpy as np
 
 from helpers.making import Read, aligned_reads, window_of
-from readwarp.call.phase.sides import Groups, find_sides, take_sides
+from readwarp.call.phase.sides import ComparisonGroups, find_sides, take_sides
 from readwarp.call.phase.types import Phasing, Sides
 from readwarp.config import CallParameters
 
 REFERENCE = "ACGTACGTAC" * 4
 
 
-def groups_of(*own: list[int], start: int = 0, stop: int = 0) -> Groups:
+def groups_of(*own: list[int], start: int = 0, stop: int = 0) -> ComparisonGroups:
     n = len(own)
-    return Groups(
+    return ComparisonGroups(
         np.cumsum([0, *map(len, own)]),
         np.array([read for reads in own for read in reads], np.int32),
         np.zeros(sum(map(len, own)), np.uint16),

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.making import Read, aligned_reads
-from readwarp.call.structural.evidence import BETWEEN, PARTIAL, WITHIN, Events, Spans, join_evidence
+from readwarp.call.structural.evidence import BETWEEN, PARTIAL, WITHIN, ReadSpans, StructuralEvents, join_evidence
 from readwarp.call.structural.gather import gather
 from readwarp.call.structural.splits import find_splits
 from readwarp.config import StructuralParameters
@@ -86,13 +86,13 @@ def test_spans_and_gaps(reads):
     assert (found.kind == WITHIN).all()
 
 
-def offsets(events: Events):
+def offsets(events: StructuralEvents):
     return events.base_offsets[:-1].tolist(), events.base_offsets[1:].tolist()
 
 
-def spans_of(*rows: tuple[int, int, int, int, int, int], name: int = 7) -> Spans:
+def spans_of(*rows: tuple[int, int, int, int, int, int], name: int = 7) -> ReadSpans:
     """Of one read: start, stop, query_start, query_stop, clipped, strand."""
-    spans = empty(Spans, {"spans": len(rows)})
+    spans = empty(ReadSpans, {"spans": len(rows)})
     for column, values in zip(spans, zip(*rows, strict=True), strict=False):
         column[:] = values
     spans.name[:], spans.sample[:] = name, 0
@@ -147,7 +147,7 @@ def test_a_piece_that_lies_between_does_not_hide_an_insertion():
 
 def test_spans_of_other_reads_are_no_pairs():
     one, other = spans_of((0, 900, 0, 900, 900, 0)), spans_of((2900, 3800, 900, 1800, 0, 0), name=8)
-    both = Spans(*(np.concatenate(columns) for columns in zip(one, other, strict=True)))
+    both = ReadSpans(*(np.concatenate(columns) for columns in zip(one, other, strict=True)))
     assert len(find_splits(both, StructuralParameters())) == 0
 
 

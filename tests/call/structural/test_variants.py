@@ -12,8 +12,8 @@ from readwarp.call.spelling import Bases
 from readwarp.call.structural.alleles import Allele, represent, shared_bases, spell
 from readwarp.call.structural.cluster import cluster
 from readwarp.call.structural.copies import move_copies
-from readwarp.call.structural.evidence import WITHIN, Events, Spans
-from readwarp.call.structural.genotype import Crossings, Place, genotype
+from readwarp.call.structural.evidence import WITHIN, ReadSpans, StructuralEvents
+from readwarp.call.structural.genotype import Crossings, VariantPlace, genotype
 from readwarp.call.structural.records import spell_out
 from readwarp.config import StructuralParameters
 from readwarp.index.reference import Reference
@@ -30,10 +30,10 @@ def bases_of(text: str) -> Bases:
     return Bases(Reference(("c",), np.array([0, len(text)]), ("",), packed), 0)
 
 
-def events_of(rows: list[tuple[int, int, str]], names: list[int] | None = None, sample: int = 0) -> Events:
+def events_of(rows: list[tuple[int, int, str]], names: list[int] | None = None, sample: int = 0) -> StructuralEvents:
     """Of one read each: start, stop, and what it has instead."""
     sizes = [len(new) for *_, new in rows]
-    events = empty(Events, {}, base_offsets=np.concatenate(([0], np.cumsum(sizes))).astype(np.int64))
+    events = empty(StructuralEvents, {}, base_offsets=np.concatenate(([0], np.cumsum(sizes))).astype(np.int64))
     for column, values in ((events.start, [r[0] for r in rows]), (events.stop, [r[1] for r in rows])):
         column[:] = values
     events.query_start[:], events.query_stop[:] = 1000, 1000 + np.array(sizes, np.int64)
@@ -159,7 +159,7 @@ def test_shared_bases_of_a_deletion():
 @st.composite
 def alignments(draw):
     count = draw(st.integers(0, 25))
-    spans = empty(Spans, {"spans": count})
+    spans = empty(ReadSpans, {"spans": count})
     spans.start[:] = [draw(st.integers(0, 900)) for _ in range(count)]
     spans.stop[:] = spans.start + [draw(st.integers(1, 900)) for _ in range(count)]
     spans.query_start[:] = [draw(st.sampled_from([0, 39, 40, 200])) for _ in range(count)]
@@ -176,7 +176,7 @@ def test_counts(spans, start, deleted, shared, number):
     """Reads of two samples by their names, in plain loops."""
     events = events_of([(start, start + deleted, "A" * 100)] * number)
     events.sample[:] = events.name % 2
-    counts = Crossings(spans, 2, PARAMETERS).count(Place(start, start + deleted, shared), events)
+    counts = Crossings(spans, 2, PARAMETERS).count(VariantPlace(start, start + deleted, shared), events)
     rows = list(zip(*(column.tolist() for column in spans), strict=True))
     for sample in (0, 1):
         others = [r for r in rows if r[7] == sample and r[6] >= number]

@@ -7,7 +7,7 @@ import pytest
 
 from helpers.alignment_indexes import CONTIGS, Contig, Index, write_piles
 from readwarp.errors import InputError
-from readwarp.formats.alignments.regions import AlignedReader, Form, ReadFilter
+from readwarp.formats.alignments.regions import AlignedReader, FileForm, ReadFilter
 
 WINDOW = 20_000
 COUNTS = 37450
@@ -26,7 +26,7 @@ def refused(made, tmp_path):
     """Whether an index is refused; if it is not, all reads are found."""
 
     def read(path, whole):
-        reader = AlignedReader(path, form=Form(scan=whole))
+        reader = AlignedReader(path, form=FileForm(scan=whole))
         try:
             names = []
             for contig, bases in enumerate(CONTIGS.values()):

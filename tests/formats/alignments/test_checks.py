@@ -22,9 +22,9 @@ from helpers.alignment_bytes import (
     tag,
 )
 from readwarp.errors import InputError
-from readwarp.formats.alignments.checks import ANY, Header, check_size, find_bad
+from readwarp.formats.alignments.checks import ANY, HeaderLimits, check_size, find_bad
 
-HEADER = Header.of("@RG\tID:a\tSM:x\n", (1000, 50))
+HEADER = HeaderLimits.of("@RG\tID:a\tSM:x\n", (1000, 50))
 RUN = struct.Struct("<I")
 SOUND = Record([0, 900, 5, 60, 0, 1, 0, 10, 1, 20, 0], b"name\0", RUN.pack(10 << 4), b"\x12" * 5, b"\x28" * 10, b"")
 

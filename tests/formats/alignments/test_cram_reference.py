@@ -14,7 +14,7 @@ from readwarp.errors import InputError
 from readwarp.formats.alignments.cram import header_of
 from readwarp.formats.alignments.cram_reference import find_reference
 from readwarp.formats.alignments.regions import AlignedReader
-from readwarp.formats.alignments.samtools import Child
+from readwarp.formats.alignments.samtools import SamtoolsProcess
 from readwarp.formats.reads.bam import read_records
 
 LENGTH, READ = 600, 50
@@ -105,7 +105,10 @@ def with_origin(source, path, origin):
     lines = [line.split("\tUR:")[0] for line in header_of(source).splitlines()]
     text = path.with_suffix(".sam")
     text.write_text("".join(f"{line}\tUR:{origin}\n" if line[:3] == "@SQ" else f"{line}\n" for line in lines))
-    with path.open("wb") as out, closing(Child("reheader", "-P", str(text), str(source), stdout=out)) as child:
+    with (
+        path.open("wb") as out,
+        closing(SamtoolsProcess("reheader", "-P", str(text), str(source), stdout=out)) as child,
+    ):
         assert child.wait() == 0
     return path
 

@@ -14,7 +14,7 @@ from readwarp.cli import main
 from readwarp.errors import InputError
 from readwarp.formats.alignments.header import Contig, header_text
 from readwarp.formats.alignments.output import AlignmentWriter, Finish
-from readwarp.formats.alignments.regions import AlignedReader, Form, ReadFilter
+from readwarp.formats.alignments.regions import AlignedReader, FileForm, ReadFilter
 from readwarp.formats.alignments.sam import Encoder
 
 LENGTH = 400_000
@@ -129,9 +129,9 @@ def test_merge_keeps_them(folder, tmp_path, options, output):
 
 @pytest.mark.parametrize("how", ["a.bam", "a.cram", "without an index"])
 def test_regions_are_read_with_them(folder, tmp_path, how):
-    path, form = folder / how, Form()
+    path, form = folder / how, FileForm()
     if how == "without an index":
-        path, form = tmp_path / "b.bam", Form(scan=True)
+        path, form = tmp_path / "b.bam", FileForm(scan=True)
         path.write_bytes((folder / "a.bam").read_bytes())
     reader = AlignedReader(path, folder / "ref.fa", form=form)
     for start, stop in ((0, LENGTH), (100_000, 100_100), (64, 65)):
@@ -171,7 +171,7 @@ def test_a_tag_that_lies_is_refused(folder, tmp_path, damage, capsys):
     assert main(["merge", str(path), "-o", str(tmp_path / "o.bam"), "-q"]) == 3
     reason = "the tag CG, which should hold its CIGAR" if damage == "type" else "its CIGAR has an unknown"
     assert f"x.bam: record 3: {reason}" in capsys.readouterr().err
-    reader = AlignedReader(sorted_path, form=Form(scan=True))
+    reader = AlignedReader(sorted_path, form=FileForm(scan=True))
     with pytest.raises(InputError, match=rf"y\.bam: record long near one:31: {reason}"):
         reader.read(0, 0, LENGTH, ReadFilter())
     reader.close()
@@ -184,7 +184,7 @@ def test_without_the_tag_the_two_operations_are_all_there_is(tmp_path):
         record.query_name, record.flag, record.query_sequence = "r", 0, "ACGT"
         record.reference_id, record.reference_start, record.cigarstring = 0, 7, "4S9N"
         file.write(record)
-    with closing(AlignedReader(tmp_path / "x.bam", form=Form(scan=True))) as reader:
+    with closing(AlignedReader(tmp_path / "x.bam", form=FileForm(scan=True))) as reader:
         reads = reader.read(0, 0, 1000, ReadFilter())
     assert reads.cigar.tolist() == [4 << 4 | 4, 9 << 4 | 3]
 

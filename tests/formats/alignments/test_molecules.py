@@ -14,7 +14,7 @@ from helpers.umi_oracle import directional, expect
 from readwarp.config import DuplicateRules
 from readwarp.formats.alignments import runs, sort
 from readwarp.formats.alignments.header import header_text
-from readwarp.formats.alignments.molecules import Nodes, Umis, cluster, clusters
+from readwarp.formats.alignments.molecules import Nodes, RecordUmis, cluster, clusters
 from readwarp.formats.alignments.output import AlignmentWriter, Finish
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.ragged import empty, offsets_of
@@ -48,8 +48,8 @@ def marked(path, seed, parts, spread, duplex=False):
 @pytest.fixture
 def small_runs(monkeypatch):
     """Runs of 30 kB go to files, of which four are merged at once, in pieces of 16 kB."""
-    small = sort.Sizes(capacity=60_000, piece=16_000, frame=4_000)
-    monkeypatch.setattr(sort.Sizes, "of", lambda memory, threads: small)
+    small = sort.SortSizes(capacity=60_000, piece=16_000, frame=4_000)
+    monkeypatch.setattr(sort.SortSizes, "of", lambda memory, threads: small)
     monkeypatch.setattr(runs, "IN_MEMORY", 2_000)
 
 
@@ -111,7 +111,7 @@ def clusters_of(counts):
     texts = list(counts)
     lengths = [len(text) for text in texts]
     letters = np.frombuffer("".join(texts).encode(), np.uint8)
-    umis = Umis(letters, offsets_of(lengths), np.zeros(len(texts), np.uint8))
+    umis = RecordUmis(letters, offsets_of(lengths), np.zeros(len(texts), np.uint8))
     signatures = Encoded(np.zeros(32 * len(texts), np.uint8), 32 * np.arange(len(texts) + 1))
     nodes, node = empty(Nodes, {"nodes": len(texts)}), np.empty(len(texts), np.int64)
     table = np.full(1 << (2 * len(texts)).bit_length(), -1, np.int32)

@@ -17,13 +17,13 @@ from readwarp.formats.alignments.preparing import Preparer
 from readwarp.formats.alignments.sam import Encoder
 from readwarp.ragged import concatenate, take
 
-SMALL = sort.Sizes(capacity=60_000, piece=16_000, frame=4_000)
+SMALL = sort.SortSizes(capacity=60_000, piece=16_000, frame=4_000)
 
 
 @pytest.fixture
 def small_runs(monkeypatch):
     """Runs of 30 kB go to files, of which four are merged at once, in pieces of 16 kB."""
-    monkeypatch.setattr(sort.Sizes, "of", lambda memory, threads: SMALL)
+    monkeypatch.setattr(sort.SortSizes, "of", lambda memory, threads: SMALL)
     monkeypatch.setattr(runs, "IN_MEMORY", 2_000)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readwarp.formats.common.bgzf import BLOCK
-from readwarp.formats.common.binning import CONTIG_SHIFT, Spans, bin_items, depth_for
+from readwarp.formats.common.binning import CONTIG_SHIFT, ItemSpans, bin_items, depth_for
 from readwarp.formats.common.indexer import Indexer, bai_of, csi_of, join_file
 from readwarp.ragged import offsets_of
 
@@ -16,9 +16,9 @@ CONTIGS = 4
 Item = tuple[int, int, int, bool, int]  # contig, begin, bases, whether it is mapped, bytes
 
 
-def spans_of(items: list[Item], at: int = 0) -> Spans:
+def spans_of(items: list[Item], at: int = 0) -> ItemSpans:
     contig, begin, span, is_mapped, size = np.array(items, np.int64).reshape(-1, 5).T
-    return Spans(contig, begin, begin + span, is_mapped.astype(bool), at + offsets_of(size))
+    return ItemSpans(contig, begin, begin + span, is_mapped.astype(bool), at + offsets_of(size))
 
 
 def reg2bin(begin: int, end: int) -> int:

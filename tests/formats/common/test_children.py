@@ -14,7 +14,7 @@ OPENED = {"do": "open_cram", "file": 0, "reference": None}
 
 @pytest.fixture
 def child():
-    child = htslib.Child()
+    child = htslib.HtslibProcess()
     yield child
     child.close()
 
@@ -37,7 +37,7 @@ def test_nothing_is_imported_from_the_current_folder(folder, child):
 def test_a_child_ends_within_its_answer(monkeypatch):
     answer = "import sys; sys.stdin.readline(); sys.stdout.buffer.write(bytes([0, 9, 0, 0, 0, 0, 0, 0, 0]) + b'half')"
     monkeypatch.setattr(htslib, "CHILD", (sys.executable, "-c", answer))
-    child = htslib.Child()
+    child = htslib.HtslibProcess()
     try:
         with pytest.raises(InputError, match=r"a.bcf: damaged, or truncated"):
             child.ask(Path("a.bcf"), do="read_bcf")

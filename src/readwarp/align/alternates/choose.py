@@ -31,7 +31,7 @@ from readwarp.rules.hashes import hash_of
 TIE = 1  # a hit on an ALT contig counts this much less, so that a primary place of equal score comes first
 
 
-class Weighed(NamedTuple):
+class PlaceWeights(NamedTuple):
     """Values of the places in the choice."""
 
     is_kept: Annotated[ndarray, "uint8 [places]"]  # competes for the place of its read
@@ -48,12 +48,12 @@ class Hits(NamedTuple):
     is_other: Annotated[ndarray, "uint8 [places]"]  # other hits on ALT contigs that are nearly as good
 
 
-class Known(NamedTuple):
+class PlaceContext(NamedTuple):
     """Everything known about the places."""
 
     places: Places
     loci: Loci
-    weighed: Weighed
+    weighed: PlaceWeights
     ranking: Ranking  # by their own scores
     apart: Ranking  # the same without the locus under consideration
     rules: PlaceRules
@@ -234,7 +234,7 @@ def choose(
 ) -> Choices:
     """Apply `records.choose` to the loci of reads, and add hits on ALT contigs after them."""
     number, lengths = places.score.size, {"reads": len(reads), "places": places.score.size}
-    loci, weighed = find_loci(reads, places, table), empty(Weighed, lengths)
+    loci, weighed = find_loci(reads, places, table), empty(PlaceWeights, lengths)
     weigh(reads.read_offsets, places, loci, rules_of(parameters), weighed)
     rows = np.flatnonzero(weighed.is_kept)
     competing = replace(
@@ -245,7 +245,7 @@ def choose(
     nothing = np.empty(0, np.int64)
     ranking = Ranking(np.zeros(number, np.uint8), np.empty(number, np.uint64), places.score, nothing)
     apart = ranking._replace(distinct=np.zeros(number, np.uint8))
-    known, hits = Known(places, loci, weighed, ranking, apart, place_rules(parameters)), empty(Hits, lengths)
+    known, hits = PlaceContext(places, loci, weighed, ranking, apart, place_rules(parameters)), empty(Hits, lengths)
     find_hits(reads, repetitive, choices, parameters.records.min_score, known, hits)
     room = choices.candidate.size + len(reads) + int(hits.is_other.sum())
     out = empty(Choices, {"reads": len(reads), "choices": room})

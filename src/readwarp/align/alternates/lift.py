@@ -27,7 +27,7 @@ class Loci(NamedTuple):
     strand: Annotated[ndarray, "uint8 [places]"]
 
 
-class Rules(NamedTuple):
+class LiftRules(NamedTuple):
     min_score: int
     end_bonus: int
     padding: int
@@ -136,8 +136,8 @@ def plan(read_offsets, places, loci, contig_offsets, rules, out):
     return made
 
 
-def rules_of(parameters: AlignParameters) -> Rules:
-    return Rules(parameters.records.min_score, parameters.scoring.end_bonus, parameters.pair.window_padding)
+def rules_of(parameters: AlignParameters) -> LiftRules:
+    return LiftRules(parameters.records.min_score, parameters.scoring.end_bonus, parameters.pair.window_padding)
 
 
 def plan_lifted(

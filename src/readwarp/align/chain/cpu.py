@@ -8,7 +8,7 @@ from readwarp.align.chain.scalar import (
     COLUMN_TYPES,
     COLUMNS,
     LOOKBACK,
-    Links,
+    ChainLinks,
     cluster_from,
     drop_weak,
     have_one_place,
@@ -29,7 +29,7 @@ def chain_hits(
     sizes, settled = np.diff(hits.anchor_offsets), hits.settled.copy()
     rows = np.empty((int(np.minimum(sizes, parameters.max_chains).sum()), COLUMNS), np.int64)
     offsets = np.zeros(sizes.size + 1, np.int64)
-    links = Links(*(np.empty(int(sizes.max(initial=0)), np.int32) for _ in range(2)))
+    links = ChainLinks(*(np.empty(int(sizes.max(initial=0)), np.int32) for _ in range(2)))
     chain_reads(reads.read_offsets, hits, contig_offsets, limits_of(seed, parameters), links, offsets, rows, settled)
     columns = [column.astype(dtype) for column, dtype in zip(rows[: offsets[-1]].T, COLUMN_TYPES, strict=True)]
     return Chains(*[offsets, *columns, hits.repetitive, settled, hits.status])

@@ -21,7 +21,7 @@ from readwarp.align.chain.scalar import (
     START,
     STOP,
     STRAND,
-    Links,
+    ChainLinks,
     cluster_from,
     drop_weak,
     have_one_place,
@@ -51,7 +51,7 @@ def chain_hits(
     workspace, n, anchors = current(), hits.status.size, hits.anchors.size
     with workspace.frame():
         rows = workspace.empty((anchors, COLUMNS), np.int64)
-        links = Links(*(workspace.empty(anchors, np.int32) for _ in range(2)))
+        links = ChainLinks(*(workspace.empty(anchors, np.int32) for _ in range(2)))
         found, offsets, settled = (
             workspace.empty(size, dtype) for size, dtype in ((n, np.int32), (n + 1, np.int64), (n, np.uint8))
         )
@@ -84,7 +84,7 @@ def chain_reads(read_offsets, hits, contig_offsets, limits, links, rows, found, 
     first, last = hits.anchor_offsets[read], hits.anchor_offsets[read + 1]
     length = read_offsets[read + 1] - read_offsets[read]
     best = rows[first : first + min(last - first, limits.max_chains)]
-    mine = Links(links.scores[first:last], links.parents[first:last])
+    mine = ChainLinks(links.scores[first:last], links.parents[first:last])
     number, is_complete = chain_read(hits.anchors[first:last], contig_offsets, length, limits, mine, best, lane, cells)
     if lane == 0:
         settled[read] = hits.settled[read] if is_complete else 0

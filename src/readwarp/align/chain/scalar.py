@@ -17,7 +17,7 @@ CLUSTER_CHAINS = 16  # maximum number per place
 NOT_LINKED = -(1 << 30)
 
 
-class Limits(NamedTuple):
+class ChainLimits(NamedTuple):
     """Limits of chaining: see `config.ChainParameters`."""
 
     k: int
@@ -26,15 +26,15 @@ class Limits(NamedTuple):
     drop: int  # in 1/1024
 
 
-class Links(NamedTuple):
+class ChainLinks(NamedTuple):
     """The best chain that ends in each anchor."""
 
     scores: Annotated[ndarray, "int32 [anchors]"]  # negative: the anchor belongs to a chain
     parents: Annotated[ndarray, "int32 [anchors]"]  # the previous anchor of that chain, -1 none
 
 
-def limits_of(seed: SeedParameters, parameters: ChainParameters) -> Limits:
-    return Limits(seed.k, parameters.max_gap, parameters.max_chains, round(1024 * parameters.drop))
+def limits_of(seed: SeedParameters, parameters: ChainParameters) -> ChainLimits:
+    return ChainLimits(seed.k, parameters.max_gap, parameters.max_chains, round(1024 * parameters.drop))
 
 
 @scalar

@@ -25,7 +25,7 @@ LOW, TWO, FOUR = (np.uint8(n) for n in (3, 2, 4))
 OK, UNGAPPED, TOO_LONG = int(Status.OK), int(Status.UNGAPPED), int(Status.TOO_LONG)
 
 
-class Laid(NamedTuple):
+class LaidReads(NamedTuple):
     """Reads laid on the diagonals of their candidates."""
 
     starts: Annotated[ndarray, "int64 [candidates]"]  # start of the read in the oriented bases
@@ -35,7 +35,7 @@ class Laid(NamedTuple):
     window_stop: Annotated[ndarray, "int64 [candidates]"]
 
 
-class Spans(NamedTuple):
+class TracedSpans(NamedTuple):
     """Results of the traceback. Rows without an ungapped answer hold score 0, the alignment's end, and distance 0."""
 
     score: Annotated[ndarray, "int32 [candidates]"]  # without bonuses
@@ -43,7 +43,7 @@ class Spans(NamedTuple):
     edit_distance: Annotated[ndarray, "int32 [candidates]"]
 
 
-class Room(NamedTuple):
+class ExtendRoom(NamedTuple):
     """Working memory for one window."""
 
     codes: Annotated[ndarray, "uint8 [bases]"]
@@ -97,7 +97,7 @@ def trace(reads: Oriented, candidates: Candidates, packed: ndarray, scoring: Sco
     A candidate without an alignment (score 0, too long) has an empty CIGAR and its status.
     """
     scheme, laid, scores = Scheme(costs_of(scoring), LOCAL), lay(reads, candidates), within_parts(candidates, scores)
-    spans = empty(Spans, {"candidates": len(candidates)})
+    spans = empty(TracedSpans, {"candidates": len(candidates)})
     trace_ungapped(reads.bases, laid, packed, scheme.costs, scores, spans)
     gapped, ends = gapped_ends(candidates, scores)
     pairs = windows_of(reads.bases, take(laid, "candidates", gapped), packed)
@@ -125,7 +125,7 @@ def gapped_ends(candidates: Candidates, scores: Scores) -> tuple[ndarray, Ends]:
     return gapped, Ends(scores.score[gapped], scores.query_stop[gapped], target_stop)
 
 
-def gather(candidates: Candidates, scores: Scores, spans: Spans, gapped: ndarray, traces: Traces) -> Extensions:
+def gather(candidates: Candidates, scores: Scores, spans: TracedSpans, gapped: ndarray, traces: Traces) -> Extensions:
     """Combine the ungapped rows, from `spans`, and the `gapped` ones with their traces."""
     spans.score[gapped], spans.query_start[gapped] = traces.score, traces.query_start
     spans.edit_distance[gapped] = traces.edit_distance
@@ -149,10 +149,10 @@ def costs_of(scoring: Scoring) -> Costs:
     return Costs(scoring.match, scoring.mismatch, scoring.gap_open, scoring.gap_extend, scoring.end_bonus)
 
 
-def lay(reads: Oriented, candidates: Candidates) -> Laid:
+def lay(reads: Oriented, candidates: Candidates) -> LaidReads:
     starts, lengths = np.empty(len(candidates), np.int64), np.empty(len(candidates), np.int32)
     find_oriented(candidates, reads.offsets, starts, lengths)
-    return Laid(starts, lengths, candidates.diagonal, candidates.window_start, candidates.window_stop)
+    return LaidReads(starts, lengths, candidates.diagonal, candidates.window_start, candidates.window_stop)
 
 
 @kernel
@@ -165,7 +165,7 @@ def find_oriented(candidates, offsets, starts, lengths):
         lengths[c] = (part_stop[c] or offsets[read[c] + 1] - offsets[read[c]]) - part_start[c]
 
 
-def windows_of(oriented: ndarray, laid: Laid, packed: ndarray) -> Pairs:
+def windows_of(oriented: ndarray, laid: LaidReads, packed: ndarray) -> Pairs:
     """Pair oriented reads with whole windows."""
     offsets = offsets_of(laid.window_stop - laid.window_start)
     bases = np.empty(offsets[-1], np.uint8)
@@ -252,7 +252,7 @@ def score_ungapped(oriented, laid, packed, costs, scores):
     """Align each read ungapped on its candidate's diagonal; status UNGAPPED if nothing else can score more."""
     starts, lengths, diagonals, window_start, window_stop = laid
     score, query_stop, reference_stop, status = scores
-    room = Room(np.empty(MAX_WINDOW, np.uint8), np.empty(MAX_WINDOW, np.uint8))
+    room = ExtendRoom(np.empty(MAX_WINDOW, np.uint8), np.empty(MAX_WINDOW, np.uint8))
     places = np.empty(MAX_READ_LENGTH + 1, np.int32)
     for c in range(starts.size):
         if c + AHEAD < starts.size:

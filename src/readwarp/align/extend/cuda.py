@@ -13,9 +13,9 @@ from readwarp.align.extend.cpu import (
     OK,
     TOO_LONG,
     UNGAPPED,
-    Laid,
+    LaidReads,
     Oriented,
-    Spans,
+    TracedSpans,
     costs_of,
     gapped_ends,
     gather,
@@ -79,11 +79,11 @@ def trace(reads: Oriented, candidates: Candidates, packed: Any, scoring: Scoring
     scores = within_parts(candidates, scores)
     with workspace.frame():
         starts, lengths, there = workspace.on_card((laid.starts, laid.lengths, scores))
-        spans = Spans(*(workspace.empty(len(candidates), np.int32) for _ in range(3)))
+        spans = TracedSpans(*(workspace.empty(len(candidates), np.int32) for _ in range(3)))
         trace_ungapped[threads_for(len(candidates), workspace)](
             reads.bases, starts, lengths, packed, narrow(scheme.costs), there, spans
         )
-        spans = Spans(*workspace.download(*spans))
+        spans = TracedSpans(*workspace.download(*spans))
     gapped, ends = gapped_ends(candidates, scores)
     with workspace.frame():
         pairs = windows_of(reads.bases, take(laid, "candidates", gapped), packed)
@@ -125,7 +125,7 @@ def column_bytes(dtypes: tuple[type, ...], size: int) -> int:
     return sum(rounded(np.dtype(dtype).itemsize * size) for dtype in dtypes)
 
 
-def windows_of(oriented: Any, laid: Laid, packed: Any) -> Pairs:
+def windows_of(oriented: Any, laid: LaidReads, packed: Any) -> Pairs:
     """Pair oriented reads with whole windows."""
     workspace, begins = current(), laid.window_start
     sizes = laid.window_stop - begins

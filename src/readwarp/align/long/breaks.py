@@ -8,20 +8,22 @@ of each.
 import numpy as np
 from numpy import ndarray
 
-from readwarp.align.long.cut import PIECE, Cut
-from readwarp.align.long.laid import Laid
+from readwarp.align.long.cut import PIECE, CutChains
+from readwarp.align.long.laid import LaidAlignments
 from readwarp.device.jit import kernel
 from readwarp.pairwise.pairs import Costs
 
 MAX_CELLS = 1 << 25  # cells in the table of a piece: 5,000 bases against 6,700
 
 
-def fits(cut: Cut) -> ndarray:
+def fits(cut: CutChains) -> ndarray:
     """Tell which pieces have a small enough table: bool [pieces]."""
     return np.asarray(cut.query_length * cut.reference_length <= MAX_CELLS)
 
 
-def find_breaks(laid: Laid, read: ndarray, cut: Cut, score: ndarray, costs: Costs, max_drop: int) -> ndarray:
+def find_breaks(
+    laid: LaidAlignments, read: ndarray, cut: CutChains, score: ndarray, costs: Costs, max_drop: int
+) -> ndarray:
     """Find the breaks: bool [pieces]. read (int64 [chains]): of each chain; score (int32): of pieces that fit."""
     difference = np.abs(cut.reference_length - cut.query_length)
     score = score + np.where(difference > 0, costs.gap_open + difference * costs.gap_extend, 0)
@@ -59,7 +61,7 @@ def explain(laid, read, cut, is_bad, is_break):
                     is_break[piece] = True
 
 
-def break_chains(laid: Laid, cut: Cut, is_break: ndarray) -> tuple[Laid, Cut, ndarray]:
+def break_chains(laid: LaidAlignments, cut: CutChains, is_break: ndarray) -> tuple[LaidAlignments, CutChains, ndarray]:
     """Split chains before and after each break; also return the chain of each part (int64 [parts]).
 
     The break is the last run of the part before it, to be left out there.
@@ -69,7 +71,7 @@ def break_chains(laid: Laid, cut: Cut, is_break: ndarray) -> tuple[Laid, Cut, nd
     piece = cut.runs[rows] >> 4
     offsets = np.sort(np.concatenate((cut.run_offsets, rows + 1)))
     chain = np.searchsorted(cut.run_offsets, offsets[:-1], side="right") - 1
-    parts = Laid(*(column[chain] for column in laid))
+    parts = LaidAlignments(*(column[chain] for column in laid))
     after = np.searchsorted(offsets, rows + 1)
     before = after - 1
     start = parts.start[after]

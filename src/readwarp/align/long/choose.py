@@ -35,7 +35,7 @@ SURE = 1000  # matches less differences
 NO_RIVAL = -1
 
 
-class Found(NamedTuple):
+class LongAlignments(NamedTuple):
     """Alignments of the reads of a batch, grouped by read."""
 
     extensions: Extensions
@@ -65,7 +65,7 @@ class Verdicts(NamedTuple):
     crowd: Annotated[ndarray, "int64 [alignments]"]  # number of rivals that score nearly as much as the best one
 
 
-class Rules(NamedTuple):
+class QualityRules(NamedTuple):
     """MAPQ rules of one batch."""
 
     slope: Annotated[ndarray, "int32 [alignments]"]
@@ -77,7 +77,7 @@ class Rules(NamedTuple):
 
 def choose(
     reads: ReadBatch,
-    found: Found,
+    found: LongAlignments,
     repetitive: ndarray,
     parameters: AlignParameters,
     alternates: Alternates | None = None,
@@ -110,7 +110,7 @@ def choose(
     return take(out, "choices", slice(made))._replace(candidate=rows), take(extensions, "extensions", rows)
 
 
-def rules_of(ranked: Ranked, repetitive: ndarray, lengths: ndarray, parameters: AlignParameters) -> Rules:
+def rules_of(ranked: Ranked, repetitive: ndarray, lengths: ndarray, parameters: AlignParameters) -> QualityRules:
     seed = parameters.seed
     step = (seed.k - seed.s + 1) << parameters.long.seed.sampling_bits  # read bases per seed
     share = np.minimum(SCALE, repetitive * np.int64(step) * SCALE // np.maximum(lengths, 1)).astype(np.int32)
@@ -118,7 +118,7 @@ def rules_of(ranked: Ranked, repetitive: ndarray, lengths: ndarray, parameters: 
     shares = np.log(50) / np.log(span)
     trust = np.minimum(1.0, ranked.score / (parameters.scoring.match * SURE))
     slope = np.rint(SCALE * SLOPE / parameters.scoring.match * shares * shares * trust).astype(np.int32)
-    return Rules(slope, crowd_penalties(), share, parameters.scoring.match, parameters.records.min_score)
+    return QualityRules(slope, crowd_penalties(), share, parameters.scoring.match, parameters.records.min_score)
 
 
 def distances(read: ndarray, strand: ndarray, extensions: Extensions, order: ndarray) -> ndarray:

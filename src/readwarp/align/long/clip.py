@@ -15,7 +15,7 @@ from readwarp.rules.bases import reference_code
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
 
-class Runs(NamedTuple):
+class CigarRuns(NamedTuple):
     """CIGARs of alignments, and the score and edits of each run."""
 
     offsets: Annotated[ndarray, "int64 [alignments + 1] of runs"]
@@ -24,7 +24,7 @@ class Runs(NamedTuple):
     edits: Annotated[ndarray, "int32 [runs]"]
 
 
-class Spans(NamedTuple):
+class AlignedSpans(NamedTuple):
     """Spans of alignments on their oriented reads and on the reference."""
 
     query_start: Annotated[ndarray, "int64 [alignments]"]

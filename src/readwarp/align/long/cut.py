@@ -31,7 +31,7 @@ from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 PIECE = 15  # an operation outside the CIGAR set: the number of a piece
 
 
-class Cut(NamedTuple):
+class CutChains(NamedTuple):
     """Runs of each chain from its first to its last anchor; neighbours may share an operation."""
 
     run_offsets: Annotated[ndarray, "int64 [chains + 1] of runs"]
@@ -42,13 +42,13 @@ class Cut(NamedTuple):
     reference_length: Annotated[ndarray, "int64 [pieces]"]
 
 
-def cut_chains(bases: ndarray, starts: ndarray, chains: LongChains, k: int, packed: ndarray, costs: Costs) -> Cut:
+def cut_chains(bases: ndarray, starts: ndarray, chains: LongChains, k: int, packed: ndarray, costs: Costs) -> CutChains:
     """Cut the chains. bases: oriented reads, 0-4; starts (int64 [chains]): where each chain's read begins there."""
     number, anchors = len(chains.score), chains.anchors.size
-    cut = empty(Cut, {"chains": number, "runs": 4 * anchors, "pieces": anchors})
+    cut = empty(CutChains, {"chains": number, "runs": 4 * anchors, "pieces": anchors})
     anchors_of_chains = chains.anchor_offsets, chains.anchors
     runs, pieces = cut_anchors(bases, starts, anchors_of_chains, k, packed, costs, cut)
-    return Cut(cut.run_offsets, cut.runs[:runs], *(column[:pieces] for column in cut[2:]))
+    return CutChains(cut.run_offsets, cut.runs[:runs], *(column[:pieces] for column in cut[2:]))
 
 
 @scalar

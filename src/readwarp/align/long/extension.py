@@ -7,13 +7,13 @@ from numpy import ndarray
 
 from readwarp.align.extend.cpu import costs_of
 from readwarp.align.long.breaks import break_chains, find_breaks
-from readwarp.align.long.clip import Runs, Spans, clip_ends, score_runs
-from readwarp.align.long.cut import Cut, cut_chains
+from readwarp.align.long.clip import AlignedSpans, CigarRuns, clip_ends, score_runs
+from readwarp.align.long.cut import CutChains, cut_chains
 from readwarp.align.long.ends.scalar import Corners, Ended
 from readwarp.align.long.gaps import GapCosts, unite_gaps
 from readwarp.align.long.join import join_runs, put_left
-from readwarp.align.long.laid import Laid, lay
-from readwarp.align.long.pieces import Sequences, parts_of, score_pieces, trace_pieces
+from readwarp.align.long.laid import LaidAlignments, lay
+from readwarp.align.long.pieces import PieceSequences, parts_of, score_pieces, trace_pieces
 from readwarp.align.places import Genome
 from readwarp.batches import Extensions, LongChains
 from readwarp.config import LongExtendParameters, Scoring
@@ -32,7 +32,7 @@ class Extended(NamedTuple):
 
 
 def extend(
-    sequences: Sequences,
+    sequences: PieceSequences,
     chains: LongChains,
     read: ndarray,
     k: int,
@@ -59,7 +59,7 @@ def gap_costs(scoring: Scoring, parameters: LongExtendParameters) -> GapCosts:
     return GapCosts(*lines, parameters.max_gap_cost)
 
 
-def corners_of(laid: Laid, genome: Genome) -> Corners:
+def corners_of(laid: LaidAlignments, genome: Genome) -> Corners:
     """Return the corners of the end before each chain, and of the end after it."""
     contig = np.searchsorted(genome.contig_offsets, laid.reference_start, side="right") - 1
     low, high = genome.contig_offsets[contig], genome.contig_offsets[contig + 1]
@@ -75,8 +75,8 @@ def corners_of(laid: Laid, genome: Genome) -> Corners:
 
 def join(
     sequences: tuple[ndarray, ndarray],
-    laid: Laid,
-    cut: Cut,
+    laid: LaidAlignments,
+    cut: CutChains,
     traces: Traces,
     ended: Ended,
     scores: tuple[Costs, GapCosts],
@@ -87,9 +87,9 @@ def join(
     before, after = (ended.on_query[side::2] for side in (0, 1))
     reference_before, reference_after = (ended.on_reference[side::2] for side in (0, 1))
     room = int(cut.runs.size + traces.cigar.size + ended.runs.size)
-    runs = empty(Runs, {"alignments": number, "runs": room})
+    runs = empty(CigarRuns, {"alignments": number, "runs": room})
     runs.offsets[0] = 0
-    spans = Spans(
+    spans = AlignedSpans(
         laid.query_start - before,
         laid.query_stop + after,
         laid.query_length,

@@ -11,7 +11,7 @@ from readwarp.batches import LongChains
 from readwarp.device.jit import kernel
 
 
-class Laid(NamedTuple):
+class LaidAlignments(NamedTuple):
     strand: Annotated[ndarray, "int64 [chains]"]
     start: Annotated[ndarray, "int64 [chains]"]  # start of the read in the oriented bases
     query_start: Annotated[ndarray, "int64 [chains]"]  # first anchor, on the oriented read
@@ -21,7 +21,7 @@ class Laid(NamedTuple):
     reference_stop: Annotated[ndarray, "int64 [chains]"]
 
 
-def lay(reads: Oriented, chains: LongChains, read: ndarray, k: int) -> Laid:
+def lay(reads: Oriented, chains: LongChains, read: ndarray, k: int) -> LaidAlignments:
     """Lay the chains on their reads. read (int64 [chains]): read of each chain."""
     anchors, offsets = chains.anchors, chains.anchor_offsets
     first, last = anchors[offsets[:-1]], anchors[offsets[1:] - 1]
@@ -31,7 +31,7 @@ def lay(reads: Oriented, chains: LongChains, read: ndarray, k: int) -> Laid:
     query_start, query_stop, reference_start, reference_stop = columns
     length = reads.offsets[read + 1] - reads.offsets[read]
     start = reads.offsets[read] + strand * reads.offsets[-1]
-    return Laid(strand, start, query_start, query_stop, length, reference_start, reference_stop)
+    return LaidAlignments(strand, start, query_start, query_stop, length, reference_start, reference_stop)
 
 
 @kernel

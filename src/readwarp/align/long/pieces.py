@@ -11,9 +11,9 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.extend import cpu
-from readwarp.align.extend.cpu import Laid, Oriented
+from readwarp.align.extend.cpu import LaidReads, Oriented
 from readwarp.align.long.breaks import fits
-from readwarp.align.long.cut import Cut
+from readwarp.align.long.cut import CutChains
 from readwarp.align.places import Genome
 from readwarp.device.backend import Backend
 from readwarp.pairwise.pairs import Ends, Pairs, Scheme, Traces
@@ -23,7 +23,7 @@ EXTEND = "readwarp.align.extend"
 MAX_CELLS_ON_CARD = 1 << 16  # cells in the table of a piece
 
 
-class Sequences(NamedTuple):
+class PieceSequences(NamedTuple):
     """Reads and reference on the host, and their bases where kernels run."""
 
     reads: Oriented
@@ -33,7 +33,7 @@ class Sequences(NamedTuple):
     packed: Any  # uint8: reference
 
 
-class Part(NamedTuple):
+class SidePieces(NamedTuple):
     """Pieces that one side aligns."""
 
     rows: ndarray  # int64 [pairs]: numbers of the pieces
@@ -41,7 +41,7 @@ class Part(NamedTuple):
     step: ModuleType  # module of EXTEND
 
 
-def parts_of(sequences: Sequences, cut: Cut) -> list[Part]:
+def parts_of(sequences: PieceSequences, cut: CutChains) -> list[SidePieces]:
     """Assign the pieces whose tables are not too large. Data on a card stays until the caller's frame ends."""
     (reads, genome, backend, bases, packed), small = sequences, fits(cut)
     on_card = small & (cut.query_length * cut.reference_length <= MAX_CELLS_ON_CARD) & (backend.name == "cuda")
@@ -54,12 +54,12 @@ def parts_of(sequences: Sequences, cut: Cut) -> list[Part]:
         rows = np.flatnonzero(mine)
         if rows.size:
             start, length = cut.reference_start[rows], cut.reference_length[rows]
-            laid = Laid(cut.query_start[rows], cut.query_length[rows], start, start, start + length)
-            parts.append(Part(rows, step.windows_of(queries, laid, targets), step))
+            laid = LaidReads(cut.query_start[rows], cut.query_length[rows], start, start, start + length)
+            parts.append(SidePieces(rows, step.windows_of(queries, laid, targets), step))
     return parts
 
 
-def score_pieces(parts: list[Part], number: int, scheme: Scheme) -> Ends:
+def score_pieces(parts: list[SidePieces], number: int, scheme: Scheme) -> Ends:
     """Score all `number` pieces; those in no part get 0."""
     ends = empty(Ends, {"pairs": number})
     for column in ends:
@@ -70,7 +70,7 @@ def score_pieces(parts: list[Part], number: int, scheme: Scheme) -> Ends:
     return ends
 
 
-def trace_pieces(parts: list[Part], scheme: Scheme, ends: Ends, is_break: ndarray) -> Traces:
+def trace_pieces(parts: list[SidePieces], scheme: Scheme, ends: Ends, is_break: ndarray) -> Traces:
     """Align the pieces; those where a chain breaks have no runs."""
     traced, rows = [empty(Traces, {"pairs": 0, "operations": 0})], [np.empty(0, np.int64)]
     traced[0].cigar_offsets[0] = 0

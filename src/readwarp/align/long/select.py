@@ -21,7 +21,7 @@ from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import empty
 
 
-class Parts(NamedTuple):
+class ReadParts(NamedTuple):
     """Chains of one read that have no rival before them."""
 
     chain: Annotated[ndarray, "int64 [parts]"]
@@ -35,7 +35,7 @@ def select_chains(chains: LongChains, lengths: ndarray, k: int, parameters: Long
     most = int(np.diff(chains.chain_offsets).max(initial=0))
     limits = round(1000 * parameters.min_ratio), parameters.max_rivals
     is_selected = np.zeros(chains.score.size, np.bool_)
-    select(chains, lengths, k, limits, empty(Parts, {"parts": most}), is_selected)
+    select(chains, lengths, k, limits, empty(ReadParts, {"parts": most}), is_selected)
     return np.flatnonzero(is_selected)
 
 

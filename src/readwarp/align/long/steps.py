@@ -6,9 +6,9 @@ import numpy as np
 
 from readwarp.align.alternates.table import Alternates, are_alternate
 from readwarp.align.anchors import QUERY_BITS, REFERENCE_BITS
-from readwarp.align.long.choose import Found, choose
+from readwarp.align.long.choose import LongAlignments, choose
 from readwarp.align.long.extension import extend
-from readwarp.align.long.pieces import EXTEND, Sequences
+from readwarp.align.long.pieces import EXTEND, PieceSequences
 from readwarp.align.long.seeds import find_seeds
 from readwarp.align.long.select import select_chains
 from readwarp.align.places import Genome
@@ -24,7 +24,7 @@ CHAIN = "readwarp.align.long.chain"
 ON_DEVICE = "bases", "read_offsets"  # arrays of the reads for kernels on a card
 
 
-class Side(NamedTuple):
+class KernelSide(NamedTuple):
     """The side where kernels run."""
 
     backend: Backend
@@ -34,7 +34,7 @@ class Side(NamedTuple):
 def align(
     reads: ReadBatch,
     index: Index,
-    side: Side,
+    side: KernelSide,
     parameters: AlignParameters,
     metrics: Metrics,
     alternates: Alternates | None = None,
@@ -57,11 +57,11 @@ def align(
         chains, read = take(chains, "chains", rows), read[rows]
     with metrics.time("extend_trace"), backend.frame():
         oriented = backend.step(EXTEND).orient(reads, backend.to_device(reads, *ON_DEVICE))
-        sequences = Sequences(backend.to_host(oriented), genome, backend, oriented.bases, side.packed)
+        sequences = PieceSequences(backend.to_host(oriented), genome, backend, oriented.bases, side.packed)
         extended = extend(sequences, chains, read, k, parameters.scoring, long.extend)
     with metrics.time("choose"):
         strand = (chains.anchors[chains.anchor_offsets[:-1]] >> np.uint64(63)).astype(np.uint8)
-        found = Found(extended.extensions, read[extended.chain], strand[extended.chain])
+        found = LongAlignments(extended.extensions, read[extended.chain], strand[extended.chain])
         metrics.count("candidates", found.read.size)
         choices, extensions = choose(reads, found, hits.repetitive, parameters, alternates)
     return choices, extensions

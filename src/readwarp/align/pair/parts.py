@@ -13,7 +13,7 @@ from readwarp.device.jit import kernel
 from readwarp.ragged import empty, take
 
 
-class Rules(NamedTuple):
+class PartRules(NamedTuple):
     min_score: int
     unpaired_penalty: int
     least: int  # bases in a part
@@ -66,6 +66,6 @@ def plan_parts(
     """
     scoring, min_score = parameters.scoring, parameters.records.min_score
     least = max(parameters.seed.k, -(-min_score // scoring.match))
-    rules = Rules(min_score, parameters.pair.unpaired_penalty, least, scoring.end_bonus // scoring.match)
+    rules = PartRules(min_score, parameters.pair.unpaired_penalty, least, scoring.end_bonus // scoring.match)
     out = empty(Candidates, {"reads": read_offsets.size - 1, "candidates": 2 * places.score.size})
     return take(out, "candidates", slice(plan(read_offsets, places, contig_offsets, rules, out)))

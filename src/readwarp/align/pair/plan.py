@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from readwarp.align.insert_models import InsertModels, Limits
+from readwarp.align.insert_models import InsertLimits, InsertModels
 from readwarp.align.places import contig_of, outer_distance
 from readwarp.batches import Candidates, Chains, ReadBatch, Scores, Segment
 from readwarp.config import PairParameters
@@ -15,8 +15,8 @@ FIRST = int(Segment.FIRST)
 WEAK = 7  # tenths of the score of a read's best chain
 
 
-class Rules(NamedTuple):
-    limits: Limits
+class PlanRules(NamedTuple):
+    limits: InsertLimits
     pairing: bool
     max_candidates: int
     padding: int
@@ -110,7 +110,7 @@ def plan_candidates(
     """Plan the windows in which to extend each read: the best `max_candidates` chains, considering mates together."""
     out = empty(Candidates, {"reads": len(reads), "candidates": chains.score.size})
     limits = sizes.limits(reads.read_group)
-    rules = Rules(limits, parameters.pairing, parameters.max_candidates, parameters.window_padding)
+    rules = PlanRules(limits, parameters.pairing, parameters.max_candidates, parameters.window_padding)
     made = plan(reads, chains, contig_offsets, rules, out)
     return take(out, "candidates", slice(made))
 

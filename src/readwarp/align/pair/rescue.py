@@ -5,7 +5,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.align.insert_models import InsertModels, Limits
+from readwarp.align.insert_models import InsertLimits, InsertModels
 from readwarp.align.places import Genome, Places, contig_of, outer_distance
 from readwarp.batches import Candidates, ReadBatch, Segment, Status
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
@@ -33,8 +33,8 @@ class WordTable(NamedTuple):
     counts: Annotated[ndarray, "int16 [diagonals]"]  # matches, for window + read length diagonals
 
 
-class Rules(NamedTuple):
-    limits: Limits
+class RescueRules(NamedTuple):
+    limits: InsertLimits
     match: int
     min_score: int
     unpaired_penalty: int
@@ -256,7 +256,7 @@ def plan_rescue(
         return empty(Candidates, {"candidates": 0}, candidate_offsets=np.zeros(len(reads) + 1, np.int64))
     limits = sizes.limits(reads.read_group)
     counts = pair.max_rescues, pair.max_candidates
-    rules = Rules(limits, match, min_score, pair.unpaired_penalty, *counts, pair.window_padding)
+    rules = RescueRules(limits, match, min_score, pair.unpaired_penalty, *counts, pair.window_padding)
     if parameters.seed.margin * match <= pair.unpaired_penalty:
         settled = np.zeros_like(settled)
     out = empty(Candidates, {"reads": len(reads), "candidates": len(reads) * pair.max_rescues})

@@ -13,12 +13,12 @@ from readwarp.align.records.choose import (
     SECONDARY,
     SUPPLEMENTARY,
     Choices,
-    Traced,
+    TracedChoices,
     min_mate_score,
 )
 from readwarp.align.records.scalar import are_equal, base_of
-from readwarp.align.records.tags import Rows, encode_tags
-from readwarp.batches import Alignments, Extensions, ReadBatch, Segment, Status
+from readwarp.align.records.tags import RecordRows, encode_tags
+from readwarp.batches import AlignmentBatch, Extensions, ReadBatch, Segment, Status
 from readwarp.config import AlignParameters
 from readwarp.device.jit import kernel
 from readwarp.index.reference import Reference
@@ -112,7 +112,7 @@ def lead_with_first_part(traces, kinds, length, strand, extensions):
     traces[0], traces[first] = traces[first], traces[0]
 
 
-def fill_places(rows: Rows, traced: Traced, contig_offsets: ndarray, out: Alignments) -> None:
+def fill_places(rows: RecordRows, traced: TracedChoices, contig_offsets: ndarray, out: AlignmentBatch) -> None:
     """Set contig, position and MAPQ of mapped records, and -1, -1 and 0 of the others."""
     is_mapped = rows.trace >= 0
     e = rows.trace[is_mapped]
@@ -223,31 +223,31 @@ def build(
     extensions: Extensions,
     reference: Reference,
     parameters: AlignParameters,
-) -> Alignments:
+) -> AlignmentBatch:
     """Build the records of a batch; row e of `extensions` is the alignment of row e of `choices`.
 
     batch: the reads as aligned, and as shown in records: the same, or with more bases at 3' ends.
     """
     aligned, reads = batch
     extensions = place_in_written(aligned, reads, choices, extensions)
-    traced, options, contig_offsets = Traced(choices, extensions), parameters.records, reference.contig_offsets
+    traced, options, contig_offsets = TracedChoices(choices, extensions), parameters.records, reference.contig_offsets
     layout = Layout(
         options.min_score, min_mate_score(parameters), options.secondary_records, options.five_prime_primary
     )
     room = len(reads) + int((choices.role != PRIMARY).sum())
-    rows = empty(Rows, {"reads": len(reads), "records": room})
+    rows = empty(RecordRows, {"reads": len(reads), "records": room})
     lengths = np.diff(aligned.read_offsets)
     n = lay_rows(reads.read_offsets, lengths, traced, layout, rows)
     rows = take(rows, "records", slice(n))
     room = extensions.cigar.size + 2 * n + (2 * int(extensions.edit_distance.sum()) if options.eqx else 0)
-    out = replace(empty(Alignments, {"records": n, "operations": room, "tag bytes": 0}), read=rows.read)
+    out = replace(empty(AlignmentBatch, {"records": n, "operations": room, "tag bytes": 0}), read=rows.read)
     fill_places(rows, traced, contig_offsets, out)
     fill_mates(reads, rows, traced, 0x100 if options.splits_as_secondary else 0x800, out)
     hard_clips = not options.soft_clip_supplementary
     used = write_cigars(reads, reference.packed, rows, traced, hard_clips, options.eqx, out)
     if options.secondary_records:  # XA does not name places that are records
         role = np.where(choices.role == SECONDARY, np.uint8(SUPPLEMENTARY), choices.role)
-        traced = Traced(replace(choices, role=role), extensions)
+        traced = TracedChoices(replace(choices, role=role), extensions)
     more = options.cs, options.eqx, are_long(aligned, parameters)
     tags, tag_offsets = encode_tags(reads, reference, rows, traced, out, more)
     return replace(out, cigar=out.cigar[:used], tags=tags, tag_offsets=tag_offsets)

@@ -5,7 +5,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.align.insert_models import InsertModels, Limits
+from readwarp.align.insert_models import InsertLimits, InsertModels
 from readwarp.align.places import Places, contig_of, outer_distance, share_half
 from readwarp.align.records.scalar import (
     FINE,
@@ -42,7 +42,7 @@ class Choices(NamedTuple):
     proper: Annotated[ndarray, "uint8 [reads]"]  # 1 where the read and its mate are placed as a concordant pair
 
 
-class Traced(NamedTuple):
+class TracedChoices(NamedTuple):
     """The choices with their alignments, row by row."""
 
     choices: Choices
@@ -72,9 +72,9 @@ class PlaceRules(NamedTuple):
     seed_step: int  # read bases per seed
 
 
-class Rules(NamedTuple):
+class ChoiceRules(NamedTuple):
     of_one: PlaceRules
-    limits: Limits
+    limits: InsertLimits
     insert_penalty: Annotated[ndarray, "int32 [models, distances]"]  # times FINE
     unpaired_penalty: int
     min_score: int
@@ -325,12 +325,12 @@ def place_rules(parameters: AlignParameters) -> PlaceRules:
     )
 
 
-def rules_of(sizes: InsertModels, read_group: ndarray, parameters: AlignParameters) -> Rules:
+def rules_of(sizes: InsertModels, read_group: ndarray, parameters: AlignParameters) -> ChoiceRules:
     penalties = [insert_penalties(each, parameters.scoring.match) for each in sizes.all]
     table = np.zeros((len(penalties), max(row.size for row in penalties)), np.int32)
     for row, penalty in zip(table, penalties, strict=True):
         row[: penalty.size] = penalty
-    return Rules(
+    return ChoiceRules(
         place_rules(parameters),
         sizes.limits(read_group),
         table,

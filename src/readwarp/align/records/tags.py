@@ -7,10 +7,10 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.places import Genome, contig_of
-from readwarp.align.records.choose import ALTERNATE, PRIMARY, SECONDARY, Traced
+from readwarp.align.records.choose import ALTERNATE, PRIMARY, SECONDARY, TracedChoices
 from readwarp.align.records.put import put_integer, put_letter, put_number, put_run, put_text_start
 from readwarp.align.records.scalar import are_equal, base_of
-from readwarp.batches import Alignments, ReadBatch, Segment, Status
+from readwarp.batches import AlignmentBatch, ReadBatch, Segment, Status
 from readwarp.config import CS_FORMS
 from readwarp.device.jit import kernel
 from readwarp.index.reference import Reference
@@ -32,7 +32,7 @@ MISMATCH_ROOM = 6  # a matched length and a letter in MD
 CS_ROOM = NUMBER_ROOM + 3  # a run of equal bases and a mismatch in cs
 
 
-class Rows(NamedTuple):
+class RecordRows(NamedTuple):
     """The records of each read."""
 
     offsets: Annotated[ndarray, "int64 [reads + 1] of records"]
@@ -46,7 +46,7 @@ class ContigNames(NamedTuple):
     offsets: Annotated[ndarray, "int64 [contigs + 1] of letters"]
 
 
-class Shared(NamedTuple):
+class TagContext(NamedTuple):
     """Settings and tables for the tags of all records."""
 
     genome: Genome
@@ -352,9 +352,9 @@ def write_tags(reads, shared, rows, traced, alignments, out, out_offsets):
 def encode_tags(
     reads: ReadBatch,
     reference: Reference,
-    rows: Rows,
-    traced: Traced,
-    alignments: Alignments,
+    rows: RecordRows,
+    traced: TracedChoices,
+    alignments: AlignmentBatch,
     more: tuple[str, bool, ndarray],
 ) -> tuple[ndarray, ndarray]:
     """Encode NM MD AS XS de MC MQ ms SA pa XA cs of all records: uint8 bytes and int64 offsets [records + 1].
@@ -362,7 +362,7 @@ def encode_tags(
     more: the form of cs, whether CIGARs have = and X, and which reads have de (bool [reads]).
     """
     names, genome = contig_names(reference.names), Genome(reference.packed, reference.contig_offsets)
-    shared = Shared(genome, names, CS_FORMS.index(more[0]), *more[1:])
+    shared = TagContext(genome, names, CS_FORMS.index(more[0]), *more[1:])
     room = total_room(reads.segment, rows, traced, alignments, int(np.diff(names.offsets).max()), shared)
     out, offsets = np.empty(room, np.uint8), np.empty(rows.read.size + 1, np.int64)
     used = write_tags(reads, shared, rows, traced, alignments, out, offsets)

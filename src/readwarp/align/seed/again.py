@@ -7,7 +7,7 @@ from numpy import ndarray
 
 from readwarp.align.anchors import anchor_of
 from readwarp.align.seed.cpu import Seeds, look_up, sketch_reads
-from readwarp.align.seed.runs import KEPT, Repeats, Runs, add_runs, longest_run
+from readwarp.align.seed.runs import KEPT, ReferenceRuns, Runs, add_runs, longest_run
 from readwarp.align.seed.scalar import entries_of
 from readwarp.batches import Chains, ReadBatch, SeedHits, Segment, Status
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
@@ -38,13 +38,17 @@ def find_weak(reads: ReadBatch, chains: Chains, parameters: AlignParameters) -> 
     return take(weak, "reads", slice(list_weak(reads, chains, parameters.seed.k, pair.pairing and pair.rescue, weak)))
 
 
-def find_seeds(reads: ReadBatch, weak: Weak, index: Index, repeats: Repeats, parameters: AlignParameters) -> SeedHits:
+def find_seeds(
+    reads: ReadBatch, weak: Weak, index: Index, repeats: ReferenceRuns, parameters: AlignParameters
+) -> SeedHits:
     """Find anchors of the weak reads at places where they have none yet."""
     parts = (take(weak, "reads", slice(first, first + AT_ONCE)) for first in range(0, weak.rows.size, AT_ONCE))
     return concatenate([find_some(reads, part, index, repeats, parameters) for part in parts], "reads")
 
 
-def find_some(reads: ReadBatch, weak: Weak, index: Index, repeats: Repeats, parameters: AlignParameters) -> SeedHits:
+def find_some(
+    reads: ReadBatch, weak: Weak, index: Index, repeats: ReferenceRuns, parameters: AlignParameters
+) -> SeedHits:
     p, n, entries = index.parameters, weak.rows.size, entries_of(index)
     firsts, spelled = offsets_of(weak.spellings), take(reads, "reads", np.repeat(weak.rows, weak.spellings))
     lengths, number = np.diff(spelled.read_offsets), len(spelled)

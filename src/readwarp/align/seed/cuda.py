@@ -14,7 +14,7 @@ from readwarp.align.seed.cuda_settle import settle
 from readwarp.align.seed.cuda_slots import (
     EMPTY,
     LATER,
-    Slots,
+    SeedSlots,
     count_of,
     entry_of,
     found_at,
@@ -62,7 +62,7 @@ def find_seeds(
     anchor_offsets, starts = (workspace.empty(n + 1, np.int64) for _ in range(2))
     repetitive, status, settled = (workspace.empty(n, dtype) for dtype in (np.int32, np.uint8, np.uint8))
     seed_counts, sizes = (workspace.empty(n, np.int32) for _ in range(2))
-    slots = Slots(*(workspace.empty(size, dtype) for dtype in (np.uint64, np.int32, np.int32)))
+    slots = SeedSlots(*(workspace.empty(size, dtype) for dtype in (np.uint64, np.int32, np.int32)))
     per_read, per_seed, warps = threads_for(n, workspace), threads_for(size, workspace), warps_for(n, workspace)
 
     sketch_reads[per_read](reads.bases, reads.read_offsets, shape, slots, seed_counts, status)

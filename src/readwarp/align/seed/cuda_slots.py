@@ -13,7 +13,7 @@ MOST = (1 << COUNT_BITS) - 1  # maximum number of entries; more count as this ma
 LATER = 1 << 30  # flag of the query of a seed looked up only if the others do not settle the read
 
 
-class Slots(NamedTuple):
+class SeedSlots(NamedTuple):
     """Slots for the seeds of all reads."""
 
     seeds: Annotated[ndarray, "uint64 [slots]"]  # a hash, then its first entry << COUNT_BITS | number of entries

@@ -25,7 +25,7 @@ class Runs(NamedTuple):
     lengths: Annotated[ndarray, "int64 [256, 8]"]  # descending; 0: none
 
 
-class Repeats:
+class ReferenceRuns:
     """The runs of a genome, listed on demand, since few reads need them."""
 
     def __init__(self, genome: Genome):

@@ -18,7 +18,7 @@ LEAST = 2  # anchors of a place that has another part of the read
 PARTS = 64  # maximum per read
 
 
-class Limits(NamedTuple):
+class SeedLimits(NamedTuple):
     """Limits of seeding: see `config.SeedParameters`."""
 
     max_hits: int
@@ -48,8 +48,8 @@ def entries_of(index: Any) -> Entries:
     return Entries(index.bucket_starts, index.tags, index.positions, bucket_bits)
 
 
-def limits_of(parameters: SeedParameters) -> Limits:
-    return Limits(parameters.max_hits, parameters.rescue_hits, parameters.max_anchors)
+def limits_of(parameters: SeedParameters) -> SeedLimits:
+    return SeedLimits(parameters.max_hits, parameters.rescue_hits, parameters.max_anchors)
 
 
 def proof_of(parameters: SeedParameters, scoring: Scoring) -> Proof:

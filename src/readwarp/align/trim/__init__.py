@@ -46,6 +46,6 @@ is cut if that is at least 10; the search ends where the score is 10 below the h
 
 from readwarp.align.trim.batch import Trimmed, trim, untrimmed
 from readwarp.align.trim.counts import count, describe
-from readwarp.align.trim.learn import Learned, learn, with_learned
+from readwarp.align.trim.learn import LearnedAdapters, learn, with_learned
 
-__all__ = ["Learned", "Trimmed", "count", "describe", "learn", "trim", "untrimmed", "with_learned"]
+__all__ = ["LearnedAdapters", "Trimmed", "count", "describe", "learn", "trim", "untrimmed", "with_learned"]

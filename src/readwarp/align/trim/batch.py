@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.align.trim.cuts import Cuts, Patterns, Rules, copy_heads, correct_mates, find_cuts
+from readwarp.align.trim.cuts import Cuts, Patterns, TrimRules, copy_heads, correct_mates, find_cuts
 from readwarp.align.trim.known import ADAPTERS, INSTRUMENTS
 from readwarp.batches import ReadBatch
 from readwarp.config import TrimParameters
@@ -57,10 +57,10 @@ def shorten(reads: ReadBatch, lengths: ndarray) -> ReadBatch:
 
 
 @lru_cache(maxsize=4)
-def rules_of(parameters: TrimParameters) -> Rules:
+def rules_of(parameters: TrimParameters) -> TrimRules:
     given = parameters.adapters, parameters.last_adapters
     firsts, lasts = given if parameters.adapters else known_adapters()
-    return Rules(
+    return TrimRules(
         firsts=patterns_of(firsts),
         lasts=patterns_of(lasts or firsts),
         always_poly_g=parameters.poly_g == "always",

@@ -54,7 +54,7 @@ class Patterns(NamedTuple):
     offsets: Annotated[ndarray, "int64 [adapters + 1] of letters"]
 
 
-class Rules(NamedTuple):
+class TrimRules(NamedTuple):
     firsts: Patterns  # for first and single reads
     lasts: Patterns
     always_poly_g: bool

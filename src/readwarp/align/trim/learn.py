@@ -24,13 +24,13 @@ LONGEST = 32  # bases of a learned adapter
 LEAST_PAIRS, LEAST_LENGTHS = 25, 10  # pairs with an adapter, and different lengths of their fragments
 
 
-class Learned(NamedTuple):
+class LearnedAdapters(NamedTuple):
     first: str
     last: str
     pairs: int  # number of pairs with it
 
 
-def learn(batches: Sequence[ReadBatch], parameters: TrimParameters) -> Learned | None:
+def learn(batches: Sequence[ReadBatch], parameters: TrimParameters) -> LearnedAdapters | None:
     """Learn the adapters of these batches' pairs, if trimming would not find them; None if adapters are given."""
     if parameters.adapters:
         return None
@@ -43,10 +43,10 @@ def learn(batches: Sequence[ReadBatch], parameters: TrimParameters) -> Learned |
     if pairs < LEAST_PAIRS or 2 * pairs < lengths.size or np.unique(lengths[chosen]).size < LEAST_LENGTHS:
         return None
     first, last = (consensus(tails[chosen, side]) for side in range(2))
-    return Learned(first, last, pairs)
+    return LearnedAdapters(first, last, pairs)
 
 
-def with_learned(parameters: TrimParameters, learned: Learned) -> TrimParameters:
+def with_learned(parameters: TrimParameters, learned: LearnedAdapters) -> TrimParameters:
     firsts, lasts = known_adapters()
     return replace(parameters, adapters=(*firsts, learned.first), last_adapters=(*lasts, learned.last))
 

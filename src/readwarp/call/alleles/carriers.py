@@ -7,7 +7,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Haplotypes, Sites
-from readwarp.call.alleles.compare import Weighed
+from readwarp.call.alleles.compare import WeighedReads
 from readwarp.call.alleles.select import Selection
 from readwarp.call.sites.find import Variant, list_alleles
 from readwarp.ragged import concatenate, offsets_of, ranges, replace, take
@@ -24,7 +24,9 @@ def alleles_by_place(sites: Sites, place: ndarray, number: int) -> list[set[Vari
     return out
 
 
-def find_carriers(weighed: Weighed, variants: Variants, stays: ndarray, wanted: list[set[Variant]]) -> list[list[int]]:
+def find_carriers(
+    weighed: WeighedReads, variants: Variants, stays: ndarray, wanted: list[set[Variant]]
+) -> list[list[int]]:
     """Find, for each region, other samples' haplotypes with the wanted alleles of its place that none of its own has.
 
     An allele found only on haplotypes that do not stay lets one of these stay. Other samples' haplotypes are taken if
@@ -71,7 +73,7 @@ def take_carriers(haplotypes: Haplotypes, carriers: list[list[int]]) -> Haplotyp
     return replace(take(haplotypes, "haplotypes", rows), haplotype_offsets=offsets_of([len(own) for own in carriers]))
 
 
-def join_tables(own: Weighed, more: Weighed) -> tuple[Weighed, ndarray]:
+def join_tables(own: WeighedReads, more: WeighedReads) -> tuple[WeighedReads, ndarray]:
     """Join the haplotypes of each region side by side; also return the new number of each of `own` (int64)."""
     numbers = [np.diff(part.haplotypes.haplotype_offsets) for part in (own, more)]
     offsets, rows = offsets_of(numbers[0] + numbers[1]), np.diff(own.regions.read_offsets)

@@ -16,7 +16,7 @@ from readwarp.rules.cigar import is_match, run_of
 MAX_BASES, MAX_PAIRS = 1 << 21, 1 << 20  # limits of one batch: some 200 MB of tables and pairs
 
 
-class Weighed(NamedTuple):
+class WeighedReads(NamedTuple):
     """Likelihoods of reads under the haplotypes of their regions; a region's pairs are a table, rows x haplotypes."""
 
     regions: Regions
@@ -47,7 +47,7 @@ def compare(
     sites: Sites,
     model: GapModel,
     log_likelihoods: LogLikelihoods,
-) -> Weighed:
+) -> WeighedReads:
     """Compare the reads. `sites`: of the pileup; substitutions outside a region are ignored: no haplotype has them."""
     rows = cut_rows(regions, reads, model)
     hide_neighbours(sites.begin[~sites.is_indel], regions, reads, rows)
@@ -59,7 +59,7 @@ def compare(
         found, states = log_likelihoods(rows, haplotypes.bases, haplotypes.base_offsets, read, haplotype)
         own = slice(pair_offsets[low], pair_offsets[high])
         values[own], status[own] = found + lengths[haplotype], states
-    return Weighed(regions, haplotypes, rows, find_fragments(regions, reads), pair_offsets, values, status)
+    return WeighedReads(regions, haplotypes, rows, find_fragments(regions, reads), pair_offsets, values, status)
 
 
 def batches(regions: Regions, rows: ReadRows, pair_offsets: ndarray) -> Iterator[tuple[int, int]]:

@@ -8,7 +8,7 @@ from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Haplotypes
 from readwarp.call.alleles import INDEL_COST, MAX_BEHIND, MAX_MISFIT, MAX_VARIANTS, MAX_WEIGHT, SNV_COST
-from readwarp.call.alleles.compare import Weighed
+from readwarp.call.alleles.compare import WeighedReads
 from readwarp.call.pairhmm import ReadRows
 from readwarp.call.pairhmm.scalar import UNKNOWN
 from readwarp.device.jit import kernel
@@ -28,7 +28,7 @@ class Selection(NamedTuple):
     best: Annotated[ndarray, "int32 [regions, copies]"]  # best combination of haplotypes
 
 
-def bound_fragments(weighed: Weighed, reads: AlignedReads, weight: int = MAX_WEIGHT) -> ndarray:
+def bound_fragments(weighed: WeighedReads, reads: AlignedReads, weight: int = MAX_WEIGHT) -> ndarray:
     """Set the values of each row to its fragment's, less their best, and bound them; return which rows are informative.
 
     weight: the most that a read may count, in Phred. Values change in place. Returns bool [rows].
@@ -58,14 +58,14 @@ def find_perfect(rows: ReadRows, fragment: ndarray, is_wanted: ndarray) -> ndarr
     return np.bincount(np.repeat(fragment[own], np.diff(rows.offsets)[own]), values, fragment.size)
 
 
-class Variants(NamedTuple):
+class VariantBits(NamedTuple):
     """Variants of haplotypes as bits: bit 63 for all of a region that have none of their own."""
 
     masks: Annotated[ndarray, "uint64 [haplotypes]"]
     costs: Annotated[ndarray, "float64 [regions, 64]"]  # cost of each bit
 
 
-class Room(NamedTuple):
+class SelectRoom(NamedTuple):
     """Scratch space for one region at a time."""
 
     linear: Annotated[ndarray, "float64 [rows, haplotypes]"]  # P(r | h) over that of r's best haplotype, h on the first
@@ -82,7 +82,9 @@ class Copies(NamedTuple):
     are_fractions: bool = False  # any number of haplotypes, at any fraction of the molecules
 
 
-def select_haplotypes(weighed: Weighed, ploidy: ndarray, numbers: ndarray, copies: Copies, selected: Selection) -> None:
+def select_haplotypes(
+    weighed: WeighedReads, ploidy: ndarray, numbers: ndarray, copies: Copies, selected: Selection
+) -> None:
     """Set `stays` and `best`; beyond the ploidy (int8 [regions]) `best` repeats the combination's first haplotype.
 
     numbers: of `sites.number_variants`. For fractions `best` is the reference haplotype.
@@ -93,14 +95,14 @@ def select_haplotypes(weighed: Weighed, ploidy: ndarray, numbers: ndarray, copie
     number = np.repeat(np.diff(offsets), np.diff(read_offsets))
     most, deepest = int(np.diff(offsets).max(initial=1)), int(np.diff(row_offsets).max(initial=0))
     linear, other = np.empty((2, deepest, most))
-    room = Room(linear, other, np.empty(deepest), np.empty((max(most, selected.best.shape[1], 3), most)))
+    room = SelectRoom(linear, other, np.empty(deepest), np.empty((max(most, selected.best.shape[1], 3), most)))
     odds = copies.odds[rows] if copies.odds.size else copies.odds
     pairs = offsets_of(number)[rows], odds, copies.are_fractions
     bits = bits_of(weighed.haplotypes, numbers)
     select(offsets, row_offsets, pairs, weighed.values, ploidy, bits, selected, room)
 
 
-def bits_of(haplotypes: Haplotypes, numbers: ndarray) -> Variants:
+def bits_of(haplotypes: Haplotypes, numbers: ndarray) -> VariantBits:
     own = np.repeat(np.arange(len(haplotypes)), np.diff(haplotypes.variant_offsets))
     region = np.searchsorted(haplotypes.haplotype_offsets, own, "right") - 1
     bit = np.minimum(numbers, MAX_VARIANTS - 1)
@@ -109,7 +111,7 @@ def bits_of(haplotypes: Haplotypes, numbers: ndarray) -> Variants:
     costs = np.zeros((haplotypes.haplotype_offsets.size - 1, MAX_VARIANTS))
     is_snv = (haplotypes.deleted == 1) & (np.diff(haplotypes.inserted_offsets) == 1)
     costs[region, bit] = np.where(is_snv, SNV_COST, INDEL_COST)
-    return Variants(masks, costs)
+    return VariantBits(masks, costs)
 
 
 @kernel

@@ -6,7 +6,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Haplotypes, Sites, Window
-from readwarp.call.alleles.compare import Weighed
+from readwarp.call.alleles.compare import WeighedReads
 from readwarp.call.sites.find import MISSING, Site, Variant, list_alleles, list_variants, sites_of
 
 
@@ -42,7 +42,7 @@ def keep_forced(variants: list[list[Variant]], stays: ndarray, forced: frozenset
 
 
 def regional_sites(
-    weighed: Weighed, variants: list[list[Variant]], stays: ndarray, forced: frozenset[Variant], window: Window
+    weighed: WeighedReads, variants: list[list[Variant]], stays: ndarray, forced: frozenset[Variant], window: Window
 ) -> tuple[Sites, ndarray, ndarray]:
     """Return the sorted sites, the place of each (int64 [sites]), and the span [start, stop) that its reads meet.
 

@@ -14,7 +14,7 @@ from readwarp.call.alleles.carriers import (
     join_tables,
     take_carriers,
 )
-from readwarp.call.alleles.compare import Weighed
+from readwarp.call.alleles.compare import WeighedReads
 from readwarp.call.alleles.reach import lies_within, weigh_fragments
 from readwarp.call.alleles.select import Copies, Selection, bound_fragments, select_haplotypes
 from readwarp.call.alleles.sites import keep_forced, number_variants, regional_sites, variants_of
@@ -31,8 +31,8 @@ ABSENT = -1000.0  # log10, for an allele that no haplotype has, before reads are
 
 
 def weigh_haplotypes(
-    weighed: Weighed,
-    compare_more: Callable[[Haplotypes], Weighed],
+    weighed: WeighedReads,
+    compare_more: Callable[[Haplotypes], WeighedReads],
     reads: AlignedReads,
     window: Window,
     copies: Copies,
@@ -72,7 +72,7 @@ def weigh_haplotypes(
 
 
 def find_rows(
-    sites: Sites, place: ndarray, span: ndarray, weighed: Weighed, reads: AlignedReads
+    sites: Sites, place: ndarray, span: ndarray, weighed: WeighedReads, reads: AlignedReads
 ) -> tuple[ndarray, ndarray]:
     """Count the fragments of its place that meet each site's span, and list a row of each, by site and sample."""
     regions = weighed.regions

@@ -9,7 +9,7 @@ from numpy import ndarray
 
 from readwarp.call.circular import MIN_CIRCLE
 from readwarp.call.strips import GRID, Place, Strip
-from readwarp.call.targets import MARGIN, Stretch, split_at
+from readwarp.call.targets import MARGIN, TargetStretch, split_at
 from readwarp.errors import UsageError
 from readwarp.formats.common.contig_names import explain_absent
 from readwarp.index.reference import Reference
@@ -23,7 +23,7 @@ class Circle(Strip):
     """Stretch of a circular contig, on an axis of copies of the contig, one after another."""
 
     @property
-    def stretch(self) -> Stretch:
+    def stretch(self) -> TargetStretch:
         return self.stretches[0]
 
     @property
@@ -53,7 +53,7 @@ class Circle(Strip):
         return self.home + self.stretch.stop
 
     @property
-    def called(self) -> list[tuple[Stretch, int]]:
+    def called(self) -> list[tuple[TargetStretch, int]]:
         return [(self.stretch, self.home)]
 
     def halves(self) -> tuple[Place, Place]:
@@ -95,7 +95,7 @@ def lay_round(windows: Iterable[Place], lengths: Sequence[int], circular: Collec
     on both sides of the origin see the same there, whatever the contig's length is.
     """
     for window in windows:
-        if isinstance(window, Stretch) and window.contig in circular:
+        if isinstance(window, TargetStretch) and window.contig in circular:
             length = lengths[window.contig]
             for part in split_at(window, last_part(length)):
                 yield lay(part, length)
@@ -108,7 +108,7 @@ def last_part(length: int) -> int:
     return max(length - MARGIN, length // 2)
 
 
-def lay(window: Stretch, length: int) -> Place:
+def lay(window: TargetStretch, length: int) -> Place:
     """Place a window of a circular contig on a Circle, unless its margins are within the contig."""
     is_inner = window.start >= MARGIN and window.stop + MARGIN <= length
     return window if is_inner else Circle((window,), (length,))

@@ -15,7 +15,7 @@ from readwarp.call.strips import Strip
 Letters = Callable[[int, int], str]  # letters of [start, stop) of the axis
 
 
-class Part(NamedTuple):
+class OriginSide(NamedTuple):
     """Change that a call makes on one side of the origin."""
 
     position: int
@@ -52,7 +52,7 @@ def tie(call: Calls) -> None:
     call.phase_name[0] = tuple(name if new else own for own, new in zip(call.phase_name[0], is_new, strict=True))
 
 
-def split(position: int, alleles: tuple[str, ...], origin: int, letters: Letters) -> Iterator[Part]:
+def split(position: int, alleles: tuple[str, ...], origin: int, letters: Letters) -> Iterator[OriginSide]:
     """Yield the parts of a call that change anything."""
     reference, size = alleles[0], origin - position
     known = [allele for allele in alleles if allele.isalpha()]
@@ -66,7 +66,7 @@ def split(position: int, alleles: tuple[str, ...], origin: int, letters: Letters
         all_alleles = [next(row) if allele.isalpha() else allele for allele in alleles]
         distinct = tuple(dict.fromkeys(all_alleles))
         if len(set(spelled)) > 1:
-            yield Part(start, distinct, tuple(map(distinct.index, all_alleles)))
+            yield OriginSide(start, distinct, tuple(map(distinct.index, all_alleles)))
 
 
 def split_allele(reference: str, allele: str, size: int) -> tuple[str, str]:
@@ -85,7 +85,7 @@ def split_allele(reference: str, allele: str, size: int) -> tuple[str, str]:
     return changed + reference[stop:size], reference[max(stop, size) :]
 
 
-def take_part(call: Calls, part: Part) -> Calls:
+def take_part(call: Calls, part: OriginSide) -> Calls:
     """Return one call with the alleles of a part of it."""
     out = take_calls(call, np.zeros(1, np.int64))
     out.position[0], out.alleles[0] = part.position, part.alleles

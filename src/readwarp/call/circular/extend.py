@@ -14,7 +14,7 @@ from readwarp.ragged import concatenate, empty, offsets_of, replace, take
 from readwarp.rules.cigar import MATCH, SOFT_CLIP, is_match, run_of, soft_clips
 
 
-class Costs(NamedTuple):
+class ExtensionCosts(NamedTuple):
     """Penalties, as magnitudes."""
 
     match: int
@@ -23,7 +23,7 @@ class Costs(NamedTuple):
     end_bonus: int
 
 
-COSTS = Costs(Scoring().match, Scoring().mismatch, UNKNOWN_COST, Scoring().end_bonus)
+COSTS = ExtensionCosts(Scoring().match, Scoring().mismatch, UNKNOWN_COST, Scoring().end_bonus)
 
 
 class Continued(NamedTuple):

@@ -4,52 +4,56 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.call.fractions import RARE
-from readwarp.call.fractions.products import Evidence
-from readwarp.call.fractions.somatic import Known, Odds, phred_of
-from readwarp.call.fractions.tally import DISTANCE, MAPPING, OTHER, QUALITY, REFERENCE, Tally
+from readwarp.call.fractions.products import FractionEvidence
+from readwarp.call.fractions.somatic import Odds, PopulationAlleles, phred_of
+from readwarp.call.fractions.tally import DISTANCE, MAPPING, OTHER, QUALITY, REFERENCE, AlleleTally
 from readwarp.call.genotypes.annotations import strand_phred, symmetric_odds_ratio
-from readwarp.formats.variants.vcf import Field
+from readwarp.formats.variants.vcf import HeaderField
 
 INFORMATION = (
-    Field("DP", "1", "Integer", "Informative reads"),
-    Field("TLOD", "1", "Float", "log10 odds that some molecules have the ALT allele, against errors of the reads"),
-    Field("NLOD", "1", "Float", "log10 odds that the normal lacks the ALT allele, against heterozygous"),
-    Field("NALOD", "1", "Float", "log10 odds that the normal lacks the ALT allele, against AF of the tumour"),
-    Field("SEQQ", "1", "Float", "Phred-scaled probability that errors of the reads made the ALT allele"),
-    Field("GERMQ", "1", "Float", "Phred-scaled probability that the ALT allele is inherited"),
-    Field("NARTQ", "1", "Float", "Phred-scaled probability that the ALT is an artefact also present in the normal"),
-    Field("CONTQ", "1", "Float", "Phred-scaled probability that another person's molecules have the ALT allele"),
-    Field("POPAF", "1", "Float", "-log10 of the ALT allele's frequency in the population (--population)"),
-    Field("PON", "0", "Flag", "The ALT allele is in the panel of normals (--panel-of-normals)"),
-    Field("ECNT", "1", "Integer", "Likely mutations within 50 bases, this one included; those of one PS are one"),
-    Field("MBQ", "R", "Float", "Median base quality of the reads of each allele"),
-    Field("MMQ", "R", "Float", "Median mapping quality of the reads of each allele"),
-    Field("MPOS", "A", "Float", "Median distance of the ALT allele from the nearer end of the aligned read"),
-    Field("FS", "1", "Float", "Strand bias: Phred-scaled P of Fisher's exact test, as in calls of genotypes"),
-    Field("SOR", "1", "Float", "Strand bias: symmetric odds ratio"),
+    HeaderField("DP", "1", "Integer", "Informative reads"),
+    HeaderField(
+        "TLOD", "1", "Float", "log10 odds that some molecules have the ALT allele, against errors of the reads"
+    ),
+    HeaderField("NLOD", "1", "Float", "log10 odds that the normal lacks the ALT allele, against heterozygous"),
+    HeaderField("NALOD", "1", "Float", "log10 odds that the normal lacks the ALT allele, against AF of the tumour"),
+    HeaderField("SEQQ", "1", "Float", "Phred-scaled probability that errors of the reads made the ALT allele"),
+    HeaderField("GERMQ", "1", "Float", "Phred-scaled probability that the ALT allele is inherited"),
+    HeaderField(
+        "NARTQ", "1", "Float", "Phred-scaled probability that the ALT is an artefact also present in the normal"
+    ),
+    HeaderField("CONTQ", "1", "Float", "Phred-scaled probability that another person's molecules have the ALT allele"),
+    HeaderField("POPAF", "1", "Float", "-log10 of the ALT allele's frequency in the population (--population)"),
+    HeaderField("PON", "0", "Flag", "The ALT allele is in the panel of normals (--panel-of-normals)"),
+    HeaderField("ECNT", "1", "Integer", "Likely mutations within 50 bases, this one included; those of one PS are one"),
+    HeaderField("MBQ", "R", "Float", "Median base quality of the reads of each allele"),
+    HeaderField("MMQ", "R", "Float", "Median mapping quality of the reads of each allele"),
+    HeaderField("MPOS", "A", "Float", "Median distance of the ALT allele from the nearer end of the aligned read"),
+    HeaderField("FS", "1", "Float", "Strand bias: Phred-scaled P of Fisher's exact test, as in calls of genotypes"),
+    HeaderField("SOR", "1", "Float", "Strand bias: symmetric odds ratio"),
 )
 FORMAT = (
-    Field("GT", "1", "String", "0/1: ALT present with other alleles; 1/1: ALT only; 0/0: absent"),
-    Field("AD", "R", "Integer", "Reads that show each allele"),
-    Field(
+    HeaderField("GT", "1", "String", "0/1: ALT present with other alleles; 1/1: ALT only; 0/0: absent"),
+    HeaderField("AD", "R", "Integer", "Reads that show each allele"),
+    HeaderField(
         "ORIGIN",
         "1",
         "String",
         "unknown: inherited or a mutation, since none of --normal, --population and --panel-of-normals was given",
     ),
-    Field("AF", "A", "Float", "Fraction of the molecules that have the ALT allele, the likeliest one"),
-    Field("AFCI", "2", "Float", "95 % credible interval of AF"),
-    Field("DP", "1", "Integer", "Informative reads"),
-    Field("PS", "1", "Integer", "Position of the first of records that the same molecules have"),
-    Field("LOD", "A", "Float", "log10 odds that some molecules have the ALT allele, against errors of the reads"),
-    Field("F1R2", "R", "Integer", "Reads of each allele in pairs whose first read is forward"),
-    Field("F2R1", "R", "Integer", "Reads of each allele in pairs whose first read is reverse"),
-    Field("SB", "4", "Integer", "Forward and reverse reads of REF, then of the ALT allele"),
+    HeaderField("AF", "A", "Float", "Fraction of the molecules that have the ALT allele, the likeliest one"),
+    HeaderField("AFCI", "2", "Float", "95 % credible interval of AF"),
+    HeaderField("DP", "1", "Integer", "Informative reads"),
+    HeaderField("PS", "1", "Integer", "Position of the first of records that the same molecules have"),
+    HeaderField("LOD", "A", "Float", "log10 odds that some molecules have the ALT allele, against errors of the reads"),
+    HeaderField("F1R2", "R", "Integer", "Reads of each allele in pairs whose first read is forward"),
+    HeaderField("F2R1", "R", "Integer", "Reads of each allele in pairs whose first read is reverse"),
+    HeaderField("SB", "4", "Integer", "Forward and reverse reads of REF, then of the ALT allele"),
 )
 ARTEFACT_PRIOR = -3.0  # log10 odds that an allele of the tumour is an artefact of both
 
 
-def describe(odds: Odds, known: Known, counts: Tally, is_tumour: ndarray) -> dict[str, ndarray]:
+def describe(odds: Odds, known: PopulationAlleles, counts: AlleleTally, is_tumour: ndarray) -> dict[str, ndarray]:
     """Return INFO except ECNT, a column [records] or [records, values] per field; NaN where a record has no value."""
     tables = counts.independent[:, is_tumour].sum(axis=1).reshape(-1, 4).tolist()
     return {
@@ -71,7 +75,7 @@ def describe(odds: Odds, known: Known, counts: Tally, is_tumour: ndarray) -> dic
     }
 
 
-def describe_samples(share: ndarray, evidence: Evidence, counts: Tally) -> dict[str, ndarray]:
+def describe_samples(share: ndarray, evidence: FractionEvidence, counts: AlleleTally) -> dict[str, ndarray]:
     """Return FORMAT except GT, AD, DP and SB: [records, samples], or [records, samples, values]."""
     return {
         "AF": significant(share),

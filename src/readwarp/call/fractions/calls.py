@@ -10,10 +10,10 @@ from readwarp.call.fractions import EMIT
 from readwarp.call.fractions.annotations import describe, describe_samples
 from readwarp.call.fractions.contrasts import contrast
 from readwarp.call.fractions.events import link_records
-from readwarp.call.fractions.filters import Facts, find_failed
-from readwarp.call.fractions.products import Evidence, likelihoods_at, log_likelihoods, weigh_products
-from readwarp.call.fractions.somatic import Expected, Known, Odds, weigh_alleles, weigh_foreign
-from readwarp.call.fractions.tally import OTHER, Records, Tally, orientations_of, tally
+from readwarp.call.fractions.filters import FractionFacts, find_failed
+from readwarp.call.fractions.products import FractionEvidence, likelihoods_at, log_likelihoods, weigh_products
+from readwarp.call.fractions.somatic import Odds, PopulationAlleles, SomaticPriors, weigh_alleles, weigh_foreign
+from readwarp.call.fractions.tally import OTHER, AlleleTally, TalliedAlleles, orientations_of, tally
 from readwarp.call.genotypes.emitted import MISSING_BASE
 from readwarp.call.genotypes.spell import Spelled, spell_alleles
 from readwarp.call.noise.alleles import AlleleNoise, noise_of
@@ -41,16 +41,16 @@ class Setting(NamedTuple):
         return self.parameters.fractions
 
 
-class Weighed(NamedTuple):
+class WeighedAlleles(NamedTuple):
     """Alleles weighed by the reads of each sample."""
 
     share: ndarray  # [alleles, samples]
-    evidence: Evidence  # [alleles, samples]
+    evidence: FractionEvidence  # [alleles, samples]
     tumour_share: ndarray  # largest in any sample but the normal, [alleles]
     odds: Odds  # [alleles]
 
 
-class Listed(NamedTuple):
+class FractionRecords(NamedTuple):
     """Records for `spell_alleles`: REF and ALT of each."""
 
     site: ndarray
@@ -64,7 +64,7 @@ def call_alleles(
     compared: tuple[Likelihoods, Phase | None],
     reads: AlignedReads,
     window: Window,
-    known: Known,
+    known: PopulationAlleles,
     setting: Setting,
 ) -> Calls:
     """Call alleles. compared: with the Phase of sites in regions. `window`: the reference around the sites."""
@@ -77,11 +77,11 @@ def call_alleles(
     counts = tally(sites, likelihoods, orientation, records, ~setting.is_normal)
     rows = records.allele
     odds = Odds(*(column[rows] for column in weighed.odds))
-    own = Known(frequency[rows], known.in_panel[rows])
+    own = PopulationAlleles(frequency[rows], known.in_panel[rows])
     information = describe(odds, own, counts, ~setting.is_normal)
     is_shown = shown[rows] >= EMIT
     siblings = is_shown * (np.bincount(records.site[is_shown], minlength=len(sites)) - 1)[records.site]
-    facts = Facts(
+    facts = FractionFacts(
         information,
         sites.is_indel[records.site],
         weighed.tumour_share[rows],
@@ -91,7 +91,7 @@ def call_alleles(
         setting.parameters,
         setting.fractions,
     )
-    evidence = Evidence(*(column[rows] for column in weighed.evidence)), weighed.share[rows]
+    evidence = FractionEvidence(*(column[rows] for column in weighed.evidence)), weighed.share[rows]
     spelled = spell_alleles(sites, list_records(sites, records), window)
     linked = link_records(sites, likelihoods, phase.region, records) if phase else np.full(rows.size, -1)
     event = np.where(linked < 0, -1, spelled.position[linked])
@@ -108,8 +108,8 @@ def weigh(
     noise: AlleleNoise,
     frequency: ndarray,
     setting: Setting,
-) -> Weighed:
-    """Weigh alleles. orientation: see `contrast`. frequency: see `Expected`."""
+) -> WeighedAlleles:
+    """Weigh alleles. orientation: see `contrast`. frequency: see `SomaticPriors`."""
     shape = sites.deleted.size, setting.is_normal.size
     items, contrasts = contrast(sites, likelihoods, orientation, noise.damage, shape[1])
     products = setting.backend.step("readwarp.call.fractions").multiply(contrasts)
@@ -122,9 +122,9 @@ def weigh(
         wanted = np.broadcast_to(fraction, shape).ravel()
         return likelihoods_at(wanted, contrasts, log_likelihoods(products)).reshape(shape)
 
-    evidence = Evidence(*(column.reshape(shape) for column in flat))
+    evidence = FractionEvidence(*(column.reshape(shape) for column in flat))
     is_indel = np.repeat(sites.is_indel, np.diff(sites.allele_offsets))
-    expected = Expected(noise.variants, is_indel, frequency)
+    expected = SomaticPriors(noise.variants, is_indel, frequency)
     at_tumour = at(tumour_share[:, None]) if setting.is_normal.any() else evidence.none
     odds = weigh_alleles(evidence, at_tumour, expected, setting.is_normal, setting.fractions)
     if not np.isnan(setting.contamination[~setting.is_normal]).all():
@@ -132,10 +132,10 @@ def weigh(
         came = weigh_foreign(evidence, (at(foreign / 2), at(foreign)), expected, setting.is_normal, setting.fractions)
         odds = odds._replace(foreign=came)
     share, evidence = of_molecules(sites, share, evidence)
-    return Weighed(share, evidence, np.max(share, axis=1, where=~setting.is_normal, initial=0.0), odds)
+    return WeighedAlleles(share, evidence, np.max(share, axis=1, where=~setting.is_normal, initial=0.0), odds)
 
 
-def of_molecules(sites: Sites, share: ndarray, evidence: Evidence) -> tuple[ndarray, Evidence]:
+def of_molecules(sites: Sites, share: ndarray, evidence: FractionEvidence) -> tuple[ndarray, FractionEvidence]:
     """Convert shares and bounds from fragments to molecules: an allele of greater reach has more fragments."""
     own, number = 1.0 / sites.reach[:, None], np.diff(sites.allele_offsets)
     rest, others = (
@@ -149,7 +149,7 @@ def of_molecules(sites: Sites, share: ndarray, evidence: Evidence) -> tuple[ndar
     return turn(share), evidence._replace(low=turn(evidence.low), high=turn(evidence.high))
 
 
-def share_of_damage(damage: ndarray, counts: Tally, is_tumour: ndarray) -> ndarray:
+def share_of_damage(damage: ndarray, counts: AlleleTally, is_tumour: ndarray) -> ndarray:
     """Return the ALT reads that damage is expected to make, over those observed (float64 [records]).
 
     damage: float64 [records, samples, orientations].
@@ -159,26 +159,26 @@ def share_of_damage(damage: ndarray, counts: Tally, is_tumour: ndarray) -> ndarr
     return np.asarray(expected / np.maximum(1, counts.reads[:, is_tumour, OTHER].sum(axis=1)))
 
 
-def choose_records(sites: Sites, shown: ndarray) -> Records:
+def choose_records(sites: Sites, shown: ndarray) -> TalliedAlleles:
     """Choose the alleles that some molecules have, and forced ones. shown: their LOD (float64 [alleles])."""
     is_other = np.ones(sites.deleted.size, bool)
     is_other[sites.allele_offsets[:-1]] = False
     alone = np.flatnonzero(np.diff(sites.inserted_offsets) == 1)
     is_other[alone[sites.inserted[sites.inserted_offsets[alone]] >= MISSING_BASE]] = False
     rows = np.flatnonzero(is_other & ((shown >= EMIT) | sites.is_forced))
-    return Records(np.searchsorted(sites.allele_offsets, rows, side="right") - 1, rows)
+    return TalliedAlleles(np.searchsorted(sites.allele_offsets, rows, side="right") - 1, rows)
 
 
-def list_records(sites: Sites, records: Records) -> Listed:
+def list_records(sites: Sites, records: TalliedAlleles) -> FractionRecords:
     number = records.site.size
     both = np.stack((sites.allele_offsets[records.site], records.allele), axis=1).ravel()
-    return Listed(records.site, both, np.arange(0, 2 * number + 1, 2), sites.is_indel[records.site])
+    return FractionRecords(records.site, both, np.arange(0, 2 * number + 1, 2), sites.is_indel[records.site])
 
 
 def build(
     spelled: Spelled,
-    counts: Tally,
-    shown: tuple[Evidence, ndarray, ndarray],
+    counts: AlleleTally,
+    shown: tuple[FractionEvidence, ndarray, ndarray],
     is_normal: ndarray,
     information: dict[str, ndarray],
     filters: list[tuple[str, ...]],

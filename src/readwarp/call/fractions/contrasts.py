@@ -19,7 +19,7 @@ STEP = 64  # nodes per item are a multiple of this, one of all lane counts
 NONE, HALF, WHOLE = 0, -2, -1  # nodes at 0, 1/2 and 1; those between lie at midpoints
 
 
-class Items(NamedTuple):
+class ContrastItems(NamedTuple):
     """Items of contrasts: every allele of every site in every sample. Items of an allele are adjacent."""
 
     allele: Annotated[ndarray, "int64 [items]"]  # row of Sites.deleted
@@ -38,7 +38,7 @@ class Contrasts(NamedTuple):
     fraction: Annotated[ndarray, "float64 [nodes]"]
 
 
-class Room(NamedTuple):
+class ContrastRoom(NamedTuple):
     """Scratch space for one site in one sample."""
 
     linear: Annotated[ndarray, "float64 [reads, alleles]"]
@@ -48,21 +48,21 @@ class Room(NamedTuple):
 
 def contrast(
     sites: Sites, likelihoods: Likelihoods, orientation: ndarray, damage: ndarray, samples: int
-) -> tuple[Items, Contrasts]:
+) -> tuple[ContrastItems, Contrasts]:
     """Make contrasts. orientation: uint8 [reads], of their pairs. damage: float64 [alleles, samples, orientations]."""
     number = np.diff(sites.allele_offsets)
     depth = np.zeros((len(sites), samples), np.int64)
     counts_all = has_reach(sites)
     count_reads(likelihoods, counts_all, depth)
     own = np.repeat(depth, number, axis=0).ravel()
-    items = Items(
+    items = ContrastItems(
         allele=np.repeat(np.arange(sites.deleted.size), samples),
         sample=np.tile(np.arange(samples), sites.deleted.size),
         share=np.zeros(own.size),
         depth=own,
     )
     out = empty(Contrasts, {}, read_offsets=offsets_of(own), **nodes_of(own))
-    room = empty(Room, {"reads": int(depth.max(initial=0)), "alleles": int(number.max(initial=0))})
+    room = empty(ContrastRoom, {"reads": int(depth.max(initial=0)), "alleles": int(number.max(initial=0))})
     oppose(sites, likelihoods, orientation, damage, (counts_all, depth), room, items, out)
     return items, out
 

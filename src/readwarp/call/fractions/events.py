@@ -8,13 +8,13 @@ from readwarp.call.evidence import NOTHING
 from readwarp.call.fractions import APART, LIKELY, MOST, REACH, TOGETHER
 from readwarp.call.fractions.filters import CLUSTERED
 from readwarp.call.fractions.shortlist import doubts_of
-from readwarp.call.fractions.tally import Records
+from readwarp.call.fractions.tally import TalliedAlleles
 from readwarp.config import FractionParameters
 from readwarp.device.jit import kernel
 from readwarp.ragged import replace
 
 
-def link_records(sites: Sites, likelihoods: Likelihoods, place: ndarray, records: Records) -> ndarray:
+def link_records(sites: Sites, likelihoods: Likelihoods, place: ndarray, records: TalliedAlleles) -> ndarray:
     """Return the first record on the same molecules as each record, -1 if it is alone (int64 [records]).
 
     place: int64 [sites], the region of each, in order. Only records of one region are linked.

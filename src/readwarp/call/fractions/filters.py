@@ -10,7 +10,7 @@ from readwarp.call.filters import STRAND_BIAS, is_strand_biased
 from readwarp.config import CallParameters, FractionParameters
 
 
-class Facts(NamedTuple):
+class FractionFacts(NamedTuple):
     """Inputs of filters, arrays [records]."""
 
     info: dict[str, ndarray]  # annotations; NaN if missing
@@ -23,16 +23,16 @@ class Facts(NamedTuple):
     parameters: FractionParameters
 
 
-class Filter(NamedTuple):
+class FractionFilter(NamedTuple):
     name: str
     description: str  # {limits}: the CallParameters of the run
     fails: (
-        Callable[[Facts], ndarray] | None
+        Callable[[FractionFacts], ndarray] | None
     )  # bool [records]; None: set by other records (`events.count_events`, `shortlist`)
     quality: str = ""  # INFO field: Phred of the probability that the filter tests, which a record must reach
 
 
-def _is_placed_worse(facts: Facts) -> ndarray:
+def _is_placed_worse(facts: FractionFacts) -> ndarray:
     """Test for a lower MAPQ; where all reads have low MAPQ, or none has REF, the allele passes."""
     reference, other = facts.info["MMQ"].T
     return np.asarray((other < facts.parameters.min_median_mapping_quality) & (other < reference))
@@ -44,50 +44,52 @@ UNLIKELY = (
     "P(real) < fraction_threshold of this header (--min-probability {limits.fractions.min_probability:g} or more)"
 )
 FILTERS = (
-    Filter("weak_evidence", f"Possible sequencing error (SEQQ): {UNLIKELY}", None, "SEQQ"),
-    Filter("germline", f"Possibly inherited (GERMQ): {UNLIKELY}", None, "GERMQ"),
-    Filter("contamination", f"Possible contamination from another person (CONTQ): {UNLIKELY}", None, "CONTQ"),
-    Filter("normal_artifact", f"Possible artefact also present in the normal (NARTQ): {UNLIKELY}", None, "NARTQ"),
-    Filter("panel_of_normals", "In the panel of normals (--panel-of-normals)", lambda facts: facts.in_panel),
-    Filter(
+    FractionFilter("weak_evidence", f"Possible sequencing error (SEQQ): {UNLIKELY}", None, "SEQQ"),
+    FractionFilter("germline", f"Possibly inherited (GERMQ): {UNLIKELY}", None, "GERMQ"),
+    FractionFilter("contamination", f"Possible contamination from another person (CONTQ): {UNLIKELY}", None, "CONTQ"),
+    FractionFilter(
+        "normal_artifact", f"Possible artefact also present in the normal (NARTQ): {UNLIKELY}", None, "NARTQ"
+    ),
+    FractionFilter("panel_of_normals", "In the panel of normals (--panel-of-normals)", lambda facts: facts.in_panel),
+    FractionFilter(
         "orientation",
         f"Library damage in pairs of one orientation explains {HALF:g} or more of the ALT reads of a substitution",
         lambda facts: ~facts.is_indel & (facts.damage >= HALF),
     ),
-    Filter(
+    FractionFilter(
         "slippage",
         f"Polymerase slippage in a homopolymer explains {HALF:g} or more of the ALT reads of an insertion or deletion",
         lambda facts: facts.is_indel & (facts.damage >= HALF),
     ),
-    Filter(
+    FractionFilter(
         "strand_bias",
         STRAND_BIAS,
         lambda facts: is_strand_biased(facts.info, facts.is_indel, facts.limits),
     ),
-    Filter(
+    FractionFilter(
         "base_qual",
         "Median base quality of ALT: MBQ < {limits.fractions.min_median_quality:g}",
         lambda facts: facts.info["MBQ"][:, 1] < facts.parameters.min_median_quality,
     ),
-    Filter(
+    FractionFilter(
         "map_qual",
         "Median mapping quality of ALT: MMQ < {limits.fractions.min_median_mapping_quality:g}, and below that of REF",
         _is_placed_worse,
     ),
-    Filter(
+    FractionFilter(
         "position",
         "Median distance of ALT from the nearer read end: MPOS < {limits.fractions.min_median_distance:g}",
         lambda facts: facts.info["MPOS"] < facts.parameters.min_median_distance,
     ),
-    Filter(
+    FractionFilter(
         CLUSTERED, "Mutations of a tumour close together: ECNT > {limits.fractions.max_events} (--max-events)", None
     ),
-    Filter(
+    FractionFilter(
         "multiallelic",
         "More than one ALT allele, one of them somatic",
         lambda facts: facts.parameters.is_somatic & (facts.siblings > 0),
     ),
-    Filter(
+    FractionFilter(
         "low_allele_frac",
         "AF < {limits.fractions.min_fraction:g} (--min-fraction)",
         lambda facts: facts.fraction < facts.parameters.min_fraction,
@@ -96,7 +98,7 @@ FILTERS = (
 BY_QUALITY = tuple(row for row in FILTERS if row.quality)
 
 
-def find_failed(facts: Facts) -> list[tuple[str, ...]]:
+def find_failed(facts: FractionFacts) -> list[tuple[str, ...]]:
     """Return the filters that each record fails, except those by quality."""
     failed: list[tuple[str, ...]] = [() for _ in range(facts.fraction.size)]
     for filter_ in FILTERS:

@@ -8,12 +8,12 @@ from numpy import ndarray
 
 from readwarp.batches import Sites
 from readwarp.call.fractions.calls import Setting
-from readwarp.call.fractions.somatic import Known
+from readwarp.call.fractions.somatic import PopulationAlleles
 from readwarp.call.known import KnownAlleles, open_known
 from readwarp.call.noise.contamination import CommonSites, Contamination, given_contamination
 from readwarp.call.noise.fit import Noise, no_noise
 from readwarp.call.strips import Strip
-from readwarp.call.targets import Stretch
+from readwarp.call.targets import TargetStretch
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
 from readwarp.index.reference import Reference
@@ -45,19 +45,19 @@ class GivenFractions:
         mode = parameters.fractions
         return mode is not None and mode.is_somatic and not (mode.normals or self.population or self.panel)
 
-    def common(self, window: Stretch, reference: Reference, strip: Strip | None) -> CommonSites | None:
+    def common(self, window: TargetStretch, reference: Reference, strip: Strip | None) -> CommonSites | None:
         """Return the sites that estimate contamination, or None. strip: whose axis the window is on."""
         if self.population is None or self.contamination is not None:
             return None
         return self.population.common(window[:3], reference, strip)
 
-    def known(self, sites: Sites, reference: Reference, strip: Strip | None) -> Known:
+    def known(self, sites: Sites, reference: Reference, strip: Strip | None) -> PopulationAlleles:
         """Look up the sites. strip: whose axis the sites are on. Raises InputError."""
         nothing = np.full(sites.deleted.size, np.nan)
         population, panel = (
             nothing if file is None else file.among(sites, reference, strip) for file in (self.population, self.panel)
         )
-        return Known(population, ~np.isnan(panel))
+        return PopulationAlleles(population, ~np.isnan(panel))
 
 
 def open_given(

@@ -23,7 +23,7 @@ class Products(NamedTuple):
     growths: Annotated[ndarray, "float64 [nodes]"]  # whole numbers
 
 
-class Evidence(NamedTuple):
+class FractionEvidence(NamedTuple):
     """log10 likelihoods of each item's reads, float64 [items]; the bounds are fractions."""
 
     mean: Annotated[ndarray, "float64 [items]"]  # mean of L over all fractions, with the density of variants
@@ -51,14 +51,14 @@ class Evidence(NamedTuple):
         return np.asarray(self.mean - self.whole)
 
 
-def weigh_products(contrasts: Contrasts, products: Products, noise: Sequence[ndarray]) -> Evidence:
+def weigh_products(contrasts: Contrasts, products: Products, noise: Sequence[ndarray]) -> FractionEvidence:
     """Weigh the products. noise: copying, scattered and shape of `readwarp.call.noise`, per item (float64 [items])."""
     copying, scattered, shape = noise
     offsets = contrasts.node_offsets
     first, stop = offsets[:-1], offsets[1:]
     likelihood = log_likelihoods(products)
     if first.size == 0:
-        return Evidence(*np.empty((len(Evidence._fields), 0)))
+        return FractionEvidence(*np.empty((len(FractionEvidence._fields), 0)))
     weight = np.concatenate([weights_of(number) for number in (stop - first).tolist()])
     is_uneven = (contrasts.fraction >= UNEVEN) & (contrasts.fraction <= 1 - UNEVEN)
     mean, _ = integrate(likelihood, weight * variant_density(contrasts.fraction), offsets)
@@ -76,7 +76,7 @@ def weigh_products(contrasts: Contrasts, products: Products, noise: Sequence[nda
     with np.errstate(divide="ignore"):
         clean = none + np.log10(1 - copying - scattered)
         null = add_logs(clean, add_logs(copies + np.log10(copying), scatter + np.log10(scattered)))
-    return Evidence(mean, none, null, half, whole, uneven - width, *bounds)
+    return FractionEvidence(mean, none, null, half, whole, uneven - width, *bounds)
 
 
 def integrate(likelihood: ndarray, weight: ndarray, offsets: ndarray) -> tuple[ndarray, ndarray]:

@@ -23,7 +23,7 @@ PASS, FILTER = b"PASS", 6  # FILTER value; its column in VCF
 TRANSITIONS = {b"AG", b"GA", b"CT", b"TC"}
 
 
-class Candidates(NamedTuple):
+class ShortlistedRecords(NamedTuple):
     """Records of a window as lines, with the probabilities against each."""
 
     lines: list[bytes]
@@ -31,9 +31,9 @@ class Candidates(NamedTuple):
     passes: Annotated[ndarray, "bool [records]"]  # passes all other filters
 
 
-def candidates_of(calls: Calls, contigs: tuple[str, ...]) -> Candidates:
+def candidates_of(calls: Calls, contigs: tuple[str, ...]) -> ShortlistedRecords:
     lines = [line for _, line in format_calls(calls, contigs)]
-    return Candidates(lines, doubts_of(calls), passes_of(calls))
+    return ShortlistedRecords(lines, doubts_of(calls), passes_of(calls))
 
 
 def doubts_of(calls: Calls) -> ndarray:
@@ -83,7 +83,7 @@ class Shortlist:
         self._lines = SpooledTemporaryFile(HELD, prefix="readwarp-")  # noqa: SIM115
         self._doubts, self._passes = list[ndarray](), list[ndarray]()
 
-    def add(self, found: Candidates) -> None:
+    def add(self, found: ShortlistedRecords) -> None:
         self._lines.writelines(found.lines)
         self._doubts.append(found.doubts)
         self._passes.append(found.passes)

@@ -7,13 +7,13 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.call.fractions import INDEL_PRIOR, RARE
-from readwarp.call.fractions.products import Evidence, add_logs
+from readwarp.call.fractions.products import FractionEvidence, add_logs
 from readwarp.config import FractionParameters
 
 MAX_PHRED = 999.0
 
 
-class Known(NamedTuple):
+class PopulationAlleles(NamedTuple):
     """Alleles of sites in other people."""
 
     frequency: Annotated[ndarray, "float64 [alleles]"]  # AF in the population; NaN: unknown
@@ -31,7 +31,7 @@ class Odds(NamedTuple):
     foreign: Annotated[ndarray, "float64 [alleles]"]  # contamination, against a mutation; NaN: fraction unknown
 
 
-class Expected(NamedTuple):
+class SomaticPriors(NamedTuple):
     """Prior rates and frequencies of alleles."""
 
     variants: Annotated[ndarray, "float64 [alleles, samples]"]  # rho of `readwarp.call.noise`
@@ -40,7 +40,11 @@ class Expected(NamedTuple):
 
 
 def weigh_alleles(
-    evidence: Evidence, at_tumour: ndarray, expected: Expected, is_normal: ndarray, parameters: FractionParameters
+    evidence: FractionEvidence,
+    at_tumour: ndarray,
+    expected: SomaticPriors,
+    is_normal: ndarray,
+    parameters: FractionParameters,
 ) -> Odds:
     """Weigh alleles. evidence, and log10 L at the tumour's fraction: [alleles, samples] each. is_normal: [samples]."""
     tumours, normals = ~is_normal, is_normal
@@ -61,9 +65,9 @@ def weigh_alleles(
 
 
 def weigh_foreign(
-    evidence: Evidence,
+    evidence: FractionEvidence,
     at_copies: tuple[ndarray, ndarray],
-    expected: Expected,
+    expected: SomaticPriors,
     is_normal: ndarray,
     parameters: FractionParameters,
 ) -> ndarray:
@@ -79,13 +83,13 @@ def weigh_foreign(
     return np.asarray(came - log_prior(expected, tumours, parameters) - evidence.mean[:, tumours].sum(axis=1))
 
 
-def log_prior(expected: Expected, tumours: ndarray, parameters: FractionParameters) -> ndarray:
+def log_prior(expected: SomaticPriors, tumours: ndarray, parameters: FractionParameters) -> ndarray:
     """Return log10 of the prior of a mutation (float64 [alleles])."""
     usual = parameters.mutation_prior * np.where(expected.is_indel, INDEL_PRIOR, 1.0)
     return np.asarray(np.log10(np.maximum(usual, np.max(expected.variants, axis=1, where=tumours, initial=0.0))))
 
 
-def population_of(expected: Expected) -> ndarray:
+def population_of(expected: SomaticPriors) -> ndarray:
     """Return p (float64 [alleles])."""
     frequency = expected.frequency
     return np.where(np.isnan(frequency), RARE, np.clip(frequency, RARE, 1 - RARE))

@@ -16,14 +16,14 @@ VALUES = 256  # a greater distance from an end counts as the last value
 QUALITY, MAPPING, DISTANCE = range(3)
 
 
-class Records(NamedTuple):
+class TalliedAlleles(NamedTuple):
     """Alleles that become records, in order of site."""
 
     site: Annotated[ndarray, "int64 [records]"]
     allele: Annotated[ndarray, "int64 [records]"]  # row of Sites.deleted
 
 
-class Tally(NamedTuple):
+class AlleleTally(NamedTuple):
     """Counts of reads that show REF and the record's ALT allele."""
 
     depth: Annotated[ndarray, "int32 [records, samples]"]  # informative reads
@@ -41,9 +41,11 @@ def orientations_of(reads: AlignedReads) -> ndarray:
     return np.asarray(reads.strand ^ is_last, np.uint8)
 
 
-def tally(sites: Sites, likelihoods: Likelihoods, orientation: ndarray, records: Records, is_tumour: ndarray) -> Tally:
+def tally(
+    sites: Sites, likelihoods: Likelihoods, orientation: ndarray, records: TalliedAlleles, is_tumour: ndarray
+) -> AlleleTally:
     """Tally the reads. Medians are over samples with `is_tumour`, bool [samples]."""
-    out = empty(Tally, {"records": records.site.size, "samples": is_tumour.size})
+    out = empty(AlleleTally, {"records": records.site.size, "samples": is_tumour.size})
     for column in out:
         column[:] = 0
     count(sites.allele_offsets, likelihoods, orientation, records, is_tumour, np.empty((2, 3, VALUES), np.int64), out)

@@ -1,6 +1,6 @@
 """Call the most likely genotype of each site and sample, its quality, and the filters it fails (host only).
 
-    genotype_sites(sites: Sites, likelihoods: Likelihoods, window: Window, expected: surroundings.Expected,
+    genotype_sites(sites: Sites, likelihoods: Likelihoods, window: Window, expected: surroundings.SitePriors,
                    parameters: CallParameters, phase: Phase | None) -> Calls
 
 For a sample's reads r and a genotype G of `ploidy` alleles:

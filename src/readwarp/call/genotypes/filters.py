@@ -12,7 +12,7 @@ from readwarp.call.genotypes.surroundings import LEAST_SHARE
 from readwarp.config import CallParameters
 
 
-class Facts(NamedTuple):
+class GenotypeFacts(NamedTuple):
     """Inputs of filters: arrays of records [records] or of their samples [records, samples]."""
 
     quality: ndarray  # QUAL
@@ -25,19 +25,19 @@ class Facts(NamedTuple):
     expected: ndarray  # share of the genotype's copies that are ALT alleles
 
 
-class Filter(NamedTuple):
+class GenotypeFilter(NamedTuple):
     name: str
     description: str  # {limits}: the CallParameters of the run
-    fails: Callable[[Facts, CallParameters], ndarray] | None  # bool [records]; None: see `calls.mark_overlaps`
+    fails: Callable[[GenotypeFacts, CallParameters], ndarray] | None  # bool [records]; None: see `calls.mark_overlaps`
 
 
-def _is_near_ends(facts: Facts, limits: CallParameters) -> ndarray:
+def _is_near_ends(facts: GenotypeFacts, limits: CallParameters) -> ndarray:
     """Test the distance to read ends, unless REF reads end near the site as well, as at an amplicon's start."""
     distance, usual = facts.info["ED"], facts.info["EDR"]
     return np.asarray((distance < limits.min_end_distance) & (distance < SMALL_PART * usual))
 
 
-def _has_low_fraction(facts: Facts, limits: CallParameters) -> ndarray:
+def _has_low_fraction(facts: GenotypeFacts, limits: CallParameters) -> ndarray:
     """Test for a low fraction that chance alone does not explain.
 
     Where far fewer reads are informative than around, or the depth around is unknown, chance is not considered.
@@ -70,7 +70,7 @@ def fraction_misfit(depth: ndarray, fraction: ndarray, expected: ndarray) -> nda
     return misfit
 
 
-def _is_placed_unsurely(facts: Facts, limits: CallParameters) -> ndarray:
+def _is_placed_unsurely(facts: GenotypeFacts, limits: CallParameters) -> ndarray:
     """Test whether the other reads match the depth of all copies, so that reads with ALT alleles are surplus."""
     around = np.where(np.isnan(facts.depth_around), facts.depth, facts.depth_around)
     left = around * (1.0 - limits.min_expected_fraction * facts.expected)
@@ -82,33 +82,33 @@ def _is_placed_unsurely(facts: Facts, limits: CallParameters) -> ndarray:
 SMALL_PART = 0.5  # fraction of the distance of the reference's reads
 OVERLAP = "Overlap"
 FILTERS = (
-    Filter("LowQual", LOW_QUALITY, lambda facts, limits: facts.quality < limits.min_quality),
-    Filter(
+    GenotypeFilter("LowQual", LOW_QUALITY, lambda facts, limits: facts.quality < limits.min_quality),
+    GenotypeFilter(
         "StrandBias",
         STRAND_BIAS,
         lambda facts, limits: is_strand_biased(facts.info, facts.is_indel, limits),
     ),
-    Filter(
+    GenotypeFilter(
         "ReadEnds",
         "ALT alleles are seen near read ends only, REF is not: ED < {limits.min_end_distance:g} (--min-end-distance) "
         f"and < {SMALL_PART:g} x EDR",
         _is_near_ends,
     ),
-    Filter(
+    GenotypeFilter(
         "LowFraction",
         "Few reads show ALT alleles: AD / DP x ploidy < {limits.min_allele_fraction:g} (--min-allele-fraction), or < "
         "{limits.min_haploid_fraction:g} for one copy (--min-haploid-fraction), in every sample that has them, and "
         "not by chance (Phred > {limits.max_fraction_misfit:g}: --max-fraction-misfit); for mixtures: --mixture",
         _has_low_fraction,
     ),
-    Filter(
+    GenotypeFilter(
         "LowMapping",
         "ALT reads may be mismapped: AMQ < {limits.min_alt_mapping_quality:g} (--min-alt-mapping-quality), and the "
         "other reads exceed 1 - {limits.min_expected_fraction:g} (--min-expected-fraction) x the genotype's ALT share "
         "of the depth around",
         _is_placed_unsurely,
     ),
-    Filter(OVERLAP, "Overlaps a better-supported deletion on the same haplotypes", None),
+    GenotypeFilter(OVERLAP, "Overlaps a better-supported deletion on the same haplotypes", None),
 )
 NOT_APPLIED = (".",)  # FILTER of a record whose genotypes have no ALT allele, only forced ones
 
@@ -123,7 +123,7 @@ def asks_for_surroundings(out: Emitted, columns: Any, parameters: CallParameters
 def find_failed_filters(out: Emitted, columns: Any, parameters: CallParameters) -> list[tuple[str, ...]]:
     """Return FILTER of each record: the filters that it fails. `columns`: annotations.Columns."""
     fraction, expected = alt_fractions(out)
-    facts = Facts(
+    facts = GenotypeFacts(
         out.quality, out.is_indel, columns._asdict(), out.ploidy, out.depth, out.depth_around, fraction, expected
     )
     has_alt = np.any(expected > 0, axis=1)

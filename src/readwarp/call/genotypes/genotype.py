@@ -11,10 +11,10 @@ from readwarp.call.genotypes.calls import build_calls
 from readwarp.call.genotypes.emitted import MISSING_BASE, Emitted, allocate
 from readwarp.call.genotypes.filters import asks_for_surroundings
 from readwarp.call.genotypes.order import GenotypeTables, tables_for
-from readwarp.call.genotypes.score import Choice, Scores, choose_alleles, fill_genotypes, score_genotypes
+from readwarp.call.genotypes.score import GenotypeScores, KeptAlleles, choose_alleles, fill_genotypes, score_genotypes
 from readwarp.call.genotypes.sided import name_long_sets, phase_records
 from readwarp.call.genotypes.spell import spell_alleles
-from readwarp.call.genotypes.surroundings import Depths, Expected, find_typical_depth
+from readwarp.call.genotypes.surroundings import Depths, SitePriors, find_typical_depth
 from readwarp.call.genotypes.together import fill_together, weigh_together
 from readwarp.config import CallParameters
 from readwarp.ragged import offsets_of, replace
@@ -24,7 +24,7 @@ def genotype_sites(
     sites: Sites,
     likelihoods: Likelihoods,
     window: Window,
-    expected: Expected,
+    expected: SitePriors,
     parameters: CallParameters,
     phase: Phase | None = None,
 ) -> Calls:
@@ -38,10 +38,10 @@ def genotype_sites(
     number = np.diff(sites.allele_offsets)
     tables = tables_for(ploidy, number[:, None])
     offsets = offsets_of(tables.size[ploidy, number[:, None]])
-    scores = Scores(ploidy, offsets, np.zeros(offsets[-1]), np.zeros(ploidy.shape, np.int32))
+    scores = GenotypeScores(ploidy, offsets, np.zeros(offsets[-1]), np.zeros(ploidy.shape, np.int32))
     sides = expected.sides
     score_genotypes(sites, likelihoods, sides.odds if sides else np.empty(0), tables, scores)
-    choice = Choice(mark_alleles(sites), np.zeros(sites.deleted.size, np.bool_), np.zeros(len(sites)))
+    choice = KeptAlleles(mark_alleles(sites), np.zeros(sites.deleted.size, np.bool_), np.zeros(len(sites)))
     if samples > 1:
         posterior = weigh_together(sites, scores, tables, parameters, choice)
     else:
@@ -65,7 +65,7 @@ def genotype_sites(
     return build_calls(spelled, out, columns, parameters)
 
 
-def _emit(sites: Sites, scores: Scores, choice: Choice, tables: GenotypeTables) -> Emitted:
+def _emit(sites: Sites, scores: GenotypeScores, choice: KeptAlleles, tables: GenotypeTables) -> Emitted:
     """Make records of the sites that keep an allele."""
     kept = np.add.reduceat(np.append(choice.is_kept, False).astype(np.int64), sites.allele_offsets[:-1])
     site = np.flatnonzero(kept)

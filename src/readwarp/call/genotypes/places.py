@@ -27,7 +27,7 @@ from readwarp.formats.variants.gvcf import NON_REF
 Pair = tuple[int, int]
 
 
-class Record(NamedTuple):
+class SampleCall(NamedTuple):
     """Call of one sample; its last allele is <NON_REF>."""
 
     alleles: tuple[str, ...]
@@ -59,8 +59,8 @@ def join_places(calls: Calls) -> Calls:
     return out
 
 
-def record_of(calls: Calls, row: int) -> Record:
-    return Record(
+def record_of(calls: Calls, row: int) -> SampleCall:
+    return SampleCall(
         alleles=calls.alleles[row],
         genotype=calls.genotype[row][0],
         phase_set=int(calls.phase_set[row, 0]),
@@ -74,7 +74,7 @@ def record_of(calls: Calls, row: int) -> Record:
     )
 
 
-def _put(calls: Calls, row: int, joint: Record, leader: Record) -> None:
+def _put(calls: Calls, row: int, joint: SampleCall, leader: SampleCall) -> None:
     """Put the joint record into its row. `leader`: the record it replaces."""
     calls.alleles[row], calls.genotype[row] = joint.alleles, (joint.genotype,)
     calls.allele_depth[row], calls.likelihoods[row] = (joint.depths,), (joint.phred,)
@@ -89,7 +89,7 @@ def _put(calls: Calls, row: int, joint: Record, leader: Record) -> None:
         calls.annotations["QD"][row] = round(calls.annotations["QD"][row] * leader.depth / joint.depth, 2)
 
 
-def join_records(one: Record, other: Record) -> Record:
+def join_records(one: SampleCall, other: SampleCall) -> SampleCall:
     """Join two records of one position. The one with the longer REF is t of the module's text."""
     base, length = sorted((one, other), key=lambda record: max(map(len, record.alleles[:-1])))
     haplotypes, is_phased = pair_haplotypes(base, length)
@@ -107,7 +107,7 @@ def join_records(one: Record, other: Record) -> Record:
     depths = join_depths(base, length, pairs)
     most = max(base, length, key=lambda record: record.depth)
     depth = max(most.depth, sum(depths))
-    return Record(
+    return SampleCall(
         alleles=(*names, NON_REF),
         genotype=genotype if is_phased else tuple(sorted(genotype)),
         phase_set=max(base.phase_set, length.phase_set) if is_phased else -1,
@@ -121,7 +121,7 @@ def join_records(one: Record, other: Record) -> Record:
     )
 
 
-def pair_haplotypes(base: Record, length: Record) -> tuple[list[Pair], bool]:
+def pair_haplotypes(base: SampleCall, length: SampleCall) -> tuple[list[Pair], bool]:
     """Pair the alleles of both on each copy; also return whether the copies are in the order of haplotypes."""
     first, second = base.genotype, length.genotype
     if -1 in first or -1 in second:  # one of them is unknown
@@ -137,7 +137,7 @@ def pair_haplotypes(base: Record, length: Record) -> tuple[list[Pair], bool]:
     return list(zip(first, second, strict=True)), is_phased
 
 
-def spell(base: Record, length: Record, pair: Pair) -> str:
+def spell(base: SampleCall, length: SampleCall, pair: Pair) -> str:
     """Return the allele with the base of one and the length of the other, over the longer REF."""
     reference = max(base.alleles[0], length.alleles[0], key=len)
     own, longer = (
@@ -149,7 +149,7 @@ def spell(base: Record, length: Record, pair: Pair) -> str:
     return base.alleles[pair[0]] + longer[len(replaced) :] if longer.startswith(replaced) else longer
 
 
-def join_depths(base: Record, length: Record, pairs: Sequence[Pair]) -> list[int]:
+def join_depths(base: SampleCall, length: SampleCall, pairs: Sequence[Pair]) -> list[int]:
     """Return AD of the pairs, the first of which is REF."""
     both = {pair: min(base.depths[pair[0]], length.depths[pair[1]]) for pair in pairs if pair[0] and pair[1]}
     out = []
@@ -173,7 +173,7 @@ def join_strands(base: Sequence[int], length: Sequence[int], are_together: bool)
     return (*(total[k] - others[k] for k in range(2)), *others)
 
 
-def join_likelihoods(base: Record, length: Record, pairs: Sequence[Pair]) -> tuple[int, ...]:
+def join_likelihoods(base: SampleCall, length: SampleCall, pairs: Sequence[Pair]) -> tuple[int, ...]:
     """Return PL over REF, the other pairs and <NON_REF>."""
     ploidy, last = len(base.genotype), (len(base.alleles) - 1, len(length.alleles) - 1)
     tables = [

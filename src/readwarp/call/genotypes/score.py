@@ -19,7 +19,7 @@ LARGEST = float(1 << 28)  # PL limit, as in `formats.variants`: 32 bits hold it 
 UNREACHED = -1  # PL of a record's genotype that none of the site's becomes
 
 
-class Scores(NamedTuple):
+class GenotypeScores(NamedTuple):
     """log10 P(D | G) of each genotype of each site and sample; a column is one sample at a site."""
 
     ploidy: Annotated[ndarray, "int8 [sites, samples]"]
@@ -28,7 +28,7 @@ class Scores(NamedTuple):
     depth: Annotated[ndarray, "int32 [sites, samples]"]  # informative reads
 
 
-class Choice(NamedTuple):
+class KeptAlleles(NamedTuple):
     """Alleles that a record keeps: those of a genotype, forced ones, and then also the reference's and <NON_REF>."""
 
     mark: Annotated[ndarray, "uint8 [alleles]"]  # set by `mark_alleles`
@@ -36,7 +36,7 @@ class Choice(NamedTuple):
     quality: Annotated[ndarray, "float64 [sites]"]  # QUAL
 
 
-class Reads(NamedTuple):
+class SiteReads(NamedTuple):
     """Likelihoods of the reads of one site, sample after sample."""
 
     linear: Annotated[ndarray, "float64 [reads, alleles]"]  # P(r | a) over that of the read's best allele
@@ -48,11 +48,13 @@ class Reads(NamedTuple):
     shares: Annotated[ndarray, "float64 [alleles]"]  # share of each allele among a genotype's copies
 
 
-def score_genotypes(sites: Sites, likelihoods: Likelihoods, odds: ndarray, tables: GenotypeTables, out: Scores) -> None:
+def score_genotypes(
+    sites: Sites, likelihoods: Likelihoods, odds: ndarray, tables: GenotypeTables, out: GenotypeScores
+) -> None:
     """Fill Scores, zeros before. odds: of the haplotypes, float64 [pairs], or [0] if unknown."""
     most = int(np.diff(likelihoods.pair_offsets).max(initial=0))
     lengths = {"reads": most, "alleles": tables.first.shape[1], "samples": out.depth.shape[1]}
-    score_all(sites, likelihoods, odds, tables, empty(Reads, lengths), out)
+    score_all(sites, likelihoods, odds, tables, empty(SiteReads, lengths), out)
 
 
 @kernel
@@ -142,7 +144,7 @@ def sided_likelihood(linear, weight, a, b):
     return total + math.log10(product)
 
 
-class Room(NamedTuple):
+class RecordRoom(NamedTuple):
     """Scratch space for the record of one site."""
 
     numbers: Annotated[ndarray, "int64 [alleles]"]  # number of the site's alleles in the record, -1: dropped
@@ -151,12 +153,14 @@ class Room(NamedTuple):
     phred: Annotated[ndarray, "int32 [genotypes]"]
 
 
-def room_for(tables: GenotypeTables) -> Room:
+def room_for(tables: GenotypeTables) -> RecordRoom:
     copies, alleles = tables.alleles.shape[1], tables.first.shape[1]
-    return empty(Room, {"alleles": alleles, "copies": copies, "genotypes": tables.largest})
+    return empty(RecordRoom, {"alleles": alleles, "copies": copies, "genotypes": tables.largest})
 
 
-def choose_alleles(sites: Sites, scores: Scores, tables: GenotypeTables, snv: float, indel: float, out: Choice) -> None:
+def choose_alleles(
+    sites: Sites, scores: GenotypeScores, tables: GenotypeTables, snv: float, indel: float, out: KeptAlleles
+) -> None:
     """Mark the alleles to keep in the Choice `out`, and compute QUAL. `snv`, `indel`: heterozygosity of each."""
     choose_all(sites, scores, tables, snv, indel, room_for(tables), out)
 
@@ -272,7 +276,7 @@ def variant_phred(scores, genotypes, copies, numbers, theta):
 
 
 def fill_genotypes(
-    sites: Sites, scores: Scores, choice: Choice, tables: GenotypeTables, has_prior: bool, out: Emitted
+    sites: Sites, scores: GenotypeScores, choice: KeptAlleles, tables: GenotypeTables, has_prior: bool, out: Emitted
 ) -> None:
     """Set GT, GQ and PL of each sample over the alleles that its record keeps; without reads unknown, 0 and 0.
 

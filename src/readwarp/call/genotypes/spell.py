@@ -16,7 +16,7 @@ NAMES = {bytes([MISSING_BASE]): STAR, bytes([UNLISTED]): NON_REF}  # alleles wit
 Alleles = tuple[str, ...]
 
 
-class Listed(Protocol):
+class ListedRecords(Protocol):
     """Records and the alleles that they keep of their sites: see `Emitted`."""
 
     @property
@@ -37,7 +37,7 @@ class Spelled(NamedTuple):
     alleles: list[Alleles]
 
 
-def spell_alleles(sites: Sites, out: Listed, window: Window) -> Spelled:
+def spell_alleles(sites: Sites, out: ListedRecords, window: Window) -> Spelled:
     """Spell alleles; indels span the longest deletion and get an anchor base, at a contig's first base the one after.
 
     Bases that all alleles of a record share at an end are left out, as long as each keeps one.

@@ -27,7 +27,7 @@ class PairSides(NamedTuple):
     phase_set: Annotated[ndarray, "int64 [sites, samples]"]  # 0-based; -1: none
 
 
-class Expected(NamedTuple):
+class SitePriors(NamedTuple):
     """Facts known of the samples at sites beyond the reads there."""
 
     ploidy: Annotated[ndarray, "int8 [sites, samples]"]

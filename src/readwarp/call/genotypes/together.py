@@ -8,8 +8,8 @@ from readwarp.batches import Sites
 from readwarp.call.genotypes.emitted import MISSING_BASE, UNLISTED, Emitted
 from readwarp.call.genotypes.order import GenotypeTables, rows_of
 from readwarp.call.genotypes.score import (
-    Choice,
-    Scores,
+    GenotypeScores,
+    KeptAlleles,
     choose_alleles,
     fill_genotypes,
     indel_prior,
@@ -28,8 +28,8 @@ NEGLIGIBLE = 1e-60  # share of the greatest term
 
 
 def weigh_together(
-    sites: Sites, scores: Scores, tables: GenotypeTables, parameters: CallParameters, choice: Choice
-) -> Scores:
+    sites: Sites, scores: GenotypeScores, tables: GenotypeTables, parameters: CallParameters, choice: KeptAlleles
+) -> GenotypeScores:
     """Mark the alleles to keep in `choice`, and compute QUAL; return scores with the prior of the samples' frequencies.
 
     For several samples, `choose_alleles` does it for one; see the step's contract.
@@ -42,7 +42,9 @@ def weigh_together(
     return posterior
 
 
-def fill_together(sites: Sites, posterior: Scores, choice: Choice, tables: GenotypeTables, out: Emitted) -> Emitted:
+def fill_together(
+    sites: Sites, posterior: GenotypeScores, choice: KeptAlleles, tables: GenotypeTables, out: Emitted
+) -> Emitted:
     """Fill the records, which have PLs, with the genotypes and GQ of the posterior."""
     likely = replace(out, phred=out.phred.copy(), genotype=out.genotype.copy(), genotype_quality=out.depth.copy())
     fill_genotypes(sites, posterior, choice, tables, True, likely)

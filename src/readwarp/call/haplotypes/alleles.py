@@ -11,7 +11,17 @@ from numpy import ndarray
 from readwarp.batches import Regions, Sites
 from readwarp.call.haplotypes import MARGIN, MAX_FORKS, MAX_LONGER, MIN_QUALITY
 from readwarp.call.haplotypes.drafts import NOT_ASKED, add_draft, copy
-from readwarp.call.haplotypes.ways import NO_WAY, ONE, Groups, Seen, Ways, add_way, bit_of, count_agreeing, new_ways
+from readwarp.call.haplotypes.ways import (
+    NO_WAY,
+    ONE,
+    RegionReads,
+    Seen,
+    Ways,
+    add_way,
+    bit_of,
+    count_agreeing,
+    new_ways,
+)
 from readwarp.call.pileup import MAX_SHIFT
 from readwarp.call.pileup.scalar import rotate
 from readwarp.device.jit import kernel
@@ -56,7 +66,7 @@ def alleles_of(sites: Sites, regions: Regions, first: int) -> tuple[Alleles, nda
     return alleles, np.stack(bounds, axis=1)
 
 
-class Room(NamedTuple):
+class WayRoom(NamedTuple):
     """Scratch space for the alleles that reads of a region show, and for the ways through them."""
 
     said: Seen  # choices that each row of Groups shows
@@ -65,10 +75,10 @@ class Room(NamedTuple):
     ways: Ways
 
 
-def room_to_combine(groups: Groups, bounds: ndarray) -> Room:
+def room_to_combine(groups: RegionReads, bounds: ndarray) -> WayRoom:
     rows, fragments = groups.read.size, int(groups.fragment_offsets[-1])
     said, seen = (Seen(*np.empty((2, number), np.uint64)) for number in (rows, fragments))
-    return Room(said, seen, np.empty(int(np.diff(bounds).max(initial=0)), np.int64), new_ways())
+    return WayRoom(said, seen, np.empty(int(np.diff(bounds).max(initial=0)), np.int64), new_ways())
 
 
 @kernel

@@ -23,7 +23,7 @@ from readwarp.call.haplotypes.graph import (
     sort_core,
     thread,
 )
-from readwarp.call.haplotypes.ways import NO_WAY, Groups, Seen, Ways, add_way, bit_of, count_agreeing, new_ways
+from readwarp.call.haplotypes.ways import NO_WAY, RegionReads, Seen, Ways, add_way, bit_of, count_agreeing, new_ways
 from readwarp.device.jit import kernel
 from readwarp.ragged import empty
 
@@ -38,7 +38,7 @@ class Forks(NamedTuple):
     leads_to: Annotated[ndarray, "int64 [edges]"]  # next fork; the number of forks for the sink
 
 
-class Room(NamedTuple):
+class GraphRoom(NamedTuple):
     """Scratch space for one graph at a time."""
 
     forks: Forks
@@ -47,8 +47,8 @@ class Room(NamedTuple):
     trusted: Annotated[ndarray, "uint8 [bases]"]  # qualities of the reference's bases
 
 
-def room_to_assemble(groups: Groups, reference: ndarray) -> Room:
-    return Room(
+def room_to_assemble(groups: RegionReads, reference: ndarray) -> GraphRoom:
+    return GraphRoom(
         empty(Forks, {"forks": MAX_FORKS, "edges": MAX_FORKS}),
         Seen(*np.empty((2, groups.fragment_offsets[-1]), np.uint64)),
         new_ways(),

@@ -9,7 +9,7 @@ from readwarp.call.haplotypes.alleles import alleles_of, combine, room_to_combin
 from readwarp.call.haplotypes.assembly import assemble, room_to_assemble
 from readwarp.call.haplotypes.drafts import (
     Drafts,
-    Spans,
+    DraftSpans,
     add_references,
     drop_unseen,
     new_drafts,
@@ -18,8 +18,8 @@ from readwarp.call.haplotypes.drafts import (
     unite,
 )
 from readwarp.call.haplotypes.graph import Graph, new_graph
-from readwarp.call.haplotypes.variants import Variants, spell_drafts
-from readwarp.call.haplotypes.ways import Groups, group_reads
+from readwarp.call.haplotypes.variants import DraftVariants, spell_drafts
+from readwarp.call.haplotypes.ways import RegionReads, group_reads
 from readwarp.ragged import offsets_of, take
 
 
@@ -40,7 +40,7 @@ def build_haplotypes(
     return gather(drafts, variants, rank(drafts, rows), window)
 
 
-def room_for(groups: Groups, spans: Spans, alleles: ndarray) -> Drafts:
+def room_for(groups: RegionReads, spans: DraftSpans, alleles: ndarray) -> Drafts:
     """Allocate drafts for each region's reference, for ways of both kinds, and for each allele by itself in each group.
 
     alleles: their number in each region.
@@ -50,13 +50,13 @@ def room_for(groups: Groups, spans: Spans, alleles: ndarray) -> Drafts:
     return new_drafts(len(spans) + int(number.sum()), int(bases), len(spans))
 
 
-def graph_for(groups: Groups, spans: Spans) -> Graph:
+def graph_for(groups: RegionReads, spans: DraftSpans) -> Graph:
     """Allocate a graph for the k-mers of any group."""
     bases = np.diff(offsets_of(groups.base_stop - groups.base_start)[groups.read_offsets])
     return new_graph(int((bases + (spans.high - spans.low)[groups.region]).max(initial=1)))
 
 
-def gather(drafts: Drafts, variants: Variants, rows: ndarray, window: Window) -> Haplotypes:
+def gather(drafts: Drafts, variants: DraftVariants, rows: ndarray, window: Window) -> Haplotypes:
     """Return the drafts `rows`, sorted by region, as Haplotypes."""
     every = Haplotypes(
         haplotype_offsets=np.searchsorted(drafts.region[rows], np.arange(drafts.is_full.size + 1)),

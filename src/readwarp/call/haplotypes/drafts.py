@@ -16,7 +16,7 @@ from readwarp.rules.shares import scale_shares
 NOT_ASKED, REFERENCE = np.int64(-1), np.int64(-2)  # in place of an allele asked for
 
 
-class Spans(NamedTuple):
+class DraftSpans(NamedTuple):
     """Coordinates of regions; here and in Alleles, positions count from the first base of the window."""
 
     start: Annotated[ndarray, "int64 [regions]"]  # variants begin in [start, stop)
@@ -46,7 +46,7 @@ class Drafts(NamedTuple):
         return self.region.size
 
 
-def spans_of(regions: Regions, window: Window, ploidy: ndarray) -> Spans:
+def spans_of(regions: Regions, window: Window, ploidy: ndarray) -> DraftSpans:
     columns = regions.start, regions.stop, regions.low, regions.high
     start, stop, low, high = (column - window.first for column in columns)
     bounds = np.concatenate(([-1], np.flatnonzero(window.bases > 3), [window.bases.size]))  # of stretches without N
@@ -54,7 +54,7 @@ def spans_of(regions: Regions, window: Window, ploidy: ndarray) -> Spans:
     known_low, known_high = np.maximum(low, bounds[before] + 1), np.minimum(high, bounds[before + 1])
     known_high = np.where(stop <= bounds[before + 1], known_high, known_low)
     rarest = np.maximum(1, RAREST / scale_shares(ploidy)).astype(np.int64)
-    return Spans(start, stop, low, high, known_low, known_high, rarest)
+    return DraftSpans(start, stop, low, high, known_low, known_high, rarest)
 
 
 def new_drafts(drafts: int, bases: int, regions: int) -> Drafts:
@@ -83,7 +83,7 @@ def add_draft(drafts, region, stop, support, asked):
     drafts.used[0], drafts.used[1] = row + 1, stop
 
 
-def add_references(spans: Spans, reference: ndarray, drafts: Drafts) -> None:
+def add_references(spans: DraftSpans, reference: ndarray, drafts: Drafts) -> None:
     """Add the reference haplotype of each region to drafts without any."""
     number, offsets = len(spans), offsets_of(spans.high - spans.low)
     for low, high, start, stop in zip(spans.low, spans.high, offsets[:-1], offsets[1:], strict=True):

@@ -11,7 +11,7 @@ from numpy import ndarray
 
 from readwarp.call.haplotypes import COSTS
 from readwarp.call.haplotypes.alleles import Alleles
-from readwarp.call.haplotypes.drafts import REFERENCE, Drafts, Spans, add_draft, copy, new_drafts
+from readwarp.call.haplotypes.drafts import REFERENCE, Drafts, DraftSpans, add_draft, copy, new_drafts
 from readwarp.call.pileup import MAX_INDEL, MAX_INSERTION
 from readwarp.device.jit import kernel
 from readwarp.pairwise.cpu import score_pairs, trace_pairs
@@ -21,7 +21,7 @@ from readwarp.ragged import empty, replace
 from readwarp.rules.cigar import MATCH, run_of
 
 
-class Variants(NamedTuple):
+class DraftVariants(NamedTuple):
     """Variants of drafts."""
 
     variant_offsets: Annotated[ndarray, "int64 [drafts + 1] of variants"]
@@ -31,7 +31,9 @@ class Variants(NamedTuple):
     inserted_offsets: Annotated[ndarray, "int64 [variants + 1] of inserted bases"]
 
 
-def spell_drafts(drafts: Drafts, spans: Spans, alleles: Alleles, reference: ndarray) -> tuple[Drafts, Variants]:
+def spell_drafts(
+    drafts: Drafts, spans: DraftSpans, alleles: Alleles, reference: ndarray
+) -> tuple[Drafts, DraftVariants]:
     """Return the variants of drafts, and the drafts that they make; none that is too long, or equals the reference."""
     starts, lengths, targets, sizes = np.empty((4, len(drafts)), np.int64)
     pairs = Pairs(drafts.bases, starts, lengths, reference, targets, sizes)
@@ -39,7 +41,7 @@ def spell_drafts(drafts: Drafts, spans: Spans, alleles: Alleles, reference: ndar
     scheme = Scheme(COSTS, GLOBAL)
     traces = trace_pairs(pairs, scheme, score_pairs(pairs, scheme))
     room = int(traces.cigar.size + np.minimum(lengths, sizes).sum())
-    variants = empty(Variants, {"drafts": len(drafts), "variants": room, "inserted bases": int(lengths.sum())})
+    variants = empty(DraftVariants, {"drafts": len(drafts), "variants": room, "inserted bases": int(lengths.sum())})
     variants.variant_offsets[0] = variants.inserted_offsets[0] = 0
     bases = int((np.diff(drafts.base_offsets) + (spans.high - spans.low)[drafts.region]).sum())
     out = replace(new_drafts(len(drafts), bases, 0), is_full=drafts.is_full)

@@ -17,7 +17,7 @@ NO_WAY = -1  # value of a support
 ONE = np.uint64(1)
 
 
-class Groups(NamedTuple):
+class RegionReads(NamedTuple):
     """Reads of each region, all of one sample, with the reads of one fragment (one name) side by side."""
 
     region: Annotated[ndarray, "int64 [groups]"]  # ascending
@@ -29,7 +29,7 @@ class Groups(NamedTuple):
     base_stop: Annotated[ndarray, "int64 [rows]"]
 
 
-def group_reads(regions: Regions, reads: AlignedReads) -> Groups:
+def group_reads(regions: Regions, reads: AlignedReads) -> RegionReads:
     """Make a group of each region."""
     own = np.repeat(np.arange(len(regions)), np.diff(regions.read_offsets))
     name = reads.name_hash[regions.read]
@@ -37,7 +37,7 @@ def group_reads(regions: Regions, reads: AlignedReads) -> Groups:
     own, name = own[order], name[order]
     is_new = np.ones(order.size, bool)
     is_new[1:] = (name[1:] != name[:-1]) | (own[1:] != own[:-1])
-    return Groups(
+    return RegionReads(
         region=np.arange(len(regions)),
         read_offsets=regions.read_offsets,
         fragment_offsets=offsets_of(is_new)[regions.read_offsets],

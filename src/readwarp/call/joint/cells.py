@@ -15,7 +15,7 @@ from readwarp.ragged import concatenate, offsets_of
 CODES_OF_BLOCK: Codes = (0, OTHER)
 
 
-class Evidence(NamedTuple):
+class CellEvidence(NamedTuple):
     """Lines that cover each site and sample; a cell is one sample's column of one line."""
 
     owner: Annotated[ndarray, "int64 [samples]"]  # number of the sample's file
@@ -30,7 +30,7 @@ class Evidence(NamedTuple):
     code_offsets: Annotated[ndarray, "int64 [codes + 1] of numbers"]
 
 
-def gather(sites: Sequence[JointSite], files: Sequence[GenomicFile], lines: Sequence[Lines]) -> Evidence:
+def gather(sites: Sequence[JointSite], files: Sequence[GenomicFile], lines: Sequence[Lines]) -> CellEvidence:
     """Gather the evidence. `lines`: those of each file that span the sites. Raises InputError for unusable columns."""
     pool: dict[Codes, int] = {CODES_OF_BLOCK: 0}
     rows, code, is_own, covers, cover_code = _choose_lines(sites, lines, pool)
@@ -46,7 +46,7 @@ def gather(sites: Sequence[JointSite], files: Sequence[GenomicFile], lines: Sequ
             known += used.size
     owner = np.array([number for *_, number in columns])
     code, is_own, cover_code = (np.take(each, owner, axis=1) for each in (code, is_own > 0, cover_code))  # C order
-    return Evidence(
+    return CellEvidence(
         owner=owner,
         cells=concatenate(parts, "cells"),
         cell=np.array([cell for cell, *_ in columns], np.int32).T.copy(),

@@ -7,7 +7,7 @@ from numpy import ndarray
 
 from readwarp.call.genotypes.order import GenotypeTables, insert_allele, next_genotype, number_of, rows_of, tables_for
 from readwarp.call.genotypes.score import MAX_GENOTYPE_QUALITY, genotype_phred
-from readwarp.call.joint.cells import Evidence
+from readwarp.call.joint.cells import CellEvidence
 from readwarp.call.joint.quality import NATURAL, find_qualities
 from readwarp.call.joint.sites import LEFT_OUT, OTHER, SiteAlleles
 from readwarp.config import MAX_PLOIDY
@@ -36,7 +36,7 @@ class Genotyped(NamedTuple):
     quality: Annotated[ndarray, "float64 [sites]"]  # QUAL
 
 
-class Line(NamedTuple):
+class SampleLine(NamedTuple):
     """A sample's PLs of one line, over the distinct kinds of alleles."""
 
     phred: Annotated[ndarray, "int32 [genotypes]"]
@@ -51,7 +51,7 @@ class Deletion(NamedTuple):
     penalty: int  # PL that this adds
 
 
-def genotype_sites(alleles: SiteAlleles, evidence: Evidence, theta: ndarray) -> Genotyped:
+def genotype_sites(alleles: SiteAlleles, evidence: CellEvidence, theta: ndarray) -> Genotyped:
     """Genotype the sites, unless any status is not 0. `theta`: float64 [sites], prior of other alleles."""
     out, tables = _allocate(alleles, evidence)
     if not out.status.any():
@@ -61,7 +61,7 @@ def genotype_sites(alleles: SiteAlleles, evidence: Evidence, theta: ndarray) -> 
     return replace(out, quality=np.round(out.quality, 2))
 
 
-def _allocate(alleles: SiteAlleles, evidence: Evidence) -> tuple[Genotyped, GenotypeTables]:
+def _allocate(alleles: SiteAlleles, evidence: CellEvidence) -> tuple[Genotyped, GenotypeTables]:
     """Return ploidies and status, and space for the rest."""
     ploidy, status = ploidies_of(evidence)
     shape, tables = ploidy.shape, tables_for(ploidy, alleles.number[:, None])
@@ -83,7 +83,7 @@ def _allocate(alleles: SiteAlleles, evidence: Evidence) -> tuple[Genotyped, Geno
     return out, tables
 
 
-def ploidies_of(evidence: Evidence) -> tuple[ndarray, ndarray]:
+def ploidies_of(evidence: CellEvidence) -> tuple[ndarray, ndarray]:
     """Return int8 [sites, samples], all 2 if anything is wrong; and `status` of Genotyped."""
     shape = evidence.cell.shape
     ploidy, status = np.full(shape, 2, np.int8), np.zeros(shape, np.uint8)
@@ -152,7 +152,7 @@ def spread(alleles, evidence, tables, out):
             size = number_of(genotype[0], p) + 1
             if size > room.size:
                 room = np.empty(size, np.int32)
-            line = Line(room[:size], kinds[: n + 2])
+            line = SampleLine(room[:size], kinds[: n + 2])
             line.phred[:] = UNREACHED
             reduce_to(own, values, p, Deletion(star, lost, 0), genotype, line)
             if lost:

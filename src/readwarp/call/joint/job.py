@@ -11,21 +11,21 @@ import numpy as np
 from readwarp.call.joint.reading import WindowReader, plan_windows
 from readwarp.call.joint.records import COHORT_FIELDS
 from readwarp.call.joint.steps import Cohort
-from readwarp.call.targets import Stretch, bases_of
+from readwarp.call.targets import TargetStretch, bases_of
 from readwarp.call.variant_job import FIELDS, VariantJob, count_calls
 from readwarp.config import CallParameters, JointParameters
 from readwarp.device.machine import free_memory
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.common.files import allow_files, check_twice
 from readwarp.formats.common.names import sample_problem
-from readwarp.formats.variants.genomic import Contigs, GenomicFile
+from readwarp.formats.variants.genomic import GenomicFile, ReferenceContigs
 from readwarp.formats.variants.genomic_kernels import Lines
 from readwarp.formats.variants.vcf import lines_of
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.stream.processes import may_fork
 from readwarp.stream.reporter import Reporter, Result
-from readwarp.stream.workers import Done, map_counted, open_workers
+from readwarp.stream.workers import ItemResult, map_counted, open_workers
 from readwarp.wording import counted
 
 logger = logging.getLogger("readwarp")
@@ -102,7 +102,7 @@ def open_files(
     sample in two files.
     """
     is_held = may_open(len(inputs) + beside)
-    contigs = Contigs(reference.names, np.diff(reference.contig_offsets).tolist())
+    contigs = ReferenceContigs(reference.names, np.diff(reference.contig_offsets).tolist())
     files: list[GenomicFile] = []
     owner: dict[str, Path] = {}
     for path in inputs:
@@ -126,11 +126,11 @@ def may_open(number: int) -> bool:
     return True
 
 
-def write_window(cohort: Cohort, item: tuple[Stretch, list[Lines]]) -> Done[tuple[bytes, int]]:
+def write_window(cohort: Cohort, item: tuple[TargetStretch, list[Lines]]) -> ItemResult[tuple[bytes, int]]:
     """Return the lines of a window, and the bases that are called in it."""
     (window, lines), metrics = item, Metrics()
     texts = []
     for calls in replace(cohort, metrics=metrics).call(window, lines):
         count_calls(calls, metrics)
         texts.append(lines_of(calls, cohort.reference.names))
-    return Done((b"".join(texts), bases_of(window.targets)), metrics)
+    return ItemResult((b"".join(texts), bases_of(window.targets)), metrics)

@@ -12,10 +12,10 @@ import numpy as np
 
 from readwarp.call.joint import REACH
 from readwarp.call.joint.steps import Cohort, span
-from readwarp.call.targets import Stretch, join_targets, split_at
+from readwarp.call.targets import TargetStretch, join_targets, split_at
 from readwarp.errors import MemoryBudgetError
 from readwarp.formats.common.regions import Target
-from readwarp.formats.variants.genomic import CHUNK, MIN_CHUNK, GenomicFile, Room
+from readwarp.formats.variants.genomic import CHUNK, MIN_CHUNK, GenomicFile, ReaderMemory
 from readwarp.formats.variants.genomic_kernels import Lines
 from readwarp.index.reference import Reference
 from readwarp.stream.plan import PROCESS, PROGRAM, processes_of, readable
@@ -71,7 +71,7 @@ class WindowReader:
         self._pool = ThreadPoolExecutor(threads, "readwarp reader")
         self._strip = STRIP
 
-    def windows(self, targets: Sequence[Target]) -> Iterator[tuple[Stretch, list[Lines]]]:
+    def windows(self, targets: Sequence[Target]) -> Iterator[tuple[TargetStretch, list[Lines]]]:
         """Yield windows in order, with their lines. Raises InputError, MemoryBudgetError."""
         with self._pool:
             for stretch in join_targets(targets, WINDOW, GAP):
@@ -84,7 +84,7 @@ class WindowReader:
                         lines = self._each(GenomicFile.lines, window.contig, *span(window))
                     yield window, lines
 
-    def _read(self, window: Stretch) -> int:
+    def _read(self, window: TargetStretch) -> int:
         """Read through a window; return where it must be cut, if it is too large, else where it stops."""
         (low, high), contig = span(window), window.contig
         at, size = max(0, low), 0
@@ -103,7 +103,7 @@ class WindowReader:
 
     def _read_strip(self, contig: int, low: int, at: int, stop: int) -> int:
         """Read from `at` on; return `stop`, or the base before which no file lacks a line."""
-        while (reached := min(self._each(GenomicFile.read, contig, low, stop, Room(self._plan.raw)))) <= at:
+        while (reached := min(self._each(GenomicFile.read, contig, low, stop, ReaderMemory(self._plan.raw)))) <= at:
             if stop == at + 1:
                 place = f"{self._cohort.reference.names[contig]}:{at + 1}"
                 text = f"the lines of {place} take more than the {readable(self._plan.raw)} that it leaves for reading"

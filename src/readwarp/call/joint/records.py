@@ -16,12 +16,12 @@ from readwarp.call.genotypes.cohort import Reports, read_information
 from readwarp.call.genotypes.emitted import STAR, Emitted, allocate
 from readwarp.call.genotypes.order import number_of, rows_of, tables_for
 from readwarp.call.genotypes.spell import Spelled, count_shared_at_end
-from readwarp.call.joint.cells import Evidence
+from readwarp.call.joint.cells import CellEvidence
 from readwarp.call.joint.genotype import Genotyped, genotype_in
 from readwarp.call.joint.sites import JointSite, SiteAlleles
 from readwarp.config import CallParameters
 from readwarp.device.jit import kernel
-from readwarp.formats.variants.vcf import GENOTYPE_FIELDS, Field
+from readwarp.formats.variants.vcf import GENOTYPE_FIELDS, HeaderField
 from readwarp.ragged import offsets_of, replace
 
 UNKNOWN = -1  # AD of a line without one
@@ -29,12 +29,12 @@ OWN_FIELDS = {
     "GQ": "Phred-scaled probability that GT is wrong, given the cohort and that the site is a variant; at most 99",
     "DP": "Informative reads; the least of its block of reference",
 }
-COHORT_FIELDS: tuple[Field, ...] = tuple(
+COHORT_FIELDS: tuple[HeaderField, ...] = tuple(
     field._replace(description=OWN_FIELDS.get(field.name, field.description)) for field in GENOTYPE_FIELDS
 )
 
 
-def keep_alleles(alleles: SiteAlleles, evidence: Evidence, found: Genotyped) -> Emitted:
+def keep_alleles(alleles: SiteAlleles, evidence: CellEvidence, found: Genotyped) -> Emitted:
     """Keep the sites where a sample has an allele other than REF and `*`, each with REF and the alleles that occur."""
     sites, kept, stars = [], list[list[int]](), []
     for s, (best, star) in enumerate(zip(found.best, alleles.star.tolist(), strict=True)):
@@ -137,7 +137,7 @@ def take_phase(shown, codes, p, star, best, ordered):
 
 
 def build_calls(
-    contig: int, sites: Sequence[JointSite], evidence: Evidence, out: Emitted, parameters: CallParameters
+    contig: int, sites: Sequence[JointSite], evidence: CellEvidence, out: Emitted, parameters: CallParameters
 ) -> Calls:
     own, alleles = [sites[s] for s in out.site.tolist()], out.allele.tolist()
     kept = (alleles[first:last] for first, last in pairwise(out.kept_offsets.tolist()))
@@ -152,7 +152,7 @@ def build_calls(
     return mark_overlaps(calls)
 
 
-def join_annotations(sites: Sequence[JointSite], evidence: Evidence, out: Emitted) -> Any:
+def join_annotations(sites: Sequence[JointSite], evidence: CellEvidence, out: Emitted) -> Any:
     """Return `Columns` of the records."""
     is_alt = (out.genotype > 0) & (out.genotype != out.star[:, None, None])
     alt_depth = np.where(is_alt.any(axis=2), out.depth, 0).sum(axis=1).tolist()
@@ -181,7 +181,7 @@ def join_limits(site: JointSite) -> str:
     return ",".join(sorted({name for name in found if name.isalpha()} | ({limits.ALLELES} if site.is_cut else set())))
 
 
-def _count_reads(evidence: Evidence, site: ndarray) -> tuple[ndarray, ndarray, ndarray]:
+def _count_reads(evidence: CellEvidence, site: ndarray) -> tuple[ndarray, ndarray, ndarray]:
     """Count reads at the sites of records, int64: by file, all and those that show ALT [records, files]; over all
     files, those that count for strand bias [records, 4], -1 if a line has none.
     """

@@ -38,7 +38,7 @@ Codes = tuple[int, ...]  # for each allele of a line, its number at the site, OT
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class GvcfRecord:
     """Line with alleles of its own, without a final <NON_REF>, which `is_open` records."""
 
     file: int
@@ -61,8 +61,8 @@ class JointSite:
     position: int
     is_indel: bool
     alleles: tuple[str, ...]
-    own: dict[int, tuple[Record, Codes]]  # lines of the site, by file
-    across: dict[int, list[tuple[Record, Codes]]] = field(default_factory=dict)  # lines of other sites, by file
+    own: dict[int, tuple[GvcfRecord, Codes]]  # lines of the site, by file
+    across: dict[int, list[tuple[GvcfRecord, Codes]]] = field(default_factory=dict)  # lines of other sites, by file
     is_cut: bool = False  # alleles were left out
 
     @property
@@ -94,7 +94,7 @@ def lie_in(positions: ndarray, spans: Spans) -> ndarray:
     return np.asarray((place >= 0) & (positions < stop[place]))
 
 
-def records_of(file: int, lines: Lines, spans: Spans) -> list[Record]:
+def records_of(file: int, lines: Lines, spans: Spans) -> list[GvcfRecord]:
     """Return the lines with variants that begin in the spans."""
     out, rows = [], np.flatnonzero(lines.kind == VARIANT)
     for row in rows[lie_in(lines.begin[rows], spans)].tolist():
@@ -105,18 +105,18 @@ def records_of(file: int, lines: Lines, spans: Spans) -> list[Record]:
         if (plain := stated.translate(AMBIGUOUS)) != stated:  # bcftools repeats such letters of the reference in ALT
             spelled = [allele.translate(AMBIGUOUS) if allele.isalpha() else allele for allele in spelled]
         own = (plain, tuple(spelled[: len(spelled) - is_open]))
-        out.append(Record(file, row, int(lines.begin[row]), *own, information.decode("ascii", "replace"), is_open))
+        out.append(GvcfRecord(file, row, int(lines.begin[row]), *own, information.decode("ascii", "replace"), is_open))
     return out
 
 
 def find_sites(
-    records: Iterable[Record], spans: Spans, max_alts: int, ploidy: int, higher: Mapping[int, int] | None = None
+    records: Iterable[GvcfRecord], spans: Spans, max_alts: int, ploidy: int, higher: Mapping[int, int] | None = None
 ) -> list[JointSite]:
     """Return the sorted sites with positions in the spans; at one position substitutions come first.
 
     `ploidy`: the highest one, which limits the number of alleles; `higher`: that of single positions.
     """
-    groups: dict[tuple[int, bool], list[Record]] = defaultdict(list)
+    groups: dict[tuple[int, bool], list[GvcfRecord]] = defaultdict(list)
     mixed, long = set(), []
     for record in records:
         is_indel, is_mixed = classify(record.reference, record.alternates)
@@ -159,7 +159,7 @@ def limit_alleles(max_alts: int, ploidy: int) -> int:
     return max(2, min(limit, most_alleles(ploidy) - 1))  # one more may be `*`
 
 
-def _make_site(position: int, is_indel: bool, records: Sequence[Record], limit: int) -> JointSite:
+def _make_site(position: int, is_indel: bool, records: Sequence[GvcfRecord], limit: int) -> JointSite:
     reference = max((r.reference for r in records), key=len)
     spelled = (lengthen(allele, r.reference, reference) for r in records for allele in r.alternates)
     counts = Counter(allele for allele in spelled if allele.isalpha())
@@ -184,7 +184,7 @@ def numbers_of(reference: str, alternates: tuple[str, ...], alleles: tuple[str, 
 
 
 def _add_lines_across(
-    sites: Sequence[JointSite], groups: dict[tuple[int, bool], list[Record]], long: Iterable[Record]
+    sites: Sequence[JointSite], groups: dict[tuple[int, bool], list[GvcfRecord]], long: Iterable[GvcfRecord]
 ) -> None:
     """Add lines that span a site but do not begin there: at the same position, or long ones that begin before it.
 
@@ -204,7 +204,7 @@ def _add_lines_across(
                 sites[i].across.setdefault(record.file, []).append((record, codes))
 
 
-def codes_across(record: Record, position: int, star: int) -> Codes:
+def codes_across(record: GvcfRecord, position: int, star: int) -> Codes:
     """Return codes at a later position: alleles that delete it are `star`; the others are the reference's."""
     offset = position - record.position
     deletes = (find_deleted(record.reference, alternate) for alternate in record.alternates)
@@ -253,7 +253,7 @@ def _list_gaps(alleles: Sequence[str]) -> list[Allele]:
     return [(0, b""), *((stop - 1, encode(allele[1:first])) for allele, (first, stop) in spans)]
 
 
-def find_misfit(records: Sequence[Record], bases: Bases) -> tuple[Record, str] | None:
+def find_misfit(records: Sequence[GvcfRecord], bases: Bases) -> tuple[GvcfRecord, str] | None:
     """Return the first line whose REF differs from the reference, or whose ALT is invalid, and how."""
     if not records:
         return None

@@ -12,12 +12,12 @@ from readwarp.batches import Calls
 from readwarp.call.genotypes.calls import join_calls, keep_calls
 from readwarp.call.genotypes.mnps import join_substitutions
 from readwarp.call.joint import REACH
-from readwarp.call.joint.cells import Evidence, gather
+from readwarp.call.joint.cells import CellEvidence, gather
 from readwarp.call.joint.genotype import BAD_DEPTHS, genotype_sites, ploidies_of
 from readwarp.call.joint.records import build_calls, keep_alleles
 from readwarp.call.joint.sites import (
+    GvcfRecord,
     JointSite,
-    Record,
     Spans,
     alleles_of,
     find_misfit,
@@ -27,7 +27,7 @@ from readwarp.call.joint.sites import (
     records_of,
 )
 from readwarp.call.spelling import Bases
-from readwarp.call.targets import Stretch, split_at
+from readwarp.call.targets import TargetStretch, split_at
 from readwarp.config import MAX_PLOIDY, CallParameters, JointParameters
 from readwarp.errors import InputError, MemoryBudgetError
 from readwarp.formats.variants.genomic import GenomicFile
@@ -53,7 +53,7 @@ class Cohort:
     metrics: Metrics
     room: int  # bytes for the sites that are genotyped together
 
-    def call(self, window: Stretch, lines: Sequence[Lines]) -> Iterator[Calls]:
+    def call(self, window: TargetStretch, lines: Sequence[Lines]) -> Iterator[Calls]:
         """Yield the calls of a window, in parts if memory is short. `lines`: those of each file in `span`."""
         samples = self.owner.size
         near = grow(window, 2 * REACH)
@@ -69,7 +69,9 @@ class Cohort:
             calls = join_substitutions(calls, self.calling.max_mnp_distance, bases.letters)
             yield keep_calls(join_calls((calls,), part.start, part.stop, samples), part.start, part.mask())
 
-    def _cut(self, window: Stretch, sites: Sequence[JointSite], lines: Sequence[Lines]) -> Iterator[Stretch]:
+    def _cut(
+        self, window: TargetStretch, sites: Sequence[JointSite], lines: Sequence[Lines]
+    ) -> Iterator[TargetStretch]:
         """Cut the window into parts with as many sites as memory allows. Raises MemoryBudgetError."""
         copies, size = self.joint.max_ploidy, 0
         for site in sites:
@@ -88,13 +90,13 @@ class Cohort:
         yield window
 
     def _find_sites(
-        self, records: Sequence[Record], window: Stretch, higher: Mapping[int, int] | None = None
+        self, records: Sequence[GvcfRecord], window: TargetStretch, higher: Mapping[int, int] | None = None
     ) -> list[JointSite]:
         return find_sites(records, grow(window, REACH), self.joint.max_alts, self.joint.max_ploidy, higher)
 
     def _gather(
-        self, records: Sequence[Record], sites: Sequence[JointSite], window: Stretch, lines: Sequence[Lines]
-    ) -> tuple[Sequence[JointSite], Evidence]:
+        self, records: Sequence[GvcfRecord], sites: Sequence[JointSite], window: TargetStretch, lines: Sequence[Lines]
+    ) -> tuple[Sequence[JointSite], CellEvidence]:
         """Return the sites that matter to the window, with fewer alleles if samples have more copies than declared."""
         with self.metrics.time("gather"):
             near = window.start - REACH, window.stop + REACH
@@ -112,7 +114,9 @@ class Cohort:
             wanted |= begin_sets(sites, take(evidence, "sites", wanted))
             return list(compress(sites, wanted.tolist())), take(evidence, "sites", wanted)
 
-    def _genotype(self, window: Stretch, sites: Sequence[JointSite], evidence: Evidence, bases: Bases) -> Calls:
+    def _genotype(
+        self, window: TargetStretch, sites: Sequence[JointSite], evidence: CellEvidence, bases: Bases
+    ) -> Calls:
         alleles = alleles_of(sites)
         own = lie_in(np.array([site.position for site in sites]), grow(window, 0))
         self.metrics.count("sites", own.sum())
@@ -125,7 +129,7 @@ class Cohort:
         with self.metrics.time("records"):
             return build_calls(window.contig, sites, evidence, kept, self.calling)
 
-    def _error(self, site: JointSite, file: int, window: Stretch, status: int) -> InputError:
+    def _error(self, site: JointSite, file: int, window: TargetStretch, status: int) -> InputError:
         """Make the error at the line that covers the site, or at the site itself if that is a block."""
         what = (
             "AD has not a value for each allele" if status == BAD_DEPTHS else f"PL fits no ploidy of 1 to {MAX_PLOIDY}"
@@ -135,7 +139,7 @@ class Cohort:
         return InputError(self.files[file].path, what, f"{self.reference.names[window.contig]}:{position + 1}")
 
 
-def do_overlap(sites: Sequence[JointSite], window: Stretch) -> ndarray:
+def do_overlap(sites: Sequence[JointSite], window: TargetStretch) -> ndarray:
     """Return which sites lie in the window, or beside it where one of the two may delete the other (bool [sites])."""
     begin = np.array([site.position for site in sites], np.int64)
     end = begin + [len(site.alleles[0]) for site in sites]
@@ -144,13 +148,13 @@ def do_overlap(sites: Sequence[JointSite], window: Stretch) -> ndarray:
     return found
 
 
-def begin_sets(sites: Sequence[JointSite], evidence: Evidence) -> ndarray:
+def begin_sets(sites: Sequence[JointSite], evidence: CellEvidence) -> ndarray:
     """Return where phase sets in the evidence begin, which names them (bool [sites])."""
     cell = evidence.cell[evidence.is_own & (evidence.cell >= 0)]
     return np.isin([site.position for site in sites], evidence.cells.phase_set[cell] - 1)
 
 
-def grow(window: Stretch, by: int) -> Spans:
+def grow(window: TargetStretch, by: int) -> Spans:
     """Widen the targets of the window by that many bases on either side, joined where they touch."""
     start, stop = (np.array(column, np.int64) for column in zip(*(t[1:] for t in window.targets), strict=True))
     start, stop = start - by, stop + by
@@ -158,6 +162,6 @@ def grow(window: Stretch, by: int) -> Spans:
     return start[is_first], stop[np.append(is_first[1:], True)]
 
 
-def span(window: Stretch) -> tuple[int, int]:
+def span(window: TargetStretch) -> tuple[int, int]:
     """Return the span whose lines matter to the calls of a window."""
     return window.start - 2 * REACH, window.stop + REACH

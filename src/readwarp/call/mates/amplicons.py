@@ -5,14 +5,14 @@ from numpy import ndarray
 
 from readwarp.batches import AlignedReads
 from readwarp.call.mates import TOLERANCE
-from readwarp.call.mates.pairs import NONE, REVERSE, Pairs
+from readwarp.call.mates.pairs import NONE, REVERSE, OverlappingMates
 from readwarp.call.mates.primers import Primers
 from readwarp.rules.cigar import HARD_CLIP, SOFT_CLIP
 
 NOWHERE = 1 << 60
 
 
-def find_amplicons(reads: AlignedReads, pairs: Pairs, primers: Primers) -> tuple[ndarray, ndarray]:
+def find_amplicons(reads: AlignedReads, pairs: OverlappingMates, primers: Primers) -> tuple[ndarray, ndarray]:
     """Return [low, high) of each read, -NOWHERE and NOWHERE where no primer is known (int64); see the contract."""
     low, high = np.full((2, len(reads)), ((-NOWHERE,), (NOWHERE,)))
     if primers.start.size and len(reads):

@@ -11,7 +11,7 @@ from readwarp.ragged import empty, replace
 from readwarp.rules.cigar import SOFT_CLIP, is_match, run_of
 
 
-class Parts(NamedTuple):
+class KeptParts(NamedTuple):
     """Kept part of each read, from the last aligned base at or before a place to the first at or after another."""
 
     first_operation: Annotated[ndarray, "int64 [reads]"]  # in AlignedReads.cigar; its first `skipped` bases are cut off
@@ -28,7 +28,7 @@ def cut_long(reads: AlignedReads, low: int, high: int) -> AlignedReads:
     """Cut long reads; see the step's contract. reads: of `join_mates`, overlapping [low, high)."""
     if len(reads) == 0 or (reads.position.min() >= low and reads.reference_stop.max() <= high):
         return reads
-    parts = empty(Parts, {"reads": len(reads)})
+    parts = empty(KeptParts, {"reads": len(reads)})
     find_parts(reads, low, high, parts)
     rows = {
         "reads": len(reads),

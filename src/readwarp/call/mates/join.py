@@ -10,7 +10,7 @@ from readwarp.call.mates import DEFAULT_QUALITY
 from readwarp.call.mates.anchor import agree, is_anchor
 from readwarp.call.mates.ends import align_overhangs
 from readwarp.call.mates.merge import merge_mates
-from readwarp.call.mates.pairs import NONE, REVERSE, Pairs, find_pairs
+from readwarp.call.mates.pairs import NONE, REVERSE, OverlappingMates, find_pairs
 from readwarp.call.mates.primers import Primers
 from readwarp.call.mates.trim import Bounds, find_bounds
 from readwarp.device.jit import kernel
@@ -51,7 +51,9 @@ def join_mates(
     return align_overhangs(fragments, window), removed
 
 
-def build(reads: AlignedReads, pairs: Pairs, bounds: Bounds, switch: ndarray) -> tuple[AlignedReads, ndarray]:
+def build(
+    reads: AlignedReads, pairs: OverlappingMates, bounds: Bounds, switch: ndarray
+) -> tuple[AlignedReads, ndarray]:
     """Cut reads to their bounds and replace forward mates by fragments; also return the read of each row (int64)."""
     chosen = np.flatnonzero(switch != DROPPED)
     rows = {"reads": chosen.size, "bases": reads.bases.size, "operations": reads.cigar.size + 2 * chosen.size}

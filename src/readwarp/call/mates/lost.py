@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from readwarp.call.inputs import Alignments, Source
+from readwarp.call.inputs import AlignmentFiles, AlignmentSource
 from readwarp.call.regions.insertions import hide_poor
 from readwarp.errors import InputError
 from readwarp.rules.bases import CODES, UNKNOWN
@@ -20,12 +20,12 @@ fetching = threading.Lock()  # a reader fetches for one thread at a time
 Record = Any  # pysam.AlignedSegment, whose stubs say that everything may be missing
 
 
-def find_lost(alignments: Alignments, contig: int, place: int) -> Iterator[list[bytes]]:
+def find_lost(alignments: AlignmentFiles, contig: int, place: int) -> Iterator[list[bytes]]:
     """Yield the bases of mates, 0-4, on both strands: first of the unaligned, then with those aligned elsewhere.
 
     Raises InputError where a file is damaged.
     """
-    found, away = list[Record](), list[tuple[Source, Record]]()
+    found, away = list[Record](), list[tuple[AlignmentSource, Record]]()
     for source in alignments.sources:
         if located := source.locate(contig, place):
             with fetching:
@@ -38,7 +38,7 @@ def find_lost(alignments: Alignments, contig: int, place: int) -> Iterator[list[
     yield both_strands(found)
 
 
-def records_beside(source: Source, name: str, place: int) -> Iterator[Record]:
+def records_beside(source: AlignmentSource, name: str, place: int) -> Iterator[Record]:
     """Yield the primary records around a place of a contig, aligned or not, of the samples that are called."""
     left_out = source.keep.excluded_flags & ~UNMAPPED | SECONDARY | SUPPLEMENTARY
     for record in fetch(source, name, max(0, place - REACH), place + REACH):
@@ -46,7 +46,7 @@ def records_beside(source: Source, name: str, place: int) -> Iterator[Record]:
             yield record
 
 
-def fetch(source: Source, name: str, start: int, stop: int) -> list[Record]:
+def fetch(source: AlignmentSource, name: str, start: int, stop: int) -> list[Record]:
     try:
         return list(islice(source.reader.fetch(name, start, stop), MAX_RECORDS))
     except (OSError, ValueError) as error:  # raised by pysam
@@ -62,7 +62,7 @@ def has_mate_away(record: Record, place: int) -> bool:
     return is_towards and bool(is_away or record.next_reference_id != record.reference_id)
 
 
-def fetch_mate(source: Source, record: Record) -> Record | None:
+def fetch_mate(source: AlignmentSource, record: Record) -> Record | None:
     """Fetch the primary record of the mate; None if it is not where the record says."""
     start = record.next_reference_start
     for mate in fetch(source, record.next_reference_name, start, start + 1):

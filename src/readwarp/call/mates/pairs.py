@@ -16,7 +16,7 @@ NONE = -1
 PAIRED, REVERSE, SEGMENTS = 0x1, 0x10, 0xC0  # SAM flags
 
 
-class Pairs(NamedTuple):
+class OverlappingMates(NamedTuple):
     """Mate of each read, if they overlap; bases are numbered as in AlignedReads."""
 
     mate: Annotated[ndarray, "int64 [reads]"]  # NONE without one
@@ -26,9 +26,9 @@ class Pairs(NamedTuple):
     meets: Annotated[ndarray, "bool [reads]"]  # some reads of its name overlap
 
 
-def find_pairs(reads: AlignedReads) -> Pairs:
+def find_pairs(reads: AlignedReads) -> OverlappingMates:
     """Pair each forward read with the free reverse mate that shares the longest stretch with it."""
-    out = empty(Pairs, {}, mate=np.full(len(reads), NONE, np.int64))
+    out = empty(OverlappingMates, {}, mate=np.full(len(reads), NONE, np.int64))
     pair_reads(reads, order_by_name(reads.name_hash), out)
     return out
 

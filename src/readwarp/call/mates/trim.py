@@ -7,7 +7,7 @@ from numpy import ndarray
 from readwarp.batches import AlignedReads, Window
 from readwarp.call.mates import MISMATCH
 from readwarp.call.mates.amplicons import NOWHERE, find_amplicons
-from readwarp.call.mates.pairs import NONE, REVERSE, Pairs, hard_clips
+from readwarp.call.mates.pairs import NONE, REVERSE, OverlappingMates, hard_clips
 from readwarp.call.mates.primers import Primers
 from readwarp.call.regions import MIN_CLIP
 from readwarp.device.jit import kernel
@@ -26,7 +26,7 @@ class Bounds(NamedTuple):
 
 
 def find_bounds(
-    reads: AlignedReads, pairs: Pairs, window: Window, primers: Primers, ignore_soft_clips: bool
+    reads: AlignedReads, pairs: OverlappingMates, window: Window, primers: Primers, ignore_soft_clips: bool
 ) -> tuple[Bounds, ndarray]:
     """Return the bounds, and whether a fragment begins at a primer (bool [reads]). primers: of the window's contig."""
     out = empty(Bounds, {"reads": len(reads)})

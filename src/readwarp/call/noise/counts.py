@@ -12,7 +12,7 @@ from readwarp.call.evidence.substitutions import log_mismatch
 from readwarp.call.noise import CLASSES, CONTEXTS, EXCESS, FEW, MAX_FEW, MAX_SHARE, ORIENTATIONS, RUNS, SUBSTITUTIONS
 from readwarp.call.noise.contamination import CommonSites, SitePiles, pile_common
 from readwarp.call.noise.kinship import count_kinship
-from readwarp.call.pileup.events import Limits
+from readwarp.call.pileup.events import PileupLimits
 from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import empty, take
 from readwarp.rules.cigar import is_match, run_of
@@ -70,7 +70,7 @@ def count_errors(
     orientation: ndarray,
     window: Window,
     pileups: Iterable[Pileup],
-    counted: tuple[Limits, ndarray],
+    counted: tuple[PileupLimits, ndarray],
     common: CommonSites | None = None,
 ) -> ErrorCounts:
     """Count errors. orientation: uint8 [reads], of their pairs. pileups: of the window, of each sample.

@@ -7,8 +7,8 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.call.pairhmm import ReadRows
-from readwarp.call.pairhmm.lanes import BLOCK, Space, sum_group
-from readwarp.call.pairhmm.pairs import Work, items_of, log_probabilities, solve, sum_in_turn
+from readwarp.call.pairhmm.lanes import BLOCK, LaneSpace, sum_group
+from readwarp.call.pairhmm.pairs import PairWork, items_of, log_probabilities, solve, sum_in_turn
 from readwarp.call.pairhmm.scalar import (
     BEFORE,
     BEYOND,
@@ -22,13 +22,13 @@ from readwarp.call.pairhmm.scalar import (
 )
 from readwarp.device.jit import kernel
 from readwarp.device.simd import empty_vectors, lanes, store_transposed
-from readwarp.pairwise.transpose import Sequences, transpose_groups
+from readwarp.pairwise.transpose import LaneSequences, transpose_groups
 from readwarp.ragged import offsets_of, replace
 
 AT_ONCE = 1 << 14  # pairs laid out in lanes at a time
 
 
-class Tables(NamedTuple):
+class RowTables(NamedTuple):
     """Row constants of reads, `terms[row * COLUMNS + column]`, in the dtype of the sums.
 
     The first two rows and the row before each read pass the scale on.
@@ -38,7 +38,7 @@ class Tables(NamedTuple):
     starts: Annotated[ndarray, "int64 [reads]"]  # first row of each read
 
 
-class Groups(NamedTuple):
+class LaneGroups(NamedTuple):
     """Pairs in groups of lanes; the last group may have lanes without a pair."""
 
     rows: Annotated[ndarray, "int64 [groups]"]
@@ -62,22 +62,22 @@ def log_likelihoods(
 
 
 def sum_pairs(
-    reads: ReadRows, haplotypes: ndarray, haplotype_offsets: ndarray, work: Work, precision: Precision
+    reads: ReadRows, haplotypes: ndarray, haplotype_offsets: ndarray, work: PairWork, precision: Precision
 ) -> ndarray:
     """Sum M + X over the last row of pairs sorted by length, in the scale of the precision."""
     lengths, sizes = np.diff(reads.offsets), np.diff(haplotype_offsets)
     used = np.flatnonzero(np.bincount(work.read, minlength=len(reads)))
     starts = np.zeros(len(reads), np.int64)
     starts[used] = np.cumsum(lengths[used] + 1) - lengths[used] + 2
-    tables = Tables(np.empty(int((lengths[used] + 1).sum() + 2) * COLUMNS, precision.number), starts)
+    tables = RowTables(np.empty(int((lengths[used] + 1).sum() + 2) * COLUMNS, precision.number), starts)
     fill_tables(reads, used, precision.floor, tables)
     sums, symbols = np.empty(work.read.size, precision.number), np.empty(lanes(precision.number), precision.symbol)
     for begin in range(0, sums.size, AT_ONCE):
         own = slice(begin, begin + AT_ONCE)
         read, haplotype = work.read[own], work.haplotype[own]
         groups = lay_out(
-            Sequences(reads.bases, reads.offsets[read], lengths[read], read),
-            Sequences(haplotypes, haplotype_offsets[haplotype], sizes[haplotype], np.zeros_like(haplotype)),
+            LaneSequences(reads.bases, reads.offsets[read], lengths[read], read),
+            LaneSequences(haplotypes, haplotype_offsets[haplotype], sizes[haplotype], np.zeros_like(haplotype)),
             starts[read],
             precision,
         )
@@ -87,7 +87,7 @@ def sum_pairs(
     return sums
 
 
-def lay_out(reads: Sequences, haplotypes: Sequences, starts: ndarray, precision: Precision) -> Groups:
+def lay_out(reads: LaneSequences, haplotypes: LaneSequences, starts: ndarray, precision: Precision) -> LaneGroups:
     """Lay out pairs in lanes; `places` of the reads do not matter. starts: row of each read in the tables."""
     count = lanes(precision.number)
     first = np.arange(0, starts.size, count)
@@ -99,7 +99,7 @@ def lay_out(reads: Sequences, haplotypes: Sequences, starts: ndarray, precision:
     spare = first.size * count - starts.size
     scale = np.append(precision.scale / haplotypes.lengths, np.zeros(spare)).astype(precision.number)
     width = max(count, 8)
-    out = Groups(
+    out = LaneGroups(
         rows,
         columns,
         empty_vectors(int(base_offsets[-1]) * width, np.int8),
@@ -116,11 +116,11 @@ def lay_out(reads: Sequences, haplotypes: Sequences, starts: ndarray, precision:
     return out
 
 
-def space_for(groups: Groups, precision: Precision) -> Space:
+def space_for(groups: LaneGroups, precision: Precision) -> LaneSpace:
     """Allocate space for the largest group."""
     count, number = lanes(precision.number), precision.number
     longest, widest = int(np.diff(groups.base_offsets).max()), int(np.diff(groups.haplotype_offsets).max())
-    return Space(
+    return LaneSpace(
         empty_vectors(longest * COLUMNS * count, number),
         empty_vectors(widest * count, number),
         empty_vectors(widest * count, number),

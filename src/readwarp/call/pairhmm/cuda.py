@@ -22,7 +22,7 @@ from numpy import ndarray
 from readwarp.call.pairhmm import ReadRows, cpu
 from readwarp.call.pairhmm.cuda_sums import fill_table, find_small, sum_kernel
 from readwarp.call.pairhmm.given import Given, add_missing, find_places, log_likelihoods_by
-from readwarp.call.pairhmm.pairs import Items, Sums, Work, log_probabilities, solve
+from readwarp.call.pairhmm.pairs import PairSums, PairTraits, PairWork, log_probabilities, solve
 from readwarp.call.pairhmm.scalar import COLUMNS, FLOAT32, FLOAT64, PROBABILITY, UNKNOWN, Precision
 from readwarp.device.arrays import is_on_card
 from readwarp.device.backend import Backend
@@ -63,13 +63,13 @@ def _log_likelihoods_on_card(
         backend, sizes = Backend("cuda"), np.diff(haplotype_offsets)
         rows, bases = backend.to_device(reads), haplotypes if is_on_card(haplotypes) else workspace.upload(haplotypes)
         padded, is_known = add_margins(bases, haplotype_offsets, workspace)
-        items = Items(np.diff(reads.offsets), sizes, np.arange(len(reads)), np.arange(sizes.size), is_known)
+        items = PairTraits(np.diff(reads.offsets), sizes, np.arange(len(reads)), np.arange(sizes.size), is_known)
 
         @cache
         def bring_down() -> tuple[ReadRows, ndarray, ndarray]:
             return backend.to_host(rows), workspace.download(bases)[0], haplotype_offsets
 
-        def engine(work: Work) -> Sums:
+        def engine(work: PairWork) -> PairSums:
             places = find_places(items, work, reads.offsets[work.read], haplotype_offsets[work.haplotype])
             found = sum_pairs(workspace, rows, padded, places, work.is_narrow)
             return add_missing(found, work, lambda *given: cpu.sum_pairs(*bring_down(), *given))
@@ -77,7 +77,7 @@ def _log_likelihoods_on_card(
         return solve(items, pair_read, pair_haplotype, engine, lambda *given: log_probabilities(*bring_down(), *given))
 
 
-class Plan(NamedTuple):
+class LaunchPlan(NamedTuple):
     """Launches of pairs; `cuda_sums` explains warps and segments."""
 
     launches: dict[Precision, list[Launch]]
@@ -100,7 +100,7 @@ def shape_table(precision: Precision) -> ndarray:
     return table
 
 
-def plan_launches(lengths: ndarray, is_narrow: ndarray) -> Plan:
+def plan_launches(lengths: ndarray, is_narrow: ndarray) -> LaunchPlan:
     """Plan launches by the reads' lengths and whether float32 comes first; pairs keep their order within a segment."""
     narrow, wide = (table[np.minimum(lengths, table.size - 1)] for table in map(shape_table, (FLOAT32, FLOAT64)))
     on_card = np.where(is_narrow, narrow, wide) > 0
@@ -125,7 +125,7 @@ def plan_launches(lengths: ndarray, is_narrow: ndarray) -> Plan:
                 order[used : used + first.size] = first
                 used, held = used + room, held + ahead.size
             launches[precision].append((rows, before, held))
-    return Plan(
+    return LaunchPlan(
         launches=launches,
         warps=np.concatenate(warps).astype(np.int32),
         segments=np.array(segments, np.int32).reshape(-1, 3),
@@ -143,7 +143,7 @@ def sum_pairs(workspace: Workspace, reads: ReadRows, haplotypes: Any, places: nd
         return np.where(plan.on_card, run(workspace, reads, haplotypes, places, plan), np.nan)
 
 
-def run(workspace: Workspace, reads: ReadRows, haplotypes: Any, places: ndarray, plan: Plan) -> ndarray:
+def run(workspace: Workspace, reads: ReadRows, haplotypes: Any, places: ndarray, plan: LaunchPlan) -> ndarray:
     """Return the sums of pairs (float64 [pairs]; negative if computed in float64, undefined if in no launch).
 
     reads, haplotypes: on the card, haplotypes with margins. places: Given.places, without margins.

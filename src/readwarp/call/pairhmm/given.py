@@ -9,10 +9,10 @@ from numpy import ndarray
 
 from readwarp.call.pairhmm import ReadRows, cpu
 from readwarp.call.pairhmm.pairs import (
-    Items,
+    PairSums,
+    PairTraits,
+    PairWork,
     Pass,
-    Sums,
-    Work,
     are_enough,
     items_of,
     log_probabilities,
@@ -47,13 +47,13 @@ def log_likelihoods_by(
     sequences = reads, haplotypes, haplotype_offsets
     items = items_of(*sequences)
 
-    def engine(work: Work) -> Sums:
+    def engine(work: PairWork) -> PairSums:
         return add_missing(sum_given(pack(sequences, items, work)), work, partial(cpu.sum_pairs, *sequences))
 
     return solve(items, pair_read, pair_haplotype, engine, partial(log_probabilities, *sequences))
 
 
-def pack(sequences: tuple[ReadRows, ndarray, ndarray], items: Items, work: Work) -> Given:
+def pack(sequences: tuple[ReadRows, ndarray, ndarray], items: PairTraits, work: PairWork) -> Given:
     """Pack each sequence that occurs, once."""
     reads, haplotypes, haplotype_offsets = sequences
     used_reads, row = np.unique(work.read, return_inverse=True)
@@ -63,7 +63,7 @@ def pack(sequences: tuple[ReadRows, ndarray, ndarray], items: Items, work: Work)
     return Given(packed, haplotypes[ranges(haplotype_offsets, used)], places, work.is_narrow)
 
 
-def find_places(items: Items, work: Work, read_starts: ndarray, haplotype_starts: ndarray) -> ndarray:
+def find_places(items: PairTraits, work: PairWork, read_starts: ndarray, haplotype_starts: ndarray) -> ndarray:
     """Return Given.places."""
     return np.stack(
         (read_starts, items.lengths[work.read], haplotype_starts, items.sizes[work.haplotype]), axis=1, dtype=np.int64
@@ -85,7 +85,7 @@ def join(several: Sequence[Given]) -> Given:
     )
 
 
-def add_missing(found: ndarray, work: Work, sum_on_host: Pass) -> Sums:
+def add_missing(found: ndarray, work: PairWork, sum_on_host: Pass) -> PairSums:
     """Return the sums of pairs, by `sum_on_host` where the card has none. found: the result of a SumGiven."""
     is_missing = np.isnan(found)
     is_wide, value = np.signbit(found) | ~work.is_narrow, np.abs(found)
@@ -97,4 +97,4 @@ def add_missing(found: ndarray, work: Work, sum_on_host: Pass) -> Sums:
         rest = take(work, "pairs", left)
         sums = sum_in_turn(sum_on_host, replace(rest, is_narrow=rest.is_narrow & is_missing[left]))
         value[left], is_wide[left] = sums.value, sums.is_wide
-    return Sums(value, is_wide, on_host)
+    return PairSums(value, is_wide, on_host)

@@ -37,7 +37,7 @@ from readwarp.device.simd import VECTOR_BYTES, fused, load, load_bytes, plus, sp
 BLOCK = 4  # rows whose states are held in registers
 
 
-class Space(NamedTuple):
+class LaneSpace(NamedTuple):
     """Scratch space of one group of lanes; numbers are float32 or float64."""
 
     terms: ndarray  # [rows, COLUMNS, lanes], row constants of the reads

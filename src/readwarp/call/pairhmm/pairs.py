@@ -27,7 +27,7 @@ LOG10_2 = math.log10(2.0)
 BUCKET = 8  # largest difference in rows between the reads of a group of lanes
 
 
-class Items(NamedTuple):
+class PairTraits(NamedTuple):
     """Properties of reads and haplotypes that decide which pairs are computed, and how."""
 
     lengths: Annotated[ndarray, "int64 [reads]"]  # bases
@@ -37,7 +37,7 @@ class Items(NamedTuple):
     is_known: Annotated[ndarray, "bool [haplotypes]"]  # no base is unknown, so float32 may suffice
 
 
-class Work(NamedTuple):
+class PairWork(NamedTuple):
     """Pairs to compute, in this order."""
 
     read: Annotated[ndarray, "int64 [pairs]"]
@@ -46,7 +46,7 @@ class Work(NamedTuple):
     cells: Annotated[ndarray, "int64 [pairs]"]
 
 
-class Sums(NamedTuple):
+class PairSums(NamedTuple):
     """Sums of M + X over the last row of pairs."""
 
     value: Annotated[ndarray, "float64 [pairs]"]  # in the scale of the precision it was computed in
@@ -54,14 +54,14 @@ class Sums(NamedTuple):
     on_host: Annotated[ndarray, "bool [pairs]"]  # fits no shape of the card
 
 
-Engine = Callable[[Work], Sums]  # repeats pairs in float64 where float32 does not suffice
-Pass = Callable[[Work, Precision], ndarray]  # sums in that precision and its scale
+Engine = Callable[[PairWork], PairSums]  # repeats pairs in float64 where float32 does not suffice
+Pass = Callable[[PairWork, Precision], ndarray]  # sums in that precision and its scale
 LastResort = Callable[[ndarray, ndarray], ndarray]  # read [pairs], haplotype [pairs] -> log10 P
 
 
-def items_of(reads: ReadRows, haplotypes: ndarray, haplotype_offsets: ndarray) -> Items:
+def items_of(reads: ReadRows, haplotypes: ndarray, haplotype_offsets: ndarray) -> PairTraits:
     unknown = offsets_of(haplotypes >= UNKNOWN)
-    return Items(
+    return PairTraits(
         np.diff(reads.offsets),
         np.diff(haplotype_offsets),
         first_of_kind((reads.bases, reads.qualities, reads.gap_open, reads.gap_extend), reads.offsets),
@@ -71,7 +71,7 @@ def items_of(reads: ReadRows, haplotypes: ndarray, haplotype_offsets: ndarray) -
 
 
 def solve(
-    items: Items, pair_read: ndarray, pair_haplotype: ndarray, engine: Engine, last_resort: LastResort
+    items: PairTraits, pair_read: ndarray, pair_haplotype: ndarray, engine: Engine, last_resort: LastResort
 ) -> tuple[ndarray, ndarray]:
     """Return log10 P and the status of each pair."""
     lengths, sizes = items.lengths, items.sizes
@@ -85,7 +85,7 @@ def solve(
     order = order[lengths[read[order]] > 0]
     if order.size:
         own = read[order], haplotype[order]
-        work = Work(own[0], own[1], items.is_known[own[1]], lengths[own[0]] * sizes[own[1]])
+        work = PairWork(own[0], own[1], items.is_known[own[1]], lengths[own[0]] * sizes[own[1]])
         sums = engine(work)
         for precision, rows in ((FLOAT32, ~sums.is_wide), (FLOAT64, sums.is_wide)):
             found = np.empty(int(rows.sum()))
@@ -98,7 +98,7 @@ def solve(
     return values[inverse], status[inverse]
 
 
-def sum_in_turn(sum_pairs: Pass, work: Work) -> Sums:
+def sum_in_turn(sum_pairs: Pass, work: PairWork) -> PairSums:
     """Sum in float32 where that comes first, then in float64 where it did not suffice."""
     value, is_wide = np.zeros(work.read.size), ~work.is_narrow
     now = np.flatnonzero(work.is_narrow)
@@ -108,7 +108,7 @@ def sum_in_turn(sum_pairs: Pass, work: Work) -> Sums:
     now = np.flatnonzero(is_wide)
     if now.size:
         value[now] = sum_pairs(take(work, "pairs", now), FLOAT64)
-    return Sums(value, is_wide, np.zeros(work.read.size, bool))
+    return PairSums(value, is_wide, np.zeros(work.read.size, bool))
 
 
 def are_enough(sums: ndarray, cells: ndarray, min_per_cell: float) -> ndarray:

@@ -20,7 +20,7 @@ from readwarp.ragged import offsets_of
 PER_BASE, PER_PAIR = 40, 64  # upper bounds in bytes on the card, see `cuda.run`
 
 
-class Asked(NamedTuple):
+class RequestedPairs(NamedTuple):
     """Pairs, and a future of their sums."""
 
     given: Given
@@ -44,12 +44,12 @@ class SharedCard:
     ) -> None:
         """Set up the queue. borrow: lends a workspace of that many bytes. is_full: recognizes errors of a full card."""
         self._sum_given, self._borrow, self._is_full, self._room = sum_given, borrow, is_full, room
-        self._turn, self._waiting = Lock(), deque[Asked]()
+        self._turn, self._waiting = Lock(), deque[RequestedPairs]()
         self.questions = self.batches = self.left = 0  # left to the host: questions that do not fit alone
 
     def answer(self, given: Given) -> ndarray:
         """Return the sums of the pairs. Raises the card's errors."""
-        own = Asked(given, Future())
+        own = RequestedPairs(given, Future())
         self._waiting.append(own)
         with self._turn:
             self.questions += 1
@@ -57,7 +57,7 @@ class SharedCard:
                 self._compute(self._take())
         return own.sums.result()
 
-    def _take(self) -> list[Asked]:
+    def _take(self) -> list[RequestedPairs]:
         """Take the waiting questions that fit together, and at least one."""
         taken = [self._waiting.popleft()]
         room = self._room - taken[0].size
@@ -66,7 +66,7 @@ class SharedCard:
             room -= taken[-1].size
         return taken
 
-    def _compute(self, questions: list[Asked]) -> None:
+    def _compute(self, questions: list[RequestedPairs]) -> None:
         self.batches += 1
         try:
             with self._borrow():
@@ -82,7 +82,7 @@ class SharedCard:
         for question, sums in zip(questions, np.split(found, bounds), strict=True):
             question.sums.set_result(sums)
 
-    def _compute_apart(self, questions: list[Asked]) -> None:
+    def _compute_apart(self, questions: list[RequestedPairs]) -> None:
         """Compute questions singly that did not fit together; one too large even alone gets no sums from the card."""
         if len(questions) == 1:
             self.left += 1

@@ -12,18 +12,18 @@ from readwarp.errors import InputError
 from readwarp.formats.common.contig_names import explain_absent
 from readwarp.formats.common.names import sample_problem
 from readwarp.formats.variants.records import RecordFile, explaining
-from readwarp.formats.variants.vcf import Field
+from readwarp.formats.variants.vcf import HeaderField
 
 INFORMATION = (
-    Field("NORMALS", "1", "Integer", "Normals that show the allele"),
-    Field("FRACTION", "1", "Float", "Fraction of the normals that show the allele"),
-    Field("MEANAF", "1", "Float", "Mean share of the allele's reads in the normals that show it"),
-    Field("BETA", "2", "Float", "alpha and beta of the Beta distribution of that share"),
+    HeaderField("NORMALS", "1", "Integer", "Normals that show the allele"),
+    HeaderField("FRACTION", "1", "Float", "Fraction of the normals that show the allele"),
+    HeaderField("MEANAF", "1", "Float", "Mean share of the allele's reads in the normals that show it"),
+    HeaderField("BETA", "2", "Float", "alpha and beta of the Beta distribution of that share"),
 )
 Reads = tuple[int, int]  # reads that show the allele; these plus those of REF
 
 
-class Shown(NamedTuple):
+class ShownAllele(NamedTuple):
     """Allele shown by a sample."""
 
     contig: int
@@ -97,7 +97,7 @@ def check_header(path: Path, header: Any) -> tuple[tuple[str, ...], dict[str, in
     return samples, contigs, sums, references[-1] if references else "unknown"
 
 
-def read_shown(file: NormalFile, first: int) -> Iterator[Shown]:
+def read_shown(file: NormalFile, first: int) -> Iterator[ShownAllele]:
     """Yield the alleles that samples show, in order. first: number of the file's first sample. Raises InputError."""
     numbers, last = {name: number for number, name in enumerate(file.contigs)}, (0, 0)
     for row, record in file.records:
@@ -112,13 +112,13 @@ def read_shown(file: NormalFile, first: int) -> Iterator[Shown]:
         yield from shown
 
 
-def shown_in(record: Any, place: tuple[int, int], first: int, path: Path, row: int) -> Iterator[Shown]:
+def shown_in(record: Any, place: tuple[int, int], first: int, path: Path, row: int) -> Iterator[ShownAllele]:
     alleles: Sequence[str] = record.alleles or ()
     for sample, own in enumerate(record.samples.values(), first):
         for allele in sorted({allele for allele in own.allele_indices or () if allele}):
             pair = trim_end(alleles[0].upper(), alleles[allele].upper())
             if set("".join(pair)) <= set("ACGTN"):
-                yield Shown(*place, *pair, sample, reads_of(own, allele, len(alleles), path, row))
+                yield ShownAllele(*place, *pair, sample, reads_of(own, allele, len(alleles), path, row))
 
 
 def reads_of(sample: Any, allele: int, alleles: int, path: Path, row: int) -> Reads:
@@ -137,7 +137,7 @@ def trim_end(reference: str, other: str) -> tuple[str, str]:
 
 def collect(files: Sequence[NormalFile], least: int) -> Iterator[PanelAllele]:
     """Yield the alleles that `least` or more samples show, sorted by contig, position and alleles."""
-    streams, first = list[Iterable[Shown]](), 0
+    streams, first = list[Iterable[ShownAllele]](), 0
     for file in files:
         streams.append(read_shown(file, first))
         first += len(file.samples)
@@ -150,7 +150,7 @@ def collect(files: Sequence[NormalFile], least: int) -> Iterator[PanelAllele]:
                 yield PanelAllele(*place, *pair, list(found[pair].values()))
 
 
-def place_of(shown: Shown) -> tuple[int, int]:
+def place_of(shown: ShownAllele) -> tuple[int, int]:
     return shown[:2]
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pysam
 from numpy import ndarray
 
-from readwarp.call.inputs import Alignments
+from readwarp.call.inputs import AlignmentFiles
 from readwarp.call.phase.types import Phasing
 from readwarp.device.jit import kernel
 from readwarp.errors import UsageError
@@ -37,7 +37,7 @@ TAGS = "HP", "PS"
 class HaplotaggedBam:
     """Collector of the phase of contigs that writes the file at the end."""
 
-    def __init__(self, path: Path, alignments: Alignments, reference: Path, threads: int, command: str):
+    def __init__(self, path: Path, alignments: AlignmentFiles, reference: Path, threads: int, command: str):
         if len(alignments.sources) != 1 or len(alignments.samples) != 1:
             raise UsageError("--haplotag takes one alignment file and one of its samples")
         if alignments.sources[0].reader.is_stream:

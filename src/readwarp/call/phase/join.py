@@ -12,7 +12,7 @@ from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import concatenate, replace, take
 
 
-class Pairs(NamedTuple):
+class LinkedPairs(NamedTuple):
     """Links of one sample, with numbered reads."""
 
     offsets: Annotated[ndarray, "int64 [sites + 1] of pairs"]
@@ -20,14 +20,14 @@ class Pairs(NamedTuple):
     odds: Annotated[ndarray, "float64 [pairs]"]
 
 
-class Laid(NamedTuple):
+class PhasedSites(NamedTuple):
     """Sites placed on haplotypes."""
 
     side: Annotated[ndarray, "int8 [sites]"]  # 0: left out
     first: Annotated[ndarray, "int64 [sites]"]  # first site of its phase set
 
 
-class Sums(NamedTuple):
+class SideSums(NamedTuple):
     """Odds of the reads, and scratch for two further sums."""
 
     total: Annotated[ndarray, "float64 [reads]"]
@@ -47,9 +47,9 @@ def phase_sites(links: Links) -> Phasing:
 
 def _phase_sample(links: Links) -> Phasing:
     names, read = np.unique(links.name_hash, return_inverse=True)
-    pairs = Pairs(links.pair_offsets, read.astype(np.int64), links.odds)
+    pairs = LinkedPairs(links.pair_offsets, read.astype(np.int64), links.odds)
     sites = links.position.size
-    laid = Laid(np.zeros(sites, np.int8), np.full(sites, -1))
+    laid = PhasedSites(np.zeros(sites, np.int8), np.full(sites, -1))
     lay_sites(pairs, laid, np.zeros(names.size), np.full(names.size, -1))
     _repair(pairs, laid)
     if join_sets(pairs, laid, np.zeros((2, names.size)), np.full((2, names.size), -1)):
@@ -81,12 +81,12 @@ def margin_of(one, other):
     return gained + math.log10((1.0 + 10.0**-together) / (1.0 + 10.0**-apart))
 
 
-def _repair(pairs: Pairs, laid: Laid) -> None:
+def _repair(pairs: LinkedPairs, laid: PhasedSites) -> None:
     """Flip links and sites that are more likely the other way, with a read of two phase sets as two reads."""
     of_set = np.repeat(laid.first, np.diff(pairs.offsets))
     _, read = np.unique(np.stack((of_set, pairs.read)), axis=1, return_inverse=True)
     apart = pairs._replace(read=read.astype(np.int64))
-    sums = Sums(*np.zeros((3, read.max(initial=-1) + 1)))
+    sums = SideSums(*np.zeros((3, read.max(initial=-1) + 1)))
     sum_reads(apart, laid, sums.total)
     for _ in range(ROUNDS):
         if turn_links(apart, laid, sums) + turn_sites(apart, laid, sums.total) == 0:

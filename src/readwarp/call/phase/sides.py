@@ -18,7 +18,7 @@ from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of
 
 
-class Groups(NamedTuple):
+class ComparisonGroups(NamedTuple):
     """Groups of reads that are compared with the same haplotypes or alleles: a pair for each read of a group."""
 
     pair_offsets: Annotated[ndarray, "int64 [groups + 1] of pairs"]
@@ -78,7 +78,7 @@ def _weigh_gaps(reads: AlignedReads, phasing: Phasing, rows: ndarray) -> tuple[n
     return np.repeat(rows, np.diff(offsets)), read, odds
 
 
-def take_sides(sides: Sides, groups: Groups, samples: int) -> tuple[ndarray, ndarray, ndarray]:
+def take_sides(sides: Sides, groups: ComparisonGroups, samples: int) -> tuple[ndarray, ndarray, ndarray]:
     """Return log10 odds that each pair's read is of the first haplotype, and phase sets (int64 [groups, samples]).
 
     The odds (float64) are returned twice: without sites in each group's span, and with them.

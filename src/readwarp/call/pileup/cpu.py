@@ -3,7 +3,7 @@
 import numpy as np
 
 from readwarp.batches import AlignedReads, Pileup, Window
-from readwarp.call.pileup.events import Limits, assemble, new_counts, new_events
+from readwarp.call.pileup.events import PileupLimits, assemble, new_counts, new_events
 from readwarp.call.pileup.scalar import DELETED, is_event, is_usable, move_left
 from readwarp.config import CallParameters
 from readwarp.device.jit import kernel
@@ -13,7 +13,7 @@ from readwarp.rules.cigar import DELETION, INSERTION, is_match, run_of
 def count_window(reads: AlignedReads, window: Window, parameters: CallParameters) -> Pileup:
     """Count the pileup of a window; see the step's contract."""
     window = window.trim()
-    limits = Limits(window.start, window.stop, parameters.min_base_quality)
+    limits = PileupLimits(window.start, window.stop, parameters.min_base_quality)
     counts, events = new_counts(window), new_events(reads)
     count_bases(reads, limits, counts, events)
     shift_events(window, reads.bases, events)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Pileup, Window
-from readwarp.call.pileup.events import Counts, Events, Limits, assemble, new_counts, new_events
+from readwarp.call.pileup.events import BaseCounts, IndelEvents, PileupLimits, assemble, new_counts, new_events
 from readwarp.call.pileup.scalar import DELETED, is_event, is_usable, move_left
 from readwarp.config import CallParameters
 from readwarp.device.cuda_launch import THREADS, WARP, threads_for
@@ -26,7 +26,7 @@ FIELDS = 4  # number of fields of `read_at`
 GONE, NOTHING = 5, 6  # state of a read without a base at a position: deleted, or not covering it
 
 
-class Reads(NamedTuple):
+class PileupReads(NamedTuple):
     """Columns of AlignedReads that a card needs."""
 
     position: Annotated[ndarray, "int64 [reads]"]
@@ -45,21 +45,21 @@ def count_window(reads: AlignedReads, window: Window, parameters: CallParameters
     window, host_events = window.trim(), new_events(reads)
     if len(reads) == 0:
         return assemble(reads, window, new_counts(window), host_events)
-    limits = Limits(window.start, window.stop, parameters.min_base_quality)
+    limits = PileupLimits(window.start, window.stop, parameters.min_base_quality)
     positions, size = window.bases.size, host_events.length.size
     with current().frame() as workspace:
         there, events, around = workspace.on_card((reads_of(reads), host_events, window))
-        counts = Counts(*(workspace.empty((positions, ROWS, SIDES), np.int32) for _ in Counts._fields))
+        counts = BaseCounts(*(workspace.empty((positions, ROWS, SIDES), np.int32) for _ in BaseCounts._fields))
         count_bases[threads_for(positions, workspace)](there, limits, counts, events)
         if size:
             shift_events[threads_for(size, workspace)](around, there.bases, events)
         found = workspace.download(*counts, *events[1:])
-    return assemble(reads, window, Counts(*found[:2]), Events(host_events.offsets, *found[2:]))
+    return assemble(reads, window, BaseCounts(*found[:2]), IndelEvents(host_events.offsets, *found[2:]))
 
 
-def reads_of(reads: AlignedReads) -> Reads:
-    columns = {name: getattr(reads, name) for name in Reads._fields if name != "reach"}
-    return Reads(reach=np.maximum.accumulate(reads.reference_stop), **columns)
+def reads_of(reads: AlignedReads) -> PileupReads:
+    columns = {name: getattr(reads, name) for name in PileupReads._fields if name != "reach"}
+    return PileupReads(reach=np.maximum.accumulate(reads.reference_stop), **columns)
 
 
 @cuda.jit(device=True)

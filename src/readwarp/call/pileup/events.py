@@ -13,7 +13,7 @@ from readwarp.rules.cigar import DELETION, INSERTION
 from readwarp.rules.hashes import BASIS, add_byte
 
 
-class Limits(NamedTuple):
+class PileupLimits(NamedTuple):
     """Limits of where bases are counted, and of their quality."""
 
     start: int
@@ -21,14 +21,14 @@ class Limits(NamedTuple):
     min_base_quality: int
 
 
-class Counts(NamedTuple):
+class BaseCounts(NamedTuple):
     """Counts and quality sums, see Pileup."""
 
     counts: Annotated[ndarray, "int32 [positions, 5, 2]"]
     quality_sums: Annotated[ndarray, "int32 [positions, 5, 2]"]
 
 
-class Events(NamedTuple):
+class IndelEvents(NamedTuple):
     """Space for one event per I or D operation of each read; length 0 where it does not count."""
 
     offsets: Annotated[ndarray, "int64 [reads + 1] of events"]
@@ -38,18 +38,20 @@ class Events(NamedTuple):
     shift: Annotated[ndarray, "int32 [events]"]  # bases shifted left
 
 
-def new_counts(window: Window) -> Counts:
-    return Counts(*np.zeros((2, window.stop - window.start, 5, 2), np.int32))
+def new_counts(window: Window) -> BaseCounts:
+    return BaseCounts(*np.zeros((2, window.stop - window.start, 5, 2), np.int32))
 
 
-def new_events(reads: AlignedReads) -> Events:
+def new_events(reads: AlignedReads) -> IndelEvents:
     is_event = offsets_of(np.isin(reads.cigar & 15, (INSERTION, DELETION)))
     offsets = is_event[reads.cigar_offsets]
     n = int(offsets[-1])
-    return Events(offsets, np.zeros(n, np.int64), np.zeros(n, np.int32), np.zeros(n, np.int64), np.zeros(n, np.int32))
+    return IndelEvents(
+        offsets, np.zeros(n, np.int64), np.zeros(n, np.int32), np.zeros(n, np.int64), np.zeros(n, np.int32)
+    )
 
 
-def assemble(reads: AlignedReads, window: Window, counts: Counts, events: Events) -> Pileup:
+def assemble(reads: AlignedReads, window: Window, counts: BaseCounts, events: IndelEvents) -> Pileup:
     """Merge equal events into alleles, ordered by position, kind, length and a hash of the inserted bases."""
     used = np.flatnonzero(events.length)
     position, signed, query, shift = (x[used] for x in (events.position, events.length, events.query, events.shift))

@@ -23,7 +23,7 @@ class Marks(NamedTuple):
     deleted: Annotated[ndarray, "int64 [marks]"]  # most reference bases that a haplotype may lack there
 
 
-class Spans(NamedTuple):
+class RegionSpans(NamedTuple):
     """Sorted regions without reads."""
 
     start: Annotated[ndarray, "int64 [regions]"]
@@ -59,7 +59,7 @@ def flank(start: ndarray, stop: ndarray, reach: ndarray) -> tuple[ndarray, ndarr
     return low, high
 
 
-def lie_within(places: ndarray, spans: Spans) -> ndarray:
+def lie_within(places: ndarray, spans: RegionSpans) -> ndarray:
     """Return whether each place lies in one of the regions (bool)."""
     before = np.searchsorted(spans.start, places, side="right") - 1
     return (before >= 0) & (places < np.append(spans.stop, 0)[before])
@@ -78,9 +78,9 @@ def marks_of(sites: Sites, places: ClipPlaces) -> Marks:
     )
 
 
-def cluster(marks: Marks) -> Spans:
+def cluster(marks: Marks) -> RegionSpans:
     """Make regions of the marks; see the step's contract."""
-    found: list[Spans] = []
+    found: list[RegionSpans] = []
     for level, (narrow, wide) in enumerate(REACHES):
         marks, number, start, stop = _unite(marks, narrow, wide)
         fits = stop - start <= MAX_REGION
@@ -108,11 +108,11 @@ def _unite(marks: Marks, narrow: int, wide: int) -> tuple[Marks, ndarray, ndarra
     return take(marks, "marks", order), np.cumsum(is_first) - 1, begin[is_first], furthest[is_last]
 
 
-def _make_spans(marks: Marks, number: ndarray, start: ndarray, stop: ndarray, status: Status) -> Spans:
+def _make_spans(marks: Marks, number: ndarray, start: ndarray, stop: ndarray, status: Status) -> RegionSpans:
     """Make regions of the unions in `number` (ascending)."""
     named, rows = np.unique(number, return_index=True)
     first, last = np.minimum.reduceat(marks.start, rows), np.maximum.reduceat(marks.stop, rows)
-    return Spans(
+    return RegionSpans(
         start=start[named],
         stop=stop[named],
         reach=last,
@@ -121,7 +121,7 @@ def _make_spans(marks: Marks, number: ndarray, start: ndarray, stop: ndarray, st
     )
 
 
-def _cut(marks: Marks, number: ndarray, start: ndarray, stop: ndarray) -> Spans:
+def _cut(marks: Marks, number: ndarray, start: ndarray, stop: ndarray) -> RegionSpans:
     """Cut unions at multiples of MAX_REGION; parts where no mark begins are left out."""
     part = marks.place // MAX_REGION
     order = np.lexsort((part, number))

@@ -7,7 +7,7 @@ import numpy as np
 
 from readwarp.call.spelling import Bases, spell_alleles
 from readwarp.call.structural.copies import is_copy
-from readwarp.call.structural.evidence import Events
+from readwarp.call.structural.evidence import StructuralEvents
 
 MISMATCH, DROP = 3, 20  # penalties, where a match scores 1, to compare two copies from their beginnings
 
@@ -25,7 +25,7 @@ class Allele(NamedTuple):
         return self.start + self.deleted
 
 
-def represent(events: Events) -> int:
+def represent(events: StructuralEvents) -> int:
     """Choose the event that stands for a cluster: the most common place, length and then bases.
 
     On a tie, take those near the medians, then the first in that order. Events within alignments come before those

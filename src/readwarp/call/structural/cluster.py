@@ -6,12 +6,12 @@ from itertools import pairwise
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.structural.evidence import Events
+from readwarp.call.structural.evidence import StructuralEvents
 from readwarp.config import StructuralParameters
 from readwarp.ragged import first_alike
 
 
-def cluster(events: Events, parameters: StructuralParameters) -> list[ndarray]:
+def cluster(events: StructuralEvents, parameters: StructuralParameters) -> list[ndarray]:
     """Cluster the events of one contig: rows of each variant (int64 [events]), each of another read.
 
     Insertions and deletions apart, sorted by place, events stay together while neighbours begin within `max_apart`.

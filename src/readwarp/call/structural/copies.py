@@ -9,14 +9,14 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.call.spelling import Bases
-from readwarp.call.structural.evidence import Events
+from readwarp.call.structural.evidence import StructuralEvents
 from readwarp.ragged import replace
 
 SEED = 12  # bases of a word
 MIN_COPY = 100  # bases; the place of a shorter copy makes little difference
 
 
-def move_copies(events: Events, bases: Bases) -> Events:
+def move_copies(events: StructuralEvents, bases: Bases) -> StructuralEvents:
     """Move insertions into a copy of theirs, among events within alignments, to its beginning.
 
     A moved one takes the contig's bases for those that it leaves behind: the read's were compared with them.

@@ -12,7 +12,7 @@ from readwarp.ragged import concatenate, empty
 WITHIN, BETWEEN, PARTIAL = 0, 1, 2
 
 
-class Spans(NamedTuple):
+class ReadSpans(NamedTuple):
     """Alignments of long reads to one contig; read positions count along the reference's forward strand."""
 
     start: Annotated[ndarray, "int64 [spans]"]  # 0-based
@@ -28,7 +28,7 @@ class Spans(NamedTuple):
         return self.start.size
 
 
-class Events(NamedTuple):
+class StructuralEvents(NamedTuple):
     """Reference bases [start, stop) of one contig that a read replaces by [query_start, query_stop) of its own."""
 
     start: Annotated[ndarray, "int64 [events]"]  # 0-based
@@ -51,17 +51,19 @@ class Events(NamedTuple):
         return self.start.size
 
 
-class Evidence(NamedTuple):
+class StructuralEvidence(NamedTuple):
     """Spans and events of a window or a whole contig."""
 
-    spans: Spans
-    events: Events
+    spans: ReadSpans
+    events: StructuralEvents
 
 
-def join_evidence(parts: list[Evidence]) -> Evidence:
+def join_evidence(parts: list[StructuralEvidence]) -> StructuralEvidence:
     """Join the evidence of windows into that of their contig."""
     if not parts:
-        return Evidence(empty(Spans, {"spans": 0}), empty(Events, {"events": 0}, base_offsets=np.zeros(1, np.int64)))
-    return Evidence(
+        return StructuralEvidence(
+            empty(ReadSpans, {"spans": 0}), empty(StructuralEvents, {"events": 0}, base_offsets=np.zeros(1, np.int64))
+        )
+    return StructuralEvidence(
         concatenate([part.spans for part in parts], "spans"), concatenate([part.events for part in parts], "events")
     )

@@ -6,7 +6,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads
-from readwarp.call.structural.evidence import WITHIN, Events, Evidence, Spans
+from readwarp.call.structural.evidence import WITHIN, ReadSpans, StructuralEvents, StructuralEvidence
 from readwarp.config import StructuralParameters
 from readwarp.ragged import offsets_of, ranges, take
 from readwarp.rules.cigar import DELETION, HARD_CLIP, INSERTION, ON_QUERY, ON_REFERENCE, SOFT_CLIP
@@ -14,16 +14,16 @@ from readwarp.rules.cigar import DELETION, HARD_CLIP, INSERTION, ON_QUERY, ON_RE
 PAIRED = 0x1
 
 
-def gather(reads: AlignedReads, parameters: StructuralParameters) -> Evidence:
+def gather(reads: AlignedReads, parameters: StructuralParameters) -> StructuralEvidence:
     """Gather single reads aligned to `min_span` reference bases or more. Rows are in the order of the reads."""
     is_long = reads.reference_stop - reads.position >= parameters.min_span
     reads = take(reads, "reads", is_long & (reads.flag & PAIRED == 0))
     course = follow(reads)
     spans = find_spans(reads, course)
-    return Evidence(spans, find_gaps(reads, course, spans, parameters))
+    return StructuralEvidence(spans, find_gaps(reads, course, spans, parameters))
 
 
-class Course(NamedTuple):
+class CigarOperations(NamedTuple):
     """Operations of all CIGARs, and the bases before each: int64 [operations + 1], summed over all reads."""
 
     operation: ndarray  # [operations]
@@ -34,21 +34,21 @@ class Course(NamedTuple):
     clipped: ndarray  # bases in clips
 
 
-def follow(reads: AlignedReads) -> Course:
+def follow(reads: AlignedReads) -> CigarOperations:
     operation, length = reads.cigar & 15, (reads.cigar >> 4).astype(np.int64)
     is_clip = (operation == SOFT_CLIP) | (operation == HARD_CLIP)
     on_reference, on_query = (length * (which >> operation & 1) for which in (ON_REFERENCE, ON_QUERY))
     before = map(offsets_of, (on_reference, on_query * ~is_clip, on_query, length * is_clip))
-    return Course(operation, length, *before)
+    return CigarOperations(operation, length, *before)
 
 
-def find_spans(reads: AlignedReads, course: Course) -> Spans:
+def find_spans(reads: AlignedReads, course: CigarOperations) -> ReadSpans:
     """Find the spans: a read begins and ends with up to two clips; between them are its aligned bases."""
     first, last = reads.cigar_offsets[:-1], reads.cigar_offsets[1:]
     inner = np.flatnonzero(course.clipped[1:] == course.clipped[:-1])
     begin = inner[np.searchsorted(inner, first)] if len(reads) else first  # usable reads have aligned bases
     leading = course.clipped[begin] - course.clipped[first]
-    return Spans(
+    return ReadSpans(
         start=reads.position,
         stop=reads.reference_stop,
         query_start=leading,
@@ -60,7 +60,9 @@ def find_spans(reads: AlignedReads, course: Course) -> Spans:
     )
 
 
-def find_gaps(reads: AlignedReads, course: Course, spans: Spans, parameters: StructuralParameters) -> Events:
+def find_gaps(
+    reads: AlignedReads, course: CigarOperations, spans: ReadSpans, parameters: StructuralParameters
+) -> StructuralEvents:
     """Find the indels of CIGARs; near ones are joined with the bases between them, since a gap may be split."""
     is_gap = (course.operation == INSERTION) | (course.operation == DELETION)
     gap = np.flatnonzero(is_gap & (course.length >= parameters.min_part))
@@ -79,7 +81,7 @@ def find_gaps(reads: AlignedReads, course: Course, spans: Spans, parameters: Str
     start = reads.position[read] + course.reference[first] - course.reference[own]
     query_start = spans.query_start[read] + course.aligned[first] - course.aligned[own]
     stored = np.stack((course.stored[first], course.stored[last]), axis=1).ravel()
-    return Events(
+    return StructuralEvents(
         start=start,
         stop=start + deleted,
         query_start=query_start,

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.structural.evidence import Events, Spans
+from readwarp.call.structural.evidence import ReadSpans, StructuralEvents
 from readwarp.config import StructuralParameters
 
 CLIP_DISTANCE = 50  # bases between a breakpoint and an alignment that ends at it: a few beyond may be equal
@@ -22,7 +22,7 @@ MAX_QUALITY = 99  # GQ
 MAX_PHRED = 10_000
 
 
-class Counts(NamedTuple):
+class SupportCounts(NamedTuple):
     """Reads of each sample: int64 [samples]."""
 
     shown: ndarray  # show the variant
@@ -31,7 +31,7 @@ class Counts(NamedTuple):
     against: ndarray  # contradict it: the mean of both
 
 
-class Genotype(NamedTuple):
+class StructuralGenotype(NamedTuple):
     """Genotype of one sample."""
 
     alleles: tuple[int, ...]
@@ -39,7 +39,7 @@ class Genotype(NamedTuple):
     phred: tuple[int, ...]  # PL; empty without copies
 
 
-class Place(NamedTuple):
+class VariantPlace(NamedTuple):
     """Reference bases [start, stop) of a variant."""
 
     start: int
@@ -50,13 +50,13 @@ class Place(NamedTuple):
 class Crossings:
     """Alignments of a contig, to count the reads at a breakpoint."""
 
-    def __init__(self, spans: Spans, samples: int, parameters: StructuralParameters):
+    def __init__(self, spans: ReadSpans, samples: int, parameters: StructuralParameters):
         order = np.lexsort((spans.name, spans.stop, spans.start))
         self._spans = type(spans)(*(column[order] for column in spans))
         self._longest = int((spans.stop - spans.start).max(initial=0))
         self._samples, self._parameters = samples, parameters
 
-    def count(self, place: Place, events: Events) -> Counts:
+    def count(self, place: VariantPlace, events: StructuralEvents) -> SupportCounts:
         """Count the reads at a place. `events`: of the cluster, each of another read."""
         names, flank = events.name, self._parameters.flank
         low, high = place.start - self._longest - CLIP_DISTANCE, place.stop + place.shared + CLIP_DISTANCE
@@ -72,23 +72,23 @@ class Crossings:
             against.append(self._per_sample(spans, others & crosses))
         shown = np.bincount(events.sample, minlength=self._samples)
         mean_clipped, mean_against = ((one + other + 1) // 2 for one, other in (clipped, against))
-        return Counts(shown, np.minimum(*clipped), shown + mean_clipped, mean_against)
+        return SupportCounts(shown, np.minimum(*clipped), shown + mean_clipped, mean_against)
 
-    def _per_sample(self, spans: Spans, chosen: ndarray) -> ndarray:
+    def _per_sample(self, spans: ReadSpans, chosen: ndarray) -> ndarray:
         """Count reads per sample, each once."""
         pairs = np.unique(np.stack((spans.name[chosen], spans.sample[chosen].astype(np.uint64))), axis=1)
         return np.bincount(pairs[1].astype(np.int64), minlength=self._samples)
 
 
-def genotype(carriers: int, against: int, ploidy: int, error: float) -> Genotype:
+def genotype(carriers: int, against: int, ploidy: int, error: float) -> StructuralGenotype:
     """Return the likeliest genotype, on a tie with the fewest copies of the variant."""
     if ploidy == 0:
-        return Genotype((), 0, ())
+        return StructuralGenotype((), 0, ())
     share = error + (1 - 2 * error) * np.arange(ploidy + 1) / ploidy
     phred = -PHRED * (carriers * np.log(share) + against * np.log(1 - share))
     whole = np.minimum(np.rint(phred - phred.min()), MAX_PHRED).astype(int).tolist()
     best = whole.index(0)
     rest = sorted(whole[:best] + whole[best + 1 :])
     if carriers + against == 0:
-        return Genotype((-1,) * ploidy, 0, tuple(whole))
-    return Genotype((0,) * (ploidy - best) + (1,) * best, min(rest[0], MAX_QUALITY), tuple(whole))
+        return StructuralGenotype((-1,) * ploidy, 0, tuple(whole))
+    return StructuralGenotype((0,) * (ploidy - best) + (1,) * best, min(rest[0], MAX_QUALITY), tuple(whole))

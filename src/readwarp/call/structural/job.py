@@ -9,23 +9,25 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from readwarp.call.structural.evidence import Evidence
+from readwarp.call.structural.evidence import StructuralEvidence
 from readwarp.call.structural.records import FILTERS, GENOTYPES, INFORMATION, SYMBOLIC
-from readwarp.call.structural.steps import Part, StructuralSteps
+from readwarp.call.structural.steps import StructuralSteps, StructuralWindow
 from readwarp.call.targets import bases_of, pad, split_targets
-from readwarp.call.variant_job import Fields, VariantJob
+from readwarp.call.variant_job import HeaderFields, VariantJob
 from readwarp.formats.common.output_file import OutputFile
 from readwarp.formats.common.regions import Target, merge_targets
 from readwarp.formats.variants.vcf import VariantWriter
 from readwarp.stream.reporter import Reporter
-from readwarp.stream.workers import Done, Workers, map_counted
+from readwarp.stream.workers import ItemResult, Workers, map_counted
 from readwarp.wording import counted
 
 logger = logging.getLogger("readwarp")
 WINDOW = 1 << 17  # reference bases
-STRUCTURAL_FIELDS = Fields(INFORMATION, GENOTYPES, (SYMBOLIC,), FILTERS)
+STRUCTURAL_FIELDS = HeaderFields(INFORMATION, GENOTYPES, (SYMBOLIC,), FILTERS)
 S = TypeVar("S")
-Gathering = tuple[Workers[S], Callable[[S, Part], Done[Evidence]]]  # workers that gather, and their function
+Gathering = tuple[
+    Workers[S], Callable[[S, StructuralWindow], ItemResult[StructuralEvidence]]
+]  # workers that gather, and their function
 
 
 class StructuralFile(NamedTuple):
@@ -85,11 +87,11 @@ def write_structural(
         logger.warning("no unpaired read is aligned over %d bases: structural variants need long reads", least)
 
 
-def list_parts(targets: Iterable[Target]) -> Iterator[Part]:
+def list_parts(targets: Iterable[Target]) -> Iterator[StructuralWindow]:
     """List the windows of merged targets. A read that overlaps several belongs to the first."""
     contig, own = -1, 0
     for target in targets:
         own = own if target.contig == contig else 0
         for contig, start, stop in split_targets([target], WINDOW):
-            yield Part(contig, start, stop, own)
+            yield StructuralWindow(contig, start, stop, own)
             own = stop

@@ -9,45 +9,52 @@ from numpy import ndarray
 from readwarp.call.filters import LOW_QUALITY as LOW_QUALITY_TEXT
 from readwarp.call.spelling import Bases
 from readwarp.call.structural.alleles import Allele
-from readwarp.call.structural.genotype import Genotype
-from readwarp.formats.variants.vcf import COUNT_FIELDS, GENOTYPE_FIELDS, Field, count_text, depths_text, genotype_text
+from readwarp.call.structural.genotype import StructuralGenotype
+from readwarp.formats.variants.vcf import (
+    COUNT_FIELDS,
+    GENOTYPE_FIELDS,
+    HeaderField,
+    count_text,
+    depths_text,
+    genotype_text,
+)
 from readwarp.rules.bases import LETTERS
 
 
-class Filter(NamedTuple):
+class StructuralFilter(NamedTuple):
     name: str
     description: str
 
 
-LOW_QUALITY = Filter("LowQual", LOW_QUALITY_TEXT)
+LOW_QUALITY = StructuralFilter("LowQual", LOW_QUALITY_TEXT)
 FILTERS = (LOW_QUALITY,)
 INFORMATION = (
     *COUNT_FIELDS,
-    Field("SVTYPE", "1", "String", "Type of structural variant: DEL or INS"),
-    Field("SVLEN", ".", "Integer", "Difference in length between REF and ALT alleles"),
-    Field("END", "1", "Integer", "Last position of the variant"),
-    Field("SUPPORT", "1", "Integer", "Reads that show the variant, in an alignment or between two"),
-    Field("PRECISE", "0", "Flag", "Reads agree on place and length within 10 bases (standard deviations)"),
-    Field("IMPRECISE", "0", "Flag", "They do not"),
-    Field("CIPOS", "2", "Integer", "Range of places in reads, about their median"),
-    Field("CILEN", "2", "Integer", "Range of lengths in reads, about their median"),
+    HeaderField("SVTYPE", "1", "String", "Type of structural variant: DEL or INS"),
+    HeaderField("SVLEN", ".", "Integer", "Difference in length between REF and ALT alleles"),
+    HeaderField("END", "1", "Integer", "Last position of the variant"),
+    HeaderField("SUPPORT", "1", "Integer", "Reads that show the variant, in an alignment or between two"),
+    HeaderField("PRECISE", "0", "Flag", "Reads agree on place and length within 10 bases (standard deviations)"),
+    HeaderField("IMPRECISE", "0", "Flag", "They do not"),
+    HeaderField("CIPOS", "2", "Integer", "Range of places in reads, about their median"),
+    HeaderField("CILEN", "2", "Integer", "Range of lengths in reads, about their median"),
 )
 GENOTYPES = (
     *(field for field in GENOTYPE_FIELDS if field.name in ("GT", "PL")),
-    Field("GQ", "1", "Integer", "Phred-scaled likelihood of GT over that of the next genotype; at most 99"),
-    Field("DP", "1", "Integer", "Reads across the variant's breakpoints: the sum of AD"),
-    Field("AD", "R", "Integer", "Reads that do not show the variant; that show it or are clipped there"),
+    HeaderField("GQ", "1", "Integer", "Phred-scaled likelihood of GT over that of the next genotype; at most 99"),
+    HeaderField("DP", "1", "Integer", "Reads across the variant's breakpoints: the sum of AD"),
+    HeaderField("AD", "R", "Integer", "Reads that do not show the variant; that show it or are clipped there"),
 )
 SYMBOLIC = '##ALT=<ID=INS,Description="Insertion of bases that no read spells out">'
 PRECISION = 10  # bases
 
 
-class Variant(NamedTuple):
+class StructuralVariant(NamedTuple):
     allele: Allele
     support: int
     places: ndarray  # int64 [reads]: where it begins in each, ...
     lengths: ndarray  # ... and its length
-    genotypes: Sequence[Genotype]  # one per sample
+    genotypes: Sequence[StructuralGenotype]  # one per sample
     depths: Sequence[tuple[int, int]]  # AD of each sample
 
     @property
@@ -65,7 +72,7 @@ def anchor_of(allele: Allele) -> int:
     return allele.start if allele.deleted and allele.inserted else max(0, allele.start - 1)
 
 
-def format_variant(variant: Variant, name: str, bases: Bases, min_quality: float) -> bytes:
+def format_variant(variant: StructuralVariant, name: str, bases: Bases, min_quality: float) -> bytes:
     allele, quality = variant.allele, variant.quality
     at = anchor_of(allele)
     old, new = spell_out(allele, bases)
@@ -96,7 +103,7 @@ def spell_out(allele: Allele, bases: Bases) -> tuple[str, str]:
     return before + bases.letters(allele.start, allele.stop) + end, before + inserted + end
 
 
-def precision_text(variant: Variant) -> str:
+def precision_text(variant: StructuralVariant) -> str:
     spreads = [column - np.median(column) for column in (variant.places, variant.lengths)]
     if max(spread.std() for spread in spreads) <= PRECISION:
         return "PRECISE"

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from readwarp.call.structural.evidence import BETWEEN, PARTIAL, Events, Spans
+from readwarp.call.structural.evidence import BETWEEN, PARTIAL, ReadSpans, StructuralEvents
 from readwarp.config import StructuralParameters
 from readwarp.ragged import take
 
@@ -19,7 +19,7 @@ MAX_ALIGNMENTS = 100  # most alignments of a read to a contig; more belong to se
 
 
 class Between(NamedTuple):
-    """Event between two spans (rows), with the fields of `Events`."""
+    """Event between two spans (rows), with the fields of `StructuralEvents`."""
 
     first: int
     second: int
@@ -39,7 +39,7 @@ class Between(NamedTuple):
         return min(self.query_stop - self.query_start, self.stop - self.start)
 
 
-def find_splits(spans: Spans, parameters: StructuralParameters) -> Events:
+def find_splits(spans: ReadSpans, parameters: StructuralParameters) -> StructuralEvents:
     """Find events without bases between the spans of one contig, by read name."""
     clips = np.maximum(spans.query_start, spans.clipped)
     row = np.flatnonzero(clips >= parameters.least_length)
@@ -52,7 +52,7 @@ def find_splits(spans: Spans, parameters: StructuralParameters) -> Events:
     found = [between for low, high in reads for between in pair(named, low, high, parameters)]
     places = np.array(found, np.int64).reshape(-1, len(Between._fields)).T
     first, _, start, stop, query_start, query_stop, kind = places
-    return Events(
+    return StructuralEvents(
         start=start,
         stop=stop,
         query_start=query_start,
@@ -66,7 +66,7 @@ def find_splits(spans: Spans, parameters: StructuralParameters) -> Events:
     )
 
 
-def pair(spans: Spans, low: int, high: int, parameters: StructuralParameters) -> list[Between]:
+def pair(spans: ReadSpans, low: int, high: int, parameters: StructuralParameters) -> list[Between]:
     """Return the events between the spans of one read, rows [low, high): the smallest first, each end of a span once.
 
     So a piece that lies elsewhere on the contig, or is inverted, does not hide the two around it.

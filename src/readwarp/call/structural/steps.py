@@ -10,16 +10,16 @@ from numpy import ndarray
 
 from readwarp.batches import AlignedReads
 from readwarp.call.depth.limit import DepthLimit
-from readwarp.call.inputs import Alignments
+from readwarp.call.inputs import AlignmentFiles
 from readwarp.call.ploidy import Ploidies
 from readwarp.call.spelling import Bases
 from readwarp.call.structural.alleles import Allele, represent, shared_bases, spell
 from readwarp.call.structural.cluster import cluster
 from readwarp.call.structural.copies import move_copies
-from readwarp.call.structural.evidence import BETWEEN, WITHIN, Events, Evidence, join_evidence
+from readwarp.call.structural.evidence import BETWEEN, WITHIN, StructuralEvents, StructuralEvidence, join_evidence
 from readwarp.call.structural.gather import follow, gather
-from readwarp.call.structural.genotype import Crossings, Place, genotype
-from readwarp.call.structural.records import Variant, anchor_of, format_variant
+from readwarp.call.structural.genotype import Crossings, VariantPlace, genotype
+from readwarp.call.structural.records import StructuralVariant, anchor_of, format_variant
 from readwarp.call.structural.splits import find_splits
 from readwarp.call.targets import MARGIN
 from readwarp.config import CallParameters, StructuralParameters
@@ -28,10 +28,10 @@ from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.ragged import concatenate, take
 from readwarp.rules.cigar import HARD_CLIP
-from readwarp.stream.workers import Done
+from readwarp.stream.workers import ItemResult
 
 
-class Part(NamedTuple):
+class StructuralWindow(NamedTuple):
     """Window of a contig, which owns the reads that overlap it and start at `own` or later."""
 
     contig: int
@@ -45,7 +45,7 @@ class StructuralSteps:
     """Steps and parameters that all windows share."""
 
     reference: Reference
-    alignments: Alignments
+    alignments: AlignmentFiles
     calling: CallParameters
     parameters: StructuralParameters
     ploidies: Ploidies
@@ -56,7 +56,7 @@ class StructuralSteps:
         """Return the bases around a target in which reads may show a variant that begins in it."""
         return self.parameters.max_sv_length + MARGIN
 
-    def gather(self, part: Part) -> Done[Evidence]:
+    def gather(self, part: StructuralWindow) -> ItemResult[StructuralEvidence]:
         """Gather the evidence of a window, in any thread."""
         contig, start, stop, own = part
         limit, metrics = DepthLimit(self.calling.max_depth), Metrics()
@@ -65,9 +65,9 @@ class StructuralSteps:
             found = gather(take(reads, "reads", reads.position >= own), self.parameters)
             events = move_copies(found.events, Bases(self.reference, contig))
         metrics.count("long_alignments", len(found.spans))
-        return Done(Evidence(found.spans, events), metrics)
+        return ItemResult(StructuralEvidence(found.spans, events), metrics)
 
-    def call(self, contig: int, parts: list[Evidence], targets: Sequence[Target]) -> list[bytes]:
+    def call(self, contig: int, parts: list[StructuralEvidence], targets: Sequence[Target]) -> list[bytes]:
         """Return VCF lines, in order, of a contig's variants that begin in its targets, from its windows' evidence."""
         spans, events = join_evidence(parts)
         events = concatenate([events, find_splits(spans, self.parameters)], "events")
@@ -94,7 +94,7 @@ class StructuralSteps:
         has_size = parameters.min_sv_length <= abs(allele.length) <= parameters.max_sv_length
         return has_size and any(target.start <= at < target.stop for target in targets)
 
-    def _represent(self, contig: int, events: Events, bases: Bases) -> Allele:
+    def _represent(self, contig: int, events: StructuralEvents, bases: Bases) -> Allele:
         row = represent(events)
         start, stop, length = (int(column[row]) for column in (events.start, events.stop, events.length))
         new: bytes | None = events.bases[slice(*events.base_offsets[row : row + 2])].tobytes()
@@ -109,26 +109,28 @@ class StructuralSteps:
         place = contig, max(0, start - 1), min(stop + 1, Bases(self.reference, contig).length)
         return self.alignments.read(place, DepthLimit(self.calling.max_depth))
 
-    def _weigh(self, contig: int, allele: Allele, events: Events, crossings: Crossings, bases: Bases) -> Variant | None:
+    def _weigh(
+        self, contig: int, allele: Allele, events: StructuralEvents, crossings: Crossings, bases: Bases
+    ) -> StructuralVariant | None:
         """Weigh one allele. None: too few reads show it, or no sample has it."""
-        counts = crossings.count(Place(allele.start, allele.stop, shared_bases(allele, bases)), events)
+        counts = crossings.count(VariantPlace(allele.start, allele.stop, shared_bases(allele, bases)), events)
         if (counts.shown + counts.clipped).max() < self.parameters.min_sv_support:
             return None
         copies = self.ploidies.at(contig, np.array([anchor_of(allele)]))[0].tolist()
         depths = list(zip(counts.against.tolist(), counts.carriers.tolist(), strict=True))
         error = self.parameters.error
         genotypes = [genotype(own, other, n, error) for (other, own), n in zip(depths, copies, strict=True)]
-        found = Variant(allele, int(counts.shown.sum()), events.start, events.length, genotypes, depths)
+        found = StructuralVariant(allele, int(counts.shown.sum()), events.start, events.length, genotypes, depths)
         return found if found.is_present else None
 
-    def _count(self, variant: Variant) -> None:
+    def _count(self, variant: StructuralVariant) -> None:
         passes = variant.quality >= self.calling.min_quality
         kind = "structural_insertions" if variant.allele.length > 0 else "structural_deletions"
         for name, number in (("structural_variants", 1), ("structural_variants_pass", passes), (kind, passes)):
             self.metrics.count(name, number)
 
 
-def find_bases(reads: AlignedReads, events: Events) -> bytes | None:
+def find_bases(reads: AlignedReads, events: StructuralEvents) -> bytes | None:
     """Return the bases of one of these split-read events: the first with a record that has its whole read.
 
     Events are taken by name, records by position; records on the other strand do not count.

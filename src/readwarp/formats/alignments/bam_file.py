@@ -24,7 +24,7 @@ class NoBlockError(InputError):
     """A virtual offset at which no block begins, or beyond the block's end."""
 
 
-class Piece(NamedTuple):
+class BamPiece(NamedTuple):
     """Decompressed bytes, and their blocks."""
 
     data: Annotated[ndarray, "uint8 [bytes]"]
@@ -37,10 +37,10 @@ class Piece(NamedTuple):
         offsets: ndarray = self.places[block] << 16 | (at - self.begins[block])
         return offsets
 
-    def after(self, at: int) -> "Piece":
+    def after(self, at: int) -> "BamPiece":
         """Return the bytes from `at` on."""
         block = max(0, int(np.searchsorted(self.begins, at, side="right")) - 1)
-        return Piece(self.data[at:], self.begins[block:] - at, self.places[block:])
+        return BamPiece(self.data[at:], self.begins[block:] - at, self.places[block:])
 
 
 class PieceReader:
@@ -51,9 +51,9 @@ class PieceReader:
         self._file, self._path, self._offset, self._until = file, path, offset, (until >> 16) + MAX_BLOCK
         self._place, self._skip, self._chunk = offset >> 16, offset & 0xFFFF, FIRST_CHUNK
         self._compressed, self._buffer = np.empty((2, 0), np.uint8)
-        self._piece = Piece(self._buffer, *np.zeros((2, 0), np.int64))
+        self._piece = BamPiece(self._buffer, *np.zeros((2, 0), np.int64))
 
-    def next(self, rest: int = 0) -> Piece | None:
+    def next(self, rest: int = 0) -> BamPiece | None:
         """Return the rest of the last piece, from `rest` on, and the bytes that follow; None at the end of the file.
 
         The last piece is overwritten. Raises InputError, for the first piece NoBlockError.
@@ -79,7 +79,7 @@ class PieceReader:
         except BROKEN:
             self._check_blocks(compressed, places, sizes)
             raise
-        self._piece = Piece(
+        self._piece = BamPiece(
             self._buffer[self._skip : begins[-1]],
             np.concatenate((kept.begins, begins[:-1] - self._skip)),
             np.concatenate((kept.places, place + np.array(places[:-1]))),

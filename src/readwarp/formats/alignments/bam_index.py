@@ -15,7 +15,7 @@ from numpy import ndarray
 
 from readwarp.device.jit import kernel, scalar
 from readwarp.errors import InputError
-from readwarp.formats.alignments.bam_file import BamFile, NoBlockError, Piece
+from readwarp.formats.alignments.bam_file import BamFile, BamPiece, NoBlockError
 from readwarp.formats.alignments.layout import LONGEST_NAME, MAX_RECORD, NAME
 from readwarp.formats.common.compressed import GZIP_MAGIC
 from readwarp.formats.common.index import LINEAR_WINDOW, BgzfIndex
@@ -259,12 +259,12 @@ class Watch:
             if index.has_records(contig) and contig >= 0:
                 _check_record(index, self._file, int(index.starts[contig][0]), contig)
 
-    def begin(self, piece: Piece, contig: int) -> None:
+    def begin(self, piece: BamPiece, contig: int) -> None:
         """Check the first bytes, which must be a record of this contig. Raises InputError."""
         if not is_record(piece.data[: NAME + LONGEST_NAME].tobytes(), self._file.header.lengths, contig):
             raise other_file(self._index.path, self._file)
 
-    def check(self, piece: Piece, places: ndarray, stops: ndarray, contigs: ndarray) -> None:
+    def check(self, piece: BamPiece, places: ndarray, stops: ndarray, contigs: ndarray) -> None:
         """Raise InputError if an aligned record precedes the index's first record that reaches its end.
 
         places (int64): of records in the piece; stops (int64): ends of their alignments; contigs (int32).
@@ -277,7 +277,7 @@ class Watch:
         if (self._starts[reached[new]] > piece.offset_of(places[new])).any():
             raise other_file(self._index.path, self._file)
 
-    def end(self, piece: Piece, at: int) -> None:
+    def end(self, piece: BamPiece, at: int) -> None:
         """Check the first unwanted record. Raises InputError if the index has it further on, or if it is no record."""
         _, contig, position, *_, flag, _, _, _ = FIXED.unpack_from(piece.data, at)
         offset, index = int(piece.offset_of(at)), self._index

@@ -6,7 +6,7 @@ from readwarp.device.jit import kernel
 from readwarp.formats.alignments.header import binary_header, field, lines_of
 from readwarp.formats.alignments.layout import CONTIG, FLAG, POSITION, int32_at, span_of, uint16_at
 from readwarp.formats.alignments.sam import Encoded
-from readwarp.formats.common.binning import Binned, Spans, bin_items, depth_for
+from readwarp.formats.common.binning import Binned, ItemSpans, bin_items, depth_for
 from readwarp.formats.common.index import CSI_LENGTH, DEPTH
 from readwarp.formats.common.indexer import Indexer, Virtual, bai_of, csi_of, join_file
 from readwarp.ragged import empty
@@ -40,7 +40,7 @@ class BamIndexer:
 
 def bin_records(records: Encoded, at: int, depth: int) -> Binned:
     """Bin sorted BAM records that begin at byte `at` of the file's data. Any thread may call this."""
-    spans = empty(Spans, {"items": len(records)}, offset=records.offsets + at)
+    spans = empty(ItemSpans, {"items": len(records)}, offset=records.offsets + at)
     span_records(records, spans)
     return bin_items(spans, depth)
 

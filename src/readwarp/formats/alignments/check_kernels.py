@@ -78,7 +78,7 @@ WIDTHS[np.frombuffer(b"cCsSiIf", np.uint8)] = 1, 1, 2, 2, 4, 4, 4
 def find_bad(data, places, header):
     """Find the first bad record among those at `places` of the data, whose sizes fit; return (its row, reason).
 
-    header: see `checks.Header`. Returns (-1, 0) if all are sound.
+    header: see `checks.HeaderLimits`. Returns (-1, 0) if all are sound.
     """
     for i in range(places.size):
         reason = reason_of_record(data, places[i], header)

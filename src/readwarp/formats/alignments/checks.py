@@ -13,7 +13,7 @@ from readwarp.formats.alignments.layout import MAX_RECORD, NAME
 from readwarp.formats.common.text import pack_names
 
 
-class Header(NamedTuple):
+class HeaderLimits(NamedTuple):
     """The contigs and read groups that records may refer to."""
 
     lengths: Annotated[ndarray, "int64 [contigs]"]  # empty: any contig is valid
@@ -23,17 +23,17 @@ class Header(NamedTuple):
     )  # empty: any is valid, even without a CIGAR
 
     @classmethod
-    def of(cls, text: str, lengths: Sequence[int]) -> "Header":
+    def of(cls, text: str, lengths: Sequence[int]) -> "HeaderLimits":
         """Build it from SAM header text and the lengths of the contigs."""
         groups = pack_names([field(line, "ID") or "" for line in lines_of(text, "RG")])
         return cls(np.array(lengths, np.int64), *groups)
 
 
-ANY = Header(np.zeros(0, np.int64))
+ANY = HeaderLimits(np.zeros(0, np.int64))
 MAX_NAME = 254  # letters
 
 
-def find_bad(data: ndarray, places: ndarray, header: Header = ANY) -> tuple[int, str]:
+def find_bad(data: ndarray, places: ndarray, header: HeaderLimits = ANY) -> tuple[int, str]:
     """Find the first bad record among those at `places` (int64); return (its row, the reason), or (-1, "") if none is.
 
     Their sizes are known to be at least `NAME` bytes and to fit into the data (uint8).

@@ -14,7 +14,7 @@ from readwarp.errors import InputError
 from readwarp.formats.alignments.cram_reference import find_reference
 from readwarp.formats.alignments.header import parse_header
 from readwarp.formats.alignments.samtools import reason
-from readwarp.formats.common.htslib import Child
+from readwarp.formats.common.htslib import HtslibProcess
 
 FILE = 0  # number of the file in each child
 
@@ -27,17 +27,17 @@ class CramFile:
 
         Raises InputError for a file that htslib cannot read.
         """
-        self._path, self._lock, self._idle = path, threading.Lock(), list[Child]()
+        self._path, self._lock, self._idle = path, threading.Lock(), list[HtslibProcess]()
         with ExitStack() as stack:
             stack.callback(self.close)
-            self._idle.append(Child())
+            self._idle.append(HtslibProcess())
             self.text = _open(self._idle[0], path, None)
             self.reference = find_reference(self.text, given, folder)
             _open(self._idle[0], path, self.reference.fasta)
             stack.pop_all()
 
-    def _start(self) -> Child:
-        child = Child()
+    def _start(self) -> HtslibProcess:
+        child = HtslibProcess()
         try:
             _open(child, self._path, self.reference.fasta)
         except BaseException:
@@ -88,11 +88,11 @@ class CramFile:
 
 def header_of(path: Path) -> str:
     """Return the SAM header text. Raises InputError."""
-    with closing(Child()) as child:
+    with closing(HtslibProcess()) as child:
         return _open(child, path, None)
 
 
-def _open(child: Child, path: Path, fasta: str | None) -> str:
+def _open(child: HtslibProcess, path: Path, fasta: str | None) -> str:
     """Open the file in a process; return its header."""
     request = {"do": "open_cram", "file": FILE, "name": str(path), "reference": fasta}
     return child.ask(path, "cannot be read as CRAM", **request).decode(errors="replace")

@@ -57,7 +57,7 @@ class Wanted(NamedTuple):
     with_unusable: bool  # also find unusable records that begin in [start, stop)
 
 
-class Found(NamedTuple):
+class DecodedRecords(NamedTuple):
     """Usable records, and unusable ones if wanted."""
 
     places: Annotated[ndarray, "int64 [reads]"]  # start of each record
@@ -84,7 +84,7 @@ def scan(data, last, wanted, header, out):
     enough).
 
     Records without bases or CIGAR are unusable. Those that begin where reads are wanted, and usable ones that reach
-    there, are checked by the `checks.Header`: later steps index bases and reference by CIGARs without checking bounds.
+    there, are checked by the `checks.HeaderLimits`: later steps index bases and reference by CIGARs without checking bounds.
     last: the place of the previous record, contig << CONTIG_SHIFT plus position; -1 if there is none.
     Returns (usable records, where the first unread record begins, the place of the last one read, the outcome: MORE,
     DONE, or the number of a reason of `check_kernels`).
@@ -163,7 +163,7 @@ class Blocks(NamedTuple):
     place: Annotated[ndarray, "int64 [blocks]"]  # start in the file
 
 
-class Windows(NamedTuple):
+class FileWindows(NamedTuple):
     """The linear index of a BAM file."""
 
     first: Annotated[ndarray, "int64 [contigs + 1] of windows"]  # of each contig

@@ -6,12 +6,12 @@ import numpy as np
 
 from readwarp.batches import AlignedReads
 from readwarp.formats.alignments import decode_kernels as kernels
-from readwarp.formats.alignments.decode_kernels import Found, Wanted
+from readwarp.formats.alignments.decode_kernels import DecodedRecords, Wanted
 from readwarp.formats.alignments.layout import CONTIG, POSITION, values_at
 from readwarp.ragged import concatenate, empty, offsets_of, replace
 
 
-def decode(data: np.ndarray, found: Found) -> AlignedReads:
+def decode(data: np.ndarray, found: DecodedRecords) -> AlignedReads:
     """Decode the records found, of no region yet."""
     known = found.samples >= 0
     places = found.places[known]
@@ -31,18 +31,18 @@ def decode(data: np.ndarray, found: Found) -> AlignedReads:
     return reads
 
 
-class Contigs(NamedTuple):
+class RecordContigs(NamedTuple):
     """Contigs of records, as numbers in the file's header."""
 
     reads: Annotated[np.ndarray, "int32 [reads]"]
     unassigned: Annotated[np.ndarray, "int32 [unassigned]"]
 
 
-def contigs_of(data: np.ndarray, found: Found, wanted: Wanted) -> Contigs:
+def contigs_of(data: np.ndarray, found: DecodedRecords, wanted: Wanted) -> RecordContigs:
     known = found.samples >= 0
     if wanted.lengths.size == 1:
-        return Contigs(*(np.full(np.count_nonzero(rows), wanted.contig, np.int32) for rows in (known, ~known)))
-    return Contigs(*(values_at(data, found.places[rows] + CONTIG, "<i4") for rows in (known, ~known)))
+        return RecordContigs(*(np.full(np.count_nonzero(rows), wanted.contig, np.int32) for rows in (known, ~known)))
+    return RecordContigs(*(values_at(data, found.places[rows] + CONTIG, "<i4") for rows in (known, ~known)))
 
 
 def place_reads(reads: AlignedReads, by: np.ndarray, unassigned_by: np.ndarray) -> AlignedReads:
@@ -58,6 +58,6 @@ def place_reads(reads: AlignedReads, by: np.ndarray, unassigned_by: np.ndarray) 
 
 def join_parts(parts: list[AlignedReads], contig: int, start: int, stop: int) -> AlignedReads:
     """Join the parts of a region, if there are any."""
-    parts = parts or [decode(np.empty(0, np.uint8), empty(Found, {"reads": 0}))]
+    parts = parts or [decode(np.empty(0, np.uint8), empty(DecodedRecords, {"reads": 0}))]
     unassigned = np.concatenate([part.unassigned for part in parts])
     return replace(concatenate(parts, "reads"), contig=contig, start=start, stop=stop, unassigned=unassigned)

@@ -64,7 +64,7 @@ def sign(records: Encoded, order: ndarray, libraries: Libraries, by_umi: bool = 
     return Signed(signed, kernels.sign(records, mates, order, libraries, by_umi, signed))
 
 
-class Window(NamedTuple):
+class DuplicateWindow(NamedTuple):
     """Sorted records with signatures, and those nearby on which their marks may depend."""
 
     before: list[Encoded]
@@ -72,7 +72,7 @@ class Window(NamedTuple):
     after: list[Encoded]
 
 
-def windows_of(pieces: Iterable[Encoded], reach: int) -> Iterator[Window]:
+def windows_of(pieces: Iterable[Encoded], reach: int) -> Iterator[DuplicateWindow]:
     """Cut sorted records into windows of twice the reach, so that surroundings are not much larger than windows."""
     near = 4 * reach + 1  # in keys: 2 for a position, 1 for the strand
     before: list[Encoded] = []
@@ -87,7 +87,9 @@ def windows_of(pieces: Iterable[Encoded], reach: int) -> Iterator[Window]:
             if records is not None and held[-1].last <= last + near and last < UNPLACED_KEY:
                 break  # the next ones may lie near it
             own, held = [piece.records for piece in held[:number]], held[number:]
-            yield Window(before, own, [part for piece in held if len(part := _up_to(piece.records, last + near))])
+            yield DuplicateWindow(
+                before, own, [part for piece in held if len(part := _up_to(piece.records, last + near))]
+            )
             near_end = [_from(part, last - near) for part in (*before, *own)] if last < UNPLACED_KEY else []
             before = [part for part in near_end if len(part)]
 
@@ -114,7 +116,7 @@ class Marked(NamedTuple):
     families: Counter[int]  # molecules by their number of templates; empty without UMIs
 
 
-def mark(window: Window, rules: DuplicateRules) -> Marked:
+def mark(window: DuplicateWindow, rules: DuplicateRules) -> Marked:
     """Mark the duplicates of a window. Any thread may call this."""
     records = concatenate([*window.before, *window.records, *window.after], "records")
     start = sum(map(len, window.before))

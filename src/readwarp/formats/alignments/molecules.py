@@ -35,7 +35,7 @@ from readwarp.formats.alignments.sam import Encoded
 from readwarp.ragged import empty, offsets_of, ranges, replace, take
 
 
-class Umis(NamedTuple):
+class RecordUmis(NamedTuple):
     """The UMI of each record; no letters if it has no usable one."""
 
     letters: Annotated[ndarray, "uint8 [letters]"]  # on strand 0, with - between parts
@@ -55,7 +55,7 @@ class Nodes(NamedTuple):
 class Molecules(NamedTuple):
     """The molecules of sorted records with signatures."""
 
-    umis: Umis
+    umis: RecordUmis
     nodes: Nodes
     node: Annotated[ndarray, "int64 [records]"]  # -1 without a molecule
     seed: Annotated[ndarray, "int64 [nodes]"]  # the node from which the molecule grew, which identifies it
@@ -89,15 +89,15 @@ def table_for(records: Encoded) -> ndarray:
     return np.full(1 << (2 * len(records)).bit_length(), -1, np.int32)
 
 
-def read_umis(records: Encoded, is_duplex: bool) -> Umis:
+def read_umis(records: Encoded, is_duplex: bool) -> RecordUmis:
     (starts, sizes), strands = np.zeros((2, len(records)), np.int64), np.zeros(len(records), np.uint8)
     kernels.find_umis(records, starts, sizes, strands)
-    umis = empty(Umis, {}, offsets=offsets_of(sizes), strands=strands)
+    umis = empty(RecordUmis, {}, offsets=offsets_of(sizes), strands=strands)
     kernels.copy_umis(records, starts, strands, is_duplex, umis.letters, umis.offsets)
     return umis
 
 
-def cluster(umis: Umis, nodes: Nodes, table: ndarray) -> ndarray:
+def cluster(umis: RecordUmis, nodes: Nodes, table: ndarray) -> ndarray:
     """Return the seed of each node (int64 [nodes])."""
     seed = np.arange(nodes.group.size)
     rows = np.flatnonzero(np.bincount(nodes.group)[nodes.group] > 1) if nodes.group.size else seed
@@ -107,7 +107,7 @@ def cluster(umis: Umis, nodes: Nodes, table: ndarray) -> ndarray:
     return seed
 
 
-def as_texts(umis: Umis, records: ndarray) -> ndarray:
+def as_texts(umis: RecordUmis, records: ndarray) -> ndarray:
     """Return the UMIs of these records as NumPy strings."""
     lengths = np.diff(umis.offsets)[records]
     longest = max(1, int(lengths.max(initial=0)))

@@ -212,7 +212,7 @@ class SamtoolsWriter:
             self._out = ByteWriter(file.open(), 0, file.name)
             stack.callback(self._out.abort)
             pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-            self._child = samtools.Child("view", "--no-PG", *options, "-", folder=self._folder.path, **pipes)
+            self._child = samtools.SamtoolsProcess("view", "--no-PG", *options, "-", folder=self._folder.path, **pipes)
             self._copied = self._pool.submit(self._copy)
             stack.pop_all()
         try:

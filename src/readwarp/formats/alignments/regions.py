@@ -21,14 +21,14 @@ from numpy import ndarray
 from readwarp.batches import AlignedReads
 from readwarp.errors import InputError
 from readwarp.formats.alignments import decode_kernels as records
-from readwarp.formats.alignments.bam_file import BamFile, NoBlockError, Piece
+from readwarp.formats.alignments.bam_file import BamFile, BamPiece, NoBlockError
 from readwarp.formats.alignments.bam_index import Watch, bam_indexes, load_bam_index, other_file
 from readwarp.formats.alignments.check_kernels import REASONS, SIZE, UNSORTED
-from readwarp.formats.alignments.checks import Header, name_of
+from readwarp.formats.alignments.checks import HeaderLimits, name_of
 from readwarp.formats.alignments.crai import contigs_of_cram
 from readwarp.formats.alignments.cram import CramFile
-from readwarp.formats.alignments.decode_kernels import Found, Wanted
-from readwarp.formats.alignments.decoded import Contigs, contigs_of, decode, join_parts, place_reads
+from readwarp.formats.alignments.decode_kernels import DecodedRecords, Wanted
+from readwarp.formats.alignments.decoded import RecordContigs, contigs_of, decode, join_parts, place_reads
 from readwarp.formats.alignments.layout import MAX_RECORD, NAME
 from readwarp.formats.alignments.opening import header_from, is_cram
 from readwarp.formats.alignments.read_groups import group_table, read_groups_of
@@ -59,14 +59,14 @@ class ReadFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class FileForm:
     """Facts about a file known in advance."""
 
     phred: int | None = None  # 33 or 64, of the qualities; None: 33, but an error if they look like 64
     scan: bool = False  # read a BAM file without an index through; otherwise it is an error
 
 
-class Records(NamedTuple):
+class RawRecords(NamedTuple):
     """Whole records of a file, in file order."""
 
     data: Annotated[ndarray, "uint8 [bytes]"]
@@ -79,7 +79,7 @@ class Records(NamedTuple):
 class AlignedReader:
     """Sorted alignments, open for reading regions from any thread: an indexed BAM or CRAM file, or a stream."""
 
-    def __init__(self, path: Path, reference: Path | None = None, threads: int = 1, form: Form = Form()):
+    def __init__(self, path: Path, reference: Path | None = None, threads: int = 1, form: FileForm = FileForm()):
         """Open a file. path: "-" is stdin. stdin and named pipes are first read to their end, see `spool`.
 
         reference: for CRAM, in any format. Raises InputError if the file is damaged, unsorted or not indexed.
@@ -117,7 +117,7 @@ class AlignedReader:
             self.header = header_from(self.path, self._bam.header.text)
         self.names: tuple[str, ...] = self.header.references
         self.lengths: tuple[int, ...] = self.header.lengths
-        self._known = Header(np.array(self.lengths, np.int64))
+        self._known = HeaderLimits(np.array(self.lengths, np.int64))
         lines = self.header.to_dict()
         self._samples = read_groups_of(lines)
         if lines.get("HD", {}).get("SO") in ("unsorted", "queryname"):
@@ -247,7 +247,7 @@ class AlignedReader:
         for reads, contig in self._parts(self._wanted(contigs, 0, max(self.lengths[i] for i in contigs), keep)):
             yield place_reads(reads, origins[contig.reads - contigs.start], origins[contig.unassigned - contigs.start])
 
-    def records(self, contigs: range, start: int, stop: int) -> Iterator[Records]:
+    def records(self, contigs: range, start: int, stop: int) -> Iterator[RawRecords]:
         """Yield records that begin in [start, stop) of a contig, and aligned ones that reach into it; or whole contigs.
 
         contigs: numbers in this file's header. A contig's last record may lie beyond its end, if that is `stop`.
@@ -255,9 +255,9 @@ class AlignedReader:
         stop = BEYOND_CONTIGS if stop >= self.lengths[contigs[-1]] else stop
         wanted = self._wanted(contigs, start, stop, ReadFilter(excluded_flags=UNMAPPED))._replace(with_unusable=True)
         for data, found in self._found(wanted):
-            yield Records(data, found.places, found.samples >= 0, found.stops, found.operations)
+            yield RawRecords(data, found.places, found.samples >= 0, found.stops, found.operations)
 
-    def unplaced(self) -> Iterator[Records]:
+    def unplaced(self) -> Iterator[RawRecords]:
         """Yield the records without a contig, which follow all others. Raises InputError."""
         if self._cram:
             with self._cram.reading([UNPLACED]) as path, path.open("rb") as file:
@@ -267,7 +267,7 @@ class AlignedReader:
             assert self._bam and self._index
             yield from self._unplaced(self._bam, self._index.stop or self._bam.first)
 
-    def _unplaced(self, bam: BamFile, offset: int) -> Iterator[Records]:
+    def _unplaced(self, bam: BamFile, offset: int) -> Iterator[RawRecords]:
         reader, rest, left = bam.read_from(offset), 0, 0
         while piece := reader.next(rest):
             data = piece.data.copy()  # several of these may be in use at the same time
@@ -276,7 +276,7 @@ class AlignedReader:
             left = data.size - rest
             if state != records.MORE or left > MAX_RECORD:
                 raise self._error(state or SIZE, data, rest, "after the last contig")
-            yield Records(data, places[:count], np.zeros(count, bool), *np.zeros((2, count), np.int64))
+            yield RawRecords(data, places[:count], np.zeros(count, bool), *np.zeros((2, count), np.int64))
         if left:
             raise InputError(self.path, "truncated: ends within a record")
 
@@ -294,17 +294,17 @@ class AlignedReader:
             with_unusable=False,
         )
 
-    def _parts(self, wanted: Wanted) -> Iterator[tuple[AlignedReads, Contigs]]:
+    def _parts(self, wanted: Wanted) -> Iterator[tuple[AlignedReads, RecordContigs]]:
         for data, found in self._found(wanted):
             reads, contigs = decode(data, found), contigs_of(data, found, wanted)
             yield self._from_phred64(reads, contigs) if self._form.phred == PHRED64 else reads, contigs
 
-    def _found(self, wanted: Wanted) -> Iterator[tuple[ndarray, Found]]:
+    def _found(self, wanted: Wanted) -> Iterator[tuple[ndarray, DecodedRecords]]:
         """Yield bytes of whole records (uint8), valid until the next ones, and the wanted records among them."""
         watch, last, left = self._watch(wanted), -1, 0
         piece, more = self._begin(wanted, watch)
         while piece:
-            found = empty(Found, {"reads": piece.data.size // NAME + 1})
+            found = empty(DecodedRecords, {"reads": piece.data.size // NAME + 1})
             count, rest, last, state = records.scan(piece.data, last, wanted, self._known, found)
             if state not in (records.MORE, records.DONE):
                 raise self._error(state, piece.data, rest, self._near(wanted, last))
@@ -340,19 +340,19 @@ class AlignedReader:
         contig, position = divmod(last, 1 << records.CONTIG_SHIFT) if last >= 0 else (wanted.contig, 0)
         return f"near {self.names[contig]}:{position + 1}"
 
-    def _from_phred64(self, reads: AlignedReads, contigs: Contigs) -> AlignedReads:
+    def _from_phred64(self, reads: AlignedReads, contigs: RecordContigs) -> AlignedReads:
         qualities, bad = from_phred64(reads.qualities)
         if bad >= 0:
             read = np.searchsorted(reads.read_offsets, bad, side="right") - 1
             raise InputError(self.path, TOO_LOW, f"near {self.names[contigs.reads[read]]}:{reads.position[read] + 1}")
         return replace(reads, qualities=qualities)
 
-    def _begin(self, wanted: Wanted, watch: Watch | None) -> tuple[Piece | None, Callable[[int], Piece | None]]:
+    def _begin(self, wanted: Wanted, watch: Watch | None) -> tuple[BamPiece | None, Callable[[int], BamPiece | None]]:
         """Return the bytes from the first record that may be wanted, and `PieceReader.next` for more."""
         contigs = range(wanted.contig, wanted.contig + wanted.lengths.size)
         if self._cram:
             places = [(self.names[i], wanted.start, min(wanted.stop, self.lengths[i])) for i in contigs]
-            return Piece(np.frombuffer(self._cram.records(places), np.uint8), *np.zeros((2, 0), np.int64)), _no_more
+            return BamPiece(np.frombuffer(self._cram.records(places), np.uint8), *np.zeros((2, 0), np.int64)), _no_more
         assert self._index is not None and self._bam is not None
         offsets = ((contig, self._start_of(contig, wanted.start)) for contig in contigs)
         contig, offset = next(((contig, offset) for contig, offset in offsets if offset is not None), (-1, None))

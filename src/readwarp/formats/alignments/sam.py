@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Alignments, ReadBatch
+from readwarp.batches import AlignmentBatch, ReadBatch
 from readwarp.formats.alignments import encode_kernels as kernels
 from readwarp.formats.alignments import paf_kernels
 from readwarp.formats.alignments.tag_text import FACTOR
@@ -37,7 +37,7 @@ class Encoder:
     text: bool = False  # SAM text instead of BAM records
     lengths: tuple[int, ...] = ()  # of the contigs: PAF instead
 
-    def encode(self, reads: ReadBatch, alignments: Alignments) -> Encoded:
+    def encode(self, reads: ReadBatch, alignments: AlignmentBatch) -> Encoded:
         """Encode `alignments` in their order. Runs without the GIL."""
         groups, size = pack_names(self.read_groups), self._max_bytes(reads, alignments)
         out = empty(Encoded, {"records": len(alignments), "bytes": size})
@@ -50,7 +50,7 @@ class Encoder:
             written = kernels.encode_bam(reads, alignments, groups, out)
         return replace(out, data=out.data[:written])
 
-    def _max_bytes(self, reads: ReadBatch, rows: Alignments) -> int:
+    def _max_bytes(self, reads: ReadBatch, rows: AlignmentBatch) -> int:
         """Return an upper bound of the encoded size, for text or binary."""
         lengths, names, carried = (
             int((offsets[rows.read + 1] - offsets[rows.read]).sum())

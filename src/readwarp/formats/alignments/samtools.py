@@ -23,7 +23,7 @@ def command_of(folder: object, tool: str, *arguments: str) -> list[str]:
     return [*program, str(os.getpid()), str(folder), tool, *arguments]
 
 
-class Child(subprocess.Popen[bytes]):
+class SamtoolsProcess(subprocess.Popen[bytes]):
     """A running `samtools ...`, shielded from the terminal's Ctrl-C, with the pipes of subprocess.Popen.
 
     Its messages go to a temporary file, so that it never waits for us to read them.
@@ -54,7 +54,7 @@ class Child(subprocess.Popen[bytes]):
 
 def run(*arguments: str, output: object = None) -> None:
     """Run `samtools ...` to its end. Raises ReadwarpError with its message, or an error about the `output`."""
-    with closing(Child(*arguments, stdin=subprocess.DEVNULL)) as child:
+    with closing(SamtoolsProcess(*arguments, stdin=subprocess.DEVNULL)) as child:
         if child.wait():
             said = f"samtools {arguments[0]}: {child.error()}"
             raise ReadwarpError(said) if output is None else unwritten(output, said)

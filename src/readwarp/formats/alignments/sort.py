@@ -48,7 +48,7 @@ ORDERS: dict[str, Order] = {"coordinate": order_by_coordinate, "name": order_by_
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class SortSizes:
     """Division of `memory` bytes: half for runs in memory, half for the pieces in which they are merged."""
 
     capacity: int  # of the runs in memory: half of them gather while the others go to a file
@@ -56,7 +56,7 @@ class Sizes:
     frame: int
 
     @classmethod
-    def of(cls, memory: int, threads: int) -> "Sizes":
+    def of(cls, memory: int, threads: int) -> "SortSizes":
         pieces = 5 * (threads + 1)  # frames, and their records joined and sorted, in each thread and waiting
         piece = min(max(memory // 2 // pieces, MIN_PIECE), MAX_PIECE)
         return cls(max(memory // 2, MIN_PIECE), piece, min(max(piece // FRAMES, MIN_FRAME), MAX_FRAME))
@@ -72,7 +72,7 @@ class Sorter:
 
     def __init__(self, order: str, memory: int, threads: int = 1, skip: int = 0):
         self._order, self._skip, self._threads = ORDERS[order], skip, threads
-        self._sizes = Sizes.of(memory, threads)
+        self._sizes = SortSizes.of(memory, threads)
         self._pool = ThreadPoolExecutor(threads, "sort")
         self._spiller = ThreadPoolExecutor(1, "spill")
         self._spilling: Future[None] | None = None
@@ -127,20 +127,20 @@ class Sorter:
     def _write(self, runs: Sequence[Run]) -> FileRun:
         merge = self._merger(runs)
 
-        def merge_packed(stretch: "Stretch") -> Packed:
+        def merge_packed(stretch: "MergeStretch") -> Packed:
             return pack(merge(stretch), self._skip, self._sizes.frame)
 
         with closing(map_ahead(self._pool, merge_packed, self._stretches(runs), self._threads + 1)) as pieces:
             return FileRun.write(pieces, self._skip)
 
-    def _merger(self, runs: Sequence[Run]) -> "Callable[[Stretch], Encoded]":
+    def _merger(self, runs: Sequence[Run]) -> "Callable[[MergeStretch], Encoded]":
         return lambda stretch: merge_stretch(runs, stretch, self._order, self._skip)
 
-    def _stretches(self, runs: Sequence[Run]) -> "Iterator[Stretch]":
+    def _stretches(self, runs: Sequence[Run]) -> "Iterator[MergeStretch]":
         return stretches_of(runs, self._order, self._skip, self._sizes.piece)
 
 
-class Cut(NamedTuple):
+class MergeCut(NamedTuple):
     """A position in the output: before the first record of a frame, or the end."""
 
     before: ndarray  # frames of each run that begin before it (int64 [runs])
@@ -148,14 +148,14 @@ class Cut(NamedTuple):
     frame: int
 
 
-class Stretch(NamedTuple):
+class MergeStretch(NamedTuple):
     """A stretch of the merged output, from one cut to the next."""
 
-    start: Cut
-    stop: Cut
+    start: MergeCut
+    stop: MergeCut
 
 
-def stretches_of(runs: Sequence[Run], order: Order, skip: int, size: int) -> Iterator[Stretch]:
+def stretches_of(runs: Sequence[Run], order: Order, skip: int, size: int) -> Iterator[MergeStretch]:
     """Cut the merged output of these runs into stretches of about `size` bytes."""
     numbers = np.array([len(run.frames.heads) for run in runs], np.int64)
     if not numbers.sum():
@@ -165,16 +165,16 @@ def stretches_of(runs: Sequence[Run], order: Order, skip: int, size: int) -> Ite
     frame_of = heads - np.repeat(np.cumsum(numbers) - numbers, numbers)[heads]
     before = np.cumsum(np.concatenate([run.frames.sizes for run in runs])[heads])
     firsts = np.unique(np.searchsorted(before, np.arange(0, before[-1], size), side="right"))  # heads at which to cut
-    counts, start = np.zeros_like(numbers), Cut(np.zeros_like(numbers), int(run_of[0]), int(frame_of[0]))
+    counts, start = np.zeros_like(numbers), MergeCut(np.zeros_like(numbers), int(run_of[0]), int(frame_of[0]))
     for first, after in pairwise([*firsts.tolist(), heads.size]):
         counts = counts + np.bincount(run_of[first:after], minlength=numbers.size)
         is_last = after == heads.size
-        stop = Cut(counts, -1 if is_last else int(run_of[after]), -1 if is_last else int(frame_of[after]))
-        yield Stretch(start, stop)
+        stop = MergeCut(counts, -1 if is_last else int(run_of[after]), -1 if is_last else int(frame_of[after]))
+        yield MergeStretch(start, stop)
         start = stop
 
 
-def merge_stretch(runs: Sequence[Run], stretch: Stretch, order: Order, skip: int) -> Encoded:
+def merge_stretch(runs: Sequence[Run], stretch: MergeStretch, order: Order, skip: int) -> Encoded:
     """Merge the records of a stretch. Any thread may call this.
 
     From each run, the frames that begin within the stretch and the one before are read. The first record at the start

@@ -26,7 +26,7 @@ from readwarp.formats.alignments.check_kernels import REASONS
 from readwarp.formats.alignments.crai import DEFINITION, HEADER
 from readwarp.formats.alignments.cram import header_of
 from readwarp.formats.alignments.cram_reference import CramReference, find_reference
-from readwarp.formats.alignments.decode_kernels import Blocks, Windows
+from readwarp.formats.alignments.decode_kernels import Blocks, FileWindows
 from readwarp.formats.alignments.header import MAX_HEADER, parse_header
 from readwarp.formats.alignments.layout import MAX_RECORD
 from readwarp.formats.common.bgzf import blocks_of
@@ -137,7 +137,7 @@ def _header_in(head: bytes, name: str) -> str:
 def _convert(chunks: Iterable[bytes], name: str, threads: int, reference: CramReference | None) -> Iterator[bytes]:
     options = ("-T", reference.fasta) if reference else ()
     command = ("view", "--no-PG", "-b", "-1", "-@", str(threads), *options, "-")
-    with closing(samtools.Child(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)) as child:
+    with closing(samtools.SamtoolsProcess(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)) as child:
         assert child.stdin is not None and child.stdout is not None
         feeder = threading.Thread(target=_feed, args=(chunks, child.stdin), name="readwarp feeder", daemon=True)
         feeder.start()
@@ -165,7 +165,7 @@ class _Indexer:
         self._raw = np.empty(0, np.uint8)  # decompressed, from the first incomplete record
         self._blocks = empty(Blocks, {"blocks": 0})  # blocks of these bytes
         self._contigs: Sequence[str] = ()
-        self._windows: Windows | None = None  # made once the header has been read
+        self._windows: FileWindows | None = None  # made once the header has been read
         self._last = (0, -1)  # contig and position of the last record
 
     def index(self, chunks: Iterable[bytes]) -> BgzfIndex:
@@ -196,7 +196,7 @@ class _Indexer:
         if self._windows is None and (header := parse_header(raw.tobytes(), self._name)):
             done, (_, self._contigs, lengths) = header
             first = offsets_of([(length >> LINEAR_WINDOW) + 1 for length in lengths])
-            self._windows = Windows(first, np.zeros(first[-1], np.uint64))
+            self._windows = FileWindows(first, np.zeros(first[-1], np.uint64))
         if self._windows is not None:
             done = self._add_records(raw, done, Blocks(begin, place), self._windows)
         if raw.size - done > MAX_RECORD:
@@ -204,7 +204,7 @@ class _Indexer:
         block = max(0, int(np.searchsorted(begin, done, side="right")) - 1)  # the block with `done`
         self._raw, self._blocks = raw[done:].copy(), Blocks(begin[block:] - done, place[block:])
 
-    def _add_records(self, raw: np.ndarray, place: int, blocks: Blocks, windows: Windows) -> int:
+    def _add_records(self, raw: np.ndarray, place: int, blocks: Blocks, windows: FileWindows) -> int:
         """Index the records from `place` on; return where the first incomplete one begins."""
         place, *last, state = records.add_to_index(raw, place, self._last, blocks, windows)
         if state != records.MORE:

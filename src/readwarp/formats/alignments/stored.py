@@ -11,7 +11,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.errors import InputError
-from readwarp.formats.alignments.checks import ANY, Header, check_size, find_bad
+from readwarp.formats.alignments.checks import ANY, HeaderLimits, check_size, find_bad
 from readwarp.formats.alignments.layout import FLAG, values_at
 from readwarp.formats.alignments.runs import records_in
 from readwarp.formats.alignments.sam import Encoded
@@ -21,7 +21,7 @@ CHUNK = 1 << 22  # bytes of records in memory
 NOT_FIRST = 0x80 | 0x100 | 0x800  # last mate, secondary, supplementary
 
 
-def read_templates(path: str, read_into: Callable[[ndarray], int], header: Header = ANY) -> Iterator[Encoded]:
+def read_templates(path: str, read_into: Callable[[ndarray], int], header: HeaderLimits = ANY) -> Iterator[Encoded]:
     """Yield the records in pieces of whole templates; `read_into` fills a buffer, or as much of it as the file has.
 
     Raises InputError.

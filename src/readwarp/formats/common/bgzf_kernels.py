@@ -28,7 +28,7 @@ class Functions(NamedTuple):
     checksum: int  # crc32_gzip_refl
 
 
-class Stream(NamedTuple):
+class DeflateStream(NamedTuple):
     """ISA-L's isal_zstream by fields of each width, and its working memory."""
 
     longs: ndarray  # uint64
@@ -37,9 +37,9 @@ class Stream(NamedTuple):
     level_buffer: ndarray  # uint8
 
 
-def make_stream() -> Stream:
+def make_stream() -> DeflateStream:
     longs = np.zeros(STREAM_BYTES // 8, np.uint64)
-    return Stream(longs, longs.view(np.uint32), longs.view(np.uint16), np.empty(LEVEL_BYTES, np.uint8))
+    return DeflateStream(longs, longs.view(np.uint32), longs.view(np.uint16), np.empty(LEVEL_BYTES, np.uint8))
 
 
 @kernel

@@ -26,7 +26,7 @@ NEAR = 1 << 16  # compressed bytes
 FAR = 1 << 62  # beyond any offset
 
 
-class Spans(NamedTuple):
+class ItemSpans(NamedTuple):
     """Consecutive items of a file. Those without a contig come last."""
 
     contig: Annotated[ndarray, "int64 [items]"]  # ascending; -1 for none
@@ -36,7 +36,7 @@ class Spans(NamedTuple):
     offset: Annotated[ndarray, "int64 [items + 1] of bytes"]  # in the data of the file
 
 
-class Chunks(NamedTuple):
+class BinChunks(NamedTuple):
     """Consecutive items of one bin."""
 
     bin: Annotated[ndarray, "int64 [chunks]"]  # contig << CONTIG_SHIFT | bin number
@@ -52,7 +52,7 @@ class Reaches(NamedTuple):
     begin: Annotated[ndarray, "int64 [reaches]"]  # of the item
 
 
-class Counts(NamedTuple):
+class ContigCounts(NamedTuple):
     """Counts of items, by contig with any."""
 
     contig: Annotated[ndarray, "int64 [contigs]"]
@@ -63,13 +63,15 @@ class Counts(NamedTuple):
 class Binned(NamedTuple):
     """A part of a file as its index sees it. Places are bytes of data, or virtual offsets for a whole file."""
 
-    chunks: Chunks
+    chunks: BinChunks
     reaches: Reaches
-    counts: Counts
+    counts: ContigCounts
     unplaced: int  # items without a contig
 
 
-NOTHING = Binned(empty(Chunks, {"chunks": 0}), empty(Reaches, {"reaches": 0}), empty(Counts, {"contigs": 0}), 0)
+NOTHING = Binned(
+    empty(BinChunks, {"chunks": 0}), empty(Reaches, {"reaches": 0}), empty(ContigCounts, {"contigs": 0}), 0
+)
 
 
 def depth_for(longest: int) -> int:
@@ -80,16 +82,16 @@ def depth_for(longest: int) -> int:
     return depth
 
 
-def bin_items(spans: Spans, depth: int) -> Binned:
+def bin_items(spans: ItemSpans, depth: int) -> Binned:
     """Bin a part of a file. Any thread may call this."""
     items = spans.contig.size
-    chunks, reaches = empty(Chunks, {"chunks": items}), empty(Reaches, {"reaches": items})
-    counts = empty(Counts, {"contigs": items})
+    chunks, reaches = empty(BinChunks, {"chunks": items}), empty(Reaches, {"reaches": items})
+    counts = empty(ContigCounts, {"contigs": items})
     found, reached, contigs, unplaced = find_chunks(spans, depth, chunks, reaches, counts)
     return Binned(
         join_chunks(take(chunks, "chunks", slice(0, found)), BLOCK),
         Reaches(*(column[:reached].copy() for column in reaches)),
-        Counts(*(column[:contigs].copy() for column in counts)),
+        ContigCounts(*(column[:contigs].copy() for column in counts)),
         unplaced,
     )
 
@@ -120,17 +122,17 @@ def renumber(part: Binned, numbers: ndarray) -> Binned:
     )
 
 
-def join_chunks(chunks: Chunks, block: int) -> Chunks:
+def join_chunks(chunks: BinChunks, block: int) -> BinChunks:
     """Join chunks, bin by bin, where a block has the end of one and the beginning of the next.
 
     block: size of one; 1 << 16 if chunks are virtual offsets.
     """
     chunks = take(chunks, "chunks", np.lexsort((chunks.begin, chunks.bin)))
     joined = join_near(chunks, block)
-    return Chunks(*(column[:joined].copy() for column in chunks))
+    return BinChunks(*(column[:joined].copy() for column in chunks))
 
 
-def merge_small_bins(chunks: Chunks, depth: int) -> Chunks:
+def merge_small_bins(chunks: BinChunks, depth: int) -> BinChunks:
     """Move chunks (virtual offsets) of bins that span few bytes to the next larger bin, if that has some."""
     firsts, key = first_bins(depth), chunks.bin
     for level in range(depth, 0, -1):

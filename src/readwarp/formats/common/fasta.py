@@ -30,12 +30,12 @@ IUPAC = b"ACGTUNRYSWKMBDHV"
 UPPER = bytes(range(256)).upper()
 
 
-class Contig(NamedTuple):
+class FastaContig(NamedTuple):
     name: str  # first word of the header, or accession
     letters: bytes  # upper-case IUPAC, without line ends
 
 
-class Piece(NamedTuple):
+class FastaPiece(NamedTuple):
     """The next letters of a contig: its first ones, or those after the previous piece."""
 
     name: str
@@ -43,19 +43,19 @@ class Piece(NamedTuple):
     is_first: bool
 
 
-def read_contigs(path: str | Path) -> Iterator[Contig]:
+def read_contigs(path: str | Path) -> Iterator[FastaContig]:
     """Yield the contigs of a reference file, one at a time, in file order. Raises the errors of `read_pieces`."""
     name, parts = "", list[bytes]()
     for piece in read_pieces(path):
         if piece.is_first and parts:
-            yield Contig(name, b"".join(parts))
+            yield FastaContig(name, b"".join(parts))
             parts = []
         name = piece.name
         parts.append(piece.letters)
-    yield Contig(name, b"".join(parts))
+    yield FastaContig(name, b"".join(parts))
 
 
-def read_pieces(path: str | Path) -> Iterator[Piece]:
+def read_pieces(path: str | Path) -> Iterator[FastaPiece]:
     """Yield the contigs of a reference file piece by piece, in file order, so that a long contig takes no memory.
 
     The first bytes of a file tell its format, not its name; an index (.rwx) is read too. Raises InputError for a file
@@ -64,7 +64,7 @@ def read_pieces(path: str | Path) -> Iterator[Piece]:
     """
     path = Path(path)
     if is_index(path):
-        yield from (Piece(*contig, True) for contig in read_index(path))
+        yield from (FastaPiece(*contig, True) for contig in read_index(path))
         return
     lengths: dict[str, int] = {}
     with reading(path), _open(path) as stream:
@@ -97,7 +97,7 @@ def _open(path: Path) -> Iterator[BinaryIO]:
             yield stream
 
 
-def _parse(stream: BinaryIO, path: Path) -> Iterator[Piece]:
+def _parse(stream: BinaryIO, path: Path) -> Iterator[FastaPiece]:
     """Yield the pieces of a stream, whose first line shows the format."""
     line = stream.readline(1 << 16)
     while line and not line.strip():
@@ -119,21 +119,21 @@ def _parse(stream: BinaryIO, path: Path) -> Iterator[Piece]:
     raise InputError(path, "is not FASTA, GenBank or EMBL: it does not start with '>', 'LOCUS' or 'ID'")
 
 
-def _read_fasta(stream: BinaryIO, first: bytes, path: Path) -> Iterator[Piece]:
+def _read_fasta(stream: BinaryIO, first: bytes, path: Path) -> Iterator[FastaPiece]:
     """Parse FASTA. Memory holds one block, however long the lines are."""
     name, begins_line = _name_of(_whole_line(stream, first, path)[1:]), True
-    yield Piece(name, b"", True)
+    yield FastaPiece(name, b"", True)
     while block := stream.read(BLOCK):
         last = block.rfind(b"\n") + 1
         if block[last : last + 1] == b">" and (last or begins_line):
             block = block[:last] + _whole_line(stream, block[last:], path)
         body, *records = (b"\n" * begins_line + block).split(b"\n>") if b">" in block else (block,)
         begins_line = block.endswith(b"\n")
-        yield Piece(name, _letters_of(body), False)
+        yield FastaPiece(name, _letters_of(body), False)
         for record in records:
             header, _, body = record.partition(b"\n")
             name = _name_of(header)
-            yield Piece(name, _letters_of(body), True)
+            yield FastaPiece(name, _letters_of(body), True)
 
 
 def _whole_line(stream: BinaryIO, start: bytes, path: Path) -> bytes:
@@ -154,7 +154,7 @@ def _name_of(header: bytes) -> str:
     return name.decode("ascii", "replace")
 
 
-def _read_annotated(stream: BinaryIO, first: bytes, kind: str, path: Path) -> Iterator[Piece]:
+def _read_annotated(stream: BinaryIO, first: bytes, kind: str, path: Path) -> Iterator[FastaPiece]:
     """Parse GenBank or EMBL with Biopython, whose warnings concern annotations that we do not use."""
     from Bio import SeqIO
     from Bio.Seq import UndefinedSequenceError
@@ -168,7 +168,7 @@ def _read_annotated(stream: BinaryIO, first: bytes, kind: str, path: Path) -> It
         try:
             for record in SeqIO.parse(text, kind):
                 name = record.id if record.id not in ("", ".", "<unknown id>") else record.name
-                yield Piece(name, bytes(record.seq).upper(), True)
+                yield FastaPiece(name, bytes(record.seq).upper(), True)
         except UndefinedSequenceError as error:
             raise InputError(path, "has no sequence", record.id) from error
         except (ValueError, AssertionError, IndexError) as error:
@@ -182,7 +182,7 @@ def _check_name(name: str, lengths: dict[str, int], path: Path) -> None:
         raise InputError(path, "this name occurs twice", name)
 
 
-def _check_letters(piece: Piece, length: int, path: Path) -> None:
+def _check_letters(piece: FastaPiece, length: int, path: Path) -> None:
     """Check the letters of a piece. length: of the contig so far."""
     if strange := piece.letters.translate(None, IUPAC):
         raise InputError(path, f"{chr(strange[0])!r} is not an IUPAC letter", piece.name)

@@ -14,7 +14,7 @@ CRASHED = b"htslib crashed"
 CHILD = (sys.executable, "-P", "-m", "readwarp.formats.common.htslib_child")
 
 
-class Child:
+class HtslibProcess:
     """A process in which htslib reads files."""
 
     def __init__(self) -> None:

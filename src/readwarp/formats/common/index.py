@@ -31,7 +31,7 @@ CRAI_LINE = re.compile(rb"-?[0-9]{1,10}(\t-?[0-9]{1,15}){5}")
 MAX_WINDOWS = 1 << 24  # per contig
 
 
-class Chunks(NamedTuple):
+class IndexChunks(NamedTuple):
     """Places of the records of each bin, in order of contigs and bins."""
 
     contig: Annotated[ndarray, "int64 [chunks]"]
@@ -48,7 +48,7 @@ class BgzfIndex:
     stop: int | None = None  # after the last record with a position
     names: tuple[str, ...] = ()  # of the contigs, if the index has them
     path: Path | None = None
-    chunks: Chunks | None = None
+    chunks: IndexChunks | None = None
 
     def start_of(self, contig: int, position: int) -> int | None:
         """Return the virtual offset at or before the first record that reaches `position` or begins after it; None: no
@@ -190,7 +190,7 @@ def find_bins(words, head, bins, owners, places, windows):
     return number if at <= words.size else -1
 
 
-def _chunks_of(words: ndarray, bins: ndarray, owners: ndarray, head: int, depth: int) -> tuple[Chunks, int | None]:
+def _chunks_of(words: ndarray, bins: ndarray, owners: ndarray, head: int, depth: int) -> tuple[IndexChunks, int | None]:
     """Return the chunks, and the end of the last one by the bins of counts, if there are any."""
     numbers, sizes = words[bins].astype(np.int64), words[bins + head - 1].astype(np.int64)
     after_last = int(first_bins(depth)[-1])
@@ -199,7 +199,7 @@ def _chunks_of(words: ndarray, bins: ndarray, owners: ndarray, head: int, depth:
     stops = _wide(words, counts + head + 2)
     real, sizes = bins[is_real], sizes[is_real]
     at = np.repeat(real + head, sizes) + 4 * (np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes))
-    chunks = Chunks(np.repeat(owners[is_real], sizes), _wide(words, at), _wide(words, at + 2))
+    chunks = IndexChunks(np.repeat(owners[is_real], sizes), _wide(words, at), _wide(words, at + 2))
     return chunks, int(stops.max()) if stops.size else None
 
 

@@ -18,8 +18,8 @@ from readwarp.formats.common.binning import (
     CONTIG_SHIFT,
     FAR,
     NUMBER,
+    BinChunks,
     Binned,
-    Chunks,
     Reaches,
     join_chunks,
     join_parts,
@@ -114,14 +114,14 @@ def contents_of(whole: Binned, contigs: int, depth: int = DEPTH, head: int = BIN
     return words.tobytes()
 
 
-class Windows(NamedTuple):
+class LinearWindows(NamedTuple):
     """The linear index."""
 
     first: Annotated[ndarray, "int64 [contigs + 1] of windows"]  # of each contig
     begin: Annotated[ndarray, "int64 [windows]"]  # virtual offset of the first item that reaches it
 
 
-def find_windows(reaches: Reaches, contigs: int) -> Windows:
+def find_windows(reaches: Reaches, contigs: int) -> LinearWindows:
     """Return the windows of each contig up to the last one reached."""
     owner = reaches.first >> CONTIG_SHIFT
     sizes = np.zeros(contigs, np.int64)
@@ -129,10 +129,10 @@ def find_windows(reaches: Reaches, contigs: int) -> Windows:
     first, spans = offsets_of(sizes), reaches.last - reaches.first + 1
     begin = np.full(first[-1], FAR)
     np.minimum.at(begin, rows_at(first[owner] + (reaches.first & NUMBER), spans, 1), np.repeat(reaches.begin, spans))
-    return Windows(first, np.minimum.accumulate(begin[::-1])[::-1])  # an unreached window has the next one's
+    return LinearWindows(first, np.minimum.accumulate(begin[::-1])[::-1])  # an unreached window has the next one's
 
 
-def add_counts(whole: Binned, depth: int) -> Chunks:
+def add_counts(whole: Binned, depth: int) -> BinChunks:
     """Return the chunks in order of bins, and two more per contig: of all items, and of mapped and unmapped counts."""
     chunks, counts = whole.chunks, whole.counts
     contigs, row = np.unique(counts.contig, return_inverse=True)
@@ -143,7 +143,7 @@ def add_counts(whole: Binned, depth: int) -> Chunks:
     np.add.at(mapped, row, counts.mapped)
     np.add.at(unmapped, row, counts.unmapped)
     bins = contigs << CONTIG_SHIFT | first_bins(depth)[-1] + 1
-    found = concatenate([chunks, Chunks(bins, begin, end), Chunks(bins, mapped, unmapped)], "chunks")
+    found = concatenate([chunks, BinChunks(bins, begin, end), BinChunks(bins, mapped, unmapped)], "chunks")
     return take(found, "chunks", np.argsort(found.bin, kind="stable"))
 
 

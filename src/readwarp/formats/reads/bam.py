@@ -18,7 +18,7 @@ from numpy import ndarray
 from readwarp.batches import ReadBatch, Segment
 from readwarp.errors import InputError
 from readwarp.formats.alignments import samtools
-from readwarp.formats.alignments.checks import Header, check_size, find_bad, name_of
+from readwarp.formats.alignments.checks import HeaderLimits, check_size, find_bad, name_of
 from readwarp.formats.alignments.cram import header_of
 from readwarp.formats.alignments.cram_reference import find_reference
 from readwarp.formats.alignments.header import field, lines_of, read_binary_header
@@ -82,7 +82,7 @@ def read_records(path: Path, references: Sequence[str] = (), threads: int = 1) -
         is_bam = source.kind == "bam"
         read_into = source.read_into if is_bam else _start_samtools(stack, source, references, collate=False)
         header = read_binary_header(read_into, path)
-        yield from read_templates(str(path), read_into, Header.of(header.text, header.lengths))
+        yield from read_templates(str(path), read_into, HeaderLimits.of(header.text, header.lengths))
 
 
 def _start_samtools(
@@ -95,7 +95,7 @@ def _start_samtools(
         command += ["--reference", reference.fasta]
     path = str(Path(source.path).absolute())  # neither an option nor an address, whatever its name
     command += [path, f"{folder}/collate"] if collate else [path]
-    child = samtools.Child(*command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    child = samtools.SamtoolsProcess(*command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     stack.enter_context(closing(child))
     decoded = stack.enter_context(closing(Source(source.path, cast(BinaryIO, child.stdout))))
     stack.callback(child.kill)  # before `decoded`, which may be waiting for it, is closed

@@ -16,7 +16,7 @@ from readwarp.batches import ReadBatch, Segment
 from readwarp.errors import InputError
 from readwarp.formats.common.source import Source
 from readwarp.formats.reads import fastx_kernels as kernels
-from readwarp.formats.reads.fastx_kernels import Records, Text
+from readwarp.formats.reads.fastx_kernels import FastxRecords, Text
 from readwarp.formats.reads.mates import explain_names
 from readwarp.formats.reads.raw import Chunk, RawBatch, ReadInput
 from readwarp.formats.reads.tags import encode_comments
@@ -232,10 +232,10 @@ def parse(raw: RawBatch) -> ReadBatch:
     return encode_comments(reads, raw, records) if read_input.comments or has_umis else reads
 
 
-def _measure(raw: RawBatch, file: int) -> Records:
+def _measure(raw: RawBatch, file: int) -> FastxRecords:
     """Find the parts of one file's records. Raises InputError."""
     chunk, text = raw.chunk, raw.chunk.data[file]
-    ends, records = _line_ends(text, chunk.kind, chunk.records), empty(Records, {"records": chunk.records})
+    ends, records = _line_ends(text, chunk.kind, chunk.records), empty(FastxRecords, {"records": chunk.records})
     measure = kernels.measure_fasta if chunk.kind == "fasta" else kernels.measure_fastq
     record, reason, found = measure(text, ends, records)
     if record >= 0:
@@ -247,7 +247,7 @@ def _measure(raw: RawBatch, file: int) -> Records:
     return _cut_endings(raw, file, records) if raw.input.numbered else records
 
 
-def _cut_endings(raw: RawBatch, file: int, records: Records) -> Records:
+def _cut_endings(raw: RawBatch, file: int, records: FastxRecords) -> FastxRecords:
     """Cut .1 (in the first file) or .2 off the names. Raises InputError for a name without it."""
     letters, stop, ending = raw.chunk.data[file].letters, records.name + records.name_length, f".{file + 1}"
     has = (records.name_length > 2) & (letters[stop - 2] == ord(ending[0])) & (letters[stop - 1] == ord(ending[1]))

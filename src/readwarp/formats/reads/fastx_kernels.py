@@ -42,7 +42,7 @@ class Text(NamedTuple):
     stop: int
 
 
-class Records(NamedTuple):
+class FastxRecords(NamedTuple):
     """Places of the parts of each record among the letters."""
 
     name: Annotated[ndarray, "int64 [records]"]

@@ -19,7 +19,7 @@ from readwarp.errors import InputError
 from readwarp.formats.alignments.fields import WRITTEN, is_left_out, kind_of
 from readwarp.formats.alignments.layout import ARRAY, CHARACTER, FLOAT, HEX, INTEGER, TEXT, UNSIGNED, field_stop
 from readwarp.formats.common.text import find_name, pack_names, put_bytes, put_copy
-from readwarp.formats.reads.fastx_kernels import SPACE, TAB, Records
+from readwarp.formats.reads.fastx_kernels import SPACE, TAB, FastxRecords
 from readwarp.formats.reads.raw import RawBatch
 from readwarp.ragged import offsets_of, replace
 
@@ -33,7 +33,7 @@ ZERO, NINE, NO, YES = 48, 57, 78, 89
 POWERS = np.array([float(f"1e{exponent}") for exponent in range(310)])  # the last is infinite
 
 
-def encode_comments(reads: ReadBatch, raw: RawBatch, records: Sequence[Records]) -> ReadBatch:
+def encode_comments(reads: ReadBatch, raw: RawBatch, records: Sequence[FastxRecords]) -> ReadBatch:
     """Add tags and read groups from the comments of the records to the reads. Raises InputError.
 
     If only UMIs are requested, not comments, add only RX and QX.

@@ -34,7 +34,7 @@ class Structures(NamedTuple):
     offsets: Annotated[ndarray, "int64 [structures + 1] of segments"]
 
 
-class Fields(NamedTuple):
+class TagFields(NamedTuple):
     """BAM fields of each read."""
 
     data: Annotated[ndarray, "uint8 [tag bytes]"]

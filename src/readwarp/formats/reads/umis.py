@@ -21,7 +21,7 @@ from readwarp.errors import InputError
 from readwarp.formats.alignments.fields import PER_BASE
 from readwarp.formats.reads import umi_kernels as kernels
 from readwarp.formats.reads.raw import RawBatch, ReadInput
-from readwarp.formats.reads.umi_kernels import Fields, Structures
+from readwarp.formats.reads.umi_kernels import Structures, TagFields
 from readwarp.metrics import Metrics
 from readwarp.ragged import empty, offsets_of, replace
 from readwarp.wording import counted
@@ -42,7 +42,7 @@ def extract_umis(reads: ReadBatch, raw: RawBatch) -> ReadBatch:
 
 def from_names(reads: ReadBatch, raw: RawBatch) -> ReadBatch:
     """Take UMIs from names. Raises InputError for a name without a UMI."""
-    fields = empty(Fields, {"reads": len(reads), "tag bytes": reads.names.size + 4 * len(reads)})
+    fields = empty(TagFields, {"reads": len(reads), "tag bytes": reads.names.size + 4 * len(reads)})
     read, reason = kernels.fields_of_names(reads.names, reads.name_offsets, fields)
     if read >= 0:
         raise error_of(reads, raw, read, kernels.REASONS[reason])
@@ -62,7 +62,7 @@ def from_bases(reads: ReadBatch, raw: RawBatch, given: tuple[ReadStructure, ...]
     wanted = [kind for kind in NAMES if kind in used]
     names = np.array([list(f"{kind}{NAMES[kind]}".encode()) for kind in wanted], np.uint8)
     most = sum(2 * length + 2 for each in given for _, length in each.segments if length) + 8 * len(wanted)
-    fields = empty(Fields, {"reads": len(reads), "tag bytes": most * len(reads) + 8})
+    fields = empty(TagFields, {"reads": len(reads), "tag bytes": most * len(reads) + 8})
     kernels.fields_of_structures(reads, structures, names, fields)
     offsets = offsets_of(sizes)
     cut, qualities = (np.empty(offsets[-1], np.uint8) for _ in range(2))
@@ -79,11 +79,11 @@ def pack_structures(given: tuple[ReadStructure, ...]) -> Structures:
     return Structures(kinds, lengths, offsets_of([len(each.segments) for each in given]))
 
 
-def with_fields(reads: ReadBatch, fields: Fields, dropped: tuple[str, ...]) -> ReadBatch:
+def with_fields(reads: ReadBatch, fields: TagFields, dropped: tuple[str, ...]) -> ReadBatch:
     """Put these fields before the reads' own, without those of the dropped names."""
     numbers = np.array(sorted(ord(name[0]) << 8 | ord(name[1]) for name in dropped), np.int64)
     size = int(fields.offsets[-1] + reads.tag_offsets[-1])
-    joined = empty(Fields, {"reads": len(reads), "tag bytes": size})
+    joined = empty(TagFields, {"reads": len(reads), "tag bytes": size})
     kernels.join_fields(reads.tags, reads.tag_offsets, fields, numbers, joined)
     return replace(reads, tags=joined.data[: joined.offsets[-1]], tag_offsets=joined.offsets)
 

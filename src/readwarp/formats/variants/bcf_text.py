@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from readwarp.errors import InputError
-from readwarp.formats.common.htslib import Child
+from readwarp.formats.common.htslib import HtslibProcess
 
 RECORDS, FIRST_RECORDS = 1 << 10, 1 << 4  # read at a time: at most, and before their size is known
 
@@ -19,16 +19,16 @@ class Children:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._child: Child | None = None
+        self._child: HtslibProcess | None = None
 
-    def borrow(self) -> Child:
+    def borrow(self) -> HtslibProcess:
         with self._lock:
             if self._child is None or self._child.is_over:
-                self._child = Child()
+                self._child = HtslibProcess()
             self._child.files += 1
             return self._child
 
-    def give_back(self, child: Child) -> None:
+    def give_back(self, child: HtslibProcess) -> None:
         with self._lock:
             child.files -= 1
             if child.files == 0:

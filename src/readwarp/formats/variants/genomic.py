@@ -49,13 +49,13 @@ PRIORS = ("##DeepVariant_version=", "##source=DeepVariant", "##source=DeepTrio",
 
 
 @dataclasses.dataclass(slots=True)
-class Room:
+class ReaderMemory:
     """Memory that several readers share, beyond two chunks each."""
 
     left: int  # bytes
 
 
-class Contigs:
+class ReferenceContigs:
     """The reference's contigs; one object for all files."""
 
     def __init__(self, names: Sequence[str], lengths: Sequence[int]):
@@ -67,7 +67,12 @@ class GenomicFile:
     """A genomic VCF that is read once, from its beginning to its end, or region by region in order."""
 
     def __init__(
-        self, path: Path, contigs: Contigs, wanted: Collection[int] | None, chunk: int = CHUNK, is_held: bool = True
+        self,
+        path: Path,
+        contigs: ReferenceContigs,
+        wanted: Collection[int] | None,
+        chunk: int = CHUNK,
+        is_held: bool = True,
     ):
         """Open the file. wanted: contigs of regions to request by an index; None: the file is read as a whole.
 
@@ -167,7 +172,7 @@ class GenomicFile:
     def _misled(self) -> InputError:
         return InputError(self._index_path, explain_other(self.path))
 
-    def read(self, contig: int, low: int, high: int, room: Room | None = None) -> int:
+    def read(self, contig: int, low: int, high: int, room: ReaderMemory | None = None) -> int:
         """Read the lines that span a base of [low, high) of a contig, while there is room; forget those before.
 
         Returns `high`, or the base before which no line is missing. Regions must be requested in order, but may
@@ -307,7 +312,7 @@ class GenomicFile:
         )
 
 
-def are_in_order(names: Sequence[str], contigs: Contigs, lines: Sequence[str]) -> bool:
+def are_in_order(names: Sequence[str], contigs: ReferenceContigs, lines: Sequence[str]) -> bool:
     """Return whether an index's contigs are in a file's header or in the reference, each once, and in its order."""
     known = {match[1] for line in lines if (match := CONTIG.match(line))} | contigs.numbers.keys()
     numbers = [contigs.numbers[name] for name in names if name in contigs.numbers]
@@ -315,7 +320,7 @@ def are_in_order(names: Sequence[str], contigs: Contigs, lines: Sequence[str]) -
 
 
 @lru_cache(maxsize=16)
-def find_fault(lines: tuple[str, ...], contigs: Contigs) -> str | None:
+def find_fault(lines: tuple[str, ...], contigs: ReferenceContigs) -> str | None:
     """Return what is wrong with the contigs of a header, if anything.
 
     Contigs that the reference lacks are allowed, as long as no line is on one of them.

@@ -17,7 +17,7 @@ import numpy as np
 from readwarp.batches import Bands
 from readwarp.device.jit import kernel
 from readwarp.formats.common.text import letter_of, pack_names, put_copy, put_next, put_number
-from readwarp.formats.variants.vcf import GENOTYPE_FIELDS, Field, PlacedLine
+from readwarp.formats.variants.vcf import GENOTYPE_FIELDS, HeaderField, PlacedLine
 from readwarp.ragged import replace, take
 
 NON_REF = "<NON_REF>"
@@ -25,15 +25,15 @@ MAX_NUMBER = 21  # bytes of a number and a separator
 MAX_GENOTYPE_QUALITY = 99
 TAB, NEWLINE, COMMA, DOT, SLASH, ZERO, COLON = 9, 10, 44, 46, 47, 48, 58
 GENOMIC_INFORMATION = (
-    Field("END", "1", "Integer", "Last position of the block"),
-    Field("RAW_MQandDP", "2", "Integer", "Sum of squared mapping qualities, and number of reads"),
+    HeaderField("END", "1", "Integer", "Last position of the block"),
+    HeaderField("RAW_MQandDP", "2", "Integer", "Sum of squared mapping qualities, and number of reads"),
 )
-MIN_DP = Field("MIN_DP", "1", "Integer", "Least depth of the positions of the block")
-SBI = Field("SBI", "4", "Integer", "SB of the reads that count for FS and SOR: of one strand, once for each end")
+MIN_DP = HeaderField("MIN_DP", "1", "Integer", "Least depth of the positions of the block")
+SBI = HeaderField("SBI", "4", "Integer", "SB of the reads that count for FS and SOR: of one strand, once for each end")
 GENOMIC_GENOTYPE_FIELDS = (*(field for field in GENOTYPE_FIELDS if field.name != "AF"), MIN_DP, SBI)
 
 
-class Piece(NamedTuple):
+class GvcfPiece(NamedTuple):
     """A window's lines, without a first block that no record precedes, and a last block that no record follows."""
 
     first: Bands  # at most one block
@@ -49,7 +49,7 @@ def header_lines(bands: Sequence[int]) -> list[str]:
     return lines
 
 
-def piece_of(bands: Bands, records: Sequence[PlacedLine], contigs: Sequence[str]) -> Piece:
+def piece_of(bands: Bands, records: Sequence[PlacedLine], contigs: Sequence[str]) -> GvcfPiece:
     """Make the lines of one window from its blocks and its variant records, both in order of position."""
     text, ends = lines_of_blocks(bands, contigs[bands.contig])
     places = np.searchsorted(bands.start, [position for position, _ in records]).tolist()  # blocks before each record
@@ -60,7 +60,7 @@ def piece_of(bands: Bands, records: Sequence[PlacedLine], contigs: Sequence[str]
         parts += [text[ends[done] : ends[place]], line]
         done = max(done, place)
     parts.append(text[ends[done] : ends[last]])
-    return Piece(take(bands, "blocks", slice(0, first)), b"".join(parts), take(bands, "blocks", slice(last, None)))
+    return GvcfPiece(take(bands, "blocks", slice(0, first)), b"".join(parts), take(bands, "blocks", slice(last, None)))
 
 
 class BlockJoiner:
@@ -70,7 +70,7 @@ class BlockJoiner:
         self._contigs = contigs
         self._held: Bands | None = None
 
-    def add(self, piece: Piece) -> bytes:
+    def add(self, piece: GvcfPiece) -> bytes:
         out = b""
         held = self._held
         if held is None:

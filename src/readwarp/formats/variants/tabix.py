@@ -8,7 +8,7 @@ import numpy as np
 
 from readwarp.device.jit import kernel
 from readwarp.formats.common.bgzf import EOF_BLOCK, compress
-from readwarp.formats.common.binning import Binned, Spans, bin_items, depth_for, renumber
+from readwarp.formats.common.binning import Binned, ItemSpans, bin_items, depth_for, renumber
 from readwarp.formats.common.index import CSI_LENGTH, DEPTH
 from readwarp.formats.common.indexer import Indexer, Virtual, contents_of, csi_of, join_file
 from readwarp.formats.variants.genomic_kernels import NEWLINE, TAB, end_in
@@ -19,7 +19,7 @@ PIECE = 1 << 21  # bytes of text examined together
 VCF = (2, 1, 2, 0, ord("#"), 0)  # format; columns of contig, begin and end; first letter of comments; lines to skip
 
 
-class Found(NamedTuple):
+class TabixLines(NamedTuple):
     """Findings on a piece of the file."""
 
     names: list[bytes]  # of its contigs
@@ -33,7 +33,7 @@ class VcfIndexer:
         """Start an index. header: bytes before the first line."""
         is_long = longest_contig >= CSI_LENGTH  # a line may lie at the end of a contig, one base after its last
         self.ending, self._depth = (".csi", depth_for(longest_contig)) if is_long else (".tbi", DEPTH)
-        self._indexer = Indexer[bytes, Found](partial(bin_lines, depth=self._depth), header, threads)
+        self._indexer = Indexer[bytes, TabixLines](partial(bin_lines, depth=self._depth), header, threads)
         self._waiting, self._size = list[bytes](), 0
 
     def add(self, lines: bytes) -> None:
@@ -64,13 +64,13 @@ class VcfIndexer:
         self._indexer.abort()
 
 
-def bin_lines(text: bytes, at: int, depth: int) -> Found:
+def bin_lines(text: bytes, at: int, depth: int) -> TabixLines:
     """Bin whole lines that begin at byte `at` of the file's text. Any thread may call this."""
-    spans = empty(Spans, {"items": text.count(b"\n")})
+    spans = empty(ItemSpans, {"items": text.count(b"\n")})
     span_lines(np.frombuffer(text, np.uint8), at, spans)
     starts = spans.offset[np.flatnonzero(np.diff(spans.contig, prepend=-1))] - at
     names = [text[start : text.index(b"\t", start)] for start in starts.tolist()]
-    return Found(names, bin_items(spans, depth))
+    return TabixLines(names, bin_items(spans, depth))
 
 
 @kernel

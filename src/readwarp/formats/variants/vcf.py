@@ -46,7 +46,7 @@ class Declared(Named, Protocol):
     def type(self) -> str: ...
 
 
-class Field(NamedTuple):
+class HeaderField(NamedTuple):
     name: str
     number: str
     type: str
@@ -54,26 +54,26 @@ class Field(NamedTuple):
 
 
 GENOTYPE_FIELDS = (
-    Field("GT", "1", "String", "Genotype"),
-    Field(
+    HeaderField("GT", "1", "String", "Genotype"),
+    HeaderField(
         "GQ",
         "1",
         "Integer",
         "Phred-scaled probability that GT is wrong, given that the site is a variant; at most 99",
     ),
-    Field("DP", "1", "Integer", "Informative reads"),
-    Field("AD", "R", "Integer", "Reads that show each allele"),
-    Field("PL", "G", "Integer", "Phred-scaled genotype likelihoods, normalized to a minimum of 0"),
-    Field("PGT", "1", "String", "The genotype in the order of haplotypes"),
-    Field("PID", "1", "String", "Phase set: position, REF and ALT of its first record"),
-    Field("PS", "1", "Integer", "Phase set: position of its first record"),
-    Field("SB", "4", "Integer", "Forward and reverse reads of REF, then of the ALT alleles"),
-    Field("AF", "A", "Float", "ALT read fraction"),
+    HeaderField("DP", "1", "Integer", "Informative reads"),
+    HeaderField("AD", "R", "Integer", "Reads that show each allele"),
+    HeaderField("PL", "G", "Integer", "Phred-scaled genotype likelihoods, normalized to a minimum of 0"),
+    HeaderField("PGT", "1", "String", "The genotype in the order of haplotypes"),
+    HeaderField("PID", "1", "String", "Phase set: position, REF and ALT of its first record"),
+    HeaderField("PS", "1", "Integer", "Phase set: position of its first record"),
+    HeaderField("SB", "4", "Integer", "Forward and reverse reads of REF, then of the ALT alleles"),
+    HeaderField("AF", "A", "Float", "ALT read fraction"),
 )
 COUNT_FIELDS = (
-    Field("AC", "A", "Integer", "ALT allele count in genotypes"),
-    Field("AN", "1", "Integer", "Total alleles in called genotypes"),
-    Field("AF", "A", "Float", "AC / AN"),
+    HeaderField("AC", "A", "Integer", "ALT allele count in genotypes"),
+    HeaderField("AN", "1", "Integer", "Total alleles in called genotypes"),
+    HeaderField("AF", "A", "Float", "AC / AN"),
 )
 
 

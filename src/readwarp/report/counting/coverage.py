@@ -16,7 +16,7 @@ from numpy import ndarray
 from readwarp.formats.common.regions import Contigs, read_named_targets
 from readwarp.report.counting import span_kernels as kernels
 from readwarp.report.counting.span_kernels import Spans
-from readwarp.report.counting.windows import Window
+from readwarp.report.counting.windows import CountWindow
 
 BINS = 1500  # along the genome, approximately
 DEEP = 20  # depth at which heterozygous calls are reliable
@@ -38,7 +38,7 @@ class Added(NamedTuple):
 
 
 @dataclass(slots=True)
-class Tally:
+class CoverageTally:
     """Sums over spans, to which windows are added in any order."""
 
     spans: Spans  # sorted by start
@@ -47,18 +47,18 @@ class Tally:
     reach: ndarray  # int64 [spans], the last stop so far: ascending
 
     @classmethod
-    def of(cls, spans: Spans) -> "Tally":
+    def of(cls, spans: Spans) -> "CoverageTally":
         sums, deep = np.zeros((2, spans.start.size), np.int64)
         return cls(spans, sums, deep, np.maximum.accumulate(spans.stop))
 
-    def within(self, window: Window) -> tuple[slice, Spans]:
+    def within(self, window: CountWindow) -> tuple[slice, Spans]:
         """Return the spans that may overlap a window, and their places in it."""
         first = int(np.searchsorted(self.reach, window.start, side="right"))
         chosen = slice(first, max(first, int(np.searchsorted(self.spans.start, window.stop))))
         edges = (np.clip(places[chosen], window.start, window.stop) - window.start for places in self.spans)
         return chosen, Spans(*edges)
 
-    def measure(self, window: Window, depth: ndarray) -> Added:
+    def measure(self, window: CountWindow, depth: ndarray) -> Added:
         """Measure a window. depth: int32 [bases] of the window."""
         chosen, spans = self.within(window)
         sums, deep = np.empty((2, spans.start.size), np.int64)
@@ -98,11 +98,13 @@ class Coverage:
             (axis[target.contig] + target.start, axis[target.contig] + target.stop) for target, _ in self._targets
         ]
         start, stop = np.array(places or np.empty((0, 2)), np.int64).T
-        self._tallies = Tally.of(bins), Tally.of(Spans(start, stop))
-        self._wanted = Tally.of(join_spans(self._tallies[1]) if targets else Spans(*np.array([[0], [axis[-1]]])))
+        self._tallies = CoverageTally.of(bins), CoverageTally.of(Spans(start, stop))
+        self._wanted = CoverageTally.of(
+            join_spans(self._tallies[1]) if targets else Spans(*np.array([[0], [axis[-1]]]))
+        )
         self._bases = np.zeros(1, np.int64)
 
-    def measure(self, window: Window, depth: ndarray) -> Measured:
+    def measure(self, window: CountWindow, depth: ndarray) -> Measured:
         """Measure a window. depth: int32 [bases] of the window."""
         bases = np.zeros(int(depth.max(initial=0)) + 1, np.int64)
         kernels.count_depths(depth, self._wanted.within(window)[1], bases)
@@ -145,7 +147,7 @@ def cut_bins(contigs: Contigs, axis: list[int], width: int) -> tuple[Spans, list
     return Spans(*places[: len(names)].T), names
 
 
-def join_spans(tally: Tally) -> Spans:
+def join_spans(tally: CoverageTally) -> Spans:
     """Sort the spans by start, and remove their overlaps."""
     spans, reach = tally.spans, tally.reach
     start = np.maximum(spans.start, np.append(0, reach[:-1])[: spans.start.size])

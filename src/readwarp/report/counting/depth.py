@@ -7,10 +7,10 @@ from numpy import ndarray
 
 from readwarp.ragged import concatenate
 from readwarp.report.counting import span_kernels as kernels
-from readwarp.report.counting.span_kernels import Reads, Spans
+from readwarp.report.counting.span_kernels import DepthReads, Spans
 
 
-def depth_of(start: int, stop: int, parts: Sequence[tuple[Reads, Spans]]) -> ndarray:
+def depth_of(start: int, stop: int, parts: Sequence[tuple[DepthReads, Spans]]) -> ndarray:
     """Return the depth of the window (int32 [bases]). parts: at least one, in file order."""
     reads = concatenate([part for part, _ in parts], "reads")
     runs = concatenate([part for _, part in parts], "spans")

@@ -16,7 +16,7 @@ from readwarp.device.jit import kernel
 from readwarp.formats.common.regions import Contigs
 from readwarp.ragged import concatenate, empty, replace, take
 from readwarp.report.counting.letters import KNOWN, ReferenceLetters
-from readwarp.report.counting.tables import Rows
+from readwarp.report.counting.tables import CountedRecords
 from readwarp.stream.runner import map_ordered
 
 BIN = 20_000  # bases
@@ -46,7 +46,7 @@ class BinCounter:
         start, reads = np.zeros((2, 1), np.int64)
         self._last = Bins(np.array([-1], np.int32), start, reads, np.zeros(1, np.float32))
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: CountedRecords) -> None:
         bins = empty(Bins, {"bins": rows.contig.size + 1})
         for values, last in zip(bins, self._last, strict=True):
             values[0] = last[0]

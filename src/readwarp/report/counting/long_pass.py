@@ -9,13 +9,13 @@ import numpy as np
 
 from readwarp.errors import InputError
 from readwarp.formats.alignments.layout import NAME, stored_cigar_of
-from readwarp.formats.alignments.regions import AlignedReader, Form
+from readwarp.formats.alignments.regions import AlignedReader, FileForm
 from readwarp.formats.common.qualities import PHRED33
 from readwarp.report.counting import long_kernels
 from readwarp.report.counting.long_kernels import LongTables, make_long_tables
-from readwarp.report.counting.one_pass import Stretch, stretches
-from readwarp.report.counting.span_kernels import Place
-from readwarp.report.counting.tables import Shared
+from readwarp.report.counting.one_pass import CountStretch, stretches
+from readwarp.report.counting.span_kernels import DepthWindow
+from readwarp.report.counting.tables import ThreadTables
 from readwarp.stream.runner import map_ordered
 
 
@@ -26,11 +26,11 @@ def count_long_reads(
 
     check: called now and then, raises an error to stop the count.
     """
-    reader, shared = AlignedReader(path, reference, form=Form(PHRED33)), Shared(make_long_tables)
+    reader, shared = AlignedReader(path, reference, form=FileForm(PHRED33)), ThreadTables(make_long_tables)
     first = np.array([0, *accumulate(reader.lengths)], np.int64)
 
-    def count(stretch: Stretch) -> None:
-        place = Place(*(stretch.window[1:] if stretch.window else (0, 0)), first)
+    def count(stretch: CountStretch) -> None:
+        place = DepthWindow(*(stretch.window[1:] if stretch.window else (0, 0)), first)
         with shared.borrow() as tables:
             for records in stretch.records:
                 bad = long_kernels.count_long(records, place, tables)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.formats.alignments.layout import POSITION, values_at
-from readwarp.formats.alignments.regions import AlignedReader, Form, Records
+from readwarp.formats.alignments.regions import AlignedReader, FileForm, RawRecords
 from readwarp.formats.common.qualities import PHRED33
 from readwarp.formats.common.regions import Contigs
 from readwarp.ragged import concatenate, empty, take
@@ -22,15 +22,15 @@ from readwarp.report.counting.depth import depth_of
 from readwarp.report.counting.gc_bins import BinCounter, Bins, with_reference
 from readwarp.report.counting.letters import ReferenceLetters
 from readwarp.report.counting.record_kernels import Letters
-from readwarp.report.counting.span_kernels import Place, Reads, Spans
-from readwarp.report.counting.tables import LONG, Rows, Shared, Tables, make_tables
-from readwarp.report.counting.windows import Window, cut_windows
+from readwarp.report.counting.span_kernels import DepthReads, DepthWindow, Spans
+from readwarp.report.counting.tables import LONG, CountedRecords, Tables, ThreadTables, make_tables
+from readwarp.report.counting.windows import CountWindow, cut_windows
 from readwarp.stream.runner import map_ordered
 
 NO_LETTERS = Letters(np.zeros(0, np.uint8), 0)
 
 
-class Counts(NamedTuple):
+class FileCounts(NamedTuple):
     """Counts of a file."""
 
     contigs: Contigs
@@ -41,29 +41,29 @@ class Counts(NamedTuple):
     depth: Depth
 
 
-class Stretch(NamedTuple):
+class CountStretch(NamedTuple):
     """Work of a thread: a window and the records that reach into it, or some records without a contig."""
 
-    window: Window | None
-    records: Iterable[Records]
+    window: CountWindow | None
+    records: Iterable[RawRecords]
 
 
-class Part(NamedTuple):
+class OrderedPart(NamedTuple):
     """Results that depend on the order of stretches, or are added to Python's sums."""
 
-    rows: Rows
+    rows: CountedRecords
     depth: Measured | None
 
 
 def count_alignments(
     path: Path, reference: Path | None, targets: Sequence[str], threads: int, check: Callable[[], None] = lambda: None
-) -> Counts:
+) -> FileCounts:
     """Count a sorted and indexed BAM or CRAM file. Raises InputError.
 
     reference: indexed FASTA. targets, in the form `-L` takes: where depth counts. check: called now and then, raises an
     error to stop the count.
     """
-    reader = AlignedReader(path, reference, form=Form(PHRED33))
+    reader = AlignedReader(path, reference, form=FileForm(PHRED33))
     letters = None
     try:
         contigs = Contigs(reader.names, reader.lengths)
@@ -72,9 +72,9 @@ def count_alignments(
         bins = BinCounter(np.array(contigs.lengths if reference else [], np.int64))
         long_reads = Counter[tuple[int, int]]()
 
-        def count(stretch: Stretch) -> Part:
+        def count(stretch: CountStretch) -> OrderedPart:
             rows, depth = counter.count(stretch)
-            return Part(rows, coverage.measure(stretch.window, depth) if stretch.window else None)
+            return OrderedPart(rows, coverage.measure(stretch.window, depth) if stretch.window else None)
 
         with closing(map_ordered(stretches(reader), count, threads, 2 * threads)) as parts:
             for part in parts:
@@ -89,17 +89,17 @@ def count_alignments(
         reader.close()
         if letters:
             letters.close()
-    return Counts(contigs, counter.tables.total(), long_reads, found, reference is not None, coverage.depth())
+    return FileCounts(contigs, counter.tables.total(), long_reads, found, reference is not None, coverage.depth())
 
 
-def stretches(reader: AlignedReader) -> Iterator[Stretch]:
+def stretches(reader: AlignedReader) -> Iterator[CountStretch]:
     """Yield all records of a file, each in one stretch, in file order."""
     axis = [0, *accumulate(reader.lengths)]
     for window in cut_windows(reader, axis):
         first = axis[window.contigs.start]
-        yield Stretch(window, reader.records(window.contigs, window.start - first, window.stop - first))
+        yield CountStretch(window, reader.records(window.contigs, window.start - first, window.stop - first))
     for records in reader.unplaced():
-        yield Stretch(None, [records])
+        yield CountStretch(None, [records])
 
 
 class WindowCounter:
@@ -108,13 +108,16 @@ class WindowCounter:
     def __init__(self, contigs: Contigs, letters: ReferenceLetters | None):
         self._contigs, self._letters = contigs, letters
         self._first = np.array([0, *accumulate(contigs.lengths)], np.int64)
-        self.tables = Shared(partial(make_tables, len(contigs.names)))
+        self.tables = ThreadTables(partial(make_tables, len(contigs.names)))
 
-    def count(self, stretch: Stretch) -> tuple[Rows, ndarray]:
+    def count(self, stretch: CountStretch) -> tuple[CountedRecords, ndarray]:
         """Return rows of the records, and the depth (int32 [bases]) of the window."""
         _, start, stop = stretch.window or (None, 0, 0)
-        place, steps = Place(start, stop, self._first), np.zeros(stop - start + 1, np.int32)
-        rows, spans = [empty(Rows, {"rows": 0})], [(empty(Reads, {"reads": 0}), empty(Spans, {"spans": 0}))]
+        place, steps = DepthWindow(start, stop, self._first), np.zeros(stop - start + 1, np.int32)
+        rows, spans = (
+            [empty(CountedRecords, {"rows": 0})],
+            [(empty(DepthReads, {"reads": 0}), empty(Spans, {"spans": 0}))],
+        )
         with self.tables.borrow() as tables:
             for records in stretch.records:
                 rows.append(count_records(records, place, self._letters_of(records, stretch.window), tables))
@@ -123,7 +126,7 @@ class WindowCounter:
             span_kernels.count_depths(steps, Spans(*np.array([[0], [stop - start]])), tables.depths)
         return concatenate(rows, "rows"), depth_of(start, stop, spans)
 
-    def _letters_of(self, records: Records, window: Window | None) -> Letters:
+    def _letters_of(self, records: RawRecords, window: CountWindow | None) -> Letters:
         """Return the letters of all bases covered by aligned records that begin in the window."""
         aligned = np.flatnonzero(records.is_aligned)
         if self._letters is None or window is None or not aligned.size:
@@ -139,14 +142,14 @@ class WindowCounter:
         return Letters(codes, begin + start)
 
 
-def count_records(records: Records, place: Place, letters: Letters, tables: Tables) -> Rows:
-    rows = empty(Rows, {"rows": records.places.size})
+def count_records(records: RawRecords, place: DepthWindow, letters: Letters, tables: Tables) -> CountedRecords:
+    rows = empty(CountedRecords, {"rows": records.places.size})
     number = record_kernels.count_records(records, place, letters, tables, rows)
     return take(rows, "rows", slice(0, number))
 
 
-def find_spans(records: Records, place: Place, steps: ndarray) -> tuple[Reads, Spans]:
-    reads = empty(Reads, {"reads": records.places.size})
+def find_spans(records: RawRecords, place: DepthWindow, steps: ndarray) -> tuple[DepthReads, Spans]:
+    reads = empty(DepthReads, {"reads": records.places.size})
     runs = empty(Spans, {"spans": int(records.operations.sum())})
     number, more = span_kernels.find_spans(records, place, steps, reads, runs)
     return take(reads, "reads", slice(0, number)), take(runs, "spans", slice(0, more))

@@ -23,7 +23,7 @@ from readwarp.rules.flags import SECONDARY
 from readwarp.rules.hashes import hash_of
 
 
-class Place(NamedTuple):
+class DepthWindow(NamedTuple):
     """Window, in positions of the axis on which the contigs follow each other."""
 
     start: int
@@ -38,7 +38,7 @@ def begins_before(data, at, place):
     return contig >= 0 and position >= 0 and place.first[contig] + position < place.start
 
 
-class Reads(NamedTuple):
+class DepthReads(NamedTuple):
     """Reads that count in the depth, in file order."""
 
     name: Annotated[ndarray, "uint64 [reads]"]  # hash

@@ -69,7 +69,7 @@ def make_tables(contigs: int) -> Tables:
     )
 
 
-class Rows(NamedTuple):
+class CountedRecords(NamedTuple):
     """Kept records, in file order."""
 
     contig: Annotated[ndarray, "int32 [rows]"]
@@ -80,7 +80,7 @@ class Rows(NamedTuple):
     content: Annotated[ndarray, "float32 [rows]"]  # share of G and C
 
 
-class Shared(Generic[T]):
+class ThreadTables(Generic[T]):
     """Tables (named tuples of arrays) of which each thread has its own while it counts."""
 
     def __init__(self, make: Callable[[], T]):

@@ -8,7 +8,7 @@ from readwarp.formats.alignments.regions import AlignedReader
 WINDOW = 1 << 18  # bases whose reads are in memory at the same time
 
 
-class Window(NamedTuple):
+class CountWindow(NamedTuple):
     """Whole contigs, or a part of one."""
 
     contigs: range
@@ -16,7 +16,7 @@ class Window(NamedTuple):
     stop: int
 
 
-def cut_windows(reader: AlignedReader, axis: list[int]) -> Iterator[Window]:
+def cut_windows(reader: AlignedReader, axis: list[int]) -> Iterator[CountWindow]:
     """Yield windows of WINDOW bases of each contig that has reads; small neighbours share one.
 
     axis: where each contig begins, and where the last one ends.
@@ -26,10 +26,10 @@ def cut_windows(reader: AlignedReader, axis: list[int]) -> Iterator[Window]:
         is_end = contig == len(reader.names) or not reader.has_reads(contig)
         if first < contig and (is_end or axis[contig + 1] - axis[first] > WINDOW):
             if contig - first > 1:
-                yield Window(range(first, contig), axis[first], axis[contig])
+                yield CountWindow(range(first, contig), axis[first], axis[contig])
             else:
                 starts = range(axis[first], axis[contig], WINDOW)
-                yield from (Window(range(first, contig), s, min(s + WINDOW, axis[contig])) for s in starts)
+                yield from (CountWindow(range(first, contig), s, min(s + WINDOW, axis[contig])) for s in starts)
             first = contig
         if is_end:
             first = contig + 1

@@ -4,7 +4,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.anchors import query_of, reference_of
-from readwarp.align.chain.scalar import Links
+from readwarp.align.chain.scalar import ChainLinks
 from readwarp.align.long.chain.scalar import DENSE_LOOKBACK, LOOKBACK, NEAR, limits_of, link
 from readwarp.align.long.chain.stretches import find_stretches
 from readwarp.align.long.chain.trace import trace_links
@@ -15,7 +15,7 @@ from readwarp.device.jit import kernel
 
 def chain_hits(hits: SeedHits, contig_offsets: ndarray, k: int, parameters: LongChainParameters) -> LongChains:
     limits = limits_of(k, parameters)
-    links = Links(*(np.empty(hits.anchors.size, np.int32) for _ in range(2)))
+    links = ChainLinks(*(np.empty(hits.anchors.size, np.int32) for _ in range(2)))
     link_stretches(hits.anchors, find_stretches(hits, contig_offsets, limits), limits, links)
     return trace_links(hits, links, k, parameters)
 

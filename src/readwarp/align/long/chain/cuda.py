@@ -10,8 +10,8 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.anchors import query_of, reference_of
-from readwarp.align.chain.scalar import Links
-from readwarp.align.long.chain.scalar import DENSE_LOOKBACK, LOOKBACK, NEAR, Limits, limits_of, link
+from readwarp.align.chain.scalar import ChainLinks
+from readwarp.align.long.chain.scalar import DENSE_LOOKBACK, LOOKBACK, NEAR, LongChainLimits, limits_of, link
 from readwarp.align.long.chain.stretches import find_stretches
 from readwarp.align.long.chain.trace import trace_links
 from readwarp.batches import LongChains, SeedHits
@@ -29,14 +29,14 @@ def chain_hits(hits: SeedHits, contig_offsets: ndarray, k: int, parameters: Long
     return trace_links(hits, link_hits(hits.anchors, stretches, limits), k, parameters)
 
 
-def link_hits(anchors: ndarray, stretches: ndarray, limits: Limits) -> Links:
+def link_hits(anchors: ndarray, stretches: ndarray, limits: LongChainLimits) -> ChainLinks:
     order = np.argsort(-np.diff(stretches), kind="stable").astype(np.int32)
     with current().frame() as workspace:
         there, stretches, order = workspace.on_card((anchors, stretches, order))
-        links = Links(*(workspace.empty(anchors.size, np.int32) for _ in range(2)))
-        narrow = Limits(*(np.int32(limit) for limit in limits))  # type: ignore[arg-type]
+        links = ChainLinks(*(workspace.empty(anchors.size, np.int32) for _ in range(2)))
+        narrow = LongChainLimits(*(np.int32(limit) for limit in limits))  # type: ignore[arg-type]
         link_stretches[warps_for(order.size, workspace)](there, stretches, order, narrow, links)
-        return Links(*workspace.download(*links))
+        return ChainLinks(*workspace.download(*links))
 
 
 def device_bytes(anchors: int, stretches: int) -> int:
@@ -52,7 +52,7 @@ def link_stretches(anchors, stretches, order, limits, links):
     stretch, lane = order[cuda.blockIdx.x], np.int32(cuda.threadIdx.x)
     start = stretches[stretch]
     size = np.int32(stretches[stretch + 1] - start)
-    anchors, links = anchors[start:], Links(links.scores[start:], links.parents[start:])
+    anchors, links = anchors[start:], ChainLinks(links.scores[start:], links.parents[start:])
     (scores, parents), k = links, limits.k
     for each in range(lane, size, WARP):
         scores[each], parents[each] = k, -1

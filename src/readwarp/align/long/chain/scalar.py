@@ -11,7 +11,7 @@ STEEP = 64  # gap bases that cost as much as in an alignment; further ones cost 
 NOT_LINKED = -(1 << 30)
 
 
-class Limits(NamedTuple):
+class LongChainLimits(NamedTuple):
     """Limits of chaining: see `config.LongChainParameters`."""
 
     k: int
@@ -19,8 +19,8 @@ class Limits(NamedTuple):
     max_step: int
 
 
-def limits_of(k: int, parameters: LongChainParameters) -> Limits:
-    return Limits(k, parameters.max_gap, parameters.max_step)
+def limits_of(k: int, parameters: LongChainParameters) -> LongChainLimits:
+    return LongChainLimits(k, parameters.max_gap, parameters.max_step)
 
 
 @scalar

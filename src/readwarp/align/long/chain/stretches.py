@@ -4,13 +4,13 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.anchors import reference_of, strand_of
-from readwarp.align.long.chain.scalar import Limits
+from readwarp.align.long.chain.scalar import LongChainLimits
 from readwarp.align.places import contig_of
 from readwarp.batches import SeedHits
 from readwarp.device.jit import kernel
 
 
-def find_stretches(hits: SeedHits, contig_offsets: ndarray, limits: Limits) -> ndarray:
+def find_stretches(hits: SeedHits, contig_offsets: ndarray, limits: LongChainLimits) -> ndarray:
     """Return the stretches, int64 [stretches + 1] of anchors: one read, strand and contig, no step too long to link."""
     stops = np.empty(hits.anchors.size, np.int64)
     found = cut_reads(hits, contig_offsets, limits.max_step + limits.max_gap, stops)

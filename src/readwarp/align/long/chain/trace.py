@@ -5,14 +5,14 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.align.chain.scalar import Links
+from readwarp.align.chain.scalar import ChainLinks
 from readwarp.batches import LongChains, SeedHits
 from readwarp.config import LongChainParameters
 from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of, take
 
 
-class Traced(NamedTuple):
+class TracedChains(NamedTuple):
     """Chains found so far, with room for more."""
 
     found: Annotated[ndarray, "int64 [reads]"]  # number of chains
@@ -21,14 +21,14 @@ class Traced(NamedTuple):
     anchors: Annotated[ndarray, "uint64 [anchors]"]
 
 
-def trace_links(hits: SeedHits, links: Links, k: int, parameters: LongChainParameters) -> LongChains:
+def trace_links(hits: SeedHits, links: ChainLinks, k: int, parameters: LongChainParameters) -> LongChains:
     """Trace the chains in order, consuming the scores of `links`."""
     sizes = np.diff(hits.anchor_offsets)
     reads = np.repeat(np.arange(sizes.size), sizes)
     order = np.lexsort((-links.scores, reads))
     least = max(1, parameters.min_anchors)
     room = hits.anchors.size // least
-    traced = Traced(
+    traced = TracedChains(
         np.empty(sizes.size, np.int64), np.empty(room, np.int64), np.empty(room, np.int32), np.empty_like(hits.anchors)
     )
     trace_reads(hits, order, links, (parameters.min_score, least, k), traced)

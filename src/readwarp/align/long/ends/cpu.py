@@ -23,7 +23,7 @@ from readwarp.rules.bases import reference_code
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
 
-class Space(NamedTuple):
+class EndSpace(NamedTuple):
     """Working memory for one end."""
 
     H: Annotated[ndarray, "int32 [columns]"]  # one row; column j at j - i + band + 1
@@ -36,7 +36,7 @@ def extend_ends(bases: ndarray, corners: Corners, packed: ndarray, costs: Costs,
     """Extend the ends. `costs.bonus` is for the read's last base. An end that gains nothing has no runs."""
     number, columns = len(corners), 2 * band + 3
     most = int(np.minimum(corners.query_length, MAX_ROWS).max(initial=0))
-    space = Space(
+    space = EndSpace(
         np.empty(columns, np.int32),
         np.empty(columns, np.int32),
         np.empty(most * columns, np.uint8),
