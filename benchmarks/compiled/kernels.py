@@ -138,7 +138,7 @@ TILES = [
         "pairwise lay_rows", "pairwise.cuda_tiles", "lay_rows", "u1[] i8[] pairwise.cuda_tiles.Tiles i4 i4", 128
     ),
 ]  # fmt: skip
-TRACED = "pairwise.trace_plan.Slots"
+TRACED = "pairwise.trace_plan.TraceSlots"
 TRACE = [
     *(
         Kernel(
