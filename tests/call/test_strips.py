@@ -15,12 +15,10 @@ from helpers.jobs import call_variants
 from helpers.making import Read, codes, other, random_sequence, write_bam, write_fasta
 from readwarp.batches import Window
 from readwarp.call import windows
-from readwarp.call.depth import BLOCK
 from readwarp.call.genotypes.emitted import allocate
 from readwarp.call.genotypes.order import genotype_tables
 from readwarp.call.genotypes.spell import spell_alleles
-from readwarp.call.genotypes.surroundings import STEP
-from readwarp.call.regions import MAX_REGION
+from readwarp.call.grid import BLOCK, MAX_REGION, STEP
 from readwarp.call.resources import PROGRAM
 from readwarp.call.sites.find import sites_of
 from readwarp.call.strips import Strip, join_contigs, next_origin

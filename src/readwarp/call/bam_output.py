@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 import pysam
 
+from readwarp.call.bases import Bases
 from readwarp.call.inputs import AlignmentFiles, AlignmentSource
 from readwarp.call.realigned import CalledRegion, CalledSite, Realignment, join_sites, realign, region_of
-from readwarp.call.spelling import Bases
 from readwarp.errors import UsageError
 from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.header import ORDER, program_lines

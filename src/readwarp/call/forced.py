@@ -28,9 +28,10 @@ from pathlib import Path
 import numpy as np
 from numpy import ndarray
 
+from readwarp.call.bases import Bases, encode
 from readwarp.call.pileup import MAX_INDEL, MAX_INSERTION
 from readwarp.call.sites import MAX_ALLELES
-from readwarp.call.spelling import Allele, Bases, encode, is_indel, spell_alleles
+from readwarp.call.spelling import Allele, is_indel, spell_alleles
 from readwarp.call.strips import Strip
 from readwarp.errors import InputError
 from readwarp.formats.common.contig_names import explain_absent

@@ -12,10 +12,10 @@ import numpy as np
 import pysam
 
 from readwarp.batches import AlignedReads
+from readwarp.call.bases import Bases
 from readwarp.call.circular.circle import Circle
 from readwarp.call.circular.reads import drop_doubles, read_around, sort_reads
 from readwarp.call.depth.limit import DepthLimit
-from readwarp.call.spelling import Bases
 from readwarp.call.strips import Strip
 from readwarp.errors import InputError, TooLargeError
 from readwarp.formats.alignments.decoded import join_parts

@@ -15,9 +15,10 @@ import pysam
 from numpy import ndarray
 
 from readwarp.batches import Sites
+from readwarp.call.bases import Bases, encode
 from readwarp.call.noise.contamination import LEAST_FREQUENCY, MOST_FREQUENCY, CommonSites
 from readwarp.call.sites.find import list_alleles
-from readwarp.call.spelling import Allele, Bases, encode, spell_alleles
+from readwarp.call.spelling import Allele, spell_alleles
 from readwarp.call.strips import Strip
 from readwarp.errors import InputError
 from readwarp.formats.common.index import explain_other

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from readwarp.call.pairhmm.penalties import HIFI, NANOPORE, SHORT, GapModel
+from readwarp.call.gap_models import HIFI, NANOPORE, SHORT, GapModel
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.regions import AlignedReader
 

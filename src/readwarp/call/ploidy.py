@@ -8,14 +8,11 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Likelihoods
-from readwarp.call.evidence import NOTHING
 from readwarp.call.strips import Strip
 from readwarp.config import MAX_PLOIDY
 from readwarp.errors import InputError
 from readwarp.formats.common.regions import Contigs, read_target_lines
 from readwarp.index.reference import Reference
-from readwarp.ragged import replace
 
 EVERYONE = ""  # stands for a sample's name
 UNKNOWN = -1  # copies where a sample has no row of its own
@@ -108,16 +105,6 @@ def read_ploidies(
             over = {c: _above(course, common.get(c, whole)) for c, course in _courses_of(own, UNKNOWN).items()}
             tables.append(common | over)
     return Ploidies(default, tuple(tables), table)
-
-
-def silence_absent(likelihoods: Likelihoods, copies: ndarray) -> Likelihoods:
-    """Make reads of a sample that lacks the contig uninformative: they are misplaced. copies: int8 [sites, samples]."""
-    if copies.all():
-        return likelihoods
-    site = np.repeat(np.arange(len(copies)), np.diff(likelihoods.pair_offsets))
-    allele = likelihoods.allele.copy()
-    allele[copies[site, likelihoods.sample] == 0] = NOTHING
-    return replace(likelihoods, allele=allele)
 
 
 def read_rows(path: Path | None, reference: Reference) -> Rows:

@@ -15,10 +15,10 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Calls
+from readwarp.call.bases import Bases, encode
 from readwarp.call.pairhmm import ReadRows
 from readwarp.call.pairhmm.cpu import log_likelihoods
 from readwarp.call.pairhmm.penalties import gap_penalties
-from readwarp.call.spelling import Bases, encode
 from readwarp.formats.variants.gvcf import NON_REF
 from readwarp.pairwise.cpu import score_pairs, trace_pairs
 from readwarp.pairwise.pairs import Costs, Pairs, Scheme

@@ -1,10 +1,10 @@
 """Convert REF and ALT of a record to alleles in the notation of `batches.Sites`, spelled like calls.
 
-same length          one substitution for each base that differs insertion, deletion  trimmed, and moved left while the
-base before it equals its last base other replacements   between the common ends aligned like haplotypes
-(`haplotypes.COSTS`): substitutions,
-                     insertions and deletions, each moved left as far as the one before it; neighbouring gaps remain
-                     one allele that deletes some bases and inserts others
+    same length          one substitution for each base that differs
+    insertion, deletion  trimmed, and moved left while the base before it equals its last base
+    other replacements   between the common ends aligned like haplotypes (COSTS): substitutions, insertions and
+                         deletions, each moved left as far as the one before it; neighbouring gaps remain one allele
+                         that deletes some bases and inserts others
 
 The gaps of an alignment are left-aligned, so each allele is spelled as it would be by itself: different alleles make
 different sequences.
@@ -13,43 +13,16 @@ different sequences.
 from collections.abc import Iterator
 
 import numpy as np
-from numpy import ndarray
 
-from readwarp.call.haplotypes import COSTS
-from readwarp.index.reference import Reference
+from readwarp.call.bases import Bases
 from readwarp.pairwise.cpu import score_pairs, trace_pairs
-from readwarp.pairwise.pairs import Pairs, Scheme
+from readwarp.pairwise.pairs import Costs, Pairs, Scheme
 from readwarp.pairwise.scalar import GLOBAL
-from readwarp.rules.bases import CODES, LETTERS, unpack
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
+COSTS = Costs(match=10, mismatch=8, gap_open=20, gap_extend=1)  # of haplotypes, too
 STRIDE = 64  # reference bases read at a time as an allele moves left
 Allele = tuple[int, int, bytes]  # begin, deleted, inserted
-
-
-class Bases:
-    """Bases 0-4 of one contig."""
-
-    def __init__(self, reference: Reference, contig: int):
-        self._packed, (self._offset, end) = reference.packed, reference.contig_offsets[contig : contig + 2].tolist()
-        self.length = end - self._offset
-
-    def array(self, start: int, stop: int) -> ndarray:
-        """Return the bases of [start, stop) (uint8 [stop - start])."""
-        out = np.empty(stop - start, np.uint8)
-        unpack(self._packed, self._offset + start, self._offset + stop, out)
-        return out
-
-    def letters(self, start: int, stop: int) -> str:
-        return str(LETTERS[self.array(start, stop)].tobytes(), "ascii")
-
-    def between(self, start: int, stop: int) -> bytes:
-        return self.array(start, stop).tobytes()
-
-
-def encode(text: str) -> bytes:
-    """Encode letters as bases 0-4."""
-    return CODES[np.frombuffer(text.encode(), np.uint8)].tobytes()
 
 
 def is_indel(allele: Allele) -> bool:

@@ -32,12 +32,12 @@ from readwarp.call.alleles.copies import part_mates
 from readwarp.call.alleles.select import Copies
 from readwarp.call.alleles.sites import forced_variants, variants_of
 from readwarp.call.alleles.weigh import weigh_haplotypes
+from readwarp.call.bases import Bases
 from readwarp.call.circular.cut import cut_at_origin
 from readwarp.call.confidence import REACH
 from readwarp.call.confidence.bands import reference_bands, split_bands, unknown_bands
 from readwarp.call.confidence.other import add_non_ref
 from readwarp.call.confidence.repeats import find_called
-from readwarp.call.depth import BLOCK
 from readwarp.call.depth.limit import DepthLimit
 from readwarp.call.evidence.substitutions import split_sites, weigh_substitutions
 from readwarp.call.forced import Forced
@@ -51,8 +51,9 @@ from readwarp.call.genotypes.calls import join_calls, keep_calls, mark_overlaps,
 from readwarp.call.genotypes.genotype import genotype_sites
 from readwarp.call.genotypes.mnps import join_substitutions
 from readwarp.call.genotypes.places import join_places
-from readwarp.call.genotypes.rarest import drop_rarest
+from readwarp.call.genotypes.rarest import drop_rarest, silence_absent
 from readwarp.call.genotypes.surroundings import Depths, PairSides, SitePriors, first_place, note_depth
+from readwarp.call.grid import BLOCK
 from readwarp.call.haplotypes.build import build_haplotypes
 from readwarp.call.inputs import AlignmentFiles
 from readwarp.call.limits import ALLELES, Limited, limit_of, limits_of, mark_limits
@@ -65,20 +66,20 @@ from readwarp.call.pairhmm import LogLikelihoods
 from readwarp.call.phase.gaps import find_linking, weigh_gaps
 from readwarp.call.phase.links import join_links, link_sites, no_links
 from readwarp.call.phase.sides import ComparisonGroups, find_sides, take_sides
-from readwarp.call.phase.types import Links, Phasing, Sides
+from readwarp.call.phase.types import Links, Phasing
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.pileup.events import PileupLimits
 from readwarp.call.platforms import Platform
-from readwarp.call.ploidy import Ploidies, silence_absent
+from readwarp.call.ploidy import Ploidies
 from readwarp.call.qualities import check_qualities, count_missing
 from readwarp.call.regions.clips import add_clipped, drop_overhangs, find_clip_places
 from readwarp.call.regions.find import find_regions
 from readwarp.call.regions.reads import thin_reads
 from readwarp.call.regions.samples import split_samples
+from readwarp.call.sides import Sides, split_sides
 from readwarp.call.sites import MAX_TRACT
 from readwarp.call.sites.find import find_sites, limit_alleles
-from readwarp.call.sites.slips import drop_slips, split_sides
-from readwarp.call.spelling import Bases
+from readwarp.call.sites.slips import drop_slips
 from readwarp.call.strips import Place, Strip, StripBases
 from readwarp.call.targets import MARGIN, TargetStretch
 from readwarp.call.window_counts import count_pairs, count_regions, count_removed, find_long_indels, lie_within

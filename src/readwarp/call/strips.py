@@ -10,23 +10,18 @@ any margin.
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import lcm
 
 import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Window
-from readwarp.call.depth import BLOCK
-from readwarp.call.genotypes.surroundings import STEP
-from readwarp.call.regions import MAX_REGION
-from readwarp.call.spelling import Bases
+from readwarp.call.bases import Bases
+from readwarp.call.grid import GRID
 from readwarp.call.targets import MARGIN, TargetStretch
 from readwarp.formats.common.regions import Target
 from readwarp.index.reference import Reference
 from readwarp.ragged import ranges
 from readwarp.rules.bases import OUTSIDE
-
-GRID = lcm(BLOCK, STEP, MAX_REGION)
 
 
 def next_origin(stop: int) -> int:

@@ -142,7 +142,8 @@ def _make_borders(mode: int, gap_extend: int) -> Any:
 def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
     """Compile the kernel whose threads have 8 * words diagonals each.
 
-    warps: those of `trace_plan.TracePlan` to launch; gains: int32 [16], see `trace_plan.gains_of`; costs, directions: int32.
+    warps: those of `trace_plan.TracePlan` to launch; gains: int32 [16], see `trace_plan.gains_of`; costs, directions:
+    int32.
     """
     cells, halves, is_local = 8 * words, 2 * words, mode == LOCAL
     cell, set_borders = _make_cell(is_local), _make_borders(mode, gap_extend)

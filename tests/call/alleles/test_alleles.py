@@ -17,9 +17,9 @@ from readwarp.call.alleles.select import Copies, Selection, bound_fragments, sel
 from readwarp.call.alleles.sites import number_variants, variants_of
 from readwarp.call.alleles.weigh import place_of, weigh_haplotypes
 from readwarp.call.evidence import NOTHING
+from readwarp.call.gap_models import SHORT
 from readwarp.call.pairhmm import ReadRows
 from readwarp.call.pairhmm.cpu import log_likelihoods
-from readwarp.call.pairhmm.penalties import SHORT
 from readwarp.call.sites import MAX_ALLELES
 from readwarp.call.sites.find import sites_of
 from readwarp.ragged import check, replace

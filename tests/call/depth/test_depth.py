@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.making import Read, aligned_reads, reads_of
-from readwarp.call.depth import BLOCK
 from readwarp.call.depth.limit import DepthLimit
+from readwarp.call.grid import BLOCK
 from readwarp.ragged import concatenate, replace, take
 from readwarp.rules.hashes import spread
 

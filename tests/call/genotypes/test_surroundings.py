@@ -9,15 +9,8 @@ from hypothesis import strategies as st
 
 from helpers.making_sites import call_sites, from_bases, made_likelihoods, substitutions
 from readwarp.batches import Pileup
-from readwarp.call.genotypes.surroundings import (
-    LEAST_SHARE,
-    REACH,
-    STEP,
-    Depths,
-    find_typical_depth,
-    first_place,
-    note_depth,
-)
+from readwarp.call.genotypes.surroundings import LEAST_SHARE, REACH, Depths, find_typical_depth, first_place, note_depth
+from readwarp.call.grid import STEP
 from readwarp.call.steps import CALL_MARGIN, MARGIN
 from readwarp.config import CallParameters
 

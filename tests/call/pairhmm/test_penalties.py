@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from readwarp.call.gap_models import HIFI, NANOPORE, SHORT, GapModel, opening_table
 from readwarp.call.pairhmm import ReadRows
 from readwarp.call.pairhmm.cpu import log_likelihoods
-from readwarp.call.pairhmm.penalties import HIFI, NANOPORE, SHORT, GapModel, gap_penalties, opening_table
+from readwarp.call.pairhmm.penalties import gap_penalties
 
 
 def codes(text: str) -> np.ndarray:

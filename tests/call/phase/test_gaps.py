@@ -5,7 +5,7 @@ import pytest
 
 from helpers.making import Read, aligned_reads, codes, window_of
 from readwarp.call.evidence import NOTHING
-from readwarp.call.pairhmm.penalties import HIFI
+from readwarp.call.gap_models import HIFI
 from readwarp.call.phase.gaps import find_linking, show_gaps, weigh_gaps
 from readwarp.call.sites.find import sites_of
 

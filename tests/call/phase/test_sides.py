@@ -4,7 +4,8 @@ import numpy as np
 
 from helpers.making import Read, aligned_reads, window_of
 from readwarp.call.phase.sides import ComparisonGroups, find_sides, take_sides
-from readwarp.call.phase.types import Phasing, Sides
+from readwarp.call.phase.types import Phasing
+from readwarp.call.sides import Sides
 from readwarp.config import CallParameters
 
 REFERENCE = "ACGTACGTAC" * 4

@@ -19,10 +19,11 @@ from helpers.making import (
     window_of,
 )
 from readwarp.batches import AlignedReads, Regions, Sites, Status
+from readwarp.call.grid import MAX_REGION
 from readwarp.call.mates.merge import merge_mates
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.pileup.cpu import count_window
-from readwarp.call.regions import FLANK, MAX_REGION, MIN_BASES, MIN_FLANK, REACHES, SPARE
+from readwarp.call.regions import FLANK, MIN_BASES, MIN_FLANK, REACHES, SPARE
 from readwarp.call.regions.clips import add_clipped, find_clip_places
 from readwarp.call.regions.find import find_regions
 from readwarp.call.regions.reads import thin_reads

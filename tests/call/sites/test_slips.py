@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.making import Read, aligned_reads, window_of
-from readwarp.call.pairhmm.penalties import HIFI, NANOPORE
-from readwarp.call.phase import SURE
+from readwarp.call.gap_models import HIFI, NANOPORE
 from readwarp.call.pileup.cpu import count_window
+from readwarp.call.sides import SURE, split_sides
 from readwarp.call.sites import MAX_SHOWN, MAX_SLIP, MIN_SHOWN
 from readwarp.call.sites.find import find_sites, list_alleles
-from readwarp.call.sites.slips import drop_slips, odds_against_slips, slip_rates, split_sides
+from readwarp.call.sites.slips import drop_slips, odds_against_slips, slip_rates
 from readwarp.config import CallParameters
 from readwarp.ragged import replace, take
 

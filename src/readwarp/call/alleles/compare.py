@@ -7,8 +7,9 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Haplotypes, Regions, Sites, Status
+from readwarp.call.gap_models import GapModel
 from readwarp.call.pairhmm import LogLikelihoods, ReadRows
-from readwarp.call.pairhmm.penalties import GapModel, gap_penalties
+from readwarp.call.pairhmm.penalties import gap_penalties
 from readwarp.device.jit import kernel
 from readwarp.ragged import first_alike, offsets_of, ranges
 from readwarp.rules.cigar import is_match, run_of

@@ -22,9 +22,8 @@ from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Likelihoods, Sites
 from readwarp.call.alleles import INFORMED
+from readwarp.call.clips import MIN_CLIP, clips_of
 from readwarp.call.evidence import NOTHING, OTHER
-from readwarp.call.regions import MIN_CLIP
-from readwarp.call.regions.reads import clips_of
 from readwarp.ragged import replace, take
 from readwarp.rules.flags import PAIRED, SECONDARY, SUPPLEMENTARY
 

@@ -18,10 +18,10 @@ from readwarp.call.alleles.compare import WeighedReads
 from readwarp.call.alleles.reach import lies_within, weigh_fragments
 from readwarp.call.alleles.select import Copies, Selection, bound_fragments, select_haplotypes
 from readwarp.call.alleles.sites import keep_forced, number_variants, regional_sites, variants_of
+from readwarp.call.clips import clips_of
 from readwarp.call.evidence import FAR, NOTHING
 from readwarp.call.evidence.strands import count_ends_once, strand_at
 from readwarp.call.evidence.substitutions import new_likelihoods
-from readwarp.call.regions.reads import clips_of
 from readwarp.call.sites.find import Variant, limit_alleles
 from readwarp.device.jit import kernel
 from readwarp.ragged import first_alike, ranges, replace

@@ -23,5 +23,3 @@ two records, one before the origin and one after, in one phase set, both with th
 contig's first base has the base after it as its anchor (VCF specification, section 1.6.1, REF). In each record, alleles
 that are equal there are merged: AD is their sum, PL the least of their genotypes.
 """
-
-MIN_CIRCLE = 500  # bases; on a shorter one a read, its mate and the margin of a variant could overlap themselves

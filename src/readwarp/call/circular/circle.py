@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.circular import MIN_CIRCLE
-from readwarp.call.strips import GRID, Place, Strip
+from readwarp.call.grid import GRID
+from readwarp.call.strips import Place, Strip
 from readwarp.call.targets import MARGIN, TargetStretch, split_at
 from readwarp.errors import UsageError
 from readwarp.formats.common.contig_names import explain_absent
@@ -112,3 +112,6 @@ def lay(window: TargetStretch, length: int) -> Place:
     """Place a window of a circular contig on a Circle, unless its margins are within the contig."""
     is_inner = window.start >= MARGIN and window.stop + MARGIN <= length
     return window if is_inner else Circle((window,), (length,))
+
+
+MIN_CIRCLE = 500  # bases; on a shorter one a read, its mate and the margin of a variant could overlap themselves

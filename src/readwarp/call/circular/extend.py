@@ -6,7 +6,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads
-from readwarp.call.spelling import Bases
+from readwarp.call.bases import Bases
 from readwarp.config import Scoring
 from readwarp.device.jit import kernel, scalar
 from readwarp.pairwise.scalar import UNKNOWN_COST

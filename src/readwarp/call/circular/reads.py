@@ -6,9 +6,9 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads
+from readwarp.call.bases import Bases
 from readwarp.call.circular.circle import Circle
 from readwarp.call.circular.extend import continue_clips
-from readwarp.call.spelling import Bases
 from readwarp.formats.alignments.decoded import place_reads
 from readwarp.formats.alignments.regions import AlignedReader, ReadFilter
 from readwarp.ragged import concatenate, offsets_of, take

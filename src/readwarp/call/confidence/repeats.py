@@ -6,10 +6,10 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Calls, Window
+from readwarp.call.bases import encode
 from readwarp.call.confidence import MAX_UNIT, REACH
 from readwarp.call.sites import MAX_TRACT
 from readwarp.call.sites.find import Site, sites_of
-from readwarp.call.spelling import encode
 from readwarp.call.strips import contigs_around
 from readwarp.device.jit import kernel, scalar
 from readwarp.rules.cigar import DELETION, INSERTION, is_match, run_of

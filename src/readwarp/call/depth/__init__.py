@@ -12,5 +12,3 @@ nowhere is left out. So every block depends on its own reads alone, never on win
 reads in file order still holds all reads that count in the whole, so deep reads are thinned while they are read, and
 the limit bounds memory.
 """
-
-BLOCK = 32  # reference bases

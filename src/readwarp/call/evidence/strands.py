@@ -4,8 +4,8 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Likelihoods
+from readwarp.call.clips import clips_of
 from readwarp.call.evidence import DEPENDENT
-from readwarp.call.regions.reads import clips_of
 from readwarp.device.jit import scalar
 from readwarp.ragged import first_alike
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Likelihoods, Sites
+from readwarp.call.clips import reads_across
 from readwarp.call.evidence import FAR, NOTHING, OTHER
 from readwarp.call.evidence.strands import count_ends_once, strand_at
-from readwarp.call.regions.reads import reads_across
 from readwarp.config import CallParameters
 from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import empty, offsets_of, take

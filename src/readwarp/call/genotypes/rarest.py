@@ -109,3 +109,13 @@ def take_values(allele_offsets, new, likelihoods, out):
             if allele[pair] >= 0:
                 kept = new[first + allele[pair]]
                 allele[pair] = kept if kept >= 0 else shown if best - second > INFORMED else np.int8(OTHER)
+
+
+def silence_absent(likelihoods: Likelihoods, copies: ndarray) -> Likelihoods:
+    """Make reads of a sample that lacks the contig uninformative: they are misplaced. copies: int8 [sites, samples]."""
+    if copies.all():
+        return likelihoods
+    site = np.repeat(np.arange(len(copies)), np.diff(likelihoods.pair_offsets))
+    allele = likelihoods.allele.copy()
+    allele[copies[site, likelihoods.sample] == 0] = NOTHING
+    return replace(likelihoods, allele=allele)

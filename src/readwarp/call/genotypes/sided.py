@@ -8,7 +8,7 @@ from readwarp.batches import Likelihoods, Sites
 from readwarp.call.evidence import DEPENDENT, NOTHING
 from readwarp.call.genotypes.emitted import Emitted
 from readwarp.call.genotypes.surroundings import PairSides
-from readwarp.call.phase import SURE
+from readwarp.call.sides import SURE
 from readwarp.device.jit import kernel
 
 MIN_MARGIN = 1.0  # log10 by which one order of the alleles must be likelier than the other

@@ -6,9 +6,9 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Pileup
+from readwarp.call.grid import STEP
 
 REACH = 800  # bases on either side; with `steps.CALL_MARGIN` within `steps.MARGIN`
-STEP = 16  # depth is recorded at multiples of this position
 LEAST_SHARE = 0.5  # share of the call's depth: lower places, such as those beside a target, are not comparable
 
 

@@ -27,7 +27,7 @@ choices where reads of the other do not.) So true haplotypes come out whole, wit
 `rarest` is RAREST for one or two copies, and grows with the ploidy as the limits of `sites` fall (`rules.shares`). A
 way's support is the smallest c on it.
 
-Each haplotype is aligned to its reference span (global, COSTS: `readwarp.pairwise`) and spelled as variants:
+Each haplotype is aligned to its reference span (global, `spelling.COSTS`: `readwarp.pairwise`) and spelled as variants:
 substitutions one by one, insertions and deletions leftmost. Variants that do not begin in the region's [start, stop)
 are replaced by the reference's bases. So a haplotype's variants, applied to the reference, make exactly its bases.
 Haplotypes with a deletion of more than pileup.MAX_INDEL bases, an insertion of more than pileup.MAX_INSERTION, or
@@ -40,10 +40,7 @@ more than MAX_WAYS were open at once, or if there were more than MAX_FORKS choic
 reads and span. Iqbal et al. 2012, doi:10.1038/ng.1028 (de Bruijn graphs of variants).
 """
 
-from readwarp.pairwise.pairs import Costs
-
 SIZES = (25, 35, 45, 55, 63)  # k
-MIN_QUALITY = 10  # least Phred of usable bases
 MIN_FRAGMENTS = 2
 RAREST = 16
 MARGIN = 4  # bases that a read aligns on both sides of an insertion or deletion to know that it is not there
@@ -51,4 +48,3 @@ MAX_FORKS = 62  # bits of a way
 MAX_WAYS = 64
 MAX_LONGER = 352  # bases by which a haplotype may exceed the reference's length
 MAX_HAPLOTYPES = 32  # with the reference's, without those of alleles asked for
-COSTS = Costs(match=10, mismatch=8, gap_open=20, gap_extend=1)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Regions, Sites
-from readwarp.call.haplotypes import MARGIN, MAX_FORKS, MAX_LONGER, MIN_QUALITY
+from readwarp.call.haplotypes import MARGIN, MAX_FORKS, MAX_LONGER
 from readwarp.call.haplotypes.drafts import NOT_ASKED, add_draft, copy
 from readwarp.call.haplotypes.ways import (
     NO_WAY,
@@ -24,6 +24,7 @@ from readwarp.call.haplotypes.ways import (
 )
 from readwarp.call.pileup import MAX_SHIFT
 from readwarp.call.pileup.scalar import rotate
+from readwarp.call.usable import MIN_QUALITY
 from readwarp.device.jit import kernel
 from readwarp.rules.cigar import DELETION, INSERTION, SKIP, is_match, run_of
 

@@ -8,7 +8,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.haplotypes import MIN_FRAGMENTS, MIN_QUALITY
+from readwarp.call.haplotypes import MIN_FRAGMENTS
+from readwarp.call.usable import MIN_QUALITY
 from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import empty
 

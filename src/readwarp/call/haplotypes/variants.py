@@ -9,10 +9,10 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.haplotypes import COSTS
 from readwarp.call.haplotypes.alleles import Alleles
 from readwarp.call.haplotypes.drafts import REFERENCE, Drafts, DraftSpans, add_draft, copy, new_drafts
 from readwarp.call.pileup import MAX_INDEL, MAX_INSERTION
+from readwarp.call.spelling import COSTS
 from readwarp.device.jit import kernel
 from readwarp.pairwise.cpu import score_pairs, trace_pairs
 from readwarp.pairwise.pairs import Pairs, Scheme

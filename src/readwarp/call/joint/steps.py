@@ -9,6 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Calls
+from readwarp.call.bases import Bases
 from readwarp.call.genotypes.calls import join_calls, keep_calls
 from readwarp.call.genotypes.mnps import join_substitutions
 from readwarp.call.joint import REACH
@@ -26,7 +27,6 @@ from readwarp.call.joint.sites import (
     lie_in,
     records_of,
 )
-from readwarp.call.spelling import Bases
 from readwarp.call.targets import TargetStretch, split_at
 from readwarp.config import MAX_PLOIDY, CallParameters, JointParameters
 from readwarp.errors import InputError, MemoryBudgetError

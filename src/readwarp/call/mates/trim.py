@@ -5,11 +5,11 @@ from typing import Annotated, NamedTuple
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Window
+from readwarp.call.clips import MIN_CLIP
 from readwarp.call.mates import MISMATCH
 from readwarp.call.mates.amplicons import NOWHERE, find_amplicons
 from readwarp.call.mates.pairs import NONE, REVERSE, OverlappingMates, hard_clips
 from readwarp.call.mates.primers import Primers
-from readwarp.call.regions import MIN_CLIP
 from readwarp.device.jit import kernel
 from readwarp.ragged import empty
 from readwarp.rules.bases import OUTSIDE

@@ -28,7 +28,6 @@ group, the reads of the most common phase set count; the others may be of either
 
 MAX_ODDS = 3.0  # log10, of a read at one site, and of a read in total
 MIN_MARGIN = 3.0  # log10, for a link between sites
-SURE = 1.0  # log10 odds from which a read counts as being of that haplotype alone
 MIN_QUALITY = 30  # GQ of a heterozygous site
 ROUNDS = 4
 GAP_QUALITY = 20  # Phred of an indel in a read; indels that slip more often link nothing

@@ -6,11 +6,11 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Likelihoods, Sites, Window
+from readwarp.call.clips import reads_across
 from readwarp.call.evidence import FAR, NOTHING
 from readwarp.call.evidence.substitutions import LOG10_3, new_likelihoods
-from readwarp.call.pairhmm.penalties import GapModel
+from readwarp.call.gap_models import GapModel
 from readwarp.call.phase import GAP_QUALITY
-from readwarp.call.regions.reads import reads_across
 from readwarp.call.sites.find import list_alleles
 from readwarp.call.sites.slips import slip_rates
 from readwarp.device.jit import kernel

@@ -11,7 +11,8 @@ from readwarp.call.evidence.substitutions import weigh_substitutions
 from readwarp.call.phase import MAX_ODDS
 from readwarp.call.phase.gaps import GAP_ODDS, show_gaps
 from readwarp.call.phase.links import log_odds
-from readwarp.call.phase.types import Phasing, Sides
+from readwarp.call.phase.types import Phasing
+from readwarp.call.sides import Sides
 from readwarp.call.sites.find import Site, sites_of
 from readwarp.config import CallParameters
 from readwarp.device.jit import kernel

@@ -33,13 +33,3 @@ class Phasing(NamedTuple):
     read_sample: Annotated[ndarray, "uint16 [reads]"]  # ascending
     odds: Annotated[ndarray, "float64 [reads]"]
     phase_set: Annotated[ndarray, "int64 [reads]"]  # position of its first site; -1: none
-
-
-class Sides(NamedTuple):
-    """Haplotypes of a window's reads, and the odds of each read in the window."""
-
-    odds: Annotated[ndarray, "float64 [reads]"]  # see Phasing
-    phase_set: Annotated[ndarray, "int64 [reads]"]
-    own_offsets: Annotated[ndarray, "int64 [reads + 1] of sites"]  # phased sites of each read, by position
-    own_position: Annotated[ndarray, "int64 [sites]"]
-    own_odds: Annotated[ndarray, "float64 [sites]"]

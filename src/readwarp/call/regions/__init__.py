@@ -35,10 +35,9 @@ Where a sample has more than `max_reads` reads, those whose names have the small
 keeps as many reads per copy as a diploid one.
 """
 
-MIN_CLIP, MIN_CLIP_QUALITY = 8, 15  # bases, mean Phred
+MIN_CLIP_QUALITY = 15  # mean Phred
 MIN_CLIPS, MIN_CLIP_FRACTION = 2, 0.05
 REACHES = ((4, 20), (2, 10), (1, 5), (0, 1))  # bases beside a substitution, and beside any other mark
-MAX_REGION = 300
 FLANK = 56  # holds two k-mers of 25 and a few bases
 MIN_FLANK = 20
 SPARE = 8

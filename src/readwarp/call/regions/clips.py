@@ -18,12 +18,13 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Sites, Window
+from readwarp.call.clips import MIN_CLIP, clips_of
 from readwarp.call.pileup import MAX_INDEL, MAX_INSERTION, MAX_SHIFT
-from readwarp.call.regions import MIN_CLIP, MIN_CLIP_FRACTION, MIN_CLIP_QUALITY, MIN_CLIPS
-from readwarp.call.regions.insertions import END, MIN_OVERLAP, assemble, hide_poor, pair_ends
-from readwarp.call.regions.reads import clips_of
+from readwarp.call.regions import MIN_CLIP_FRACTION, MIN_CLIP_QUALITY, MIN_CLIPS
+from readwarp.call.regions.insertions import END, MIN_OVERLAP, assemble, pair_ends
 from readwarp.call.sites.find import Site, Variant, list_alleles, sites_of
 from readwarp.call.strips import contigs_around
+from readwarp.call.usable import hide_poor
 from readwarp.device.jit import kernel
 from readwarp.ragged import concatenate, take
 from readwarp.rules.bases import OUTSIDE

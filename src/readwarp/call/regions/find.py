@@ -6,9 +6,11 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Regions, Sites, Status, Window
-from readwarp.call.regions import FLANK, MAX_REGION, MIN_FLANK, REACHES, SPARE
+from readwarp.call.clips import reads_across
+from readwarp.call.grid import MAX_REGION
+from readwarp.call.regions import FLANK, MIN_FLANK, REACHES, SPARE
 from readwarp.call.regions.clips import ClipPlaces, pair_places
-from readwarp.call.regions.reads import cut_reads, drop_short, reads_across
+from readwarp.call.regions.reads import cut_reads, drop_short
 from readwarp.call.strips import contigs_around
 from readwarp.ragged import concatenate, empty, replace, take
 

@@ -8,23 +8,15 @@ long as MIN_CLIPS reads and one in MAX_THINNER of the first reach, and all but o
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
-from numpy import ndarray
 
-from readwarp.call.haplotypes import MIN_QUALITY
 from readwarp.call.pileup import MAX_INSERTION
 from readwarp.call.regions import MIN_CLIPS
-from readwarp.rules.bases import UNKNOWN
 
 NEAR = 50  # bases that an insertion may repeat or replace at its place
 END = 40  # bases of an insertion's beginning and end that its clips must spell
 MIN_OVERLAP, OVERLAP_PER_ERROR = 16, 10
 SEED, MAX_UNSURE = 20, 10  # bases of a read's match; last known bases that may be wrong
 MAX_THINNER, MAX_DISSENT = 2, 4
-
-
-def hide_poor(bases: ndarray, qualities: ndarray) -> ndarray:
-    """Return a read's bases (uint8), UNKNOWN where quality is low."""
-    return np.where(qualities < MIN_QUALITY, np.uint8(UNKNOWN), bases)
 
 
 def pair_ends(ending: Iterable[int], beginning: Iterable[int]) -> Iterator[tuple[int, int]]:

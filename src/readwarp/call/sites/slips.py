@@ -6,17 +6,10 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Pileup, Sites, Window
-from readwarp.call.pairhmm.penalties import MAX_TRACT, GapModel, opening_table
-from readwarp.call.phase import SURE
+from readwarp.call.gap_models import MAX_TRACT, GapModel, opening_table
 from readwarp.call.sites import MAX_SHOWN, MAX_SLIP, MIN_SHOWN, SIDES
 from readwarp.call.sites.find import Variant, extend_tracts, list_alleles, list_indels, sites_of
 from readwarp.ragged import offsets_of, replace, take
-
-
-def split_sides(odds: ndarray) -> list[ndarray]:
-    """Return the rows of reads of the first haplotype, of the second, and of either. odds: log10, of the first."""
-    is_sure = np.abs(odds) >= SURE
-    return [np.flatnonzero(chosen) for chosen in (is_sure & (odds > 0), is_sure & (odds < 0), ~is_sure)]
 
 
 def drop_slips(

@@ -9,10 +9,10 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads
+from readwarp.call.bases import Bases
 from readwarp.call.depth.limit import DepthLimit
 from readwarp.call.inputs import AlignmentFiles
 from readwarp.call.ploidy import Ploidies
-from readwarp.call.spelling import Bases
 from readwarp.call.structural.alleles import Allele, represent, shared_bases, spell
 from readwarp.call.structural.cluster import cluster
 from readwarp.call.structural.copies import move_copies
