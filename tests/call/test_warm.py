@@ -13,21 +13,21 @@ from helpers.cards import two_cards
 from helpers.command_samples import letters
 from helpers.fraction_oracle import certain, contrasts_of
 from helpers.jobs import call_variants
-from readwarp.call import job, resources, warm
+from readwarp.call import opening, resources, warm
 from readwarp.call.fractions import cuda as fractions
+from readwarp.call.fractions.contrasts import multiply_one
 from readwarp.call.pairhmm import cuda as pairhmm
 from readwarp.call.pairhmm.cuda import shape_table
 from readwarp.call.pairhmm.scalar import FLOAT32, FLOAT64
 from readwarp.call.pileup import cuda as pileup
 from readwarp.call.windows import Calling
-from readwarp.config import CallParameters, FractionParameters, Resources
+from readwarp.config import CallParameters, Resources
 from readwarp.device.backend import Backend
 from readwarp.device.jit import cuda
 from readwarp.metrics import Metrics
 
 pytestmark = [pytest.mark.cards, two_cards]
 
-FRACTIONS = CallParameters(fractions=FractionParameters())
 THREADS = resources.WorkerPlan(0, 6, 1 << 20, 1 << 17, 1 << 20, 0)
 BOTH, PARAMETERS = Backend("cuda", (0, 1)), CallParameters()
 
@@ -35,7 +35,8 @@ BOTH, PARAMETERS = Backend("cuda", (0, 1)), CallParameters()
 def test_nothing_is_left_to_be_loaded(monkeypatch):
     """This holds for reads of any length, and with or without events that are moved."""
     with closing(resources.open_memory(Resources(vram=64 << 20), BOTH, THREADS, Metrics())) as cards:
-        cards.warm_up(lambda backend: warm.warm_up(backend, FRACTIONS))
+        cards.warm_up(lambda backend: warm.warm_up(backend, PARAMETERS))
+        cards.warm_up(multiply_one)
     loads, load = [], Context.create_module_image
     monkeypatch.setattr(Context, "create_module_image", lambda *given: loads.append(given) or load(*given))
     rows, reads = warm.rows_of_all_lengths(), warm.read_with_insertion()
@@ -61,7 +62,7 @@ def test_calling_is_warmed_up_on_each_card_before_the_first_window(tmp_path, mon
     reference.write_text(f">tiny\n{genome}\n")
     write_alignments(genome, alignments)
     call = Calling.call
-    monkeypatch.setattr(job, "warm_up", lambda backend, *others: order.append(cuda.get_current_device().id))
+    monkeypatch.setattr(opening, "warm_up", lambda backend, *others: order.append(cuda.get_current_device().id))
     monkeypatch.setattr(Calling, "call", lambda self, window: order.append("call") or call(self, window))
     call_variants(reference, alignments, tmp_path / "o.vcf", PARAMETERS, Resources(device="cuda:0,1"))
     assert order[:2] == [0, 1] and "call" in order[2:]

@@ -10,8 +10,8 @@ import pytest
 from helpers.making import write_fasta
 from readwarp.align import api as align
 from readwarp.call import api as call
-from readwarp.call.api import FilterOptions
 from readwarp.call.joint import api as genotype
+from readwarp.call.options import FilterOptions
 from readwarp.call.targets import CallTargets
 from readwarp.cli import build_parser, options
 from readwarp.cli.align import insert_size

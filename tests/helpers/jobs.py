@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from readwarp.call.job import CallJob, run_call
+from readwarp.call.job import run_call
+from readwarp.call.jobs import CallJob
 from readwarp.call.joint.job import GenotypeJob, run_genotype
 from readwarp.call.targets import CallTargets
 from readwarp.config import CallParameters, Resources

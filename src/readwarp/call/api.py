@@ -5,17 +5,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from readwarp.call.job import CallJob, run_call
-from readwarp.call.targets import CallTargets, as_regions, spell_region
+from readwarp.call.job import run_call
+from readwarp.call.jobs import CallJob
+from readwarp.call.options import LIMITS, PRIORS, FilterOptions, PlaceOptions, PriorOptions, places_of, spell_regions
 from readwarp.config import MAX_PLOIDY, CallParameters, FractionParameters, GenomeParameters, StructuralParameters
 from readwarp.config.combinations import check_kind, check_together
 from readwarp.formats.common.files import named_files
 from readwarp.formats.common.qualities import encoding_of
-from readwarp.formats.common.regions import Region
 from readwarp.keywords import (
     AnyPath,
     as_paths,
-    as_texts,
     as_tuple,
     check_keywords,
     command_line,
@@ -26,36 +25,6 @@ from readwarp.keywords import (
 from readwarp.stream.choice import ResourceOptions, resources_of
 from readwarp.stream.display import Listener, reporting
 from readwarp.stream.reporter import Result
-
-
-class PlaceOptions(TypedDict, total=False):
-    """Places to call; everywhere by default."""
-
-    region: Region | Sequence[Region] | None  # text, or contig, start, stop (0-based, half-open)
-    targets: AnyPath | Sequence[AnyPath] | None  # BED files, interval lists, lists of regions, or texts of regions
-    interval_padding: int  # bases on either side of regions and targets that are called too
-    exclude_regions: AnyPath | Sequence[AnyPath] | None  # what is not called: as targets
-
-
-class FilterOptions(TypedDict, total=False):
-    """Limits of filters, fields of `CallParameters`."""
-
-    min_quality: float
-    max_strand_bias: float
-    max_indel_strand_bias: float
-    min_end_distance: float
-    min_allele_fraction: float
-    min_haploid_fraction: float
-    max_fraction_misfit: float
-    min_alt_mapping_quality: float
-    min_expected_fraction: float
-
-
-class PriorOptions(TypedDict, total=False):
-    """Priors of variants, before the reads are seen."""
-
-    heterozygosity: float  # chance that a base differs from the reference in a copy of the genome
-    indel_heterozygosity: float  # likewise, that an insertion or deletion begins there
 
 
 class FractionOptions(TypedDict, total=False):
@@ -123,8 +92,6 @@ class CallingOptions(PlaceOptions, ParameterOptions, StructuralOptions, Fraction
     circular: str | Sequence[str]  # contigs whose end is followed by their beginning
 
 
-PRIORS = {"heterozygosity": "snv_prior", "indel_heterozygosity": "indel_prior"}
-LIMITS = {name: name for name in FilterOptions.__annotations__}
 SAME: tuple[str, ...] = ("ploidy", "min_base_quality", "min_mapping_quality", "max_depth", "min_alternate_count")
 SAME += ("ignore_soft_clips", "min_alternate_fraction", "min_indel_fraction", "min_alternate_quality")
 SAME += ("max_mnp_distance", "platform")
@@ -139,7 +106,6 @@ DEFAULTS = {
     **defaults_of(FractionParameters(), FRACTIONS),
     **defaults_of(GenomeParameters(), GENOME),
     **defaults_of(StructuralParameters(), STRUCTURAL),
-    "interval_padding": 0,
 }
 OF_FRACTIONS = {  # fields of `CallParameters` where alleles have fractions
     "ploidy": MAX_PLOIDY,
@@ -245,20 +211,3 @@ def parameters_of(options: CallerOptions) -> CallParameters:
     check_keywords("Caller", options, CallerOptions, CallParameters)
     own: dict[str, Any] = {name: value for name, value in options.items() if name not in CallerOptions.__annotations__}
     return replace(call_parameters(options), **own)
-
-
-def places_of(options: PlaceOptions) -> CallTargets:
-    """Make the places. Raises UsageError."""
-    return CallTargets(
-        regions=as_regions(options.get("region")),
-        targets=as_texts(options.get("targets")),
-        excluded=as_texts(options.get("exclude_regions")),
-        padding=options.get("interval_padding") or 0,
-    )
-
-
-def spell_regions(options: PlaceOptions) -> None:
-    """Replace regions, if given, by texts as on the command line."""
-    regions = as_regions(options.get("region"))
-    if regions is not None:
-        options["region"] = [spell_region(region) for region in regions]

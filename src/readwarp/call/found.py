@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass, field
 
+import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Bands, Calls
-from readwarp.call.genome.depths import NO_RUNS
+
+NO_RUNS = np.zeros((0, 3), np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +16,4 @@ class WindowCalls:
 
     calls: Calls  # with positions in the window
     bands: list[Bands] | None  # positions without a call, of each contig, for a gVCF
-    shallow: ndarray = field(
-        default_factory=lambda: NO_RUNS
-    )  # by contig, where coverage is low, for a consensus genome
+    shallow: ndarray = field(default_factory=lambda: NO_RUNS)  # by contig, where a consensus genome is unknown

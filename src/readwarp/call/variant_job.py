@@ -14,8 +14,6 @@ from readwarp.batches import Calls
 from readwarp.call import limits
 from readwarp.call.confidence import GQ_BANDS
 from readwarp.call.filters import describe_filters
-from readwarp.call.fractions import annotations as fractions
-from readwarp.call.fractions import filters as fraction_filters
 from readwarp.call.genotypes.annotations import ANNOTATIONS, BY_ALLELE
 from readwarp.call.genotypes.filters import FILTERS
 from readwarp.call.targets import CallTargets
@@ -55,9 +53,6 @@ class HeaderFields(NamedTuple):
 FIELDS = HeaderFields((*COUNT_FIELDS, *ANNOTATIONS, *BY_ALLELE, limits.FIELD), GENOTYPE_FIELDS)
 GENOMIC_FIELDS = HeaderFields(
     (*ANNOTATIONS, limits.FIELD, *GENOMIC_INFORMATION), GENOMIC_GENOTYPE_FIELDS, header_lines(GQ_BANDS)
-)
-FRACTION_FIELDS = HeaderFields(
-    (*fractions.INFORMATION, limits.FIELD), fractions.FORMAT, filters=fraction_filters.FILTERS
 )
 
 

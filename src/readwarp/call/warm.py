@@ -3,7 +3,6 @@
 import numpy as np
 
 from readwarp.batches import AlignedReads, Window
-from readwarp.call.fractions.contrasts import Contrasts, nodes_of
 from readwarp.call.pairhmm import ReadRows
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
@@ -23,8 +22,6 @@ def warm_up(backend: Backend, parameters: CallParameters) -> None:
         each = np.arange(LENGTHS.size)
         haplotype = np.array([0, REFERENCE.size], np.int64)
         pairhmm.log_likelihoods(rows_of_all_lengths(), REFERENCE, haplotype, each, np.zeros_like(each))
-        if parameters.fractions:
-            backend.step("readwarp.call.fractions").multiply(contrasts_of_one_read())
 
 
 def read_with_insertion() -> AlignedReads:
@@ -50,11 +47,6 @@ def read_with_insertion() -> AlignedReads:
         read_offsets=ends,
         unassigned=np.empty(0, np.int64),
     )
-
-
-def contrasts_of_one_read() -> Contrasts:
-    one = np.ones(1, np.int64)
-    return Contrasts(offsets_of(one), np.full(1, 0.5), np.full(1, 0.5), **nodes_of(one))
 
 
 def rows_of_all_lengths() -> ReadRows:

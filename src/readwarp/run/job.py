@@ -8,7 +8,8 @@ from pathlib import Path
 from readwarp.align.inputs import Inputs
 from readwarp.align.job import AlignJob, align_reads, choose_side, facts_of, open_index
 from readwarp.call import job as calling
-from readwarp.call.job import CallJob
+from readwarp.call import opening
+from readwarp.call.jobs import CallJob
 from readwarp.call.targets import bases_of
 from readwarp.errors import UsageError
 from readwarp.formats.alignments import segments
@@ -126,7 +127,7 @@ def make_results(job: RunJob, reporter: Reporter) -> tuple[Sample, list[statisti
     reporter.prepare(job.kernels, alignment.resources.threads)
     index = open_index(alignment, reporter)
     named = {name for line in alignment.inputs.read_groups if (name := field(line, "SM"))}
-    calling.check_files(job.calling, index.reference, sorted(named) or [bam.name.split(".")[0]])
+    opening.check_files(job.calling, index.reference, sorted(named) or [bam.name.split(".")[0]])
     if not is_aligned(bam, alignment, index, metrics):
         align_reads(alignment, index, backend, reporter)
         if alignment.resume:

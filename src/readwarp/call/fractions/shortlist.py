@@ -9,10 +9,13 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Calls
+from readwarp.call import limits
+from readwarp.call.fractions.annotations import FORMAT, INFORMATION
 from readwarp.call.fractions.filters import BY_QUALITY, FILTERS
 from readwarp.call.noise import CONTEXTS
 from readwarp.call.noise.contamination import Contamination
 from readwarp.call.noise.fit import Noise
+from readwarp.call.variant_job import HeaderFields
 from readwarp.config import FractionParameters
 from readwarp.formats.variants.vcf import format_calls
 from readwarp.metrics import Metrics
@@ -20,6 +23,7 @@ from readwarp.ragged import replace
 
 HELD = 64 << 20  # bytes of records in memory; more are on disk
 PASS, FILTER = b"PASS", 6  # FILTER value; its column in VCF
+FRACTION_FIELDS = HeaderFields((*INFORMATION, limits.FIELD), FORMAT, filters=FILTERS)
 TRANSITIONS = {b"AG", b"GA", b"CT", b"TC"}
 
 

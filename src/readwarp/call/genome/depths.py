@@ -3,9 +3,8 @@
 import numpy as np
 from numpy import ndarray
 
+from readwarp.call.found import NO_RUNS
 from readwarp.call.strips import Strip
-
-NO_RUNS = np.zeros((0, 3), np.int64)
 
 
 def find_shallow(counts: ndarray, is_inside: ndarray, start: int, least: int) -> ndarray:

@@ -1,0 +1,188 @@
+"""Open what a call job names: alignments, ploidies, primers, alleles, and the memory for its windows."""
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from readwarp.call.circular.circle import find_circular
+from readwarp.call.forced import Forced, read_alleles
+from readwarp.call.fractions.contrasts import multiply_one
+from readwarp.call.fractions.given import GivenFractions, open_given
+from readwarp.call.inputs import AlignmentFiles, match_files, names_of, open_readers, warn_of_copies
+from readwarp.call.jobs import CallJob
+from readwarp.call.mates.primers import read_primers
+from readwarp.call.pairhmm.shared import SharedCard
+from readwarp.call.platforms import Platform, find_platform
+from readwarp.call.ploidy import Ploidies, read_ploidies
+from readwarp.call.resources import WorkerPlan, open_memory, plan_workers, share_cards
+from readwarp.call.steps import CallSteps
+from readwarp.call.structural.steps import StructuralSteps
+from readwarp.call.targets import bases_of
+from readwarp.call.warm import warm_up
+from readwarp.call.windows import Calling
+from readwarp.config import CallParameters
+from readwarp.config.combinations import check_kind
+from readwarp.errors import UsageError
+from readwarp.formats.alignments.regions import AlignedReader, FileForm, ReadFilter
+from readwarp.formats.common.regions import Target
+from readwarp.index.reference import Reference
+from readwarp.metrics import Metrics
+from readwarp.stream.choice import CALL, choose_backend
+from readwarp.stream.room import PipeRoom
+from readwarp.wording import counted
+
+if TYPE_CHECKING:  # few runs write this file
+    from readwarp.call.phase.haplotag import HaplotaggedBam
+
+PANEL_WINDOW = 4096  # bases; the margin of a window is read too
+logger = logging.getLogger("readwarp")
+
+
+def share_calling(calling: Calling) -> tuple[Calling, SharedCard | None]:
+    """Return the workers' calling, and the card that serves them if they are processes, which have none."""
+    if calling.plan.processes and calling.cards.planned:
+        return calling.in_process(), share_cards(calling.cards)
+    return calling, None
+
+
+def note_cards(calling: Calling, shared: SharedCard | None, metrics: Metrics) -> None:
+    if shared:
+        metrics.note(pairhmm_questions=shared.questions, pairhmm_batches=shared.batches)
+        metrics.count("comparisons_on_host", shared.left)
+    metrics.append("gpu", [{"command": "call", **facts} for facts in calling.cards.facts()])
+
+
+def structural_steps(
+    job: CallJob, reference: Reference, alignments: AlignmentFiles, ploidies: Ploidies, metrics: Metrics
+) -> StructuralSteps:
+    return StructuralSteps(reference, alignments, job.parameters, job.structural, ploidies, metrics)
+
+
+@contextmanager
+def open_alignments(job: CallJob, reference: Reference, metrics: Metrics) -> Iterator[tuple[AlignmentFiles, Ploidies]]:
+    """Open the files with the samples to call, and their ploidies. Raises InputError."""
+    form = FileForm(job.phred, scan=not job.places.is_partial)
+    with open_readers(job.alignments, job.reference, job.resources.threads, form) as readers:
+        keep = ReadFilter(job.parameters.min_mapping_quality)
+        alignments = match_files(readers, reference, job.samples, keep, whole=not job.places.is_partial)
+        warn_of_copies(readers, job.parameters.fractions is not None)
+        metrics.append("alignment_files", alignments.facts())
+        named = alignments.samples, names_of(readers)
+        yield alignments, read_ploidies(job.ploidies, reference, job.parameters.ploidy, *named)
+
+
+@contextmanager
+def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork: bool) -> Iterator[Calling]:
+    """Open the calling. may_fork: allow processes. Raises InputError, UsageError, DeviceError, MemoryBudgetError."""
+    resources, parameters = job.resources, job.parameters
+    targets, circular = job.find_targets(reference), find_circular(job.circular, reference)
+    with open_alignments(job, reference, metrics) as (alignments, ploidies):
+        names = alignments.samples
+        if job.gvcf and len(names) > 1:
+            raise UsageError(f"--gvcf takes one sample; choose it with --sample: {', '.join(names)}")
+        platform = find_platform(parameters.platform, readers_of(alignments))
+        check_reads(job, "call", platform, length_of(alignments))
+        share = bases_of(targets) / int(reference.contig_offsets[-1])
+        backend = choose_backend(resources, job.alignments, CALL, share)
+        steps = CallSteps(
+            reference=reference,
+            alignments=alignments,
+            parameters=parameters,
+            backend=backend,
+            metrics=metrics,
+            ploidies=ploidies,
+            forced=read_forced(job.alleles, reference, metrics) if job.alleles else None,
+            primers=read_primers(job.primers, reference),
+            with_bands=job.gvcf,
+            given=find_given(job, reference, names) if parameters.fractions else None,
+            least_depth=job.genome.consensus_min_depth if job.consensus else 0,
+            platform=platform,
+        )
+        plan = plan_workers(resources, alignments, backend, targets, may_fork, reference.packed.nbytes)
+        room = PipeRoom(plan.processes or plan.threads)
+        with closing(room), closing(open_memory(resources, backend, plan, metrics)) as cards:
+            if cards.planned:
+                cards.warm_up(lambda placed: warm_up(placed, parameters))
+                if parameters.fractions:
+                    cards.warm_up(multiply_one)
+            yield Calling(
+                steps=steps,
+                cards=cards,
+                plan=plan,
+                room=room,
+                targets=targets,
+                window=window_of(plan, targets, parameters),
+                with_sites=job.bam_output is not None,
+                structural=structural_steps(job, reference, alignments, ploidies, metrics),
+                tagged=open_haplotag(job, steps),
+                circular=circular,
+            )
+
+
+def find_given(job: CallJob, reference: Reference, samples: Sequence[str]) -> GivenFractions:
+    """Open the files of population and panel. Raises InputError."""
+    return open_given(job.population, job.panel_of_normals, job.parameters, reference, tuple(samples))
+
+
+def window_of(plan: WorkerPlan, targets: Sequence[Target], parameters: CallParameters) -> int:
+    """Return the window size, smaller on deep panels so that each worker gets a part."""
+    if parameters.fractions is None:
+        return plan.window
+    return min(plan.window, max(PANEL_WINDOW, -(-bases_of(targets) // (plan.processes or plan.threads))))
+
+
+def open_haplotag(job: CallJob, steps: CallSteps) -> "HaplotaggedBam | None":
+    """Open the haplotag output. Raises UsageError for inputs that cannot be tagged."""
+    if job.haplotag is None:
+        return None
+    from readwarp.call.phase.haplotag import HaplotaggedBam
+
+    return HaplotaggedBam(job.haplotag, steps.alignments, job.reference, job.resources.threads, job.command)
+
+
+def length_of(alignments: AlignmentFiles) -> int:
+    """Return the median length of the first reads, the largest over several files."""
+    return max(reader.first_length for reader in readers_of(alignments))
+
+
+def readers_of(alignments: AlignmentFiles) -> list[AlignedReader]:
+    return [source.reader for source in alignments.sources]
+
+
+def check_reads(job: CallJob, command: str, platform: Platform, length: int) -> None:
+    """Raise UsageError for options that need other reads. length: typical read length; 0: no reads."""
+    fractions = job.parameters.fractions
+    given = {
+        "haplotag": job.haplotag,
+        "sv": job.sv if 0 < length < job.structural.min_span else None,  # contigs of an assembly have no platform
+        "mixture": fractions and not fractions.is_somatic,
+        "somatic": fractions and fractions.is_somatic,
+        "circular": job.circular,
+    }
+    check_kind(command, platform.is_long, given)
+
+
+def check_files(job: CallJob, reference: Reference, samples: Sequence[str]) -> None:
+    """Read the files that accompany the alignments, so that errors show before hours of aligning. Raises InputError.
+
+    samples: those that the alignments will have.
+    """
+    job.find_targets(reference)
+    find_circular(job.circular, reference)
+    read_ploidies(job.ploidies, reference, job.parameters.ploidy, samples)
+    read_primers(job.primers, reference)
+    if job.alleles:
+        read_alleles(job.alleles, reference)
+    find_given(job, reference, samples)
+
+
+def read_forced(path: Path, reference: Reference, metrics: Metrics) -> Forced:
+    """Read the alleles that are always genotyped; those that cannot be are counted and logged."""
+    forced = read_alleles(path, reference)
+    metrics.count("alleles_asked", len(forced))
+    for reason, number in forced.skipped.items():
+        metrics.count(f"alleles_skipped_{reason}", number)
+        logger.warning("%s: %s left out (%s)", path, counted(number, "allele"), reason)
+    return forced
