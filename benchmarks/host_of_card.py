@@ -227,8 +227,8 @@ def measured_call(
     reference: Path, alignments: Path, size: int, out: Path, options: argparse.Namespace
 ) -> Iterator[Row]:
     """Rows of windows of so many bases."""
-    from readwarp.call import windows
-    from readwarp.call.resources import DEPTH_OF_A_BATCH
+    from readwarp.call.windows import run as windows
+    from readwarp.call.windows.resources import DEPTH_OF_A_BATCH
     from readwarp.cli import main
 
     rows: list[Row] = []
@@ -260,8 +260,8 @@ def measured_call(
 
 def share(calling: Any) -> Any:
     """As a worker process has it, but what it asks is answered in this thread."""
-    from readwarp.call.pairhmm.given import log_likelihoods_by
-    from readwarp.call.resources import share_cards
+    from readwarp.call.likelihoods.pairhmm.given import log_likelihoods_by
+    from readwarp.call.windows.resources import share_cards
     from readwarp.metrics import Metrics
 
     shared, own = share_cards(calling.cards), calling.in_process()

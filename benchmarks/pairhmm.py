@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 
 from rates import Contest, best_rates, report, save
-from readwarp.call.pairhmm import ReadRows, cpu
-from readwarp.call.pairhmm.lanes import LaneSpace, sum_group
-from readwarp.call.pairhmm.scalar import COLUMNS
+from readwarp.call.likelihoods.pairhmm import ReadRows, cpu
+from readwarp.call.likelihoods.pairhmm.lanes import LaneSpace, sum_group
+from readwarp.call.likelihoods.pairhmm.scalar import COLUMNS
 from readwarp.device.simd import lanes
 
 RESULTS = Path(__file__).parent / "results" / "pairhmm.csv"

@@ -1,4 +1,4 @@
-"""Fit the gap penalties of long reads (`readwarp.call.pairhmm.penalties`) on alignments whose variants are known.
+"""Fit the gap models of long reads (`readwarp.call.reads.gap_models`) to alignments whose variants are known.
 
     slips.py SET... > model, each SET is REF.fa,READS.bam,REGION[,TRUTH.vcf]
 

@@ -46,6 +46,20 @@ def test_imports_go_down_only(path):
         assert down or (here, there) in BESIDE, f"{name_of(path)} imports {module}"
 
 
+def test_rooms_of_call_import_earlier_ones_only():
+    """The order of the data: places, then reads of them, candidates in these, ..."""
+    order = ("places", "reads", "candidates", "likelihoods", "records", "steps", "windows")
+    for path in SOURCES:
+        _, *here = module_of(path).split(".")
+        if here[:1] != ["call"] or len(here) < 2 or here[1] not in order:
+            continue
+        for module in imports(path):
+            _, *there = module.split(".")
+            if there[:1] == ["call"] and len(there) > 1:
+                is_earlier = there[1] in order and order.index(there[1]) <= order.index(here[1])
+                assert is_earlier or here[1] in ("steps", "windows"), f"{name_of(path)} imports {module}"
+
+
 def test_imports_among_formats_go_down_only():
     level = {"reads": 0, "variants": 0, "alignments": 1, "common": 2}
     for path in SOURCES:
@@ -181,7 +195,7 @@ COMPILERS = {"kernel", "scalar", "cuda_kernel", "cuda.jit", "inlined", "code_of"
 HOST_PARAMETERS, COMPILED_PARAMETERS = 6, 8
 PYTHON_API = {  # keywords that users give
     "readwarp/call/caller.py: write",
-    "readwarp/call/pairhmm/api.py: pair_hmm",
+    "readwarp/call/likelihoods/pairhmm/api.py: pair_hmm",
     "readwarp/pairwise/api.py: pairwise",
 }
 

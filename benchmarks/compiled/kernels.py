@@ -7,7 +7,7 @@ floats f8. `batches.SeedHits` is a batch with the arrays that it declares, `pair
 from dataclasses import dataclass
 from typing import Any
 
-from readwarp.call.pairhmm.scalar import FLOAT32, FLOAT64, Precision
+from readwarp.call.likelihoods.pairhmm.scalar import FLOAT32, FLOAT64, Precision
 from readwarp.device.lanes import FORMS, HALF2, INT32, S16X2, LaneForm
 
 CAPABILITIES = (75, 80, 89, 90, 120)
@@ -153,11 +153,14 @@ TRACE = [
     ),
     Kernel("pairwise copy_runs", "pairwise.cuda_trace", "copy_runs", f"{TRACED} i8[] u4[] u4[]", 128),
 ]  # fmt: skip
-COUNTS, EVENTS = "call.pileup.events.BaseCounts", "call.pileup.events.IndelEvents"
+COUNTS, EVENTS = "call.candidates.pileup.events.BaseCounts", "call.candidates.pileup.events.IndelEvents"
 PILEUP = [
-    Kernel(f"pileup {name}", "call.pileup.cuda", name, arguments, 128)
+    Kernel(f"pileup {name}", "call.candidates.pileup.cuda", name, arguments, 128)
     for name, arguments in (
-        ("count_bases", f"call.pileup.cuda.PileupReads call.pileup.events.PileupLimits {COUNTS} {EVENTS}"),
+        (
+            "count_bases",
+            f"call.candidates.pileup.cuda.PileupReads call.candidates.pileup.events.PileupLimits {COUNTS} {EVENTS}",
+        ),
         ("shift_events", f"batches.Window u1[] {EVENTS}"),
     )
 ]
@@ -173,13 +176,13 @@ def pair_hmm(rows: int, precision: Precision) -> Kernel:
     bits, opcode = (32, "FFMA") if is_narrow else (64, "DFMA")
     arguments = f"{'(u1[] f4[,])' if is_narrow else PHREDS} u1[] i4[,] {PLACES}"
     loop, name = Loop(opcode, "SHFL", bits // 16, rows), f"pairhmm float{bits} x {rows}"
-    return Kernel(name, "call.pairhmm.cuda_sums", "sum_kernel", arguments, 32, (rows, precision), loop)
+    return Kernel(name, "call.likelihoods.pairhmm.cuda_sums", "sum_kernel", arguments, 32, (rows, precision), loop)
 
 
 PAIR_HMM = [
     *(pair_hmm(rows, precision) for precision in (FLOAT32, FLOAT64) for rows in precision.rows),
-    Kernel("pairhmm fill_table", "call.pairhmm.cuda_sums", "fill_table", f"{PHREDS} i8[] f4[,]", 32),
-    Kernel("pairhmm find_small", "call.pairhmm.cuda_sums", "find_small", f"i8 f8 {PLACES}", 64),
+    Kernel("pairhmm fill_table", "call.likelihoods.pairhmm.cuda_sums", "fill_table", f"{PHREDS} i8[] f4[,]", 32),
+    Kernel("pairhmm find_small", "call.likelihoods.pairhmm.cuda_sums", "find_small", f"i8 f8 {PLACES}", 64),
 ]
 
 CEILINGS = {  # of benchmarks/gpu.py: a loop full of one kind of instruction, and its name

@@ -13,7 +13,7 @@ import numpy as np
 
 from oncard import Figures, Sizes
 from oncard.timing import launches
-from readwarp.call.pairhmm import ReadRows
+from readwarp.call.likelihoods.pairhmm import ReadRows
 from readwarp.device.jit import cuda
 from readwarp.device.lanes import FORMS, LaneForm
 from readwarp.pairwise import cpu
@@ -112,7 +112,7 @@ def alignments(sizes: Sizes) -> Figures:
 
 
 def likelihoods(sizes: Sizes) -> Figures:
-    from readwarp.call.pairhmm import cuda as engine
+    from readwarp.call.likelihoods.pairhmm import cuda as engine
 
     number = max(2, sizes.cells // 4 // (READ * HAPLOTYPE))
     batch, cells = pair_hmm_batch(number, READ, HAPLOTYPE), number * READ * HAPLOTYPE / 1e9
@@ -123,7 +123,7 @@ def likelihoods(sizes: Sizes) -> Figures:
 
 def on_the_cpu(sizes: Sizes) -> Figures:
     """The same on one thread of this machine's processor."""
-    from readwarp.call.pairhmm import cpu as pair_hmm
+    from readwarp.call.likelihoods.pairhmm import cpu as pair_hmm
 
     length, room = SHAPES[0]
     pairs = simulated(max(2, min(ON_CPU, sizes.cells) // (length * room)), length, room)

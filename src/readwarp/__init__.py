@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # for type checkers and editors
     from readwarp.call.api import call as call
     from readwarp.call.caller import Caller as Caller
     from readwarp.call.joint.api import genotype as genotype
-    from readwarp.call.pairhmm.api import pair_hmm as pair_hmm
+    from readwarp.call.likelihoods.pairhmm.api import pair_hmm as pair_hmm
     from readwarp.call.panel.api import panel as panel
     from readwarp.call.results import Genotype as Genotype
     from readwarp.call.results import Variant as Variant
@@ -65,7 +65,7 @@ _PUBLIC = {
     "consensus": "readwarp.molecules.api",
     "genotype": "readwarp.call.joint.api",
     "merge": "readwarp.align.merge_api",
-    "pair_hmm": "readwarp.call.pairhmm.api",
+    "pair_hmm": "readwarp.call.likelihoods.pairhmm.api",
     "panel": "readwarp.call.panel.api",
 }
 __all__ = ["__version__", *_CALLABLE_PACKAGES, *_PUBLIC]

@@ -175,9 +175,9 @@ class AlignedReads(NamedTuple):
     """Usable aligned reads that overlap a region of one contig, in file order (ascending position).
 
     Bases are those of BAM: on the forward strand of the reference, clipped ones included. Reads of no sample are left
-    out; `unassigned` gives their positions. Mates may be joined to fragments (`readwarp.call.mates`): bases that both
-    read are `shared`, those before are the forward mate's, those after the reverse mate's. Without a mate, `shared` is
-    empty, at the end of a forward read or the start of a reverse one.
+    out; `unassigned` gives their positions. Mates may be joined to fragments (`readwarp.call.reads.mates`): bases that
+    both read are `shared`, those before are the forward mate's, those after the reverse mate's. Without a mate,
+    `shared` is empty, at the end of a forward read or the start of a reverse one.
     """
 
     contig: int
@@ -212,7 +212,8 @@ class AlignedReads(NamedTuple):
 class Window(NamedTuple):
     """A stretch of one contig, with enough of the reference around it to compare reads with.
 
-    Several small contigs may lie on one axis, as if they were one (`readwarp.call.strips`), with OUTSIDE between them.
+    Several small contigs may lie on one axis, as if they were one (`readwarp.call.places.strips`), with OUTSIDE between
+    them.
     """
 
     contig: int

@@ -9,13 +9,13 @@ from helpers import made_mixtures
 from helpers.cards import HAS_CARDS
 from helpers.making import Read, random_sequence, tiled, write_bam, write_fasta
 from readwarp import Caller, call
-from readwarp.call.pairhmm import cpu as pairhmm_cpu
-from readwarp.call.pileup import cpu as pileup_cpu
+from readwarp.call.candidates.pileup import cpu as pileup_cpu
+from readwarp.call.likelihoods.pairhmm import cpu as pairhmm_cpu
 from readwarp.errors import InputError, UsageError, WorkspaceFullError
 
 if HAS_CARDS:
-    from readwarp.call.pairhmm import cuda as pairhmm_cuda
-    from readwarp.call.pileup import cuda as pileup_cuda
+    from readwarp.call.candidates.pileup import cuda as pileup_cuda
+    from readwarp.call.likelihoods.pairhmm import cuda as pairhmm_cuda
 
 SEQUENCE = random_sequence(3000, seed=21)
 

@@ -11,10 +11,10 @@ import pytest
 
 from helpers.jobs import call_variants
 from helpers.making import Read, other, random_sequence, tiled, write_bam, write_fasta
-from readwarp.call import resources
-from readwarp.call.depth.limit import DepthLimit
-from readwarp.call.evidence import substitutions
-from readwarp.call.inputs import AlignmentFiles, AlignmentSource, RegionTooDeepError
+from readwarp.call.likelihoods.evidence import substitutions
+from readwarp.call.reads.depth.limit import DepthLimit
+from readwarp.call.reads.inputs import AlignmentFiles, AlignmentSource, RegionTooDeepError
+from readwarp.call.windows import resources
 from readwarp.config import CallParameters, FractionParameters, Resources
 from readwarp.errors import InputError, MemoryBudgetError
 from readwarp.formats.alignments.regions import AlignedReader, ReadFilter

@@ -25,8 +25,8 @@ from helpers.circles import (
 from helpers.jobs import call_variants
 from helpers.making import Read, random_sequence, write_bam, write_fasta
 from helpers.vcf_checks import check_vcf, check_with_bcftools
-from readwarp.call import windows
-from readwarp.call.targets import MARGIN, join_targets
+from readwarp.call.places.targets import MARGIN, join_targets
+from readwarp.call.windows import run as windows
 from readwarp.config import CallParameters, Resources
 
 HAPLOID = CallParameters(ploidy=1)

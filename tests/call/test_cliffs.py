@@ -4,7 +4,7 @@ import pytest
 
 from helpers.jobs import call_variants
 from helpers.making import Read, other, random_sequence, write_bam, write_fasta
-from readwarp.call.inputs import AlignmentFiles
+from readwarp.call.reads.inputs import AlignmentFiles
 from readwarp.formats.alignments import regions
 
 CONTIGS = {f"contig{i}": random_sequence(300, seed=i) for i in range(40)}

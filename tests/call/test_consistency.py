@@ -9,8 +9,8 @@ import pytest
 from helpers.jobs import call_variants
 from helpers.making import Read, random_sequence, tiled, write_fasta, write_samples
 from helpers.vcf_checks import bcftools, check_vcf, check_with_bcftools
-from readwarp.call.genotypes.filters import FILTERS
-from readwarp.call.variant_job import FIELDS
+from readwarp.call.records.genotypes.filters import FILTERS
+from readwarp.call.records.variant_job import FIELDS
 from readwarp.config import CallParameters
 from readwarp.formats.variants.vcf import Header
 

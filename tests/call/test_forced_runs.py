@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from helpers.jobs import call_variants
 from helpers.making import LETTERS, random_sequence, tiled, write_bam, write_fasta
 from helpers.vcf_checks import check_vcf
-from readwarp.call.forced import read_alleles
-from readwarp.call.haplotypes import MAX_HAPLOTYPES
+from readwarp.call.candidates.sites.forced import read_alleles
+from readwarp.call.likelihoods.haplotypes import MAX_HAPLOTYPES
 from readwarp.config import CallParameters
 from readwarp.index.build import read_reference
 from readwarp.metrics import Metrics

@@ -10,7 +10,7 @@ import pytest
 
 from helpers.making import random_sequence, write_fasta
 from readwarp import Caller
-from readwarp.call.mates.lost import fetch
+from readwarp.call.reads.mates.lost import fetch
 from readwarp.errors import InputError
 
 LENGTH, FRAGMENT, PLACE = 150, 420, 1500

@@ -4,7 +4,7 @@ import pysam
 
 from helpers.jobs import call_variants
 from helpers.making import Read, random_sequence, write_bam, write_fasta
-from readwarp.call.genotypes.filters import FILTERS
+from readwarp.call.records.genotypes.filters import FILTERS
 from readwarp.config import CallParameters
 
 SEQUENCE = random_sequence(600, seed=5)

@@ -8,8 +8,9 @@ import pysam
 import pytest
 
 from helpers.command_samples import CONTIGS, fasta, record, run_main
-from readwarp.call import bam_output, inputs
-from readwarp.call.genotypes.score import LARGEST, RecordRoom, reduce_scores
+from readwarp.call.reads import inputs
+from readwarp.call.records import bam_output
+from readwarp.call.records.genotypes.score import LARGEST, RecordRoom, reduce_scores
 from readwarp.config import MAX_DEPTH, CallParameters
 from readwarp.errors import UsageError
 from readwarp.formats.variants import vcf

@@ -12,7 +12,7 @@ from readwarp.align import api as align
 from readwarp.call import api as call
 from readwarp.call.joint import api as genotype
 from readwarp.call.options import FilterOptions
-from readwarp.call.targets import CallTargets
+from readwarp.call.places.targets import CallTargets
 from readwarp.cli import build_parser, options
 from readwarp.cli.align import insert_size
 from readwarp.config import (

@@ -11,7 +11,7 @@ import pytest
 from numba import njit
 
 from helpers.caches import forget_folders
-from readwarp.call.pairhmm.penalties import penalize
+from readwarp.call.likelihoods.pairhmm.penalties import penalize
 from readwarp.device import kernel_cache
 from readwarp.device.jit import kernel, listen, scalar
 from readwarp.device.signature import key_of, signature_of
@@ -100,14 +100,14 @@ def test_constants_come_back():
 WARM = """
 import sys
 import numpy as np
-from readwarp.call.pairhmm.penalties import gap_penalties
+from readwarp.call.likelihoods.pairhmm.penalties import gap_penalties
 print(gap_penalties(np.zeros(30, np.uint8), np.array([0, 30]))[0].sum(), "numba" in sys.modules)
 {more}
 """
 MORE = """
 import numba
 print(numba.njit(lambda n: np.zeros(n).sum() + n)(3))
-from readwarp.call.pairhmm.penalties import penalize
+from readwarp.call.likelihoods.pairhmm.penalties import penalize
 from readwarp.device import kernel_cache
 from readwarp.device.jit import kernel
 print(kernel(lambda n: np.ones(n).sum())(4))

@@ -29,7 +29,7 @@ print(*(key_of(module, named("x86-64")) for module in sys.argv[1:]))
 """
 PENALIZE = """
 import numpy as np
-from readwarp.call.pairhmm.penalties import gap_penalties
+from readwarp.call.likelihoods.pairhmm.penalties import gap_penalties
 from readwarp.device.jit import listen
 news = []
 with listen(lambda *about: news.append(about)):
@@ -97,7 +97,10 @@ def add_a_line(path):
 
 def test_keys_change_with_what_is_imported_and_with_nothing_else(copied):
     package, run = copied
-    names = [f"readwarp.{name}" for name in ("pairwise.lanes", "pairwise.groups", "call.pairhmm.lanes", "index.bases")]
+    names = [
+        f"readwarp.{name}"
+        for name in ("pairwise.lanes", "pairwise.groups", "call.likelihoods.pairhmm.lanes", "index.bases")
+    ]
     before = run(KEYS, *names)
     add_a_line(package / "cli" / "call.py")
     assert run(KEYS, *names) == before
@@ -111,7 +114,7 @@ def test_a_kernel_is_compiled_anew_where_it_must_be(copied):
     assert run(PENALIZE) == ["0"]
     add_a_line(package / "cli" / "align.py")
     assert run(PENALIZE) == ["1"]
-    add_a_line(package / "call" / "pairhmm" / "scalar.py")
+    add_a_line(package / "call" / "likelihoods" / "pairhmm" / "scalar.py")
     assert run(PENALIZE) == ["0"]
     assert run(PENALIZE) == ["1"]
 
@@ -119,8 +122,9 @@ def test_a_kernel_is_compiled_anew_where_it_must_be(copied):
 def test_sources_that_change_while_a_process_runs(copied):
     """Its kernels are not those of the new sources, and are not kept under their key."""
     package, run = copied
-    path = package / "call" / "pairhmm" / "scalar.py"
-    change = f"import readwarp.call.pairhmm.penalties, pathlib\npathlib.Path({str(path)!r}).open('a').write('# more')\n"
+    path = package / "call" / "likelihoods" / "pairhmm" / "scalar.py"
+    change = "import readwarp.call.likelihoods.pairhmm.penalties, pathlib\n"
+    change += f"pathlib.Path({str(path)!r}).open('a').write('# more')\n"
     assert run(change + PENALIZE) == ["0"]  # compiled
     assert not list(package.parent.parent.glob("cache/**/*.kernel"))
     assert run(PENALIZE) == ["0"]

@@ -15,7 +15,7 @@ from readwarp.device.prepare import missing
 from readwarp.device.workers import fill, in_order
 from readwarp.errors import ReadwarpError
 
-SMALL = ("readwarp.call.pairhmm.penalties:penalize", "u1[:],i8[:],i8[:],i8,(u1[:,:],u1[:]),(u1[:],u1[:])")
+SMALL = ("readwarp.call.likelihoods.pairhmm.penalties:penalize", "u1[:],i8[:],i8[:],i8,(u1[:,:],u1[:]),(u1[:],u1[:])")
 ANY = frozenset({"any"})
 ALL = manifest.entries()
 ENTRIES = [ManifestEntry(*SMALL, 2.0, ANY)]

@@ -51,17 +51,17 @@ READ = {
 READ_LOOPS = {("pair", "extend"): "rescue of mates", ("extend", "records"): "tracebacks of the best"}
 REGION = {
     "in": Step("formats", "AlignedReads", 0),
-    "mates": Step("call/mates", "fragments", 1),
-    "pileup": Step("call/pileup", "Pileup", 2),
-    "sites": Step("call/sites", "Sites", 3),
-    "evidence": Step("call/evidence", "Likelihoods", 4),
-    "genotypes": Step("call/genotypes", "Calls", 6),
+    "mates": Step("call/reads/mates", "fragments", 1),
+    "pileup": Step("call/candidates/pileup", "Pileup", 2),
+    "sites": Step("call/candidates/sites", "Sites", 3),
+    "evidence": Step("call/likelihoods/evidence", "Likelihoods", 4),
+    "genotypes": Step("call/records/genotypes", "Calls", 6),
     "out": Step("formats", "VCF, gVCF", 7),
-    "regions": Step("call/regions", "Regions", 3, 1),
-    "haplotypes": Step("call/haplotypes", "Haplotypes", 4, 1),
-    "pairhmm": Step("call/pairhmm", "log10 P", 5, 1),
-    "alleles": Step("call/alleles", "Likelihoods", 6, 1),
-    "confidence": Step("call/confidence", "Bands", 2, 1),
+    "regions": Step("call/candidates/regions", "Regions", 3, 1),
+    "haplotypes": Step("call/likelihoods/haplotypes", "Haplotypes", 4, 1),
+    "pairhmm": Step("call/likelihoods/pairhmm", "log10 P", 5, 1),
+    "alleles": Step("call/likelihoods/alleles", "Likelihoods", 6, 1),
+    "confidence": Step("call/records/confidence", "Bands", 2, 1),
 }
 REGION_WAYS = (
     ("in", "mates", "pileup", "sites", "evidence", "genotypes", "out"),

@@ -5,7 +5,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from readwarp.call.pairhmm import ReadRows
+from readwarp.call.likelihoods.pairhmm import ReadRows
 
 
 def oracle(bases, qualities, gap_open, gap_extend, haplotype) -> float:

@@ -115,7 +115,7 @@ def reads_of(draw, length: int, most: int = 12, few_bases: str = "ACGTN"):
 
 
 def no_mates(place: int) -> Iterator[list[bytes]]:
-    """Find none, in the place of `call.mates.lost.find_lost`."""
+    """Find none, in the place of `call.reads.mates.lost.find_lost`."""
     return iter([[]])
 
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from helpers.making import offsets
 from readwarp.batches import Calls, Likelihoods, Phase, Sites, Window
-from readwarp.call.genotypes.genotype import genotype_sites
-from readwarp.call.genotypes.surroundings import Depths, SitePriors
+from readwarp.call.records.genotypes.genotype import genotype_sites
+from readwarp.call.records.genotypes.surroundings import Depths, SitePriors
 from readwarp.config import CallParameters
 
 Allele = tuple[int, str]  # deleted reference bases, inserted ones; "*" for a deletion across the base

@@ -1,20 +1,15 @@
-"""Call variants from alignments, with one folder per step, in the order of the data flow.
+"""Call variants from alignments. Rooms in the order of the data; imports go back only:
 
-    mates        AlignedReads -> evidence of each fragment, overlapping mates merged
-    pileup       -> Pileup: counts per position, allele and strand
-    sites        -> Sites: candidate alleles per position
-    regions      -> Regions: where sites are too close to each other, or to an indel, to be weighed one by one
-    evidence     single substitutions -> Likelihoods: log10 P(read | allele)
-    haplotypes   -> Haplotypes: candidate sequences of a region's reads
-    pairhmm      -> log10 P(read | haplotype)
-    alleles      -> Sites and Likelihoods of the regions
-    genotypes    -> Calls
-    confidence   -> Bands: confidence in the reference where nothing is called (gVCF)
-    structural   long reads -> indels of 50 bases and more, in a file of their own
+    places       where to call: targets, windows of them, and the axes on which contigs lie
+    reads        files -> AlignedReads of a window: depth limited, mates merged, primers and clips cut
+    candidates   -> Pileup, Sites, and Regions where sites are too close to be weighed one by one
+    likelihoods  -> Likelihoods: log10 P(read | allele), of single substitutions or by whole haplotypes
+    records      -> Calls: genotypes, or Bands of reference for a gVCF; annotations and filters
+    steps        one window of the reference through them
+    windows      windows through workers, in memory that is planned, written in order
 
-`steps` runs them on one window of the reference, `job` runs windows in parallel from files to a file, and `Caller`
-yields variants one by one to Python. The package is callable: `readwarp.call(reference, alignments, output=...,
-**options)` is `readwarp.call.api.call(...)`.
+`job` runs `readwarp call` from files to a file, and `Caller` yields variants one by one to Python. The package is
+callable: `readwarp.call(reference, alignments, output=..., **options)` is `readwarp.call.api.call(...)`.
 """
 
 from typing import TYPE_CHECKING

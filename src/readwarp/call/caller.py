@@ -12,10 +12,10 @@ from readwarp.call.fractions.shortlist import FRACTION_FIELDS
 from readwarp.call.job import FRACTION_KERNELS, call_variants, check_fractions
 from readwarp.call.jobs import CallJob
 from readwarp.call.opening import open_calling
+from readwarp.call.places.targets import CallTargets, as_regions
+from readwarp.call.records.variant_job import FIELDS, HeaderFields, count_calls
 from readwarp.call.results import Genotype, Variant, Variants
-from readwarp.call.targets import CallTargets, as_regions
-from readwarp.call.variant_job import FIELDS, HeaderFields, count_calls
-from readwarp.call.windows import Calling, gather_fractions
+from readwarp.call.windows.run import Calling, gather_fractions
 from readwarp.config.combinations import check_together
 from readwarp.device.prepare import prepare_once
 from readwarp.errors import UsageError

@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 
+from readwarp.call.candidates.qualities import explain_qualities
 from readwarp.call.fractions.roles import check_roles, warn_of_inherited
 from readwarp.call.fractions.shortlist import FRACTION_FIELDS
 from readwarp.call.genome.write import ConsensusGenome
 from readwarp.call.jobs import CallJob
+from readwarp.call.likelihoods.pairhmm.shared import SharedCard
 from readwarp.call.opening import (
     length_of,
     note_cards,
@@ -18,14 +20,12 @@ from readwarp.call.opening import (
     share_calling,
     structural_steps,
 )
-from readwarp.call.pairhmm.shared import SharedCard
-from readwarp.call.platforms import has_long_reads
-from readwarp.call.qualities import explain_qualities
-from readwarp.call.resources import open_workers, plan_workers
+from readwarp.call.reads.platforms import has_long_reads
+from readwarp.call.records.variant_job import FIELDS, GENOMIC_FIELDS
 from readwarp.call.structural.job import STRUCTURAL_FIELDS, write_structural, write_structural_file
 from readwarp.call.structural.steps import StructuralSteps
-from readwarp.call.variant_job import FIELDS, GENOMIC_FIELDS
-from readwarp.call.windows import Calling, write_fractions, write_windows
+from readwarp.call.windows.resources import open_workers, plan_workers
+from readwarp.call.windows.run import Calling, write_fractions, write_windows
 from readwarp.config.combinations import check_kind
 from readwarp.device.backend import Backend
 from readwarp.errors import UsageError
@@ -102,7 +102,7 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
         ):
             shown = None
             if job.bam_output:
-                from readwarp.call.bam_output import RealignedBam
+                from readwarp.call.records.bam_output import RealignedBam
 
                 shown = RealignedBam(job.bam_output, reference, steps.alignments, job.command)
             write_windows(calling, workers, writer, meter, shown)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from readwarp.call.variant_job import VariantJob
+from readwarp.call.records.variant_job import VariantJob
 from readwarp.config import CallParameters, GenomeParameters, StructuralParameters
 from readwarp.errors import UsageError
 

@@ -1,7 +1,7 @@
 """Look up alleles known in other people: a population's, with frequencies, and a panel of normals.
 
 Such files may have hundreds of millions of records, so a window fetches its own by the file's index. Alleles are
-spelled like calls (`readwarp.call.spelling`); alleles with letters other than A, C, G and T are skipped.
+spelled like calls (`readwarp.call.candidates.spelling`); alleles with letters other than A, C, G and T are skipped.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,11 +15,11 @@ import pysam
 from numpy import ndarray
 
 from readwarp.batches import Sites
-from readwarp.call.bases import Bases, encode
+from readwarp.call.candidates.sites.find import list_alleles
+from readwarp.call.candidates.spelling import Allele, spell_alleles
 from readwarp.call.noise.contamination import LEAST_FREQUENCY, MOST_FREQUENCY, CommonSites
-from readwarp.call.sites.find import list_alleles
-from readwarp.call.spelling import Allele, spell_alleles
-from readwarp.call.strips import Strip
+from readwarp.call.places.bases import Bases, encode
+from readwarp.call.places.strips import Strip
 from readwarp.errors import InputError
 from readwarp.formats.common.index import explain_other
 from readwarp.formats.common.silence import quiet_htslib

@@ -6,22 +6,22 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from readwarp.call.circular.circle import find_circular
-from readwarp.call.forced import Forced, read_alleles
+from readwarp.call.candidates.sites.forced import Forced, read_alleles
 from readwarp.call.fractions.contrasts import multiply_one
 from readwarp.call.fractions.given import GivenFractions, open_given
-from readwarp.call.inputs import AlignmentFiles, match_files, names_of, open_readers, warn_of_copies
 from readwarp.call.jobs import CallJob
-from readwarp.call.mates.primers import read_primers
-from readwarp.call.pairhmm.shared import SharedCard
-from readwarp.call.platforms import Platform, find_platform
-from readwarp.call.ploidy import Ploidies, read_ploidies
-from readwarp.call.resources import WorkerPlan, open_memory, plan_workers, share_cards
+from readwarp.call.likelihoods.pairhmm.shared import SharedCard
+from readwarp.call.places.circle import find_circular
+from readwarp.call.places.ploidy import Ploidies, read_ploidies
+from readwarp.call.places.targets import bases_of
+from readwarp.call.reads.inputs import AlignmentFiles, match_files, names_of, open_readers, warn_of_copies
+from readwarp.call.reads.mates.primers import read_primers
+from readwarp.call.reads.platforms import Platform, find_platform
 from readwarp.call.steps import CallSteps
 from readwarp.call.structural.steps import StructuralSteps
-from readwarp.call.targets import bases_of
-from readwarp.call.warm import warm_up
-from readwarp.call.windows import Calling
+from readwarp.call.windows.resources import WorkerPlan, open_memory, plan_workers, share_cards
+from readwarp.call.windows.run import Calling
+from readwarp.call.windows.warm import warm_up
 from readwarp.config import CallParameters
 from readwarp.config.combinations import check_kind
 from readwarp.errors import UsageError
@@ -34,7 +34,7 @@ from readwarp.stream.room import PipeRoom
 from readwarp.wording import counted
 
 if TYPE_CHECKING:  # few runs write this file
-    from readwarp.call.phase.haplotag import HaplotaggedBam
+    from readwarp.call.records.haplotag import HaplotaggedBam
 
 PANEL_WINDOW = 4096  # bases; the margin of a window is read too
 logger = logging.getLogger("readwarp")
@@ -137,7 +137,7 @@ def open_haplotag(job: CallJob, steps: CallSteps) -> "HaplotaggedBam | None":
     """Open the haplotag output. Raises UsageError for inputs that cannot be tagged."""
     if job.haplotag is None:
         return None
-    from readwarp.call.phase.haplotag import HaplotaggedBam
+    from readwarp.call.records.haplotag import HaplotaggedBam
 
     return HaplotaggedBam(job.haplotag, steps.alignments, job.reference, job.resources.threads, job.command)
 

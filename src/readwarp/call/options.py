@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TypedDict
 
-from readwarp.call.targets import CallTargets, as_regions, spell_region
+from readwarp.call.places.targets import CallTargets, as_regions, spell_region
 from readwarp.config import CallParameters
 from readwarp.formats.common.regions import Region
 from readwarp.keywords import AnyPath, as_texts, defaults_of

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from readwarp import tables
 from readwarp.batches import Calls
-from readwarp.call.variant_job import FIELDS, HeaderFields, VariantJob
+from readwarp.call.records.variant_job import FIELDS, HeaderFields, VariantJob
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import locked
 from readwarp.formats.common.silence import quiet_htslib

@@ -27,62 +27,62 @@ from readwarp.batches import (
     Sites,
     Window,
 )
-from readwarp.call.alleles.compare import WeighedReads, compare
-from readwarp.call.alleles.copies import part_mates
-from readwarp.call.alleles.select import Copies
-from readwarp.call.alleles.sites import forced_variants, variants_of
-from readwarp.call.alleles.weigh import weigh_haplotypes
-from readwarp.call.bases import Bases
-from readwarp.call.circular.cut import cut_at_origin
-from readwarp.call.confidence import REACH
-from readwarp.call.confidence.bands import reference_bands, split_bands, unknown_bands
-from readwarp.call.confidence.other import add_non_ref
-from readwarp.call.confidence.repeats import find_called
-from readwarp.call.depth.limit import DepthLimit
-from readwarp.call.evidence.substitutions import split_sites, weigh_substitutions
-from readwarp.call.forced import Forced
-from readwarp.call.found import WindowCalls
+from readwarp.call.candidates.pileup import MAX_INDEL
+from readwarp.call.candidates.pileup.events import PileupLimits
+from readwarp.call.candidates.qualities import check_qualities, count_missing
+from readwarp.call.candidates.regions.clips import add_clipped, drop_overhangs, find_clip_places
+from readwarp.call.candidates.regions.find import find_regions
+from readwarp.call.candidates.regions.reads import thin_reads
+from readwarp.call.candidates.regions.samples import split_samples
+from readwarp.call.candidates.sites import MAX_TRACT
+from readwarp.call.candidates.sites.find import find_sites, limit_alleles
+from readwarp.call.candidates.sites.forced import Forced
+from readwarp.call.candidates.sites.slips import drop_slips
 from readwarp.call.fractions.calls import call_alleles
 from readwarp.call.fractions.events import count_events
 from readwarp.call.fractions.given import GivenFractions
 from readwarp.call.fractions.tally import orientations_of
 from readwarp.call.genome.depths import find_shallow, on_contig, split_runs
-from readwarp.call.genotypes.calls import join_calls, keep_calls, mark_overlaps, move_back, no_calls
-from readwarp.call.genotypes.genotype import genotype_sites
-from readwarp.call.genotypes.mnps import join_substitutions
-from readwarp.call.genotypes.places import join_places
-from readwarp.call.genotypes.rarest import drop_rarest, silence_absent
-from readwarp.call.genotypes.surroundings import Depths, PairSides, SitePriors, first_place, note_depth
-from readwarp.call.grid import BLOCK
-from readwarp.call.haplotypes.build import build_haplotypes
-from readwarp.call.inputs import AlignmentFiles
-from readwarp.call.limits import ALLELES, Limited, limit_of, limits_of, mark_limits
-from readwarp.call.mates.cut import cut_long
-from readwarp.call.mates.join import Removed, join_mates
-from readwarp.call.mates.lost import find_lost
-from readwarp.call.mates.primers import NO_PRIMERS, Primers, primers_along
+from readwarp.call.likelihoods.alleles.compare import WeighedReads, compare
+from readwarp.call.likelihoods.alleles.copies import part_mates
+from readwarp.call.likelihoods.alleles.select import Copies
+from readwarp.call.likelihoods.alleles.sites import forced_variants, variants_of
+from readwarp.call.likelihoods.alleles.weigh import weigh_haplotypes
+from readwarp.call.likelihoods.evidence.substitutions import split_sites, weigh_substitutions
+from readwarp.call.likelihoods.haplotypes.build import build_haplotypes
+from readwarp.call.likelihoods.pairhmm import LogLikelihoods
+from readwarp.call.likelihoods.phase.gaps import find_linking, weigh_gaps
+from readwarp.call.likelihoods.phase.links import join_links, link_sites, no_links
+from readwarp.call.likelihoods.phase.sides import ComparisonGroups, find_sides, take_sides
+from readwarp.call.likelihoods.phase.types import Links, Phasing
 from readwarp.call.noise.counts import ErrorCounts, count_errors
-from readwarp.call.pairhmm import LogLikelihoods
-from readwarp.call.phase.gaps import find_linking, weigh_gaps
-from readwarp.call.phase.links import join_links, link_sites, no_links
-from readwarp.call.phase.sides import ComparisonGroups, find_sides, take_sides
-from readwarp.call.phase.types import Links, Phasing
-from readwarp.call.pileup import MAX_INDEL
-from readwarp.call.pileup.events import PileupLimits
-from readwarp.call.platforms import Platform
-from readwarp.call.ploidy import Ploidies
-from readwarp.call.qualities import check_qualities, count_missing
-from readwarp.call.regions.clips import add_clipped, drop_overhangs, find_clip_places
-from readwarp.call.regions.find import find_regions
-from readwarp.call.regions.reads import thin_reads
-from readwarp.call.regions.samples import split_samples
-from readwarp.call.sides import Sides, split_sides
-from readwarp.call.sites import MAX_TRACT
-from readwarp.call.sites.find import find_sites, limit_alleles
-from readwarp.call.sites.slips import drop_slips
-from readwarp.call.strips import Place, Strip, StripBases
-from readwarp.call.targets import MARGIN, TargetStretch
-from readwarp.call.window_counts import count_pairs, count_regions, count_removed, find_long_indels, lie_within
+from readwarp.call.places.bases import Bases
+from readwarp.call.places.grid import BLOCK
+from readwarp.call.places.ploidy import Ploidies
+from readwarp.call.places.strips import Place, Strip, StripBases
+from readwarp.call.places.targets import MARGIN, TargetStretch
+from readwarp.call.reads.depth.limit import DepthLimit
+from readwarp.call.reads.inputs import AlignmentFiles
+from readwarp.call.reads.mates.cut import cut_long
+from readwarp.call.reads.mates.join import Removed, join_mates
+from readwarp.call.reads.mates.lost import find_lost
+from readwarp.call.reads.mates.primers import NO_PRIMERS, Primers, primers_along
+from readwarp.call.reads.platforms import Platform
+from readwarp.call.reads.sides import Sides, split_sides
+from readwarp.call.records.confidence import REACH
+from readwarp.call.records.confidence.bands import reference_bands, split_bands, unknown_bands
+from readwarp.call.records.confidence.other import add_non_ref
+from readwarp.call.records.confidence.repeats import find_called
+from readwarp.call.records.counts import count_pairs, count_regions, count_removed, find_long_indels, lie_within
+from readwarp.call.records.found import WindowCalls
+from readwarp.call.records.genotypes.calls import join_calls, keep_calls, mark_overlaps, move_back, no_calls
+from readwarp.call.records.genotypes.genotype import genotype_sites
+from readwarp.call.records.genotypes.mnps import join_substitutions
+from readwarp.call.records.genotypes.places import join_places
+from readwarp.call.records.genotypes.rarest import drop_rarest, silence_absent
+from readwarp.call.records.genotypes.surroundings import Depths, PairSides, SitePriors, first_place, note_depth
+from readwarp.call.records.limits import ALLELES, Limited, limit_of, limits_of, mark_limits
+from readwarp.call.records.origin import cut_at_origin
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
 from readwarp.index.reference import Reference
@@ -128,7 +128,7 @@ class CallSteps:
 
     @property
     def _log_likelihoods(self) -> LogLikelihoods:
-        return self.shared or self.backend.step("readwarp.call.pairhmm").log_likelihoods
+        return self.shared or self.backend.step("readwarp.call.likelihoods.pairhmm").log_likelihoods
 
     def call(self, window: Place, max_bases: int | None) -> WindowCalls:
         """Call a window. Raises RegionTooDeepError if its reads have more than `max_bases`."""
@@ -212,7 +212,7 @@ class CallSteps:
             if self.platform.is_long:  # to the window and its margin, and MARGIN more, which is beyond FAR
                 reads = cut_long(reads, low - MARGIN, high + MARGIN)
         with self.metrics.time("pileup"):
-            pileup = self.backend.step("readwarp.call.pileup").count_window(reads, around, self.parameters)
+            pileup = self.backend.step("readwarp.call.candidates.pileup").count_window(reads, around, self.parameters)
         return reads, around, pileup, removed
 
     def link(self, window: Place, max_bases: int | None) -> Links:
@@ -285,7 +285,7 @@ class CallSteps:
         self, reads: AlignedReads, pileup: Pileup, around: Window, noted: list[np.ndarray]
     ) -> Iterator[Pileup]:
         """Yield the pileup of each sample's reads; `pileup` is that of all. Each sample's depth is added to `noted`."""
-        count_window = self.backend.step("readwarp.call.pileup").count_window
+        count_window = self.backend.step("readwarp.call.candidates.pileup").count_window
         order = np.argsort(reads.sample, kind="stable")
         bounds = np.searchsorted(reads.sample[order], np.arange(self.samples + 1)).tolist()
         for first, stop in pairwise(bounds):
@@ -297,7 +297,7 @@ class CallSteps:
 
     def _sided(self, reads: AlignedReads, sides: Sides, around: Window) -> list[list[Pileup]]:
         """Return the pileups of each sample's reads by side."""
-        count_window = self.backend.step("readwarp.call.pileup").count_window
+        count_window = self.backend.step("readwarp.call.candidates.pileup").count_window
         samples = (np.flatnonzero(reads.sample == sample) for sample in range(self.samples))
         rows = ([own[side] for side in split_sides(sides.odds[own])] for own in samples)
         return [[count_window(take(reads, "reads", own), around, self.parameters) for own in each] for each in rows]

@@ -66,7 +66,7 @@ class CallParameters:
     min_indel_fraction: float = 0.06
     snv_prior: float = 1e-3  # heterozygosity
     indel_prior: float = 1.25e-4
-    # Limits of filters: see `readwarp.call.genotypes.filters`.
+    # Limits of filters: see `readwarp.call.records.genotypes.filters`.
     min_quality: float = 2.0  # QUAL
     max_strand_bias: float = 40.0  # FS of substitutions ...
     max_indel_strand_bias: float = 200.0  # ... and of insertions and deletions

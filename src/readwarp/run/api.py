@@ -13,7 +13,7 @@ from readwarp.call.api import CallingOptions
 from readwarp.call.api import make_job as make_call_job
 from readwarp.call.opening import check_reads
 from readwarp.call.options import spell_regions
-from readwarp.call.platforms import platform_of
+from readwarp.call.reads.platforms import platform_of
 from readwarp.config import CALLED_PRESETS, PRESETS, find_preset
 from readwarp.config.combinations import check_together
 from readwarp.errors import UsageError

@@ -10,7 +10,7 @@ from readwarp.align.job import AlignJob, align_reads, choose_side, facts_of, ope
 from readwarp.call import job as calling
 from readwarp.call import opening
 from readwarp.call.jobs import CallJob
-from readwarp.call.targets import bases_of
+from readwarp.call.places.targets import bases_of
 from readwarp.errors import UsageError
 from readwarp.formats.alignments import segments
 from readwarp.formats.alignments.header import field

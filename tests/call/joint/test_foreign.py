@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from helpers.cohorts import COLUMNS, found_in, lines_of_text
 from helpers.jobs import genotype_cohort
 from helpers.making import write_fasta
-from readwarp.call.genotypes.annotations import strand_phred
-from readwarp.call.genotypes.cohort import read_information
+from readwarp.call.records.genotypes.annotations import strand_phred
+from readwarp.call.records.genotypes.cohort import read_information
 from readwarp.config import JointParameters
 from readwarp.errors import InputError
 from readwarp.formats.variants.genomic_numbers import real_in

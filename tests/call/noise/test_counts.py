@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from helpers.command_samples import reverse_complement
 from helpers.making import LETTERS, Read, aligned_reads, random_sequence, reads_of, window_of
+from readwarp.call.candidates.pileup.cpu import count_window
+from readwarp.call.candidates.pileup.events import PileupLimits
 from readwarp.call.fractions.tally import orientations_of
 from readwarp.call.noise import CLASSES, CONTEXTS, EXCESS, FEW, MAX_FEW, MAX_SHARE, RUNS, SUBSTITUTIONS
 from readwarp.call.noise.counts import (
@@ -26,8 +28,6 @@ from readwarp.call.noise.counts import (
     no_counts,
     numbers_of_bins,
 )
-from readwarp.call.pileup.cpu import count_window
-from readwarp.call.pileup.events import PileupLimits
 from readwarp.config import CallParameters
 from readwarp.ragged import replace, take
 

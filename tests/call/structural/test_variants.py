@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.making import codes, random_sequence
-from readwarp.call.bases import Bases
+from readwarp.call.places.bases import Bases
 from readwarp.call.structural.alleles import Allele, represent, shared_bases, spell
 from readwarp.call.structural.cluster import cluster
 from readwarp.call.structural.copies import move_copies

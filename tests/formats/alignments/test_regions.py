@@ -12,7 +12,7 @@ import pysam
 import pytest
 
 from helpers.making import LETTERS, OPERATIONS, Read, random_sequence, segment, write_bam
-from readwarp.call.inputs import choose_samples, samples_of
+from readwarp.call.reads.inputs import choose_samples, samples_of
 from readwarp.errors import InputError
 from readwarp.formats.alignments.regions import EXCLUDED, AlignedReader, ReadFilter
 

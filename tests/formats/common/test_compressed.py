@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from helpers.command_samples import letters, record
-from readwarp.call.forced import read_alleles
+from readwarp.call.candidates.sites.forced import read_alleles
 from readwarp.errors import InputError
 from readwarp.formats.common.compressed import READERS
 from readwarp.formats.common.fasta import read_contigs

@@ -7,8 +7,8 @@ import pysam
 import pytest
 
 from readwarp.batches import Calls
-from readwarp.call.genotypes.filters import FILTERS
-from readwarp.call.variant_job import FIELDS
+from readwarp.call.records.genotypes.filters import FILTERS
+from readwarp.call.records.variant_job import FIELDS
 from readwarp.errors import ReadwarpError, UsageError
 from readwarp.formats.common.output_file import OutputFile
 from readwarp.formats.variants.vcf import (

@@ -7,7 +7,7 @@ from readwarp.call.fractions import RARE
 from readwarp.call.fractions.products import FractionEvidence
 from readwarp.call.fractions.somatic import Odds, PopulationAlleles, phred_of
 from readwarp.call.fractions.tally import DISTANCE, MAPPING, OTHER, QUALITY, REFERENCE, AlleleTally
-from readwarp.call.genotypes.annotations import strand_phred, symmetric_odds_ratio
+from readwarp.call.records.genotypes.annotations import strand_phred, symmetric_odds_ratio
 from readwarp.formats.variants.vcf import HeaderField
 
 INFORMATION = (

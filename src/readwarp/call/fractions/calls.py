@@ -14,10 +14,10 @@ from readwarp.call.fractions.filters import FractionFacts, find_failed
 from readwarp.call.fractions.products import FractionEvidence, likelihoods_at, log_likelihoods, weigh_products
 from readwarp.call.fractions.somatic import Odds, PopulationAlleles, SomaticPriors, weigh_alleles, weigh_foreign
 from readwarp.call.fractions.tally import OTHER, AlleleTally, TalliedAlleles, orientations_of, tally
-from readwarp.call.genotypes.emitted import MISSING_BASE
-from readwarp.call.genotypes.spell import Spelled, spell_alleles
 from readwarp.call.noise.alleles import AlleleNoise, noise_of
 from readwarp.call.noise.fit import Noise
+from readwarp.call.records.genotypes.emitted import MISSING_BASE
+from readwarp.call.records.genotypes.spell import Spelled, spell_alleles
 from readwarp.config import CallParameters, FractionParameters
 from readwarp.device.backend import Backend
 from readwarp.ragged import replace

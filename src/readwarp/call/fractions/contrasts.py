@@ -8,8 +8,8 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Likelihoods, Sites
-from readwarp.call.evidence import NOTHING
 from readwarp.call.fractions import LEAST
+from readwarp.call.likelihoods.evidence import NOTHING
 from readwarp.device.backend import Backend
 from readwarp.device.jit import kernel
 from readwarp.ragged import empty, offsets_of

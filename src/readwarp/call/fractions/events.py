@@ -4,11 +4,11 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Calls, Likelihoods, Sites
-from readwarp.call.evidence import NOTHING
 from readwarp.call.fractions import APART, LIKELY, MOST, REACH, TOGETHER
 from readwarp.call.fractions.filters import CLUSTERED
 from readwarp.call.fractions.shortlist import doubts_of
 from readwarp.call.fractions.tally import TalliedAlleles
+from readwarp.call.likelihoods.evidence import NOTHING
 from readwarp.config import FractionParameters
 from readwarp.device.jit import kernel
 from readwarp.ragged import replace

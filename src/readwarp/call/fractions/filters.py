@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.filters import STRAND_BIAS, is_strand_biased
+from readwarp.call.records.filters import STRAND_BIAS, is_strand_biased
 from readwarp.config import CallParameters, FractionParameters
 
 

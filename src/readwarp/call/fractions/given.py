@@ -12,8 +12,8 @@ from readwarp.call.fractions.somatic import PopulationAlleles
 from readwarp.call.known import KnownAlleles, open_known
 from readwarp.call.noise.contamination import CommonSites, Contamination, given_contamination
 from readwarp.call.noise.fit import Noise, no_noise
-from readwarp.call.strips import Strip
-from readwarp.call.targets import TargetStretch
+from readwarp.call.places.strips import Strip
+from readwarp.call.places.targets import TargetStretch
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
 from readwarp.index.reference import Reference

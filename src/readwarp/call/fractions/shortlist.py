@@ -9,13 +9,13 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Calls
-from readwarp.call import limits
 from readwarp.call.fractions.annotations import FORMAT, INFORMATION
 from readwarp.call.fractions.filters import BY_QUALITY, FILTERS
 from readwarp.call.noise import CONTEXTS
 from readwarp.call.noise.contamination import Contamination
 from readwarp.call.noise.fit import Noise
-from readwarp.call.variant_job import HeaderFields
+from readwarp.call.records import limits
+from readwarp.call.records.variant_job import HeaderFields
 from readwarp.config import FractionParameters
 from readwarp.formats.variants.vcf import format_calls
 from readwarp.metrics import Metrics

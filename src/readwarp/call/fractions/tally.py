@@ -6,7 +6,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Likelihoods, Sites
-from readwarp.call.evidence import DEPENDENT, NOTHING
+from readwarp.call.likelihoods.evidence import DEPENDENT, NOTHING
 from readwarp.device.jit import kernel
 from readwarp.ragged import empty
 

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.found import NO_RUNS
-from readwarp.call.strips import Strip
+from readwarp.call.places.strips import Strip
+from readwarp.call.records.found import NO_RUNS
 
 
 def find_shallow(counts: ndarray, is_inside: ndarray, start: int, least: int) -> ndarray:

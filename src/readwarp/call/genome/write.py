@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.bases import Bases
 from readwarp.call.genome import HALF
+from readwarp.call.places.bases import Bases
 from readwarp.formats.common.output_file import OutputFile
 from readwarp.formats.common.regions import Target
 from readwarp.formats.common.writing import writing

@@ -5,11 +5,18 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.genotypes.order import GenotypeTables, insert_allele, next_genotype, number_of, rows_of, tables_for
-from readwarp.call.genotypes.score import MAX_GENOTYPE_QUALITY, genotype_phred
 from readwarp.call.joint.cells import CellEvidence
 from readwarp.call.joint.quality import NATURAL, find_qualities
 from readwarp.call.joint.sites import LEFT_OUT, OTHER, SiteAlleles
+from readwarp.call.records.genotypes.order import (
+    GenotypeTables,
+    insert_allele,
+    next_genotype,
+    number_of,
+    rows_of,
+    tables_for,
+)
+from readwarp.call.records.genotypes.score import MAX_GENOTYPE_QUALITY, genotype_phred
 from readwarp.config import MAX_PLOIDY
 from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import offsets_of, replace

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from readwarp.call.genotypes.order import rows_of
-from readwarp.call.genotypes.score import no_variant_prior
+from readwarp.call.records.genotypes.order import rows_of
+from readwarp.call.records.genotypes.score import no_variant_prior
 from readwarp.device.jit import kernel, scalar
 
 NATURAL = math.log(10.0) / 10.0  # one Phred in natural logarithms

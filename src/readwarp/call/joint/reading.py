@@ -12,7 +12,7 @@ import numpy as np
 
 from readwarp.call.joint import REACH
 from readwarp.call.joint.steps import Cohort, span
-from readwarp.call.targets import TargetStretch, join_targets, split_at
+from readwarp.call.places.targets import TargetStretch, join_targets, split_at
 from readwarp.errors import MemoryBudgetError
 from readwarp.formats.common.regions import Target
 from readwarp.formats.variants.genomic import CHUNK, MIN_CHUNK, GenomicFile, ReaderMemory

@@ -9,9 +9,6 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Calls
-from readwarp.call.bases import Bases
-from readwarp.call.genotypes.calls import join_calls, keep_calls
-from readwarp.call.genotypes.mnps import join_substitutions
 from readwarp.call.joint import REACH
 from readwarp.call.joint.cells import CellEvidence, gather
 from readwarp.call.joint.genotype import BAD_DEPTHS, genotype_sites, ploidies_of
@@ -27,7 +24,10 @@ from readwarp.call.joint.sites import (
     lie_in,
     records_of,
 )
-from readwarp.call.targets import TargetStretch, split_at
+from readwarp.call.places.bases import Bases
+from readwarp.call.places.targets import TargetStretch, split_at
+from readwarp.call.records.genotypes.calls import join_calls, keep_calls
+from readwarp.call.records.genotypes.mnps import join_substitutions
 from readwarp.config import MAX_PLOIDY, CallParameters, JointParameters
 from readwarp.errors import InputError, MemoryBudgetError
 from readwarp.formats.variants.genomic import GenomicFile

@@ -6,10 +6,10 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Sites, Window
-from readwarp.call.genotypes.emitted import MISSING_BASE
 from readwarp.call.noise import CONTEXTS, ORIENTATIONS, SUBSTITUTIONS
 from readwarp.call.noise.counts import class_of_gap, context_of
 from readwarp.call.noise.fit import Noise
+from readwarp.call.records.genotypes.emitted import MISSING_BASE
 from readwarp.device.jit import kernel
 
 

@@ -8,11 +8,11 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Pileup, Window
-from readwarp.call.evidence.substitutions import log_mismatch
+from readwarp.call.candidates.pileup.events import PileupLimits
+from readwarp.call.likelihoods.evidence.substitutions import log_mismatch
 from readwarp.call.noise import CLASSES, CONTEXTS, EXCESS, FEW, MAX_FEW, MAX_SHARE, ORIENTATIONS, RUNS, SUBSTITUTIONS
 from readwarp.call.noise.contamination import CommonSites, SitePiles, pile_common
 from readwarp.call.noise.kinship import count_kinship
-from readwarp.call.pileup.events import PileupLimits
 from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import empty, take
 from readwarp.rules.cigar import is_match, run_of

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from readwarp.call.bases import Bases
-from readwarp.call.spelling import spell_alleles
+from readwarp.call.candidates.spelling import spell_alleles
+from readwarp.call.places.bases import Bases
 from readwarp.call.structural.copies import is_copy
 from readwarp.call.structural.evidence import StructuralEvents
 

@@ -8,7 +8,7 @@ these bases.
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.bases import Bases
+from readwarp.call.places.bases import Bases
 from readwarp.call.structural.evidence import StructuralEvents
 from readwarp.ragged import replace
 

@@ -9,11 +9,11 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from readwarp.call.places.targets import bases_of, pad, split_targets
+from readwarp.call.records.variant_job import HeaderFields, VariantJob
 from readwarp.call.structural.evidence import StructuralEvidence
 from readwarp.call.structural.records import FILTERS, GENOTYPES, INFORMATION, SYMBOLIC
 from readwarp.call.structural.steps import StructuralSteps, StructuralWindow
-from readwarp.call.targets import bases_of, pad, split_targets
-from readwarp.call.variant_job import HeaderFields, VariantJob
 from readwarp.formats.common.output_file import OutputFile
 from readwarp.formats.common.regions import Target, merge_targets
 from readwarp.formats.variants.vcf import VariantWriter

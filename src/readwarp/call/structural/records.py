@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.bases import Bases
-from readwarp.call.filters import LOW_QUALITY as LOW_QUALITY_TEXT
+from readwarp.call.places.bases import Bases
+from readwarp.call.records.filters import LOW_QUALITY as LOW_QUALITY_TEXT
 from readwarp.call.structural.alleles import Allele
 from readwarp.call.structural.genotype import StructuralGenotype
 from readwarp.formats.variants.vcf import (

@@ -9,10 +9,11 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads
-from readwarp.call.bases import Bases
-from readwarp.call.depth.limit import DepthLimit
-from readwarp.call.inputs import AlignmentFiles
-from readwarp.call.ploidy import Ploidies
+from readwarp.call.places.bases import Bases
+from readwarp.call.places.ploidy import Ploidies
+from readwarp.call.places.targets import MARGIN
+from readwarp.call.reads.depth.limit import DepthLimit
+from readwarp.call.reads.inputs import AlignmentFiles
 from readwarp.call.structural.alleles import Allele, represent, shared_bases, spell
 from readwarp.call.structural.cluster import cluster
 from readwarp.call.structural.copies import move_copies
@@ -21,7 +22,6 @@ from readwarp.call.structural.gather import follow, gather
 from readwarp.call.structural.genotype import Crossings, VariantPlace, genotype
 from readwarp.call.structural.records import StructuralVariant, anchor_of, format_variant
 from readwarp.call.structural.splits import find_splits
-from readwarp.call.targets import MARGIN
 from readwarp.config import CallParameters, StructuralParameters
 from readwarp.formats.common.regions import Target
 from readwarp.index.reference import Reference

@@ -1,0 +1,1 @@
+"""From reads to candidate alleles: pileup, sites, and regions where whole haplotypes are compared."""

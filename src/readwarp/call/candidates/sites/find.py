@@ -1,0 +1,297 @@
+"""Find candidate sites in a pileup (host only)."""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import compress, pairwise, repeat
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.batches import Pileup, Sites, Window
+from readwarp.call.candidates.pileup.scalar import DELETED
+from readwarp.call.candidates.sites import INDEL_ERROR, MAX_ALLELES, MAX_TRACT, SHARED
+from readwarp.call.candidates.sites.forced import Forced
+from readwarp.config import MAX_PLOIDY, CallParameters
+from readwarp.device.jit import kernel, scalar
+from readwarp.ragged import offsets_of, replace, take
+from readwarp.rules.bases import OUTSIDE
+from readwarp.rules.shares import scale_shares
+
+LEAST = 1e-9  # least share of an allele's reads, whatever the parameters say
+LOG10_3 = math.log10(3.0)
+OTHER_BASE = 0b1111  # bits of `find_bases` for A, C, G and T
+Allele = tuple[int, bytes]  # deleted bases, inserted bases
+Variant = tuple[int, int, bytes]  # begin, deleted bases, inserted bases
+Site = tuple[int, bool, list[Allele]]  # begin, is_indel, alleles
+MISSING: Allele = (1, b"\x04")  # the base is missing: a deletion on the haplotype spans it
+
+
+def find_sites(
+    pileup: Pileup,
+    window: Window,
+    parameters: CallParameters,
+    forced: Forced | None = None,
+    of_samples: Iterable[Pileup] = (),
+    ploidy: ndarray | None = None,
+) -> Sites:
+    """Find candidate sites; see the step's contract. `ploidy` defaults to that of the parameters everywhere."""
+    window = window.trim()
+    asked = forced.within(pileup.contig, pileup.start, pileup.stop) if forced else []
+    shown, indels, samples = np.zeros(window.bases.size, np.uint8), set[Variant](), 0
+    usual = np.full(window.bases.size, parameters.ploidy, np.int8)
+    copies = repeat(usual) if ploidy is None else np.ascontiguousarray(ploidy.T)
+    count, fraction, quality = (
+        parameters.min_alternate_count,
+        parameters.min_alternate_fraction,
+        parameters.min_alternate_quality,
+    )
+    bases, events = np.zeros((window.bases.size, 4, 2)), Counter[Variant]()  # reads of samples that have enough
+    scale = scale_shares(np.arange(MAX_PLOIDY + 1))
+    shares = max(fraction, LEAST) * scale
+    min_ratio = np.where(scale < 1.0, SHARED, -np.inf)  # at high ploidy errors reach the share of one copy
+    for own, own_copies in zip(of_samples or (pileup,), copies, strict=ploidy is not None):
+        samples += 1
+        find_bases(own, window.bases, own_copies, count, shares, quality, min_ratio, shown)
+        indels.update(_find_indels(own, parameters, own_copies))
+        if own is not pileup:  # one of several samples
+            add_bases(own, own_copies, shares, bases)
+            events.update(_count_indels(own, parameters, own_copies))
+    if samples > 1:
+        find_shared_bases(pileup, window.bases, bases, count, shown)
+        indels.update(_find_shared_indels(pileup, events, count))
+    sites = _sites_of_bases(pileup, window.bases, shown, asked)
+    sites += _sites_of_indels(pileup, window.bases, indels, asked)
+    return sites_of(sites, window, asked)
+
+
+def list_variants(begin: ndarray, deleted: ndarray, inserted: ndarray, inserted_offsets: ndarray) -> list[Variant]:
+    """Return the rows of these columns."""
+    bases, bounds = inserted.tobytes(), pairwise(inserted_offsets.tolist())
+    rows = zip(begin.tolist(), deleted.tolist(), bounds, strict=True)
+    return [(at, gone, bases[first:stop]) for at, gone, (first, stop) in rows]
+
+
+def list_alleles(sites: Sites) -> list[Variant]:
+    """List the alleles of all sites, reference alleles included."""
+    begin = np.repeat(sites.begin, np.diff(sites.allele_offsets))
+    return list_variants(begin, sites.deleted, sites.inserted, sites.inserted_offsets)
+
+
+def sites_of(sites: list[Site], window: Window, asked: Iterable[Variant] = ()) -> Sites:
+    """Return the sites sorted by position; alleles in `asked` are marked as forced."""
+    sites.sort(key=lambda site: (site[0] - site[1], site[1]))
+    alleles = [allele for _, _, own in sites for allele in own]
+    begin = np.array([site[0] for site in sites], np.int64)
+    marked = set(asked)
+    out = Sites(
+        contig=window.contig,
+        begin=begin,
+        stop=begin + 1,
+        is_indel=np.array([site[1] for site in sites], bool),
+        unit=np.ones(begin.size, np.int32),
+        allele_offsets=offsets_of([len(own) for _, _, own in sites]),
+        deleted=np.array([deleted for deleted, _ in alleles], np.int32),
+        inserted=np.frombuffer(b"".join(bases for _, bases in alleles), np.uint8),
+        inserted_offsets=offsets_of([len(bases) for _, bases in alleles]),
+        is_forced=np.array([(at, *allele) in marked for at, _, own in sites for allele in own], bool),
+        reach=np.ones(len(alleles)),
+    )
+    extend_tracts(out, window)
+    return out
+
+
+def _sites_of_bases(pileup: Pileup, reference: ndarray, shown: ndarray, asked: Sequence[Variant]) -> list[Site]:
+    """Make the sites of bases. `shown`: filled by `find_bases`; bases asked for are added."""
+    for begin, deleted, bases in asked:
+        if deleted == len(bases) == 1:
+            shown[begin - pileup.start] |= 1 << bases[0]
+    sites: list[Site] = []
+    for w in np.flatnonzero(shown & OTHER_BASE).tolist():
+        number = pileup.counts[w].sum(axis=1).tolist()
+        others = sorted((base for base in range(DELETED + 1) if shown[w] >> base & 1), key=lambda base: -number[base])
+        alleles = [(1, bytes([base])) for base in (int(reference[w]), *others)]
+        sites.append((pileup.start + w, False, alleles))
+    return sites
+
+
+@scalar
+def log_ratio(number, depth, error):
+    """Return log10 of the likelihood ratio of the reads as carriers of the allele, by its share, and as errors.
+
+    number: reads that show the allele, of `depth`. error: sum of log10 of their error probabilities.
+    """
+    share = number / depth
+    rest = (depth - number) * math.log10(1.0 - share) if number < depth else 0.0
+    return number * math.log10(share) + rest - error
+
+
+@kernel
+def find_bases(pileup, reference, copies, min_count, min_fraction, min_quality, min_ratio, shown):
+    """Set bit b of `shown` (uint8 [positions]) where enough reads show base b and the reference does not.
+
+    copies: int8 [positions]. min_fraction, min_ratio: float64, by number of copies; the least share and the least
+    `log_ratio` (-inf: none).
+    """
+    counts, quality_sums = pileup.counts, pileup.quality_sums
+    for w in range(reference.size):
+        if reference[w] > 3:
+            continue
+        depth = 0
+        for base in range(5):
+            depth += counts[w, base, 0] + counts[w, base, 1]
+        min_number = max(min_count, min_fraction[copies[w]] * depth)
+        for base in range(5):
+            number = counts[w, base, 0] + counts[w, base, 1]
+            quality = quality_sums[w, base, 0] + quality_sums[w, base, 1]
+            if base == reference[w] or number < min_number or quality < min_quality:
+                continue
+            if min_ratio[copies[w]] <= log_ratio(number, depth, -0.1 * quality - number * LOG10_3):
+                shown[w] |= np.uint8(1 << base)
+
+
+@kernel
+def add_bases(pileup, copies, min_fraction, sums):
+    """Add the reads and quality sums of the bases that have the least share in one sample's pileup.
+
+    copies, min_fraction: see `find_bases`. sums: float64 [positions, base, number and quality].
+    """
+    counts, quality_sums = pileup.counts, pileup.quality_sums
+    for w in range(copies.size):
+        depth = 0
+        for base in range(5):
+            depth += counts[w, base, 0] + counts[w, base, 1]
+        for base in range(4):
+            number = counts[w, base, 0] + counts[w, base, 1]
+            if number and number >= min_fraction[copies[w]] * depth:
+                sums[w, base, 0] += number
+                sums[w, base, 1] += quality_sums[w, base, 0] + quality_sums[w, base, 1]
+
+
+@kernel
+def find_shared_bases(pileup, reference, sums, min_count, shown):
+    """Set the bits of `shown`, see `find_bases`, where samples together show base b. sums: of `add_bases`."""
+    counts = pileup.counts
+    for w in range(reference.size):
+        depth = 0
+        for base in range(5):
+            depth += counts[w, base, 0] + counts[w, base, 1]
+        for base in range(4):
+            number = sums[w, base, 0]
+            if reference[w] > 3 or base == reference[w] or number < min_count:
+                continue
+            if log_ratio(number, depth, -0.1 * sums[w, base, 1] - number * LOG10_3) >= SHARED:
+                shown[w] |= np.uint8(1 << base)
+
+
+def _count_indels(own: Pileup, parameters: CallParameters, copies: ndarray) -> dict[Variant, int]:
+    """Count the reads of the indels that have the least share in one sample's pileup."""
+    place, number = own.allele_position - own.start, own.allele_counts.sum(axis=1)
+    min_share = max(parameters.min_indel_fraction, LEAST) * scale_shares(copies[place])
+    has_share = number >= min_share * own.counts[place].sum(axis=(1, 2))
+    listed = list_indels(take(own, "alleles", has_share))
+    return dict(zip(listed, number[has_share].tolist(), strict=True))
+
+
+def _find_shared_indels(pileup: Pileup, events: dict[Variant, int], min_count: int) -> list[Variant]:
+    """Find indels that samples show together. events: the sum of `_count_indels`."""
+    depth = pileup.counts[pileup.allele_position - pileup.start].sum(axis=(1, 2)).tolist()
+    rows = ((variant, events.get(variant, 0), own) for variant, own in zip(list_indels(pileup), depth, strict=True))
+    return [
+        variant
+        for variant, number, own in rows
+        if number >= max(1, min_count) and log_ratio(number, max(own, number), -0.1 * INDEL_ERROR * number) >= SHARED
+    ]
+
+
+def _find_indels(own: Pileup, parameters: CallParameters, copies: ndarray) -> list[Variant]:
+    """Find indels that enough reads show. copies: int8 [positions]."""
+    place = own.allele_position - own.start
+    depth = own.counts[place].sum(axis=(1, 2))
+    min_share = max(parameters.min_indel_fraction, LEAST) * scale_shares(copies[place])
+    min_number = np.maximum(parameters.min_alternate_count, min_share * depth)
+    return list_indels(take(own, "alleles", own.allele_counts.sum(axis=1) >= min_number))
+
+
+def list_indels(pileup: Pileup) -> list[Variant]:
+    """List the indels of a pileup."""
+    is_deletion = np.diff(pileup.allele_offsets) == 0
+    deleted = np.where(is_deletion, pileup.allele_length, 0)
+    return list_variants(pileup.allele_position + 1, deleted, pileup.allele_bases, pileup.allele_offsets)
+
+
+def _sites_of_indels(pileup: Pileup, reference: ndarray, indels: set[Variant], asked: Sequence[Variant]) -> list[Site]:
+    """Make sites of the `indels` that the pileup has and of those asked for."""
+    number = dict(zip(list_indels(pileup), pileup.allele_counts.sum(axis=1).tolist(), strict=True))
+    found, forced = defaultdict[int, list[Allele]](list), defaultdict[int, list[Allele]](list)
+    shown = [variant for variant in number if variant in indels]
+    for begin, deleted, bases in sorted(shown, key=lambda variant: -number[variant]):
+        w = begin - pileup.start
+        is_inner = w + deleted < reference.size and reference[w + deleted] != OUTSIDE  # a base of the contig follows
+        if is_inner and (reference[w - 1 : w + min(deleted, 1)] < 4).all():
+            found[begin].append((deleted, bases))
+    for begin, deleted, bases in asked:
+        if deleted != len(bases):
+            forced[begin].append((deleted, bases))
+    sites: list[Site] = []
+    for begin in found.keys() | forced.keys():
+        sites.append((begin, True, [(0, b""), *dict.fromkeys(found[begin] + forced[begin])]))
+    return sites
+
+
+def limit_alleles(sites: Sites, window: Window) -> tuple[Sites, list[Variant]]:
+    """Keep at most MAX_ALLELES at each site, and all that are missing bases or asked for; also return those dropped."""
+    crowded = np.flatnonzero(np.diff(sites.allele_offsets) > MAX_ALLELES).tolist()
+    if not crowded:
+        return sites, []
+    stays, every = np.ones(sites.deleted.size, bool), list_alleles(sites)
+    for site in crowded:
+        first, stop = sites.allele_offsets[site : site + 2].tolist()
+        is_sure = [sites.is_forced[a] or every[a][1:] == MISSING for a in range(first + 1, stop)]
+        others = np.flatnonzero(~np.array(is_sure)) + first + 1
+        stays[others[max(0, MAX_ALLELES - 1 - sum(is_sure)) :]] = False
+    fewer = replace(take(sites, "alleles", stays), allele_offsets=offsets_of(stays)[sites.allele_offsets])
+    extend_tracts(fewer, window)
+    return fewer, list(compress(every, ~stays))
+
+
+@kernel
+def extend_tracts(sites, window):
+    """Set the `stop` of each indel site, past the rightmost place where an allele could be written, and its `unit`."""
+    reference, deleted, inserted = window.bases, sites.deleted, sites.inserted
+    inserted_offsets = sites.inserted_offsets
+    for site in range(sites.begin.size):
+        if not sites.is_indel[site]:
+            continue
+        begin = sites.begin[site] - window.first
+        stop, first = begin, sites.allele_offsets[site] + 1
+        for a in range(first, sites.allele_offsets[site + 1]):
+            source, length = inserted_offsets[a], inserted_offsets[a + 1] - inserted_offsets[a]
+            shift, gap = 0, np.int64(deleted[a]) if length == 0 else length
+            is_replacement = deleted[a] > 0 and length > 0
+            while shift < MAX_TRACT and not is_replacement:
+                right = begin + shift + (gap if length == 0 else 0)
+                if right >= reference.size or reference[right] > 3:
+                    break
+                left = inserted[source + shift] if shift < length else reference[right - gap]
+                if left != reference[right]:
+                    break
+                shift += 1
+            stop = max(stop, begin + shift + deleted[a])
+            if a == first and is_replacement:
+                sites.unit[site] = max(length, np.int64(deleted[a]))
+            elif a == first:
+                sites.unit[site] = period(inserted, source, length) if length else period(reference, begin, gap)
+        sites.stop[site] = stop + window.first
+
+
+@kernel
+def period(bases, start, size):
+    """Return the length of the shortest unit whose copies make up bases [start, start + size)."""
+    for unit in range(1, size):
+        repeats = size % unit == 0
+        for k in range(start + unit, start + size):
+            repeats &= bases[k] == bases[k - unit]
+        if repeats:
+            return unit
+    return size

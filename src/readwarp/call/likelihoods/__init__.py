@@ -1,0 +1,1 @@
+"""From candidates to the likelihood of each read under each allele."""

@@ -1,0 +1,129 @@
+"""Compare every read of a region with each of its haplotypes, all regions in one batch."""
+
+from collections.abc import Iterator
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.batches import AlignedReads, Haplotypes, Regions, Sites, Status
+from readwarp.call.likelihoods.pairhmm import LogLikelihoods, ReadRows
+from readwarp.call.likelihoods.pairhmm.penalties import gap_penalties
+from readwarp.call.reads.gap_models import GapModel
+from readwarp.device.jit import kernel
+from readwarp.ragged import first_alike, offsets_of, ranges
+from readwarp.rules.cigar import is_match, run_of
+
+MAX_BASES, MAX_PAIRS = 1 << 21, 1 << 20  # limits of one batch: some 200 MB of tables and pairs
+
+
+class WeighedReads(NamedTuple):
+    """Likelihoods of reads under the haplotypes of their regions; a region's pairs are a table, rows x haplotypes."""
+
+    regions: Regions
+    haplotypes: Haplotypes
+    rows: ReadRows  # the regions' reads, cut to the bases that take part
+    fragment: Annotated[ndarray, "int64 [rows]"]  # first row of the same name, sample and region
+    pair_offsets: Annotated[ndarray, "int64 [regions + 1] of pairs"]
+    values: Annotated[ndarray, "float64 [pairs]"]  # log10 P(read | haplotype)
+    status: Annotated[ndarray, "uint8 [pairs]"]  # Status of the PairHMM
+
+    @property
+    def cells(self) -> ndarray:
+        """Count the cells of the recurrence in each region (int64 [regions])."""
+        haplotypes = self.haplotypes
+        bases = np.diff(self.rows.offsets[self.regions.read_offsets])
+        cells: ndarray = bases * np.diff(haplotypes.base_offsets[haplotypes.haplotype_offsets])
+        return cells
+
+    def pairs_with(self, status: Status) -> ndarray:
+        """Count the pairs of each region with that PairHMM status (int64 [regions])."""
+        return np.diff(offsets_of(self.status == status)[self.pair_offsets])
+
+
+def compare(
+    regions: Regions,
+    haplotypes: Haplotypes,
+    reads: AlignedReads,
+    sites: Sites,
+    model: GapModel,
+    log_likelihoods: LogLikelihoods,
+) -> WeighedReads:
+    """Compare the reads. `sites`: of the pileup; substitutions outside a region are ignored: no haplotype has them."""
+    rows = cut_rows(regions, reads, model)
+    hide_neighbours(sites.begin[~sites.is_indel], regions, reads, rows)
+    lengths = np.log10(np.maximum(1, np.diff(haplotypes.base_offsets)))
+    pair_offsets = offsets_of(np.diff(regions.read_offsets) * np.diff(haplotypes.haplotype_offsets))
+    values, status = np.empty(pair_offsets[-1]), np.empty(pair_offsets[-1], np.uint8)
+    for low, high in batches(regions, rows, pair_offsets):
+        read, haplotype = pairs_of(regions, haplotypes, low, high)
+        found, states = log_likelihoods(rows, haplotypes.bases, haplotypes.base_offsets, read, haplotype)
+        own = slice(pair_offsets[low], pair_offsets[high])
+        values[own], status[own] = found + lengths[haplotype], states
+    return WeighedReads(regions, haplotypes, rows, find_fragments(regions, reads), pair_offsets, values, status)
+
+
+def batches(regions: Regions, rows: ReadRows, pair_offsets: ndarray) -> Iterator[tuple[int, int]]:
+    """Yield regions [low, high) to compare at once, so that tables and pairs take bounded memory."""
+    bases = rows.offsets[regions.read_offsets]
+    low = 0
+    for high in range(1, len(regions) + 1):
+        is_full = high == len(regions) or bases[high + 1] - bases[low] > MAX_BASES
+        if is_full or pair_offsets[high + 1] - pair_offsets[low] > MAX_PAIRS:
+            yield low, high
+            low = high
+
+
+def pairs_of(regions: Regions, haplotypes: Haplotypes, low: int, high: int) -> tuple[ndarray, ndarray]:
+    """Return reads (rows) and haplotypes of all pairs of regions [low, high), row by row; int32 each."""
+    row = np.arange(regions.read_offsets[low], regions.read_offsets[high], dtype=np.int32)
+    region = np.repeat(np.arange(low, high), np.diff(regions.read_offsets[low : high + 1]))
+    haplotype = ranges(haplotypes.haplotype_offsets, region).astype(np.int32)
+    return np.repeat(row, np.diff(haplotypes.haplotype_offsets)[region]), haplotype
+
+
+def cut_rows(regions: Regions, reads: AlignedReads, model: GapModel) -> ReadRows:
+    """Return the bases that take part, with gap penalties by their context in the whole read."""
+    gap_open, gap_extend = gap_penalties(reads.bases, reads.read_offsets, np.unique(regions.read), model)
+    offsets = offsets_of(regions.base_stop - regions.base_start)
+    columns = reads.bases, reads.qualities, gap_open, gap_extend
+    bases, qualities, gap_open, gap_extend = (cut(column, regions.base_start, offsets) for column in columns)
+    return ReadRows(bases, qualities, gap_open, gap_extend, offsets)
+
+
+def find_fragments(regions: Regions, reads: AlignedReads) -> ndarray:
+    """Return Weighed.fragment."""
+    region = np.repeat(np.arange(len(regions)), np.diff(regions.read_offsets))
+    return first_alike(reads.sample[regions.read], reads.name_hash[regions.read], region)
+
+
+@kernel
+def cut(column, base_start, offsets):
+    """Cut a column of bases to each row, from its `base_start` on."""
+    out = np.empty(offsets[-1], np.uint8)
+    for r in range(base_start.size):
+        before = base_start[r] - offsets[r]
+        for i in range(offsets[r], offsets[r + 1]):
+            out[i] = column[before + i]
+    return out
+
+
+@kernel
+def hide_neighbours(places, regions, reads, rows):
+    """Zero the qualities of rows at the places (ascending) outside their region."""
+    position, cigar, cigar_offsets, base_offsets = reads.position, reads.cigar, reads.cigar_offsets, reads.read_offsets
+    base_start, base_stop, row_offsets, qualities = regions.base_start, regions.base_stop, rows.offsets, rows.qualities
+    for g in range(regions.start.size):
+        start, stop = regions.start[g], regions.stop[g]
+        for r in range(regions.read_offsets[g], regions.read_offsets[g + 1]):
+            read = regions.read[r]
+            p, q = position[read], base_offsets[read]
+            for i in range(cigar_offsets[read], cigar_offsets[read + 1]):
+                operation, length, on_reference, on_read = run_of(cigar[i])
+                k = np.searchsorted(places, p) if is_match(operation) else places.size
+                while k < places.size and places[k] < p + length:
+                    base = q + places[k] - p
+                    if not start <= places[k] < stop and base_start[r] <= base < base_stop[r]:
+                        qualities[row_offsets[r] + base - base_start[r]] = 0
+                    k += 1
+                p, q = p + on_reference, q + on_read

@@ -1,0 +1,215 @@
+"""Turn the haplotypes that explain the reads into sites and likelihoods of their alleles (host only)."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.batches import AlignedReads, Haplotypes, Likelihoods, Phase, Sites, Window
+from readwarp.call.candidates.sites.find import Variant, limit_alleles
+from readwarp.call.likelihoods.alleles import INFORMED, MAX_WEIGHT, SURE_WEIGHT
+from readwarp.call.likelihoods.alleles.carriers import (
+    alleles_by_place,
+    find_carriers,
+    join_selections,
+    join_tables,
+    take_carriers,
+)
+from readwarp.call.likelihoods.alleles.compare import WeighedReads
+from readwarp.call.likelihoods.alleles.reach import lies_within, weigh_fragments
+from readwarp.call.likelihoods.alleles.select import Copies, Selection, bound_fragments, select_haplotypes
+from readwarp.call.likelihoods.alleles.sites import keep_forced, number_variants, regional_sites, variants_of
+from readwarp.call.likelihoods.evidence import FAR, NOTHING
+from readwarp.call.likelihoods.evidence.strands import count_ends_once, strand_at
+from readwarp.call.likelihoods.evidence.substitutions import new_likelihoods
+from readwarp.call.reads.clips import clips_of
+from readwarp.device.jit import kernel
+from readwarp.ragged import first_alike, ranges, replace
+from readwarp.rules.cigar import find_base, soft_clips
+
+ABSENT = -1000.0  # log10, for an allele that no haplotype has, before reads are bounded
+
+
+def weigh_haplotypes(
+    weighed: WeighedReads,
+    compare_more: Callable[[Haplotypes], WeighedReads],
+    reads: AlignedReads,
+    window: Window,
+    copies: Copies,
+    forced: frozenset[Variant],
+) -> tuple[Sites, Likelihoods, Phase, list[Variant]]:
+    """Select haplotypes and weigh their alleles; see the step's contract. forced: variants that are always alleles.
+
+    compare_more: compares reads with other haplotypes, like `weighed`. `weighed.values` are bounded in place.
+    """
+    regions, variants, ploidy = weighed.regions, variants_of(weighed.haplotypes), copies.ploidy
+    weight = SURE_WEIGHT if copies.are_fractions else MAX_WEIGHT
+    raw = weighed.values.copy() if len(regions.places) <= len(regions) else weighed.values
+    selected = Selection(
+        informs=bound_fragments(weighed, reads, weight),
+        stays=np.zeros(len(weighed.haplotypes), bool),
+        best=np.zeros((len(regions), int(ploidy.max(initial=1))), np.int32),
+    )
+    own = ploidy[np.arange(len(regions)), regions.sample]
+    select_haplotypes(weighed, own, number_variants(weighed.haplotypes, variants), copies, selected)
+    keep_forced(variants, selected.stays, forced)
+    sites, place, span = regional_sites(weighed, variants, selected.stays, forced, window)
+    sites, left_out = limit_alleles(sites, window)
+    carriers = find_carriers(weighed, variants, selected.stays, alleles_by_place(sites, place, len(regions.places) - 1))
+    if any(carriers):
+        more = compare_more(take_carriers(weighed.haplotypes, carriers))
+        weighed, number = join_tables(replace(weighed, values=raw), more)
+        selected = join_selections(selected, number, len(weighed.haplotypes))
+        selected = replace(selected, informs=bound_fragments(weighed, reads, weight))
+    bounds = regions.start[regions.places[place]], regions.stop[regions.places[place]]
+    phase = Phase(place, *bounds, np.zeros((len(sites), ploidy.shape[1], selected.best.shape[1]), np.int8))
+    number, rows = find_rows(sites, place, span, weighed, reads)
+    out = new_likelihoods(reads, sites, number, regions.read[rows])
+    weigh_rows(sites, weighed, selected, reads, rows, np.empty(len(weighed.haplotypes), np.int8), phase, out)
+    sites = weigh_fragments(reads, sites, out)
+    count_ends_once(reads, out)
+    return sites, out, phase, left_out
+
+
+def find_rows(
+    sites: Sites, place: ndarray, span: ndarray, weighed: WeighedReads, reads: AlignedReads
+) -> tuple[ndarray, ndarray]:
+    """Count the fragments of its place that meet each site's span, and list a row of each, by site and sample."""
+    regions = weighed.regions
+    leading, trailing = clips_of(reads)  # clips count as if they continued along the diagonal
+    first, stop = (reads.position - leading)[regions.read], (reads.reference_stop + trailing)[regions.read]
+    offsets = regions.read_offsets[regions.places]
+    rows, number = ranges(offsets, place), np.diff(offsets)[place]
+    site = np.repeat(np.arange(len(sites)), number)
+    reaches = (first[rows] < span[site, 1]) & (stop[rows] > span[site, 0])
+    site, rows = site[reaches], rows[reaches]
+    is_witness = ~lies_within(sites, site, first[rows], stop[rows])
+    site, rows = site[is_witness], rows[is_witness]
+    is_first = first_alike(weighed.fragment[rows], site) == np.arange(rows.size)
+    return np.bincount(site[is_first], minlength=len(sites)), rows[is_first]
+
+
+@kernel
+def place_of(reads, read, target, haplotypes, h):
+    """Return the index of the base at a reference position, or of the one before a deletion across it.
+
+    Soft-clipped ends continue along the diagonal, beyond the bases that haplotype h deletes. Beyond h's ends it is the
+    read's first or last base.
+    """
+    position, first, last = reads.position[read], reads.read_offsets[read], reads.read_offsets[read + 1] - 1
+    cigar, start, stop = reads.cigar, reads.cigar_offsets[read], reads.cigar_offsets[read + 1]
+    place, operation = find_base(cigar, start, stop, position, first, target)
+    if operation >= 0:
+        return place if place >= first else last
+    leading, trailing = soft_clips(cigar, start, stop)
+    if target < position:
+        return first + max(0, leading - (position - target) + count_deleted(haplotypes, h, target + 1, position))
+    end = reads.reference_stop[read]
+    return min(last, last + 1 - trailing + target - end - count_deleted(haplotypes, h, end, target))
+
+
+@kernel
+def count_deleted(haplotypes, h, low, high):
+    """Count the reference bases [low, high) that haplotype h lacks."""
+    begin, number = haplotypes.begin, np.int64(0)
+    for v in range(haplotypes.variant_offsets[h], haplotypes.variant_offsets[h + 1]):
+        if haplotypes.inserted_offsets[v] == haplotypes.inserted_offsets[v + 1]:
+            number += max(0, min(high, begin[v] + haplotypes.deleted[v]) - max(low, begin[v]))
+    return number
+
+
+@kernel
+def alleles_of_haplotypes(g, haplotypes, s, sites, out):
+    """Set `out` (int8) to the allele of site s on each haplotype of region g; -1 if it is not listed."""
+    variant_offsets, begin, deleted = haplotypes.variant_offsets, haplotypes.begin, haplotypes.deleted
+    inserted, inserted_offsets = haplotypes.inserted, haplotypes.inserted_offsets
+    place, is_indel, low, high = sites.begin[s], sites.is_indel[s], sites.allele_offsets[s], sites.allele_offsets[s + 1]
+    for h in range(haplotypes.haplotype_offsets[g], haplotypes.haplotype_offsets[g + 1]):
+        out[h] = 0
+        for v in range(variant_offsets[h], variant_offsets[h + 1]):
+            source, size = inserted_offsets[v], inserted_offsets[v + 1] - inserted_offsets[v]
+            if begin[v] == place and (deleted[v] != size) == is_indel:
+                out[h] = -1
+                for a in range(low + 1, high):
+                    own, length = sites.inserted_offsets[a], sites.inserted_offsets[a + 1] - sites.inserted_offsets[a]
+                    if deleted[v] == sites.deleted[a] and is_equal(inserted, source, size, sites.inserted, own, length):
+                        out[h] = a - low
+            elif size == 0 and begin[v] < place + (not is_indel) and place < begin[v] + deleted[v]:
+                out[h] = high - low - 1
+
+
+@kernel
+def is_equal(bases, first, size, other, begin, length):
+    """Return whether bases [first, first + size) equal those of `other` [begin, begin + length)."""
+    if size != length:
+        return False
+    same = True
+    for i in range(size):
+        same &= bases[first + i] == other[begin + i]
+    return same
+
+
+@kernel
+def weigh_rows(sites, weighed, selected, reads, rows, shown, phase, out):
+    """Fill the values, `allele`, `quality` and `end_distance` of `out`, whose pairs are `rows`, and `phase.allele`.
+
+    shown: int8, scratch for an allele of each haplotype.
+    """
+    regions, haplotypes, values = weighed.regions, weighed.haplotypes, weighed.values
+    stays, informs, best = selected.stays, selected.informs, selected.best
+    place_of_region, sample, start = regions.place, regions.sample, 0
+    flag, shared, hidden = reads.flag, reads.shared, reads.hidden
+    read_offsets, qualities = reads.read_offsets, reads.qualities
+    for s in range(phase.region.size):
+        begin = sites.begin[s] - sites.is_indel[s]
+        while place_of_region[start] < phase.region[s]:
+            start += 1
+        g = own = start
+        while own < sample.size and place_of_region[own] == phase.region[s]:
+            alleles_of_haplotypes(own, haplotypes, s, sites, shown)
+            for copy in range(best.shape[1]):
+                phase.allele[s, sample[own], copy] = shown[best[own, copy]]
+            own += 1
+        alleles = sites.allele_offsets[s + 1] - sites.allele_offsets[s]
+        for pair in range(out.pair_offsets[s], out.pair_offsets[s + 1]):
+            r, low = rows[pair], out.value_offsets[s] + (pair - out.pair_offsets[s]) * alleles
+            while r >= regions.read_offsets[g + 1]:
+                g += 1
+            first = haplotypes.haplotype_offsets[g]
+            number = haplotypes.haplotype_offsets[g + 1] - first
+            table = out.values[low : low + alleles]
+            for a in range(alleles):
+                table[a] = ABSENT
+            row, lowest = weighed.pair_offsets[g] + (r - regions.read_offsets[g]) * number, 0.0
+            likeliest, most = first, -np.inf
+            for h in range(number):
+                lowest = min(lowest, values[row + h])
+                allele = shown[first + h]
+                if stays[first + h] and allele >= 0:
+                    table[allele] = max(table[allele], values[row + h])
+                    if values[row + h] > most:
+                        likeliest, most = first + h, values[row + h]
+            out.allele[pair] = find_best(table, lowest, informs[r])
+            read = regions.read[r]
+            place = place_of(reads, read, begin, haplotypes, likeliest)
+            before, after = place - read_offsets[read], read_offsets[read + 1] - 1 - place
+            out.quality[pair], out.strand[pair] = qualities[place], strand_at(shared, flag, read, before)
+            out.end_distance[pair] = min(FAR, before + hidden[read, 0], after + hidden[read, 1])
+
+
+@kernel
+def find_best(table, lowest, informs):
+    """Bound the values of alleles that no haplotype has; return the allele that fits best, or NOTHING."""
+    best, second = 0, -np.inf
+    for a in range(table.size):
+        table[a] = max(table[a], lowest) if informs else 0.0
+        if table[a] > table[best]:
+            best = a
+    for a in range(table.size):
+        if a != best:
+            second = max(second, table[a])
+    if table[best] - second > INFORMED:
+        return best
+    for a in range(table.size):
+        table[a] = 0.0
+    return NOTHING

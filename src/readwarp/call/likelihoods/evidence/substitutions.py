@@ -1,0 +1,103 @@
+"""Compare reads with the alleles of single substitutions (host only)."""
+
+import math
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.batches import AlignedReads, Likelihoods, Sites
+from readwarp.call.likelihoods.evidence import FAR, NOTHING, OTHER
+from readwarp.call.likelihoods.evidence.strands import count_ends_once, strand_at
+from readwarp.call.reads.clips import reads_across
+from readwarp.config import CallParameters
+from readwarp.device.jit import kernel, scalar
+from readwarp.ragged import empty, offsets_of, take
+from readwarp.rules.cigar import DELETION, find_base, is_match
+
+LOG10_3 = math.log10(3.0)
+PAIRS = 1 << 19  # site-read pairs weighed at a time, of some 100 bytes each
+
+
+@scalar
+def log_match(quality):
+    """Return log10(1 - e); a base of quality 0 or 1 is uninformative."""
+    return math.log10(1.0 - 10.0 ** (-0.1 * quality)) if quality > 1 else -LOG10_3
+
+
+@scalar
+def log_mismatch(quality):
+    """Return log10(e / 3)."""
+    return -0.1 * quality - LOG10_3 if quality > 1 else -LOG10_3
+
+
+def split_sites(sites: Sites, reads: AlignedReads) -> Iterator[Sites]:
+    """Split the sites into parts of at least one site, with about PAIRS reads across them."""
+    if len(sites) * len(reads) <= PAIRS:
+        parts = np.zeros(len(sites), np.int64)
+    else:
+        begun, ended = np.searchsorted(reads.position, sites.begin, "right"), np.sort(reads.reference_stop)
+        parts = np.cumsum(begun - np.searchsorted(ended, sites.begin, "right")) // PAIRS
+    bounds = np.flatnonzero(np.diff(parts, prepend=-1, append=-1)).tolist()
+    for first, stop in pairwise(bounds):
+        yield take(sites, "sites", slice(first, stop))
+
+
+def weigh_substitutions(reads: AlignedReads, sites: Sites, parameters: CallParameters) -> Likelihoods:
+    """Weigh the alleles of single substitutions; see the step's contract."""
+    offsets, read = reads_across(reads, sites.begin, sites.begin + 1)
+    out = new_likelihoods(reads, sites, np.diff(offsets), read)
+    compare_bases(reads, sites, parameters.min_base_quality, out)
+    count_ends_once(reads, out)
+    return out
+
+
+def new_likelihoods(reads: AlignedReads, sites: Sites, number: ndarray, read: ndarray) -> Likelihoods:
+    """Pair each site with its `number` of these reads, with room for their likelihoods."""
+    return empty(
+        Likelihoods,
+        {},
+        pair_offsets=offsets_of(number),
+        read=read,
+        quality=np.zeros(read.size, np.uint8),
+        mapping_quality=reads.mapping_quality[read],
+        strand=np.zeros(read.size, np.uint8),
+        sample=reads.sample[read],
+        end_distance=np.zeros(read.size, np.int32),
+        value_offsets=offsets_of(number * np.diff(sites.allele_offsets)),
+    )
+
+
+@kernel
+def compare_bases(reads, sites, min_base_quality, out):
+    """Fill in the likelihoods of each pair's base under the site's alleles."""
+    position, bases, qualities, read_offsets = reads.position, reads.bases, reads.qualities, reads.read_offsets
+    cigar, cigar_offsets, mapping_quality = reads.cigar, reads.cigar_offsets, reads.mapping_quality
+    shared, hidden, flag, reference_stop = reads.shared, reads.hidden, reads.flag, reads.reference_stop
+    pair_offsets, value_offsets, inserted, values = out.pair_offsets, out.value_offsets, sites.inserted, out.values
+    rows, allele, quality, strand, end_distance = out.read, out.allele, out.quality, out.strand, out.end_distance
+    for site in range(sites.begin.size):
+        begin, first = sites.begin[site], sites.allele_offsets[site]
+        number = sites.allele_offsets[site + 1] - first
+        for pair in range(pair_offsets[site], pair_offsets[site + 1]):
+            read, row = rows[pair], value_offsets[site] + (pair - pair_offsets[site]) * number
+            start, stop, first_base = cigar_offsets[read], cigar_offsets[read + 1], read_offsets[read]
+            place, operation = find_base(cigar, start, stop, position[read], first_base, begin)
+            is_deleted = operation == DELETION and place >= first_base
+            q = min(qualities[place], mapping_quality[read]) if is_deleted or is_match(operation) else 0
+            if q < min_base_quality or q < 2 or (bases[place] > 3 and not is_deleted):
+                for a in range(number):
+                    values[row + a] = 0.0
+                allele[pair] = NOTHING
+                continue
+            base = 4 if is_deleted else bases[place]
+            allele[pair], quality[pair] = OTHER, qualities[place]
+            strand[pair] = strand_at(shared, flag, read, place - first_base)
+            before, after = begin - position[read], reference_stop[read] - 1 - begin
+            end_distance[pair] = min(FAR, before + hidden[read, 0], after + hidden[read, 1])
+            for a in range(number):
+                fits = inserted[first + a] == base
+                values[row + a] = log_match(q) if fits else log_mismatch(q)
+                if fits:
+                    allele[pair] = a

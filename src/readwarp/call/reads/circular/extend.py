@@ -1,0 +1,143 @@
+"""Align soft clips that overhang an end of a circular contig to the other side of the origin."""
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.batches import AlignedReads
+from readwarp.call.places.bases import Bases
+from readwarp.config import Scoring
+from readwarp.device.jit import kernel, scalar
+from readwarp.pairwise.scalar import UNKNOWN_COST
+from readwarp.ragged import concatenate, empty, offsets_of, replace, take
+from readwarp.rules.cigar import MATCH, SOFT_CLIP, is_match, run_of, soft_clips
+
+
+class ExtensionCosts(NamedTuple):
+    """Penalties, as magnitudes."""
+
+    match: int
+    mismatch: int
+    unknown: int  # a base that is not A, C, G or T, on either side
+    end_bonus: int
+
+
+COSTS = ExtensionCosts(Scoring().match, Scoring().mismatch, UNKNOWN_COST, Scoring().end_bonus)
+
+
+class Continued(NamedTuple):
+    """Clipped bases of each read that are aligned."""
+
+    before: Annotated[ndarray, "int64 [reads]"]
+    after: Annotated[ndarray, "int64 [reads]"]
+
+
+def continue_clips(reads: AlignedReads, bases: Bases, ends: tuple[int, int]) -> AlignedReads:
+    """Return the reads, with those whose clips continue last. ends: [start, stop) of the contig that they lie on."""
+    found = find_continued(reads, bases, ends)
+    is_changed = (found.before > 0) | (found.after > 0)
+    if not is_changed.any():
+        return reads
+    changed = align_clips(take(reads, "reads", is_changed), take(found, "reads", is_changed))
+    return concatenate((take(reads, "reads", ~is_changed), changed), "reads")
+
+
+def find_continued(reads: AlignedReads, bases: Bases, ends: tuple[int, int]) -> Continued:
+    out = Continued(*np.zeros((2, len(reads)), np.int64))
+    reach = int(np.diff(reads.read_offsets).max(initial=0))
+    first = max(0, ends[1] - reach)
+    around = bases.array(first, ends[1] + reach)  # the bases around both ends are the same
+    score_clips(reads, around, first - (ends[1] - ends[0]), ends, -1, COSTS, out.before)
+    score_clips(reads, around, first, ends, 1, COSTS, out.after)
+    return out
+
+
+@kernel
+def score_clips(reads, reference, first, ends, step, costs, out):
+    """Set the number of clipped bases that are aligned, before the reads (step -1) or after them (1).
+
+    reference: its bases 0-4 from `first` on, as far as overhanging clips reach on that side.
+    """
+    cigar, cigar_offsets, read_offsets = reads.cigar, reads.cigar_offsets, reads.read_offsets
+    for read in range(out.size):
+        leading, trailing = soft_clips(cigar, cigar_offsets[read], cigar_offsets[read + 1])
+        if step < 0:
+            size, place, base = leading, reads.position[read] - 1, read_offsets[read] + leading - 1
+            is_over = size > 0 and reads.position[read] - size < ends[0]
+        else:
+            size, place, base = trailing, reads.reference_stop[read], read_offsets[read + 1] - trailing
+            is_over = size > 0 and place + size > ends[1]
+        if is_over:
+            out[read] = best_size(reads.bases, base, reference, place - first, size, step, costs)
+
+
+@scalar
+def best_size(bases, base, reference, place, size, step, costs):
+    """Return the number of clipped bases, outwards from `base`, that align best from `place` on; 0 if none pays."""
+    score, best, found = 0, 0, 0
+    for k in range(size):
+        at = place + step * k
+        if not 0 <= at < reference.size:
+            break
+        own, other = bases[base + step * k], reference[at]
+        if own > 3 or other > 3:
+            score -= costs.unknown
+        else:
+            score += costs.match if own == other else -costs.mismatch
+        gain = score + (costs.end_bonus if k + 1 == size else 0)
+        if gain > best:
+            best, found = gain, k + 1
+    return found
+
+
+def align_clips(reads: AlignedReads, continued: Continued) -> AlignedReads:
+    """Align the continued bases of the reads' clips."""
+    room = offsets_of(np.diff(reads.cigar_offsets) + 2)
+    rows = {"operations": int(room[-1])}
+    out = empty(Cigars, {"reads": len(reads), **rows})
+    write_cigars(reads.cigar, reads.cigar_offsets, continued, out)
+    return replace(
+        reads,
+        position=reads.position - continued.before,
+        reference_stop=reads.reference_stop + continued.after,
+        cigar=out.cigar[: out.cigar_offsets[-1]],
+        cigar_offsets=out.cigar_offsets,
+    )
+
+
+class Cigars(NamedTuple):
+    cigar: Annotated[ndarray, "uint32 [operations]"]
+    cigar_offsets: Annotated[ndarray, "int64 [reads + 1]"]
+
+
+@kernel
+def write_cigars(cigar, offsets, continued, out):
+    """Fill `out`, which has room for two more operations per read."""
+    used = np.int64(0)
+    out.cigar_offsets[0] = 0
+    for read in range(offsets.size - 1):
+        begin, is_leading = used, True
+        for i in range(offsets[read], offsets[read + 1]):
+            operation, length, _, _ = run_of(cigar[i])
+            if operation != SOFT_CLIP:
+                used = push(out.cigar, begin, used, operation, length)
+                is_leading = is_leading and not is_match(operation)
+            elif is_leading:
+                used = push(out.cigar, begin, used, SOFT_CLIP, length - continued.before[read])
+                used = push(out.cigar, begin, used, MATCH, continued.before[read])
+            else:
+                used = push(out.cigar, begin, used, MATCH, continued.after[read])
+                used = push(out.cigar, begin, used, SOFT_CLIP, length - continued.after[read])
+        out.cigar_offsets[read + 1] = used
+
+
+@scalar
+def push(cigar, begin, used, operation, length):
+    """Append a run to a read's operations, which begin at `begin`; return the number used."""
+    if length > 0 and used > begin and cigar[used - 1] & 15 == operation:
+        cigar[used - 1] += np.uint32(length << 4)
+    elif length > 0:
+        cigar[used] = np.uint32(length << 4 | operation)
+        used += 1
+    return used

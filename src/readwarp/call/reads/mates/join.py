@@ -1,0 +1,235 @@
+"""Trim reads to the bases that are evidence, and join overlapping mates (host only). See the step's contract."""
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.batches import AlignedReads, Window
+from readwarp.call.reads.mates import DEFAULT_QUALITY
+from readwarp.call.reads.mates.anchor import agree, is_anchor
+from readwarp.call.reads.mates.ends import align_overhangs
+from readwarp.call.reads.mates.merge import merge_mates
+from readwarp.call.reads.mates.pairs import NONE, REVERSE, OverlappingMates, find_pairs
+from readwarp.call.reads.mates.primers import Primers
+from readwarp.call.reads.mates.trim import Bounds, find_bounds
+from readwarp.device.jit import kernel
+from readwarp.formats.common.qualities import MISSING
+from readwarp.ragged import empty, replace, take
+from readwarp.rules.bases import UNKNOWN
+from readwarp.rules.cigar import DELETION, INSERTION, SKIP, SOFT_CLIP, is_match, run_of
+
+DROPPED = -2  # in `switch`: the read is part of its mate's fragment
+
+
+class Removed(NamedTuple):
+    """Counts of the bases of reads that are not evidence."""
+
+    position: Annotated[ndarray, "int64 [reads]"]
+    beyond: Annotated[ndarray, "int32 [reads]"]  # beyond their mate
+    hidden: Annotated[ndarray, "int32 [reads]"]  # in primers and deliberate clips
+    is_joined: Annotated[ndarray, "bool [reads]"]  # to its mate
+    is_primed: Annotated[ndarray, "bool [reads]"]  # its fragment begins at a primer
+
+
+def join_mates(
+    reads: AlignedReads, window: Window, primers: Primers, ignore_soft_clips: bool
+) -> tuple[AlignedReads, Removed]:
+    """Trim reads to evidence and join mates; see the step's contract."""
+    if (reads.qualities[reads.read_offsets[:-1]] == MISSING).any():
+        qualities = np.where(reads.qualities == MISSING, np.uint8(DEFAULT_QUALITY), reads.qualities)
+        reads = replace(reads, qualities=qualities)
+    pairs = find_pairs(reads)
+    bounds, is_primed = find_bounds(reads, pairs, window, primers, ignore_soft_clips)
+    switch = np.full(len(reads), NONE, np.int64)
+    choose_switches(reads, pairs, bounds, switch)
+    removed = Removed(
+        reads.position, bounds.beyond, bounds.hidden[:, 0] + bounds.hidden[:, 1], switch != NONE, is_primed
+    )
+    fragments, chosen = build(reads, pairs, bounds, switch)
+    merge_mates(fragments, np.flatnonzero(pairs.meets[chosen]))
+    return align_overhangs(fragments, window), removed
+
+
+def build(
+    reads: AlignedReads, pairs: OverlappingMates, bounds: Bounds, switch: ndarray
+) -> tuple[AlignedReads, ndarray]:
+    """Cut reads to their bounds and replace forward mates by fragments; also return the read of each row (int64)."""
+    chosen = np.flatnonzero(switch != DROPPED)
+    rows = {"reads": chosen.size, "bases": reads.bases.size, "operations": reads.cigar.size + 2 * chosen.size}
+    out = empty(
+        AlignedReads, rows, contig=reads.contig, start=reads.start, stop=reads.stop, unassigned=reads.unassigned
+    )
+    write_reads(reads, pairs, bounds, switch, chosen, out)
+    out = replace(out, bases=out.bases[: out.read_offsets[-1]], qualities=out.qualities[: out.read_offsets[-1]])
+    out = replace(out, cigar=out.cigar[: out.cigar_offsets[-1]])
+    is_kept = np.diff(out.cigar_offsets) > 0
+    if is_kept.all() and (np.diff(out.position) >= 0).all():
+        return out, chosen
+    order = np.argsort(out.position, kind="stable")
+    order = order[is_kept[order]]
+    return take(out, "reads", order), chosen[order]
+
+
+@kernel
+def choose_switches(reads, pairs, bounds, switch):
+    """Set the base of each forward read where its fragment switches to its mate's alignment; DROPPED for the mate."""
+    for read in range(switch.size):
+        mate, shift = pairs.mate[read], pairs.shift[read]
+        if mate == NONE or reads.flag[read] & REVERSE:
+            continue
+        low = max(bounds.first[read], bounds.first[mate] + shift)
+        high = min(bounds.stop[read], bounds.stop[mate] + shift)
+        begin, end = max(pairs.begin[read], low), min(pairs.end[read], high)
+        fragment = bounds.first[read], bounds.stop[read], bounds.stop[mate] + shift, shift
+        if is_anchor(reads.bases, fragment, begin, end) and agree(reads, (low, high), begin, end, shift):
+            switch[read], switch[mate] = (begin + end + 1) // 2, DROPPED  # past a base of the stretch
+
+
+@kernel
+def write_reads(reads, pairs, bounds, switch, chosen, out):
+    """Fill `out` with the chosen reads; a read without aligned bases in its bounds has neither bases nor operations."""
+    position, flag, mapping_quality = reads.position, reads.flag, reads.mapping_quality
+    cigar, cigar_offsets, read_offsets = reads.cigar, reads.cigar_offsets, reads.read_offsets
+    first, stop, hidden, mates, shift = bounds.first, bounds.stop, bounds.hidden, pairs.mate, pairs.shift
+    reference_stop = reads.reference_stop
+    target, to_bases, to_qualities = out.cigar, out.bases, out.qualities
+    used, operations = np.int64(0), np.int64(0)
+    out.read_offsets[0] = out.cigar_offsets[0] = 0
+    for row in range(chosen.size):
+        read = chosen[row]
+        mate, begin, low, high = mates[read], operations, cigar_offsets[read], cigar_offsets[read + 1]
+        is_joined = switch[read] >= 0
+        is_whole = not is_joined and stop[read] - first[read] == read_offsets[read + 1] - read_offsets[read]
+        out.position[row], out.reference_stop[row] = position[read], reference_stop[read]
+        if is_whole and high - low == 1 and is_match(cigar[low] & 15):  # most reads
+            target[operations] = cigar[low]
+            operations += 1
+        else:
+            end, base = switch[read] if is_joined else stop[read], read_offsets[read]
+            operations = copy_operations(cigar, (low, high), base, first[read], end, target, begin, begin)
+            if is_joined:
+                own, base = (cigar_offsets[mate], cigar_offsets[mate + 1]), read_offsets[mate]
+                cut = switch[read] - shift[read]
+                operations = copy_operations(cigar, own, base, cut, stop[mate], target, begin, operations)
+            operations = close_operations(target, begin, operations)
+            if operations > begin:
+                place = first_aligned(cigar, low, high, position[read], read_offsets[read], first[read])
+                out.position[row], out.reference_stop[row] = place, place + span_of(target, begin, operations)
+        out.flag[row], out.name_hash[row], out.sample[row] = flag[read], reads.name_hash[read], reads.sample[read]
+        out.mapping_quality[row], out.fragment_end[row] = mapping_quality[read], reads.fragment_end[read]
+        out.hidden[row, 0], out.hidden[row, 1] = hidden[read, 0], hidden[read, 1]
+        if operations > begin and is_joined:
+            out.hidden[row, 1] = hidden[mate, 1]
+            out.mapping_quality[row] = max(mapping_quality[read], mapping_quality[mate])
+            out.shared[row, 0], out.shared[row, 1] = find_shared_bases(read, mate, pairs, bounds)
+            used = join_bases(reads, read, mate, pairs.shift[read], bounds, out, used)
+        elif operations > begin:
+            size = stop[read] - first[read]
+            copy_bases(reads.bases, first[read], size, to_bases, used)
+            copy_bases(reads.qualities, first[read], size, to_qualities, used)
+            used += size
+            out.shared[row, 0] = out.shared[row, 1] = 0 if flag[read] & REVERSE else size
+        out.read_offsets[row + 1], out.cigar_offsets[row + 1] = used, operations
+
+
+@kernel
+def copy_bases(values, first, size, out, place):
+    for k in range(size):
+        out[np.uint64(place + k)] = values[np.uint64(first + k)]
+
+
+@kernel
+def copy_operations(cigar, own, q, first, stop, target, begin, used):
+    """Append the operations of a read's bases [first, stop); return the number of operations used so far.
+
+    own: first and stop of its operations; its bases begin at q. Bases before the first aligned one, from operation
+    `begin` of the target on, are clipped.
+    """
+    for i in range(own[0], own[1]):
+        operation, length, on_reference, on_read = run_of(cigar[i])
+        size = min(q + on_read, stop) - max(q, first)
+        q += on_read
+        is_begun = used > begin and target[used - 1] & 15 != SOFT_CLIP
+        if on_read and size > 0:
+            code = np.int64(SOFT_CLIP) if operation == INSERTION and not is_begun else operation
+        elif on_reference and not on_read and first <= q < stop and is_begun:
+            code, size = operation, length
+        else:
+            continue
+        if used > begin and target[used - 1] & 15 == code:
+            target[used - 1] += np.uint32(size << 4)
+        else:
+            target[used] = np.uint32(size << 4 | code)
+            used += 1
+    return used
+
+
+@kernel
+def close_operations(cigar, begin, used):
+    """Clip bases after the last aligned one; return the number of operations, `begin` if no base is aligned."""
+    clipped = np.uint32(0)
+    while used > begin and not is_match(cigar[used - 1] & 15):
+        if cigar[used - 1] & 15 != DELETION and cigar[used - 1] & 15 != SKIP:
+            clipped += cigar[used - 1] >> np.uint32(4)
+        used -= 1
+    if used > begin and clipped:
+        cigar[used] = clipped << np.uint32(4) | np.uint32(SOFT_CLIP)
+        used += 1
+    return used
+
+
+@kernel
+def join_bases(reads, read, mate, shift, bounds, out, used):
+    """Append the bases of a fragment; return the number used so far."""
+    bases, qualities, first, stop = reads.bases, reads.qualities, bounds.first[read], bounds.stop[mate] + shift
+    own_stop, mate_first = bounds.stop[read], bounds.first[mate] + shift
+    for place in range(first, stop):
+        base, quality = bases[place if place < own_stop else place - shift], np.uint8(0)
+        if place < own_stop:
+            quality = qualities[place]
+        else:
+            quality = qualities[place - shift]
+        if mate_first <= place < own_stop:
+            other, other_quality = bases[place - shift], qualities[place - shift]
+            if base == other:
+                quality = max(quality, other_quality)
+            elif base >= UNKNOWN or (other < UNKNOWN and other_quality > quality):
+                quality = other_quality if base >= UNKNOWN else other_quality - quality
+                base = other
+            elif other < UNKNOWN:
+                quality -= other_quality
+        out.bases[used], out.qualities[used] = base, quality
+        used += 1
+    return used
+
+
+@kernel
+def find_shared_bases(read, mate, pairs, bounds):
+    """Return the bases [from, to) of a fragment that both mates show."""
+    first, shift = bounds.first[read], pairs.shift[read]
+    stop, mate_first = bounds.stop[mate] + shift, bounds.first[mate] + shift
+    return max(mate_first, first) - first, min(bounds.stop[read], stop) - first
+
+
+@kernel
+def span_of(cigar, low, high):
+    """Return the reference bases that operations cigar[low:high] consume."""
+    total = np.int64(0)
+    for i in range(low, high):
+        total += run_of(cigar[i])[2]
+    return total
+
+
+@kernel
+def first_aligned(cigar, low, high, p, q, first):
+    """Return the reference position of the first aligned base at or after base `first`.
+
+    The read's operations are cigar[low:high]; it begins with base q, and is aligned from position p on.
+    """
+    for i in range(low, high):
+        operation, _, on_reference, on_read = run_of(cigar[i])
+        if is_match(operation) and q + on_read > first:
+            return p + max(0, first - q)
+        p, q = p + on_reference, q + on_read
+    return p

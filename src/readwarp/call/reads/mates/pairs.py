@@ -1,0 +1,125 @@
+"""Pair mates that overlap, and map the bases of one to the other's (host only)."""
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.batches import AlignedReads
+from readwarp.call.reads.mates import MAX_RECORDS
+from readwarp.device.jit import kernel
+from readwarp.ragged import empty
+from readwarp.rules.cigar import HARD_CLIP, is_match, run_of
+
+MAX_RUN = 64  # reads of one name in a simple sort
+NONE = -1
+PAIRED, REVERSE, SEGMENTS = 0x1, 0x10, 0xC0  # SAM flags
+
+
+class OverlappingMates(NamedTuple):
+    """Mate of each read, if they overlap; bases are numbered as in AlignedReads."""
+
+    mate: Annotated[ndarray, "int64 [reads]"]  # NONE without one
+    shift: Annotated[ndarray, "int64 [reads]"]  # base j of the mate is base j + shift of the read
+    begin: Annotated[ndarray, "int64 [reads]"]  # stretch that both align alike, in bases of the read
+    end: Annotated[ndarray, "int64 [reads]"]
+    meets: Annotated[ndarray, "bool [reads]"]  # some reads of its name overlap
+
+
+def find_pairs(reads: AlignedReads) -> OverlappingMates:
+    """Pair each forward read with the free reverse mate that shares the longest stretch with it."""
+    out = empty(OverlappingMates, {}, mate=np.full(len(reads), NONE, np.int64))
+    pair_reads(reads, order_by_name(reads.name_hash), out)
+    return out
+
+
+def order_by_name(name_hash: ndarray) -> ndarray:
+    """Sort the reads (int64) by the hashes of their names, ties in file order."""
+    order: ndarray = np.argsort(name_hash)  # a stable sort takes six times as long
+    return order if sort_equals(name_hash, order) else np.argsort(name_hash, kind="stable")
+
+
+@kernel
+def sort_equals(values, order):
+    """Sort each run of equal values in the order by place. Return False, unfinished, at a run of more than MAX_RUN."""
+    for i in range(1, order.size):
+        row, place = order[i], i
+        while place > 0 and order[place - 1] > row and values[order[place - 1]] == values[row]:
+            order[place] = order[place - 1]
+            place -= 1
+            if i - place > MAX_RUN:
+                return False
+        order[place] = row
+    return True
+
+
+@kernel
+def pair_reads(reads, order, out):
+    """Fill `out` with pairs. order: reads by name, then in file order."""
+    name_hash, sample, flag, mates = reads.name_hash, reads.sample, reads.flag, out.mate
+    position, reference_stop, meets = reads.position, reads.reference_stop, out.meets
+    first = 0
+    while first < order.size:
+        stop, reach = first + 1, reference_stop[order[first]]
+        while stop < order.size and name_hash[order[stop]] == name_hash[order[first]] and position[order[stop]] < reach:
+            reach = max(reach, reference_stop[order[stop]])
+            stop += 1
+        for k in range(first, stop):
+            meets[order[k]] = stop - first > 1
+        if 1 < stop - first <= MAX_RECORDS:
+            for a in range(first, stop):
+                one = order[a]
+                if flag[one] & REVERSE or not flag[one] & PAIRED:
+                    continue
+                size = np.int64(0)
+                for b in range(first, stop):
+                    other = order[b]
+                    is_mate = flag[other] & REVERSE and (flag[one] ^ flag[other]) & SEGMENTS == SEGMENTS
+                    is_free = mates[other] == NONE and sample[one] == sample[other]
+                    overlaps = position[one] < reference_stop[other] and position[other] < reference_stop[one]
+                    if is_mate and is_free and overlaps:
+                        base, mate_base, found = find_shared(reads, one, other)
+                        if found > size:
+                            size, mates[one] = found, other
+                            out.shift[one], out.begin[one], out.end[one] = base - mate_base, base, base + found
+                if size:
+                    other = mates[one]
+                    mates[other], out.shift[other] = one, -out.shift[one]
+                    out.begin[other], out.end[other] = out.begin[one] - out.shift[one], out.end[one] - out.shift[one]
+        first = stop
+
+
+@kernel
+def find_shared(reads, one, other):
+    """Find the longest stretch that two reads align alike, gaps included: its first base in each, its size."""
+    cigar, cigar_offsets = reads.cigar, reads.cigar_offsets
+    i, p, q = cigar_offsets[one], reads.position[one], reads.read_offsets[one]
+    j, u, v = cigar_offsets[other], reads.position[other], reads.read_offsets[other]
+    base = mate_base = size = np.int64(0)
+    first = mate_first = np.int64(NONE)  # first bases of the stretch so far
+    while i < cigar_offsets[one + 1] and j < cigar_offsets[other + 1]:
+        operation, _, on_reference, on_read = run_of(cigar[i])
+        mate_operation, _, mate_on_reference, mate_on_read = run_of(cigar[j])
+        start, stop = max(p, u), min(p + on_reference, u + mate_on_reference)
+        if is_match(operation) and is_match(mate_operation) and start < stop:
+            own, others = q + start - p, v + start - u
+            if first == NONE or own - first != others - mate_first:
+                first, mate_first = own, others
+            if own + stop - start - first > size:
+                base, mate_base, size = first, mate_first, own + stop - start - first
+        if p + on_reference <= u + mate_on_reference:
+            i, p, q = i + 1, p + on_reference, q + on_read
+        else:
+            j, u, v = j + 1, u + mate_on_reference, v + mate_on_read
+    return base, mate_base, size
+
+
+@kernel
+def hard_clips(cigar, start, stop):
+    """Return the hard-clipped bases at the beginning and the end."""
+    leading = trailing = np.int64(0)
+    if stop > start and cigar[start] & 15 == HARD_CLIP:
+        leading = np.int64(cigar[start] >> 4)
+    if stop > start + 1 and cigar[stop - 1] & 15 == HARD_CLIP:
+        trailing = np.int64(cigar[stop - 1] >> 4)
+    return leading, trailing

@@ -1,0 +1,109 @@
+"""Find the bases of each read that are evidence (host only)."""
+
+from typing import Annotated, NamedTuple
+
+from numpy import ndarray
+
+from readwarp.batches import AlignedReads, Window
+from readwarp.call.reads.clips import MIN_CLIP
+from readwarp.call.reads.mates import MISMATCH
+from readwarp.call.reads.mates.amplicons import NOWHERE, find_amplicons
+from readwarp.call.reads.mates.pairs import NONE, REVERSE, OverlappingMates, hard_clips
+from readwarp.call.reads.mates.primers import Primers
+from readwarp.device.jit import kernel
+from readwarp.ragged import empty
+from readwarp.rules.bases import OUTSIDE
+from readwarp.rules.cigar import is_match, run_of, soft_clips
+
+
+class Bounds(NamedTuple):
+    """Bases of each read that are evidence, [first, stop) as numbered in AlignedReads."""
+
+    first: Annotated[ndarray, "int64 [reads]"]
+    stop: Annotated[ndarray, "int64 [reads]"]
+    beyond: Annotated[ndarray, "int32 [reads]"]  # bases removed beyond the mate ...
+    hidden: Annotated[ndarray, "int32 [reads, 2]"]  # ... and in primers and clips, before the first and after the last
+
+
+def find_bounds(
+    reads: AlignedReads, pairs: OverlappingMates, window: Window, primers: Primers, ignore_soft_clips: bool
+) -> tuple[Bounds, ndarray]:
+    """Return the bounds, and whether a fragment begins at a primer (bool [reads]). primers: of the window's contig."""
+    out = empty(Bounds, {"reads": len(reads)})
+    low, high = find_amplicons(reads, pairs, primers)
+    narrow(reads, pairs, window, low, high, ignore_soft_clips, out)
+    return out, (low > -NOWHERE) | (high < NOWHERE)
+
+
+@kernel
+def narrow(reads, pairs, window, low, high, ignore_soft_clips, out):
+    """Exclude bases beyond the mate, outside [low, high) (int64 [reads]) and in deliberate clips."""
+    cigar, cigar_offsets, read_offsets, mates = reads.cigar, reads.cigar_offsets, reads.read_offsets, pairs.mate
+    position, reference_stop, fragment_ends = reads.position, reads.reference_stop, reads.fragment_end
+    firsts, stops, hidden = out.first, out.stop, out.hidden
+    for read in range(mates.size):
+        begin, end, mate = read_offsets[read], read_offsets[read + 1], mates[read]
+        own_start, own_stop, fragment_end = position[read], reference_stop[read], fragment_ends[read]
+        leading, trailing = soft_clips(cigar, cigar_offsets[read], cigar_offsets[read + 1])
+        inner, outer = begin + leading, end - trailing
+        first, stop = begin, end
+        if mate != NONE:
+            before, after = hard_clips(cigar, cigar_offsets[mate], cigar_offsets[mate + 1])
+            if reads.flag[read] & REVERSE:
+                first = read_offsets[mate] - before + pairs.shift[read]
+            else:
+                stop = read_offsets[mate + 1] + after + pairs.shift[read]
+        elif reads.flag[read] & REVERSE:
+            if 0 <= fragment_end < own_stop:
+                first = base_at(reads, read, fragment_end)
+        elif fragment_end > own_start:
+            stop = base_at(reads, read, fragment_end)
+        out.beyond[read] = max(0, first - begin) + max(0, end - stop)
+        begin, end = max(begin, first), min(end, stop)
+        first, stop = begin, end
+        if low[read] > -NOWHERE:
+            first = max(first, base_at(reads, read, low[read]))
+        if high[read] < NOWHERE:
+            stop = min(stop, base_at(reads, read, high[read]))
+        if leading and is_masked(reads, window, inner - 1, begin, -1, own_start - 1):
+            first = max(first, inner)
+        if trailing and is_masked(reads, window, outer, end, 1, own_stop):
+            stop = min(stop, outer)
+        hidden[read, 0], hidden[read, 1] = max(0, min(first, end) - begin), max(0, end - max(stop, begin))
+        if ignore_soft_clips:
+            first, stop = max(first, inner), min(stop, outer)
+        firsts[read], stops[read] = first, max(first, stop)
+
+
+@kernel
+def base_at(reads, read, target):
+    """Return the index of the first base at or after a reference position; clips continue along the diagonal."""
+    position, cigar_offsets, cigar = reads.position[read], reads.cigar_offsets, reads.cigar
+    first, last = reads.read_offsets[read], reads.read_offsets[read + 1]
+    leading, trailing = soft_clips(cigar, cigar_offsets[read], cigar_offsets[read + 1])
+    if target < position:
+        return max(first, first + leading - (position - target))
+    if target >= reads.reference_stop[read]:
+        return min(last, last - trailing + target - reads.reference_stop[read])
+    p, q = position, first
+    for i in range(cigar_offsets[read], cigar_offsets[read + 1]):
+        operation, _, on_reference, on_read = run_of(cigar[i])
+        if p + on_reference > target:
+            return q + target - p if is_match(operation) else q
+        p, q = p + on_reference, q + on_read
+    return last
+
+
+@kernel
+def is_masked(reads, window, base, limit, step, position):
+    """Return whether clipped bases, from the innermost outwards to the limit, match the reference on the diagonal."""
+    reference, bases, score, best = window.bases, reads.bases, 0, 0
+    place = position - window.first
+    while (base < limit if step > 0 else base >= limit) and 0 <= place < reference.size and best < MIN_CLIP:
+        if reference[place] == OUTSIDE:
+            break
+        if bases[base] < 4 and reference[place] < 4:
+            score += 1 if bases[base] == reference[place] else -MISMATCH
+        best = max(best, score)
+        base, place = base + step, place + step
+    return best >= MIN_CLIP

@@ -1,0 +1,1 @@
+"""From likelihoods to records: genotypes or blocks of reference, annotations and filters."""

@@ -1,0 +1,180 @@
+"""Compute the confidence in reference bases from the pileup (host only)."""
+
+from functools import cache
+from itertools import pairwise, product
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.batches import AlignedReads, Bands, Pileup, Window
+from readwarp.call.candidates.pileup.scalar import DELETED
+from readwarp.call.likelihoods.evidence.substitutions import LOG10_3
+from readwarp.call.places.strips import Strip
+from readwarp.call.records.confidence import GQ_BANDS, UNKNOWN
+from readwarp.call.records.confidence.repeats import CalledGaps, count_spanning, find_repeats
+from readwarp.device.jit import kernel
+from readwarp.ragged import replace, take
+
+MAX_QUALITY = 93
+MAX_GENOTYPE_QUALITY = 99
+TEN_LOG10_3 = 10.0 * LOG10_3
+BAND_OF = np.append(np.searchsorted(GQ_BANDS, np.arange(MAX_GENOTYPE_QUALITY + 1), side="right") - 1, UNKNOWN)  # by GQ
+
+
+class Gaps(NamedTuple):
+    """Support of reads for the reference's length at each position of a window."""
+
+    spanning: Annotated[ndarray, "int32 [positions]"]  # reads that support that length
+    gaps: Annotated[ndarray, "int64 [positions]"]  # reads with a gap
+    phred: Annotated[ndarray, "int32 [positions]"]  # Phred of an indel error
+
+
+class Confidence(NamedTuple):
+    """Confidence in the reference at each position of a window."""
+
+    base: Annotated[ndarray, "uint8 [positions]"]  # reference base, 0-4
+    ploidy: Annotated[ndarray, "int8 [positions]"]
+    depth: Annotated[ndarray, "int32 [positions]"]
+    quality: Annotated[ndarray, "int32 [positions]"]  # GQ, UNKNOWN where nothing is known
+    likelihoods: Annotated[ndarray, "int32 [positions, max copies + 1]"]  # PL of 0, 1, ... copies
+
+
+def reference_bands(
+    pileup: Pileup, reads: AlignedReads, window: Window, covered: ndarray, ploidy: ndarray, called: CalledGaps
+) -> Bands:
+    """Return the bands of a window; see the step's contract."""
+    size, copies = window.stop - window.start, int(ploidy.max(initial=1))
+    out = Confidence(
+        base=window.trim().bases,
+        ploidy=ploidy,
+        depth=np.zeros(size, np.int32),
+        quality=np.zeros(size, np.int32),
+        likelihoods=np.zeros((size, copies + 1), np.int32),
+    )
+    here = take(pileup, "positions", slice(window.start - pileup.start, window.stop - pileup.start))
+    repeats = find_repeats(window)
+    gaps = Gaps(np.zeros(size, np.int32), count_gaps(pileup, window.start, window.stop), repeats.phred)
+    count_spanning(reads, window.start, repeats, called, gaps.spanning)
+    weigh_positions(here, gaps, *odds_tables(copies), np.empty((2, copies + 1)), out)
+    return join_positions(window, out, ~covered)
+
+
+def unknown_bands(window: Window, covered: ndarray, ploidy: ndarray) -> Bands:
+    """Return `reference_bands` of a window without reads, in a tenth of the time; most windows may have none."""
+    kinds = np.where(covered, -1, ploidy).astype(np.int16)
+    edges = np.flatnonzero(np.diff(kinds, prepend=-2, append=-2))
+    wanted = kinds[edges[:-1]] >= 0
+    first, stop = edges[:-1][wanted], edges[1:][wanted]
+    return Bands(
+        contig=window.contig,
+        start=first + window.start,
+        stop=stop + window.start,
+        base=window.trim().bases[first],
+        band=np.full(first.size, UNKNOWN, np.int8),
+        ploidy=ploidy[first].astype(np.int8),
+        depth_sum=np.zeros(first.size, np.int64),
+        min_depth=np.zeros(first.size, np.int32),
+        likelihoods=np.zeros((first.size, int(ploidy.max(initial=1)) + 1), np.int32),
+    )
+
+
+def split_bands(bands: Bands, strip: Strip) -> list[Bands]:
+    """Split bands on a strip's axis into those of its contigs."""
+    called = strip.called
+    bounds = [*np.searchsorted(bands.start, [origin for _, origin in called]).tolist(), len(bands)]
+    own = (take(bands, "blocks", slice(*bound)) for bound in pairwise(bounds))
+    return [
+        replace(part, contig=stretch.contig, start=part.start - origin, stop=part.stop - origin)
+        for part, (stretch, origin) in zip(own, called, strict=True)
+    ]
+
+
+def count_gaps(pileup: Pileup, start: int, stop: int) -> ndarray:
+    """Count the reads with a gap at each position of [start, stop)."""
+    gaps: ndarray = pileup.counts[start - pileup.start : stop - pileup.start, DELETED].sum(axis=1)
+    first, last = np.searchsorted(pileup.allele_position, (start, stop))
+    np.add.at(gaps, pileup.allele_position[first:last] - start, pileup.allele_counts[first:last].sum(axis=1))
+    return gaps
+
+
+@kernel
+def weigh_positions(pileup, gaps, substitutions, indels, losses, out):
+    """Fill the depth, likelihoods and quality of `out`.
+
+    substitutions, indels: of `odds_tables`. losses: float64 [kind, copies + 1], scratch for one position.
+    """
+    counts, quality_sums, reference, depth = pileup.counts, pileup.quality_sums, out.base, out.depth
+    spanning, number_gaps, phred = gaps.spanning, gaps.gaps, gaps.phred
+    ploidy, likelihoods, quality = out.ploidy, out.likelihoods, out.quality
+    for w in range(reference.size):
+        copies, own, other, own_sum, other_sum = np.int64(ploidy[w]), 0, 0, 0, 0
+        for base in range(4):
+            number = np.int64(counts[w, base, 0]) + counts[w, base, 1]
+            total = np.int64(quality_sums[w, base, 0]) + quality_sums[w, base, 1]
+            if base == reference[w]:
+                own, own_sum = number, total
+            else:
+                other, other_sum = other + number, other_sum + total
+        depth[w] = own + other + counts[w, DELETED, 0] + counts[w, DELETED, 1]
+        if depth[w] == 0 or copies == 0 or reference[w] > 3:
+            quality[w] = UNKNOWN
+            continue
+        match, gap = substitutions[copies], indels[copies]
+        own_mean = min(own_sum // max(own, 1), MAX_QUALITY)
+        other_mean = min(other_sum // max(other, 1), MAX_QUALITY)
+        none = own * match[0, own_mean] - other_sum - TEN_LOG10_3 * other
+        whole = spanning[w] * gap[0, phred[w]] + number_gaps[w] * gap[copies, phred[w]]
+        for k in range(1, copies + 1):
+            fits = own * match[k, own_mean] if k < copies else -own_sum - TEN_LOG10_3 * own
+            losses[0, k] = none - fits - other * match[copies - k, other_mean]
+            losses[1, k] = whole - spanning[w] * gap[k, phred[w]] - number_gaps[w] * gap[copies - k, phred[w]]
+        by_base, by_gap = losses[0, 1], losses[1, 1]
+        for k in range(2, copies + 1):
+            by_base, by_gap = min(by_base, losses[0, k]), min(by_gap, losses[1, k])
+        kind, quality[w] = 1 if by_gap < by_base else 0, MAX_GENOTYPE_QUALITY
+        for k in range(1, copies + 1):
+            likelihoods[w, k] = round(max(0.0, losses[kind, k]))
+            quality[w] = min(quality[w], likelihoods[w, k])
+
+
+@cache
+def odds_tables(copies: int) -> ndarray:
+    """Return [kind, P, k, Q]: 10 log10 P(a read agrees with the reference | k of P copies are another allele).
+
+    Kind 0: its base, of quality Q. Kind 1: its length, where indel errors have Phred Q.
+    """
+    tables = np.zeros((2, copies + 1, copies + 1, MAX_QUALITY + 1))
+    error = np.minimum(0.75, 10.0 ** (-0.1 * np.arange(MAX_QUALITY + 1)))
+    for kind, ploidy in product(range(2), range(1, copies + 1)):
+        share = 1.0 if kind else 1.0 / 3.0
+        k = np.arange(ploidy + 1)[:, None]
+        tables[kind, ploidy, : ploidy + 1] = 10.0 * np.log10(
+            ((ploidy - k) * (1.0 - error) + k * error * share) / ploidy
+        )
+    return tables
+
+
+def join_positions(window: Window, confidence: Confidence, wanted: ndarray) -> Bands:
+    """Join neighbouring positions with one band and one ploidy into blocks, of those `wanted` (bool [positions])."""
+    rows = np.flatnonzero(wanted)
+    here, band = take(confidence, "positions", rows), BAND_OF[confidence.quality[rows]].astype(np.int8)
+    is_first = np.ones(rows.size, bool)
+    is_first[1:] = (np.diff(rows) > 1) | (band[1:] != band[:-1]) | (here.ploidy[1:] != here.ploidy[:-1])
+    first = np.flatnonzero(is_first)
+    last = np.append(first[1:], rows.size)[: first.size] - 1
+
+    def reduce(by: np.ufunc, values: ndarray) -> ndarray:
+        return by.reduceat(values, first, axis=0) if first.size else values
+
+    return Bands(
+        contig=window.contig,
+        start=rows[first] + window.start,
+        stop=rows[last] + window.start + 1,
+        base=here.base[first],
+        band=band[first],
+        ploidy=here.ploidy[first].astype(np.int8),
+        depth_sum=reduce(np.add, here.depth.astype(np.int64)),
+        min_depth=reduce(np.minimum, here.depth),
+        likelihoods=reduce(np.minimum, here.likelihoods),
+    )

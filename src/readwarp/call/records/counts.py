@@ -1,0 +1,58 @@
+"""Count a window for the metrics: neighbouring windows see the same reads, and each counts its own."""
+
+import numpy as np
+
+from readwarp.batches import AlignedReads, Status
+from readwarp.call.candidates.pileup import MAX_INDEL
+from readwarp.call.likelihoods.alleles.compare import WeighedReads
+from readwarp.call.places.targets import TargetStretch
+from readwarp.call.reads.mates.join import Removed
+from readwarp.metrics import Metrics
+from readwarp.rules.cigar import DELETION, INSERTION
+
+
+def count_removed(metrics: Metrics, removed: Removed, window: TargetStretch, has_primers: bool) -> None:
+    """Count the bases without evidence of reads that begin in the window. has_primers: whether its contig has any."""
+    own = lie_within(removed.position, window)
+    metrics.count("reads_joined_to_mates", removed.is_joined[own].sum())
+    metrics.count("bases_beyond_mates", removed.beyond[own].sum())
+    metrics.count("bases_of_primers", removed.hidden[own].sum())
+    if has_primers:
+        metrics.count("reads_at_primers", removed.is_primed[own].sum())
+        metrics.count("reads_beside_primers", (~removed.is_primed[own]).sum())
+
+
+def count_regions(metrics: Metrics, weighed: WeighedReads, window: TargetStretch) -> None:
+    """Count the regions that begin in the window's targets; neighbouring windows see some of them too."""
+    regions, count = weighed.regions, metrics.count
+    own = lie_within(regions.start, window)
+    for name, chosen in (
+        ("regions", own),
+        ("regions_thinned", own & (regions.status == Status.CAPACITY)),
+        ("regions_cut", own & (regions.status == Status.TOO_LONG)),
+        ("regions_short_of_haplotypes", own & (weighed.haplotypes.status != Status.OK)),
+    ):
+        count(name, np.unique(regions.place[chosen]).size)
+
+
+def count_pairs(metrics: Metrics, weighed: WeighedReads, window: TargetStretch) -> None:
+    """Count the pairs that were compared in these regions."""
+    own, count = lie_within(weighed.regions.start, window), metrics.count
+    count("haplotypes", np.diff(weighed.haplotypes.haplotype_offsets)[own].sum())
+    count("pairhmm_cells", weighed.cells[own].sum())
+    count("pairhmm_pairs", np.diff(weighed.pair_offsets)[own].sum())
+    count("pairhmm_pairs_off_card", weighed.pairs_with(Status.TOO_LONG)[own].sum())
+    count("pairhmm_pairs_in_logarithms", weighed.pairs_with(Status.OVERFLOW)[own].sum())
+
+
+def find_long_indels(reads: AlignedReads) -> np.ndarray:
+    """Return the positions of reads with indels beyond MAX_INDEL, once for each of these (int64)."""
+    is_long = np.isin(reads.cigar & 15, (INSERTION, DELETION)) & (reads.cigar >> 4 > MAX_INDEL)
+    return reads.position[np.searchsorted(reads.cigar_offsets, np.flatnonzero(is_long), side="right") - 1]
+
+
+def lie_within(position: np.ndarray, window: TargetStretch) -> np.ndarray:
+    """Return which positions lie in the window's targets (bool [n])."""
+    own = (position >= window.start) & (position < window.stop)
+    own[own] = window.mask()[position[own] - window.start]
+    return own

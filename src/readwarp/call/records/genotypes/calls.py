@@ -1,0 +1,195 @@
+"""Build calls from records that kernels filled, join them, and compare those that overlap (host only)."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.batches import Calls
+from readwarp.call.places.strips import Strip
+from readwarp.call.records.genotypes.annotations import round_columns
+from readwarp.call.records.genotypes.emitted import STAR, Emitted
+from readwarp.call.records.genotypes.filters import OVERLAP, find_failed_filters
+from readwarp.call.records.genotypes.population import (
+    allele_qualities_by_depth,
+    excess_heterozygosity,
+    inbreeding_coefficient,
+)
+from readwarp.call.records.genotypes.score import substitution_prior
+from readwarp.call.records.genotypes.spell import Spelled
+from readwarp.config import CallParameters
+from readwarp.ragged import columns_of, offsets_of, replace
+
+PerSample = list[tuple[tuple[int, ...], ...]]
+NAMED = 1000  # bases; see `name_sets`
+
+
+def build_calls(spelled: Spelled, out: Emitted, columns: Any, parameters: CallParameters) -> Calls:
+    """Build calls. `columns`: annotations.Columns."""
+    columns = columns._replace(ExcessHet=excess_heterozygosity(out), InbreedingCoeff=inbreeding_coefficient(out))
+    quality_by_depth = np.round(columns.QD, 2)
+    is_copy = np.arange(out.genotype.shape[2]) < out.ploidy[:, :, None]
+    samples = out.ploidy.shape[1]
+    return Calls(
+        contig=np.full(len(out), spelled.contig, np.int32),
+        position=spelled.position,
+        alleles=spelled.alleles,
+        quality=out.quality,
+        genotype=_split(out.genotype[is_copy], offsets_of(out.ploidy), samples),
+        genotype_quality=out.genotype_quality,
+        depth=out.depth,
+        allele_depth=_split(out.allele_depth, out.depth_offsets, samples),
+        likelihoods=_split(out.phred, out.phred_offsets, samples),
+        phase_set=out.phase_set,
+        filters=find_failed_filters(out, columns, parameters),
+        annotations=round_columns(columns)
+        | {"AS_QD": allele_qualities_by_depth(out, quality_by_depth, substitution_prior(parameters.snv_prior))},
+        strands=out.strands,
+        independent=out.independent,
+        squares=out.squares,
+        phase_name=name_sets(spelled, out.phase_set),
+    )
+
+
+def name_sets(spelled: Spelled, phase_set: ndarray) -> list[tuple[str, ...]]:
+    """Return PID of each record and sample: position, REF and first ALT of the first call of its phase set.
+
+    Records more than NAMED bases away get the position alone: their window may not hold that call.
+    """
+    names = np.full(phase_set.shape, "", object)
+    positions = spelled.position.tolist()
+    for sample in np.flatnonzero((phase_set >= 0).any(axis=0)).tolist():
+        known = dict[int, str]()
+        for row in np.flatnonzero(phase_set[:, sample] >= 0).tolist():
+            start = int(phase_set[row, sample])
+            if positions[row] == start:
+                known.setdefault(start, name_set(start, spelled.alleles[row]))
+            is_near = positions[row] - start <= NAMED
+            names[row, sample] = known.get(start, f"{start + 1}") if is_near else f"{start + 1}"
+    return list(map(tuple, names.tolist()))
+
+
+def name_set(start: int, alleles: tuple[str, ...]) -> str:
+    """Return PID of the phase set whose first call has these alleles."""
+    return f"{start + 1}_{alleles[0]}_{alleles[1]}"
+
+
+def _split(values: np.ndarray, offsets: np.ndarray, samples: int) -> PerSample:
+    """Split the values of each column by record."""
+    flat = values.tolist()
+    columns = (tuple(flat[first:last]) for first, last in pairwise(offsets.tolist()))
+    return list(zip(*[columns] * samples, strict=True))
+
+
+def move_back(calls: Calls, strip: Strip) -> Calls:
+    """Move calls from the axis of a strip to its contigs."""
+    if len(calls) == 0:
+        return calls
+    row, origin_of_set = strip.rows_of(calls.position), strip.origins[strip.rows_of(calls.phase_set)]
+    origin, contigs = strip.origins[row], np.array(strip.contigs, np.int32)
+    return replace(
+        calls,
+        contig=contigs[row],
+        position=calls.position - origin,
+        phase_set=np.where(calls.phase_set >= 0, calls.phase_set - origin_of_set, calls.phase_set),
+        phase_name=[
+            tuple(_move_name(name, by) for name, by in zip(own, origins, strict=True))
+            for own, origins in zip(calls.phase_name, origin_of_set.tolist(), strict=True)
+        ],
+    )
+
+
+def _move_name(name: str, by: int) -> str:
+    """Move a name made by `name_sets`."""
+    position, *rest = name.split("_")
+    return "_".join((str(int(position) - by), *rest)) if name else name
+
+
+def join_calls(parts: Sequence[Calls], start: int, stop: int, samples: int) -> Calls:
+    """Join the calls of all parts with positions in [start, stop), by position, ties in the order of parts."""
+    parts = [part for part in parts if len(part)]
+    if not parts:
+        return no_calls(samples)
+    position = np.concatenate([part.position for part in parts])
+    order = np.argsort(position, kind="stable")
+    order = order[(position[order] >= start) & (position[order] < stop)]
+    fields = zip(*(columns_of(part).values() for part in parts), strict=True)
+    return Calls(*(_take(columns, order) for columns in fields))
+
+
+def keep_calls(calls: Calls, start: int, is_inside: np.ndarray) -> Calls:
+    """Keep the calls at positions inside (bool [bases]) a stretch that begins at `start`."""
+    rows = np.flatnonzero(is_inside[calls.position - start])
+    return (
+        calls if rows.size == len(calls) else Calls(*(_take((column,), rows) for column in columns_of(calls).values()))
+    )
+
+
+def take_calls(calls: Calls, rows: ndarray) -> Calls:
+    """Copy the calls in these rows (int64)."""
+    return Calls(*(_take([column], rows) for column in columns_of(calls).values()))
+
+
+def _take(columns: Sequence[Any], order: np.ndarray) -> Any:
+    """Concatenate one column of all parts, in this order."""
+    if isinstance(columns[0], dict):
+        return {name: _take([part[name] for part in columns], order) for name in columns[0]}
+    if isinstance(columns[0], list):
+        together = [value for part in columns for value in part]
+        return [together[i] for i in order.tolist()]
+    return np.concatenate(columns)[order]
+
+
+def no_calls(samples: int) -> Calls:
+    return Calls(
+        contig=np.empty(0, np.int32),
+        position=np.empty(0, np.int64),
+        alleles=[],
+        quality=np.empty(0),
+        genotype=[],
+        genotype_quality=np.empty((0, samples), np.int32),
+        depth=np.empty((0, samples), np.int32),
+        allele_depth=[],
+        likelihoods=[],
+        phase_set=np.empty((0, samples), np.int64),
+        filters=[],
+        annotations={},
+        strands=np.empty((0, samples, 4), np.int32),
+        independent=np.empty((0, samples, 4), np.int32),
+        squares=np.empty(0, np.int64),
+        phase_name=[],
+    )
+
+
+def mark_overlaps(calls: Calls) -> Calls:
+    """Add the filter Overlap to the worse of two calls that need more copies of the contig than there are.
+
+    `calls` belong to one contig and are sorted by position. A call conflicts with a deletion that spans its position if
+    in any sample both together alter more copies than the ploidy. The call of lower QUAL is marked, on a tie the later
+    one, whatever other filters the better one fails: so the mark depends on overlapping pairs alone.
+    """
+    worse: set[int] = set()
+    positions = calls.position.tolist()
+    for i in np.flatnonzero([len(alleles[0]) > 1 for alleles in calls.alleles]).tolist():
+        stop = positions[i] + len(calls.alleles[i][0])
+        for j in range(bisect_right(positions, positions[i]), bisect_left(positions, stop)):
+            if _conflict(calls, i, j):
+                worse.add(j if calls.quality[j] <= calls.quality[i] else i)
+    filters = [(*own, OVERLAP) if i in worse else own for i, own in enumerate(calls.filters)]
+    return replace(calls, filters=filters)
+
+
+def _conflict(calls: Calls, deletion: int, other: int) -> bool:
+    """Return whether the two alter more copies than a sample has."""
+    reference, *_ = alleles = calls.alleles[deletion]
+    for first, second in zip(calls.genotype[deletion], calls.genotype[other], strict=True):
+        shortest = min((len(alleles[a]) for a in first if a >= 0 and alleles[a] != STAR), default=len(reference))
+        deletes = calls.position[other] <= calls.position[deletion] + len(reference) - shortest
+        altered = sum(a > 0 and alleles[a] != STAR for a in first)
+        altered += sum(a > 0 and calls.alleles[other][a] != STAR for a in second)  # `*`: altered by the deletion
+        if deletes and altered > len(first):
+            return True
+    return False

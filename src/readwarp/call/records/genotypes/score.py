@@ -1,0 +1,358 @@
+"""Score genotypes of all sites and samples; choose the alleles that a record keeps, its GT, GQ, PL and QUAL."""
+
+import math
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.batches import Likelihoods, Sites
+from readwarp.call.likelihoods.evidence import NOTHING
+from readwarp.call.records.genotypes.emitted import MISSING_BASE, UNLISTED, Emitted
+from readwarp.call.records.genotypes.order import GenotypeTables, insert_allele, number_of, rows_of
+from readwarp.device.jit import kernel, scalar
+from readwarp.ragged import empty
+
+MAX_GENOTYPE_QUALITY = 99
+LEAST, TINY = 1e-90, 1e-200  # least probability of a read; smaller products are turned into logarithms
+LARGEST = float(1 << 28)  # PL limit, as in `formats.variants`: 32 bits hold it in VCF and BCF
+UNREACHED = -1  # PL of a record's genotype that none of the site's becomes
+
+
+class GenotypeScores(NamedTuple):
+    """log10 P(D | G) of each genotype of each site and sample; a column is one sample at a site."""
+
+    ploidy: Annotated[ndarray, "int8 [sites, samples]"]
+    offsets: Annotated[ndarray, "int64 [columns + 1] of values"]
+    values: Annotated[ndarray, "float64 [values]"]
+    depth: Annotated[ndarray, "int32 [sites, samples]"]  # informative reads
+
+
+class KeptAlleles(NamedTuple):
+    """Alleles that a record keeps: those of a genotype, forced ones, and then also the reference's and <NON_REF>."""
+
+    mark: Annotated[ndarray, "uint8 [alleles]"]  # set by `mark_alleles`
+    is_kept: Annotated[ndarray, "bool [alleles]"]
+    quality: Annotated[ndarray, "float64 [sites]"]  # QUAL
+
+
+class SiteReads(NamedTuple):
+    """Likelihoods of the reads of one site, sample after sample."""
+
+    linear: Annotated[ndarray, "float64 [reads, alleles]"]  # P(r | a) over that of the read's best allele
+    weight: Annotated[ndarray, "float64 [reads]"]  # probability that it is from the first haplotype
+    first: Annotated[ndarray, "int64 [samples + 1] of reads"]
+    place: Annotated[ndarray, "int64 [samples]"]  # place of its next read
+    highest: Annotated[ndarray, "float64 [samples]"]  # sum of log10 P of its reads' best alleles
+    number: Annotated[ndarray, "int64 [samples]"]  # reads that meet the site, informative or not
+    shares: Annotated[ndarray, "float64 [alleles]"]  # share of each allele among a genotype's copies
+
+
+def score_genotypes(
+    sites: Sites, likelihoods: Likelihoods, odds: ndarray, tables: GenotypeTables, out: GenotypeScores
+) -> None:
+    """Fill Scores, zeros before. odds: of the haplotypes, float64 [pairs], or [0] if unknown."""
+    most = int(np.diff(likelihoods.pair_offsets).max(initial=0))
+    lengths = {"reads": most, "alleles": tables.first.shape[1], "samples": out.depth.shape[1]}
+    score_all(sites, likelihoods, odds, tables, empty(SiteReads, lengths), out)
+
+
+@kernel
+def score_all(sites, likelihoods, odds, tables, reads, out):
+    """Score all sites. reads: scratch for the reads of any site."""
+    pair_offsets, allele, sample = likelihoods.pair_offsets, likelihoods.allele, likelihoods.sample
+    ploidy, offsets, depth = out.ploidy, out.offsets, out.depth
+    rows, samples, first, shares = tables.alleles, out.depth.shape[1], reads.first, reads.shares
+    for site in range(sites.begin.size):
+        alleles = sites.allele_offsets[site + 1] - sites.allele_offsets[site]
+        for pair in range(pair_offsets[site], pair_offsets[site + 1]):
+            depth[site, sample[pair]] += allele[pair] != NOTHING
+        first[0] = 0
+        for s in range(samples):
+            first[s + 1] = first[s] + depth[site, s]
+        gather_reads(site, likelihoods, odds, alleles, reads)
+        for s in range(samples):
+            own, copies = offsets[site * samples + s], np.int64(ploidy[site, s])
+            table, linear = tables.first[copies, alleles], reads.linear[first[s] : first[s + 1]]
+            weight = reads.weight[first[s] : first[s + 1]]
+            for g in range(tables.size[copies, alleles] if copies else 0):
+                for a in range(alleles):
+                    shares[a] = 0.0
+                for copy in range(copies):
+                    shares[rows[table + g, copy]] += 1.0
+                reach = 0.0
+                for a in range(alleles):
+                    shares[a] /= copies
+                    reach += shares[a] * sites.reach[sites.allele_offsets[site] + a]
+                a, b, total = rows[table + g, 0], rows[table + g, copies - 1], reads.highest[s]
+                if odds.size and copies == 2 and a != b:
+                    one, other = sided_likelihood(linear, weight, a, b), sided_likelihood(linear, weight, b, a)
+                    rarer = 10.0 ** (min(one, other) - max(one, other))
+                    total += max(one, other) + math.log10(0.5 + 0.5 * rarer)
+                else:
+                    total += log_likelihood(linear, alleles, shares)
+                out.values[own + g] = total - reads.number[s] * math.log10(reach)
+
+
+@kernel
+def gather_reads(site, likelihoods, odds, alleles, reads):
+    """Fill `reads`, whose `first` are known, with the informative ones."""
+    allele, sample, values = likelihoods.allele, likelihoods.sample, likelihoods.values
+    linear, weight, place, highest = reads.linear, reads.weight, reads.place, reads.highest
+    low, high = likelihoods.pair_offsets[site], likelihoods.pair_offsets[site + 1]
+    for s in range(place.size):
+        place[s], highest[s], reads.number[s] = reads.first[s], 0.0, 0
+    for pair in range(low, high):
+        reads.number[sample[pair]] += 1
+        if allele[pair] == NOTHING:
+            continue
+        s, row = sample[pair], likelihoods.value_offsets[site] + (pair - low) * alleles
+        best = values[row]
+        for a in range(1, alleles):
+            best = max(best, values[row + a])
+        for a in range(alleles):
+            linear[place[s], a] = 10.0 ** (values[row + a] - best)
+        weight[place[s]] = 1.0 / (1.0 + 10.0 ** -odds[pair]) if odds.size else 0.5
+        highest[s] += best
+        place[s] += 1
+
+
+@kernel
+def log_likelihood(linear, alleles, shares):
+    """Return sum_r log10( sum_a share of a * P(r | a) )."""
+    total, product = 0.0, 1.0
+    for r in range(linear.shape[0]):
+        own = 0.0
+        for a in range(alleles):
+            own += shares[a] * linear[r, a]
+        product *= max(own, LEAST)
+        if product < TINY:
+            total += math.log10(product)
+            product = 1.0
+    return total + math.log10(product)
+
+
+@kernel
+def sided_likelihood(linear, weight, a, b):
+    """Return sum_r log10( w P(r | a) + (1 - w) P(r | b) ), with a on the first haplotype, which has read r with w."""
+    total, product = 0.0, 1.0
+    for r in range(linear.shape[0]):
+        product *= max(weight[r] * linear[r, a] + (1.0 - weight[r]) * linear[r, b], LEAST)
+        if product < TINY:
+            total += math.log10(product)
+            product = 1.0
+    return total + math.log10(product)
+
+
+class RecordRoom(NamedTuple):
+    """Scratch space for the record of one site."""
+
+    numbers: Annotated[ndarray, "int64 [alleles]"]  # number of the site's alleles in the record, -1: dropped
+    genotype: Annotated[ndarray, "int64 [copies]"]
+    best: Annotated[ndarray, "float64 [genotypes]"]  # highest score that becomes each of the record's
+    phred: Annotated[ndarray, "int32 [genotypes]"]
+
+
+def room_for(tables: GenotypeTables) -> RecordRoom:
+    copies, alleles = tables.alleles.shape[1], tables.first.shape[1]
+    return empty(RecordRoom, {"alleles": alleles, "copies": copies, "genotypes": tables.largest})
+
+
+def choose_alleles(
+    sites: Sites, scores: GenotypeScores, tables: GenotypeTables, snv: float, indel: float, out: KeptAlleles
+) -> None:
+    """Mark the alleles to keep in the Choice `out`, and compute QUAL. `snv`, `indel`: heterozygosity of each."""
+    choose_all(sites, scores, tables, snv, indel, room_for(tables), out)
+
+
+@kernel
+def choose_all(sites, scores, tables, snv, indel, room, out):
+    mark, is_kept, quality = out.mark, out.is_kept, out.quality
+    ploidy, depth, offsets, values = scores.ploidy, scores.depth, scores.offsets, scores.values
+    numbers, samples = room.numbers, depth.shape[1]
+    for site in range(sites.begin.size):
+        first = sites.allele_offsets[site]
+        alleles = sites.allele_offsets[site + 1] - first
+        is_any, last, has_star = False, first + alleles - 1, samples > 1
+        for a in range(alleles):
+            is_kept[first + a] = a > 0 and sites.is_forced[first + a] and mark[first + a] != MISSING_BASE
+            has_star |= is_kept[first + a]
+        for a in range(alleles):
+            is_plain = mark[first + a] != MISSING_BASE or has_star
+            numbers[a] = 0 if not is_plain else -1 if mark[first + a] == UNLISTED else a
+        for s in range(samples):
+            copies, own = np.int64(ploidy[site, s]), values[offsets[site * samples + s] :]
+            if depth[site, s] == 0 or copies == 0:
+                continue
+            genotypes = tables.alleles[rows_of(tables, copies, alleles)]
+            number = genotypes.shape[0]
+            best = reduce_scores(own, genotypes, copies, number, room, room.phred[:number])
+            for copy in range(copies):
+                a = genotypes[best, copy]
+                is_kept[first + a] |= a > 0
+        for a in range(first, last + 1):
+            is_any |= is_kept[a] and mark[a] != MISSING_BASE
+        for a in range(alleles):
+            is_kept[first + a] &= is_any
+            numbers[a] = 0 if mark[first + a] == MISSING_BASE else numbers[a]
+        if not is_any:
+            continue
+        is_kept[first] = True
+        is_kept[last] |= mark[last] == UNLISTED
+        theta = substitution_prior(snv)
+        if sites.is_indel[site]:
+            theta = indel_prior(indel, sites.unit[site], sites.stop[site] - sites.begin[site])
+        for s in range(samples):
+            copies, own = np.int64(ploidy[site, s]), values[offsets[site * samples + s] :]
+            if depth[site, s] and copies:
+                genotypes = tables.alleles[rows_of(tables, copies, alleles)]
+                quality[site] += variant_phred(own, genotypes, copies, numbers, theta)
+
+
+@kernel
+def reduce_scores(scores, genotypes, copies, listed, room, phred):
+    """Fill PLs of a record's genotypes, each the best of the site's that become it; return the first one with PL 0.
+
+    The room's `numbers` are known. phred: int32, UNREACHED if nothing becomes the genotype. Genotypes from `listed` on
+    have an unlisted allele: they cannot be called, and are no better than the best one.
+    """
+    numbers, genotype, top = room.numbers, room.genotype, room.best
+    highest = -np.inf
+    for g in range(phred.size):
+        top[g] = -np.inf
+    for g in range(genotypes.shape[0]):
+        is_complete = True
+        for copy in range(copies):
+            number = numbers[genotypes[g, copy]]
+            is_complete &= number >= 0
+            insert_allele(genotype, copy, number)
+        if is_complete:
+            target = number_of(genotype, copies)
+            top[target] = max(top[target], scores[g])
+            if target < listed:
+                highest = max(highest, scores[g])
+    best = -1
+    for g in range(phred.size):
+        phred[g] = UNREACHED
+        if top[g] > -np.inf:
+            phred[g] = np.int32(min(LARGEST, max(0.0, math.floor(10.0 * (highest - top[g]) + 0.5))))
+        if best < 0 and phred[g] == 0:
+            best = g
+    return best
+
+
+@kernel
+def variant_phred(scores, genotypes, copies, numbers, theta):
+    """Return the Phred of the posterior probability that one sample has none of the listed ALT alleles.
+
+    Sums are kept relative to their highest term, so depth has no limit.
+    """
+    highest = highest_bare = -np.inf  # highest terms of genotypes with and without ALT alleles
+    total = total_bare = 0.0
+    for turn in range(2):
+        for g in range(genotypes.shape[0]):
+            others = distinct = 0
+            last = -1
+            if numbers[genotypes[g, copies - 1]] < 0:
+                continue
+            for copy in range(copies):
+                a = genotypes[g, copy]
+                if numbers[a] > 0:
+                    others += 1
+                    distinct += a != last
+                    last = a
+            if turn == 0 and others:
+                highest = max(highest, scores[g])
+            elif turn == 0:
+                highest_bare = max(highest_bare, scores[g])
+            elif others:
+                total += 10.0 ** (scores[g] - highest) * (theta**distinct / others)
+            else:
+                total_bare += 10.0 ** (scores[g] - highest_bare) * no_variant_prior(theta, copies)
+    if total <= 0.0:
+        return 0.0
+    against = highest - highest_bare + math.log10(total / total_bare)
+    return 10.0 * (against if against > 15.0 else math.log10(1.0 + 10.0**against))
+
+
+def fill_genotypes(
+    sites: Sites, scores: GenotypeScores, choice: KeptAlleles, tables: GenotypeTables, has_prior: bool, out: Emitted
+) -> None:
+    """Set GT, GQ and PL of each sample over the alleles that its record keeps; without reads unknown, 0 and 0.
+
+    has_prior: the scores are posteriors.
+    """
+    fill_all(sites, scores, choice, tables, has_prior, room_for(tables), out)
+
+
+@kernel
+def fill_all(sites, scores, choice, tables, has_prior, room, out):
+    is_kept, mark, samples, numbers = choice.is_kept, choice.mark, out.depth.shape[1], room.numbers
+    for row in range(out.site.size):
+        site = out.site[row]
+        first = sites.allele_offsets[site]
+        alleles = sites.allele_offsets[site + 1] - first
+        kept = 0
+        for a in range(alleles):
+            numbers[a] = kept if is_kept[first + a] else 0 if mark[first + a] == MISSING_BASE else -1
+            kept += is_kept[first + a]
+        has_unlisted = mark[first + alleles - 1] == UNLISTED
+        for a in range(alleles):
+            if numbers[a] < 0 and has_unlisted:
+                numbers[a] = kept - 1
+        for s in range(samples):
+            copies, column = np.int64(out.ploidy[row, s]), row * samples + s
+            if out.depth[row, s] == 0 or copies == 0:
+                continue
+            own = scores.values[scores.offsets[site * samples + s] :]
+            phred = out.phred[out.phred_offsets[column] : out.phred_offsets[column + 1]]
+            genotypes = tables.alleles[rows_of(tables, copies, alleles)]
+            best = reduce_scores(own, genotypes, copies, tables.size[copies, kept - has_unlisted], room, phred)
+            for copy in range(copies):
+                out.genotype[row, s, copy] = tables.alleles[tables.first[copies, kept] + best, copy]
+            genotypes = tables.alleles[rows_of(tables, copies, kept)]
+            out.genotype_quality[row, s] = genotype_phred(phred, genotypes, copies, best, has_prior)
+
+
+@kernel
+def genotype_phred(phred, genotypes, copies, best, has_prior):
+    """Return GQ: the Phred of the probability that another genotype is true, given that the site is a variant.
+
+    Genotypes with k copies of ALT alleles then have a weight of 1 / k, as in the prior, unless PLs include one; none
+    has a weight of 1.
+    """
+    own = others = 0.0
+    for g in range(phred.size):
+        alternates = 0
+        for copy in range(copies):
+            alternates += genotypes[g, copy] > 0 and not has_prior
+        weight = 10.0 ** (-0.1 * phred[g]) / max(1, alternates) if phred[g] != UNREACHED else 0.0
+        if g == best:
+            own = weight
+        else:
+            others += weight
+    if others * 1e10 <= own:  # or all are 0, of very large PLs
+        return np.int64(MAX_GENOTYPE_QUALITY)
+    quality = -10.0 * math.log10(others / (own + others))
+    return min(np.int64(MAX_GENOTYPE_QUALITY), np.int64(max(0.0, quality) + 0.5))
+
+
+@scalar
+def no_variant_prior(theta, copies):
+    """Return the prior of the homozygous reference genotype; at least theta, however many copies there are."""
+    total = 0.0
+    for k in range(1, copies + 1):
+        total += 1.0 / k
+    return max(theta, 1.0 - theta * total)
+
+
+@scalar
+def substitution_prior(prior):
+    """Return the heterozygosity of one other base: the three are alike."""
+    return prior / 3.0
+
+
+@scalar
+def indel_prior(prior, unit, tract):
+    """Return the heterozygosity of indels: it rises with each repeat unit beyond 4."""
+    return min(0.01, prior * 1.4 ** max(0, tract // unit - 4))

@@ -1,0 +1,1 @@
+"""Windows of the reference through workers, in memory that is planned, written in order."""
