@@ -23,9 +23,9 @@ from readwarp import Progress
 from readwarp.align import api as align_api
 from readwarp.align import merge_api
 from readwarp.call import api as call_api
-from readwarp.call.joint import api as genotype_api
 from readwarp.cli import build_parser, main, parse
 from readwarp.cli.options import pick_keywords
+from readwarp.cohort import api as genotype_api
 from readwarp.errors import InputError, UsageError
 from readwarp.index import api as index_api
 from readwarp.option_help import list_options

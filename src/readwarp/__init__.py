@@ -27,12 +27,12 @@ if TYPE_CHECKING:  # for type checkers and editors
     from readwarp.align.results import Records as Records
     from readwarp.call.api import call as call
     from readwarp.call.caller import Caller as Caller
-    from readwarp.call.joint.api import genotype as genotype
     from readwarp.call.likelihoods.pairhmm.api import pair_hmm as pair_hmm
     from readwarp.call.panel.api import panel as panel
     from readwarp.call.results import Genotype as Genotype
     from readwarp.call.results import Variant as Variant
     from readwarp.call.results import Variants as Variants
+    from readwarp.cohort.api import genotype as genotype
     from readwarp.config import Scoring as Scoring
     from readwarp.index import Index as Index
     from readwarp.index.api import index as index
@@ -63,7 +63,7 @@ _PUBLIC = {
     "Variant": "readwarp.call.results",
     "Variants": "readwarp.call.results",
     "consensus": "readwarp.molecules.api",
-    "genotype": "readwarp.call.joint.api",
+    "genotype": "readwarp.cohort.api",
     "merge": "readwarp.align.merge_api",
     "pair_hmm": "readwarp.call.likelihoods.pairhmm.api",
     "panel": "readwarp.call.panel.api",

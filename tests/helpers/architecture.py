@@ -17,6 +17,7 @@ Place = tuple[float, float]
 ROOMS = {
     "cli": "options, messages, exit codes",
     "run": "a whole sample",
+    "cohort": "genomic VCFs to one VCF",
     "align": "reads to alignments",
     "call": "alignments to variants",
     "molecules": "reads to consensus reads",

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pysam
 
-from readwarp.call.joint.cells import gather
-from readwarp.call.joint.genotype import genotype_sites
-from readwarp.call.joint.sites import alleles_of, find_sites, records_of
+from readwarp.cohort.cells import gather
+from readwarp.cohort.genotype import genotype_sites
+from readwarp.cohort.sites import alleles_of, find_sites, records_of
 from readwarp.formats.variants.genomic import GenomicFile, ReferenceContigs
 
 NON_REF = "<NON_REF>"

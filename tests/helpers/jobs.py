@@ -4,8 +4,8 @@ from pathlib import Path
 
 from readwarp.call.job import run_call
 from readwarp.call.jobs import CallJob
-from readwarp.call.joint.job import GenotypeJob, run_genotype
 from readwarp.call.places.targets import CallTargets
+from readwarp.cohort.job import GenotypeJob, run_genotype
 from readwarp.config import CallParameters, Resources
 from readwarp.keywords import as_paths
 from readwarp.metrics import Metrics

@@ -12,6 +12,7 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 LAYERS = [
     {"cli"},
     {"run"},
+    {"cohort"},
     {"align", "call", "molecules", "report"},
     {"pairwise", "index", "stream"},
     {"device", "formats", "rules"},

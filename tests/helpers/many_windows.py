@@ -7,9 +7,9 @@ Which they are does not matter to output. Unlike a test's own process this one h
 
 from helpers import fuzz_server
 from readwarp.align import budget
-from readwarp.call.joint import reading
 from readwarp.call.structural import job as structural
 from readwarp.call.windows import resources
+from readwarp.cohort import reading
 from readwarp.formats.alignments import sort
 from readwarp.stream import parts
 

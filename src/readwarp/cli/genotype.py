@@ -32,8 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from readwarp.call.joint.api import GenotypeOptions, make_job
-    from readwarp.call.joint.job import run_genotype
     from readwarp.cli.reporting import run_job
+    from readwarp.cohort.api import GenotypeOptions, make_job
+    from readwarp.cohort.job import run_genotype
 
     run_job(options, options.inputs, GenotypeOptions, make_job, run_genotype)

@@ -37,5 +37,5 @@ heterozygous and its haplotypes have the genotype's alleles. A set is named afte
 INFO and FILTER are tables: `annotations.ANNOTATIONS` and `filters.FILTERS`. Filters test ALT alleles: none is applied
 (FILTER ".") where no genotype has one (forced alleles alone).
 
-`emitted`, `annotations`, `filters` and `calls` serve cohorts too: see `readwarp.call.joint`.
+`emitted`, `annotations`, `filters` and `calls` serve cohorts too: see `readwarp.cohort`.
 """

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from helpers.cohorts import EVERYWHERE, block, found_in, genotypes, variant, written
 from helpers.jobs import genotype_cohort
-from readwarp.call.joint.genotype import Genotyped, copies_prior, find_genotypes, ploidy_of
-from readwarp.call.joint.quality import find_qualities, share_of_ways
-from readwarp.call.joint.records import trim_end
-from readwarp.call.joint.sites import GvcfRecord, SiteAlleles, find_sites, lengthen
 from readwarp.call.records.genotypes.cohort import mean, only, root_mean_square, stouffer
 from readwarp.call.records.genotypes.order import genotype_tables, genotypes_of
+from readwarp.cohort.genotype import Genotyped, copies_prior, find_genotypes, ploidy_of
+from readwarp.cohort.quality import find_qualities, share_of_ways
+from readwarp.cohort.records import trim_end
+from readwarp.cohort.sites import GvcfRecord, SiteAlleles, find_sites, lengthen
 from readwarp.config import Resources
 from readwarp.ragged import offsets_of
 

@@ -9,11 +9,15 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Calls
-from readwarp.call.joint import REACH
-from readwarp.call.joint.cells import CellEvidence, gather
-from readwarp.call.joint.genotype import BAD_DEPTHS, genotype_sites, ploidies_of
-from readwarp.call.joint.records import build_calls, keep_alleles
-from readwarp.call.joint.sites import (
+from readwarp.call.places.bases import Bases
+from readwarp.call.places.targets import TargetStretch, split_at
+from readwarp.call.records.genotypes.calls import join_calls, keep_calls
+from readwarp.call.records.genotypes.mnps import join_substitutions
+from readwarp.cohort import REACH
+from readwarp.cohort.cells import CellEvidence, gather
+from readwarp.cohort.genotype import BAD_DEPTHS, genotype_sites, ploidies_of
+from readwarp.cohort.records import build_calls, keep_alleles
+from readwarp.cohort.sites import (
     GvcfRecord,
     JointSite,
     Spans,
@@ -24,10 +28,6 @@ from readwarp.call.joint.sites import (
     lie_in,
     records_of,
 )
-from readwarp.call.places.bases import Bases
-from readwarp.call.places.targets import TargetStretch, split_at
-from readwarp.call.records.genotypes.calls import join_calls, keep_calls
-from readwarp.call.records.genotypes.mnps import join_substitutions
 from readwarp.config import MAX_PLOIDY, CallParameters, JointParameters
 from readwarp.errors import InputError, MemoryBudgetError
 from readwarp.formats.variants.genomic import GenomicFile

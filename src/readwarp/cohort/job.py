@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from readwarp.call.joint.reading import WindowReader, plan_windows
-from readwarp.call.joint.records import COHORT_FIELDS
-from readwarp.call.joint.steps import Cohort
 from readwarp.call.places.targets import TargetStretch, bases_of
 from readwarp.call.records.variant_job import FIELDS, VariantJob, count_calls
+from readwarp.cohort.reading import WindowReader, plan_windows
+from readwarp.cohort.records import COHORT_FIELDS
+from readwarp.cohort.steps import Cohort
 from readwarp.config import CallParameters, JointParameters
 from readwarp.device.machine import free_memory
 from readwarp.errors import InputError, UsageError

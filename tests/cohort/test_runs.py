@@ -15,7 +15,7 @@ from helpers.jobs import call_variants, genotype_cohort
 from helpers.making import Read, other, random_sequence, tiled, write_bam, write_fasta
 from helpers.memory import watch
 from helpers.vcf_checks import bcftools, check_vcf
-from readwarp.call.joint.reading import WindowPlan, plan_windows
+from readwarp.cohort.reading import WindowPlan, plan_windows
 from readwarp.config import Resources
 from readwarp.errors import InputError, MemoryBudgetError
 from readwarp.formats.common.bgzf import EOF_BLOCK
@@ -159,7 +159,7 @@ def test_threads_windows_parts_and_kinds_of_files_do_not_matter(trio, tmp_path, 
     tight = WindowPlan(processes=0, in_flight=3, chunk=1 << 9, raw=2000, held=3000, work=1 << 20)
     for name, plan in (("reading", tight), ("genotyping", tight._replace(held=1 << 20, work=9000))):
         with monkeypatch.context() as patch:
-            patch.setattr("readwarp.call.joint.job.plan_windows", lambda *_, plan=plan: plan)
+            patch.setattr("readwarp.cohort.job.plan_windows", lambda *_, plan=plan: plan)
             genotype(trio, tmp_path / f"{name}.vcf", threads=1)
         assert (tmp_path / "whole.vcf").read_bytes() == (tmp_path / f"{name}.vcf").read_bytes()
     parts = []
@@ -249,7 +249,7 @@ def test_many_targets_have_the_calls_of_a_whole_run(trio, tmp_path, monkeypatch)
     wanted = [x for x in whole if any(a < int(x.split("\t")[1]) <= b for _, a, b in targets)]
     assert 1 < len(wanted) < len(whole)
     assert body(genotype(trio, tmp_path / "near.vcf", regions=targets)[0]) == wanted
-    monkeypatch.setattr("readwarp.call.joint.reading.GAP", 0)
+    monkeypatch.setattr("readwarp.cohort.reading.GAP", 0)
     assert body(genotype(trio, tmp_path / "far.vcf", regions=targets)[0]) == wanted
     monkeypatch.setattr("resource.getrlimit", lambda _: (16, 16))
     assert body(genotype(trio, tmp_path / "closed.vcf", regions=targets)[0]) == wanted

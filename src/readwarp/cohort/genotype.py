@@ -5,9 +5,6 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.joint.cells import CellEvidence
-from readwarp.call.joint.quality import NATURAL, find_qualities
-from readwarp.call.joint.sites import LEFT_OUT, OTHER, SiteAlleles
 from readwarp.call.records.genotypes.order import (
     GenotypeTables,
     insert_allele,
@@ -17,6 +14,9 @@ from readwarp.call.records.genotypes.order import (
     tables_for,
 )
 from readwarp.call.records.genotypes.score import MAX_GENOTYPE_QUALITY, genotype_phred
+from readwarp.cohort.cells import CellEvidence
+from readwarp.cohort.quality import NATURAL, find_qualities
+from readwarp.cohort.sites import LEFT_OUT, OTHER, SiteAlleles
 from readwarp.config import MAX_PLOIDY
 from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import offsets_of, replace

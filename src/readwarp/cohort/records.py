@@ -8,9 +8,6 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Calls
-from readwarp.call.joint.cells import CellEvidence
-from readwarp.call.joint.genotype import Genotyped, genotype_in
-from readwarp.call.joint.sites import JointSite, SiteAlleles
 from readwarp.call.records import limits
 from readwarp.call.records.genotypes.annotations import ANNOTATIONS, Columns
 from readwarp.call.records.genotypes.calls import build_calls as build_any_calls
@@ -19,6 +16,9 @@ from readwarp.call.records.genotypes.cohort import Reports, read_information
 from readwarp.call.records.genotypes.emitted import STAR, Emitted, allocate
 from readwarp.call.records.genotypes.order import number_of, rows_of, tables_for
 from readwarp.call.records.genotypes.spell import Spelled, count_shared_at_end
+from readwarp.cohort.cells import CellEvidence
+from readwarp.cohort.genotype import Genotyped, genotype_in
+from readwarp.cohort.sites import JointSite, SiteAlleles
 from readwarp.config import CallParameters
 from readwarp.device.jit import kernel
 from readwarp.formats.variants.vcf import GENOTYPE_FIELDS, HeaderField

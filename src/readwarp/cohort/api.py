@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Unpack
 
-from readwarp.call.joint.job import GenotypeJob, run_genotype
 from readwarp.call.options import LIMITS, PRIORS, FilterOptions, PlaceOptions, PriorOptions, places_of, spell_regions
+from readwarp.cohort.job import GenotypeJob, run_genotype
 from readwarp.config import CallParameters, JointParameters
 from readwarp.config.combinations import check_together
 from readwarp.formats.common.files import named_files

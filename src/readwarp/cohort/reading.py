@@ -10,9 +10,9 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from readwarp.call.joint import REACH
-from readwarp.call.joint.steps import Cohort, span
 from readwarp.call.places.targets import TargetStretch, join_targets, split_at
+from readwarp.cohort import REACH
+from readwarp.cohort.steps import Cohort, span
 from readwarp.errors import MemoryBudgetError
 from readwarp.formats.common.regions import Target
 from readwarp.formats.variants.genomic import CHUNK, MIN_CHUNK, GenomicFile, ReaderMemory

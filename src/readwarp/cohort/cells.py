@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.joint.sites import OTHER, Codes, JointSite
+from readwarp.cohort.sites import OTHER, Codes, JointSite
 from readwarp.formats.variants.genomic import GenomicFile
 from readwarp.formats.variants.genomic_cells import Cells
 from readwarp.formats.variants.genomic_kernels import BLOCK, Lines
