@@ -7,11 +7,13 @@ from functools import partial
 
 from readwarp.call.candidates.qualities import explain_qualities
 from readwarp.call.fractions.roles import check_roles, warn_of_inherited
+from readwarp.call.fractions.run import given_of, write_fractions
 from readwarp.call.fractions.shortlist import FRACTION_FIELDS
 from readwarp.call.genome.write import ConsensusGenome
 from readwarp.call.jobs import CallJob
 from readwarp.call.likelihoods.pairhmm.shared import SharedCard
 from readwarp.call.opening import (
+    CallState,
     length_of,
     note_cards,
     open_alignments,
@@ -25,7 +27,7 @@ from readwarp.call.records.variant_job import FIELDS, GENOMIC_FIELDS
 from readwarp.call.structural.job import STRUCTURAL_FIELDS, write_structural, write_structural_file
 from readwarp.call.structural.steps import StructuralSteps
 from readwarp.call.windows.resources import open_workers, plan_workers
-from readwarp.call.windows.run import Calling, write_fractions, write_windows
+from readwarp.call.windows.run import Calling, write_windows
 from readwarp.config.combinations import check_kind
 from readwarp.device.backend import Backend
 from readwarp.errors import UsageError
@@ -113,7 +115,7 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
                 with metrics.time("haplotag"):
                     writer.beside.append(calling.tagged.write())
             if job.sv:
-                given = workers, Calling.gather
+                given = workers, CallState.gather
                 structural = write_structural_file(job, job.sv, calling.structural, calling.targets, given, reporter)
                 writer.beside.append(structural.file)
         note_cards(calling, shared, metrics)
@@ -156,7 +158,7 @@ def call_fractions(job: CallJob, reference: Reference, reporter: Reporter) -> Re
             index = write_fractions(calling, workers, open_output, meter, genome)
         note_cards(calling, shared, metrics)
     warn_of_limits(job, metrics)
-    warn_of_inherited(calling.steps.given, job.parameters, metrics.counts.get("variants_pass", 0))
+    warn_of_inherited(given_of(calling.steps), job.parameters, metrics.counts.get("variants_pass", 0))
     return Result.of(metrics, {"variants": job.output, "variants_index": index, "consensus": job.consensus})
 
 
@@ -178,7 +180,7 @@ def check_fractions(job: CallJob, calling: Calling) -> None:
     if job.consensus and len(calling.samples) > 1:
         raise UsageError(f"--consensus takes one sample; choose it with --sample: {', '.join(calling.samples)}")
     check_roles(job.parameters.fractions, calling.samples, bool(job.samples))
-    warn_of_inherited(calling.steps.given, job.parameters)
+    warn_of_inherited(given_of(calling.steps), job.parameters)
 
 
 def call_structural_only(job: CallJob, reference: Reference, reporter: Reporter) -> Result:

@@ -3,12 +3,14 @@
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from readwarp.call.candidates.sites.forced import Forced, read_alleles
 from readwarp.call.fractions.contrasts import multiply_one
 from readwarp.call.fractions.given import GivenFractions, open_given
+from readwarp.call.fractions.model import Fractions
 from readwarp.call.jobs import CallJob
 from readwarp.call.likelihoods.pairhmm.shared import SharedCard
 from readwarp.call.places.circle import find_circular
@@ -17,8 +19,11 @@ from readwarp.call.places.targets import bases_of
 from readwarp.call.reads.inputs import AlignmentFiles, match_files, names_of, open_readers, warn_of_copies
 from readwarp.call.reads.mates.primers import read_primers
 from readwarp.call.reads.platforms import Platform, find_platform
+from readwarp.call.records.genotypes.model import Genotypes
+from readwarp.call.records.model import Model
 from readwarp.call.steps import CallSteps
-from readwarp.call.structural.steps import StructuralSteps
+from readwarp.call.structural.evidence import StructuralEvidence
+from readwarp.call.structural.steps import StructuralSteps, StructuralWindow
 from readwarp.call.windows.resources import WorkerPlan, open_memory, plan_workers, share_cards
 from readwarp.call.windows.run import Calling
 from readwarp.call.windows.warm import warm_up
@@ -31,6 +36,7 @@ from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.stream.choice import CALL, choose_backend
 from readwarp.stream.room import PipeRoom
+from readwarp.stream.workers import ItemResult
 from readwarp.wording import counted
 
 if TYPE_CHECKING:  # few runs write this file
@@ -40,7 +46,24 @@ PANEL_WINDOW = 4096  # bases; the margin of a window is read too
 logger = logging.getLogger("readwarp")
 
 
-def share_calling(calling: Calling) -> tuple[Calling, SharedCard | None]:
+@dataclass(frozen=True, slots=True)
+class CallState(Calling):
+    """Open alignments to call small variants and, of long reads, structural ones."""
+
+    structural: StructuralSteps
+
+    def gather(self, part: StructuralWindow) -> ItemResult[StructuralEvidence]:
+        """Gather a window's evidence of structural variants."""
+        return self.structural.gather(part)
+
+
+def model_of(job: CallJob, reference: Reference, samples: Sequence[str]) -> Model:
+    if job.parameters.fractions:
+        return Fractions(job.parameters, find_given(job, reference, samples))
+    return Genotypes(job.parameters, len(samples), job.gvcf)
+
+
+def share_calling(calling: CallState) -> tuple[CallState, SharedCard | None]:
     """Return the workers' calling, and the card that serves them if they are processes, which have none."""
     if calling.plan.processes and calling.cards.planned:
         return calling.in_process(), share_cards(calling.cards)
@@ -74,7 +97,7 @@ def open_alignments(job: CallJob, reference: Reference, metrics: Metrics) -> Ite
 
 
 @contextmanager
-def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork: bool) -> Iterator[Calling]:
+def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork: bool) -> Iterator[CallState]:
     """Open the calling. may_fork: allow processes. Raises InputError, UsageError, DeviceError, MemoryBudgetError."""
     resources, parameters = job.resources, job.parameters
     targets, circular = job.find_targets(reference), find_circular(job.circular, reference)
@@ -96,7 +119,7 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork:
             forced=read_forced(job.alleles, reference, metrics) if job.alleles else None,
             primers=read_primers(job.primers, reference),
             with_bands=job.gvcf,
-            given=find_given(job, reference, names) if parameters.fractions else None,
+            model=model_of(job, reference, names),
             least_depth=job.genome.consensus_min_depth if job.consensus else 0,
             platform=platform,
         )
@@ -107,7 +130,7 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork:
                 cards.warm_up(lambda placed: warm_up(placed, parameters))
                 if parameters.fractions:
                     cards.warm_up(multiply_one)
-            yield Calling(
+            yield CallState(
                 steps=steps,
                 cards=cards,
                 plan=plan,

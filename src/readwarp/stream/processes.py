@@ -26,6 +26,7 @@ from readwarp.stream.messages import pack, receive, send
 from readwarp.stream.worker import Answer, Question, Warned, WorkerTask, serve
 
 S = TypeVar("S")
+S_co = TypeVar("S_co", covariant=True)  # workers with a state do the work of any wider one
 T = TypeVar("T")
 U = TypeVar("U")
 Reply = Callable[[Any], object]
@@ -37,10 +38,10 @@ def may_fork() -> bool:
     return len(sys._current_frames()) == 1
 
 
-class Processes(Generic[S]):
+class Processes(Generic[S_co]):
     """Workers with a state: this process's at the time of the fork. `close` ends them."""
 
-    def __init__(self, state: S, number: int, reply: Reply | None = None) -> None:
+    def __init__(self, state: S_co, number: int, reply: Reply | None = None) -> None:
         """Fork the workers. reply: answers what they `ask` while they work, in any thread.
 
         Raises WorkerError if the system allows fewer processes, OSError if it has no memory for them.
@@ -63,7 +64,7 @@ class Processes(Generic[S]):
             text = f"only {made} of {number} worker processes could be started ({error.strerror})"
             raise WorkerError(f"{text}: try fewer --threads") from error
 
-    def map_ordered(self, work: Callable[[S, T], U], items: Iterable[T], in_flight: int) -> Generator[U, None, None]:
+    def map_ordered(self, work: Callable[[S_co, T], U], items: Iterable[T], in_flight: int) -> Generator[U, None, None]:
         """Yield work(state, item) of each item, in the order of the items, like `runner.map_ordered`.
 
         `work`, the items and the results are pickled. An error in a worker is raised here. A generator that ends early

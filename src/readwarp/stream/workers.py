@@ -11,6 +11,7 @@ from readwarp.stream import runner
 from readwarp.stream.processes import Processes, Reply
 
 S = TypeVar("S")
+S_co = TypeVar("S_co", covariant=True)  # workers with a state do the work of any wider one
 T = TypeVar("T")
 U = TypeVar("U")
 
@@ -22,13 +23,13 @@ class ItemResult(NamedTuple, Generic[T]):
     metrics: Metrics
 
 
-class Threads(Generic[S]):
+class Threads(Generic[S_co]):
     """Threads of this process, with a state that they share."""
 
-    def __init__(self, state: S, number: int) -> None:
+    def __init__(self, state: S_co, number: int) -> None:
         self.state, self.number = state, number
 
-    def map_ordered(self, work: Callable[[S, T], U], items: Iterable[T], in_flight: int) -> Generator[U, None, None]:
+    def map_ordered(self, work: Callable[[S_co, T], U], items: Iterable[T], in_flight: int) -> Generator[U, None, None]:
         """Yield work(state, item) of each item, in the order of the items: see `runner.map_ordered`."""
         return runner.map_ordered(items, partial(work, self.state), self.number, in_flight)
 

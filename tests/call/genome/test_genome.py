@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from helpers.command_samples import run_main
 from helpers.making import Read, random_sequence, write_bam, write_fasta
-from readwarp.call.genome.depths import find_shallow, split_runs
 from readwarp.call.genome.write import Change, choose_gaps, name_bases
 from readwarp.call.places.strips import strip_of
 from readwarp.call.places.targets import stretch_of
+from readwarp.call.records.shallow import find_shallow, split_runs
 from readwarp.formats.common.regions import Target
 
 SEQUENCE = random_sequence(900, seed=12)

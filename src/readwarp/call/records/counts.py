@@ -1,14 +1,44 @@
 """Count a window for the metrics: neighbouring windows see the same reads, and each counts its own."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
-from readwarp.batches import AlignedReads, Status
+from readwarp.batches import AlignedReads, Pileup, Status
 from readwarp.call.candidates.pileup import MAX_INDEL
+from readwarp.call.candidates.qualities import count_missing
 from readwarp.call.likelihoods.alleles.compare import WeighedReads
 from readwarp.call.places.targets import TargetStretch
+from readwarp.call.reads.depth.limit import DepthLimit
 from readwarp.call.reads.mates.join import Removed
+from readwarp.call.records.limits import ALLELES, Limited
 from readwarp.metrics import Metrics
 from readwarp.rules.cigar import DELETION, INSERTION
+
+
+def count_reads(metrics: Metrics, reads: AlignedReads, limit: DepthLimit, window: TargetStretch) -> None:
+    """Count the reads that begin in the window, and those that were left out."""
+    for name, positions in (
+        ("reads_used", reads.position),
+        ("reads_beyond_max_depth", limit.lost),
+        ("reads_without_sample", reads.unassigned),
+        ("reads_without_qualities", count_missing(reads)),
+        ("indels_too_long", find_long_indels(reads)),
+    ):
+        metrics.count(name, lie_within(positions, window).sum())
+    metrics.count("bases_counted", 0)
+
+
+def count_bases(metrics: Metrics, pileup: Pileup, window: TargetStretch) -> None:
+    """Count the bases of reads in the window."""
+    counts, inside = pileup.counts[window.start - pileup.start : window.stop - pileup.start], window.mask()
+    metrics.count("bases_counted", (counts if inside.all() else counts[inside]).sum())
+
+
+def count_left_out(metrics: Metrics, limited: Iterable[Limited], window: TargetStretch) -> None:
+    """Count the alleles that were left out in the window."""
+    for places in (limit.start for limit in limited if limit.name == ALLELES):
+        metrics.count("alleles_left_out", lie_within(places, window).sum())
 
 
 def count_removed(metrics: Metrics, removed: Removed, window: TargetStretch, has_primers: bool) -> None:

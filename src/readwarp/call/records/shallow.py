@@ -3,7 +3,9 @@
 import numpy as np
 from numpy import ndarray
 
+from readwarp.batches import Pileup
 from readwarp.call.places.strips import Strip
+from readwarp.call.places.targets import TargetStretch
 from readwarp.call.records.found import NO_RUNS
 
 
@@ -15,6 +17,14 @@ def find_shallow(counts: ndarray, is_inside: ndarray, start: int, least: int) ->
     is_shallow = (counts.sum(axis=(1, 2)) < least) & is_inside
     edges = np.flatnonzero(np.diff(np.concatenate(([0], is_shallow.view(np.int8), [0]))))
     return np.asarray(edges.reshape(-1, 2) + start)
+
+
+def shallow_runs(pileup: Pileup | None, window: TargetStretch, least: int) -> ndarray:
+    """Find the runs of a window, see `on_contig`. pileup: None without reads."""
+    counts = np.zeros((window.stop - window.start, 1, 1), np.int32)
+    if pileup is not None:
+        counts = pileup.counts[window.start - pileup.start : window.stop - pileup.start]
+    return on_contig(find_shallow(counts, window.mask(), window.start, least), window.contig)
 
 
 def on_contig(runs: ndarray, contig: int) -> ndarray:
