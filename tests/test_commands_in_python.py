@@ -22,7 +22,7 @@ import readwarp
 from readwarp import Progress
 from readwarp.align import api as align_api
 from readwarp.align import merge_api
-from readwarp.call import api as call_api
+from readwarp.caller import api as call_api
 from readwarp.cli import build_parser, main, parse
 from readwarp.cli.options import pick_keywords
 from readwarp.cohort import api as genotype_api

@@ -194,7 +194,7 @@ def processor_time_of_children() -> float:
 COMPILERS = {"kernel", "scalar", "cuda_kernel", "cuda.jit", "inlined", "code_of"}
 HOST_PARAMETERS, COMPILED_PARAMETERS = 6, 8
 PYTHON_API = {  # keywords that users give
-    "readwarp/call/caller.py: write",
+    "readwarp/caller/caller.py: write",
     "readwarp/call/likelihoods/pairhmm/api.py: pair_hmm",
     "readwarp/pairwise/api.py: pairwise",
 }

@@ -104,7 +104,7 @@ def call_other(folder: Path) -> tuple[int, str]:
 
 def called(genome: Path, reads_in: Path, folder: Path) -> tuple[int, str]:
     from emulated_card.counted import take_launches
-    from readwarp.call import job
+    from readwarp.caller import job
 
     reference, alignments = linked(genome, folder), folder / "all.bam"
     reads = [reads_in / f"reads_{mate}.fq.gz" for mate in (1, 2)]

@@ -25,13 +25,13 @@ if TYPE_CHECKING:  # for type checkers and editors
     from readwarp.align.merge_api import merge as merge
     from readwarp.align.results import Record as Record
     from readwarp.align.results import Records as Records
-    from readwarp.call.api import call as call
-    from readwarp.call.caller import Caller as Caller
     from readwarp.call.likelihoods.pairhmm.api import pair_hmm as pair_hmm
     from readwarp.call.panel.api import panel as panel
-    from readwarp.call.results import Genotype as Genotype
-    from readwarp.call.results import Variant as Variant
-    from readwarp.call.results import Variants as Variants
+    from readwarp.caller.api import call as call
+    from readwarp.caller.caller import Caller as Caller
+    from readwarp.caller.results import Genotype as Genotype
+    from readwarp.caller.results import Variant as Variant
+    from readwarp.caller.results import Variants as Variants
     from readwarp.cohort.api import genotype as genotype
     from readwarp.config import Scoring as Scoring
     from readwarp.index import Index as Index
@@ -50,8 +50,8 @@ _CALLABLE_PACKAGES = ("align", "call", "index", "pairwise", "report", "run")
 _MODULES = ("config", "errors")
 _PUBLIC = {
     "Aligner": "readwarp.align.aligner",
-    "Caller": "readwarp.call.caller",
-    "Genotype": "readwarp.call.results",
+    "Caller": "readwarp.caller.caller",
+    "Genotype": "readwarp.caller.results",
     "Index": "readwarp.index",
     "MatrixScoring": "readwarp.pairwise.api",
     "Progress": "readwarp.stream.reporter",
@@ -60,8 +60,8 @@ _PUBLIC = {
     "Records": "readwarp.align.results",
     "Result": "readwarp.stream.reporter",
     "Scoring": "readwarp.config",
-    "Variant": "readwarp.call.results",
-    "Variants": "readwarp.call.results",
+    "Variant": "readwarp.caller.results",
+    "Variants": "readwarp.caller.results",
     "consensus": "readwarp.molecules.api",
     "genotype": "readwarp.cohort.api",
     "merge": "readwarp.align.merge_api",

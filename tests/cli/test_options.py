@@ -9,9 +9,9 @@ import pytest
 
 from helpers.making import write_fasta
 from readwarp.align import api as align
-from readwarp.call import api as call
 from readwarp.call.options import FilterOptions
 from readwarp.call.places.targets import CallTargets
+from readwarp.caller import api as call
 from readwarp.cli import build_parser, options
 from readwarp.cli.align import insert_size
 from readwarp.cohort import api as genotype

@@ -187,7 +187,7 @@ def test_killed_before_the_folder_was_removed(resumes, reads, reference, tmp_pat
 
 def test_run_goes_on_with_calling(reads, reference, tmp_path, monkeypatch, capsys):
     """It is stopped after the alignments are complete."""
-    from readwarp.call import job
+    from readwarp.caller import job
 
     arguments = ["run", reference, *reads, "-o", tmp_path / "out", "--resume", *OPTIONS, "-q"]
     with monkeypatch.context() as patch:
@@ -203,7 +203,7 @@ def test_run_goes_on_with_calling(reads, reference, tmp_path, monkeypatch, capsy
 
 def test_run_calls_from_its_own_alignments_only(reads, reference, tmp_path, monkeypatch):
     """Another run has replaced the alignments in the meantime."""
-    from readwarp.call import job
+    from readwarp.caller import job
 
     out = tmp_path / "out"
     arguments = ["run", reference, *reads, "-o", out, *OPTIONS, "--no-report", "-q"]

@@ -179,7 +179,7 @@ def test_nothing_of_an_earlier_run_stays_beside_new_alignments(reference, sample
     def fail(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr("readwarp.call.job.call_variants", fail)
+    monkeypatch.setattr("readwarp.caller.job.call_variants", fail)
     assert run_main(["run", reference, *sample, "-o", tmp_path, "-q", "--force"]) == 5
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other.txt", "x.bam", "x.bam.bai"]
 

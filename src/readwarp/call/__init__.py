@@ -9,7 +9,7 @@
     windows      windows through workers, in memory that is planned, written in order
 
 `job` runs `readwarp call` from files to a file, and `Caller` yields variants one by one to Python. The package is
-callable: `readwarp.call(reference, alignments, output=..., **options)` is `readwarp.call.api.call(...)`.
+callable: `readwarp.call(reference, alignments, output=..., **options)` is `readwarp.caller.api.call(...)`.
 """
 
 from typing import TYPE_CHECKING
@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 from readwarp.callable_package import make_callable
 
 if TYPE_CHECKING:
-    from readwarp.call.api import call
-    from readwarp.call.caller import Caller
+    from readwarp.caller.api import call
+    from readwarp.caller.caller import Caller
 
 __all__ = ["Caller", "call"]
 
-make_callable(__name__, {"Caller": "readwarp.call.caller", "call": "readwarp.call.api"})
+make_callable(__name__, {"Caller": "readwarp.caller.caller", "call": "readwarp.caller.api"})

@@ -33,8 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from readwarp.call.api import CallOptions, make_job
-    from readwarp.call.job import run_call
+    from readwarp.caller.api import CallOptions, make_job
+    from readwarp.caller.job import run_call
     from readwarp.cli.reporting import run_job
 
     run_job(options, options.alignments, CallOptions, make_job, run_call)

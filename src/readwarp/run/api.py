@@ -9,11 +9,11 @@ from readwarp.align.api import AlignmentOptions, IndexPathOptions, ScoringOption
 from readwarp.align.api import make_job as make_align_job
 from readwarp.align.inputs import ReadOptions
 from readwarp.align.trim.options import TrimOptions
-from readwarp.call.api import CallingOptions
-from readwarp.call.api import make_job as make_call_job
-from readwarp.call.opening import check_reads
 from readwarp.call.options import spell_regions
 from readwarp.call.reads.platforms import platform_of
+from readwarp.caller.api import CallingOptions
+from readwarp.caller.api import make_job as make_call_job
+from readwarp.caller.opening import check_reads
 from readwarp.config import CALLED_PRESETS, PRESETS, find_preset
 from readwarp.config.combinations import check_together
 from readwarp.errors import UsageError

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from readwarp.align.inputs import Inputs
 from readwarp.align.job import AlignJob, align_reads, choose_side, facts_of, open_index
-from readwarp.call import job as calling
-from readwarp.call import opening
-from readwarp.call.jobs import CallJob
 from readwarp.call.places.targets import bases_of
+from readwarp.caller import job as calling
+from readwarp.caller import opening
+from readwarp.caller.call_job import CallJob
 from readwarp.errors import UsageError
 from readwarp.formats.alignments import segments
 from readwarp.formats.alignments.header import field

@@ -13,7 +13,6 @@ from helpers.cards import two_cards
 from helpers.command_samples import letters
 from helpers.fraction_oracle import certain, contrasts_of
 from helpers.jobs import call_variants
-from readwarp.call import opening
 from readwarp.call.candidates.pileup import cuda as pileup
 from readwarp.call.fractions import cuda as fractions
 from readwarp.call.fractions.contrasts import multiply_one
@@ -22,6 +21,7 @@ from readwarp.call.likelihoods.pairhmm.cuda import shape_table
 from readwarp.call.likelihoods.pairhmm.scalar import FLOAT32, FLOAT64
 from readwarp.call.windows import resources, warm
 from readwarp.call.windows.run import Calling
+from readwarp.caller import opening
 from readwarp.config import CallParameters, Resources
 from readwarp.device.backend import Backend
 from readwarp.device.jit import cuda

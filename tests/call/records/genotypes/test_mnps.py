@@ -8,8 +8,8 @@ from helpers.making import Read, other, random_sequence, tiled, write_bam, write
 from helpers.making_sites import made_calls
 from helpers.vcf_checks import body
 from readwarp.batches import Calls
-from readwarp.call.api import make_job
 from readwarp.call.records.genotypes.mnps import join_substitutions
+from readwarp.caller.api import make_job
 from readwarp.config import CallParameters
 from readwarp.errors import UsageError
 from readwarp.ragged import replace

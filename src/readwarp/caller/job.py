@@ -10,9 +10,15 @@ from readwarp.call.fractions.roles import check_roles, warn_of_inherited
 from readwarp.call.fractions.run import given_of, write_fractions
 from readwarp.call.fractions.shortlist import FRACTION_FIELDS
 from readwarp.call.genome.write import ConsensusGenome
-from readwarp.call.jobs import CallJob
 from readwarp.call.likelihoods.pairhmm.shared import SharedCard
-from readwarp.call.opening import (
+from readwarp.call.reads.platforms import has_long_reads
+from readwarp.call.records.variant_job import FIELDS, GENOMIC_FIELDS
+from readwarp.call.structural.job import STRUCTURAL_FIELDS, write_structural, write_structural_file
+from readwarp.call.structural.steps import StructuralSteps
+from readwarp.call.windows.resources import open_workers, plan_workers
+from readwarp.call.windows.run import Calling, write_windows
+from readwarp.caller.call_job import CallJob
+from readwarp.caller.opening import (
     CallState,
     length_of,
     note_cards,
@@ -22,12 +28,6 @@ from readwarp.call.opening import (
     share_calling,
     structural_steps,
 )
-from readwarp.call.reads.platforms import has_long_reads
-from readwarp.call.records.variant_job import FIELDS, GENOMIC_FIELDS
-from readwarp.call.structural.job import STRUCTURAL_FIELDS, write_structural, write_structural_file
-from readwarp.call.structural.steps import StructuralSteps
-from readwarp.call.windows.resources import open_workers, plan_workers
-from readwarp.call.windows.run import Calling, write_windows
 from readwarp.config.combinations import check_kind
 from readwarp.device.backend import Backend
 from readwarp.errors import UsageError

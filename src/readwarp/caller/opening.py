@@ -11,7 +11,6 @@ from readwarp.call.candidates.sites.forced import Forced, read_alleles
 from readwarp.call.fractions.contrasts import multiply_one
 from readwarp.call.fractions.given import GivenFractions, open_given
 from readwarp.call.fractions.model import Fractions
-from readwarp.call.jobs import CallJob
 from readwarp.call.likelihoods.pairhmm.shared import SharedCard
 from readwarp.call.places.circle import find_circular
 from readwarp.call.places.ploidy import Ploidies, read_ploidies
@@ -27,6 +26,7 @@ from readwarp.call.structural.steps import StructuralSteps, StructuralWindow
 from readwarp.call.windows.resources import WorkerPlan, open_memory, plan_workers, share_cards
 from readwarp.call.windows.run import Calling
 from readwarp.call.windows.warm import warm_up
+from readwarp.caller.call_job import CallJob
 from readwarp.config import CallParameters
 from readwarp.config.combinations import check_kind
 from readwarp.errors import UsageError

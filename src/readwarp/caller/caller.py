@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from readwarp.batches import Calls
-from readwarp.call.api import CallerOptions, parameters_of
 from readwarp.call.fractions.run import gather_fractions
 from readwarp.call.fractions.shortlist import FRACTION_FIELDS
-from readwarp.call.job import FRACTION_KERNELS, call_variants, check_fractions
-from readwarp.call.jobs import CallJob
-from readwarp.call.opening import open_calling
 from readwarp.call.places.targets import CallTargets, as_regions
 from readwarp.call.records.variant_job import FIELDS, HeaderFields, count_calls
-from readwarp.call.results import Genotype, Variant, Variants
 from readwarp.call.windows.run import Calling
+from readwarp.caller.api import CallerOptions, parameters_of
+from readwarp.caller.call_job import CallJob
+from readwarp.caller.job import FRACTION_KERNELS, call_variants, check_fractions
+from readwarp.caller.opening import open_calling
+from readwarp.caller.results import Genotype, Variant, Variants
 from readwarp.config.combinations import check_together
 from readwarp.device.prepare import prepare_once
 from readwarp.errors import UsageError

@@ -1,0 +1,1 @@
+"""The command `call` and readwarp.Caller: germline, somatic and structural variants of alignments."""
