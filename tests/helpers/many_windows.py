@@ -7,11 +7,11 @@ Which they are does not matter to output. Unlike a test's own process this one h
 
 from helpers import fuzz_server
 from readwarp.align import budget
-from readwarp.call.structural import job as structural
 from readwarp.call.windows import resources
 from readwarp.cohort import reading
 from readwarp.formats.alignments import sort
 from readwarp.stream import parts
+from readwarp.structural import job as structural
 
 LIMITS = (
     (resources, {"WINDOW": 300, "WIDEST_WINDOW": 2500, "LEAST_WINDOW": 200}),

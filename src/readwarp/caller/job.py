@@ -13,8 +13,6 @@ from readwarp.call.genome.write import ConsensusGenome
 from readwarp.call.likelihoods.pairhmm.shared import SharedCard
 from readwarp.call.reads.platforms import has_long_reads
 from readwarp.call.records.variant_job import FIELDS, GENOMIC_FIELDS
-from readwarp.call.structural.job import STRUCTURAL_FIELDS, write_structural, write_structural_file
-from readwarp.call.structural.steps import StructuralSteps
 from readwarp.call.windows.resources import open_workers, plan_workers
 from readwarp.call.windows.run import Calling, write_windows
 from readwarp.caller.call_job import CallJob
@@ -37,6 +35,8 @@ from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.stream.processes import Reply, may_fork
 from readwarp.stream.reporter import Reporter, Result
+from readwarp.structural.job import STRUCTURAL_FIELDS, write_structural, write_structural_file
+from readwarp.structural.steps import StructuralSteps
 from readwarp.wording import counted
 
 WARNINGS = {  # counter -> noun and the rest of a warning

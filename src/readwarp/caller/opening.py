@@ -21,8 +21,6 @@ from readwarp.call.reads.platforms import Platform, find_platform
 from readwarp.call.records.genotypes.model import Genotypes
 from readwarp.call.records.model import Model
 from readwarp.call.steps import CallSteps
-from readwarp.call.structural.evidence import StructuralEvidence
-from readwarp.call.structural.steps import StructuralSteps, StructuralWindow
 from readwarp.call.windows.resources import WorkerPlan, open_memory, plan_workers, share_cards
 from readwarp.call.windows.run import Calling
 from readwarp.call.windows.warm import warm_up
@@ -37,6 +35,8 @@ from readwarp.metrics import Metrics
 from readwarp.stream.choice import CALL, choose_backend
 from readwarp.stream.room import PipeRoom
 from readwarp.stream.workers import ItemResult
+from readwarp.structural.evidence import StructuralEvidence
+from readwarp.structural.steps import StructuralSteps, StructuralWindow
 from readwarp.wording import counted
 
 if TYPE_CHECKING:  # few runs write this file

@@ -97,7 +97,7 @@ class CallParameters:
 
 @dataclass(frozen=True, slots=True)
 class StructuralParameters:
-    """Structural variants from long reads (`readwarp.call.structural`). Sizes in bases."""
+    """Structural variants from long reads (`readwarp.structural`). Sizes in bases."""
 
     min_sv_length: int = 50  # length of an event
     max_sv_length: int = 100_000

@@ -14,14 +14,6 @@ from readwarp.call.places.ploidy import Ploidies
 from readwarp.call.places.targets import MARGIN
 from readwarp.call.reads.depth.limit import DepthLimit
 from readwarp.call.reads.inputs import AlignmentFiles
-from readwarp.call.structural.alleles import Allele, represent, shared_bases, spell
-from readwarp.call.structural.cluster import cluster
-from readwarp.call.structural.copies import move_copies
-from readwarp.call.structural.evidence import BETWEEN, WITHIN, StructuralEvents, StructuralEvidence, join_evidence
-from readwarp.call.structural.gather import follow, gather
-from readwarp.call.structural.genotype import Crossings, VariantPlace, genotype
-from readwarp.call.structural.records import StructuralVariant, anchor_of, format_variant
-from readwarp.call.structural.splits import find_splits
 from readwarp.config import CallParameters, StructuralParameters
 from readwarp.formats.common.regions import Target
 from readwarp.index.reference import Reference
@@ -29,6 +21,14 @@ from readwarp.metrics import Metrics
 from readwarp.ragged import concatenate, take
 from readwarp.rules.cigar import HARD_CLIP
 from readwarp.stream.workers import ItemResult
+from readwarp.structural.alleles import Allele, represent, shared_bases, spell
+from readwarp.structural.cluster import cluster
+from readwarp.structural.copies import move_copies
+from readwarp.structural.evidence import BETWEEN, WITHIN, StructuralEvents, StructuralEvidence, join_evidence
+from readwarp.structural.gather import follow, gather
+from readwarp.structural.genotype import Crossings, VariantPlace, genotype
+from readwarp.structural.records import StructuralVariant, anchor_of, format_variant
+from readwarp.structural.splits import find_splits
 
 
 class StructuralWindow(NamedTuple):

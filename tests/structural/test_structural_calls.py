@@ -11,10 +11,10 @@ import pytest
 from helpers.jobs import call_variants
 from helpers.making import Read, random_sequence, write_bam, write_fasta, write_samples
 from helpers.vcf_checks import check_vcf, check_with_bcftools
-from readwarp.call.structural import job as structural_job
 from readwarp.cli import main
 from readwarp.config import CallParameters, Resources, StructuralParameters
 from readwarp.errors import InputError, UsageError
+from readwarp.structural import job as structural_job
 
 CONTIG = random_sequence(300_000, seed=9)
 LENGTH, STEP = 6000, 700

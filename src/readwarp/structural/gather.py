@@ -6,10 +6,10 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads
-from readwarp.call.structural.evidence import WITHIN, ReadSpans, StructuralEvents, StructuralEvidence
 from readwarp.config import StructuralParameters
 from readwarp.ragged import offsets_of, ranges, take
 from readwarp.rules.cigar import DELETION, HARD_CLIP, INSERTION, ON_QUERY, ON_REFERENCE, SOFT_CLIP
+from readwarp.structural.evidence import WITHIN, ReadSpans, StructuralEvents, StructuralEvidence
 
 PAIRED = 0x1
 

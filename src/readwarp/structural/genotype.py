@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.structural.evidence import ReadSpans, StructuralEvents
 from readwarp.config import StructuralParameters
+from readwarp.structural.evidence import ReadSpans, StructuralEvents
 
 CLIP_DISTANCE = 50  # bases between a breakpoint and an alignment that ends at it: a few beyond may be equal
 PHRED = 10 / np.log(10)

@@ -11,14 +11,14 @@ import numpy as np
 
 from readwarp.call.places.targets import bases_of, pad, split_targets
 from readwarp.call.records.variant_job import HeaderFields, VariantJob
-from readwarp.call.structural.evidence import StructuralEvidence
-from readwarp.call.structural.records import FILTERS, GENOTYPES, INFORMATION, SYMBOLIC
-from readwarp.call.structural.steps import StructuralSteps, StructuralWindow
 from readwarp.formats.common.output_file import OutputFile
 from readwarp.formats.common.regions import Target, merge_targets
 from readwarp.formats.variants.vcf import VariantWriter
 from readwarp.stream.reporter import Reporter
 from readwarp.stream.workers import ItemResult, Workers, map_counted
+from readwarp.structural.evidence import StructuralEvidence
+from readwarp.structural.records import FILTERS, GENOTYPES, INFORMATION, SYMBOLIC
+from readwarp.structural.steps import StructuralSteps, StructuralWindow
 from readwarp.wording import counted
 
 logger = logging.getLogger("readwarp")

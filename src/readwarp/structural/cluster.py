@@ -6,9 +6,9 @@ from itertools import pairwise
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.structural.evidence import StructuralEvents
 from readwarp.config import StructuralParameters
 from readwarp.ragged import first_alike
+from readwarp.structural.evidence import StructuralEvents
 
 
 def cluster(events: StructuralEvents, parameters: StructuralParameters) -> list[ndarray]:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.call.places.bases import Bases
-from readwarp.call.structural.evidence import StructuralEvents
 from readwarp.ragged import replace
+from readwarp.structural.evidence import StructuralEvents
 
 SEED = 12  # bases of a word
 MIN_COPY = 100  # bases; the place of a shorter copy makes little difference

@@ -7,8 +7,8 @@ import numpy as np
 
 from readwarp.call.candidates.spelling import spell_alleles
 from readwarp.call.places.bases import Bases
-from readwarp.call.structural.copies import is_copy
-from readwarp.call.structural.evidence import StructuralEvents
+from readwarp.structural.copies import is_copy
+from readwarp.structural.evidence import StructuralEvents
 
 MISMATCH, DROP = 3, 20  # penalties, where a match scores 1, to compare two copies from their beginnings
 

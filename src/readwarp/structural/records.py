@@ -8,8 +8,6 @@ from numpy import ndarray
 
 from readwarp.call.places.bases import Bases
 from readwarp.call.records.filters import LOW_QUALITY as LOW_QUALITY_TEXT
-from readwarp.call.structural.alleles import Allele
-from readwarp.call.structural.genotype import StructuralGenotype
 from readwarp.formats.variants.vcf import (
     COUNT_FIELDS,
     GENOTYPE_FIELDS,
@@ -19,6 +17,8 @@ from readwarp.formats.variants.vcf import (
     genotype_text,
 )
 from readwarp.rules.bases import LETTERS
+from readwarp.structural.alleles import Allele
+from readwarp.structural.genotype import StructuralGenotype
 
 
 class StructuralFilter(NamedTuple):

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from readwarp.call.structural.evidence import BETWEEN, PARTIAL, ReadSpans, StructuralEvents
 from readwarp.config import StructuralParameters
 from readwarp.ragged import take
+from readwarp.structural.evidence import BETWEEN, PARTIAL, ReadSpans, StructuralEvents
 
 MAX_ALIGNMENTS = 100  # most alignments of a read to a contig; more belong to several reads with one name
 

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.making import Read, aligned_reads
-from readwarp.call.structural.evidence import BETWEEN, PARTIAL, WITHIN, ReadSpans, StructuralEvents, join_evidence
-from readwarp.call.structural.gather import gather
-from readwarp.call.structural.splits import find_splits
 from readwarp.config import StructuralParameters
 from readwarp.ragged import check, empty
+from readwarp.structural.evidence import BETWEEN, PARTIAL, WITHIN, ReadSpans, StructuralEvents, join_evidence
+from readwarp.structural.gather import gather
+from readwarp.structural.splits import find_splits
 
 PARAMETERS = StructuralParameters(
     min_span=20, min_part=3, max_join=5, min_sv_length=20, max_sv_length=45

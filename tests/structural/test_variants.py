@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 
 from helpers.making import codes, random_sequence
 from readwarp.call.places.bases import Bases
-from readwarp.call.structural.alleles import Allele, represent, shared_bases, spell
-from readwarp.call.structural.cluster import cluster
-from readwarp.call.structural.copies import move_copies
-from readwarp.call.structural.evidence import WITHIN, ReadSpans, StructuralEvents
-from readwarp.call.structural.genotype import Crossings, VariantPlace, genotype
-from readwarp.call.structural.records import spell_out
 from readwarp.config import StructuralParameters
 from readwarp.index.reference import Reference
 from readwarp.ragged import check, empty
 from readwarp.rules.bases import pack
+from readwarp.structural.alleles import Allele, represent, shared_bases, spell
+from readwarp.structural.cluster import cluster
+from readwarp.structural.copies import move_copies
+from readwarp.structural.evidence import WITHIN, ReadSpans, StructuralEvents
+from readwarp.structural.genotype import Crossings, VariantPlace, genotype
+from readwarp.structural.records import spell_out
 
 CONTIG = random_sequence(6000, seed=3)
 PARAMETERS = StructuralParameters()
