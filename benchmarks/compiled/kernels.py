@@ -199,8 +199,8 @@ CEILINGS = {  # of benchmarks/gpu.py: a loop full of one kind of instruction, an
 
 FRACTIONS = [
     Kernel(
-        "fractions multiply_block", "call.fractions.cuda", "multiply_block",
-        "call.fractions.contrasts.Contrasts i8[] f8[] f8[]", 64, loop=Loop("DFMA", "DFMA", 2, 1),
+        "fractions multiply_block", "somatic.fractions.cuda", "multiply_block",
+        "somatic.fractions.contrasts.Contrasts i8[] f8[] f8[]", 64, loop=Loop("DFMA", "DFMA", 2, 1),
     )
 ]  # fmt: skip
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:  # for type checkers and editors
     from readwarp.align.results import Record as Record
     from readwarp.align.results import Records as Records
     from readwarp.call.likelihoods.pairhmm.api import pair_hmm as pair_hmm
-    from readwarp.call.panel.api import panel as panel
     from readwarp.caller.api import call as call
     from readwarp.caller.caller import Caller as Caller
     from readwarp.caller.results import Genotype as Genotype
@@ -42,6 +41,7 @@ if TYPE_CHECKING:  # for type checkers and editors
     from readwarp.ragged import Ragged as Ragged
     from readwarp.report.api import report as report
     from readwarp.run.api import run as run
+    from readwarp.somatic.panel.api import panel as panel
     from readwarp.stream.reporter import Progress as Progress
     from readwarp.stream.reporter import Result as Result
 
@@ -66,7 +66,7 @@ _PUBLIC = {
     "genotype": "readwarp.cohort.api",
     "merge": "readwarp.align.merge_api",
     "pair_hmm": "readwarp.call.likelihoods.pairhmm.api",
-    "panel": "readwarp.call.panel.api",
+    "panel": "readwarp.somatic.panel.api",
 }
 __all__ = ["__version__", *_CALLABLE_PACKAGES, *_PUBLIC]
 

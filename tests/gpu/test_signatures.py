@@ -19,7 +19,7 @@ import numpy as np
 import readwarp
 from compiled.compile import types_of
 from compiled.kernels import KERNELS
-from readwarp.call.fractions import cuda as fractions
+from readwarp.somatic.fractions import cuda as fractions
 from readwarp.cli import main
 reference, *reads = sys.argv[3:]
 assert main(["run", reference, *reads, "-o", sys.argv[2], "-q", "--device", "cuda"]) == 0

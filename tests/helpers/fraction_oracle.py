@@ -1,4 +1,4 @@
-"""What reads say of fractions, by exact arithmetic and by slow loops, for the tests of `readwarp.call.fractions`."""
+"""What reads say of fractions, by exact arithmetic and by slow loops, for the tests of `readwarp.somatic.fractions`."""
 
 import math
 from collections.abc import Sequence
@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from readwarp.call.fractions import AT_ONCE, GROWTH, LEAST, SMALL
-from readwarp.call.fractions.contrasts import Contrasts, nodes_of
 from readwarp.ragged import offsets_of
+from readwarp.somatic.fractions import AT_ONCE, GROWTH, LEAST, SMALL
+from readwarp.somatic.fractions.contrasts import Contrasts, nodes_of
 
 Pair = tuple[float, float]  # P(read | the allele), P(read | others)
 

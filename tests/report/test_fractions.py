@@ -2,7 +2,6 @@
 
 import pytest
 
-from readwarp.call.noise.counts import context_of
 from readwarp.errors import InputError
 from readwarp.report.blocks import call_table
 from readwarp.report.fraction_plots import plot_damage, plot_fractions
@@ -13,6 +12,7 @@ from readwarp.report.plot import Plotter
 from readwarp.report.tools import Tools
 from readwarp.report.variant_plots import plot_balance
 from readwarp.report.variants import VariantStatistics, read_calls
+from readwarp.somatic.noise.counts import context_of
 
 RATES = ",".join(f"{k / 1e6:g}" for k in range(192))
 HEADER = f"""##fileformat=VCFv4.2

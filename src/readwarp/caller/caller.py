@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from readwarp.batches import Calls
-from readwarp.call.fractions.run import gather_fractions
-from readwarp.call.fractions.shortlist import FRACTION_FIELDS
 from readwarp.call.places.targets import CallTargets, as_regions
 from readwarp.call.records.variant_job import FIELDS, HeaderFields, count_calls
 from readwarp.call.windows.run import Calling
@@ -25,6 +23,8 @@ from readwarp.formats.common.regions import Region
 from readwarp.index.build import read_reference
 from readwarp.keywords import AnyPath, as_paths, as_tuple, path_or_none
 from readwarp.metrics import Metrics
+from readwarp.somatic.fractions.shortlist import FRACTION_FIELDS
+from readwarp.somatic.run import gather_fractions
 from readwarp.stream.choice import resources_of
 from readwarp.stream.display import check_new
 from readwarp.stream.reporter import Reporter

@@ -6,10 +6,6 @@ from contextlib import AbstractContextManager
 from functools import partial
 
 from readwarp.call.candidates.qualities import explain_qualities
-from readwarp.call.fractions.roles import check_roles, warn_of_inherited
-from readwarp.call.fractions.run import given_of, write_fractions
-from readwarp.call.fractions.shortlist import FRACTION_FIELDS
-from readwarp.call.genome.write import ConsensusGenome
 from readwarp.call.likelihoods.pairhmm.shared import SharedCard
 from readwarp.call.reads.platforms import has_long_reads
 from readwarp.call.records.variant_job import FIELDS, GENOMIC_FIELDS
@@ -33,6 +29,10 @@ from readwarp.formats.common.files import check_apart, check_output, check_twice
 from readwarp.formats.variants.vcf import VariantWriter, kind_of
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
+from readwarp.somatic.fractions.roles import check_roles, warn_of_inherited
+from readwarp.somatic.fractions.shortlist import FRACTION_FIELDS
+from readwarp.somatic.genome.write import ConsensusGenome
+from readwarp.somatic.run import given_of, write_fractions
 from readwarp.stream.processes import Reply, may_fork
 from readwarp.stream.reporter import Reporter, Result
 from readwarp.structural.job import STRUCTURAL_FIELDS, write_structural, write_structural_file

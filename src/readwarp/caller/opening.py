@@ -8,9 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from readwarp.call.candidates.sites.forced import Forced, read_alleles
-from readwarp.call.fractions.contrasts import multiply_one
-from readwarp.call.fractions.given import GivenFractions, open_given
-from readwarp.call.fractions.model import Fractions
 from readwarp.call.likelihoods.pairhmm.shared import SharedCard
 from readwarp.call.places.circle import find_circular
 from readwarp.call.places.ploidy import Ploidies, read_ploidies
@@ -32,6 +29,9 @@ from readwarp.formats.alignments.regions import AlignedReader, FileForm, ReadFil
 from readwarp.formats.common.regions import Target
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
+from readwarp.somatic.fractions.contrasts import multiply_one
+from readwarp.somatic.given import GivenFractions, open_given
+from readwarp.somatic.model import Fractions
 from readwarp.stream.choice import CALL, choose_backend
 from readwarp.stream.room import PipeRoom
 from readwarp.stream.workers import ItemResult

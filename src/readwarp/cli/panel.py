@@ -24,11 +24,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from readwarp.call.panel.api import PanelOptions, make_job
-    from readwarp.call.panel.job import run_panel
     from readwarp.cli.ending import conclude
     from readwarp.cli.options import pick_keywords
     from readwarp.cli.reporting import CommandReporter
+    from readwarp.somatic.panel.api import PanelOptions, make_job
+    from readwarp.somatic.panel.job import run_panel
 
     given = pick_keywords(options, PanelOptions)
     job = make_job(options.inputs, options.output, given, options.command_line)

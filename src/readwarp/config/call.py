@@ -13,7 +13,7 @@ CALL_PLATFORMS = ("auto", "short", "hifi", "ont")
 
 @dataclass(frozen=True, slots=True)
 class FractionParameters:
-    """Calling of alleles at any fraction of the molecules (`readwarp.call.fractions`), instead of on whole copies."""
+    """Calling of alleles at any fraction of the molecules (`readwarp.somatic.fractions`), instead of on whole copies."""
 
     is_somatic: bool = False  # call mutations of a tumour; else all alleles of a mixture
     normals: tuple[str, ...] = ()  # samples of normal tissue of the tumour's patient
@@ -38,7 +38,7 @@ class FractionParameters:
 
 @dataclass(frozen=True, slots=True)
 class GenomeParameters:
-    """Contents of a consensus genome (`readwarp.call.genome`)."""
+    """Contents of a consensus genome (`readwarp.somatic.genome`)."""
 
     consensus_min_depth: int = 10  # reads; positions below become N
     consensus_share: float = 0.0  # fraction that the bases named at a position must reach together; 0: only the first

@@ -14,8 +14,6 @@ from helpers.command_samples import letters
 from helpers.fraction_oracle import certain, contrasts_of
 from helpers.jobs import call_variants
 from readwarp.call.candidates.pileup import cuda as pileup
-from readwarp.call.fractions import cuda as fractions
-from readwarp.call.fractions.contrasts import multiply_one
 from readwarp.call.likelihoods.pairhmm import cuda as pairhmm
 from readwarp.call.likelihoods.pairhmm.cuda import shape_table
 from readwarp.call.likelihoods.pairhmm.scalar import FLOAT32, FLOAT64
@@ -26,6 +24,8 @@ from readwarp.config import CallParameters, Resources
 from readwarp.device.backend import Backend
 from readwarp.device.jit import cuda
 from readwarp.metrics import Metrics
+from readwarp.somatic.fractions import cuda as fractions
+from readwarp.somatic.fractions.contrasts import multiply_one
 
 pytestmark = [pytest.mark.cards, two_cards]
 

@@ -36,7 +36,7 @@ A region has the reads of one sample. Regions of one place share their sites.
 5. *Phase.* The best combination of each sample places the alleles of its sites on haplotypes.
 """
 
-MAX_WEIGHT, SURE_WEIGHT = 45, 60  # Phred; the second where few reads may show an allele (`readwarp.call.fractions`)
+MAX_WEIGHT, SURE_WEIGHT = 45, 60  # Phred; the second where few reads may show an allele (`readwarp.somatic.fractions`)
 MAX_MISFIT = 10.0  # log10
 MAX_BEHIND = 3.0  # log10
 SNV_COST, INDEL_COST = 3.0, 3.5  # log10

@@ -1,0 +1,1 @@
+"""Alleles at any fraction of the molecules: tumours, mixtures, and panels of normals."""

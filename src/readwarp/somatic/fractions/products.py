@@ -1,0 +1,131 @@
+"""Turn products over reads into log odds, fractions and their intervals (host only)."""
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.somatic.fractions import CREDIBLE, GROWTH, UNEVEN
+from readwarp.somatic.fractions.contrasts import HALF, NONE, WHOLE, Contrasts, angles
+from readwarp.somatic.noise import MAX_SHARE
+from readwarp.somatic.noise.fit import mass_between, variant_density
+
+LOG_GROWTH = math.log10(GROWTH)
+
+
+class Products(NamedTuple):
+    """L(f) of each node: the product, divided by GROWTH `growths` times."""
+
+    product: Annotated[ndarray, "float64 [nodes]"]
+    growths: Annotated[ndarray, "float64 [nodes]"]  # whole numbers
+
+
+class FractionEvidence(NamedTuple):
+    """log10 likelihoods of each item's reads, float64 [items]; the bounds are fractions."""
+
+    mean: Annotated[ndarray, "float64 [items]"]  # mean of L over all fractions, with the density of variants
+    none: Annotated[ndarray, "float64 [items]"]  # L(0)
+    noise: Annotated[ndarray, "float64 [items]"]  # mean of L over 0 and the fractions of copying errors
+    half: Annotated[ndarray, "float64 [items]"]  # L(1/2)
+    whole: Annotated[ndarray, "float64 [items]"]  # L(1)
+    uneven: Annotated[ndarray, "float64 [items]"]  # mean of L over [UNEVEN, 1 - UNEVEN]: uneven copies
+    low: Annotated[ndarray, "float64 [items]"]  # bounds of AFCI
+    high: Annotated[ndarray, "float64 [items]"]
+
+    @property
+    def present(self) -> ndarray:
+        """Return the LOD that the sample has the allele, against noise."""
+        return np.asarray(self.mean - self.noise)
+
+    @property
+    def shown(self) -> ndarray:
+        """Return the LOD that some molecules have the allele, by whatever cause, against read errors."""
+        return np.asarray(self.mean - self.none)
+
+    @property
+    def others(self) -> ndarray:
+        """Return the LOD that some molecules have another allele, against none."""
+        return np.asarray(self.mean - self.whole)
+
+
+def weigh_products(contrasts: Contrasts, products: Products, noise: Sequence[ndarray]) -> FractionEvidence:
+    """Weigh the products. noise: copying, scattered and shape of `readwarp.somatic.noise`, per item (float64 [items])."""
+    copying, scattered, shape = noise
+    offsets = contrasts.node_offsets
+    first, stop = offsets[:-1], offsets[1:]
+    likelihood = log_likelihoods(products)
+    if first.size == 0:
+        return FractionEvidence(*np.empty((len(FractionEvidence._fields), 0)))
+    weight = np.concatenate([weights_of(number) for number in (stop - first).tolist()])
+    is_uneven = (contrasts.fraction >= UNEVEN) & (contrasts.fraction <= 1 - UNEVEN)
+    mean, _ = integrate(likelihood, weight * variant_density(contrasts.fraction), offsets)
+    is_low = contrasts.fraction <= MAX_SHARE
+    scatter, _ = integrate(likelihood, weight * variant_density(contrasts.fraction) * is_low, offsets)
+    _, mass = integrate(likelihood, weight, offsets)
+    copied = np.concatenate(
+        [copied_at(number, *own) for number, own in zip((stop - first).tolist(), shape.tolist(), strict=True)]
+    )
+    copies, _ = integrate(likelihood, copied, offsets)
+    uneven, _ = integrate(likelihood, weight * is_uneven, offsets)
+    bounds = find_interval(mass, offsets)
+    width = math.log10(1 - 2 * UNEVEN)
+    none, half, whole = (likelihood[at] for at in (first + NONE, stop + HALF, stop + WHOLE))
+    with np.errstate(divide="ignore"):
+        clean = none + np.log10(1 - copying - scattered)
+        null = add_logs(clean, add_logs(copies + np.log10(copying), scatter + np.log10(scattered)))
+    return FractionEvidence(mean, none, null, half, whole, uneven - width, *bounds)
+
+
+def integrate(likelihood: ndarray, weight: ndarray, offsets: ndarray) -> tuple[ndarray, ndarray]:
+    """Return log10 of the sum of weight x 10^likelihood of each item, and each node's share of it."""
+    first, number = offsets[:-1], np.diff(offsets)
+    with np.errstate(divide="ignore"):
+        mass = likelihood + np.log10(weight)
+    highest = np.maximum.reduceat(mass, first)
+    linear = 10.0 ** (mass - np.repeat(highest, number))
+    total = np.add.reduceat(linear, first)
+    return np.asarray(highest + np.log10(total)), linear / np.repeat(total, number)
+
+
+def find_interval(mass: ndarray, offsets: ndarray) -> tuple[ndarray, ndarray]:
+    """Return the fractions that enclose CREDIBLE of each item's mass. mass: around each node, uniform in t."""
+    bounds = np.empty((2, offsets.size - 1))
+    for item, (first, stop) in enumerate(pairwise(offsets.tolist())):
+        below = np.concatenate(([0.0], np.cumsum(mass[first + 1 : stop + HALF])))
+        t = np.interp(((1 - CREDIBLE) / 2, (1 + CREDIBLE) / 2), below, np.linspace(0, math.pi / 2, below.size))
+        bounds[:, item] = np.sin(t) ** 2
+    return bounds[0], bounds[1]
+
+
+def log_likelihoods(products: Products) -> ndarray:
+    """Return log10 L of each node (float64 [nodes])."""
+    return np.asarray(np.log10(products.product) - LOG_GROWTH * products.growths)
+
+
+def likelihoods_at(fraction: ndarray, contrasts: Contrasts, likelihood: ndarray) -> ndarray:
+    """Interpolate log10 L of each item at its fraction (float64 [items]), between the nodes of `log_likelihoods`."""
+    out = np.empty(fraction.size)
+    for item, (first, stop) in enumerate(zip(contrasts.node_offsets[:-1], contrasts.node_offsets[1:], strict=True)):
+        nodes = np.r_[first : stop + HALF, stop + WHOLE]
+        out[item] = np.interp(fraction[item], contrasts.fraction[nodes], likelihood[nodes])
+    return out
+
+
+def add_logs(a: ndarray, b: ndarray) -> ndarray:
+    """Return log10(10^a + 10^b), either of which may be -inf."""
+    high = np.maximum(np.maximum(a, b), -1e300)
+    return np.asarray(high + np.log10(10.0 ** (a - high) + 10.0 ** (b - high)))
+
+
+def copied_at(number: int, power: float, reach: float) -> ndarray:
+    """Return the share of copying errors whose fractions lie around each of `number` nodes."""
+    return np.concatenate(([0.0], mass_between(number - 2, power, reach), [0.0, 0.0]))
+
+
+def weights_of(number: int) -> ndarray:
+    """Return df of each of `number` nodes; 0 for nodes not at midpoints."""
+    t = angles(number)
+    return np.concatenate(([0.0], np.sin(2 * t) * (math.pi / 2 / t.size), [0.0, 0.0]))

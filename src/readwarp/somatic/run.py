@@ -1,0 +1,200 @@
+"""Call alleles by fractions: learn the noise, call windows, and choose among all records."""
+
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, closing
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.batches import Calls
+from readwarp.call.candidates.pileup.events import PileupLimits
+from readwarp.call.places.strips import Place
+from readwarp.call.places.targets import bases_of
+from readwarp.call.reads.depth.limit import DepthLimit
+from readwarp.call.steps import CallSteps, pile_up, pileups, read_window
+from readwarp.call.windows.run import Calling
+from readwarp.config import FractionParameters
+from readwarp.errors import UsageError
+from readwarp.formats.variants.vcf import VariantWriter
+from readwarp.somatic.fractions.shortlist import (
+    Shortlist,
+    ShortlistedRecords,
+    candidates_of,
+    filter_together,
+    header_lines,
+)
+from readwarp.somatic.fractions.tally import orientations_of
+from readwarp.somatic.genome.write import ConsensusGenome
+from readwarp.somatic.given import GivenFractions
+from readwarp.somatic.model import Fractions
+from readwarp.somatic.noise import LEARNED, LEARNING_WINDOW
+from readwarp.somatic.noise.contamination import Contamination, estimate_contamination
+from readwarp.somatic.noise.counts import ErrorCounts, add_counts, count_errors, covered_bases, no_counts
+from readwarp.somatic.noise.fit import Noise, fit_noise
+from readwarp.somatic.noise.kinship import CARRIED, are_two_people, have_same_reads
+from readwarp.stream.reporter import Meter
+from readwarp.stream.workers import ItemResult, Workers, map_counted
+from readwarp.wording import counted
+
+OpenOutput = Callable[[Sequence[str]], AbstractContextManager[VariantWriter]]
+GOLDEN = (5**0.5 - 1) / 2  # multiples of it, modulo 1, are spread evenly
+
+T = TypeVar("T")
+logger = logging.getLogger("readwarp")
+
+
+def work_with(given: GivenFractions, work: Callable[[Calling, Place], T], calling: Calling, window: Place) -> T:
+    model = Fractions(calling.steps.parameters, given)
+    return work(replace(calling, steps=replace(calling.steps, model=model)), window)
+
+
+def spread_out(windows: Sequence[T]) -> list[T]:
+    """Reorder so that any prefix samples the genome evenly."""
+    order = np.argsort((np.arange(len(windows)) * GOLDEN) % 1.0, kind="stable")
+    return [windows[row] for row in order.tolist()]
+
+
+def given_of(steps: CallSteps) -> GivenFractions:
+    assert isinstance(steps.model, Fractions)
+    return steps.model.given
+
+
+def learn_window(steps: CallSteps, place: Place, max_bases: int | None) -> ErrorCounts | None:
+    """Count the errors of a window; None without reads. Raises RegionTooDeepError like `call_window`."""
+    own, window = steps.on(place)
+    reads = read_window(own, window, DepthLimit(own.parameters.max_depth), max_bases)
+    if len(reads) == 0:
+        return None
+    piled, _ = pile_up(own, reads, window)
+    limits = PileupLimits(window.start, window.stop, own.parameters.min_base_quality)
+    common = given_of(own).common(window, own.reference, own.strip)
+    orientations, each = orientations_of(piled.reads), pileups(own, piled, [])
+    return count_errors(piled.reads, orientations, piled.around, each, (limits, window.mask()), common)
+
+
+def learn(calling: Calling, window: Place) -> ItemResult[list[ErrorCounts]]:
+    """Count the errors of a window, in parts where it was too deep; empty without reads."""
+    parts, metrics = calling.work(window, learn_window)
+    return ItemResult([part for part in parts if part is not None], metrics)
+
+
+def learn_errors(calling: Calling, workers: Workers[Calling]) -> ErrorCounts:
+    """Count the errors of all targets; of large ones, in windows spread over them until enough are covered."""
+    if bases_of(calling.targets) <= LEARNED:
+        windows = list(calling.windows(calling.window))
+    else:
+        windows = spread_out(list(calling.windows(LEARNING_WINDOW)))
+    total, metrics = no_counts(len(calling.samples)), calling.steps.metrics
+    with metrics.time("noise"), closing(map_counted(workers, learn, windows, metrics)) as results:
+        for parts in results:
+            add_counts(parts, total)
+            if covered_bases(total) >= LEARNED * len(calling.samples):
+                break
+    return total
+
+
+class ListedCandidates(NamedTuple):
+    """Candidates of a window, in parts where it was too deep."""
+
+    parts: list[ShortlistedRecords]
+    shallow: list[ndarray]  # runs of `genome.depths`
+    bases: int  # bases called
+
+
+def check_samples(samples: Sequence[str], normals: Sequence[str], kinship: ndarray) -> None:
+    """Check that tumours and normals are from one person. Raises UsageError where they have the same reads."""
+    for normal in normals:
+        for name in (name for name in samples if name not in normals):
+            pair = samples.index(name), samples.index(normal)
+            if have_same_reads(kinship, *pair):
+                raise UsageError(f"--normal {normal}: has the same reads as {name}, the tumour")
+            if are_two_people(kinship, *pair):
+                carried, lacked = kinship[pair][CARRIED:].tolist()
+                text = "%s lacks %s of %s alleles that %s has: are samples swapped, or of two people?"
+                logger.warning(text, normal, f"{lacked:,}", f"{carried:,}", name)
+
+
+def find_contamination(calling: Calling, errors: ErrorCounts) -> Contamination | None:
+    """Return the contamination given, or estimate and log it; None without a population."""
+    given, samples = given_of(calling.steps), calling.samples
+    if given.population is None or given.contamination is not None:
+        return given.contamination
+    found = estimate_contamination(errors.piles, given.is_normal(calling.steps.parameters))
+    for name, fraction, error, sites in zip(samples, *found, strict=True):
+        if fraction == fraction:
+            text = "%s: contamination %.2f %% (standard error %.2f %%, %s)"
+            logger.info(text, name, 100 * fraction, 100 * error, counted(sites, "site"))
+        else:
+            logger.info("%s: contamination cannot be estimated from %s of the population", name, counted(sites, "site"))
+    return found
+
+
+class LearnedNoise(NamedTuple):
+    """Noise and contamination, known before alleles are called by fractions."""
+
+    given: GivenFractions  # includes the noise and the contamination
+    noise: Noise
+    contamination: Contamination | None
+    mode: FractionParameters
+
+    def header(self, threshold: float, samples: tuple[str, ...]) -> list[str]:
+        return header_lines(threshold, self.noise, self.contamination, samples, self.mode)
+
+
+def learn_fractions(calling: Calling, workers: Workers[Calling]) -> LearnedNoise:
+    """Learn noise and contamination. Raises UsageError where the tumour and its normal have the same reads."""
+    known, given = calling.steps.parameters.fractions, given_of(calling.steps)
+    assert known is not None
+    errors = learn_errors(calling, workers)
+    check_samples(calling.samples, known.normals, errors.kinship)
+    noise, contamination = fit_noise(errors), find_contamination(calling, errors)
+    with_both = replace(given, noise=noise, contamination=contamination)
+    return LearnedNoise(with_both, noise, contamination, known)
+
+
+def gather_fractions(calling: Calling, workers: Workers[Calling]) -> tuple[list[Calls], list[str]]:
+    """Return calls by fractions with their filters, in order, and the lines of their header."""
+    learned = learn_fractions(calling, workers)
+    with closing(calling.run(workers, partial(work_with, learned.given, Calling.call))) as windows:
+        calls = [part.calls for parts in windows for part in parts]
+        found, threshold = filter_together(calls, learned.mode.min_probability)
+    return found, learned.header(threshold, calling.samples)
+
+
+def write_candidates(calling: Calling, window: Place) -> ItemResult[ListedCandidates]:
+    """Write a window's alleles by fractions; see `write_window`."""
+    contigs, (parts, metrics) = calling.steps.reference.names, calling.call(window)
+    lines, shallow = [candidates_of(found.calls, contigs) for found in parts], [found.shallow for found in parts]
+    return ItemResult(ListedCandidates(lines, shallow, bases_of(window.targets)), metrics)
+
+
+def write_fractions(
+    calling: Calling, workers: Workers[Calling], open_output: OpenOutput, meter: Meter, genome: ConsensusGenome | None
+) -> Path | None:
+    """Call alleles by fractions; once all are known, write them and their genome, and return the index.
+
+    open_output: makes the writer for a header with these lines.
+    """
+    learned, whole = learn_fractions(calling, workers), bases_of(calling.targets)
+    work = partial(work_with, learned.given, write_candidates)
+    with closing(Shortlist()) as shortlist, closing(calling.run(workers, work)) as results:
+        for parts, shallow, bases in results:
+            for part, runs in zip(parts, shallow, strict=True):
+                shortlist.add(part)
+                if genome:
+                    genome.add_shallow(runs)
+            meter.reach(meter.done + bases, whole)
+        threshold = shortlist.choose_threshold(learned.mode.min_probability)
+        with open_output(learned.header(threshold, calling.samples)) as writer:
+            for line in shortlist.lines(threshold, calling.steps.metrics):
+                writer.write(line)
+                if genome:
+                    genome.add(line)
+            if genome:
+                writer.beside.append(genome.write())
+    return writer.index
