@@ -17,7 +17,10 @@ Place = tuple[float, float]
 ROOMS = {
     "cli": "options, messages, exit codes",
     "run": "a whole sample",
+    "caller": "the command call",
     "cohort": "genomic VCFs to one VCF",
+    "somatic": "any fraction of molecules",
+    "structural": "long indels of long reads",
     "align": "reads to alignments",
     "call": "alignments to variants",
     "molecules": "reads to consensus reads",

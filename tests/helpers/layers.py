@@ -12,7 +12,8 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 LAYERS = [
     {"cli"},
     {"run"},
-    {"cohort"},
+    {"caller"},
+    {"cohort", "somatic", "structural"},
     {"align", "call", "molecules", "report"},
     {"pairwise", "index", "stream"},
     {"device", "formats", "rules"},

@@ -8,18 +8,11 @@
     steps        one window of the reference through them
     windows      windows through workers, in memory that is planned, written in order
 
-`job` runs `readwarp call` from files to a file, and `Caller` yields variants one by one to Python. The package is
-callable: `readwarp.call(reference, alignments, output=..., **options)` is `readwarp.caller.api.call(...)`.
+Above it, `readwarp.somatic` weighs alleles at any fraction of the molecules, `readwarp.structural` finds long indels of
+long reads, and `readwarp.caller` is the command, from files to a file. The package is callable:
+`readwarp.call(reference, alignments, output=..., **options)` is `readwarp.caller.api.call(...)`.
 """
 
-from typing import TYPE_CHECKING
-
 from readwarp.callable_package import make_callable
-
-if TYPE_CHECKING:
-    from readwarp.caller.api import call
-    from readwarp.caller.caller import Caller
-
-__all__ = ["Caller", "call"]
 
 make_callable(__name__, {"Caller": "readwarp.caller.caller", "call": "readwarp.caller.api"})

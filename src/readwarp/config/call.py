@@ -13,7 +13,7 @@ CALL_PLATFORMS = ("auto", "short", "hifi", "ont")
 
 @dataclass(frozen=True, slots=True)
 class FractionParameters:
-    """Calling of alleles at any fraction of the molecules (`readwarp.somatic.fractions`), instead of on whole copies."""
+    """Calling of alleles at any fraction of the molecules (`readwarp.somatic`), instead of on whole copies."""
 
     is_somatic: bool = False  # call mutations of a tumour; else all alleles of a mixture
     normals: tuple[str, ...] = ()  # samples of normal tissue of the tumour's patient

@@ -52,7 +52,7 @@ class FractionEvidence(NamedTuple):
 
 
 def weigh_products(contrasts: Contrasts, products: Products, noise: Sequence[ndarray]) -> FractionEvidence:
-    """Weigh the products. noise: copying, scattered and shape of `readwarp.somatic.noise`, per item (float64 [items])."""
+    """Weigh the products. noise: copying, scattered and shape of `somatic.noise`, per item (float64 [items])."""
     copying, scattered, shape = noise
     offsets = contrasts.node_offsets
     first, stop = offsets[:-1], offsets[1:]
