@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from readwarp.call.places.targets import CallTargets
-from readwarp.caller.call_job import CallJob
 from readwarp.caller.job import run_call
+from readwarp.caller.opening import CallJob
 from readwarp.cohort.job import GenotypeJob, run_genotype
 from readwarp.config import CallParameters, Resources
 from readwarp.keywords import as_paths

@@ -14,11 +14,11 @@ from readwarp.index.reference import Reference
 from readwarp.ragged import check, empty
 from readwarp.rules.bases import pack
 from readwarp.structural.alleles import Allele, represent, shared_bases, spell
-from readwarp.structural.cluster import cluster
 from readwarp.structural.copies import move_copies
 from readwarp.structural.evidence import WITHIN, ReadSpans, StructuralEvents
 from readwarp.structural.genotype import Crossings, VariantPlace, genotype
 from readwarp.structural.records import spell_out
+from readwarp.structural.steps import cluster
 
 CONTIG = random_sequence(6000, seed=3)
 PARAMETERS = StructuralParameters()

@@ -21,8 +21,7 @@ from readwarp.call.candidates.pileup import MAX_INDEL
 from readwarp.call.candidates.qualities import check_qualities
 from readwarp.call.candidates.regions.clips import add_clipped, drop_overhangs, find_clip_places
 from readwarp.call.candidates.regions.find import find_regions
-from readwarp.call.candidates.regions.reads import thin_reads
-from readwarp.call.candidates.regions.samples import split_samples
+from readwarp.call.candidates.regions.reads import split_samples, thin_reads
 from readwarp.call.candidates.sites import MAX_TRACT
 from readwarp.call.candidates.sites.find import find_sites, limit_alleles
 from readwarp.call.candidates.sites.forced import Forced
@@ -36,27 +35,25 @@ from readwarp.call.likelihoods.evidence.substitutions import split_sites, weigh_
 from readwarp.call.likelihoods.haplotypes.build import build_haplotypes
 from readwarp.call.likelihoods.pairhmm import LogLikelihoods
 from readwarp.call.likelihoods.phase.gaps import find_linking, weigh_gaps
-from readwarp.call.likelihoods.phase.links import join_links, link_sites, no_links
+from readwarp.call.likelihoods.phase.links import Links, Phasing, join_links, link_sites, no_links
 from readwarp.call.likelihoods.phase.sides import ComparisonGroups, find_sides, take_sides
-from readwarp.call.likelihoods.phase.types import Links, Phasing
 from readwarp.call.places.bases import Bases
-from readwarp.call.places.grid import BLOCK
 from readwarp.call.places.ploidy import Ploidies
 from readwarp.call.places.strips import Place, Strip, StripBases
-from readwarp.call.places.targets import MARGIN, TargetStretch
+from readwarp.call.places.targets import BLOCK, MARGIN, TargetStretch
 from readwarp.call.reads.depth.limit import DepthLimit
+from readwarp.call.reads.facts import Sides, split_sides
 from readwarp.call.reads.inputs import AlignmentFiles
 from readwarp.call.reads.mates.cut import cut_long
 from readwarp.call.reads.mates.join import Removed, join_mates
 from readwarp.call.reads.mates.lost import find_lost
 from readwarp.call.reads.mates.primers import NO_PRIMERS, Primers, primers_along
 from readwarp.call.reads.platforms import Platform
-from readwarp.call.reads.sides import Sides, split_sides
 from readwarp.call.records import counts
 from readwarp.call.records.confidence import REACH
 from readwarp.call.records.confidence.bands import reference_bands, split_bands, unknown_bands
 from readwarp.call.records.confidence.repeats import find_called
-from readwarp.call.records.found import WindowCalls
+from readwarp.call.records.found import WindowCalls, shallow_runs, split_runs
 from readwarp.call.records.genotypes.calls import join_calls, keep_calls, move_back, no_calls
 from readwarp.call.records.genotypes.genotype import genotype_sites
 from readwarp.call.records.genotypes.mnps import join_substitutions
@@ -66,7 +63,6 @@ from readwarp.call.records.genotypes.surroundings import Depths, SitePriors, fir
 from readwarp.call.records.limits import Limited, limit_of, limits_of, mark_limits
 from readwarp.call.records.model import Here, Model
 from readwarp.call.records.origin import cut_at_origin
-from readwarp.call.records.shallow import shallow_runs, split_runs
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
 from readwarp.index.reference import Reference

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from readwarp.call.options import LIMITS, PRIORS, FilterOptions, PlaceOptions, PriorOptions, places_of, spell_regions
-from readwarp.caller.call_job import CallJob
 from readwarp.caller.job import run_call
+from readwarp.caller.opening import CallJob
 from readwarp.config import MAX_PLOIDY, CallParameters, FractionParameters, GenomeParameters, StructuralParameters
 from readwarp.config.combinations import check_kind, check_together
 from readwarp.formats.common.files import named_files

@@ -11,8 +11,8 @@ from readwarp.call.reads.platforms import has_long_reads
 from readwarp.call.records.variant_job import FIELDS, GENOMIC_FIELDS
 from readwarp.call.windows.resources import open_workers, plan_workers
 from readwarp.call.windows.run import Calling, write_windows
-from readwarp.caller.call_job import CallJob
 from readwarp.caller.opening import (
+    CallJob,
     CallState,
     length_of,
     note_cards,
@@ -29,9 +29,9 @@ from readwarp.formats.common.files import check_apart, check_output, check_twice
 from readwarp.formats.variants.vcf import VariantWriter, kind_of
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
-from readwarp.somatic.fractions.roles import check_roles, warn_of_inherited
 from readwarp.somatic.fractions.shortlist import FRACTION_FIELDS
 from readwarp.somatic.genome.write import ConsensusGenome
+from readwarp.somatic.given import check_roles, warn_of_inherited
 from readwarp.somatic.run import given_of, write_fractions
 from readwarp.stream.processes import Reply, may_fork
 from readwarp.stream.reporter import Reporter, Result

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,14 +15,13 @@ from readwarp.call.places.targets import bases_of
 from readwarp.call.reads.inputs import AlignmentFiles, match_files, names_of, open_readers, warn_of_copies
 from readwarp.call.reads.mates.primers import read_primers
 from readwarp.call.reads.platforms import Platform, find_platform
-from readwarp.call.records.genotypes.model import Genotypes
-from readwarp.call.records.model import Model
+from readwarp.call.records.model import Genotypes, Model
+from readwarp.call.records.variant_job import VariantJob
 from readwarp.call.steps import CallSteps
 from readwarp.call.windows.resources import WorkerPlan, open_memory, plan_workers, share_cards
 from readwarp.call.windows.run import Calling
 from readwarp.call.windows.warm import warm_up
-from readwarp.caller.call_job import CallJob
-from readwarp.config import CallParameters
+from readwarp.config import CallParameters, GenomeParameters, StructuralParameters
 from readwarp.config.combinations import check_kind
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.regions import AlignedReader, FileForm, ReadFilter
@@ -30,14 +29,57 @@ from readwarp.formats.common.regions import Target
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.somatic.fractions.contrasts import multiply_one
-from readwarp.somatic.given import GivenFractions, open_given
-from readwarp.somatic.model import Fractions
+from readwarp.somatic.given import Fractions, GivenFractions, open_given
 from readwarp.stream.choice import CALL, choose_backend
 from readwarp.stream.room import PipeRoom
 from readwarp.stream.workers import ItemResult
 from readwarp.structural.evidence import StructuralEvidence
 from readwarp.structural.steps import StructuralSteps, StructuralWindow
 from readwarp.wording import counted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallJob(VariantJob):
+    """Calling job. Raises UsageError."""
+
+    name = "call"
+    alignments: tuple[Path, ...]  # sorted BAM or CRAM with an index (BAM without one for everything); - is a stream
+    parameters: CallParameters = field(default_factory=CallParameters)
+    samples: tuple[str, ...] = ()  # to call together; empty: all in the header
+    gvcf: bool = False  # blocks of reference between the variants, for one sample
+    alleles: Path | None = None  # VCF file whose alleles are always genotyped
+    ploidies: Path | None = None  # BED file of intervals with their own ploidy, of all samples or one
+    primers: Path | None = None  # BED file of the primers of an amplicon panel
+    circular: tuple[str, ...] = ()  # contigs whose end is followed by their beginning
+    bam_output: Path | None = None  # reads realigned to the called haplotypes
+    haplotag: Path | None = None  # all records, tagged with the haplotypes of long reads
+    structural: StructuralParameters = field(default_factory=StructuralParameters)
+    sv: Path | None = None  # structural variants of long reads: .vcf, .vcf.gz or .bcf
+    consensus: Path | None = None  # FASTA of a mixture's most frequent alleles
+    population: Path | None = None  # indexed VCF file with the frequencies of alleles
+    panel_of_normals: Path | None = None  # indexed VCF file of alleles that normal tissues show
+    genome: GenomeParameters = field(default_factory=GenomeParameters)
+    sv_only: bool = False  # `output` holds structural variants, and nothing else is called
+    phred: int | None = None  # 33 or 64, of the base qualities; None: 33, unless they look like 64
+    command: str = "readwarp call"
+
+    def __post_init__(self) -> None:
+        if not self.alignments:
+            raise UsageError("no alignments are given")
+        for option, path in (("--bam-output", self.bam_output), ("--haplotag", self.haplotag)):
+            if path and path.suffix != ".bam":
+                raise UsageError(f"{option} {path}: only BAM is written, so the name must end in .bam")
+            if path and "-" in map(str, self.alignments):
+                raise UsageError(f"{option} reads the alignments again: give a file with an index, not stdin (-)")
+
+    @property
+    def limits(self) -> CallParameters:
+        return self.parameters
+
+    @property
+    def outputs(self) -> tuple[Path | None, ...]:
+        return (self.output, *(path for path in (self.bam_output, self.haplotag, self.sv, self.consensus) if path))
+
 
 if TYPE_CHECKING:  # few runs write this file
     from readwarp.call.records.haplotag import HaplotaggedBam

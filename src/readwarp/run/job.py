@@ -10,7 +10,7 @@ from readwarp.align.job import AlignJob, align_reads, choose_side, facts_of, ope
 from readwarp.call.places.targets import bases_of
 from readwarp.caller import job as calling
 from readwarp.caller import opening
-from readwarp.caller.call_job import CallJob
+from readwarp.caller.opening import CallJob
 from readwarp.errors import UsageError
 from readwarp.formats.alignments import segments
 from readwarp.formats.alignments.header import field

@@ -1,22 +1,28 @@
 """Load the context of alleles beyond their reads: the noise of the libraries, and other people's alleles."""
 
+import logging
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Sites
+from readwarp.batches import Calls, Likelihoods, Phase, Sites
 from readwarp.call.places.strips import Strip
 from readwarp.call.places.targets import TargetStretch
-from readwarp.config import CallParameters
+from readwarp.call.records.model import Here
+from readwarp.config import CallParameters, FractionParameters
 from readwarp.device.backend import Backend
+from readwarp.errors import UsageError
 from readwarp.index.reference import Reference
-from readwarp.somatic.fractions.calls import Setting
+from readwarp.somatic.fractions.calls import Setting, call_alleles
+from readwarp.somatic.fractions.events import count_events
 from readwarp.somatic.fractions.somatic import PopulationAlleles
 from readwarp.somatic.known import KnownAlleles, open_known
 from readwarp.somatic.noise.contamination import CommonSites, Contamination, given_contamination
 from readwarp.somatic.noise.fit import Noise, no_noise
+from readwarp.wording import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,3 +79,45 @@ def open_given(
     fraction = parameters.fractions.contamination if parameters.fractions else None
     contamination = None if fraction is None else given_contamination(fraction, len(samples))
     return GivenFractions(samples, known, shown, contamination=contamination)
+
+
+@dataclass(frozen=True, slots=True)
+class Fractions:
+    """Alleles at any fraction of the molecules."""
+
+    parameters: CallParameters
+    given: GivenFractions
+    are_fractions: bool = True
+
+    def call(self, sites: Sites, likelihoods: Likelihoods, phase: Phase | None, here: Here) -> Calls:
+        known = self.given.known(sites, here.reference, here.strip)
+        setting = self.given.setting(self.parameters, here.backend)
+        return call_alleles(sites, (likelihoods, phase), here.reads, here.window, known, setting)
+
+    def finish(self, calls: Calls, join: Callable[[Calls], Calls]) -> Calls:
+        assert self.parameters.fractions is not None
+        return count_events(join(calls), self.parameters.fractions)
+
+
+logger = logging.getLogger("readwarp")
+
+
+def check_roles(mode: FractionParameters, samples: Sequence[str], are_named: bool) -> None:
+    """Raise UsageError for samples that do not fit the mode. are_named: by --sample."""
+    names = ", ".join(samples)
+    for name in mode.normals:
+        if name not in samples:
+            raise UsageError(f"--normal {name}: no such sample in the alignments, which have {names}")
+    if not set(samples).difference(mode.normals):
+        raise UsageError(f"--normal names all samples ({names}): the tumour is missing")
+    if mode.is_somatic and not mode.normals and len(samples) > 1 and not are_named:
+        text = f"--somatic with {len(samples)} samples ({names}): which is the normal? Name it with --normal"
+        raise UsageError(f"{text}; if all are tumours, name each with --sample")
+
+
+def warn_of_inherited(given: GivenFractions | None, parameters: CallParameters, passed: int | None = None) -> None:
+    """Warn that calls may be inherited: before calling and, at the end, with the number that `passed`."""
+    if given and given.is_blind(parameters):
+        which = "what passes" if passed is None else f"the {counted(passed, 'variant')} that pass"
+        cause = "without --normal, --population or --panel-of-normals, nothing tells mutations from inherited variants"
+        logger.warning("%s: most of %s may be inherited (FORMAT ORIGIN: unknown)", cause, which)

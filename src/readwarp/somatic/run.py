@@ -30,8 +30,7 @@ from readwarp.somatic.fractions.shortlist import (
 )
 from readwarp.somatic.fractions.tally import orientations_of
 from readwarp.somatic.genome.write import ConsensusGenome
-from readwarp.somatic.given import GivenFractions
-from readwarp.somatic.model import Fractions
+from readwarp.somatic.given import Fractions, GivenFractions
 from readwarp.somatic.noise import LEARNED, LEARNING_WINDOW
 from readwarp.somatic.noise.contamination import Contamination, estimate_contamination
 from readwarp.somatic.noise.counts import ErrorCounts, add_counts, count_errors, covered_bases, no_counts

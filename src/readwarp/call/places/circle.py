@@ -7,9 +7,8 @@ from functools import cached_property
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.places.grid import GRID
 from readwarp.call.places.strips import Place, Strip
-from readwarp.call.places.targets import MARGIN, TargetStretch, split_at
+from readwarp.call.places.targets import GRID, MARGIN, TargetStretch, split_at
 from readwarp.errors import UsageError
 from readwarp.formats.common.contig_names import explain_absent
 from readwarp.index.reference import Reference

@@ -16,8 +16,7 @@ from numpy import ndarray
 
 from readwarp.batches import Window
 from readwarp.call.places.bases import Bases
-from readwarp.call.places.grid import GRID
-from readwarp.call.places.targets import MARGIN, TargetStretch
+from readwarp.call.places.targets import GRID, MARGIN, TargetStretch
 from readwarp.formats.common.regions import Target
 from readwarp.index.reference import Reference
 from readwarp.ragged import ranges

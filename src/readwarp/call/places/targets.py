@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import lcm
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -11,6 +12,12 @@ from numpy import ndarray
 from readwarp.errors import UsageError
 from readwarp.formats.common.regions import Contigs, Region, Target, locate_regions, merge_targets, read_targets
 from readwarp.index.reference import Reference
+
+BLOCK = 32  # bases in which the depth limit counts
+STEP = 16  # depth is recorded at multiples of this position
+MAX_REGION = 300  # bases; longer regions are cut at multiples of it
+GRID = lcm(BLOCK, STEP, MAX_REGION)
+
 
 MARGIN = 1024  # bases around a window that are read too; nothing beyond reaches into it
 JOINED = 8192  # bases between two targets that cost no more than a window of their own

@@ -15,7 +15,7 @@ from readwarp.batches import AlignedReads
 from readwarp.call.places.bases import Bases
 from readwarp.call.places.circle import Circle
 from readwarp.call.places.strips import Strip
-from readwarp.call.reads.circular.reads import drop_doubles, read_around, sort_reads
+from readwarp.call.reads.circular.extend import drop_doubles, read_around, sort_reads
 from readwarp.call.reads.depth.limit import DepthLimit
 from readwarp.errors import InputError, TooLargeError
 from readwarp.formats.alignments.decoded import join_parts

@@ -15,7 +15,7 @@ import numpy as np
 import pysam
 from numpy import ndarray
 
-from readwarp.call.likelihoods.phase.types import Phasing
+from readwarp.call.likelihoods.phase.links import Phasing
 from readwarp.call.reads.inputs import AlignmentFiles
 from readwarp.device.jit import kernel
 from readwarp.errors import UsageError

@@ -13,8 +13,7 @@ import numpy as np
 
 from readwarp.call.likelihoods.pairhmm.given import log_likelihoods_by
 from readwarp.call.likelihoods.phase.join import phase_sites
-from readwarp.call.likelihoods.phase.links import join_links, no_links
-from readwarp.call.likelihoods.phase.types import Links, Phasing
+from readwarp.call.likelihoods.phase.links import Links, Phasing, join_links, no_links
 from readwarp.call.places.circle import lay_round
 from readwarp.call.places.strips import Place, join_contigs
 from readwarp.call.places.targets import bases_of, join_targets

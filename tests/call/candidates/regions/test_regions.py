@@ -24,10 +24,9 @@ from readwarp.call.candidates.pileup.cpu import count_window
 from readwarp.call.candidates.regions import FLANK, MIN_BASES, MIN_FLANK, REACHES, SPARE
 from readwarp.call.candidates.regions.clips import add_clipped, find_clip_places
 from readwarp.call.candidates.regions.find import find_regions
-from readwarp.call.candidates.regions.reads import thin_reads
-from readwarp.call.candidates.regions.samples import split_samples
+from readwarp.call.candidates.regions.reads import split_samples, thin_reads
 from readwarp.call.candidates.sites.find import find_sites
-from readwarp.call.places.grid import MAX_REGION
+from readwarp.call.places.targets import MAX_REGION
 from readwarp.call.reads.mates.merge import merge_mates
 from readwarp.config import CallParameters
 from readwarp.ragged import replace

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readwarp.call.likelihoods.phase.join import margin_of, phase_sites
-from readwarp.call.likelihoods.phase.links import join_links, no_links
-from readwarp.call.likelihoods.phase.types import Links, Phasing
+from readwarp.call.likelihoods.phase.links import Links, Phasing, join_links, no_links
 from readwarp.ragged import check, offsets_of
 
 odds = st.floats(-30, 30)

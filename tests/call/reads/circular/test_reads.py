@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from helpers.making import Read, aligned_reads, codes, random_sequence
 from readwarp.call.places.circle import Circle
 from readwarp.call.places.targets import Target, stretch_of
-from readwarp.call.reads.circular.extend import COSTS, continue_clips
-from readwarp.call.reads.circular.reads import drop_doubles, sort_reads
+from readwarp.call.reads.circular.extend import COSTS, continue_clips, drop_doubles, sort_reads
 from readwarp.ragged import check
 from readwarp.rules.cigar import LETTERS
 

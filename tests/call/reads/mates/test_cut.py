@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from helpers.making import Read, aligned_reads, reads_of
 from readwarp.batches import AlignedReads
-from readwarp.call.likelihoods.evidence.strands import ends_of
+from readwarp.call.likelihoods.evidence.substitutions import ends_of
 from readwarp.call.reads.mates.cut import cut_long
 from readwarp.ragged import take
 

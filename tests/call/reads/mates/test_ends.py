@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from helpers.making import Read, aligned_reads, other, random_sequence, window_of
-from readwarp.call.reads.mates.ends import MAX_END, align_overhangs
+from readwarp.call.reads.mates.join import MAX_END, align_overhangs
 from readwarp.rules.bases import OUTSIDE
 
 SEQUENCE = random_sequence(400, seed=41)

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readwarp.call.reads.mates import TOLERANCE
-from readwarp.call.reads.mates.amplicons import find_primers
-from readwarp.call.reads.mates.primers import NONE, Primers, primers_of, read_primers
+from readwarp.call.reads.mates.primers import NONE, Primers, find_primers, primers_of, read_primers
 from readwarp.errors import InputError
 from readwarp.index.reference import Reference
 from readwarp.ragged import offsets_of

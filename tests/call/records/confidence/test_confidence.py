@@ -16,8 +16,7 @@ from readwarp.call.candidates.sites import MAX_TRACT
 from readwarp.call.likelihoods.evidence import NOTHING, OTHER
 from readwarp.call.likelihoods.evidence.substitutions import log_match, log_mismatch
 from readwarp.call.records.confidence import GQ_BANDS, MAX_UNIT, REACH
-from readwarp.call.records.confidence.bands import count_gaps, reference_bands, unknown_bands
-from readwarp.call.records.confidence.other import add_non_ref
+from readwarp.call.records.confidence.bands import add_non_ref, count_gaps, reference_bands, unknown_bands
 from readwarp.call.records.confidence.repeats import find_called, find_repeats, log_indel_error
 from readwarp.call.records.genotypes.emitted import UNLISTED
 from readwarp.call.records.genotypes.order import genotypes_of

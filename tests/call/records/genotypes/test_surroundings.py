@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from helpers.making_sites import call_sites, from_bases, made_likelihoods, substitutions
 from readwarp.batches import Pileup
-from readwarp.call.places.grid import STEP
+from readwarp.call.places.targets import STEP
 from readwarp.call.records.genotypes.surroundings import (
     LEAST_SHARE,
     REACH,

@@ -9,9 +9,9 @@ from readwarp.batches import AlignedReads, Regions, Sites, Status, Window
 from readwarp.call.candidates.regions import FLANK, MIN_FLANK, REACHES, SPARE
 from readwarp.call.candidates.regions.clips import ClipPlaces, pair_places
 from readwarp.call.candidates.regions.reads import cut_reads, drop_short
-from readwarp.call.places.grid import MAX_REGION
 from readwarp.call.places.strips import contigs_around
-from readwarp.call.reads.clips import reads_across
+from readwarp.call.places.targets import MAX_REGION
+from readwarp.call.reads.facts import reads_across
 from readwarp.ragged import concatenate, empty, replace, take
 
 

@@ -88,3 +88,25 @@ def cut(cigar, position, first_base, start, stop, low, high):
             p0 = p1 = aligned = after = inside = outside = np.int64(-1)
         p, q = p + on_reference, q + on_read
     return found, found_stop
+
+
+def split_samples(regions: Regions, reads: AlignedReads) -> Regions:
+    """Return one region per place and sample, side by side in sample order, with reads in file order.
+
+    A place without reads has one, of sample 0. `place` numbers the given regions.
+    """
+    samples = int(reads.sample.max(initial=0)) + 1
+    place = np.repeat(np.arange(len(regions)), np.diff(regions.read_offsets))
+    own = place * samples + reads.sample[regions.read]
+    bare = np.flatnonzero(np.diff(regions.read_offsets) == 0) * samples
+    found = np.unique(np.concatenate((own, bare)))
+    order = np.argsort(own, kind="stable")
+    rows = found // samples
+    return replace(
+        regions,
+        **{name: getattr(regions, name)[rows] for name in ("start", "stop", "low", "high", "status")},
+        **{name: getattr(regions, name)[order] for name in ("read", "base_start", "base_stop")},
+        read_offsets=np.append(np.searchsorted(own[order], found), own.size),
+        place=rows,
+        sample=(found % samples).astype(np.uint16),
+    )

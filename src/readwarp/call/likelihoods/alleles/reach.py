@@ -23,7 +23,7 @@ from numpy import ndarray
 from readwarp.batches import AlignedReads, Likelihoods, Sites
 from readwarp.call.likelihoods.alleles import INFORMED
 from readwarp.call.likelihoods.evidence import NOTHING, OTHER
-from readwarp.call.reads.clips import MIN_CLIP, clips_of
+from readwarp.call.reads.facts import MIN_CLIP, clips_of
 from readwarp.ragged import replace, take
 from readwarp.rules.flags import PAIRED, SECONDARY, SUPPLEMENTARY
 

@@ -20,9 +20,8 @@ from readwarp.call.likelihoods.alleles.reach import lies_within, weigh_fragments
 from readwarp.call.likelihoods.alleles.select import Copies, Selection, bound_fragments, select_haplotypes
 from readwarp.call.likelihoods.alleles.sites import keep_forced, number_variants, regional_sites, variants_of
 from readwarp.call.likelihoods.evidence import FAR, NOTHING
-from readwarp.call.likelihoods.evidence.strands import count_ends_once, strand_at
-from readwarp.call.likelihoods.evidence.substitutions import new_likelihoods
-from readwarp.call.reads.clips import clips_of
+from readwarp.call.likelihoods.evidence.substitutions import count_ends_once, new_likelihoods, strand_at
+from readwarp.call.reads.facts import clips_of
 from readwarp.device.jit import kernel
 from readwarp.ragged import first_alike, ranges, replace
 from readwarp.rules.cigar import find_base, soft_clips

@@ -11,7 +11,7 @@ from readwarp.call.candidates.sites.slips import slip_rates
 from readwarp.call.likelihoods.evidence import FAR, NOTHING
 from readwarp.call.likelihoods.evidence.substitutions import LOG10_3, new_likelihoods
 from readwarp.call.likelihoods.phase import GAP_QUALITY
-from readwarp.call.reads.clips import reads_across
+from readwarp.call.reads.facts import reads_across
 from readwarp.call.reads.gap_models import GapModel
 from readwarp.device.jit import kernel
 from readwarp.ragged import take

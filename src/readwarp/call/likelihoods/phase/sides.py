@@ -11,9 +11,8 @@ from readwarp.call.likelihoods.evidence import NOTHING
 from readwarp.call.likelihoods.evidence.substitutions import weigh_substitutions
 from readwarp.call.likelihoods.phase import MAX_ODDS
 from readwarp.call.likelihoods.phase.gaps import GAP_ODDS, show_gaps
-from readwarp.call.likelihoods.phase.links import log_odds
-from readwarp.call.likelihoods.phase.types import Phasing
-from readwarp.call.reads.sides import Sides
+from readwarp.call.likelihoods.phase.links import Phasing, log_odds
+from readwarp.call.reads.facts import Sides
 from readwarp.config import CallParameters
 from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of

@@ -4,7 +4,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads
-from readwarp.call.places.grid import BLOCK
+from readwarp.call.places.targets import BLOCK
 from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of, replace, take
 from readwarp.rules.cigar import DELETION, is_match, run_of

@@ -5,11 +5,10 @@ from typing import Annotated, NamedTuple
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Window
-from readwarp.call.reads.clips import MIN_CLIP
+from readwarp.call.reads.facts import MIN_CLIP
 from readwarp.call.reads.mates import MISMATCH
-from readwarp.call.reads.mates.amplicons import NOWHERE, find_amplicons
 from readwarp.call.reads.mates.pairs import NONE, REVERSE, OverlappingMates, hard_clips
-from readwarp.call.reads.mates.primers import Primers
+from readwarp.call.reads.mates.primers import NOWHERE, Primers, find_amplicons
 from readwarp.device.jit import kernel
 from readwarp.ragged import empty
 from readwarp.rules.bases import OUTSIDE

@@ -9,7 +9,7 @@ from readwarp.call.records.genotypes.order import GenotypeTables
 from readwarp.ragged import offsets_of
 
 MISSING_BASE, STAR = 4, "*"  # deletion across the base, see Sites.inserted; its name in VCF
-UNLISTED = 5  # any unlisted allele: the last one of its site, see `readwarp.call.records.confidence.other`
+UNLISTED = 5  # any unlisted allele: the last one of its site, see `readwarp.call.records.confidence.bands`
 
 
 class Emitted(NamedTuple):

@@ -6,7 +6,7 @@ from numpy import ndarray
 
 from readwarp.batches import Likelihoods, Sites
 from readwarp.call.likelihoods.evidence import DEPENDENT, NOTHING
-from readwarp.call.reads.sides import SURE
+from readwarp.call.reads.facts import SURE
 from readwarp.call.records.genotypes.emitted import Emitted
 from readwarp.call.records.genotypes.surroundings import PairSides
 from readwarp.device.jit import kernel

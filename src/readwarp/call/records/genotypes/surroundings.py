@@ -6,7 +6,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Pileup
-from readwarp.call.places.grid import STEP
+from readwarp.call.places.targets import STEP
 
 REACH = 800  # bases on either side; with `steps.CALL_MARGIN` within `steps.MARGIN`
 LEAST_SHARE = 0.5  # share of the call's depth: lower places, such as those beside a target, are not comparable
