@@ -50,11 +50,12 @@ from readwarp.call.reads.mates.lost import find_lost
 from readwarp.call.reads.mates.primers import NO_PRIMERS, Primers, primers_along
 from readwarp.call.reads.platforms import Platform
 from readwarp.call.records import counts
+from readwarp.call.records.axis import put_back
 from readwarp.call.records.confidence import REACH
-from readwarp.call.records.confidence.bands import reference_bands, split_bands, unknown_bands
+from readwarp.call.records.confidence.bands import reference_bands, unknown_bands
 from readwarp.call.records.confidence.repeats import find_called
-from readwarp.call.records.found import WindowCalls, shallow_runs, split_runs
-from readwarp.call.records.genotypes.calls import join_calls, keep_calls, move_back, no_calls
+from readwarp.call.records.found import WindowCalls, shallow_runs
+from readwarp.call.records.genotypes.calls import join_calls, keep_calls, no_calls
 from readwarp.call.records.genotypes.genotype import genotype_sites
 from readwarp.call.records.genotypes.mnps import join_substitutions
 from readwarp.call.records.genotypes.places import join_places
@@ -138,10 +139,7 @@ def call_window(steps: CallSteps, place: Place, max_bases: int | None) -> Window
     """Call a window. Raises RegionTooDeepError if its reads have more than `max_bases`."""
     own, window = steps.on(place)
     found = call_stretch(own, window, max_bases)
-    if not isinstance(place, Strip):
-        return found
-    bands = found.bands and split_bands(found.bands[0], place)
-    return WindowCalls(move_back(found.calls, place), bands, split_runs(found.shallow[:, 1:], place))
+    return put_back(found, place) if isinstance(place, Strip) else found
 
 
 def call_stretch(steps: CallSteps, window: TargetStretch, max_bases: int | None) -> WindowCalls:

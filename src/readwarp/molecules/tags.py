@@ -1,7 +1,7 @@
 """Write consensus reads as a ReadBatch, with names and tags that describe their evidence.
 
 RG, MI and RX; of all columns cD (most reads), cM (fewest) and cE (share of bases that differ); without --duplex, of
-each base cd (reads) and ce (those that differ). With it, likewise of the strands aD aM aE ad ae and bD bM bE bd be, and
+each base cd (reads) and ce (those that differ). With it, the same of each strand: aD aM aE ad ae, bD bM bE bd be; and
 their consensus ac aq and bc bq. These are fgbio's; counts of bases are 32,767 at most.
 """
 

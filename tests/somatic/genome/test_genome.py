@@ -12,7 +12,8 @@ from helpers.command_samples import run_main
 from helpers.making import Read, random_sequence, write_bam, write_fasta
 from readwarp.call.places.strips import strip_of
 from readwarp.call.places.targets import stretch_of
-from readwarp.call.records.found import find_shallow, split_runs
+from readwarp.call.records.axis import split_runs
+from readwarp.call.records.found import find_shallow
 from readwarp.formats.common.regions import Target
 from readwarp.somatic.genome.write import Change, choose_gaps, name_bases
 

@@ -6,7 +6,6 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Bands, Calls, Pileup
-from readwarp.call.places.strips import Strip
 from readwarp.call.places.targets import TargetStretch
 
 
@@ -31,15 +30,6 @@ def shallow_runs(pileup: Pileup | None, window: TargetStretch, least: int) -> nd
 def on_contig(runs: ndarray, contig: int) -> ndarray:
     """Put the contig in front of the runs: int64 [runs, 3]."""
     return np.column_stack((np.full(len(runs), contig), runs))
-
-
-def split_runs(runs: ndarray, strip: Strip) -> ndarray:
-    """Move runs from the axis of a strip to its contigs, see `on_contig`."""
-    parts = [NO_RUNS]
-    for stretch, origin in strip.called:
-        own = np.clip(runs - origin, stretch.start, stretch.stop)
-        parts.append(on_contig(own[own[:, 0] < own[:, 1]], stretch.contig))
-    return np.concatenate(parts)
 
 
 NO_RUNS = np.zeros((0, 3), np.int64)

@@ -2,7 +2,7 @@
 
 import math
 from functools import cache
-from itertools import pairwise, product
+from itertools import product
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -12,7 +12,6 @@ from readwarp.batches import AlignedReads, Bands, Likelihoods, Pileup, Sites, Wi
 from readwarp.call.candidates.pileup.scalar import DELETED
 from readwarp.call.likelihoods.evidence import NOTHING
 from readwarp.call.likelihoods.evidence.substitutions import LOG10_3, log_match, log_mismatch
-from readwarp.call.places.strips import Strip
 from readwarp.call.records.confidence import GQ_BANDS, UNKNOWN
 from readwarp.call.records.confidence.repeats import CalledGaps, count_spanning, find_repeats, log_indel_error
 from readwarp.call.records.genotypes.emitted import UNLISTED
@@ -80,17 +79,6 @@ def unknown_bands(window: Window, covered: ndarray, ploidy: ndarray) -> Bands:
         min_depth=np.zeros(first.size, np.int32),
         likelihoods=np.zeros((first.size, int(ploidy.max(initial=1)) + 1), np.int32),
     )
-
-
-def split_bands(bands: Bands, strip: Strip) -> list[Bands]:
-    """Split bands on a strip's axis into those of its contigs."""
-    called = strip.called
-    bounds = [*np.searchsorted(bands.start, [origin for _, origin in called]).tolist(), len(bands)]
-    own = (take(bands, "blocks", slice(*bound)) for bound in pairwise(bounds))
-    return [
-        replace(part, contig=stretch.contig, start=part.start - origin, stop=part.stop - origin)
-        for part, (stretch, origin) in zip(own, called, strict=True)
-    ]
 
 
 def count_gaps(pileup: Pileup, start: int, stop: int) -> ndarray:

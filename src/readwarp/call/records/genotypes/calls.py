@@ -9,7 +9,6 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Calls
-from readwarp.call.places.strips import Strip
 from readwarp.call.records.genotypes.annotations import round_columns
 from readwarp.call.records.genotypes.emitted import STAR, Emitted
 from readwarp.call.records.genotypes.filters import OVERLAP, find_failed_filters
@@ -82,30 +81,6 @@ def _split(values: np.ndarray, offsets: np.ndarray, samples: int) -> PerSample:
     flat = values.tolist()
     columns = (tuple(flat[first:last]) for first, last in pairwise(offsets.tolist()))
     return list(zip(*[columns] * samples, strict=True))
-
-
-def move_back(calls: Calls, strip: Strip) -> Calls:
-    """Move calls from the axis of a strip to its contigs."""
-    if len(calls) == 0:
-        return calls
-    row, origin_of_set = strip.rows_of(calls.position), strip.origins[strip.rows_of(calls.phase_set)]
-    origin, contigs = strip.origins[row], np.array(strip.contigs, np.int32)
-    return replace(
-        calls,
-        contig=contigs[row],
-        position=calls.position - origin,
-        phase_set=np.where(calls.phase_set >= 0, calls.phase_set - origin_of_set, calls.phase_set),
-        phase_name=[
-            tuple(_move_name(name, by) for name, by in zip(own, origins, strict=True))
-            for own, origins in zip(calls.phase_name, origin_of_set.tolist(), strict=True)
-        ],
-    )
-
-
-def _move_name(name: str, by: int) -> str:
-    """Move a name made by `name_sets`."""
-    position, *rest = name.split("_")
-    return "_".join((str(int(position) - by), *rest)) if name else name
 
 
 def join_calls(parts: Sequence[Calls], start: int, stop: int, samples: int) -> Calls:
