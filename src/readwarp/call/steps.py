@@ -62,7 +62,7 @@ from readwarp.call.records.genotypes.places import join_places
 from readwarp.call.records.genotypes.rarest import silence_absent
 from readwarp.call.records.genotypes.surroundings import Depths, SitePriors, first_place, note_depth
 from readwarp.call.records.limits import Limited, limit_of, limits_of, mark_limits
-from readwarp.call.records.model import Here, Model
+from readwarp.call.records.model import AlleleModel, Here
 from readwarp.call.records.origin import cut_at_origin
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
@@ -89,7 +89,7 @@ class CallSteps:
     primers: dict[int, Primers]  # by reference contig, if it has any
     with_bands: bool
     platform: Platform
-    model: Model
+    model: AlleleModel
     phasing: Phasing | None = None  # phasing of the contig
     shared: LogLikelihoods | None = None  # likelihoods by a card in another process; None: the backend's
     least_depth: int = 0  # least depth of a base of the consensus genome

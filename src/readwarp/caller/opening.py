@@ -15,7 +15,7 @@ from readwarp.call.places.targets import bases_of
 from readwarp.call.reads.inputs import AlignmentFiles, match_files, names_of, open_readers, warn_of_copies
 from readwarp.call.reads.mates.primers import read_primers
 from readwarp.call.reads.platforms import Platform, find_platform
-from readwarp.call.records.model import Genotypes, Model
+from readwarp.call.records.model import AlleleModel, GenotypeModel
 from readwarp.call.records.variant_job import VariantJob
 from readwarp.call.steps import CallSteps
 from readwarp.call.windows.resources import WorkerPlan, open_memory, plan_workers, share_cards
@@ -29,7 +29,7 @@ from readwarp.formats.common.regions import Target
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.somatic.fractions.contrasts import multiply_one
-from readwarp.somatic.given import Fractions, GivenFractions, open_given
+from readwarp.somatic.given import FractionModel, GivenFractions, open_given
 from readwarp.stream.choice import CALL, choose_backend
 from readwarp.stream.room import PipeRoom
 from readwarp.stream.workers import ItemResult
@@ -99,10 +99,10 @@ class CallState(Calling):
         return self.structural.gather(part)
 
 
-def model_of(job: CallJob, reference: Reference, samples: Sequence[str]) -> Model:
+def model_of(job: CallJob, reference: Reference, samples: Sequence[str]) -> AlleleModel:
     if job.parameters.fractions:
-        return Fractions(job.parameters, find_given(job, reference, samples))
-    return Genotypes(job.parameters, len(samples), job.gvcf)
+        return FractionModel(job.parameters, find_given(job, reference, samples))
+    return GenotypeModel(job.parameters, len(samples), job.gvcf)
 
 
 def share_calling(calling: CallState) -> tuple[CallState, SharedCard | None]:

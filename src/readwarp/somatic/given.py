@@ -82,7 +82,7 @@ def open_given(
 
 
 @dataclass(frozen=True, slots=True)
-class Fractions:
+class FractionModel:
     """Alleles at any fraction of the molecules."""
 
     parameters: CallParameters

@@ -30,7 +30,7 @@ from readwarp.somatic.fractions.shortlist import (
 )
 from readwarp.somatic.fractions.tally import orientations_of
 from readwarp.somatic.genome.write import ConsensusGenome
-from readwarp.somatic.given import Fractions, GivenFractions
+from readwarp.somatic.given import FractionModel, GivenFractions
 from readwarp.somatic.noise import LEARNED, LEARNING_WINDOW
 from readwarp.somatic.noise.contamination import Contamination, estimate_contamination
 from readwarp.somatic.noise.counts import ErrorCounts, add_counts, count_errors, covered_bases, no_counts
@@ -48,7 +48,7 @@ logger = logging.getLogger("readwarp")
 
 
 def work_with(given: GivenFractions, work: Callable[[Calling, Place], T], calling: Calling, window: Place) -> T:
-    model = Fractions(calling.steps.parameters, given)
+    model = FractionModel(calling.steps.parameters, given)
     return work(replace(calling, steps=replace(calling.steps, model=model)), window)
 
 
@@ -59,7 +59,7 @@ def spread_out(windows: Sequence[T]) -> list[T]:
 
 
 def given_of(steps: CallSteps) -> GivenFractions:
-    assert isinstance(steps.model, Fractions)
+    assert isinstance(steps.model, FractionModel)
     return steps.model.given
 
 

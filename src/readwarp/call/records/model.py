@@ -34,7 +34,7 @@ class Here(NamedTuple):
     limited: list[Limited]  # omissions, to be added to
 
 
-class Model(Protocol):
+class AlleleModel(Protocol):
     """Assumptions about the copies of alleles: whole ones of a genome, or any fraction of the molecules."""
 
     @property
@@ -49,7 +49,7 @@ class Model(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Genotypes:
+class GenotypeModel:
     """Alleles in whole copies of a genome."""
 
     parameters: CallParameters
