@@ -1,11 +1,11 @@
 """Open files of reads as inputs, each with its read group, and collect the header lines to carry over."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import NamedTuple, TypedDict
 
 from readwarp.align.read_groups import GroupNaming, read_group_lines
 from readwarp.config import PRESETS, UmiParameters, find_preset
@@ -82,70 +82,92 @@ class ReadOptions(TypedDict, total=False):
     umi_duplex: bool  # UMIs have two parts, swapped on the other strand of a molecule
 
 
-def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> Inputs:
+class InputOptions(ReadOptions, total=False):
+    """Options that decide how the inputs are read."""
+
+    preset: str | None
+
+
+class ReadGroups(NamedTuple):
+    """Read-group lines of each input."""
+
+    lines: list[str]  # of its reads without a group; "": there are none
+    own: list[list[str]]  # from its header
+
+    def merge(self) -> list[str]:
+        return merge_lines([line for line in self.lines if line] + [line for group in self.own for line in group])
+
+
+def open_inputs(reference: Path, reads: Sequence[str], options: InputOptions) -> Inputs:
     """Open the inputs in these files. Raises InputError and UsageError."""
     other = options.get("input_reference")
     references = (str(reference),) if other is None else (str(other), str(reference))
     check_inputs([*references, *reads])
     kinds = {path: kind_of(path) if Path(path).is_file() else "fastq" for path in reads}  # a pipe is read only once
     phred = encoding_of(options.get("phred33", False), options.get("phred64", False))
-    every: Any = options
-    instrument = PRESETS[find_preset(preset)].instrument if (preset := every.get("preset")) else None
+    instrument = PRESETS[find_preset(options.get("preset") or "standard")].instrument
     interleaved = options.get("interleaved", False)
     alone = options.get("single", False) or (instrument is not None and not interleaved)  # long reads have no mates
-    groups = group_files(reads, [kinds[path] for path in reads], interleaved or alone)
+    files = group_files(reads, [kinds[path] for path in reads], interleaved or alone)
     umi = umi_of(options)
-    for first, last in (paths for paths in groups if len(paths) == 2):
+    check_pairs(files)
+    check_twice(map(Path, reads))
+    headers = [read_header(paths[0]) if kinds[paths[0]] in ALIGNED else "" for paths in files]
+    naming = GroupNaming(as_tuple(options.get("read_group")), options.get("sample"), options.get("library"), instrument)
+    groups = gather_groups(naming, files, headers, kinds)
+    merged, comments, inputs = groups.merge(), options.get("comments", False), list[ReadInput]()
+    for paths, line, own, header in zip(files, *groups, headers, strict=True):
+        may_name = own if header else merged if comments else []
+        given = ReadInput(
+            paths,
+            interleaved=interleaved and not header,
+            single=alone,
+            read_group=merged.index(line) if line else -1,
+            comments=comments and not header,
+            groups=tuple(field(line, "ID") or "" for line in merged),
+            named_groups=tuple(map(merged.index, may_name)) if len(may_name) > 1 else (),
+            references=references,
+            phred=phred,
+            umi=umi,
+        )
+        check_umi(given, kinds[paths[0]])
+        if not header:
+            mates.check_files(given)
+            mention_missing_mates(given, reads)
+        inputs.append(given)
+    return Inputs(tuple(inputs), tuple(merged), tuple(merge_programs(headers)), merge_comments(headers))
+
+
+def check_pairs(files: Sequence[tuple[str, ...]]) -> None:
+    """Raise UsageError for an input whose two files are one."""
+    for first, last in (paths for paths in files if len(paths) == 2):
         if is_same(Path(first), Path(last)):
             known = f" (it is {first})" if first != last else ""
             raise UsageError(f"{last}: is given as both files of a pair{known}")
-    check_twice(map(Path, reads))
-    headers = [read_header(paths[0]) if kinds[paths[0]] in ALIGNED else "" for paths in groups]
-    naming = GroupNaming(as_tuple(options.get("read_group")), options.get("sample"), options.get("library"), instrument)
-    for paths, header in zip(groups, headers, strict=True):
+
+
+def gather_groups(
+    naming: GroupNaming, files: Sequence[tuple[str, ...]], headers: Sequence[str], kinds: Mapping[str, str]
+) -> ReadGroups:
+    """Return the read groups of inputs, given their files and headers. Raises InputError and UsageError."""
+    for paths, header in zip(files, headers, strict=True):
         check_read_groups(paths[0], lines_of(header, "RG"))
     own = [[naming.apply(line) for line in lines_of(header, "RG")] for header in headers]
 
     def look(path: str) -> Instrument:
         return first_instrument(path, kinds[path]) if Path(path).is_file() else Instrument()  # a pipe is read only once
 
-    lines = read_group_lines(naming, groups, own, look)
-    if instrument:
+    lines = read_group_lines(naming, files, own, look)
+    if naming.instrument:
         said = [[line] if line else mine for line, mine in zip(lines, own, strict=True)]
-        warn_of_instruments(instrument, [paths[0] for paths in groups], said, look)
+        warn_of_instruments(naming.instrument, [paths[0] for paths in files], said, look)
     if naming.lines and not all(field(line, "SM") for line in lines):
         logger.warning("a --read-group has no SM: GATK and others reject such files (add SM:NAME, or --sample NAME)")
-    for paths, mine in zip(groups, own, strict=True):
+    for paths, mine in zip(files, own, strict=True):
         if naming.lines and mine:
             kept = f"keeps its {counted(len(mine), 'own read group')}; --read-group is for reads without one"
             logger.warning(f"{paths[0]}: {kept} (to replace them: `samtools addreplacerg -m overwrite_all`)")
-    merged = merge_lines([line for line in lines if line] + [line for group in own for line in group])
-    ids = [field(line, "ID") or "" for line in merged]
-    comments = options.get("comments", False)
-    every = tuple(range(len(ids))) if comments else ()
-    named = [tuple(map(merged.index, mine)) if header else every for header, mine in zip(headers, own, strict=True)]
-    inputs = tuple(
-        ReadInput(
-            paths,
-            interleaved=interleaved and not header,
-            single=alone,
-            read_group=merged.index(line) if line else -1,
-            comments=comments and not header,
-            groups=tuple(ids),
-            named_groups=known if len(known) > 1 else (),
-            references=references,
-            phred=phred,
-            umi=umi,
-        )
-        for paths, line, header, known in zip(groups, lines, headers, named, strict=True)
-    )
-    for given, header in zip(inputs, headers, strict=True):
-        check_umi(given, kinds[given.paths[0]])
-        if not header:
-            mates.check_files(given)
-            mention_missing_mates(given, reads)
-    remarks = (line for header in headers for line in lines_of(header, "CO") if not line.startswith(PART))
-    return Inputs(inputs, tuple(merged), tuple(merge_programs(headers)), tuple(dict.fromkeys(remarks)))
+    return ReadGroups(lines, own)
 
 
 def warn_of_instruments(
@@ -217,6 +239,12 @@ def group_files(files: Sequence[str], kinds: Sequence[str], alone: bool) -> list
         else:
             waiting.append(file)
     return groups
+
+
+def merge_comments(headers: Sequence[str]) -> tuple[str, ...]:
+    """Return the @CO lines of several headers, each once, without those about parts."""
+    remarks = (line for header in headers for line in lines_of(header, "CO") if not line.startswith(PART))
+    return tuple(dict.fromkeys(remarks))
 
 
 def merge_programs(headers: Sequence[str]) -> list[str]:

@@ -64,10 +64,7 @@ def next_step(options: argparse.Namespace, paths: Mapping[str, Path]) -> str:
 
 def _after_alignment(options: argparse.Namespace, path: Path, reference: object) -> str:
     found, preset = _look_into(path), find_preset(getattr(options, "preset", None) or "standard")
-    umis = ("--umi", "tag") if getattr(options, "umi", None) or found.has_umis else ()
-    duplex = ("--umi-duplex",) if umis and options.umi_duplex else ()
-    is_marked = not (found.is_consensus or found.is_long or PRESETS[preset].instrument is not None)
-    wanted = *(("--mark-duplicates", *umis, *duplex) if is_marked else ()), "--write-index"
+    wanted = *_marking(options, found, preset), "--write-index"
     if getattr(options, "part", None):
         return f"when all parts are there: readwarp merge PARTS -o sample.bam {' '.join(wanted)}"
     is_sorted = options.sort == "coordinate" or (
@@ -87,6 +84,14 @@ def _after_alignment(options: argparse.Namespace, path: Path, reference: object)
     if not is_sorted and path.suffix == ".bam" and options.sort != "name":
         return _spell("readwarp", "merge", path, "-o", Path(f"{stem}.sorted.bam"), *wanted) + " sorts it"
     return ""
+
+
+def _marking(options: argparse.Namespace, found: Contents, preset: str) -> tuple[str, ...]:
+    """Return the options of `merge` that mark the duplicates of such reads."""
+    if found.is_consensus or found.is_long or PRESETS[preset].instrument is not None:
+        return ()
+    umis = ("--umi", "tag") if getattr(options, "umi", None) or found.has_umis else ()
+    return "--mark-duplicates", *umis, *(("--umi-duplex",) if umis and options.umi_duplex else ())
 
 
 def _look_into(path: Path) -> Contents:

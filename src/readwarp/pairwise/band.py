@@ -16,6 +16,7 @@ from readwarp.pairwise.scalar import (
     UNREACHED,
     band_of,
     cell,
+    finish,
     gain_of_bases,
     operation,
     push,
@@ -100,18 +101,12 @@ def walk(directions, query, target, score, scheme, cigar, begin):
         j -= taken == INSERTION
     if taken != MATCH:
         left += gap_open
-    if mode != LOCAL:
-        for rest, gap in ((j + 1, INSERTION), (i + 1 if mode == GLOBAL else 0, DELETION)):
-            if rest > 0:
-                left += gap_open + rest * gap_extend
-                runs = push(cigar, begin, runs, gap, rest)
-                edits += rest
-                i -= rest if gap == DELETION else 0
-                j -= rest if gap == INSERTION else 0
+    found = finish(cigar, begin, runs, (i, j), (left, edits), (gap_open, gap_extend, mode))
+    runs = found[4]
     for k in range(runs // 2):
         a, b = begin + k, begin + runs - 1 - k
         cigar[a], cigar[b] = cigar[b], cigar[a]
-    return j + 1, i + 1, edits, left, runs
+    return found
 
 
 @scalar

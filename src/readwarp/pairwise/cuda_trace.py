@@ -34,6 +34,7 @@ from readwarp.pairwise.scalar import (
     ON_PAIR,
     ON_PAIR_OR_DELETION,
     UNREACHED,
+    finish,
     gain_of_bases,
     operation,
     push,
@@ -142,8 +143,7 @@ def _make_borders(mode: int, gap_extend: int) -> Any:
 def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
     """Compile the kernel whose threads have 8 * words diagonals each.
 
-    warps: those of `trace_plan.TracePlan` to launch; gains: int32 [16], see `trace_plan.gains_of`; costs, directions:
-    int32.
+    warps: of `trace_plan.TracePlan`, to launch. gains: int32 [16], see `trace_plan.gains_of`. costs, directions: int32.
     """
     cells, halves, is_local = 8 * words, 2 * words, mode == LOCAL
     cell, set_borders = _make_cell(is_local), _make_borders(mode, gap_extend)
@@ -248,7 +248,7 @@ def walk_back(slots, warps, directions, bounds, costs, mode, runs, walks):
             while True:
                 query, target = queries[query_at + j], targets[target_at + i]
                 left = np.int32(left - gain_of_bases(query, target, costs))
-                edits += 0 if query == target else 1
+                edits += query != target
                 i, j, length = np.int32(i - 1), np.int32(j - 1), np.int32(length + 1)
                 place -= stride
                 if i < 0 or j < 0 or (mode == LOCAL and left == 0) or (directions[place] >> d) & 3:
@@ -260,14 +260,9 @@ def walk_back(slots, warps, directions, bounds, costs, mode, runs, walks):
         number = push(runs, at, number, taken, length)
     if taken != MATCH:
         left += gap_open
-    if mode != LOCAL and j >= 0:
-        left += gap_open + (j + 1) * gap_extend
-        number, edits, j = push(runs, at, number, INSERTION, j + 1), np.int32(edits + j + 1), np.int32(-1)
-    if mode == GLOBAL and i >= 0:
-        left += gap_open + (i + 1) * gap_extend
-        number, edits, i = push(runs, at, number, DELETION, i + 1), np.int32(edits + i + 1), np.int32(-1)
-    walks.query_start[pair], walks.target_start[pair], walks.edit_distance[pair] = j + 1, i + 1, edits
-    walks.left[pair], walks.runs[pair] = left, number
+    found = finish(runs, at, number, (i, j), (left, edits), (gap_open, gap_extend, mode))
+    walks.query_start[pair], walks.target_start[pair], walks.edit_distance[pair] = found[0], found[1], found[2]
+    walks.left[pair], walks.runs[pair] = found[3], found[4]
 
 
 @cuda_kernel

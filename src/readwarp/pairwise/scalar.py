@@ -120,3 +120,19 @@ def push(runs, begin, number, taken, length):
         return number
     runs[begin + number] = np.uint32(length << 4 | taken)
     return number + 1
+
+
+@scalar
+def finish(runs, begin, number, place, totals, gaps):
+    """Align what is left before a walk's last cell with gaps, as far as the mode asks for it.
+
+    place: (target, query) position before that cell. totals: (rest of the score, edit distance). gaps: (opening,
+    extension, mode). Returns (query start, target start, edit distance, rest of the score, runs): see `pairs.Walks`.
+    """
+    (i, j), (left, edits), (opening, extension, mode) = place, totals, gaps
+    inserted, deleted = (j + 1 if mode != LOCAL else 0), (i + 1 if mode == GLOBAL else 0)
+    for rest, gap in ((inserted, INSERTION), (deleted, DELETION)):
+        if rest > 0:
+            left += opening + rest * extension
+            number = push(runs, begin, number, gap, rest)
+    return j + 1 - inserted, i + 1 - deleted, edits + inserted + deleted, left, number

@@ -1,6 +1,6 @@
 """Plot the depth: distribution, along the genome, by contig, by target."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import accumulate, groupby
 
 from readwarp.report.alignments import AlignmentStatistics
@@ -69,19 +69,17 @@ def plot_contigs(plotter: Plotter, samples: Samples) -> Plot | None:
 
 
 def plot_along(plotter: Plotter, samples: Samples) -> Plot | None:
-    """Plot the mean depth of equal bins along contigs of at least a fiftieth of the genome or of the longest contig.
+    """Plot the mean depth of equal bins along the long contigs.
 
     Samples on a reference other than the first sample's are left out.
     """
     first = next(iter(samples.values())).along
     bins = [row[:3] for row in first]
     alike = {number: a.along for number, a in samples.items() if [row[:3] for row in a.along] == bins}
-    sizes = {name: sum(stop - start for _, start, stop in rows) for name, rows in groupby(bins, lambda row: row[0])}
-    limit = min(sum(sizes.values()), max(sizes.values(), default=0)) / 50
-    shown = [number for number, (name, _, _) in enumerate(bins) if sizes[name] >= limit]
+    kept = long_contigs(bins)
+    shown = [number for number, (name, _, _) in enumerate(bins) if name in kept]
     if len(shown) < 3:
         return None
-    kept = {name: size for name, size in sizes.items() if size >= limit}
     begin = dict(zip(kept, accumulate(kept.values(), initial=0), strict=False))
     whole = sum(kept.values())
     unit, _, scale = next(row for row in UNITS if whole >= row[1]) if len(kept) == 1 else UNITS[-1]
@@ -95,6 +93,13 @@ def plot_along(plotter: Plotter, samples: Samples) -> Plot | None:
     y = Axis("mean depth", (0, max(1.0, 1.5 * end)))
     width = bins[0][2] - bins[0][1]
     return plotter.lines(caption("along", width=f"{width:,}"), lines, (x, y), texts, fill=True, places=places)
+
+
+def long_contigs(bins: Sequence[tuple[str, int, int]]) -> dict[str, int]:
+    """Return the bases of contigs of at least a fiftieth of the genome or of the longest contig."""
+    sizes = {name: sum(stop - start for _, start, stop in rows) for name, rows in groupby(bins, lambda row: row[0])}
+    limit = min(sum(sizes.values()), max(sizes.values(), default=0)) / 50
+    return {name: size for name, size in sizes.items() if size >= limit}
 
 
 def describe_bins(means: list[float]) -> str:

@@ -100,10 +100,7 @@ def find_fitting(bases, planes, spans, is_long, limit, rules, scratch):
         places = own - PREFIX + 1
         if places <= 0 or other < PREFIX:
             continue
-        end = other_start + (other if is_long else PREFIX)
-        for i in range(PREFIX):  # the mate's first bases lie at the end of the fragment, seen from this read
-            base = bases[end - 1 - i]
-            pattern[i] = 0 if base > 3 else 8 >> base
+        lay_mate(bases, other_start + (other if is_long else PREFIX), pattern)
         if not find_prefix(planes[slot], places, pattern, 0, PREFIX, hits):
             continue
         place = next_hit(hits, max(0, own - other) if is_long else 0, places)
@@ -121,6 +118,14 @@ def find_fitting(bases, planes, spans, is_long, limit, rules, scratch):
                 best, best_score, best_mismatches = fragment, score, mismatches
             place = next_hit(hits, place + 1, places)
     return best, best_mismatches
+
+
+@scalar
+def lay_mate(bases, end, pattern):
+    """Write the masks of the mate's bases before `end` to `pattern`, as its fragment ends seen from the other read."""
+    for i in range(PREFIX):
+        base = bases[end - 1 - i]
+        pattern[i] = 0 if base > 3 else 8 >> base
 
 
 @scalar

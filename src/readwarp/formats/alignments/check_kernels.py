@@ -169,7 +169,7 @@ def reason_of_tags(data, tags, letters, offsets):
     while at < stop:
         if at + 4 > stop:
             return CUT
-        head, value = uint32_at(data, at), at + 3  # all four bytes at once
+        head = uint32_at(data, at)  # all four bytes at once
         one, other, kind = np.uint8(head), np.uint8(head >> 8), np.uint8(head >> 16)
         if not (CLASSES[one] & LETTER and CLASSES[other] & ALPHANUMERIC):
             return TAG_NAME
@@ -178,33 +178,39 @@ def reason_of_tags(data, tags, letters, offsets):
             return TWICE
         seen |= bit
         if kind == TEXT or kind == HEX:
-            end, known = read_text(data, value, stop)
-            if end == stop:
-                return CUT
-            if not known & PRINTABLE or not (known & ASCII or is_utf8(data, value, end)):
-                return LETTERS
-            if kind == HEX and (not known & HEXADECIMAL or (end - value) & 1):
-                return DIGITS
+            end, known = read_text(data, at + 3, stop)
+            reason = CUT if end == stop else reason_of_text(data, (at + 3, end), known, kind == HEX)
             is_group = kind == TEXT and one == R and other == G and offsets.size > 0
-            if is_group and find_name(data, value, end, letters, offsets) < 0:
-                return GROUP
+            if reason == SOUND and is_group and find_name(data, at + 3, end, letters, offsets) < 0:
+                reason = GROUP
             at = end + 1
-        elif kind == CHARACTER:
-            if not CLASSES[data[value]] & GRAPH:
-                return LETTERS
-            at = value + 1
-        elif kind == ARRAY:
-            width = np.int64(WIDTHS[data[value]])
-            if width == 0:
-                return KIND
-            if value + 5 > stop:
-                return CUT
-            at = value + 5 + width * uint32_at(data, value + 1)
         else:
-            if WIDTHS[kind] == 0:
-                return KIND
-            at = value + np.int64(WIDTHS[kind])
+            reason, at = reason_of_value(data, at + 3, stop, kind)
+        if reason != SOUND:
+            return reason
     return CUT if at > stop else SOUND
+
+
+@scalar
+def reason_of_text(data, span, known, is_hexadecimal):
+    """Return what is wrong with the text in this span; known: the sets to which all its bytes belong."""
+    at, stop = span
+    if not known & PRINTABLE or not (known & ASCII or is_utf8(data, at, stop)):
+        return LETTERS
+    return DIGITS if is_hexadecimal and (not known & HEXADECIMAL or (stop - at) & 1) else SOUND
+
+
+@scalar
+def reason_of_value(data, at, stop, kind):
+    """Return (what is wrong with a value that is no text, where it ends)."""
+    if kind == CHARACTER:
+        return SOUND if CLASSES[data[at]] & GRAPH else LETTERS, at + 1
+    if kind != ARRAY:
+        return SOUND if WIDTHS[kind] else KIND, at + np.int64(WIDTHS[kind])
+    width = np.int64(WIDTHS[data[at]])
+    if width == 0 or at + 5 > stop:
+        return CUT if width else KIND, at
+    return SOUND, at + 5 + width * uint32_at(data, at + 1)
 
 
 @scalar

@@ -84,8 +84,7 @@ def scan(data, last, wanted, header, out):
     (DecodedRecords, large enough).
 
     Records without bases or CIGAR are unusable. Those that begin where reads are wanted, and usable ones that reach
-    there, are checked by the `checks.HeaderLimits`: later steps index bases and reference by CIGARs without checking
-    bounds.
+    there, are checked by the `checks.HeaderLimits`: later steps index bases and reference by CIGARs unchecked.
     last: the place of the previous record, contig << CONTIG_SHIFT plus position; -1 if there is none.
     Returns (usable records, where the first unread record begins, the place of the last one read, the outcome: MORE,
     DONE, or the number of a reason of `check_kernels`).

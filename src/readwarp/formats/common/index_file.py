@@ -169,7 +169,7 @@ def find_fault(description: Any) -> str | None:
         rules = {
             "parameters": _are_whole((k, s, t)) and 0 < s < k <= MAX_K and 2 * t == k - s,
             "names": _are_words(names) and 0 < len(names) == len(set(names)) == len(lengths),
-            "lengths": _are_whole(lengths) and min(lengths) > 0 and max(lengths) <= MAX_CONTIG and bases <= MAX_BASES,
+            "lengths": _are_whole(lengths) and 0 < min(lengths) <= max(lengths) <= MAX_CONTIG and bases <= MAX_BASES,
             "md5": _are_words(description["md5"]) and list(map(len, description["md5"])) == [32] * len(names),
             "source": source is None or (set(source) == {"size", "mtime_ns"} and _are_whole(source.values())),
             "sizes": list(sizes) == list(DTYPES) and _are_whole(sizes.values()) and min(sizes.values()) >= 0,

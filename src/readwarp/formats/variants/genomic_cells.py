@@ -88,13 +88,7 @@ def read_cells(lines, rows, column, out):
                 set_ = leading_number(text, places[PID, 0], places[PID, 1])
         first, own = depth_offsets[k], likelihood_offsets[k]
         stop = read_numbers(text, places[AD, 0], places[AD, 1], depths, first)
-        depth = number_in(text, places[MIN_DP, 0], places[MIN_DP, 1])
-        if depth < 0:
-            depth = number_in(text, places[DP, 0], places[DP, 1])
-        if depth < 0 and stop > first:
-            depth = 0
-            for i in range(first, stop):
-                depth += max(0, depths[i])
+        depth = depth_of(text, places, depths[first:stop])
         last = read_numbers(text, places[PL, 0], places[PL, 1], likelihoods, own)
         if last == own:
             last = read_logarithms(text, places[GL, 0], places[GL, 1], likelihoods, own)
@@ -150,6 +144,19 @@ def name_of(text, start, width):
         if same == width and (width == WIDEST or LETTERS[name, width] == 0):
             return name
     return -1
+
+
+@kernel
+def depth_of(text, places, depths):
+    """Return MIN_DP, else DP, else the sum of the alleles' depths."""
+    depth = number_in(text, places[MIN_DP, 0], places[MIN_DP, 1])
+    if depth < 0:
+        depth = number_in(text, places[DP, 0], places[DP, 1])
+    if depth < 0 and depths.size > 0:
+        depth = 0
+        for own in depths:
+            depth += max(0, own)
+    return depth
 
 
 @kernel

@@ -86,12 +86,8 @@ def scan_line(at, stop, columns, non_ref, needs_other, lines, scan, row):
         elif field == 3:
             end = begin + i - first
         elif field == 4:
-            last = i
-            while last > first and text[last - 1] != COMMA:
-                last -= 1
-            is_open, is_none = is_non_ref(text, last, i, non_ref), i - first == 1 and text[first] == DOT
-            kind = BLOCK if is_none or (is_open and last == first) else VARIANT
-            if needs_other and not (is_open or is_none):
+            kind, is_open = kind_of(text, first, i, non_ref)
+            if needs_other and not is_open:
                 status = NO_NON_REF
         elif field == 7 and kind == BLOCK:
             known = end_in(text, first, i)
@@ -101,6 +97,16 @@ def scan_line(at, stop, columns, non_ref, needs_other, lines, scan, row):
         status = BAD_LINE
     lines.begin[row], lines.end[row], lines.kind[row] = begin, end, kind
     scan.name_stop[row], scan.status[row] = name_stop, status
+
+
+@kernel
+def kind_of(text, start, stop, non_ref):
+    """Return the kind of a line with this ALT, and whether that is missing or ends in `non_ref` or <*>."""
+    last = stop
+    while last > start and text[last - 1] != COMMA:
+        last -= 1
+    is_none, is_open = stop - start == 1 and text[start] == DOT, is_non_ref(text, last, stop, non_ref)
+    return BLOCK if is_none or (is_open and last == start) else VARIANT, is_none or is_open
 
 
 @kernel
