@@ -4,13 +4,12 @@ import pytest
 
 from readwarp.errors import InputError
 from readwarp.report.blocks import call_table
-from readwarp.report.fraction_plots import plot_damage, plot_fractions
 from readwarp.report.headline import Subject, find_figures
 from readwarp.report.libraries import CONTEXTS, read_library
 from readwarp.report.numbers import number_text
 from readwarp.report.plot import Plotter
 from readwarp.report.tools import Tools
-from readwarp.report.variant_plots import plot_balance
+from readwarp.report.variant_plots import plot_balance, plot_damage, plot_fractions
 from readwarp.report.variants import VariantStatistics, read_calls
 from readwarp.somatic.noise.counts import context_of
 

@@ -12,8 +12,7 @@ from helpers.made_samples import build
 from readwarp.cli import main
 from readwarp.errors import InputError, ReadwarpError, UsageError
 from readwarp.report.alignments import read_depth, read_rows
-from readwarp.report.counting.long_pass import count_long_reads
-from readwarp.report.counting.one_pass import count_alignments
+from readwarp.report.counting.one_pass import count_alignments, count_long_reads
 from readwarp.report.headline import read_subject
 from readwarp.report.inputs import Sample, samples_in, stem, tell_apart
 from readwarp.report.statistics import make, texts_of

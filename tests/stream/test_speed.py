@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readwarp.stream.choice import ALIGN, CALL
-from readwarp.stream.speed import CommandWork, SideSpeed, min_bases
+from readwarp.stream.choice import ALIGN, CALL, CommandWork, SideSpeed, min_bases
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 WORK = CommandWork(cores=SideSpeed(40, 1), host=SideSpeed(20, 2), clocks=30)

@@ -2,7 +2,6 @@
 
 In: records of molecules (`group.py` finds where each ends). Out: unaligned reads, a ReadBatch with tags.
 
-    inputs.py    a BAM or CRAM file, and its header
     group.py     records -> Families: all records of each molecule, once no more of them can follow
     reads.py     Families -> Reads: bases in sequencing order, overlapping mates made to agree, ends trimmed
     agree.py     reads whose indels differ from most reads of their pile are dropped
@@ -11,7 +10,7 @@ In: records of molecules (`group.py` finds where each ends). Out: unaligned read
     umis.py      the consensus of the UMIs
     tags.py      names and tags; the ReadBatch
     steps.py     Families through these steps
-    job.py, api.py
+    job.py       files and their headers; api.py
 
 A *pile* is one end of a molecule: single reads, the end where strand A has its first mates and strand B its last ones,
 and the other end. A *stack* is the reads of one strand in a pile; without --duplex all reads are of strand A.

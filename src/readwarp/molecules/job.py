@@ -1,22 +1,25 @@
 """Run the consensus job: from aligned reads with molecules to a file of consensus reads."""
 
 import logging
+import re
 import time
 from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from readwarp.config import ConsensusParameters
 from readwarp.device.machine import free_memory
+from readwarp.errors import InputError
+from readwarp.formats.alignments.header import check_ids, field, header_text, lines_of, program_lines
 from readwarp.formats.common.files import check_inputs, check_output, locked
-from readwarp.formats.reads.bam import read_records
+from readwarp.formats.reads.bam import read_header, read_records
 from readwarp.formats.reads.unaligned import open_writer
 from readwarp.metrics import Metrics
 from readwarp.molecules.group import Gathering
-from readwarp.molecules.inputs import Input
 from readwarp.molecules.memory import ByteBudget, plan_memory
 from readwarp.molecules.model import make_model
 from readwarp.molecules.steps import ConsensusSteps, Made
@@ -28,6 +31,9 @@ from readwarp.wording import counted
 
 logger = logging.getLogger("readwarp")
 GROUP = "A"  # ID of the read group, named as in fgbio
+STRANGE = re.compile("[^!-?A-~]")  # letters not allowed in read names
+LONGEST_PREFIX = 200  # letters of a name; at most 254 with the molecule's
+FIELDS = ("DS", "LB", "SM", "PL", "PU", "CN")  # fields of a read group that the output keeps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +49,40 @@ class ConsensusJob:
     threads: int = 1
     memory: int | None = None  # bytes; None: the free memory, less a margin
     force: bool = False  # replace an existing output
+
+
+class Input(NamedTuple):
+    path: Path
+    header: str
+    by_place: bool  # sorted by coordinate
+    prefix: str  # prefix of consensus read names
+
+    @classmethod
+    def open(cls, path: Path) -> "Input":
+        """Read the header. Raises InputError for a file that is sorted by name, or has several samples."""
+        header = read_header(str(path))
+        order = next(iter(lines_of(header, "HD")), "")
+        if field(order, "SO") == "queryname":
+            raise InputError(path, "is sorted by name: sort it by coordinate")
+        groups = lines_of(header, "RG")
+        check_ids(path, groups)
+        samples = sorted({field(line, "SM") or "" for line in groups})
+        if len(samples) > 1:
+            raise InputError(path, f"has reads of several samples ({', '.join(samples)}): split it (`samtools split`)")
+        named = ((field(line, "LB"), field(line, "ID")) for line in groups)
+        names = sorted({".".join(dict.fromkeys(filter(None, both))) for both in named}) or ["consensus"]
+        prefix = "|".join(names)
+        return cls(path, header, field(order, "SO") == "coordinate", STRANGE.sub("_", prefix[:LONGEST_PREFIX]))
+
+    def output_header(self, group: str, command: str | None) -> str:
+        """Make the header of unaligned reads of one read group."""
+        groups, programs = lines_of(self.header, "RG"), lines_of(self.header, "PG")
+        line = f"@RG\tID:{group}"
+        for name in FIELDS:
+            values = dict.fromkeys(value for each in groups if (value := field(each, name)))
+            if values:
+                line += f"\t{name}:{','.join(values)}"
+        return header_text([], "none", [line], program_lines(programs, command) if command else programs)
 
 
 def run_consensus(job: ConsensusJob, reporter: Reporter) -> Result:

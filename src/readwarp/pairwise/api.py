@@ -107,7 +107,7 @@ def _align(pairs: Pairs, scheme: Scheme, backend: Backend, traceback: bool, eqx:
     if eqx:
         split: Any = split_matches
         if is_on_card(pairs.queries) or is_on_card(pairs.targets):
-            from readwarp.pairwise.cuda_matches import split_matches as split
+            from readwarp.pairwise.cuda import split_matches as split
         cigar, offsets = split(pairs, traces)
     starts = traces.query_start, traces.target_start
     return Alignments(ends.score, ends.query_stop, ends.target_stop, *starts, traces.edit_distance, cigar, offsets)

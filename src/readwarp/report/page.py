@@ -14,10 +14,8 @@ from readwarp.report import alignment_plots as alignments
 from readwarp.report import (
     blocks,
     coverage_plots,
-    fraction_plots,
     links,
     long_plots,
-    molecule_plots,
     multiqc,
     read_plots,
     runs,
@@ -47,8 +45,8 @@ COVERAGE = (
 )
 CALLS = (variants.plot_types, variants.plot_substitutions, variants.plot_indel_lengths, long_plots.plot_blocks)
 EVIDENCE = (
-    fraction_plots.plot_fractions,
-    fraction_plots.plot_damage,
+    variants.plot_fractions,
+    variants.plot_damage,
     variants.plot_balance,
     variants.plot_quality,
     variants.plot_depth,
@@ -57,7 +55,7 @@ EVIDENCE = (
 SECTIONS = (  # id, title, part of a subject, functions that plot it
     ("read-quality", "Read quality", "alignments", READS),
     ("trimming-section", "Trimming", "run", (runs.plot_trimming,)),
-    ("molecules", "Molecules", "run", (molecule_plots.plot_families,)),
+    ("molecules", "Molecules", "run", (runs.plot_families,)),
     ("alignment", "Alignment", "alignments", ALIGNED),
     ("coverage", "Coverage", "alignments", COVERAGE),
     ("variants", "Variants", "variants", CALLS),

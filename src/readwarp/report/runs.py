@@ -1,10 +1,10 @@
-"""Show metrics.json as plots and tables: run time, machine, versions and command."""
+"""Show metrics.json as plots and tables: trimming, molecules, run time, machine, versions and command."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from readwarp.report.drawing import NAMED, Axis
-from readwarp.report.numbers import bytes_text, duration_text, large_text
+from readwarp.report.numbers import bytes_text, count_text, duration_text, large_text, number_text
 from readwarp.report.plot import Plot, Plotter, caption
 
 Runs = Mapping[int, Mapping[str, Any]]  # facts by the sample's number
@@ -24,6 +24,7 @@ TEXTS: dict[str, Callable[[float], str]] = {
     "share": lambda value: f"{100 * value:.1f}\N{NO-BREAK SPACE}%",
 }
 IN_CAPTION = ("device", "name", "command")  # facts of a GPU that are not in its table
+FAMILY_SIZES = (*((size, size) for size in range(1, 11)), (11, 20), (21, 50), (51, 100), (101, None))  # first and last
 RESOURCES = ("device", "devices", "threads", "batch_bases", "batches_in_flight", "peak_memory_bytes")
 
 
@@ -60,6 +61,25 @@ def plot_trimming(plotter: Plotter, samples: Runs) -> Plot | None:
     texts = {n: f"{100 * row['reads_trimmed'] / max(1, row['reads']):.2f} % of the reads" for n, row in counts.items()}
     axis = Axis("bases", (0, None), percent=True)
     return plotter.bars(caption("trimming"), list(TRIMMED.values()), values, (NAMED, axis), texts)
+
+
+def plot_families(plotter: Plotter, samples: Runs) -> Plot | None:
+    """Plot the share of molecules (by UMI) by their number of pairs or single reads."""
+    values, texts = {}, {}
+    for number, facts in samples.items():
+        families = {int(size): float(molecules) for size, molecules in facts.get("family_sizes", {}).items()}
+        if not (molecules := sum(families.values())):
+            continue
+        values[number] = [
+            sum(n for size, n in families.items() if first <= size <= (last or size)) / molecules
+            for first, last in FAMILY_SIZES
+        ]
+        mean = sum(size * n for size, n in families.items()) / molecules
+        alone = number_text(values[number][0], True)
+        texts[number] = f"{count_text(molecules, 'molecule')} (mean family size {mean:.2f}; {alone} singletons)"
+    names = [str(a) if a == b else f"{a}-{b}" if b else f"{a} and up" for a, b in FAMILY_SIZES]
+    axes = Axis("family size: pairs or single reads of a molecule"), Axis("molecules", (0, None), percent=True)
+    return plotter.bars(caption("families"), names, values, axes, texts)
 
 
 def list_throughput(facts: Mapping[str, Any]) -> Rows:

@@ -156,7 +156,7 @@ class Maker:
             self.made.append(self.texts[name])
 
     def long_reads(self) -> None:
-        from readwarp.report.counting.long_pass import count_long_reads  # needs kernels
+        from readwarp.report.counting.one_pass import count_long_reads  # needs kernels
 
         found = count_long_reads(self._source("long"), self._fasta(), self.threads, self.tools.check)
         write_whole(self.texts["long"], text_of_long_reads(LongReads.of(found)))

@@ -1,13 +1,20 @@
 """Choice of the side a job runs on: with --device auto a GPU, if one works and the job is large enough for it.
 
 A GPU needs time to start: loading CUDA and kernels, making contexts and pinned memory, copying the index. Then it saves
-time with each read base, or none where the cores are many (`speed`). The figures of `align` were measured on a machine
-with a card; of `call`, the host's on one without, and the clocks come from a model (both: docs/notes/model.md). Kernel
-compilation, once per machine, is not counted.
+time with each read base, or none where the cores are many. A model of the time per read base decides, in which the
+slowest part counts:
+
+    cores alone      max(their threads' time / threads, lock)
+    beside a card    max(the host's time / threads, lock, clocks / (multiprocessors * clock rate))
+
+The lock is Python's: one thread of a process has it at a time. A card also has a single start-up time. The figures of
+`align` were measured on a machine with a card; of `call`, the host's on one without, and the clocks come from a model
+(both: docs/notes/model.md). Kernel compilation, once per machine, is not counted.
 """
 
 import logging
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
@@ -17,11 +24,31 @@ from readwarp.device.backend import Backend
 from readwarp.device.machine import usable_threads
 from readwarp.formats.common.compressed import compression_of
 from readwarp.keywords import bytes_of
-from readwarp.stream.speed import CommandWork, SideSpeed, min_bases
 
 logger = logging.getLogger("readwarp")
 START_SECONDS = 2.0  # 1.2 to 1.7 before the first batch, with kernels from the cache, and some at the end
 BYTES_PER_BASE = {"text": 2.3, "gzip": 0.5, "BAM": 0.6, "CRAM": 0.25}  # of Illumina reads with names
+
+
+@dataclass(frozen=True, slots=True)
+class SideSpeed:
+    """Nanoseconds per read base on one side."""
+
+    threads: float  # CPU time of all threads
+    lock: float  # longest time that one process holds Python's lock
+
+    def seconds(self, threads: int) -> float:
+        """Return the seconds per read base."""
+        return 1e-9 * max(self.threads / threads, self.lock)
+
+
+@dataclass(frozen=True, slots=True)
+class CommandWork:
+    """Costs of a command."""
+
+    cores: SideSpeed  # without a card
+    host: SideSpeed  # beside one
+    clocks: float  # of a multiprocessor, per read base
 
 
 # 10 Mb of chr20: reads of 2 x 150 on an H200 with 16 cores, in batches of 33 Mbases beside the card; windows of `call`
@@ -76,6 +103,17 @@ def choose_device(resources: Resources, paths: Iterable[str | Path], work: Comma
     else:
         return resources.device
     return "cpu"
+
+
+def min_bases(work: CommandWork, threads: int, speed: float, start: float) -> int | None:
+    """Return the read bases from which a card is faster; None if it never is.
+
+    speed: multiprocessors times clock rate of the card in 1/s; 0 if unknown, in which case the host decides. start:
+    seconds that the card takes before the first read.
+    """
+    on_card = work.clocks / speed if speed else 0.0
+    saved = work.cores.seconds(threads) - max(work.host.seconds(threads), on_card)
+    return int(start / saved) if saved > 0 else None
 
 
 def bases_of(paths: Iterable[str | Path]) -> float | None:

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from helpers import trim_oracle as oracle
 from readwarp.align import steps
-from readwarp.align.trim import Trimmed, describe, trim
-from readwarp.align.trim.counts import count
+from readwarp.align.trim import Trimmed, count, describe, trim
 from readwarp.align.trim.known import ADAPTERS, INSTRUMENTS
 from readwarp.batches import ReadBatch
 from readwarp.config import TrimParameters

@@ -13,7 +13,7 @@ import pysam
 import pytest
 
 from helpers.blocks import compress_block
-from readwarp.formats.common import isa_l
+from readwarp.formats.common import bgzf
 from readwarp.formats.common.bgzf import BLOCK, EOF_BLOCK, GROUP, BgzfWriter, block_of, compress, write_all
 
 THREADS, ROUNDS = 50, 20
@@ -36,16 +36,16 @@ def test_python_isal_makes_the_same_blocks(size, kind, monkeypatch):
     data = made.get(kind, lambda: bytes(chance.choices(b"ACGT", k=size)))()
     blocks = compress(data)
     assert blocks == b"".join(block_of(data[at : at + BLOCK]) for at in range(0, size, BLOCK))
-    monkeypatch.setattr(isa_l, "functions", lambda: None)
+    monkeypatch.setattr(bgzf, "isal_functions", lambda: None)
     assert compress(data) == blocks
 
 
 def test_where_python_isal_hides_the_library(monkeypatch):
-    assert isa_l.functions.__wrapped__() is not None
-    for name, value in (("VERSION", 3), ("NAMES", ("isal_deflate", "is_absent"))):
+    assert bgzf.isal_functions.__wrapped__() is not None
+    for name, value in (("ISAL_VERSION", 3), ("ISAL_FUNCTIONS", ("isal_deflate", "is_absent"))):
         with monkeypatch.context() as patched:
-            patched.setattr(isa_l, name, value)
-            assert isa_l.functions.__wrapped__() is None
+            patched.setattr(bgzf, name, value)
+            assert bgzf.isal_functions.__wrapped__() is None
 
 
 @pytest.mark.parametrize("compress_block", [compress_block, block_of])

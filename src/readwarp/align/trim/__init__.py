@@ -44,8 +44,7 @@ is cut if that is at least 10; the search ends where the score is 10 below the h
 (limits of fastp), the latter takes the base and quality of the former.
 """
 
-from readwarp.align.trim.batch import Trimmed, trim, untrimmed
-from readwarp.align.trim.counts import count, describe
+from readwarp.align.trim.batch import Trimmed, count, describe, trim, untrimmed
 from readwarp.align.trim.learn import LearnedAdapters, learn, with_learned
 
 __all__ = ["LearnedAdapters", "Trimmed", "count", "describe", "learn", "trim", "untrimmed", "with_learned"]

@@ -1,20 +1,29 @@
-"""Trimming of one batch of reads."""
+"""Trim a batch of reads, count what was cut off, and describe it."""
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
-from readwarp.align.trim.cuts import Cuts, Patterns, TrimRules, copy_heads, correct_mates, find_cuts
+from readwarp.align.trim.cuts import Cuts, Patterns, Reason, TrimRules, copy_heads, correct_mates, find_cuts
 from readwarp.align.trim.known import ADAPTERS, INSTRUMENTS
 from readwarp.batches import ReadBatch
 from readwarp.config import TrimParameters
 from readwarp.formats.common.text import pack_names
+from readwarp.metrics import Metrics
 from readwarp.ragged import empty, offsets_of, replace
+from readwarp.wording import counted
 
 IUPAC = "?ACMGRSVTWYHKDBN"  # letter of each base mask: 1 A, 2 C, 4 G, 8 T
 MASK = {letter: mask for mask, letter in enumerate(IUPAC) if mask} | {"U": 8}
+WORDS = {  # noun and the rest of the phrase
+    Reason.MATES: ("adapter", " by the overlap of mates"),
+    Reason.ADAPTER: ("adapter", " by sequence"),
+    Reason.POLY_G: ("poly-G tail", ""),
+    Reason.QUALITY: ("end", " of low quality"),
+}
 
 
 class Trimmed(NamedTuple):
@@ -79,3 +88,30 @@ def known_adapters() -> tuple[tuple[str, ...], tuple[str, ...]]:
 def patterns_of(adapters: tuple[str, ...]) -> Patterns:
     masks = [MASK[letter] for adapter in adapters for letter in adapter]
     return Patterns(np.array(masks, np.uint8), offsets_of([len(adapter) for adapter in adapters]))
+
+
+def count(trimmed: Trimmed, metrics: Metrics) -> None:
+    """Add a batch to the counters: reads and bases cut, in total and by reason."""
+    cut = trimmed.cuts.bases
+    metrics.count("reads_trimmed", int(cut.any(axis=1).sum()))
+    metrics.count("bases_trimmed", int(cut.sum()))
+    for reason in Reason:
+        name = reason.name.lower()
+        metrics.count(f"reads_trimmed_{name}", int((cut[:, reason] > 0).sum()))
+        metrics.count(f"bases_trimmed_{name}", int(cut[:, reason].sum()))
+    metrics.count("reads_trimmed_too_short", trimmed.too_short)
+    metrics.count("bases_corrected", trimmed.corrected)
+
+
+def describe(counts: Mapping[str, int]) -> str:
+    """Say: `trimmed 12.34 % of the reads, 5.60 % of the bases (9 poly-G tails); 12 became too short to be aligned`."""
+    shares = (100 * counts[f"{what}_trimmed"] / max(1, counts[what]) for what in ("reads", "bases"))
+    text = "trimmed {:.2f} % of the reads, {:.2f} % of the bases".format(*shares)
+    number = {reason: counts[f"reads_trimmed_{reason.name.lower()}"] for reason in Reason}
+    reasons = [counted(number[reason], noun) + rest for reason, (noun, rest) in WORDS.items() if number[reason]]
+    text += f" ({', '.join(reasons)})" if reasons else ""
+    if short := counts["reads_trimmed_too_short"]:
+        text += f"; {short:,} became too short to be aligned"
+    if corrected := counts["bases_corrected"]:
+        text += f"; corrected in the overlap of mates: {corrected:,}"
+    return text

@@ -1,15 +1,18 @@
 """Checks of BAM records before kernels use their values as indices; contents that SAM cannot hold are rejected too."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import numpy as np
+import pysam
 from numpy import ndarray
 
 from readwarp.errors import InputError
 from readwarp.formats.alignments import check_kernels as kernels
 from readwarp.formats.alignments.header import field, lines_of
 from readwarp.formats.alignments.layout import MAX_RECORD, NAME
+from readwarp.formats.common.silence import quiet_htslib
 from readwarp.formats.common.text import pack_names
 
 
@@ -53,3 +56,18 @@ def check_size(path: object, rest: ndarray, record: int) -> None:
     size = int.from_bytes(rest[:4].tobytes(), "little", signed=True)
     if rest.size >= 4 and not NAME <= size + 4 <= MAX_RECORD:
         raise InputError(path, f"damaged: its size is {size} bytes", record)
+
+
+def header_from(path: Path, text: str) -> pysam.AlignmentHeader:
+    """Parse a header. Raises InputError."""
+    with quiet_htslib():
+        try:
+            header = pysam.AlignmentHeader.from_text(text)
+            groups = header.to_dict().get("RG", [])  # forces the parsing
+        except ValueError as error:
+            raise InputError(path, f"its header is not valid SAM ({error})") from error
+        except KeyError as error:  # pysam's, for CL in a line other than @PG
+            raise InputError(path, f"its header has {error.args[0]} in a line that may not have it") from error
+    if not all("ID" in group for group in groups):
+        raise InputError(path, "its header has a read group without an ID")
+    return header

@@ -14,6 +14,7 @@ from readwarp.errors import InputError
 from readwarp.formats.alignments.cram_reference import find_reference
 from readwarp.formats.alignments.header import parse_header
 from readwarp.formats.alignments.samtools import reason
+from readwarp.formats.common.compressed import is_bgzf
 from readwarp.formats.common.htslib import HtslibProcess
 
 FILE = 0  # number of the file in each child
@@ -96,3 +97,15 @@ def _open(child: HtslibProcess, path: Path, fasta: str | None) -> str:
     """Open the file in a process; return its header."""
     request = {"do": "open_cram", "file": FILE, "name": str(path), "reference": fasta}
     return child.ask(path, "cannot be read as CRAM", **request).decode(errors="replace")
+
+
+def is_cram(path: Path) -> bool:
+    """Return whether the file is CRAM; BAM otherwise. Raises InputError for any other file."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(14)
+    except OSError as error:
+        raise InputError(path, f"cannot be read ({error.strerror})") from error
+    if head[:4] != b"CRAM" and not is_bgzf(head):
+        raise InputError(path, "is neither BAM nor CRAM (SAM comes through stdin: `-`)")
+    return head[:4] == b"CRAM"

@@ -1,14 +1,16 @@
-"""Records found in a region, as AlignedReads."""
+"""Records found in a region, as AlignedReads, and the samples to which they belong."""
 
-from typing import Annotated, NamedTuple
+from functools import lru_cache
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from readwarp.batches import AlignedReads
 from readwarp.formats.alignments import decode_kernels as kernels
-from readwarp.formats.alignments.decode_kernels import DecodedRecords, Wanted
+from readwarp.formats.alignments.decode_kernels import UNWANTED, DecodedRecords, Wanted
 from readwarp.formats.alignments.layout import CONTIG, POSITION, values_at
 from readwarp.ragged import concatenate, empty, offsets_of, replace
+from readwarp.rules.hashes import hash_of
 
 
 def decode(data: np.ndarray, found: DecodedRecords) -> AlignedReads:
@@ -61,3 +63,28 @@ def join_parts(parts: list[AlignedReads], contig: int, start: int, stop: int) ->
     parts = parts or [decode(np.empty(0, np.uint8), empty(DecodedRecords, {"reads": 0}))]
     unassigned = np.concatenate([part.unassigned for part in parts])
     return replace(concatenate(parts, "reads"), contig=contig, start=start, stop=stop, unassigned=unassigned)
+
+
+def read_groups_of(header: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Map sample names to their read groups."""
+    out: dict[str, tuple[str, ...]] = {}
+    for group in header.get("RG", []):
+        if "SM" in group:
+            out[group["SM"]] = (*out.get(group["SM"], ()), group["ID"])
+    return out
+
+
+@lru_cache
+def group_table(
+    samples: tuple[tuple[str, ...], ...], wanted: tuple[tuple[str, ...], ...]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return ascending hashes of the read groups of all `samples`, and the index of each among the `wanted` samples."""
+    numbers = {group: UNWANTED for groups in samples for group in groups} if wanted else {}
+    numbers.update({group: number for number, groups in enumerate(wanted) for group in groups})
+    rows = sorted((_hash(group), number) for group, number in numbers.items())
+    return np.array([row[0] for row in rows], np.uint64), np.array([row[1] for row in rows], np.int16)
+
+
+def _hash(text: str) -> int:
+    raw = np.frombuffer(text.encode(), np.uint8)
+    return int(hash_of(raw, 0, raw.size))

@@ -19,7 +19,7 @@ from readwarp.config import BY_ENDS, DuplicateRules
 from readwarp.config.combinations import check_together
 from readwarp.errors import InputError, ReadwarpError, UsageError
 from readwarp.formats.alignments import samtools
-from readwarp.formats.alignments.bam_indexer import BamIndexer
+from readwarp.formats.alignments.bam_index import BamIndexer
 from readwarp.formats.alignments.duplicates import Libraries, mark, windows_of
 from readwarp.formats.alignments.header import binary_header, lines_of
 from readwarp.formats.alignments.preparing import Prepared, Preparer

@@ -24,14 +24,20 @@ from readwarp.formats.alignments import decode_kernels as records
 from readwarp.formats.alignments.bam_file import BamFile, BamPiece, NoBlockError
 from readwarp.formats.alignments.bam_index import Watch, bam_indexes, load_bam_index, other_file
 from readwarp.formats.alignments.check_kernels import REASONS, SIZE, UNSORTED
-from readwarp.formats.alignments.checks import HeaderLimits, name_of
+from readwarp.formats.alignments.checks import HeaderLimits, header_from, name_of
 from readwarp.formats.alignments.crai import contigs_of_cram
-from readwarp.formats.alignments.cram import CramFile
+from readwarp.formats.alignments.cram import CramFile, is_cram
 from readwarp.formats.alignments.decode_kernels import DecodedRecords, Wanted
-from readwarp.formats.alignments.decoded import RecordContigs, contigs_of, decode, join_parts, place_reads
+from readwarp.formats.alignments.decoded import (
+    RecordContigs,
+    contigs_of,
+    decode,
+    group_table,
+    join_parts,
+    place_reads,
+    read_groups_of,
+)
 from readwarp.formats.alignments.layout import MAX_RECORD, NAME
-from readwarp.formats.alignments.opening import header_from, is_cram
-from readwarp.formats.alignments.read_groups import group_table, read_groups_of
 from readwarp.formats.alignments.spool import is_stream, scan_file, spool
 from readwarp.formats.common.bgzf import EOF_BLOCK, tail_of
 from readwarp.formats.common.index import BgzfIndex

@@ -8,26 +8,30 @@ match: one block in 2,700 is a byte or two longer, at other places in each proce
 stream has no such fault, so each block begins with a few bytes that are compressed separately.
 """
 
+import ctypes
 import os
 import stat
 import struct
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
 from typing import Any, BinaryIO, cast
 
+import isal
 import numpy as np
 from isal import igzip, isal_zlib
 from numpy import ndarray
 
 from readwarp.formats.common import bgzf_kernels as kernels
-from readwarp.formats.common import isa_l
 
 BLOCK, MAX_SIZE = kernels.BLOCK, kernels.MAX_SIZE  # bytes of data per block, ours and any program's
 GROUP = 32 * BLOCK  # bytes compressed per task
 EOF_BLOCK = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 HEADER = struct.Struct("<4BI2BH2B2H")  # gzip header with the BC extra field: size of the whole block less one
 HEAD = np.frombuffer(EOF_BLOCK, np.uint8)[: HEADER.size]
+ISAL_VERSION = 2  # whose isal_zstream `bgzf_kernels` knows; its fields are part of the library's interface
+ISAL_FUNCTIONS = ("isal_deflate_init", "isal_deflate", "crc32_gzip_refl")
 
 
 def blocks_of(data: bytes | memoryview) -> tuple[list[int], list[int]]:
@@ -77,6 +81,20 @@ def tail_of(file: BinaryIO, size: int = len(EOF_BLOCK)) -> bytes:
     return file.read()
 
 
+@cache
+def isal_functions() -> kernels.Functions | None:
+    """Return addresses in python-isal's extension or linked library, for calls from compiled code.
+
+    None: they are hidden or of another version.
+    """
+    library = ctypes.CDLL(isal_zlib.__file__)
+    if isal.ISAL_MAJOR_VERSION != ISAL_VERSION or not all(hasattr(library, name) for name in ISAL_FUNCTIONS):
+        return None
+    return kernels.Functions(
+        *(ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0 for name in ISAL_FUNCTIONS)
+    )
+
+
 def compress(data: memoryview | bytes | ndarray) -> bytes:
     """Compress data to blocks, without the one that ends a file."""
     return _blocks([np.frombuffer(data, np.uint8)])[0].tobytes() if len(data) else b""
@@ -84,7 +102,7 @@ def compress(data: memoryview | bytes | ndarray) -> bytes:
 
 def _blocks(parts: Sequence[ndarray]) -> tuple[ndarray, ndarray]:
     """Compress all parts (uint8) to blocks, one after another; also return the bytes of each."""
-    data, functions = parts[0] if len(parts) == 1 else np.concatenate(parts), isa_l.functions()
+    data, functions = parts[0] if len(parts) == 1 else np.concatenate(parts), isal_functions()
     if functions is None:
         blocks = [block_of(memoryview(data[i : i + BLOCK])) for i in range(0, data.size, BLOCK)]
         return np.frombuffer(b"".join(blocks), np.uint8), np.array([len(block) for block in blocks])

@@ -1,4 +1,4 @@
-"""Count all records of a file in one pass, in windows that threads process side by side."""
+"""Count all records of a file in one pass, and long reads in one more, in windows that threads process side by side."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,16 +11,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.formats.alignments.layout import POSITION, values_at
+from readwarp.errors import InputError
+from readwarp.formats.alignments.layout import NAME, POSITION, stored_cigar_of, values_at
 from readwarp.formats.alignments.regions import AlignedReader, FileForm, RawRecords
 from readwarp.formats.common.qualities import PHRED33
 from readwarp.formats.common.regions import Contigs
 from readwarp.ragged import concatenate, empty, take
-from readwarp.report.counting import record_kernels, span_kernels
-from readwarp.report.counting.coverage import Coverage, Depth, Measured
-from readwarp.report.counting.depth import depth_of
+from readwarp.report.counting import long_kernels, record_kernels, span_kernels
+from readwarp.report.counting.coverage import Coverage, Depth, Measured, depth_of
 from readwarp.report.counting.gc_bins import BinCounter, Bins, with_reference
 from readwarp.report.counting.letters import ReferenceLetters
+from readwarp.report.counting.long_kernels import LongTables, make_long_tables
 from readwarp.report.counting.record_kernels import Letters
 from readwarp.report.counting.span_kernels import DepthReads, DepthWindow, Spans
 from readwarp.report.counting.tables import LONG, CountedRecords, Tables, ThreadTables, make_tables
@@ -90,6 +91,34 @@ def count_alignments(
         if letters:
             letters.close()
     return FileCounts(contigs, counter.tables.total(), long_reads, found, reference is not None, coverage.depth())
+
+
+def count_long_reads(
+    path: Path, reference: Path | None, threads: int, check: Callable[[], None] = lambda: None
+) -> LongTables:
+    """Count the figures of long reads in a sorted and indexed BAM or CRAM file (reference: indexed FASTA).
+
+    check: called now and then, raises an error to stop the count. Raises InputError.
+    """
+    reader, shared = AlignedReader(path, reference, form=FileForm(PHRED33)), ThreadTables(make_long_tables)
+    first = np.array([0, *accumulate(reader.lengths)], np.int64)
+
+    def count(stretch: CountStretch) -> None:
+        place = DepthWindow(*(stretch.window[1:] if stretch.window else (0, 0)), first)
+        with shared.borrow() as tables:
+            for records in stretch.records:
+                bad = long_kernels.count_long(records, place, tables)
+                if bad >= 0:
+                    name = records.data[bad + NAME : stored_cigar_of(records.data, bad)[0] - 1].tobytes().decode()
+                    raise InputError(path, "the tags of a read cannot be read: de, dv or NM is not a number", name)
+
+    try:
+        with closing(map_ordered(stretches(reader), count, threads, 2 * threads)) as parts:
+            for _ in parts:
+                check()
+    finally:
+        reader.close()
+    return shared.total()
 
 
 def stretches(reader: AlignedReader) -> Iterator[CountStretch]:

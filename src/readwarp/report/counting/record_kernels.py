@@ -6,6 +6,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.device.jit import kernel, scalar
+from readwarp.device.simd import load_eight
 from readwarp.formats.alignments.layout import (
     CONTIG,
     FLAG,
@@ -27,7 +28,6 @@ from readwarp.formats.alignments.layout import (
     uint16_at,
     uint32_at,
 )
-from readwarp.report.counting.checksums import crc32_of
 from readwarp.report.counting.cycle_kernels import (
     count_gaps,
     count_gc,
@@ -73,6 +73,22 @@ from readwarp.rules.flags import LAST as LAST_BIT
 NM = ord("N"), ord("M")
 INTEGERS = tuple(b"cCsSiI")  # types of integer fields
 LEFT_OUT = UNMAPPED | SUPPLEMENTARY | FAILED | DUPLICATE  # left out of the counts of MAPQ
+POLYNOMIAL, ALL_ONES = 0xEDB88320, 0xFFFFFFFF
+SLICES = 8  # bytes
+
+
+def _crc_tables() -> ndarray:
+    """Return the contribution of a byte to the remainder after 0, 1, ... following bytes (uint32 [SLICES, 256])."""
+    first = np.arange(256, dtype=np.uint32)
+    for _ in range(8):
+        first = np.where(first & 1, first >> 1 ^ POLYNOMIAL, first >> 1).astype(np.uint32)
+    tables = [first]
+    for _ in range(SLICES - 1):
+        tables.append(tables[-1] >> 8 ^ first[tables[-1] & 255])
+    return np.array(tables)
+
+
+CRC_TABLES = _crc_tables()
 
 
 class Letters(NamedTuple):
@@ -209,3 +225,26 @@ def orientation_of(flag, ahead):
     if ahead == 0:
         return INWARD
     return INWARD if is_reverse == (ahead < 0) else OUTWARD
+
+
+@scalar
+def crc32_of(data, start, stop):
+    """Return the CRC-32 (zlib's) of data[start:stop] (uint8) as uint64, by slicing-by-8 (Kounavis and Berry 2008)."""
+    value, at, end, byte = np.uint64(ALL_ONES), np.uint64(start), np.uint64(stop), np.uint64(255)
+    while at + np.uint64(SLICES) <= end:
+        word = load_eight(data, at) ^ value
+        value = np.uint64(
+            CRC_TABLES[7, word & byte]
+            ^ CRC_TABLES[6, word >> np.uint64(8) & byte]
+            ^ CRC_TABLES[5, word >> np.uint64(16) & byte]
+            ^ CRC_TABLES[4, word >> np.uint64(24) & byte]
+            ^ CRC_TABLES[3, word >> np.uint64(32) & byte]
+            ^ CRC_TABLES[2, word >> np.uint64(40) & byte]
+            ^ CRC_TABLES[1, word >> np.uint64(48) & byte]
+            ^ CRC_TABLES[0, word >> np.uint64(56)]
+        )
+        at += np.uint64(SLICES)
+    while at < end:
+        value = value >> np.uint64(8) ^ np.uint64(CRC_TABLES[0, (value ^ np.uint64(data[at])) & byte])
+        at += np.uint64(1)
+    return value ^ np.uint64(ALL_ONES)
