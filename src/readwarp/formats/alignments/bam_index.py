@@ -10,12 +10,11 @@ import struct
 import zlib
 from functools import partial
 from pathlib import Path
-from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
-from readwarp.device.jit import kernel, scalar
+from readwarp.device.jit import kernel
 from readwarp.errors import InputError
 from readwarp.formats.alignments.bam_file import BamFile, BamPiece, NoBlockError
 from readwarp.formats.alignments.header import binary_header, field, lines_of
@@ -33,32 +32,13 @@ from readwarp.formats.alignments.layout import (
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.common.binning import Binned, ItemSpans, bin_items, depth_for
 from readwarp.formats.common.compressed import GZIP_MAGIC
-from readwarp.formats.common.index import CSI_LENGTH, DEPTH, LINEAR_WINDOW, BgzfIndex
+from readwarp.formats.common.index import CSI_LENGTH, DEPTH, BgzfIndex, OtherFileError, parse_parts
 from readwarp.formats.common.indexer import Indexer, Virtual, bai_of, csi_of, join_file
 from readwarp.ragged import empty
 from readwarp.rules.flags import UNMAPPED
 
 FIXED = struct.Struct("<iiiBBHHHiii")  # fields of a record up to its mate's position
-COUNTS_BIN = 37450  # of BAI: holds the extent of a contig's records, and counts
-MAX_DEPTH = 9  # levels of bins below the largest
 FAR = (1 << 63) - 1  # begin of a contig without records
-
-
-class OtherFileError(Exception):
-    """An index that cannot belong to this file."""
-
-
-class Extents(NamedTuple):
-    """Extents of the records of each contig, and its linear index."""
-
-    begins: Annotated[ndarray, "int64 [contigs]"]  # virtual offset of the first record; FAR if there is none
-    ends: Annotated[ndarray, "int64 [contigs]"]  # after the last record; 0 if there is none
-    places: Annotated[ndarray, "int64 [contigs] of words"]
-    windows: Annotated[ndarray, "int64 [contigs]"]
-
-    @classmethod
-    def none(cls, contigs: int) -> "Extents":
-        return cls(np.full(contigs, FAR), *np.zeros((3, contigs), np.int64))
 
 
 def bam_indexes(bam: Path) -> tuple[Path, ...]:
@@ -74,119 +54,21 @@ def load_bam_index(bam: Path, file: BamFile) -> BgzfIndex:
     try:
         data = path.read_bytes()
         data = gzip.decompress(data) if data[:2] == GZIP_MAGIC else data
-        parse = _parse_csi if data[:4] == b"CSI\x01" else _parse_bai
-        shift, extents, starts = parse(data, file.header.lengths)
-        starts = [_fill(own, int(begin)) for own, begin in zip(starts, extents.begins, strict=True)]
+        shift, starts, _, *chunks = parse_parts(data, file.header.lengths)
+        contig, begin, end = np.concatenate(chunks, axis=1)
+        begins, ends = np.full(len(starts), FAR), np.zeros(len(starts), np.int64)
+        np.minimum.at(begins, contig, begin)
+        np.maximum.at(ends, contig, end)
+        starts = [_fill(own, first) for own, first in zip(starts, begins.tolist(), strict=True)]
     except OtherFileError as error:
         raise other_file(path, file) from error
     except OSError as error:
         raise InputError(path, f"cannot be read ({error.strerror or error})") from error
     except (struct.error, ValueError, EOFError, zlib.error) as error:
         raise InputError(path, f"damaged index ({error}): make it again (`samtools index {bam}`)") from error
-    index = BgzfIndex(shift, starts, int(extents.ends.max(initial=0)) or None, (), path)
-    _check_extents(index, extents, file)
+    index = BgzfIndex(shift, starts, int(ends.max(initial=0)) or None, (), path)
+    _check_extents(index, begins, ends, file)
     return index
-
-
-def _parse_bai(data: bytes, lengths: list[int]) -> tuple[int, Extents, list[ndarray]]:
-    if data[:4] != b"BAI\x01" or len(data) % 4:
-        raise ValueError("not of BAI's form")
-    (contigs,) = struct.unpack_from("<I", data, 4)
-    words = np.frombuffer(data, "<u4", offset=8)
-    if contigs > len(lengths):
-        raise OtherFileError
-    extents = Extents.none(contigs)
-    stop = find_extents(words, extents)
-    if stop < 0 or words.size - stop not in (0, 2):
-        raise ValueError("its parts do not fit")
-    spans = zip(extents.places.tolist(), extents.windows.tolist(), strict=True)
-    starts = [words[place : place + 2 * windows].view("<u8").astype(np.int64) for place, windows in spans]
-    for own in starts:
-        used = own[own != 0]
-        if (np.diff(used) < 0).any():
-            raise ValueError("its offsets are not in order")
-    return LINEAR_WINDOW, extents, starts
-
-
-@scalar
-def offset_at(words, at):
-    return np.int64(words[at + 1]) << 32 | np.int64(words[at])
-
-
-@kernel
-def find_extents(words, out):
-    """Read the bins of BAI from the first contig on (words: uint32) into out (Extents).
-
-    Returns where the last contig ends in the words, or -1 if something does not fit.
-    """
-    begins, ends, places, windows = out.begins, out.ends, out.places, out.windows
-    at, size = np.int64(0), words.size
-    for contig in range(places.size):
-        bins, at = np.int64(words[at]) if at < size else size, at + 1
-        for _ in range(bins):
-            if at + 2 > size:
-                return -1
-            number, stop = np.int64(words[at]), at + 2 + 4 * np.int64(words[at + 1])
-            if stop > size or number > COUNTS_BIN or number == COUNTS_BIN - 1:
-                return -1
-            last = at + 6 if number == COUNTS_BIN else stop  # the counts are not a chunk
-            if number == COUNTS_BIN and stop != at + 10:
-                return -1
-            for chunk in range(at + 2, last, 4):
-                begin, end = offset_at(words, chunk), offset_at(words, chunk + 2)
-                if begin > end or begin <= 0:
-                    return -1
-                begins[contig], ends[contig] = min(begins[contig], begin), max(ends[contig], end)
-            at = stop
-        if at >= size:
-            return -1
-        places[contig], windows[contig] = at + 1, words[at]
-        at += 1 + 2 * windows[contig]
-    return at if at <= size else -1
-
-
-def _parse_csi(data: bytes, lengths: list[int]) -> tuple[int, Extents, list[ndarray]]:
-    """Parse CSI, which has no linear index, but an offset in each bin: of the first record that reaches it."""
-    shift, depth, extra = struct.unpack_from("<iii", data, 4)
-    (contigs,), place = struct.unpack_from("<I", data, 16 + max(0, extra)), 20 + max(0, extra)
-    if not (0 < shift < 32 and 0 <= depth <= MAX_DEPTH) or max(lengths) > 1 << (shift + 3 * depth):
-        raise ValueError("its bins do not cover the contigs")
-    if contigs > len(lengths):
-        raise OtherFileError
-    extents, starts = Extents.none(contigs), []
-    counts = ((1 << 3 * (depth + 1)) - 1) // 7 + 1
-    for contig in range(contigs):
-        (bins,), place = struct.unpack_from("<I", data, place), place + 4
-        own = np.zeros((lengths[contig] >> shift) + 1, np.int64)
-        for _ in range(bins):
-            number, offset, chunks = struct.unpack_from("<IQI", data, place)
-            place += 16
-            stop = place + 16 * chunks
-            if number > counts or number == counts - 1 or stop > len(data) or (number == counts and chunks != 2):
-                raise ValueError("its parts do not fit")
-            if number < counts:
-                first = _first_window(number, depth)
-                if first >= own.size:
-                    raise ValueError("a bin lies beyond its contig")
-                own[first] = max(offset & FAR, int(own[first]))
-            chunks = np.frombuffer(data, "<i8", 2 * (chunks if number < counts else 1), place)
-            if (chunks <= 0).any() or (chunks[::2] > chunks[1::2]).any():
-                raise ValueError("a chunk ends before it begins")
-            extents.begins[contig] = min(extents.begins[contig], chunks[::2].min(initial=FAR))
-            extents.ends[contig] = max(extents.ends[contig], chunks[1::2].max(initial=0))
-            place = stop
-        starts.append(own)
-    if len(data) - place not in (0, 8):
-        raise ValueError("its parts do not fit")
-    return shift, extents, starts
-
-
-def _first_window(number: int, depth: int) -> int:
-    """Return the first of the smallest windows that a bin covers."""
-    level, level_start = 0, 0
-    while number >= level_start + (1 << 3 * level):
-        level, level_start = level + 1, level_start + (1 << 3 * level)
-    return (number - level_start) << 3 * (depth - level)
 
 
 def _fill(starts: ndarray, begin: int) -> ndarray:
@@ -195,6 +77,8 @@ def _fill(starts: ndarray, begin: int) -> ndarray:
     Some programs omit unaligned reads from the windows, so the first one begins with the contig.
     """
     used = np.flatnonzero(starts)
+    if (np.diff(starts[used]) < 0).any():
+        raise ValueError("its offsets are not in order")
     if begin == FAR:
         if used.size:
             raise ValueError("a contig has windows but no bins")
@@ -206,16 +90,16 @@ def _fill(starts: ndarray, begin: int) -> ndarray:
     return filled
 
 
-def _check_extents(index: BgzfIndex, extents: Extents, file: BamFile) -> None:
+def _check_extents(index: BgzfIndex, begins: ndarray, ends: ndarray, file: BamFile) -> None:
     """Raise InputError unless the records of each contig begin where the previous contig's end."""
     before = file.first
-    for contig in np.flatnonzero(extents.begins < FAR).tolist():
-        begin = int(extents.begins[contig])
+    for contig in np.flatnonzero(begins < FAR).tolist():
+        begin = int(begins[contig])
         if begin < before:
             raise other_file(index.path, file)
         if begin > before:
             _check_record(index, file, before, contig)
-        before = int(extents.ends[contig])
+        before = int(ends[contig])
     _check_record(index, file, before, -1)
 
 

@@ -123,7 +123,34 @@ def _load(path: Path, indexes: Sequence[Path], parse: Callable[[bytes, Path], T]
     raise InputError(path, f"has no index (make one with {maker})")
 
 
+class OtherFileError(ValueError):
+    """An index that cannot belong to its file."""
+
+
+class IndexParts(NamedTuple):
+    """The parts of an index, as they are in its file."""
+
+    shift: int
+    starts: list[ndarray]  # int64: for each contig, one per 2^shift bases, 0 if there is none
+    names: tuple[str, ...]
+    chunks: IndexChunks
+    extents: IndexChunks  # from the first to the last record of each contig, if the index counts them
+
+
 def _parse(data: bytes, path: Path) -> BgzfIndex:
+    shift, starts, names, chunks, extents = parse_parts(data)
+    firsts = np.searchsorted(chunks.contig, np.arange(len(starts) + 1)).tolist()
+    begins = (chunks.begin[first:last].min(initial=1 << 62) for first, last in pairwise(firsts))
+    starts = [fill_in(own, int(begin)) for own, begin in zip(starts, begins, strict=True)]
+    stop = int(extents.end.max()) if extents.end.size else None
+    return BgzfIndex(shift, starts, stop, names, path, chunks)
+
+
+def parse_parts(data: bytes, lengths: Sequence[int] = ()) -> IndexParts:
+    """Parse an index. lengths: of the file's contigs, if they are known.
+
+    Raises ValueError, OtherFileError and struct.error.
+    """
     if data[:4] not in (b"BAI\x01", b"TBI\x01", b"CSI\x01"):
         raise ValueError("neither BAI, TBI nor CSI")
     is_csi, shift, depth, names, place = data[:1] == b"C", LINEAR_WINDOW, DEPTH, tuple[str, ...](), 8
@@ -138,22 +165,24 @@ def _parse(data: bytes, path: Path) -> BgzfIndex:
     words = np.frombuffer(data[place : len(data) - (len(data) - place) % 4], "<u4")
     if not 0 <= contigs <= words.size or (names and len(names) < contigs):
         raise ValueError("its number of contigs is wrong")
+    if lengths and contigs > len(lengths):
+        raise OtherFileError("it has more contigs")
+    if lengths and is_csi and max(lengths) > 1 << (shift + 3 * depth):
+        raise ValueError("its bins do not cover the contigs")
     bins, owners = np.empty((2, words.size // BIN), np.int64)
     places, windows = np.zeros((2, contigs), np.int64)
-    number = find_bins(words, CSI_BIN if is_csi else BIN, bins, owners, places, windows)
-    if number < 0:
-        raise ValueError("it ends too early")
+    number, stop = find_bins(words, CSI_BIN if is_csi else BIN, bins, owners, places, windows)
+    if len(data) - place - 4 * stop not in (0, 8):  # perhaps with the number of reads without a place
+        raise ValueError("its parts do not fit")
     bins, owners = bins[:number], owners[:number]
-    chunks, stop = _chunks_of(words, bins, owners, CSI_BIN if is_csi else BIN, depth)
-    firsts = np.searchsorted(chunks.contig, np.arange(contigs + 1)).tolist()
+    chunks, extents = _chunks_of(words, bins, owners, CSI_BIN if is_csi else BIN, depth)
     if is_csi:
-        offsets = _offsets_by_window(words, bins, owners, depth, contigs)
+        sizes = [(length >> shift) + 1 for length in lengths[:contigs]] if lengths else [0] * contigs
+        starts = _starts_by_window(words, bins, owners, depth, sizes)
     else:
-        spans = zip(places.tolist(), (places + 2 * windows).tolist(), strict=True)
-        offsets = [words[first:last].view("<u8") for first, last in spans]
-    begins = (chunks.begin[first:last].min(initial=1 << 62) for first, last in pairwise(firsts))
-    starts = [fill_in(own, int(begin)) for own, begin in zip(offsets, begins, strict=True)]
-    return BgzfIndex(shift, starts, stop, names[:contigs], path, chunks)
+        linear, bounds = _wide(words, rows_of(places, windows, 2)), np.append(0, np.cumsum(windows)).tolist()
+        starts = [linear[first:last] for first, last in pairwise(bounds)]
+    return IndexParts(shift, starts, names[:contigs], chunks, extents)
 
 
 def _parse_names(data: bytes, place: int) -> tuple[tuple[str, ...], int]:
@@ -170,7 +199,8 @@ def _parse_names(data: bytes, place: int) -> tuple[tuple[str, ...], int]:
 def find_bins(words, head, bins, owners, places, windows):
     """Find where the bins begin in the words (uint32), with their contigs, and where linear indexes begin, with sizes.
 
-    head: BIN, or CSI_BIN without a linear index. Returns the number of bins; -1 if the words end too early.
+    head: BIN, or CSI_BIN without a linear index. Returns the number of bins and where they end; (0, words.size + 1) if
+    the words end too early.
     """
     at = number = np.int64(0)
     for contig in range(places.size):
@@ -178,29 +208,40 @@ def find_bins(words, head, bins, owners, places, windows):
         at += 1
         while left > 0:
             if at + head > words.size:
-                return -1
+                return 0, words.size + 1
             bins[number], owners[number] = at, contig
             at += head + 4 * np.int64(words[at + head - 1])
             number, left = number + 1, left - 1
         if head == BIN:
             if at >= words.size:
-                return -1
+                return 0, words.size + 1
             places[contig], windows[contig] = at + 1, words[at]
             at += 1 + 2 * windows[contig]
-    return number if at <= words.size else -1
+    return number, at
 
 
-def _chunks_of(words: ndarray, bins: ndarray, owners: ndarray, head: int, depth: int) -> tuple[IndexChunks, int | None]:
-    """Return the chunks, and the end of the last one by the bins of counts, if there are any."""
+def _chunks_of(
+    words: ndarray, bins: ndarray, owners: ndarray, head: int, depth: int
+) -> tuple[IndexChunks, IndexChunks]:
+    """Return the chunks, and the extent of each contig by its bin of counts, if it has one."""
     numbers, sizes = words[bins].astype(np.int64), words[bins + head - 1].astype(np.int64)
     after_last = int(first_bins(depth)[-1])
-    is_real = numbers < after_last
-    counts = bins[~is_real & (sizes > 0)]
-    stops = _wide(words, counts + head + 2)
-    real, sizes = bins[is_real], sizes[is_real]
-    at = np.repeat(real + head, sizes) + 4 * (np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes))
-    chunks = IndexChunks(np.repeat(owners[is_real], sizes), _wide(words, at), _wide(words, at + 2))
-    return chunks, int(stops.max()) if stops.size else None
+    is_real, is_count = numbers < after_last, numbers == after_last + 1
+    if not (is_real | is_count).all() or (sizes[is_count] != 2).any():
+        raise ValueError("its parts do not fit")
+    sizes[is_count] = 1  # an extent, then two counts
+    at, is_real = rows_of(bins + head, sizes, 4), np.repeat(is_real, sizes)
+    chunks = IndexChunks(np.repeat(owners, sizes), _wide(words, at), _wide(words, at + 2))
+    if (chunks.begin <= 0).any() or (chunks.begin > chunks.end).any():
+        raise ValueError("a chunk ends before it begins")
+    return IndexChunks(*(own[is_real] for own in chunks)), IndexChunks(*(own[~is_real] for own in chunks))
+
+
+def rows_of(firsts: ndarray, sizes: ndarray, step: int) -> ndarray:
+    """Return where the items of each row begin: `sizes` of them, each of `step` words."""
+    places: ndarray = np.repeat(firsts - step * (np.cumsum(sizes) - sizes), sizes)
+    places += step * np.arange(places.size)
+    return places
 
 
 def _wide(words: ndarray, at: ndarray) -> ndarray:
@@ -225,18 +266,22 @@ def first_windows(numbers: ndarray, depth: int) -> ndarray:
     return windows
 
 
-def _offsets_by_window(words: ndarray, bins: ndarray, owners: ndarray, depth: int, contigs: int) -> list[ndarray]:
-    """Return offsets by window from CSI's bins, which hold that of the first record to reach their first window."""
+def _starts_by_window(words: ndarray, bins: ndarray, owners: ndarray, depth: int, sizes: list[int]) -> list[ndarray]:
+    """Return offsets by window from CSI's bins, which hold that of the first record to reach their first window.
+
+    sizes: windows of each contig; 0: as many as its bins have.
+    """
     numbers = words[bins].astype(np.int64)
     is_real = numbers < first_bins(depth)[-1]
     numbers, owners, offsets = numbers[is_real], owners[is_real], _wide(words, bins[is_real] + 1)
     window = first_windows(numbers, depth)
-    if window.size and int(window.max()) >= MAX_WINDOWS:
-        raise ValueError("its windows cannot be")
-    bounds, out = np.searchsorted(owners, np.arange(contigs + 1)).tolist(), list[ndarray]()
-    for first, last in pairwise(bounds):
-        own = np.zeros(int(window[first:last].max(initial=-1)) + 1, np.uint64)
-        own[window[first:last]] = offsets[first:last]
+    bounds, out = np.searchsorted(owners, np.arange(len(sizes) + 1)).tolist(), list[ndarray]()
+    for size, (first, last) in zip(sizes, pairwise(bounds), strict=True):
+        used = int(window[first:last].max(initial=-1)) + 1
+        if max(size, used) > MAX_WINDOWS or used > (size or used):
+            raise ValueError("its windows cannot be")
+        own = np.zeros(size or used, np.int64)
+        np.maximum.at(own, window[first:last], offsets[first:last])
         out.append(own)
     return out
 
@@ -248,7 +293,7 @@ def fill_in(starts: ndarray, begin: int = 0) -> ndarray:
     """
     used = starts[starts > 0]
     if not used.size:
-        return np.array([begin], np.uint64) if 0 < begin < 1 << 62 else starts[:0]
+        return np.array([begin], starts.dtype) if 0 < begin < 1 << 62 else starts[:0]
     if (used[1:] < used[:-1]).any():
         raise ValueError("its offsets are not in order")
     return np.maximum.accumulate(np.maximum(starts, min(begin, int(used[0])) if begin else used[0]))
