@@ -21,6 +21,7 @@ from numpy import ndarray
 from readwarp.batches import AlignedReads
 from readwarp.errors import InputError
 from readwarp.formats.alignments import decode_kernels as records
+from readwarp.formats.alignments import decoded
 from readwarp.formats.alignments.bam_file import BamFile, BamPiece, NoBlockError
 from readwarp.formats.alignments.bam_index import Watch, bam_indexes, load_bam_index, other_file
 from readwarp.formats.alignments.check_kernels import REASONS, SIZE, UNSORTED
@@ -28,15 +29,6 @@ from readwarp.formats.alignments.checks import HeaderLimits, header_from, name_o
 from readwarp.formats.alignments.crai import contigs_of_cram
 from readwarp.formats.alignments.cram import CramFile, is_cram
 from readwarp.formats.alignments.decode_kernels import DecodedRecords, Wanted
-from readwarp.formats.alignments.decoded import (
-    RecordContigs,
-    contigs_of,
-    decode,
-    group_table,
-    join_parts,
-    place_reads,
-    read_groups_of,
-)
 from readwarp.formats.alignments.layout import MAX_RECORD, NAME
 from readwarp.formats.alignments.spool import is_stream, scan_file, spool
 from readwarp.formats.common.bgzf import EOF_BLOCK, tail_of
@@ -125,7 +117,7 @@ class AlignedReader:
         self.lengths: tuple[int, ...] = self.header.lengths
         self._known = HeaderLimits(np.array(self.lengths, np.int64))
         lines = self.header.to_dict()
-        self._samples = read_groups_of(lines)
+        self._samples = decoded.read_groups_of(lines)
         if lines.get("HD", {}).get("SO") in ("unsorted", "queryname"):
             raise InputError(self.path, "is not sorted by coordinate; run `samtools sort` first")
         if self._bam and self._index is None:
@@ -238,7 +230,7 @@ class AlignedReader:
 
         Raises InputError if the file is damaged or unsorted.
         """
-        return join_parts(list(self.parts(contig, start, stop, keep)), contig, start, stop)
+        return decoded.join_parts(list(self.parts(contig, start, stop, keep)), contig, start, stop)
 
     def parts(self, contig: int, start: int, stop: int, keep: ReadFilter) -> Iterator[AlignedReads]:
         """Yield the result of `read` part by part as it is decoded."""
@@ -251,7 +243,8 @@ class AlignedReader:
         contigs: numbers in this file's header. origins: int64 [contigs].
         """
         for reads, contig in self._parts(self._wanted(contigs, 0, max(self.lengths[i] for i in contigs), keep)):
-            yield place_reads(reads, origins[contig.reads - contigs.start], origins[contig.unassigned - contigs.start])
+            by, unassigned_by = (origins[own - contigs.start] for own in contig)
+            yield decoded.place_reads(reads, by, unassigned_by)
 
     def records(self, contigs: range, start: int, stop: int) -> Iterator[RawRecords]:
         """Yield records that begin in [start, stop) of a contig, and aligned ones that reach into it; or whole contigs.
@@ -287,7 +280,7 @@ class AlignedReader:
             raise InputError(self.path, "truncated: ends within a record")
 
     def _wanted(self, contigs: range, start: int, stop: int, keep: ReadFilter) -> Wanted:
-        groups, samples = group_table(tuple(self.samples().values()), keep.samples)
+        groups, samples = decoded.group_table(tuple(self.samples().values()), keep.samples)
         return Wanted(
             contig=contigs.start,
             lengths=np.array([self.lengths[contig] for contig in contigs], np.int64),
@@ -300,9 +293,9 @@ class AlignedReader:
             with_unusable=False,
         )
 
-    def _parts(self, wanted: Wanted) -> Iterator[tuple[AlignedReads, RecordContigs]]:
+    def _parts(self, wanted: Wanted) -> Iterator[tuple[AlignedReads, decoded.RecordContigs]]:
         for data, found in self._found(wanted):
-            reads, contigs = decode(data, found), contigs_of(data, found, wanted)
+            reads, contigs = decoded.decode(data, found), decoded.contigs_of(data, found, wanted)
             yield self._from_phred64(reads, contigs) if self._form.phred == PHRED64 else reads, contigs
 
     def _found(self, wanted: Wanted) -> Iterator[tuple[ndarray, DecodedRecords]]:
@@ -317,7 +310,7 @@ class AlignedReader:
             found = take(found, "reads", slice(0, count))
             if watch and count:
                 usable = found.samples >= 0
-                contigs = contigs_of(piece.data, found, wanted).reads
+                contigs = decoded.contigs_of(piece.data, found, wanted).reads
                 watch.check(piece, found.places[usable], found.stops[usable], contigs)
             if watch and state == records.DONE:
                 watch.end(piece, rest)
@@ -346,7 +339,7 @@ class AlignedReader:
         contig, position = divmod(last, 1 << records.CONTIG_SHIFT) if last >= 0 else (wanted.contig, 0)
         return f"near {self.names[contig]}:{position + 1}"
 
-    def _from_phred64(self, reads: AlignedReads, contigs: RecordContigs) -> AlignedReads:
+    def _from_phred64(self, reads: AlignedReads, contigs: decoded.RecordContigs) -> AlignedReads:
         qualities, bad = from_phred64(reads.qualities)
         if bad >= 0:
             read = np.searchsorted(reads.read_offsets, bad, side="right") - 1
