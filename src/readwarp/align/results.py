@@ -19,6 +19,7 @@ from readwarp.formats.common.files import locked
 from readwarp.index.reference import Reference
 from readwarp.keywords import AnyPath, explain_names
 from readwarp.ragged import replace, take
+from readwarp.rules import flags
 from readwarp.rules.bases import LETTERS
 from readwarp.rules.cigar import LETTERS as OPERATIONS
 from readwarp.scratch import ScratchFolder
@@ -74,32 +75,32 @@ class Record(NamedTuple):
 
     @property
     def is_mapped(self) -> bool:
-        return not self.flag & 0x4
+        return not self.flag & flags.UNMAPPED
 
     @property
     def is_paired(self) -> bool:
-        return bool(self.flag & 0x1)
+        return bool(self.flag & flags.PAIRED)
 
     @property
     def is_reverse(self) -> bool:
-        return bool(self.flag & 0x10)
+        return bool(self.flag & flags.REVERSE)
 
     @property
     def is_proper_pair(self) -> bool:
-        return bool(self.flag & 0x2)
+        return bool(self.flag & flags.PROPER)
 
     @property
     def is_secondary(self) -> bool:
-        return bool(self.flag & 0x100)
+        return bool(self.flag & flags.SECONDARY)
 
     @property
     def is_supplementary(self) -> bool:
-        return bool(self.flag & 0x800)
+        return bool(self.flag & flags.SUPPLEMENTARY)
 
     @property
     def is_primary(self) -> bool:
         """Whether it is neither secondary nor supplementary: true of one record per read, even if unmapped."""
-        return not self.flag & 0x900
+        return not self.flag & flags.NOT_PRIMARY
 
 
 explain_names(Record, NAMES_ELSEWHERE, "to_pysam() gives records of pysam")
@@ -147,8 +148,8 @@ class Records(Sequence[Record]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        mapped = int(np.count_nonzero((self.rows.flag & 0x904) == 0))
-        reads = int(np.count_nonzero((self.rows.flag & 0x900) == 0))
+        mapped = int(np.count_nonzero((self.rows.flag & (flags.NOT_PRIMARY | flags.UNMAPPED)) == 0))
+        reads = int(np.count_nonzero((self.rows.flag & flags.NOT_PRIMARY) == 0))
         return f"Records({len(self):,} of {reads:,} reads, {mapped:,} mapped)"
 
     @property
@@ -269,7 +270,7 @@ def _bases(reads: ReadBatch, read: int, flag: int, cigar: list[tuple[int, str]])
     start, stop = int(reads.read_offsets[read]), int(reads.read_offsets[read + 1])
     letters = LETTERS[reads.bases[start:stop]].tobytes()
     phreds = reads.qualities[start:stop]
-    if flag & 0x10:
+    if flag & flags.REVERSE:
         letters, phreds = letters.translate(COMPLEMENT)[::-1], phreds[::-1]
     first, last = (cigar[end][0] if cigar and cigar[end][1] == HARD else 0 for end in (0, -1))
     shown = slice(first, len(letters) - last)

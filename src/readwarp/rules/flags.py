@@ -16,6 +16,7 @@ from numpy import ndarray
     DUPLICATE,
     SUPPLEMENTARY,
 ) = (1 << bit for bit in range(12))
+NOT_PRIMARY = SECONDARY | SUPPLEMENTARY
 FLAGS = 1 << 12  # number of possible flags
 SURE = 5  # minimum MAPQ of a mate on another contig that flagstat trusts
 
@@ -26,7 +27,7 @@ def flagstat_masks(flag: ndarray, is_elsewhere: ndarray, is_sure: ndarray) -> di
     is_elsewhere: the mate has another contig, or none; is_sure: the MAPQ is at least SURE.
     """
     is_secondary, is_mapped, is_duplicate = flag & SECONDARY != 0, flag & UNMAPPED == 0, flag & DUPLICATE != 0
-    is_primary = flag & (SECONDARY | SUPPLEMENTARY) == 0
+    is_primary = flag & NOT_PRIMARY == 0
     is_pair = is_primary & (flag & PAIRED != 0)
     are_both = is_pair & is_mapped & (flag & MATE_UNMAPPED == 0)
     return {

@@ -14,6 +14,7 @@ from readwarp.formats.alignments.header import Contig
 from readwarp.formats.common.files import check_inputs
 from readwarp.index.reference import Reference
 from readwarp.rules.cigar import HARD_CLIP, LETTERS, ON_QUERY, ON_REFERENCE
+from readwarp.rules.flags import REVERSE, SECONDARY, UNMAPPED
 from readwarp.wording import counted
 
 BESIDE = (".alt", ".64.alt")  # file name endings; the second is that of the GATK bundle
@@ -21,7 +22,6 @@ ENDINGS = (".rwx", ".gz", ".bgz", ".fa", ".fasta", ".fna")  # endings of a refer
 CIGAR = re.compile(r"(?:\d{1,9}[MIDNSH=X])+")
 RUN = re.compile(r"(\d+)(\D)")
 NUMBER = re.compile(r"\d{1,10}")
-UNMAPPED, REVERSE, SECONDARY = 0x4, 0x10, 0x100
 FIELDS = 6  # in an aligned record, up to its CIGAR
 
 

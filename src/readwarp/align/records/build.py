@@ -23,6 +23,7 @@ from readwarp.config import AlignParameters
 from readwarp.device.jit import kernel
 from readwarp.index.reference import Reference
 from readwarp.ragged import empty, replace, take
+from readwarp.rules import flags
 from readwarp.rules.bases import base_at
 from readwarp.rules.cigar import EQUAL, HARD_CLIP, MATCH, SOFT_CLIP, UNEQUAL, run_of
 
@@ -140,15 +141,16 @@ def fill_mates(reads, rows, traced, splits, out):
     for row in range(rows.read.size):
         r, e = rows.read[row], rows.trace[row]
         own_row = rows.offsets[r]
-        flag = (0x4 if e < 0 else 0x10 * strand[e]) | (splits if kind[row] == SUPPLEMENTARY else 0)
-        flag |= 0x100 if kind[row] == SECONDARY else (0x800 if kind[row] == ALTERNATE else 0)
-        flag |= 0x200 if failed[r] else 0
+        flag = (flags.UNMAPPED if e < 0 else flags.REVERSE * strand[e]) | (splits if kind[row] == SUPPLEMENTARY else 0)
+        flag |= flags.SECONDARY if kind[row] == SECONDARY else flags.SUPPLEMENTARY if kind[row] == ALTERNATE else 0
+        flag |= flags.FAILED if failed[r] else 0
         out.has_bases[row] = kind[row] != SECONDARY
         out.mate_contig[row], out.mate_position[row], out.template_length[row] = -1, -1, 0
         if segment[r] != UNPAIRED:
             mate_row = rows.offsets[r + 1] if segment[r] == FIRST else rows.offsets[r - 1]
             m = rows.trace[mate_row]
-            flag |= (0x41 if segment[r] == FIRST else 0x81) | (0x8 if m < 0 else 0x20 * strand[m])
+            flag |= flags.PAIRED | (flags.FIRST if segment[r] == FIRST else flags.LAST)
+            flag |= flags.MATE_UNMAPPED if m < 0 else flags.MATE_REVERSE * strand[m]
             place_row = mate_row if m >= 0 else own_row
             if m >= 0 or e >= 0:
                 out.mate_contig[row], out.mate_position[row] = out.contig[place_row], out.position[place_row]
@@ -156,7 +158,7 @@ def fill_mates(reads, rows, traced, splits, out):
                 out.contig[row], out.position[row] = out.mate_contig[row], out.mate_position[row]
             elif m >= 0:
                 is_pair = role[rows.trace[own_row]] == PRIMARY and role[m] == PRIMARY  # both rows that make it proper
-                flag |= 0x2 * proper[r] if is_pair and kind[row] != SECONDARY else 0
+                flag |= flags.PROPER * proper[r] if is_pair and kind[row] != SECONDARY else 0
                 if out.contig[row] == out.contig[mate_row]:
                     out.template_length[row] = template_length(e, m, strand, traced.extensions)
         out.flag[row] = flag
@@ -242,7 +244,7 @@ def build(
     room = extensions.cigar.size + 2 * n + (2 * int(extensions.edit_distance.sum()) if options.eqx else 0)
     out = replace(empty(AlignmentBatch, {"records": n, "operations": room, "tag bytes": 0}), read=rows.read)
     fill_places(rows, traced, contig_offsets, out)
-    fill_mates(reads, rows, traced, 0x100 if options.splits_as_secondary else 0x800, out)
+    fill_mates(reads, rows, traced, flags.SECONDARY if options.splits_as_secondary else flags.SUPPLEMENTARY, out)
     hard_clips = not options.soft_clip_supplementary
     used = write_cigars(reads, reference.packed, rows, traced, hard_clips, options.eqx, out)
     if options.secondary_records:  # XA does not name places that are records

@@ -32,6 +32,7 @@ from readwarp.formats.alignments.layout import (
     uint32_at,
 )
 from readwarp.formats.common.text import find_name
+from readwarp.rules.flags import UNMAPPED
 
 REASONS = (
     "",
@@ -52,8 +53,8 @@ REASONS = (
 )
 SOUND, SIZE, BAD_NAME, CIGAR, MOVED, QUALITY, CUT = range(7)
 TAG_NAME, TWICE, KIND, LETTERS, DIGITS, PLACE, GROUP, UNSORTED = range(7, len(REASONS))
-UNMAPPED, MAX_QUALITY, NO_QUALITY = 0x4, 93, 255
-AT, SPACE, TILDE = 64, 32, 126
+MAX_QUALITY, NO_QUALITY = 93, 255
+AT, SPACE, TILDE = b"@ ~"
 
 
 def _classes() -> ndarray:

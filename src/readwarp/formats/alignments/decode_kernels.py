@@ -33,6 +33,7 @@ from readwarp.formats.alignments.layout import (
     uint32_at,
 )
 from readwarp.formats.common.index import LINEAR_WINDOW
+from readwarp.rules.flags import MATE_REVERSE, MATE_UNMAPPED, PAIRED, REVERSE
 from readwarp.rules.hashes import hash_of
 
 MATE_CIGAR = ord("M"), ord("C")
@@ -210,8 +211,8 @@ def fragment_end_of(data, at):
     """
     flag, start = uint16_at(data, at + FLAG), int32_at(data, at + POSITION)
     mate, length = int32_at(data, at + MATE_POSITION), int32_at(data, at + LENGTH)
-    is_forward = flag & 0x10 == 0
-    is_pair = flag & 0x9 == 0x1 and is_forward == (flag & 0x20 != 0)  # the mate is mapped, to the other strand
+    is_forward = flag & REVERSE == 0  # the mate must be mapped, to the other strand
+    is_pair = flag & (PAIRED | MATE_UNMAPPED) == PAIRED and is_forward == (flag & MATE_REVERSE != 0)
     if not is_pair or int32_at(data, at + MATE_CONTIG) != int32_at(data, at + CONTIG) or abs(mate - start) > length:
         return np.int64(-1)
     field, stop = tag_of(data, at, stop_of(data, at), MATE_CIGAR[0], MATE_CIGAR[1])
@@ -249,7 +250,7 @@ def decode(data, places, out):
         source, length = bases_of(data, at)
         first = read_offsets[i]
         fragment_end[i] = fragment_end_of(data, at)
-        shared[i, 0] = shared[i, 1] = 0 if flag[i] & 0x10 else length
+        shared[i, 0] = shared[i, 1] = 0 if flag[i] & REVERSE else length
         hidden[i, 0] = hidden[i, 1] = 0
         for j in range(length // 2):  # unsigned indices: no test for negative ones
             byte = data[np.uint64(source + j)]

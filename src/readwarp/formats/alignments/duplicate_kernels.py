@@ -18,6 +18,7 @@ from readwarp.formats.alignments.layout import (
     uint32_at,
 )
 from readwarp.formats.common.text import find_name, put_bytes, put_copy
+from readwarp.rules import flags
 from readwarp.rules.cigar import HARD_CLIP, SOFT_CLIP, run_of
 
 KIND, LIBRARY, SINGLE, PLACE, MATE_CONTIG, MATE_PLACE, OWN_SCORE, SCORE = range(8)  # words of a signature
@@ -26,9 +27,7 @@ SKIP = 4 * WORDS  # bytes of a signature, which precedes its record
 EXAMINED, PAIR, STRAND, LEFTMOST, ORIENTATION = 1, 2, 4, 8, 16  # bits of KIND, ORIENTATION and above: FF RR FR RF
 COMPANION = 64  # bit of KIND: an unmapped read with its mapped mate's signature
 FF, RR, FR, RF = 0, 1, 2, 3
-NOT_PRIMARY = 0x100 | 0x800  # secondary, supplementary
-NOT_EXAMINED = 0x4 | 0x100 | 0x200 | 0x800  # unmapped, secondary, failed quality control, supplementary
-PAIRED, UNMAPPED, MATE_UNMAPPED, REVERSE, FIRST, LAST, DUPLICATE = 0x1, 0x4, 0x8, 0x10, 0x40, 0x80, 0x400
+NOT_EXAMINED = flags.NOT_PRIMARY | flags.UNMAPPED | flags.FAILED
 MIN_QUALITY = 15
 
 
@@ -75,10 +74,10 @@ def find_mates(records, mates):
     for i in range(mates.size):
         mates[i] = -1
         flag = uint16_at(data, offsets[i] + FLAG)
-        if flag & NOT_PRIMARY == 0:
-            if flag & LAST and first >= 0:
+        if flag & flags.NOT_PRIMARY == 0:
+            if flag & flags.LAST and first >= 0:
                 mates[i], mates[first] = first, i
-            first = i if flag & PAIRED and flag & FIRST else -1
+            first = i if flag & flags.PAIRED and flag & flags.FIRST else -1
 
 
 @kernel
@@ -102,18 +101,18 @@ def sign(records, mates, order, libraries, by_umi, out):
         flag = uint16_at(data, at + FLAG)
         if flag & NOT_EXAMINED == 0 and int32_at(data, at + LENGTH) <= MAX_READ_LENGTH:
             start, end = unclipped_span(data, at)
-            words[KIND] = EXAMINED | (STRAND if flag & REVERSE else 0)
-            words[SINGLE] = end if flag & REVERSE else start
+            words[KIND] = EXAMINED | (STRAND if flag & flags.REVERSE else 0)
+            words[SINGLE] = end if flag & flags.REVERSE else start
             words[PLACE] = words[SINGLE]
             words[LIBRARY] = library_of(data, at, stop, letters, name_offsets, number)
             words[OWN_SCORE] = words[SCORE] = quality_score(data, at)
-            if flag & PAIRED and not flag & MATE_UNMAPPED and mates[order[i]] >= 0:
+            if flag & flags.PAIRED and not flag & flags.MATE_UNMAPPED and mates[order[i]] >= 0:
                 mate = offsets[mates[order[i]]]
                 words[SCORE] += quality_score(data, mate)
                 sign_pair(data, at, flag, start, end, mate, by_umi, words)
             position = int32_at(data, at + POSITION) + 1
             reach = max(reach, abs(words[SINGLE] - position), abs(words[PLACE] - position))
-        elif by_umi and flag & (UNMAPPED | PAIRED) == UNMAPPED | PAIRED and mates[order[i]] >= 0:
+        elif by_umi and flag & flags.UNMAPPED and flag & flags.PAIRED and mates[order[i]] >= 0:
             mate = offsets[mates[order[i]]]
             sign_companion(data, mate, offsets[mates[order[i]] + 1], libraries, words)
         for word in range(WORDS):
@@ -129,8 +128,8 @@ def sign_companion(data, mate, stop, libraries, words):
     flag = uint16_at(data, mate + FLAG)
     if flag & NOT_EXAMINED == 0 and int32_at(data, mate + LENGTH) <= MAX_READ_LENGTH:
         start, end = unclipped_span(data, mate)
-        words[KIND] = COMPANION | (STRAND if flag & REVERSE else 0)
-        words[SINGLE] = words[PLACE] = end if flag & REVERSE else start
+        words[KIND] = COMPANION | (STRAND if flag & flags.REVERSE else 0)
+        words[SINGLE] = words[PLACE] = end if flag & flags.REVERSE else start
         words[LIBRARY] = library_of(data, mate, stop, letters, name_offsets, number)
 
 
@@ -139,7 +138,7 @@ def sign_pair(data, at, flag, start, end, mate, by_umi, words):
     """Sign a pair: which end is leftmost, its orientation, and the two places that identify its template."""
     mate_start, mate_end = unclipped_span(data, mate)
     contig, mate_contig = int32_at(data, at + CONTIG), int32_at(data, mate + CONTIG)
-    reverse, mate_reverse = flag & REVERSE != 0, uint16_at(data, mate + FLAG) & REVERSE != 0
+    reverse, mate_reverse = flag & flags.REVERSE != 0, uint16_at(data, mate + FLAG) & flags.REVERSE != 0
     same = reverse == mate_reverse
     if contig != mate_contig:
         leftmost = contig < mate_contig
@@ -148,9 +147,9 @@ def sign_pair(data, at, flag, start, end, mate, by_umi, words):
         other = mate_end if mate_reverse else mate_start
         leftmost = own <= other
         if by_umi and own == other:
-            leftmost = flag & FIRST != 0 if same else not reverse
+            leftmost = flag & flags.FIRST != 0 if same else not reverse
     if same:
-        forward_first = reverse != (flag & FIRST != 0)
+        forward_first = reverse != (flag & flags.FIRST != 0)
         orientation = FF if forward_first == leftmost else RR
         place, mate_place = (start, mate_end) if leftmost else (end, mate_start)
     else:
@@ -260,6 +259,6 @@ def set_flags(records, marks):
     data, offsets, marked = records.data, records.offsets, 0
     for i in range(offsets.size - 1):
         if marks[i]:
-            data[offsets[i] + SKIP + FLAG + 1] |= DUPLICATE >> 8
+            data[offsets[i] + SKIP + FLAG + 1] |= flags.DUPLICATE >> 8
             marked += 1
     return marked

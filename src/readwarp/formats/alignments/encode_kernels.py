@@ -14,10 +14,10 @@ from readwarp.formats.common.binning import bin_of
 from readwarp.formats.common.index import DEPTH
 from readwarp.formats.common.text import letter_of, put_bytes, put_copy, put_next, put_number
 from readwarp.rules.cigar import HARD_CLIP, LETTER_BYTES, SKIP, SOFT_CLIP, run_of
+from readwarp.rules.flags import REVERSE
 
 BIN = 14  # offset of the bin in a record
-REVERSE = 0x10
-TAB, NEWLINE, STAR, COLON, EQUAL = 9, 10, 42, 58, 61
+TAB, NEWLINE, STAR, COLON, EQUAL = b"\t\n*:="
 M, L, N, SMALL_M, SMALL_L = b"MLNml"
 NO_QUALITY = 255
 

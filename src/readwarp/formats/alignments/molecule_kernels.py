@@ -6,9 +6,7 @@ from readwarp.device.jit import kernel, scalar
 from readwarp.formats.alignments.duplicate_kernels import (
     COMPANION,
     EXAMINED,
-    FIRST,
     KIND,
-    LAST,
     LEFTMOST,
     LIBRARY,
     MATE_CONTIG,
@@ -27,6 +25,7 @@ from readwarp.formats.alignments.duplicate_kernels import (
 from readwarp.formats.alignments.layout import CONTIG, FLAG, TEXT, int32_at, tag_of, uint16_at
 from readwarp.formats.alignments.umi_cluster_kernels import mix, same_letters
 from readwarp.formats.common.text import put_copy
+from readwarp.rules.flags import FIRST, LAST
 
 R, X, N, MINUS = b"RXN-"
 

@@ -36,11 +36,11 @@ from readwarp.formats.common.index import BgzfIndex
 from readwarp.formats.common.qualities import PHRED64, SHIFT, TOO_LOW, explain_phred64, from_phred64
 from readwarp.formats.common.silence import quiet_htslib
 from readwarp.ragged import empty, replace, take
+from readwarp.rules.flags import DUPLICATE, FAILED, SECONDARY, UNMAPPED
 from readwarp.scratch import ScratchFolder
 
 ENOUGH_RECORDS = 1000  # whose qualities show their encoding
-UNMAPPED = 0x4
-EXCLUDED = UNMAPPED | 0x100 | 0x200 | 0x400  # secondary, failed quality control, duplicate
+EXCLUDED = UNMAPPED | SECONDARY | FAILED | DUPLICATE
 BEYOND_CONTIGS = 1 << 31  # beyond any position
 UNPLACED = ("*", 0, 1)  # in place of a place: the records without one
 

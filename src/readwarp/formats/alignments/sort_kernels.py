@@ -4,8 +4,8 @@ import numpy as np
 
 from readwarp.device.jit import kernel, scalar
 from readwarp.formats.alignments.layout import CONTIG, FLAG, NAME, NAME_LENGTH, POSITION, int32_at, stop_of, uint16_at
+from readwarp.rules.flags import FIRST, LAST, REVERSE, SECONDARY, SUPPLEMENTARY
 
-REVERSE = 0x10
 CONTIG_SHIFT = 33  # in a key: the position has 32 bits, the strand one
 UNPLACED = (1 << 30) - 1  # replaces the contig: files have fewer
 UNPLACED_KEY = UNPLACED << CONTIG_SHIFT
@@ -129,7 +129,7 @@ def compare_names(data, a, b):
 @scalar
 def rank_of_flag(flag):
     """Rank first mates before last, primary before supplementary before secondary records."""
-    return (flag & 0xC0) << 8 | (flag & 0x100) << 3 | (flag & 0x800) >> 3
+    return (flag & (FIRST | LAST)) << 8 | (flag & SECONDARY) << 3 | (flag & SUPPLEMENTARY) >> 3
 
 
 @scalar

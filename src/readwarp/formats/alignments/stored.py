@@ -16,9 +16,10 @@ from readwarp.formats.alignments.layout import FLAG, values_at
 from readwarp.formats.alignments.runs import records_in
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.ragged import take
+from readwarp.rules.flags import LAST, SECONDARY, SUPPLEMENTARY
 
 CHUNK = 1 << 22  # bytes of records in memory
-NOT_FIRST = 0x80 | 0x100 | 0x800  # last mate, secondary, supplementary
+NOT_FIRST = LAST | SECONDARY | SUPPLEMENTARY
 
 
 def read_templates(path: str, read_into: Callable[[ndarray], int], header: HeaderLimits = ANY) -> Iterator[Encoded]:

@@ -16,7 +16,7 @@ from readwarp.formats.alignments.layout import (
 )
 from readwarp.formats.common.text import put_copy, put_number
 
-TAB, COLON, COMMA, MINUS, DOT, ZERO = 9, 58, 44, 45, 46, 48
+TAB, COLON, COMMA, MINUS, DOT, ZERO = b"\t:,-.0"
 NO_POWER = 50
 POWERS = np.array([float(f"1e{exponent}") for exponent in range(-NO_POWER, NO_POWER + 1)])
 FACTOR = 5  # maximum growth of a binary field as text

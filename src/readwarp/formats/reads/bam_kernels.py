@@ -27,10 +27,12 @@ from readwarp.formats.alignments.layout import (
 )
 from readwarp.formats.common.text import find_name, put_copy
 from readwarp.rules.bases import complement
-from readwarp.rules.flags import FAILED, MATE_UNMAPPED, PAIRED, REVERSE, UNMAPPED
+from readwarp.rules.flags import FAILED, MATE_UNMAPPED, NOT_PRIMARY, PAIRED, REVERSE, UNMAPPED
+from readwarp.rules.flags import FIRST as FIRST_MATE
+from readwarp.rules.flags import LAST as LAST_MATE
 
 UNPAIRED, FIRST, LAST = map(int, Segment)
-NOT_PRIMARY, MATES, FIRST_MATE, LAST_MATE = 0x900, 0xC0, 0x40, 0x80
+MATES = FIRST_MATE | LAST_MATE
 
 
 class Templates(NamedTuple):

@@ -28,8 +28,7 @@ REASONS = {
     NO_TAG: "its comment is not made of SAM tags such as BC:Z:AC, or Illumina's 1:N:0:ACGT: leave out --comments (-C)",
     UNKNOWN_GROUP: "the read group of its RG tag is not in the header",
 }
-COLON, COMMA, MINUS, PLUS, DOT = 58, 44, 45, 43, 46
-ZERO, NINE, NO, YES = 48, 57, 78, 89
+COLON, COMMA, MINUS, PLUS, DOT, ZERO, NINE, NO, YES = b":,-+.09NY"
 POWERS = np.array([float(f"1e{exponent}") for exponent in range(310)])  # the last is infinite
 
 

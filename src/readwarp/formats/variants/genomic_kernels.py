@@ -7,8 +7,7 @@ from numpy import ndarray
 from readwarp.device.jit import kernel
 from readwarp.formats.variants.genomic_numbers import number_in
 
-TAB, NEWLINE, RETURN, COMMA, DOT = 9, 10, 13, 44, 46
-SEMICOLON, LESS, EQUALS, GREATER, ASTERISK = 59, 60, 61, 62, 42
+TAB, NEWLINE, RETURN, COMMA, DOT, SEMICOLON, LESS, EQUALS, GREATER, ASTERISK = b"\t\n\r,.;<=>*"
 FIXED = 9  # columns before the samples
 
 BLOCK, VARIANT = 0, 1  # kinds of lines

@@ -4,7 +4,7 @@ import math
 
 from readwarp.device.jit import kernel
 
-COMMA, DASH, DOT, SLASH, ZERO, NINE, E, BAR = 44, 45, 46, 47, 48, 57, 101, 124
+COMMA, DASH, DOT, SLASH, ZERO, NINE, E, BAR = b",-./09e|"
 LARGEST = 1 << 28  # for PL, GQ, DP and AD; larger values count as this
 
 

@@ -23,7 +23,7 @@ from readwarp.ragged import replace, take
 NON_REF = "<NON_REF>"
 MAX_NUMBER = 21  # bytes of a number and a separator
 MAX_GENOTYPE_QUALITY = 99
-TAB, NEWLINE, COMMA, DOT, SLASH, ZERO, COLON = 9, 10, 44, 46, 47, 48, 58
+TAB, NEWLINE, COMMA, DOT, SLASH, ZERO, COLON = b"\t\n,./0:"
 GENOMIC_INFORMATION = (
     HeaderField("END", "1", "Integer", "Last position of the block"),
     HeaderField("RAW_MQandDP", "2", "Integer", "Sum of squared mapping qualities, and number of reads"),
