@@ -4,26 +4,17 @@ import numpy as np
 
 from readwarp.config import MAX_QUALITY
 from readwarp.device.jit import kernel, scalar
-from readwarp.formats.alignments.decode_kernels import fragment_end_of
+from readwarp.formats.alignments.decode_kernels import unpack
 from readwarp.formats.alignments.layout import (
-    BASES,
     CONTIG,
-    FLAG,
-    NAME,
-    POSITION,
     bases_of,
     cigar_of,
     int32_at,
-    qualities_of,
-    stored_cigar_of,
-    uint16_at,
-    uint32_at,
 )
 from readwarp.molecules.model import LOWEST
 from readwarp.rules.bases import complement
 from readwarp.rules.cigar import DELETION, SKIP, find_base, is_match, run_of, soft_clips
 from readwarp.rules.flags import FIRST, PAIRED, REVERSE, UNMAPPED
-from readwarp.rules.hashes import hash_of
 
 NO_CALL = 4  # base
 NO_QUALITY = 255
@@ -42,22 +33,14 @@ def decode(data, starts, out):
     """Decode the records at `starts` into `out` (Reads), as aligned; return a record without qualities, or -1."""
     for i in range(starts.size):
         at = starts[i]
-        flag = uint16_at(data, at + FLAG)
-        out.flag[i], out.contig[i], out.position[i] = flag, int32_at(data, at + CONTIG), int32_at(data, at + POSITION)
+        unpack(data, at, out, i)
+        flag, first, stop = out.flag[i], out.read_offsets[i], out.read_offsets[i + 1]
+        out.contig[i] = int32_at(data, at + CONTIG)
         out.segment[i] = 0 if flag & PAIRED == 0 else 1 if flag & FIRST else 2
-        out.name_hash[i] = hash_of(data, at + NAME, stored_cigar_of(data, at)[0] - 1)
-        out.fragment_end[i] = fragment_end_of(data, at)
-        source, operations = cigar_of(data, at)
-        for j in range(operations):
-            out.cigar[out.cigar_offsets[i] + j] = uint32_at(data, source + 4 * j)
-        source, length = bases_of(data, at)
-        first, qualities = out.read_offsets[i], qualities_of(data, at)[0]
-        if length and data[qualities] == NO_QUALITY:
+        if stop > first and out.qualities[first] == NO_QUALITY:
             return i
-        for j in range(length):
-            byte = data[np.uint64(source + (j >> 1))]
-            out.bases[np.uint64(first + j)] = BASES[np.int64(byte) & 15 if j & 1 else np.int64(byte) >> 4]
-            out.qualities[np.uint64(first + j)] = min(data[np.uint64(qualities + j)], np.uint8(MAX_QUALITY))
+        for j in range(np.uint64(first), np.uint64(stop)):
+            out.qualities[j] = min(out.qualities[j], np.uint8(MAX_QUALITY))
     return -1
 
 

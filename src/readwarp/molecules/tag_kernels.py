@@ -1,9 +1,8 @@
 """Write names and tags of consensus reads in compiled loops."""
 
-import numpy as np
-
 from readwarp.device.jit import kernel, scalar
-from readwarp.formats.alignments.layout import ARRAY, FLOAT, INTEGER, TEXT
+from readwarp.formats.alignments.layout import ARRAY, INTEGER, TEXT
+from readwarp.formats.alignments.tag_bytes import put_float, put_tag
 from readwarp.formats.common.text import letter_of, put_bytes, put_copy
 from readwarp.molecules.combine_kernels import depth_of
 from readwarp.molecules.group_kernels import molecule_of
@@ -12,7 +11,8 @@ PHRED33 = 33
 LARGEST = 32_767  # cap of a base's count
 SHORT = ord("s")
 SMALL_A, SMALL_B, SMALL_C, SMALL_D, SMALL_E, SMALL_Q = b"abcdeq"
-D, E, G, I, M, R, X = b"DEGIMRX"  # noqa: E741
+D, E, M = b"DEM"
+MI, RG, RX = (int.from_bytes(name, "little") for name in (b"MI", b"RG", b"RX"))
 NUMBER, FIELD, ARRAY_FIELD = 7, 4, 8  # bytes of a tag with a number; overhead of one with text, or shorts
 
 
@@ -41,33 +41,21 @@ def measure(records, firsts, rows, consensus, umis, naming, sizes):
 
 
 @scalar
-def put_tag(first, second, kind, out, at):
-    out[at], out[at + 1], out[at + 2] = first, second, kind
-    return at + 3
-
-
-@scalar
-def put_text(first, second, values, start, stop, out, at):
-    at = put_copy(values, start, stop, out, put_tag(first, second, TEXT, out, at))
+def put_text(name, values, start, stop, out, at):
+    at = put_copy(values, start, stop, out, put_tag(out, at, name, TEXT))
     out[at] = 0
     return at + 1
 
 
 @scalar
-def put_count(first, second, number, out, at):
-    return put_bytes(number, 4, out, put_tag(first, second, INTEGER, out, at))
+def put_count(name, number, out, at):
+    return put_bytes(number, 4, out, put_tag(out, at, name, INTEGER))
 
 
 @scalar
-def put_share(first, second, value, out, at):
-    bits = np.array([value]).astype(np.float32).view(np.int32)[0]
-    return put_bytes(bits, 4, out, put_tag(first, second, FLOAT, out, at))
-
-
-@scalar
-def put_shorts(first, second, number, out, at):
+def put_shorts(name, number, out, at):
     """Write the beginning of a tag of `number` shorts, which follow."""
-    at = put_tag(first, second, ARRAY, out, at)
+    at = put_tag(out, at, name, ARRAY)
     out[at] = SHORT
     return put_bytes(number, 4, out, at + 1)
 
@@ -75,10 +63,10 @@ def put_shorts(first, second, number, out, at):
 @scalar
 def put_depths(letter, columns, first, length, out, at):
     """Write the reads of each column, and those that differ."""
-    at = put_shorts(letter, SMALL_D, length, out, at)
+    at = put_shorts(letter | SMALL_D << 8, length, out, at)
     for i in range(first, first + length):
         at = put_bytes(min(LARGEST, depth_of(columns.counts, i)), 2, out, at)
-    at = put_shorts(letter, SMALL_E, length, out, at)
+    at = put_shorts(letter | SMALL_E << 8, length, out, at)
     for i in range(first, first + length):
         at = put_bytes(min(LARGEST, columns.errors[i]), 2, out, at)
     return at
@@ -87,11 +75,11 @@ def put_depths(letter, columns, first, length, out, at):
 @scalar
 def put_sequence(letter, columns, first, length, out, at):
     """Write bases and qualities of a strand's consensus."""
-    at = put_tag(letter, SMALL_C, TEXT, out, at)
+    at = put_tag(out, at, letter | SMALL_C << 8, TEXT)
     for i in range(length):
         out[at + i] = letter_of(columns.bases[first + i])
     out[at + length] = 0
-    at = put_tag(letter, SMALL_Q, TEXT, out, at + length + 1)
+    at = put_tag(out, at + length + 1, letter | SMALL_Q << 8, TEXT)
     for i in range(length):
         out[at + i] = columns.qualities[first + i] + PHRED33
     out[at + length] = 0
@@ -100,9 +88,9 @@ def put_sequence(letter, columns, first, length, out, at):
 
 @scalar
 def put_strand(letter, strand, p, out, at):
-    at = put_count(letter, D, strand.most[p], out, at)
-    at = put_count(letter, M, strand.fewest[p], out, at)
-    return put_share(letter, E, strand.error[p], out, at)
+    at = put_count(letter | D << 8, strand.most[p], out, at)
+    at = put_count(letter | M << 8, strand.fewest[p], out, at)
+    return put_float(out, at, letter | E << 8, strand.error[p])
 
 
 @kernel
@@ -118,10 +106,10 @@ def fill(records, firsts, rows, columns, consensus, umis, naming, out):
         at = put_copy(naming.prefix, 0, naming.prefix.size, out.names, out.name_offsets[k])
         put_copy(records.data, begin, end, out.names, at)
         tags = out.tags
-        at = put_text(R, G, naming.group, 0, naming.group.size, tags, out.tag_offsets[k])
-        at = put_text(M, I, records.data, begin, end, tags, at)
+        at = put_text(RG, naming.group, 0, naming.group.size, tags, out.tag_offsets[k])
+        at = put_text(MI, records.data, begin, end, tags, at)
         if umis.offsets[p + 1] > umis.offsets[p]:
-            at = put_text(R, X, umis.letters, umis.offsets[p], umis.offsets[p + 1], tags, at)
+            at = put_text(RX, umis.letters, umis.offsets[p], umis.offsets[p + 1], tags, at)
         at = put_strand(SMALL_C, consensus, p, tags, at)
         if naming.duplex:
             at = put_strand(SMALL_B, other, p, tags, put_strand(SMALL_A, one, p, tags, at))

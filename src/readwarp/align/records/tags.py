@@ -8,11 +8,13 @@ from numpy import ndarray
 
 from readwarp.align.places import Genome, contig_of
 from readwarp.align.records.choose import ALTERNATE, PRIMARY, SECONDARY, TracedChoices
-from readwarp.align.records.put import put_integer, put_letter, put_number, put_run, put_text_start
 from readwarp.align.records.scalar import are_equal, base_of
 from readwarp.batches import AlignmentBatch, ReadBatch, Segment, Status
 from readwarp.config import CS_FORMS
 from readwarp.device.jit import kernel
+from readwarp.formats.alignments.layout import TEXT
+from readwarp.formats.alignments.tag_bytes import put_float, put_integer, put_letter, put_run, put_tag
+from readwarp.formats.common.text import put_number
 from readwarp.index.reference import Reference
 from readwarp.ragged import offsets_of
 from readwarp.rules.bases import IUPAC, LETTERS, base_at, nibble_at
@@ -23,7 +25,7 @@ NM, MD, AS, XS, DE, MC, MQ, MS, SA, PA, XA, CS = (
     int.from_bytes(name, "little")
     for name in (b"NM", b"MD", b"AS", b"XS", b"de", b"MC", b"MQ", b"ms", b"SA", b"pa", b"XA", b"cs")
 )
-END, STAR, PLUS, COMMA, MINUS, COLON, SEMICOLON, EQUALS, SOFT_CLIP, X, CARET, FLOAT = b"\0*+,-:;=SX^f"
+END, STAR, PLUS, COMMA, MINUS, COLON, SEMICOLON, EQUALS, SOFT_CLIP, X, CARET = b"\0*+,-:;=SX^"
 LOWER = 32  # bit that makes a letter lower-case
 NO_CS, LONG_CS = CS_FORMS.index("none"), CS_FORMS.index("long")
 FIXED_ROOM = 72  # bytes of a row's numeric tags, tag names and ends included
@@ -63,16 +65,6 @@ def contig_names(names: tuple[str, ...]) -> ContigNames:
 
 
 @kernel
-def put_share(out, at, name, share):
-    """Put a float tag of four decimals; share: in 1 / SHARES."""
-    bits = np.float32(share / SHARES).view(np.uint32)
-    out[at], out[at + 1], out[at + 2] = name & 255, name >> 8, FLOAT
-    for i in range(4):
-        out[at + 3 + i] = (bits >> np.uint32(8 * i)) & np.uint32(255)
-    return at + 7
-
-
-@kernel
 def put_divergence(out, at, e, extensions):
     """Put de of alignment e: the fraction of differing columns, a gap counting once, as a float of four decimals."""
     cigar, different, columns = extensions.cigar, np.int64(extensions.edit_distance[e]), np.int64(0)
@@ -81,7 +73,7 @@ def put_divergence(out, at, e, extensions):
         is_gap = operation == INSERTION or operation == DELETION
         columns += 1 if is_gap else count
         different += 1 - count if is_gap else 0
-    return put_share(out, at, DE, rounded_share(different, columns))
+    return put_float(out, at, DE, rounded_share(different, columns) / SHARES)
 
 
 @kernel
@@ -149,7 +141,7 @@ def put_differences(out, at, e, bases, packed, strand, extensions):
                 at, matched, to_come = put_run(out, at, matched, IUPAC[there]), 0, to_come - 1
             q += 1
         matched, q, position = matched + stop - position, q + stop - position, stop
-    return put_number(out, at, matched)
+    return put_number(matched, out, at)
 
 
 @kernel
@@ -164,7 +156,7 @@ def put_equal(out, at, start, stop, packed, is_long):
     if start == stop:
         return at
     if not is_long:
-        return put_number(out, put_letter(out, at, COLON), stop - start)
+        return put_number(stop - start, out, put_letter(out, at, COLON))
     at = put_letter(out, at, EQUALS)
     for where in range(start, stop):
         at = put_letter(out, at, LETTERS[base_at(packed[where >> 1], where)])
@@ -189,7 +181,7 @@ def put_pairs(out, at, run, bases, packed, strand, is_long):
 def put_cs(out, at, e, bases, packed, strand, extensions, is_long):
     """Put cs of alignment e of a read, as in minimap2."""
     q, position, cigar = np.int64(extensions.query_start[e]), extensions.reference_start[e], extensions.cigar
-    at = put_text_start(out, at, CS)
+    at = put_tag(out, at, CS, TEXT)
     for i in range(extensions.cigar_offsets[e], extensions.cigar_offsets[e + 1]):
         operation, count, on_reference, on_read = run_of(cigar[i])
         if operation == INSERTION:
@@ -216,7 +208,7 @@ def put_contig(out, at, contig, names):
 @kernel
 def put_supplementary(out, at, row, bases, rows, traced, alignments, shared):
     """Put SA: the other parts of the read, primary first: contig,position,strand,CIGAR,MAPQ,NM;"""
-    at, (choices, extensions), r = put_text_start(out, at, SA), traced, rows.read[row]
+    at, (choices, extensions), r = put_tag(out, at, SA, TEXT), traced, rows.read[row]
     for other in range(rows.offsets[r], rows.offsets[r + 1]):
         if other == row or rows.kind[other] == SECONDARY:
             continue
@@ -237,7 +229,7 @@ def put_ratio(out, at, row, rows, extensions):
     for other in range(row + 1, rows.offsets[r + 1]):
         if rows.kind[other] == ALTERNATE:
             own, alternate = np.int64(score[rows.trace[row]]), np.int64(score[rows.trace[other]])
-            at = put_share(out, at, PA, rounded_share(own, alternate))
+            at = put_float(out, at, PA, rounded_share(own, alternate) / SHARES)
     return at
 
 
@@ -249,7 +241,7 @@ def put_secondary(out, at, r, bases, traced, shared):
         if choices.role[e] != SECONDARY or extensions.status[e] > UNGAPPED:
             continue
         if not has_begun:
-            at, has_begun = put_text_start(out, at, XA), True
+            at, has_begun = put_tag(out, at, XA, TEXT), True
         start = extensions.reference_start[e]
         contig = contig_of(contig_offsets, start)
         at = put_contig(out, at, contig, shared.names)
@@ -310,7 +302,7 @@ def put_mate(out, at, mate, reads, rows, alignments):
     """Put MC and MQ of a mapped mate, and ms."""
     mate_row, offsets = rows.offsets[mate], alignments.cigar_offsets
     if rows.trace[mate_row] >= 0:
-        at = put_text_start(out, at, MC)
+        at = put_tag(out, at, MC, TEXT)
         at = put_operations(out, at, alignments.cigar, offsets[mate_row], offsets[mate_row + 1])
         at = put_integer(out, put_letter(out, at, END), MQ, np.int64(alignments.mapping_quality[mate_row]))
     total = quality_sum(reads.qualities, reads.read_offsets[mate], reads.read_offsets[mate + 1])
@@ -328,7 +320,7 @@ def write_tags(reads, shared, rows, traced, alignments, out, out_offsets):
         bases = reads.bases[reads.read_offsets[r] : reads.read_offsets[r + 1]]
         if e >= 0:
             at = put_integer(out, at, NM, np.int64(extensions.edit_distance[e]))
-            at = put_text_start(out, at, MD)
+            at = put_tag(out, at, MD, TEXT)
             at = put_differences(out, at, e, bases, packed, choices.strand[e], extensions)
             bonus = choices.score[e] - extensions.score[e]
             at = put_integer(out, put_letter(out, at, END), AS, np.int64(extensions.score[e]))

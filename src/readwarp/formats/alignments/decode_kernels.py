@@ -235,29 +235,32 @@ def fragment_end_of(data, at):
 @kernel
 def decode(data, places, out):
     """Decode the records at these places into out (AlignedReads), whose offsets, samples and stops are known."""
-    position, flag, mapping_quality = out.position, out.flag, out.mapping_quality
-    cigar, cigar_offsets, name_hash = out.cigar, out.cigar_offsets, out.name_hash
-    bases, qualities, read_offsets = out.bases, out.qualities, out.read_offsets
-    fragment_end, shared, hidden = out.fragment_end, out.shared, out.hidden
+    shared, hidden = out.shared, out.hidden
     for i in range(places.size):
         at = places[i]
-        position[i], flag[i] = int32_at(data, at + POSITION), uint16_at(data, at + FLAG)
-        mapping_quality[i] = data[at + MAPPING_QUALITY]
-        name_hash[i] = hash_of(data, at + NAME, stored_cigar_of(data, at)[0] - 1)
-        source, operations = cigar_of(data, at)
-        for j in range(operations):
-            cigar[cigar_offsets[i] + j] = uint32_at(data, source + 4 * j)
-        source, length = bases_of(data, at)
-        first = read_offsets[i]
-        fragment_end[i] = fragment_end_of(data, at)
-        shared[i, 0] = shared[i, 1] = 0 if flag[i] & REVERSE else length
+        unpack(data, at, out, i)
+        out.mapping_quality[i] = data[at + MAPPING_QUALITY]
+        shared[i, 0] = shared[i, 1] = 0 if out.flag[i] & REVERSE else int32_at(data, at + LENGTH)
         hidden[i, 0] = hidden[i, 1] = 0
-        for j in range(length // 2):  # unsigned indices: no test for negative ones
-            byte = data[np.uint64(source + j)]
-            bases[np.uint64(first + 2 * j)] = BASES[byte >> 4]
-            bases[np.uint64(first + 2 * j + 1)] = BASES[byte & 15]
-        if length & 1:
-            bases[first + length - 1] = BASES[data[source + length // 2] >> 4]
-        source, _ = qualities_of(data, at)
-        for j in range(length):
-            qualities[np.uint64(first + j)] = data[np.uint64(source + j)]
+
+
+@scalar
+def unpack(data, at, out, i):
+    """Unpack what all kinds of reads have of the record at `at` to row i of `out`, whose offsets are known."""
+    cigar, bases, qualities, run, first = out.cigar, out.bases, out.qualities, out.cigar_offsets[i], out.read_offsets[i]
+    out.position[i], out.flag[i] = int32_at(data, at + POSITION), uint16_at(data, at + FLAG)
+    out.name_hash[i] = hash_of(data, at + NAME, stored_cigar_of(data, at)[0] - 1)
+    out.fragment_end[i] = fragment_end_of(data, at)
+    source, operations = cigar_of(data, at)
+    for j in range(operations):
+        cigar[run + j] = uint32_at(data, source + 4 * j)
+    source, length = bases_of(data, at)
+    for j in range(length // 2):  # unsigned indices: no test for negative ones
+        byte = data[np.uint64(source + j)]
+        bases[np.uint64(first + 2 * j)] = BASES[byte >> 4]
+        bases[np.uint64(first + 2 * j + 1)] = BASES[byte & 15]
+    if length & 1:
+        bases[first + length - 1] = BASES[data[source + length // 2] >> 4]
+    source, _ = qualities_of(data, at)
+    for j in range(length):
+        qualities[np.uint64(first + j)] = data[np.uint64(source + j)]
