@@ -93,8 +93,8 @@ def test_an_ignored_interrupt_stays_ignored():
 
 PARENT = """
 import os, sys, time
-from readwarp.formats.alignments.samtools import Child
-child = Child("view", "-", stdin=-1)
+from readwarp.formats.alignments.samtools import ToolProcess
+child = ToolProcess("samtools", "view", "-", stdin=-1)
 print(child.pid, flush=True)
 time.sleep(60)
 """

@@ -1,14 +1,34 @@
-"""Items produced by another thread, a few ahead of their consumer."""
+"""Items that other threads produce or work on, a few ahead of their consumer."""
 
 import threading
-from collections.abc import Generator, Iterable
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Full, Queue
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 THREAD_PREFIX = "readwarp"  # of every thread started for a job
 PATIENCE = 0.5  # seconds for a producer to clean up
+
+
+def map_ahead(
+    pool: ThreadPoolExecutor, work: Callable[[T], U], items: Iterable[T], ahead: int
+) -> Generator[U, None, None]:
+    """Yield work(item) of each item, in order; at most `ahead` of them are in work or waiting."""
+    pending: deque[Future[U]] = deque()
+    try:
+        for item in items:
+            pending.append(pool.submit(work, item))
+            while pending and (len(pending) >= ahead or pending[0].done()):
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+    finally:
+        for future in pending:
+            future.cancel()
 
 
 def read_ahead(items: Iterable[T], depth: int, name: str = "reader") -> Generator[T, None, None]:

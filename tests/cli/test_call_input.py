@@ -284,7 +284,7 @@ def test_cram_of_another_reference(has_md5, plain, refused, tmp_path):
         header = tmp_path / "header.sam"
         header.write_text("".join(f"@SQ\tSN:{name}\tLN:{k}\n" for name, k in LENGTHS.items()))
         command = ("reheader", "-P", str(header), str(path))
-        with open(f"{path}.new", "wb") as out, closing(samtools.SamtoolsProcess(*command, stdout=out)) as child:
+        with open(f"{path}.new", "wb") as out, closing(samtools.ToolProcess("samtools", *command, stdout=out)) as child:
             assert child.wait() == 0
         Path(f"{path}.new").replace(path)
         pysam.index(str(path))

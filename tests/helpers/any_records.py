@@ -2,11 +2,10 @@
 
 import random
 import subprocess
+import sys
 from pathlib import Path
 
 import pysam
-
-from readwarp.formats.alignments.samtools import command_of
 
 ON_READ, ON_REFERENCE = "MIS=X", "MDN=X"
 LETTERS = "ACGT" * 8 + "N" * 2 + "MRSVWYHKDB="
@@ -101,7 +100,7 @@ def text_of_samtools(path: Path, command: str, *options: str) -> list[str]:
     if command == "stats":  # it would keep the text to itself
         options = (*options, "-@", "0")
     code = f"import pysam, sys; sys.stdout.write(pysam.{command}(*sys.argv[1:]))"
-    program = [command_of(".", "samtools")[0], "-c", code]
+    program = [sys.executable, "-c", code]
     done = subprocess.run([*program, *options, str(path)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout.split("\n")

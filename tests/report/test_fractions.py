@@ -54,7 +54,7 @@ def test_a_header():
 def found_in(folder, header=HEADER) -> VariantStatistics:
     path = folder / "x.vcf"
     path.write_text(header + CALLS)
-    calls = read_calls(Tools(str(folder)), path, 10)
+    calls = read_calls(Tools(), path, 10)
     return VariantStatistics({}, 0, 0, {}, {}, calls.genotypes, rows=calls.rows, library=calls.library)
 
 
@@ -103,7 +103,7 @@ def test_calls_of_several_samples_name_those_that_have_the_allele(has_fractions,
     path, given = tmp_path / "x.vcf", "A\tC\t60\tPASS\t.\tGT:AD:AF:DP"
     rows = ["\t".join(("c", str(number), ".", given, *samples)) for number, samples in enumerate(calls, 1)]
     path.write_text("\n".join([*lines[:-1], lines[-1] + "\tt\tu\tv\tw", *rows]) + "\n")
-    found = read_calls(Tools(str(tmp_path)), path, 10).rows
+    found = read_calls(Tools(), path, 10).rows
     names = [["t 0.6"], ["s 0.5", "t 0.5", "u 0.5", "2 more"], ["s 1", "t 1"]]
     if not has_fractions:
         names = [["t 0/1"], ["s 0/1", "t 0/1", "u 0/1", "2 more"], ["s 1/1", "t 1/1"]]

@@ -194,7 +194,7 @@ def test_a_text_of_something_else_is_refused(tmp_path):
 
 
 def test_nothing_is_started_after_the_stop(tmp_path):
-    tools = Tools(str(tmp_path))
+    tools = Tools()
     tools.stop()
     with pytest.raises(ReadwarpError):
         tools.write("samtools", "flagstat", "x.bam", output=tmp_path / "out", folder=tmp_path)
@@ -202,7 +202,7 @@ def test_nothing_is_started_after_the_stop(tmp_path):
 
 def test_a_count_ends_after_the_stop(folder, tmp_path):
     """Not when it is complete: Ctrl-C is not to take as long as a genome."""
-    tools, bam = Tools(str(tmp_path)), folder.folder / "x.bam"
+    tools, bam = Tools(), folder.folder / "x.bam"
     tools.stop()
     for count in (
         lambda: count_alignments(bam, None, [], 2, tools.check),

@@ -51,7 +51,7 @@ def make(
     with ScratchFolder() as scratch:
         own = max(1, threads // len(samples))
         rows = max_rows(len(samples))
-        tools = Tools(str(scratch.path))
+        tools = Tools()
         makers = [
             Maker(sample, tools, texts_of(sample, folder), scratch.path / str(number), own, rows)
             for number, sample in enumerate(samples)

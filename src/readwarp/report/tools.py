@@ -1,9 +1,5 @@
-"""Run pysam's samtools and bcftools, each call in a process of its own, and read the output of `stats`.
+"""Run pysam's samtools and bcftools until they are stopped, and read the output of `stats`."""
 
-In our process they would hold the GIL and redirect stdout, and a second call may end it (pysam 0.24).
-"""
-
-import os
 import subprocess
 import threading
 from collections import defaultdict
@@ -11,7 +7,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 from readwarp.errors import InputError, ReadwarpError
-from readwarp.formats.alignments.samtools import command_of, reason
+from readwarp.formats.alignments.samtools import ToolProcess
 from readwarp.formats.common.source import reading
 
 Sections = defaultdict[str, list[list[str]]]  # rows of fields by section; a missing section has no rows
@@ -47,10 +43,8 @@ def argument(path: Path) -> str:
 class Tools:
     """Runner of tools from any thread, until `stop`."""
 
-    def __init__(self, scratch: str) -> None:
-        """Create the runner. scratch: a folder for leftovers of pysam when it is killed."""
-        self._scratch = scratch
-        self._lock, self._running, self._is_stopped = threading.Lock(), set[subprocess.Popen[bytes]](), False
+    def __init__(self) -> None:
+        self._lock, self._running, self._is_stopped = threading.Lock(), set[ToolProcess](), False
 
     def stop(self) -> None:
         """Kill running tools, and start no more."""
@@ -79,35 +73,18 @@ class Tools:
 
         The last argument is its input. Raises InputError, which names it, and ReadwarpError after `stop`.
         """
-        process = self._start(tool, arguments, subprocess.PIPE, folder)
-        assert process.stdout is not None
-        try:
-            yield from process.stdout
-        except BaseException:
-            process.kill()
-            process.communicate()
-            raise
-        self._finish(process, tool, arguments, folder)
-
-    def _start(self, tool: str, arguments: tuple[str, ...], out: int, folder: Path) -> "subprocess.Popen[bytes]":
-        command = command_of(folder.absolute(), tool, *arguments)
         with self._lock:
             self.check()
-            process = subprocess.Popen(
-                command,
-                env=os.environ | {"TMPDIR": self._scratch},
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-            )
+            pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
+            process = ToolProcess(tool, *arguments, folder=folder.absolute(), **pipes)
             self._running.add(process)
-            return process
-
-    def _finish(self, process: "subprocess.Popen[bytes]", tool: str, arguments: tuple[str, ...], folder: Path) -> None:
-        _, said = process.communicate()
-        with self._lock:
-            self._running.discard(process)
-        if process.returncode:
-            path = folder / arguments[-1].removeprefix("./")
-            raise InputError(path, f"{tool} {arguments[0]}: {reason(said, process.returncode)}")
+        try:
+            assert process.stdout is not None
+            yield from process.stdout
+            if process.wait():
+                path = folder / arguments[-1].removeprefix("./")
+                raise InputError(path, f"{tool} {arguments[0]}: {process.error()}")
+        finally:
+            with self._lock:
+                self._running.discard(process)
+            process.close()

@@ -1,11 +1,11 @@
 """Items through worker threads: read ahead, worked on in parallel, yielded in order."""
 
-from collections import deque
 from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import TypeVar
 
-from readwarp.ahead import THREAD_PREFIX, read_ahead
+from readwarp.ahead import THREAD_PREFIX, map_ahead, read_ahead
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -18,18 +18,10 @@ def map_ordered(items: Iterable[T], work: Callable[[T], U], workers: int, in_fli
     any thread is raised here, and work not begun is dropped, as when the generator is closed.
     """
     pool = ThreadPoolExecutor(workers, f"{THREAD_PREFIX} worker")
-    pending: deque[Future[U]] = deque()
-    ahead = read_ahead(items, depth=2)
-    try:
-        for item in ahead:
-            pending.append(pool.submit(work, item))
-            while pending and (len(pending) >= in_flight or pending[0].done()):
-                yield pending.popleft().result()
-        while pending:
-            yield pending.popleft().result()
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        raise
-    finally:
-        ahead.close()
+    with closing(read_ahead(items, depth=2)) as ahead:
+        try:
+            yield from map_ahead(pool, work, ahead, in_flight)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     pool.shutdown()

@@ -14,7 +14,7 @@ from readwarp.errors import InputError
 from readwarp.formats.alignments.cram import header_of
 from readwarp.formats.alignments.cram_reference import find_reference
 from readwarp.formats.alignments.regions import AlignedReader
-from readwarp.formats.alignments.samtools import SamtoolsProcess
+from readwarp.formats.alignments.samtools import ToolProcess
 from readwarp.formats.reads.bam import read_records
 
 LENGTH, READ = 600, 50
@@ -107,7 +107,7 @@ def with_origin(source, path, origin):
     text.write_text("".join(f"{line}\tUR:{origin}\n" if line[:3] == "@SQ" else f"{line}\n" for line in lines))
     with (
         path.open("wb") as out,
-        closing(SamtoolsProcess("reheader", "-P", str(text), str(source), stdout=out)) as child,
+        closing(ToolProcess("samtools", "reheader", "-P", str(text), str(source), stdout=out)) as child,
     ):
         assert child.wait() == 0
     return path

@@ -15,6 +15,7 @@ from typing import NoReturn
 
 from numpy import ndarray
 
+from readwarp.ahead import map_ahead
 from readwarp.config import BY_ENDS, DuplicateRules
 from readwarp.config.combinations import check_together
 from readwarp.errors import InputError, ReadwarpError, UsageError
@@ -25,7 +26,6 @@ from readwarp.formats.alignments.header import binary_header, lines_of
 from readwarp.formats.alignments.preparing import Prepared, Preparer
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.sort import Sorter
-from readwarp.formats.common.ahead import map_ahead
 from readwarp.formats.common.files import ending_of
 from readwarp.formats.common.names import text_problem
 from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
@@ -212,7 +212,9 @@ class SamtoolsWriter:
             self._out = ByteWriter(file.open(), 0, file.name)
             stack.callback(self._out.abort)
             pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-            self._child = samtools.SamtoolsProcess("view", "--no-PG", *options, "-", folder=self._folder.path, **pipes)
+            self._child = samtools.ToolProcess(
+                "samtools", "view", "--no-PG", *options, "-", folder=self._folder.path, **pipes
+            )
             self._copied = self._pool.submit(self._copy)
             stack.pop_all()
         try:

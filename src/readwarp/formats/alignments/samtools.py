@@ -1,4 +1,7 @@
-"""pysam's samtools in a process of its own: in ours it would hold the GIL and redirect stdout."""
+"""pysam's samtools and bcftools, each call in a process of its own.
+
+In our process they would hold the GIL and redirect stdout, and a second call may end it (pysam 0.24).
+"""
 
 import os
 import re
@@ -17,21 +20,16 @@ from readwarp.formats.common.writing import unwritten, writing_temporary
 from readwarp.scratch import ScratchFolder
 
 
-def command_of(folder: object, tool: str, *arguments: str) -> list[str]:
-    """Return the command line that runs samtools or bcftools in a folder until this process ends."""
-    program = [sys.executable, "-P", "-m", "readwarp.formats.common.tool"]  # -P: no imports from the working folder
-    return [*program, str(os.getpid()), str(folder), tool, *arguments]
+class ToolProcess(subprocess.Popen[bytes]):
+    """A running samtools or bcftools, shielded from the terminal's Ctrl-C, with the pipes of subprocess.Popen.
 
-
-class SamtoolsProcess(subprocess.Popen[bytes]):
-    """A running `samtools ...`, shielded from the terminal's Ctrl-C, with the pipes of subprocess.Popen.
-
-    Its messages go to a temporary file, so that it never waits for us to read them.
+    Its messages go to a temporary file, so that it never waits for us to read them. It ends with this process.
     """
 
-    def __init__(self, *arguments: str, folder: object = ".", **pipes: Any):
-        """Start samtools. folder: its working folder."""
-        command = command_of(folder, "samtools", *arguments)
+    def __init__(self, tool: str, *arguments: str, folder: object = ".", **pipes: Any):
+        """Start the tool. folder: its working folder."""
+        program = (sys.executable, "-P", "-m", "readwarp.formats.common.tool")  # -P: no imports from the working folder
+        command = [*program, str(os.getpid()), str(folder), tool, *arguments]
         self._scratch = ScratchFolder()  # pysam leaves files behind when killed
         environment = os.environ | {"TMPDIR": str(self._scratch.path)}
         self._said = open(self._scratch.path / "said", "w+b")  # noqa: SIM115
@@ -54,14 +52,14 @@ class SamtoolsProcess(subprocess.Popen[bytes]):
 
 def run(*arguments: str, output: object = None) -> None:
     """Run `samtools ...` to its end. Raises ReadwarpError with its message, or an error about the `output`."""
-    with closing(SamtoolsProcess(*arguments, stdin=subprocess.DEVNULL)) as child:
+    with closing(ToolProcess("samtools", *arguments, stdin=subprocess.DEVNULL)) as child:
         if child.wait():
             said = f"samtools {arguments[0]}: {child.error()}"
             raise ReadwarpError(said) if output is None else unwritten(output, said)
 
 
 def reason(said: bytes, code: int = 1) -> str:
-    """Return the first error in samtools' stderr, without its place in the source code, or what ended it."""
+    """Return the first error in a tool's stderr, without its place in the source code, or what ended it."""
     if code < 0:
         return f"was ended by {signal.Signals(-code).name}"
     lines = [line.strip() for line in said.decode(errors="replace").splitlines() if line.strip()]

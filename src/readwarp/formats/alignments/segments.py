@@ -23,12 +23,12 @@ from typing import Any, BinaryIO
 import numpy as np
 from isal import igzip
 
+from readwarp.ahead import map_ahead
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.output import AlignmentWriter
 from readwarp.formats.alignments.preparing import Prepared
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.stored import CHUNK, read_templates
-from readwarp.formats.common.ahead import map_ahead
 from readwarp.formats.common.files import check_replaceable, private_folder, remove_folder
 from readwarp.formats.common.output_file import ByteWriter, Writer
 from readwarp.formats.common.source import fill

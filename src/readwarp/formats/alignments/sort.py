@@ -18,10 +18,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.ahead import map_ahead
 from readwarp.formats.alignments import sort_kernels as kernels
 from readwarp.formats.alignments.runs import FileRun, MemoryRun, Packed, Run, pack
 from readwarp.formats.alignments.sam import Encoded
-from readwarp.formats.common.ahead import map_ahead
 from readwarp.ragged import concatenate, empty, take
 
 MAX_PIECE, MIN_PIECE = 32 << 20, 1 << 20  # bytes of the output merged at once

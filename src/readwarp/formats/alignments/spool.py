@@ -136,8 +136,8 @@ def _header_in(head: bytes, name: str) -> str:
 
 def _convert(chunks: Iterable[bytes], name: str, threads: int, reference: CramReference | None) -> Iterator[bytes]:
     options = ("-T", reference.fasta) if reference else ()
-    command = ("view", "--no-PG", "-b", "-1", "-@", str(threads), *options, "-")
-    with closing(samtools.SamtoolsProcess(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)) as child:
+    command = ("samtools", "view", "--no-PG", "-b", "-1", "-@", str(threads), *options, "-")
+    with closing(samtools.ToolProcess(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)) as child:
         assert child.stdin is not None and child.stdout is not None
         feeder = threading.Thread(target=_feed, args=(chunks, child.stdin), name="readwarp feeder", daemon=True)
         feeder.start()

@@ -180,7 +180,7 @@ def parse_parts(data: bytes, lengths: Sequence[int] = ()) -> IndexParts:
         sizes = [(length >> shift) + 1 for length in lengths[:contigs]] if lengths else [0] * contigs
         starts = _starts_by_window(words, bins, owners, depth, sizes)
     else:
-        linear, bounds = _wide(words, rows_of(places, windows, 2)), np.append(0, np.cumsum(windows)).tolist()
+        linear, bounds = _wide(words, rows_at(places, windows, 2)), np.append(0, np.cumsum(windows)).tolist()
         starts = [linear[first:last] for first, last in pairwise(bounds)]
     return IndexParts(shift, starts, names[:contigs], chunks, extents)
 
@@ -230,18 +230,18 @@ def _chunks_of(
     if not (is_real | is_count).all() or (sizes[is_count] != 2).any():
         raise ValueError("its parts do not fit")
     sizes[is_count] = 1  # an extent, then two counts
-    at, is_real = rows_of(bins + head, sizes, 4), np.repeat(is_real, sizes)
+    at, is_real = rows_at(bins + head, sizes, 4), np.repeat(is_real, sizes)
     chunks = IndexChunks(np.repeat(owners, sizes), _wide(words, at), _wide(words, at + 2))
     if (chunks.begin <= 0).any() or (chunks.begin > chunks.end).any():
         raise ValueError("a chunk ends before it begins")
     return IndexChunks(*(own[is_real] for own in chunks)), IndexChunks(*(own[~is_real] for own in chunks))
 
 
-def rows_of(firsts: ndarray, sizes: ndarray, step: int) -> ndarray:
-    """Return where the items of each row begin: `sizes` of them, each of `step` words."""
-    places: ndarray = np.repeat(firsts - step * (np.cumsum(sizes) - sizes), sizes)
-    places += step * np.arange(places.size)
-    return places
+def rows_at(places: ndarray, sizes: ndarray, step: int) -> ndarray:
+    """Return the places of values in rows that begin at these places, `step` apart."""
+    before = np.cumsum(sizes) - sizes
+    at: ndarray = np.repeat(places - step * before, sizes) + step * np.arange(sizes.sum())
+    return at
 
 
 def _wide(words: ndarray, at: ndarray) -> ndarray:

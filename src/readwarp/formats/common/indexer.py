@@ -25,7 +25,7 @@ from readwarp.formats.common.binning import (
     join_parts,
     merge_small_bins,
 )
-from readwarp.formats.common.index import BIN, CSI_BIN, DEPTH, LINEAR_WINDOW, first_bins, first_windows
+from readwarp.formats.common.index import BIN, CSI_BIN, DEPTH, LINEAR_WINDOW, first_bins, first_windows, rows_at
 from readwarp.ragged import concatenate, offsets_of, replace, take
 
 T = TypeVar("T")
@@ -145,13 +145,6 @@ def add_counts(whole: Binned, depth: int) -> BinChunks:
     bins = contigs << CONTIG_SHIFT | first_bins(depth)[-1] + 1
     found = concatenate([chunks, BinChunks(bins, begin, end), BinChunks(bins, mapped, unmapped)], "chunks")
     return take(found, "chunks", np.argsort(found.bin, kind="stable"))
-
-
-def rows_at(places: ndarray, sizes: ndarray, step: int) -> ndarray:
-    """Return the places of values in rows that begin at these places, `step` apart."""
-    before = np.cumsum(sizes) - sizes
-    at: ndarray = np.repeat(places - step * before, sizes) + step * np.arange(sizes.sum())
-    return at
 
 
 def put_wide(words: ndarray, at: ndarray, values: ndarray) -> None:

@@ -95,7 +95,7 @@ def _start_samtools(
         command += ["--reference", reference.fasta]
     path = str(Path(source.path).absolute())  # neither an option nor an address, whatever its name
     command += [path, f"{folder}/collate"] if collate else [path]
-    child = samtools.SamtoolsProcess(*command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    child = samtools.ToolProcess("samtools", *command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     stack.enter_context(closing(child))
     decoded = stack.enter_context(closing(Source(source.path, cast(BinaryIO, child.stdout))))
     stack.callback(child.kill)  # before `decoded`, which may be waiting for it, is closed
