@@ -9,18 +9,8 @@ from readwarp.device.backend import Backend
 from readwarp.device.machine import free_memory
 from readwarp.index import Index
 from readwarp.index.plan import seed_bytes as seeds_for
-from readwarp.stream.plan import (
-    FREE_SHARE,
-    Card,
-    CardPlan,
-    MemoryCosts,
-    Plan,
-    plan,
-    plan_card,
-    plan_processes,
-    usual_batch,
-    workers_of,
-)
+from readwarp.stream import plan
+from readwarp.stream.plan import Card, CardPlan, MemoryCosts, Plan
 
 PROGRAM_BYTES = 350 << 20  # Python, Numba, LLVM and compiled kernels
 CONTEXT_BYTES = 600 << 20  # of a card, for CUDA and its kernels, beside --vram: 524 to 562 MB on an H200
@@ -45,7 +35,7 @@ TRIMMED = 4  # bytes per base when trimming: copies of bases and qualities, cut 
 
 def budget_of(resources: Resources) -> int:
     """Return the bytes of host memory that may be used."""
-    return resources.memory or int(FREE_SHARE * free_memory())
+    return resources.memory or int(plan.FREE_SHARE * free_memory())
 
 
 def bytes_to_sort(resources: Resources, files: Iterable[Path]) -> int:
@@ -69,21 +59,21 @@ def plan_batches(
 ) -> Plan:
     """Plan the host's memory. may_fork: workers may be processes. Raises MemoryBudgetError."""
     is_on_cards, budget = backend.name == "cuda", budget_of(resources)
-    workers = workers_of(resources.threads, len(backend.devices))
+    workers = plan.workers_of(resources.threads, len(backend.devices))
     costs = MemoryCosts(
         fixed=PROGRAM_BYTES + reference_bytes(index) + seed_bytes(index) + sort_bytes,  # as if all were in memory
         fixed_per_worker=PINNED_BYTES if is_on_cards else 0,
         work_per_base=8 + trims * TRIMMED + (400 + CANDIDATES * (150 + CELLS * 0.5)) / READ_LENGTH,
         held_per_base=4 + 300 / READ_LENGTH,
     )
-    make_plan = plan_processes if may_fork and not is_on_cards else plan
-    batch_bases = resources.batch_bases or usual_batch(workers, is_on_cards)
+    make_plan = plan.plan_processes if may_fork and not is_on_cards else plan.plan
+    batch_bases = resources.batch_bases or plan.usual_batch(workers, is_on_cards)
     return make_plan(budget, costs, workers, batch_bases, resources.memory is not None)
 
 
 def plan_cards(room: int, planned: Plan, index: Index, backend: Backend) -> CardPlan:
     """Plan each card's memory, within `room` bytes. Raises MemoryBudgetError."""
-    return plan_card(room, card_of(index), ceil(planned.workers / len(backend.devices)), planned.batch_bases)
+    return plan.plan_card(room, card_of(index), ceil(planned.workers / len(backend.devices)), planned.batch_bases)
 
 
 def card_of(index: Index) -> Card:

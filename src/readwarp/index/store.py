@@ -18,19 +18,7 @@ from numpy import ndarray
 from readwarp.config import SeedParameters
 from readwarp.errors import InputError
 from readwarp.formats.common import index_file
-from readwarp.formats.common.index_file import (
-    BLOCK,
-    DTYPES,
-    HUGE_PAGE,
-    MAGIC,
-    PREFIX,
-    align_up,
-    blocks_of,
-    describe_source,
-    described_dtypes,
-    places_of,
-    version_of,
-)
+from readwarp.formats.common.index_file import describe_source
 from readwarp.formats.common.names import contig_problem
 from readwarp.formats.common.writing import writing
 from readwarp.index.reference import Reference
@@ -90,7 +78,7 @@ def save(
         "source": describe_source(source) if source is not None else None,
         "sizes": {"packed": reference.packed.size, **seeds.sizes},
     }
-    if wide := [name for name, dtype in seeds.dtypes.items() if dtype != DTYPES[name]]:
+    if wide := [name for name, dtype in seeds.dtypes.items() if dtype != index_file.DTYPES[name]]:
         description["wide"] = wide
     with writing(path), private_file(path) as private:
         with private.path.open("r+b") as file:
@@ -113,8 +101,9 @@ class StoredColumn:
     def append(self, values: ndarray) -> None:
         data, done = values.view(np.uint8), self.written + len(self._rest)
         self._sum(data, done)
-        border = -(self.place + done) % HUGE_PAGE
-        head, pages, tail = np.split(data, [border, border + max(0, data.size - border) // HUGE_PAGE * HUGE_PAGE])
+        border = -(self.place + done) % index_file.HUGE_PAGE
+        whole = max(0, data.size - border) // index_file.HUGE_PAGE * index_file.HUGE_PAGE
+        head, pages, tail = np.split(data, [border, border + whole])
         self._rest += head.data
         if data.size >= border:
             self._write(self._rest)
@@ -127,9 +116,9 @@ class StoredColumn:
 
     def _sum(self, data: ndarray, done: int) -> None:
         while data.size:
-            if done % BLOCK == 0:
+            if done % index_file.BLOCK == 0:
                 self.checksums.append(0)
-            piece, data = np.split(data, [BLOCK - done % BLOCK])
+            piece, data = np.split(data, [index_file.BLOCK - done % index_file.BLOCK])
             self.checksums[-1] = isal_zlib.crc32(piece, self.checksums[-1])
             done += piece.size
 
@@ -140,9 +129,9 @@ class StoredColumn:
 
 def _write(file: BinaryIO, description: dict[str, Any], parts: Iterable[dict[str, ndarray]]) -> None:
     """Write the arrays, then, before them, the description with their checksums."""
-    sizes, dtypes = description["sizes"], described_dtypes(description)
-    expected = {name: _expected(number) for name, number in blocks_of(sizes, dtypes).items()}
-    places, start = places_of(sizes, dtypes), _first_place(_head(description | {"checksums": expected}))
+    sizes, dtypes = description["sizes"], index_file.described_dtypes(description)
+    expected = {name: _expected(number) for name, number in index_file.blocks_of(sizes, dtypes).items()}
+    places, start = index_file.places_of(sizes, dtypes), _first_place(_head(description | {"checksums": expected}))
     columns = {name: StoredColumn(file, start + place) for name, place in zip(sizes, places, strict=False)}
     for part in parts:
         for name, values in part.items():
@@ -160,13 +149,13 @@ def _write(file: BinaryIO, description: dict[str, Any], parts: Iterable[dict[str
 
 def _head(description: dict[str, Any]) -> bytes:
     text = json.dumps(description).encode()
-    version = version_of(described_dtypes(description))
-    return PREFIX.pack(MAGIC, version, len(text), hashlib.sha256(text).digest()) + text
+    version = index_file.version_of(index_file.described_dtypes(description))
+    return index_file.PREFIX.pack(index_file.MAGIC, version, len(text), hashlib.sha256(text).digest()) + text
 
 
 def _first_place(head: bytes) -> int:
     """Return where the arrays begin."""
-    return align_up(len(head))
+    return index_file.align_up(len(head))
 
 
 def _expected(blocks: int) -> list[int]:
@@ -176,9 +165,9 @@ def _expected(blocks: int) -> list[int]:
 
 def _move(file: BinaryIO, source: int, target: int, size: int) -> None:
     """Move this many bytes within the file."""
-    steps = range(0, size, BLOCK)
+    steps = range(0, size, index_file.BLOCK)
     for step in reversed(steps) if target > source else steps:
         file.seek(source + step)
-        data = file.read(min(BLOCK, size - step))
+        data = file.read(min(index_file.BLOCK, size - step))
         file.seek(target + step)
         file.write(data)

@@ -3,17 +3,7 @@
 import numpy as np
 
 from readwarp.device.jit import kernel, scalar
-from readwarp.formats.alignments.layout import (
-    CONTIG,
-    FLAG,
-    MATE_CONTIG,
-    MATE_POSITION,
-    POSITION,
-    TEXT,
-    int32_at,
-    tag_of,
-    uint16_at,
-)
+from readwarp.formats.alignments import layout
 from readwarp.rules.flags import MATE_UNMAPPED, PAIRED, SECONDARY, SUPPLEMENTARY, UNMAPPED
 from readwarp.rules.hashes import hash_of
 
@@ -32,8 +22,8 @@ def place_of(contig, position):
 @scalar
 def molecule_of(data, at, stop):
     """Return the start and stop of MI:Z's value in the record [at, stop); 0, 0 without one."""
-    start, end = tag_of(data, at, stop, M, I)
-    return (start, end) if end > start and data[start - 1] == TEXT else (np.int64(0), np.int64(0))
+    start, end = layout.tag_of(data, at, stop, M, I)
+    return (start, end) if end > start and data[start - 1] == layout.TEXT else (np.int64(0), np.int64(0))
 
 
 @kernel
@@ -46,12 +36,12 @@ def find(records, by_place, duplex, last, molecule, strand, places, fate):
     data, offsets = records.data, records.offsets
     for i in range(offsets.size - 1):
         at, stop = offsets[i], offsets[i + 1]
-        own = place_of(int32_at(data, at + CONTIG), int32_at(data, at + POSITION))
+        own = place_of(layout.int32_at(data, at + layout.CONTIG), layout.int32_at(data, at + layout.POSITION))
         if by_place and own < last:
             fate[i] = UNSORTED
             return i, last
         last = own
-        flag = uint16_at(data, at + FLAG)
+        flag = layout.uint16_at(data, at + layout.FLAG)
         if flag & (SECONDARY | SUPPLEMENTARY):
             fate[i] = NOT_PRIMARY
             continue
@@ -73,7 +63,8 @@ def find(records, by_place, duplex, last, molecule, strand, places, fate):
         fate[i], molecule[i] = TAKEN, hash_of(data, start, end)
         places[0, i] = places[1, i] = own
         if has_mate:
-            mate = place_of(int32_at(data, at + MATE_CONTIG), int32_at(data, at + MATE_POSITION))
+            contig = layout.int32_at(data, at + layout.MATE_CONTIG)
+            mate = place_of(contig, layout.int32_at(data, at + layout.MATE_POSITION))
             if mate < LAST_PLACE:
                 places[1, i] = max(own, mate)
     return -1, last

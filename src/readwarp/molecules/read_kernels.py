@@ -4,13 +4,8 @@ import numpy as np
 
 from readwarp.config import MAX_QUALITY
 from readwarp.device.jit import kernel, scalar
+from readwarp.formats.alignments import layout
 from readwarp.formats.alignments.decode_kernels import unpack
-from readwarp.formats.alignments.layout import (
-    CONTIG,
-    bases_of,
-    cigar_of,
-    int32_at,
-)
 from readwarp.molecules.model import LOWEST
 from readwarp.rules.bases import complement
 from readwarp.rules.cigar import DELETION, SKIP, find_base, is_match, run_of, soft_clips
@@ -24,8 +19,8 @@ NO_QUALITY = 255
 def measure(data, starts, lengths, operations):
     """Count bases and CIGAR operations of the records at `starts`: lengths, operations (int64 [records])."""
     for i in range(starts.size):
-        lengths[i] = bases_of(data, starts[i])[1]
-        operations[i] = max(np.int64(0), cigar_of(data, starts[i])[1])
+        lengths[i] = layout.bases_of(data, starts[i])[1]
+        operations[i] = max(np.int64(0), layout.cigar_of(data, starts[i])[1])
 
 
 @kernel
@@ -35,7 +30,7 @@ def decode(data, starts, out):
         at = starts[i]
         unpack(data, at, out, i)
         flag, first, stop = out.flag[i], out.read_offsets[i], out.read_offsets[i + 1]
-        out.contig[i] = int32_at(data, at + CONTIG)
+        out.contig[i] = layout.int32_at(data, at + layout.CONTIG)
         out.segment[i] = 0 if flag & PAIRED == 0 else 1 if flag & FIRST else 2
         if stop > first and out.qualities[first] == NO_QUALITY:
             return i

@@ -6,22 +6,8 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.device.jit import scalar
-from readwarp.pairwise.scalar import (
-    ALPHABET,
-    GLOBAL,
-    LOCAL,
-    ON_BEST,
-    ON_PAIR,
-    ON_PAIR_OR_DELETION,
-    UNREACHED,
-    band_of,
-    cell,
-    finish,
-    gain_of_bases,
-    operation,
-    push,
-    state_after,
-)
+from readwarp.pairwise import scalar as rule
+from readwarp.pairwise.scalar import cell
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
 
@@ -44,8 +30,8 @@ class Directions(NamedTuple):
 def gain_of(query_code, target_code, costs, matrix):
     """Return the score of an aligned pair."""
     if matrix.size > 0:
-        return np.int64(matrix[np.int64(query_code) * ALPHABET + target_code])
-    return np.int64(gain_of_bases(query_code, target_code, costs))
+        return np.int64(matrix[np.int64(query_code) * rule.ALPHABET + target_code])
+    return np.int64(rule.gain_of_bases(query_code, target_code, costs))
 
 
 @scalar
@@ -72,36 +58,37 @@ def walk(directions, query, target, score, scheme, cigar, begin):
     costs, mode, matrix = scheme
     gap_open, gap_extend = costs.gap_open, costs.gap_extend
     i, j, left, edits, runs = target.size - 1, query.size - 1, score, 0, 0
-    taken, state = MATCH, ON_PAIR if mode == LOCAL else ON_BEST  # a local alignment ends with an aligned pair
-    while i >= 0 and j >= 0 and not (mode == LOCAL and left == 0 and runs > 0):
+    taken = MATCH
+    state = rule.ON_PAIR if mode == rule.LOCAL else rule.ON_BEST  # a local alignment ends with an aligned pair
+    while i >= 0 and j >= 0 and not (mode == rule.LOCAL and left == 0 and runs > 0):
         row = i - origin
         answers = _answers(bits, row * stride + j - max(0, row - width), plane, lane)
         if runs > 0:
-            state = state_after(taken, answers)
-        if state == ON_PAIR_OR_DELETION:
+            state = rule.state_after(taken, answers)
+        if state == rule.ON_PAIR_OR_DELETION:
             left += gap_open
-        taken = operation(state, answers)
+        taken = rule.operation(state, answers)
         if taken == MATCH:  # also all pairs before it where no gap is better
             length = 0
             while True:
                 left -= gain_of(query[j], target[i], costs, matrix)
                 edits += query[j] != target[i]
                 i, j, length = i - 1, j - 1, length + 1
-                if i < 0 or j < 0 or (mode == LOCAL and left == 0):
+                if i < 0 or j < 0 or (mode == rule.LOCAL and left == 0):
                     break
                 row = i - origin
                 place = (row * stride + j - max(0, row - width)) * 4 * plane + lane
                 if _bit(bits, place) | _bit(bits, place + plane):
                     break
-            runs = push(cigar, begin, runs, MATCH, length)
+            runs = rule.push(cigar, begin, runs, MATCH, length)
             continue
-        runs = push(cigar, begin, runs, taken, 1)
+        runs = rule.push(cigar, begin, runs, taken, 1)
         left, edits = left + gap_extend, edits + 1
         i -= taken == DELETION
         j -= taken == INSERTION
     if taken != MATCH:
         left += gap_open
-    found = finish(cigar, begin, runs, (i, j), (left, edits), (gap_open, gap_extend, mode))
+    found = rule.finish(cigar, begin, runs, (i, j), (left, edits), (gap_open, gap_extend, mode))
     runs = found[4]
     for k in range(runs // 2):
         a, b = begin + k, begin + runs - 1 - k
@@ -129,23 +116,23 @@ def fill_band(query, target, band, directions, scheme, H, E):
     bits, stride, origin, (costs, mode, matrix) = directions.bits, directions.stride, directions.origin, scheme
     gap_open, gap_extend = costs.gap_open, costs.gap_extend
     opening, extending, floor = np.int32(gap_open + gap_extend), np.int32(gap_extend), np.int32(0)
-    if mode != LOCAL:
-        floor = np.int32(UNREACHED)
+    if mode != rule.LOCAL:
+        floor = np.int32(rule.UNREACHED)
     for j in range(query.size):
-        H[j], E[j] = (0 if mode == LOCAL else -(gap_open + (j + 1) * gap_extend)), floor
-    left = np.int32(costs.bonus if mode == LOCAL else 0)
+        H[j], E[j] = (0 if mode == rule.LOCAL else -(gap_open + (j + 1) * gap_extend)), floor
+    left = np.int32(costs.bonus if mode == rule.LOCAL else 0)
     for row in range(band.rows):
         i = origin + row
         diagonal = left
-        if mode == GLOBAL:
+        if mode == rule.GLOBAL:
             left = np.int32(left - (extending if row > 0 else opening))
-        F = floor if mode == LOCAL else np.int32(left - opening)
+        F = floor if mode == rule.LOCAL else np.int32(left - opening)
         low = max(0, row - band.width)
         if low > 0:
             diagonal, F = H[low - 1], floor
         for j in range(low, min(query.size, row + band.lead + 1)):
             inside = 0 <= i < target.size
-            gain = np.int32(gain_of(query[j], target[i], costs, matrix) if inside else UNREACHED)
+            gain = np.int32(gain_of(query[j], target[i], costs, matrix) if inside else rule.UNREACHED)
             h, d, f, answers = cell(diagonal, gain, E[j], F, opening, extending, floor)
             diagonal, H[j], E[j], F = H[j], h, d, np.int32(f)
             byte = (row * stride + j - low) >> 1
@@ -157,9 +144,9 @@ def trace_pair(tasks, pair, scheme, H, E, bits, walks, cigar):
     """Trace one pair; `walks` says where its runs go. H, E: space for its query; bits: half a byte per cell."""
     pairs, ends, strays = tasks.pairs, tasks.ends, tasks.strays
     columns, stop = np.int64(ends.query_stop[pair]), np.int64(ends.target_stop[pair])
-    band = band_of(stop - columns, strays[pair, 0], strays[pair, 1], columns, stop, scheme.mode)
+    band = rule.band_of(stop - columns, strays[pair, 0], strays[pair, 1], columns, stop, scheme.mode)
     stride = (min(columns, band.lead + band.width + 1) + 1) // 2 * 2
-    origin = (stop - columns - band.before) * (scheme.mode != GLOBAL)
+    origin = (stop - columns - band.before) * (scheme.mode != rule.GLOBAL)
     directions = Directions(bits, 0, 1, stride, band.width, origin)
     query = pairs.queries[pairs.query_starts[pair] :][:columns]
     target = pairs.targets[pairs.target_starts[pair] :][:stop]

@@ -7,19 +7,9 @@ from numpy import ndarray
 
 from readwarp.device.jit import kernel
 from readwarp.errors import UsageError
+from readwarp.pairwise import scalar
 from readwarp.pairwise.groups import score_sorted, trace_sorted
 from readwarp.pairwise.pairs import Ends, Pairs, Scheme, Tasks, Traces, Walks
-from readwarp.pairwise.scalar import (
-    ALPHABET,
-    GLOBAL,
-    LOCAL,
-    OUTSIDE,
-    OVERFLOWN,
-    PAD,
-    UNKNOWN_COST,
-    UNREACHED,
-    longest_gaps,
-)
 from readwarp.ragged import fields_of, offsets_of, replace
 from readwarp.rules.bases import NEVER, UNKNOWN
 from readwarp.rules.cigar import DELETION, INSERTION
@@ -40,7 +30,7 @@ def score_pairs(pairs: Pairs, scheme: Scheme, known: ndarray | None = None) -> E
             now = rows[fits]
             for some in _portions(now, pairs):
                 score_sorted(pairs, some, how, width, ends)
-            fits[fits] = (ends.score[now] != OVERFLOWN) | (how.mode != LOCAL)
+            fits[fits] = (ends.score[now] != scalar.OVERFLOWN) | (how.mode != scalar.LOCAL)
             rows = rows[~fits]
     return ends
 
@@ -54,10 +44,10 @@ def by_letters(pairs: Pairs, scheme: Scheme, order: ndarray) -> list[tuple[ndarr
     if not is_unknown.any():
         return [(order, scheme)]
     codes = np.arange(1 + max(NEVER, int(pairs.queries.max()), int(pairs.targets.max())))
-    matrix = np.full((ALPHABET, ALPHABET), UNREACHED, np.int32)
+    matrix = np.full((scalar.ALPHABET, scalar.ALPHABET), scalar.UNREACHED, np.int32)
     matrix[: codes.size, : codes.size] = -scheme.costs.mismatch
-    matrix[UNKNOWN, : codes.size] = matrix[: codes.size, NEVER] = -min(scheme.costs.mismatch, UNKNOWN_COST)
-    matrix[codes, codes], matrix[PAD, :OUTSIDE] = scheme.costs.match, 0
+    matrix[UNKNOWN, : codes.size] = matrix[: codes.size, NEVER] = -min(scheme.costs.mismatch, scalar.UNKNOWN_COST)
+    matrix[codes, codes], matrix[scalar.PAD, : scalar.OUTSIDE] = scheme.costs.match, 0
     return [(order[~is_unknown], scheme), (order[is_unknown], scheme._replace(matrix=matrix.ravel()))]
 
 
@@ -80,8 +70,8 @@ def score_empty_pairs(pairs: Pairs, scheme: Scheme) -> tuple[Ends, ndarray]:
     ends = Ends(*(np.zeros(len(pairs), np.int32) for _ in range(3)))
     order = np.lexsort((pairs.target_lengths, pairs.query_lengths))
     is_empty = np.minimum(pairs.query_lengths, pairs.target_lengths) == 0
-    if scheme.mode != LOCAL:
-        query, target = pairs.query_lengths[is_empty], pairs.target_lengths[is_empty] * (scheme.mode == GLOBAL)
+    if scheme.mode != scalar.LOCAL:
+        query, target = pairs.query_lengths[is_empty], pairs.target_lengths[is_empty] * (scheme.mode == scalar.GLOBAL)
         cost = scheme.costs.gap_open + (query + target) * scheme.costs.gap_extend
         ends.score[is_empty] = np.where(query + target > 0, -cost, 0)
         ends.query_stop[is_empty], ends.target_stop[is_empty] = query, target
@@ -112,7 +102,7 @@ def _portions(order: ndarray, pairs: Pairs) -> list[ndarray]:
 
 def tasks_of(pairs: Pairs, scheme: Scheme, ends: Ends) -> Tasks:
     """Make the tasks, with scores less the bonus for the query's last base where that is aligned."""
-    has_bonus = (scheme.mode == LOCAL) & (ends.score > 0) & (ends.query_stop == pairs.query_lengths)
+    has_bonus = (scheme.mode == scalar.LOCAL) & (ends.score > 0) & (ends.query_stop == pairs.query_lengths)
     score = (ends.score - np.where(has_bonus, scheme.costs.bonus, 0)).astype(np.int32)
     ends = replace(ends, score=score)
     return Tasks(pairs, ends, strays_of(ends, scheme))
@@ -137,7 +127,7 @@ def max_runs(ends: Ends, scheme: Scheme) -> ndarray:
     """Bound a CIGAR's runs for each score, int64, without bonuses: a gap costs at least its opening and one base."""
     match, _, gap_open, gap_extend, bonus = scheme.costs
     score, query_stop, target_stop = ends
-    spare = np.minimum(query_stop, target_stop) * match + (bonus if scheme.mode == LOCAL else 0) - score
+    spare = np.minimum(query_stop, target_stop) * match + (bonus if scheme.mode == scalar.LOCAL else 0) - score
     gaps = np.maximum(spare, 0) // (gap_open + gap_extend)
     return np.asarray(np.minimum(2 * gaps + 1, query_stop + target_stop), np.int64)
 
@@ -158,7 +148,7 @@ def finish_traces(tasks: Tasks, scheme: Scheme, walks: Walks, cigar: ndarray) ->
 
 def check_walks(tasks: Tasks, scheme: Scheme, walks: Walks, offsets: ndarray, cigar: ndarray) -> Traces:
     """Check that each walk used up its score, except the bonus for the query's first base; return the alignments."""
-    has_bonus = (scheme.mode == LOCAL) & (walks.query_start == 0) & (tasks.ends.query_stop > 0)
+    has_bonus = (scheme.mode == scalar.LOCAL) & (walks.query_start == 0) & (tasks.ends.query_stop > 0)
     if (walks.left != np.where(has_bonus, scheme.costs.bonus, 0)).any():
         raise AssertionError("an alignment does not add up to its score: the band was too narrow")
     score = tasks.ends.score - walks.left
@@ -167,7 +157,7 @@ def check_walks(tasks: Tasks, scheme: Scheme, walks: Walks, offsets: ndarray, ci
 
 def _ceiling(width: Any, mode: int) -> int:
     """Return the local score at which lanes of that width overflow; in other modes they never do (`_widths`)."""
-    return 2 ** (8 * np.dtype(width).itemsize) - 1 if mode == LOCAL else 2**62
+    return 2 ** (8 * np.dtype(width).itemsize) - 1 if mode == scalar.LOCAL else 2**62
 
 
 def _widths(pairs: Pairs, scheme: Scheme) -> tuple[Any, ...]:
@@ -178,10 +168,10 @@ def _widths(pairs: Pairs, scheme: Scheme) -> tuple[Any, ...]:
     query, target = int(pairs.query_lengths.max()), int(pairs.target_lengths.max())
     step = max(match + bonus, mismatch, gap_open + gap_extend)
     highest = min(query, target) * match + 2 * bonus
-    lowest = 0 if mode == LOCAL else 3 * gap_open + (query + target + 1) * gap_extend + mismatch
+    lowest = 0 if mode == scalar.LOCAL else 3 * gap_open + (query + target + 1) * gap_extend + mismatch
     if highest + lowest + step >= 2**31:
         raise UsageError("scores of these sequences do not fit 32 bits: use smaller scores or shorter sequences")
-    if mode != LOCAL:
+    if mode != scalar.LOCAL:
         return (np.int16, np.int32) if highest + lowest + step + target < 2**15 else (np.int32,)
     narrow = (np.int8,) if step < 2**7 and max(query, target) < 2**15 else ()
     return (*narrow, np.int16, np.int32) if step < 2**15 else (np.int32,)
@@ -192,8 +182,9 @@ def strays_of(ends, scheme):
     """Return how far each pair's path can stray from its diagonal: see `pairs.Tasks`."""
     score, query_stop, target_stop = ends
     strays = np.empty((score.size, 2), np.int64)
-    bonus = scheme.costs.bonus if scheme.mode == LOCAL else 0
+    bonus = scheme.costs.bonus if scheme.mode == scalar.LOCAL else 0
     for pair in range(score.size):
         query, target = np.int64(query_stop[pair]), np.int64(target_stop[pair])
-        strays[pair, 0], strays[pair, 1] = longest_gaps(np.int64(score[pair]), query, target, scheme.costs, bonus)
+        longest = scalar.longest_gaps(np.int64(score[pair]), query, target, scheme.costs, bonus)
+        strays[pair, 0], strays[pair, 1] = longest
     return strays

@@ -23,30 +23,20 @@ from readwarp.report.counting.tables import (
     SUM_OF_QUALITIES,
     Tables,
 )
-from readwarp.rules.flags import (
-    DUPLICATE,
-    FAILED,
-    FLAGS,
-    MATE_UNMAPPED,
-    PAIRED,
-    PROPER,
-    SECONDARY,
-    SUPPLEMENTARY,
-    UNMAPPED,
-)
+from readwarp.rules import flags
 from readwarp.rules.flags import FIRST as FIRST_BIT
 from readwarp.rules.flags import LAST as LAST_BIT
 
 BULK = np.float32(0.99)  # share of the pairs that describe insert sizes
 
 # Masks of all flags, bool [4096] each.
-FLAG = np.arange(FLAGS)
-IS_PRIMARY = FLAG & (SECONDARY | SUPPLEMENTARY) == 0
-SEGMENT = np.where(FLAG & PAIRED, FIRST * (FLAG & FIRST_BIT > 0) + LAST * (FLAG & LAST_BIT > 0), FIRST)
+FLAG = np.arange(flags.FLAGS)
+IS_PRIMARY = FLAG & flags.NOT_PRIMARY == 0
+SEGMENT = np.where(FLAG & flags.PAIRED, FIRST * (FLAG & FIRST_BIT > 0) + LAST * (FLAG & LAST_BIT > 0), FIRST)
 IS_FIRST, IS_LAST = IS_PRIMARY & (SEGMENT == FIRST), IS_PRIMARY & (SEGMENT == LAST)
-IS_MAPPED = IS_PRIMARY & (FLAG & UNMAPPED == 0)
-ARE_BOTH_MAPPED = IS_MAPPED & (FLAG & (PAIRED | MATE_UNMAPPED) == PAIRED)
-IS_PROPER = ARE_BOTH_MAPPED & (FLAG & PROPER > 0)
+IS_MAPPED = IS_PRIMARY & (FLAG & flags.UNMAPPED == 0)
+ARE_BOTH_MAPPED = IS_MAPPED & (FLAG & (flags.PAIRED | flags.MATE_UNMAPPED) == flags.PAIRED)
+IS_PROPER = ARE_BOTH_MAPPED & (FLAG & flags.PROPER > 0)
 SEGMENTS = (NEITHER, FIRST, LAST, BOTH)
 
 
@@ -132,19 +122,19 @@ def summary(tables: Tables, lengths: Lengths, inserts: InsertSizeCounts) -> Iter
     yield "reads mapped and paired", f"{reads(ARE_BOTH_MAPPED)}", "paired-end technology bit set + both mates mapped"
     yield "reads unmapped", f"{reads(IS_PRIMARY & ~IS_MAPPED)}", ""
     yield "reads properly paired", f"{reads(IS_PROPER)}", "proper-pair bit set"
-    yield "reads paired", f"{reads(IS_PRIMARY & (FLAG & PAIRED > 0))}", "paired-end technology bit set"
-    yield "reads duplicated", f"{reads(FLAG & DUPLICATE > 0)}", "PCR or optical duplicate bit set"
+    yield "reads paired", f"{reads(IS_PRIMARY & (FLAG & flags.PAIRED > 0))}", "paired-end technology bit set"
+    yield "reads duplicated", f"{reads(FLAG & flags.DUPLICATE > 0)}", "PCR or optical duplicate bit set"
     yield "reads MQ0", f"{int(tables.records[1, :, 0].sum(0)[IS_MAPPED].sum())}", "mapped and MQ=0"
-    yield "reads QC failed", f"{reads(IS_PRIMARY & (FLAG & FAILED > 0))}", ""
-    yield "non-primary alignments", f"{int(every[FLAG & SECONDARY > 0].sum())}", ""
-    yield "supplementary alignments", f"{int(every[FLAG & (SECONDARY | SUPPLEMENTARY) == SUPPLEMENTARY].sum())}", ""
+    yield "reads QC failed", f"{reads(IS_PRIMARY & (FLAG & flags.FAILED > 0))}", ""
+    yield "non-primary alignments", f"{int(every[FLAG & flags.SECONDARY > 0].sum())}", ""
+    yield "supplementary alignments", f"{int(every[FLAG & flags.NOT_PRIMARY == flags.SUPPLEMENTARY].sum())}", ""
     yield "total length", f"{length}", "ignores clipping"
     yield "total first fragment length", f"{int(bases[IS_FIRST].sum())}", "ignores clipping"
     yield "total last fragment length", f"{int(bases[IS_LAST].sum())}", "ignores clipping"
     yield "bases mapped", f"{int(bases[IS_MAPPED].sum())}", "ignores clipping"
     yield "bases mapped (cigar)", f"{sums[ALIGNED]}", "more accurate"
     yield "bases trimmed", "0", ""
-    yield "bases duplicated", f"{int(bases[FLAG & DUPLICATE > 0].sum())}", ""
+    yield "bases duplicated", f"{int(bases[FLAG & flags.DUPLICATE > 0].sum())}", ""
     yield "mismatches", f"{sums[MISMATCHES]}", "from NM fields"
     yield "error rate", f"{ratio(sums[MISMATCHES], sums[ALIGNED]):e}", "mismatches / bases mapped (cigar)"
     yield "average length", f"{mean_length(tables):.0f}", ""

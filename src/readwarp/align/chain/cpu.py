@@ -3,20 +3,8 @@
 import numpy as np
 
 from readwarp.align.anchors import query_of, reference_of, strand_of
-from readwarp.align.chain.scalar import (
-    CLUSTER_CHAINS,
-    COLUMN_TYPES,
-    COLUMNS,
-    LOOKBACK,
-    ChainLinks,
-    cluster_from,
-    drop_weak,
-    have_one_place,
-    insert,
-    limits_of,
-    link,
-    trace_back,
-)
+from readwarp.align.chain import scalar
+from readwarp.align.chain.scalar import ChainLinks
 from readwarp.align.places import contig_of
 from readwarp.batches import Chains, ReadBatch, SeedHits
 from readwarp.config import ChainParameters, SeedParameters
@@ -27,11 +15,12 @@ def chain_hits(
     reads: ReadBatch, hits: SeedHits, contig_offsets: np.ndarray, seed: SeedParameters, parameters: ChainParameters
 ) -> Chains:
     sizes, settled = np.diff(hits.anchor_offsets), hits.settled.copy()
-    rows = np.empty((int(np.minimum(sizes, parameters.max_chains).sum()), COLUMNS), np.int64)
+    rows = np.empty((int(np.minimum(sizes, parameters.max_chains).sum()), scalar.COLUMNS), np.int64)
     offsets = np.zeros(sizes.size + 1, np.int64)
     links = ChainLinks(*(np.empty(int(sizes.max(initial=0)), np.int32) for _ in range(2)))
-    chain_reads(reads.read_offsets, hits, contig_offsets, limits_of(seed, parameters), links, offsets, rows, settled)
-    columns = [column.astype(dtype) for column, dtype in zip(rows[: offsets[-1]].T, COLUMN_TYPES, strict=True)]
+    limits = scalar.limits_of(seed, parameters)
+    chain_reads(reads.read_offsets, hits, contig_offsets, limits, links, offsets, rows, settled)
+    columns = [column.astype(dtype) for column, dtype in zip(rows[: offsets[-1]].T, scalar.COLUMN_TYPES, strict=True)]
     return Chains(*[offsets, *columns, hits.repetitive, settled, hits.status])
 
 
@@ -45,7 +34,7 @@ def chain_reads(read_offsets, hits, contig_offsets, limits, links, chain_offsets
         best = rows[first : first + min(mine.size, limits.max_chains)]
         found, is_complete = chain_read(mine, contig_offsets, length, limits, links, best)
         settled[read] &= is_complete
-        first += drop_weak(best, found, length, limits.drop)
+        first += scalar.drop_weak(best, found, length, limits.drop)
         chain_offsets[read + 1] = first
 
 
@@ -60,11 +49,11 @@ def chain_read(anchors, contig_offsets, length, limits, links, best):
         start, reference = stop, reference_of(anchors[stop])
         if reference >= contig_stop or strand_of(anchors[start]) != strand_of(anchors[start - 1]):
             contig_stop = contig_offsets[contig_of(contig_offsets, reference) + 1]
-        stop, covered, on_one_diagonal = cluster_from(anchors, start, length, contig_stop, limits)
+        stop, covered, on_one_diagonal = scalar.cluster_from(anchors, start, length, contig_stop, limits)
         if on_one_diagonal:
-            found = insert(best, found, covered, anchors[start], anchors[stop - 1], k)
+            found = scalar.insert(best, found, covered, anchors[start], anchors[stop - 1], k)
         else:
-            is_complete &= have_one_place(anchors[start:stop])
+            is_complete &= scalar.have_one_place(anchors[start:stop])
             link_anchors(anchors[start:stop], limits, links)
             found = trace_chains(anchors[start:stop], k, links, best, found)
     return found, is_complete
@@ -77,9 +66,9 @@ def link_anchors(anchors, limits, links):
     for i in range(anchors.size):
         reference, query = reference_of(anchors[i]), query_of(anchors[i])
         score, parent = k, -1
-        for j in range(i - 1, max(i - LOOKBACK, 0) - 1, -1):
+        for j in range(i - 1, max(i - scalar.LOOKBACK, 0) - 1, -1):
             if scores[j] + k > score:
-                gain = link(query - query_of(anchors[j]), reference - reference_of(anchors[j]), k, max_gap)
+                gain = scalar.link(query - query_of(anchors[j]), reference - reference_of(anchors[j]), k, max_gap)
                 if scores[j] + gain > score:
                     score, parent = scores[j] + gain, j
         scores[i], parents[i] = score, parent
@@ -89,12 +78,12 @@ def link_anchors(anchors, limits, links):
 def trace_chains(anchors, k, links, best, found):
     """Trace chains back by descending score of their last anchors; each anchor belongs to one chain."""
     scores = links.scores
-    for _ in range(CLUSTER_CHAINS):
+    for _ in range(scalar.CLUSTER_CHAINS):
         last = 0
         for i in range(1, anchors.size):
             if scores[i] > scores[last]:
                 last = i
         if scores[last] < k:
             break
-        found = trace_back(anchors, k, links, best, found, last)
+        found = scalar.trace_back(anchors, k, links, best, found, last)
     return found

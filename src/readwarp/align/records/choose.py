@@ -7,16 +7,8 @@ from numpy import ndarray
 
 from readwarp.align.insert_models import InsertLimits, InsertModels
 from readwarp.align.places import Places, contig_of, outer_distance, share_half
-from readwarp.align.records.scalar import (
-    FINE,
-    MAX_CROWD,
-    SCALE,
-    crowd_penalties,
-    insert_penalties,
-    mapping_quality,
-    mix,
-    quality_slopes,
-)
+from readwarp.align.records import scalar
+from readwarp.align.records.scalar import mapping_quality
 from readwarp.batches import Extensions, ReadBatch, Segment, Status
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device.jit import kernel
@@ -93,7 +85,7 @@ def rank_read(r, lowest, name_key, reads, places, ranking):
     lowest = max(1, min(lowest, (reads.read_offsets[r + 1] - reads.read_offsets[r]) // 2))
     for a in range(first, last):
         distinct[a] = places.status[a] <= UNGAPPED and score[a] >= lowest
-        key[a] = mix(name_key ^ np.uint64(v[a] * 2 + strand[a]))
+        key[a] = scalar.mix(name_key ^ np.uint64(v[a] * 2 + strand[a]))
         for b in range(first, a):
             if distinct[a] and distinct[b] and strand[a] == strand[b] and v[a] == v[b]:
                 distinct[a if score[a] <= score[b] else b] = 0
@@ -128,10 +120,10 @@ def weigh_pairs(r, read_offsets, places, contig_offsets, rules, ranking):
                 continue
             if contig_of(contig_offsets, stop[a] - 1) != contig_of(contig_offsets, stop[b] - 1):
                 continue
-            both = FINE * (places.score[a] + places.score[b]) - rules.insert_penalty[model, d]
-            whole = (both + FINE // 2) // FINE
+            both = scalar.FINE * (places.score[a] + places.score[b]) - rules.insert_penalty[model, d]
+            whole = (both + scalar.FINE // 2) // scalar.FINE
             worth[a], worth[b] = max(worth[a], whole), max(worth[b], whole)
-            key = mix(ranking.key[a] ^ (ranking.key[b] << np.uint64(1)))
+            key = scalar.mix(ranking.key[a] ^ (ranking.key[b] << np.uint64(1)))
             if best_a < 0 or both > best_score or (both == best_score and key < best_key):
                 best_a, best_b, best_score, best_key = a, b, both, key
     return best_a, best_b, best_score
@@ -146,7 +138,7 @@ def place_pair(r, read_offsets, places, contig_offsets, rules, ranking, winner):
             ranking.worth[a] += score[winner[1 - m]] - rules.unpaired_penalty
     apart = score[winner[0]] + score[winner[1]] - rules.unpaired_penalty
     a, b, together = weigh_pairs(r, read_offsets, places, contig_offsets, rules, ranking)
-    if a < 0 or together <= FINE * apart:
+    if a < 0 or together <= scalar.FINE * apart:
         return False
     winner[0], winner[1] = a, b
     return True
@@ -174,7 +166,7 @@ def survey_rivals(a, span, length, places, rules, ranking):
             if counting:
                 crowd += ranking.worth[b] >= best_worth - near
             best_score, best_worth = max(best_score, places.score[b]), max(best_worth, ranking.worth[b])
-    return best_worth, best_score, min(crowd, MAX_CROWD)
+    return best_worth, best_score, min(crowd, scalar.MAX_CROWD)
 
 
 @kernel
@@ -188,7 +180,7 @@ def judge(a, span, length, repetitive, places, rules, ranking):
         rules.crowd_penalty[crowd],
         places.score[a],
         length * rules.match + 2 * rules.end_bonus,
-        min(SCALE, repetitive * rules.seed_step * SCALE // length),
+        min(scalar.SCALE, repetitive * rules.seed_step * scalar.SCALE // length),
     )
     return quality, next_score
 
@@ -313,8 +305,8 @@ def min_mate_score(parameters: AlignParameters) -> int:
 def place_rules(parameters: AlignParameters) -> PlaceRules:
     scoring, records, seed = parameters.scoring, parameters.records, parameters.seed
     return PlaceRules(
-        quality_slopes(scoring.match),
-        crowd_penalties(),
+        scalar.quality_slopes(scoring.match),
+        scalar.crowd_penalties(),
         scoring.match,
         scoring.mismatch,
         scoring.end_bonus,
@@ -326,7 +318,7 @@ def place_rules(parameters: AlignParameters) -> PlaceRules:
 
 
 def rules_of(sizes: InsertModels, read_group: ndarray, parameters: AlignParameters) -> ChoiceRules:
-    penalties = [insert_penalties(each, parameters.scoring.match) for each in sizes.all]
+    penalties = [scalar.insert_penalties(each, parameters.scoring.match) for each in sizes.all]
     table = np.zeros((len(penalties), max(row.size for row in penalties)), np.int32)
     for row, penalty in zip(table, penalties, strict=True):
         row[: penalty.size] = penalty

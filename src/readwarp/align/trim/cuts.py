@@ -6,26 +6,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.align.trim.scalar import (
-    ALIKE,
-    BAD,
-    GOOD,
-    MIN_ADAPTER,
-    ONE_IN,
-    PREFIX,
-    are_alike,
-    begins_adapter,
-    count_mismatches,
-    find_prefix,
-    fits,
-    is_of,
-    is_period,
-    lay_planes,
-    next_hit,
-    overlap_of,
-    poly_g_start,
-    quality_stop,
-)
+from readwarp.align.trim import scalar as rule
 from readwarp.batches import Segment
 from readwarp.device.jit import kernel, scalar
 from readwarp.formats.common.text import Names
@@ -74,13 +55,13 @@ def is_adapter_beyond(bases, spans, fragment, rules):
     """Return whether mates agree beyond their fragment, or one continues like a known adapter, or neither continues."""
     (start, length, mate_start, mate_length), firsts, lasts = spans, rules.firsts, rules.lasts
     beyond, mate_beyond = max(0, length - fragment), max(0, mate_length - fragment)
-    n = min(beyond, mate_beyond, ALIKE)
-    if n and are_alike(bases, start + fragment, mate_start + fragment, n):
+    n = min(beyond, mate_beyond, rule.ALIKE)
+    if n and rule.are_alike(bases, start + fragment, mate_start + fragment, n):
         return True
-    if beyond and begins_adapter(bases, start + fragment, start + length, firsts.masks, firsts.offsets):
+    if beyond and rule.begins_adapter(bases, start + fragment, start + length, firsts.masks, firsts.offsets):
         return True
     if mate_beyond:
-        return begins_adapter(bases, mate_start + fragment, mate_start + mate_length, lasts.masks, lasts.offsets)
+        return rule.begins_adapter(bases, mate_start + fragment, mate_start + mate_length, lasts.masks, lasts.offsets)
     return beyond == 0
 
 
@@ -97,33 +78,34 @@ def find_fitting(bases, planes, spans, is_long, limit, rules, scratch):
     for slot in range(2):
         own = length if slot == 0 else mate_length
         other_start, other = (mate_start, mate_length) if slot == 0 else (start, length)
-        places = own - PREFIX + 1
-        if places <= 0 or other < PREFIX:
+        places = own - rule.PREFIX + 1
+        if places <= 0 or other < rule.PREFIX:
             continue
-        lay_mate(bases, other_start + (other if is_long else PREFIX), pattern)
-        if not find_prefix(planes[slot], places, pattern, 0, PREFIX, hits):
+        lay_mate(bases, other_start + (other if is_long else rule.PREFIX), pattern)
+        if not rule.find_prefix(planes[slot], places, pattern, 0, rule.PREFIX, hits):
             continue
-        place = next_hit(hits, max(0, own - other) if is_long else 0, places)
+        place = rule.next_hit(hits, max(0, own - other) if is_long else 0, places)
         while place < places:
-            fragment = place + (other if is_long else PREFIX)
-            shared = overlap_of(fragment, length, mate_length)
-            room = shared // ONE_IN
+            fragment = place + (other if is_long else rule.PREFIX)
+            shared = rule.overlap_of(fragment, length, mate_length)
+            room = shared // rule.ONE_IN
             if of:
-                room = max(most * shared // of, (shared - (of - ONE_IN * most) - 1) // ONE_IN)
-            mismatches = count_mismatches(bases, spans, fragment, room) if fragment != best else -1  # already known
-            score = shared - ONE_IN * mismatches
+                room = max(most * shared // of, (shared - (of - rule.ONE_IN * most) - 1) // rule.ONE_IN)
+            is_known = fragment == best
+            mismatches = -1 if is_known else rule.count_mismatches(bases, spans, fragment, room)
+            score = shared - rule.ONE_IN * mismatches
             is_better = score > best_score or (score == best_score and fragment > best)
             is_anything = is_long or rules.anything_beyond
             if mismatches >= 0 and is_better and (is_anything or is_adapter_beyond(bases, spans, fragment, rules)):
                 best, best_score, best_mismatches = fragment, score, mismatches
-            place = next_hit(hits, place + 1, places)
+            place = rule.next_hit(hits, place + 1, places)
     return best, best_mismatches
 
 
 @scalar
 def lay_mate(bases, end, pattern):
     """Write the masks of the mate's bases before `end` to `pattern`, as its fragment ends seen from the other read."""
-    for i in range(PREFIX):
+    for i in range(rule.PREFIX):
         base = bases[end - 1 - i]
         pattern[i] = 0 if base > 3 else 8 >> base
 
@@ -138,7 +120,7 @@ def find_fragment(bases, planes, spans, rules, scratch):
     short, mismatches = find_fitting(bases, planes, spans, False, (0, 0), rules, scratch)
     if short == max(length, mate_length) or not (short or rules.all_fragments):
         return short
-    limit = mismatches, overlap_of(short, length, mate_length) if short else 0
+    limit = mismatches, rule.overlap_of(short, length, mate_length) if short else 0
     longer, _ = find_fitting(bases, planes, spans, True, limit, rules, scratch)
     return longer if longer else short
 
@@ -156,20 +138,20 @@ def find_adapter(bases, span, planes, adapters, at_least, hits):
         first, last = offsets[number], offsets[number + 1]
         least = min(at_least, last - first)
         places = min(best, length - least + 1)
-        if places <= 0 or not find_prefix(planes, places, masks, first, min(last, first + PREFIX), hits):
+        if places <= 0 or not rule.find_prefix(planes, places, masks, first, min(last, first + rule.PREFIX), hits):
             continue
-        place = next_hit(hits, 0, places)
+        place = rule.next_hit(hits, 0, places)
         while place < places:
-            n, different = fits(bases, start + place, stop, masks, first, last)
+            n, different = rule.fits(bases, start + place, stop, masks, first, last)
             if n >= least:
                 best, covered = place, n
                 for later in range(place + 1, min(place + n, places) if different else 0):
-                    if is_period(masks, first, last, later - place):
-                        n, fewer = fits(bases, start + later, stop, masks, first, last)
+                    if rule.is_period(masks, first, last, later - place):
+                        n, fewer = rule.fits(bases, start + later, stop, masks, first, last)
                         if n >= least and fewer < different:
                             best, covered, different = later, n, fewer
                 break
-            place = next_hit(hits, place + 1, places)
+            place = rule.next_hit(hits, place + 1, places)
     return best, covered
 
 
@@ -180,8 +162,8 @@ def cut_pair(bases, spans, planes, rules, scratch):
     fragment = find_fragment(bases, planes, spans, rules, scratch)
     if 0 < fragment < max(length, mate_length):
         return min(length, fragment), min(mate_length, fragment), MATES, fragment
-    kept, covered = find_adapter(bases, (start, length), planes[0], rules.firsts, PREFIX, hits)
-    mate_kept, mate_covered = find_adapter(bases, (mate_start, mate_length), planes[1], rules.lasts, PREFIX, hits)
+    kept, covered = find_adapter(bases, (start, length), planes[0], rules.firsts, rule.PREFIX, hits)
+    mate_kept, mate_covered = find_adapter(bases, (mate_start, mate_length), planes[1], rules.lasts, rule.PREFIX, hits)
     if covered and not mate_covered:
         mate_kept = min(mate_length, kept)
     elif mate_covered and not covered:
@@ -200,17 +182,17 @@ def find_cuts(reads, rules, cuts):
         longest = max(longest, offsets[r + 1] - offsets[r])
     words = (longest >> 6) + 2
     planes, hits = np.empty((2, MASKS, words), np.uint64), np.empty(words, np.uint64)
-    pattern, kept = np.empty(PREFIX, np.uint8), np.empty(2, np.int64)
+    pattern, kept = np.empty(rule.PREFIX, np.uint8), np.empty(2, np.int64)
     for r in range(segment.size):
         start, stop = offsets[r], offsets[r + 1]
         slot = 0 if segment[r] <= FIRST else 1
-        lay_planes(bases, start, stop, planes[slot])
+        rule.lay_planes(bases, start, stop, planes[slot])
         if segment[r] == FIRST:
             continue
         first = r - slot
         fragment, reason = 0, ADAPTER
         if segment[r] == UNPAIRED:
-            kept[0], _ = find_adapter(bases, (start, stop - start), planes[0], rules.firsts, MIN_ADAPTER, hits)
+            kept[0], _ = find_adapter(bases, (start, stop - start), planes[0], rules.firsts, rule.MIN_ADAPTER, hits)
         else:
             spans = offsets[first], start - offsets[first], start, stop - start
             kept[0], kept[1], reason, fragment = cut_pair(bases, spans, planes, rules, (hits, pattern))
@@ -221,12 +203,12 @@ def find_cuts(reads, rules, cuts):
                 cut[i, other] = 0
             cut[i, reason] = stop - end
             if end == stop and (
-                rules.always_poly_g or is_of(names, name_offsets[i], name_offsets[i + 1], prefixes, prefix_offsets)
+                rules.always_poly_g or rule.is_of(names, name_offsets[i], name_offsets[i + 1], prefixes, prefix_offsets)
             ):
-                end = poly_g_start(bases, start, stop)
+                end = rule.poly_g_start(bases, start, stop)
                 cut[i, POLY_G] = stop - end
             if rules.min_quality:
-                good = quality_stop(qualities, start, end, rules.min_quality)
+                good = rule.quality_stop(qualities, start, end, rules.min_quality)
                 cut[i, QUALITY] = end - good
 
 
@@ -244,10 +226,10 @@ def correct_mates(segment, offsets, fragments, bases, qualities):
             here, there = start + i, mate_start + fragment - 1 - i
             if bases[here] + bases[there] == 3:
                 continue
-            if qualities[here] <= BAD and GOOD <= qualities[there] < NO_QUALITY and bases[there] < 4:
+            if qualities[here] <= rule.BAD and rule.GOOD <= qualities[there] < NO_QUALITY and bases[there] < 4:
                 bases[here], qualities[here] = 3 - bases[there], qualities[there]
                 corrected += 1
-            elif qualities[there] <= BAD and GOOD <= qualities[here] < NO_QUALITY and bases[here] < 4:
+            elif qualities[there] <= rule.BAD and rule.GOOD <= qualities[here] < NO_QUALITY and bases[here] < 4:
                 bases[there], qualities[there] = 3 - bases[here], qualities[here]
                 corrected += 1
     return corrected

@@ -16,19 +16,9 @@ from numpy import ndarray
 
 from readwarp.device.jit import kernel
 from readwarp.errors import InputError
+from readwarp.formats.alignments import layout
 from readwarp.formats.alignments.bam_file import BamFile, BamPiece, NoBlockError
 from readwarp.formats.alignments.header import binary_header, field, lines_of
-from readwarp.formats.alignments.layout import (
-    CONTIG,
-    FLAG,
-    LONGEST_NAME,
-    MAX_RECORD,
-    NAME,
-    POSITION,
-    int32_at,
-    span_of,
-    uint16_at,
-)
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.common.binning import Binned, ItemSpans, bin_items, depth_for
 from readwarp.formats.common.compressed import GZIP_MAGIC
@@ -109,7 +99,7 @@ def _check_record(index: BgzfIndex, file: BamFile, offset: int, contig: int) -> 
     try:
         for piece in file.pieces(offset):
             data += piece
-            if len(data) >= NAME:
+            if len(data) >= layout.NAME:
                 break
         else:
             if data or contig >= 0 or offset >> 16 > file.size:
@@ -123,14 +113,14 @@ def _check_record(index: BgzfIndex, file: BamFile, offset: int, contig: int) -> 
 
 def is_record(data: bytes, lengths: list[int], contig: int) -> bool:
     """Return whether the bytes may begin with a record of this contig, or without a contig for -1."""
-    if len(data) < NAME:
+    if len(data) < layout.NAME:
         return True
     size, own, position, name, _, _, runs, _, bases, mate, mate_position = FIXED.unpack_from(data)
     length = lengths[contig] if contig >= 0 else 0
     is_sound = own == contig and (contig < 0 or -1 <= position < length) and -1 <= mate < len(lengths)
-    is_sound &= mate_position >= -1 and name > 0 and bases >= 0 and size <= MAX_RECORD
-    is_sound &= NAME + name + 4 * runs + (bases + 1) // 2 + bases <= size + 4
-    letters = data[NAME : NAME + name]
+    is_sound &= mate_position >= -1 and name > 0 and bases >= 0 and size <= layout.MAX_RECORD
+    is_sound &= layout.NAME + name + 4 * runs + (bases + 1) // 2 + bases <= size + 4
+    letters = data[layout.NAME : layout.NAME + name]
     return bool(is_sound and (len(letters) < name or letters.find(0) == name - 1))
 
 
@@ -162,7 +152,7 @@ class Watch:
 
     def begin(self, piece: BamPiece, contig: int) -> None:
         """Check the first bytes, which must be a record of this contig. Raises InputError."""
-        if not is_record(piece.data[: NAME + LONGEST_NAME].tobytes(), self._file.header.lengths, contig):
+        if not is_record(piece.data[: layout.NAME + layout.LONGEST_NAME].tobytes(), self._file.header.lengths, contig):
             raise other_file(self._index.path, self._file)
 
     def check(self, piece: BamPiece, places: ndarray, stops: ndarray, contigs: ndarray) -> None:
@@ -232,6 +222,6 @@ def span_records(records, spans):
     contig, begin, end, is_mapped = spans.contig, spans.begin, spans.end, spans.is_mapped
     for row in range(contig.size):
         at = offsets[row]
-        contig[row], begin[row] = int32_at(data, at + CONTIG), int32_at(data, at + POSITION)
-        is_mapped[row] = uint16_at(data, at + FLAG) & UNMAPPED == 0
-        end[row] = max(begin[row] + 1, span_of(data, at)[0] if is_mapped[row] else 0)
+        contig[row], begin[row] = layout.int32_at(data, at + layout.CONTIG), layout.int32_at(data, at + layout.POSITION)
+        is_mapped[row] = layout.uint16_at(data, at + layout.FLAG) & UNMAPPED == 0
+        end[row] = max(begin[row] + 1, layout.span_of(data, at)[0] if is_mapped[row] else 0)

@@ -4,33 +4,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.device.jit import kernel, scalar
-from readwarp.formats.alignments.layout import (
-    ARRAY,
-    CHARACTER,
-    CONTIG,
-    FLAG,
-    HEX,
-    LENGTH,
-    MATE_CONTIG,
-    MATE_POSITION,
-    NAME,
-    NAME_LENGTH,
-    OPERATIONS,
-    POSITION,
-    TEXT,
-    G,
-    R,
-    cigar_of,
-    field_stop,
-    int32_at,
-    is_whole,
-    qualities_of,
-    span_of,
-    stop_of,
-    stored_cigar_of,
-    uint16_at,
-    uint32_at,
-)
+from readwarp.formats.alignments import layout
 from readwarp.formats.common.text import find_name
 from readwarp.rules.flags import UNMAPPED
 
@@ -92,28 +66,28 @@ def find_bad(data, places, header):
 def reason_of_record(data, at, header):
     """Return what is wrong with a record whose size fits into the data."""
     lengths, letters, offsets = header
-    stop = stop_of(data, at)
+    stop = layout.stop_of(data, at)
     reason = reason_of(data, at, stop)
     if reason == SOUND and lengths.size > 0:
         reason = reason_of_place(data, at, lengths, offsets.size > 0)
     if reason == SOUND:
-        reason = reason_of_tags(data, (qualities_of(data, at)[1], stop), letters, offsets)
+        reason = reason_of_tags(data, (layout.qualities_of(data, at)[1], stop), letters, offsets)
     return reason
 
 
 @scalar
 def reason_of(data, at, stop):
     """Return what is wrong with the name, the CIGAR or the qualities of a record."""
-    if not is_whole(data, at, stop):
+    if not layout.is_whole(data, at, stop):
         return SIZE
-    end = at + NAME + np.int64(data[at + NAME_LENGTH]) - 1
-    least, most = range_of(data, at + NAME, end)
-    if data[end] != 0 or data[at + NAME] == AT or least <= SPACE or most > TILDE or end == at + NAME:
+    end = at + layout.NAME + np.int64(data[at + layout.NAME_LENGTH]) - 1
+    least, most = range_of(data, at + layout.NAME, end)
+    if data[end] != 0 or data[at + layout.NAME] == AT or least <= SPACE or most > TILDE or end == at + layout.NAME:
         return BAD_NAME
     reason = reason_of_cigar(data, at)
     if reason != SOUND:
         return reason
-    start, stop = qualities_of(data, at)
+    start, stop = layout.qualities_of(data, at)
     least, most = range_of(data, start, stop)
     return QUALITY if most > MAX_QUALITY and least != NO_QUALITY else SOUND
 
@@ -130,17 +104,17 @@ def range_of(data, start, stop):
 @scalar
 def reason_of_cigar(data, at):
     """Return what is wrong with the CIGAR, wherever it is stored."""
-    (stored, operations), length = stored_cigar_of(data, at), int32_at(data, at + LENGTH)
+    (stored, operations), length = layout.stored_cigar_of(data, at), layout.int32_at(data, at + layout.LENGTH)
     if operations == 0:
         return SOUND
-    start, operations = cigar_of(data, at)
+    start, operations = layout.cigar_of(data, at)
     if operations < 0:
         return MOVED
-    stop, bases = span_of(data, at)
+    stop, bases = layout.span_of(data, at)
     if bases < 0 or (length > 0 and bases != length):
         return CIGAR
-    covered = stop - int32_at(data, at + POSITION)
-    return MOVED if start != stored and covered != uint32_at(data, stored + 4) >> 4 else SOUND
+    covered = stop - layout.int32_at(data, at + layout.POSITION)
+    return MOVED if start != stored and covered != layout.uint32_at(data, stored + 4) >> 4 else SOUND
 
 
 @scalar
@@ -149,15 +123,16 @@ def reason_of_place(data, at, lengths, needs_cigar):
 
     Without a contig, a position is meaningless, but some programs write one.
     """
-    for contig, position in ((CONTIG, POSITION), (MATE_CONTIG, MATE_POSITION)):
-        number, start = int32_at(data, at + contig), int32_at(data, at + position)
+    for contig, position in ((layout.CONTIG, layout.POSITION), (layout.MATE_CONTIG, layout.MATE_POSITION)):
+        number, start = layout.int32_at(data, at + contig), layout.int32_at(data, at + position)
         if number < -1 or number >= lengths.size or start < -1 or (number >= 0 and start >= lengths[number]):
             return PLACE
-    if uint16_at(data, at + FLAG) & UNMAPPED == 0:
-        number = int32_at(data, at + CONTIG)
-        if number < 0 or int32_at(data, at + POSITION) < 0 or span_of(data, at)[0] > lengths[number]:
+    if layout.uint16_at(data, at + layout.FLAG) & UNMAPPED == 0:
+        number, start = layout.int32_at(data, at + layout.CONTIG), layout.int32_at(data, at + layout.POSITION)
+        if number < 0 or start < 0 or layout.span_of(data, at)[0] > lengths[number]:
             return PLACE
-        if needs_cigar and uint16_at(data, at + OPERATIONS) == 0 and int32_at(data, at + LENGTH) > 0:  # as in CRAM
+        has_cigar = not needs_cigar or layout.uint16_at(data, at + layout.OPERATIONS) > 0
+        if not has_cigar and layout.int32_at(data, at + layout.LENGTH) > 0:  # as in CRAM
             return CIGAR
     return SOUND
 
@@ -170,7 +145,7 @@ def reason_of_tags(data, tags, letters, offsets):
     while at < stop:
         if at + 4 > stop:
             return CUT
-        head = uint32_at(data, at)  # all four bytes at once
+        head = layout.uint32_at(data, at)  # all four bytes at once
         one, other, kind = np.uint8(head), np.uint8(head >> 8), np.uint8(head >> 16)
         if not (CLASSES[one] & LETTER and CLASSES[other] & ALPHANUMERIC):
             return TAG_NAME
@@ -178,10 +153,10 @@ def reason_of_tags(data, tags, letters, offsets):
         if seen & bit and is_repeated(data, first, at):
             return TWICE
         seen |= bit
-        if kind == TEXT or kind == HEX:
+        if kind == layout.TEXT or kind == layout.HEX:
             end, known = read_text(data, at + 3, stop)
-            reason = CUT if end == stop else reason_of_text(data, (at + 3, end), known, kind == HEX)
-            is_group = kind == TEXT and one == R and other == G and offsets.size > 0
+            reason = CUT if end == stop else reason_of_text(data, (at + 3, end), known, kind == layout.HEX)
+            is_group = kind == layout.TEXT and one == layout.R and other == layout.G and offsets.size > 0
             if reason == SOUND and is_group and find_name(data, at + 3, end, letters, offsets) < 0:
                 reason = GROUP
             at = end + 1
@@ -204,14 +179,14 @@ def reason_of_text(data, span, known, is_hexadecimal):
 @scalar
 def reason_of_value(data, at, stop, kind):
     """Return (what is wrong with a value that is no text, where it ends)."""
-    if kind == CHARACTER:
+    if kind == layout.CHARACTER:
         return SOUND if CLASSES[data[at]] & GRAPH else LETTERS, at + 1
-    if kind != ARRAY:
+    if kind != layout.ARRAY:
         return SOUND if WIDTHS[kind] else KIND, at + np.int64(WIDTHS[kind])
     width = np.int64(WIDTHS[data[at]])
     if width == 0 or at + 5 > stop:
         return CUT if width else KIND, at
-    return SOUND, at + 5 + width * uint32_at(data, at + 1)
+    return SOUND, at + 5 + width * layout.uint32_at(data, at + 1)
 
 
 @scalar
@@ -254,5 +229,5 @@ def is_repeated(data, first, last):
     while first < last:
         if data[first] == data[last] and data[first + 1] == data[last + 1]:
             return True
-        first = field_stop(data, first, last)
+        first = layout.field_stop(data, first, last)
     return False

@@ -6,32 +6,8 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.device.jit import kernel, scalar
+from readwarp.formats.alignments import layout
 from readwarp.formats.alignments.check_kernels import SIZE, SOUND, UNSORTED, reason_of_record
-from readwarp.formats.alignments.layout import (
-    BASES,
-    CONTIG,
-    FLAG,
-    LENGTH,
-    MAPPING_QUALITY,
-    MATE_CONTIG,
-    MATE_POSITION,
-    NAME,
-    OPERATIONS,
-    POSITION,
-    TEMPLATE_LENGTH,
-    bases_of,
-    cigar_of,
-    int32_at,
-    is_whole,
-    qualities_of,
-    read_group_of,
-    span_of,
-    stop_of,
-    stored_cigar_of,
-    tag_of,
-    uint16_at,
-    uint32_at,
-)
 from readwarp.formats.common.index import LINEAR_WINDOW
 from readwarp.rules.flags import MATE_REVERSE, MATE_UNMAPPED, PAIRED, REVERSE
 from readwarp.rules.hashes import hash_of
@@ -73,7 +49,7 @@ def sample_of(data, at, stop, groups, samples):
     """Return the sample of the record's read group, UNKNOWN for another group or none; 0 if there are no `groups`."""
     if groups.size == 0:
         return np.int64(0)
-    start, end = read_group_of(data, at, stop)
+    start, end = layout.read_group_of(data, at, stop)
     own = hash_of(data, start, end)
     group = np.searchsorted(groups, own)
     return np.int64(samples[group]) if end > start and group < groups.size and groups[group] == own else UNKNOWN
@@ -94,13 +70,13 @@ def scan(data, last, wanted, header, out):
     last_contig = contig + wanted.lengths.size - 1
     places, stops, samples, operations, lengths = out
     at = found = 0
-    while at + NAME <= data.size:
-        stop = stop_of(data, at)
+    while at + layout.NAME <= data.size:
+        stop = layout.stop_of(data, at)
         if stop > data.size:
             break
-        if not is_whole(data, at, stop):
+        if not layout.is_whole(data, at, stop):
             return found, at, last, SIZE
-        own_contig, position = int32_at(data, at + CONTIG), int32_at(data, at + POSITION)
+        own_contig, position = layout.int32_at(data, at + layout.CONTIG), layout.int32_at(data, at + layout.POSITION)
         if own_contig < 0 or own_contig > last_contig or (own_contig == last_contig and position >= wanted.stop):
             return found, at, last, DONE
         if own_contig >= contig:
@@ -108,13 +84,13 @@ def scan(data, last, wanted, header, out):
             if place < last:
                 return found, at, last, UNSORTED
             last = place
-            passes = data[at + MAPPING_QUALITY] >= wanted.min_mapping_quality
-            passes &= uint16_at(data, at + FLAG) & wanted.excluded_flags == 0
-            length = int32_at(data, at + LENGTH)
-            passes &= length > 0 and uint16_at(data, at + OPERATIONS) > 0
+            passes = data[at + layout.MAPPING_QUALITY] >= wanted.min_mapping_quality
+            passes &= layout.uint16_at(data, at + layout.FLAG) & wanted.excluded_flags == 0
+            length = layout.int32_at(data, at + layout.LENGTH)
+            passes &= length > 0 and layout.uint16_at(data, at + layout.OPERATIONS) > 0
             begins, reference_stop = max(position, 0) >= wanted.start, position + 1
             if passes:  # if all are wanted, a record without reference bases counts as one base, as in indexes
-                reference_stop = max(span_of(data, at)[0], reference_stop if wanted.with_unusable else 0)
+                reference_stop = max(layout.span_of(data, at)[0], reference_stop if wanted.with_unusable else 0)
             passes &= reference_stop > wanted.start
             reason = reason_of_record(data, at, header) if begins or passes else SOUND
             if reason != SOUND:
@@ -123,7 +99,7 @@ def scan(data, last, wanted, header, out):
                 sample = sample_of(data, at, stop, groups, group_samples)
                 if sample != UNWANTED:
                     places[found], stops[found], samples[found], lengths[found] = at, reference_stop, sample, length
-                    operations[found] = cigar_of(data, at)[1]
+                    operations[found] = layout.cigar_of(data, at)[1]
                     found += 1
             elif wanted.with_unusable and begins:
                 places[found], stops[found], samples[found] = at, position + 1, UNUSABLE
@@ -141,13 +117,13 @@ def scan_unplaced(data, header, places):
     `scan`).
     """
     at = found = 0
-    while at + NAME <= data.size:
-        stop = stop_of(data, at)
+    while at + layout.NAME <= data.size:
+        stop = layout.stop_of(data, at)
         if stop > data.size:
             break
-        if not is_whole(data, at, stop):
+        if not layout.is_whole(data, at, stop):
             return found, at, SIZE
-        if int32_at(data, at + CONTIG) >= 0:
+        if layout.int32_at(data, at + layout.CONTIG) >= 0:
             return found, at, UNSORTED
         reason = reason_of_record(data, at, header)
         if reason != SOUND:
@@ -180,12 +156,12 @@ def add_to_index(data, at, last, blocks, out):
     contig, position = last
     begin, place, first, offset = blocks.begin, blocks.place, out.first, out.offset
     block, contigs = 0, first.size - 1
-    while at + NAME <= data.size:
-        stop = stop_of(data, at)
+    while at + layout.NAME <= data.size:
+        stop = layout.stop_of(data, at)
         if stop > data.size:
             break
-        own, start = int32_at(data, at + CONTIG), int32_at(data, at + POSITION)
-        if own >= contigs or not is_whole(data, at, stop):
+        own, start = layout.int32_at(data, at + layout.CONTIG), layout.int32_at(data, at + layout.POSITION)
+        if own >= contigs or not layout.is_whole(data, at, stop):
             return at, contig, position, SIZE
         if own >= 0 and (own < contig or (own == contig and start < position)):
             return at, contig, position, UNSORTED
@@ -193,7 +169,7 @@ def add_to_index(data, at, last, blocks, out):
         while block + 1 < begin.size and begin[block + 1] <= at:
             block += 1
         if own >= 0 and start >= 0:
-            stop_window = (max(start, span_of(data, at)[0] - 1) >> LINEAR_WINDOW) + 1
+            stop_window = (max(start, layout.span_of(data, at)[0] - 1) >> LINEAR_WINDOW) + 1
             for window in range(first[own] + (start >> LINEAR_WINDOW), min(first[own] + stop_window, first[own + 1])):
                 if offset[window] == 0:
                     offset[window] = place[block] << 16 | (at - begin[block])
@@ -209,15 +185,16 @@ def fragment_end_of(data, at):
     Only for mates on one contig and both strands that begin near enough to be read through. Clipped ends of the mate
     continue along the diagonal if MC tells them; without MC, position and TLEN are used.
     """
-    flag, start = uint16_at(data, at + FLAG), int32_at(data, at + POSITION)
-    mate, length = int32_at(data, at + MATE_POSITION), int32_at(data, at + LENGTH)
+    flag, start = layout.uint16_at(data, at + layout.FLAG), layout.int32_at(data, at + layout.POSITION)
+    mate, length = layout.int32_at(data, at + layout.MATE_POSITION), layout.int32_at(data, at + layout.LENGTH)
     is_forward = flag & REVERSE == 0  # the mate must be mapped, to the other strand
     is_pair = flag & (PAIRED | MATE_UNMAPPED) == PAIRED and is_forward == (flag & MATE_REVERSE != 0)
-    if not is_pair or int32_at(data, at + MATE_CONTIG) != int32_at(data, at + CONTIG) or abs(mate - start) > length:
+    contig, mate_contig = layout.int32_at(data, at + layout.CONTIG), layout.int32_at(data, at + layout.MATE_CONTIG)
+    if not is_pair or mate_contig != contig or abs(mate - start) > length:
         return np.int64(-1)
-    field, stop = tag_of(data, at, stop_of(data, at), MATE_CIGAR[0], MATE_CIGAR[1])
+    field, stop = layout.tag_of(data, at, layout.stop_of(data, at), MATE_CIGAR[0], MATE_CIGAR[1])
     if field == stop:
-        return start + abs(int32_at(data, at + TEMPLATE_LENGTH)) if is_forward else mate
+        return start + abs(layout.int32_at(data, at + layout.TEMPLATE_LENGTH)) if is_forward else mate
     number = span = leading = trailing = np.int64(0)
     for i in range(field, stop):
         digit = np.int64(data[i]) - 48
@@ -239,8 +216,8 @@ def decode(data, places, out):
     for i in range(places.size):
         at = places[i]
         unpack(data, at, out, i)
-        out.mapping_quality[i] = data[at + MAPPING_QUALITY]
-        shared[i, 0] = shared[i, 1] = 0 if out.flag[i] & REVERSE else int32_at(data, at + LENGTH)
+        out.mapping_quality[i] = data[at + layout.MAPPING_QUALITY]
+        shared[i, 0] = shared[i, 1] = 0 if out.flag[i] & REVERSE else layout.int32_at(data, at + layout.LENGTH)
         hidden[i, 0] = hidden[i, 1] = 0
 
 
@@ -248,19 +225,19 @@ def decode(data, places, out):
 def unpack(data, at, out, i):
     """Unpack what all kinds of reads have of the record at `at` to row i of `out`, whose offsets are known."""
     cigar, bases, qualities, run, first = out.cigar, out.bases, out.qualities, out.cigar_offsets[i], out.read_offsets[i]
-    out.position[i], out.flag[i] = int32_at(data, at + POSITION), uint16_at(data, at + FLAG)
-    out.name_hash[i] = hash_of(data, at + NAME, stored_cigar_of(data, at)[0] - 1)
+    out.position[i], out.flag[i] = layout.int32_at(data, at + layout.POSITION), layout.uint16_at(data, at + layout.FLAG)
+    out.name_hash[i] = hash_of(data, at + layout.NAME, layout.stored_cigar_of(data, at)[0] - 1)
     out.fragment_end[i] = fragment_end_of(data, at)
-    source, operations = cigar_of(data, at)
+    source, operations = layout.cigar_of(data, at)
     for j in range(operations):
-        cigar[run + j] = uint32_at(data, source + 4 * j)
-    source, length = bases_of(data, at)
+        cigar[run + j] = layout.uint32_at(data, source + 4 * j)
+    source, length = layout.bases_of(data, at)
     for j in range(length // 2):  # unsigned indices: no test for negative ones
         byte = data[np.uint64(source + j)]
-        bases[np.uint64(first + 2 * j)] = BASES[byte >> 4]
-        bases[np.uint64(first + 2 * j + 1)] = BASES[byte & 15]
+        bases[np.uint64(first + 2 * j)] = layout.BASES[byte >> 4]
+        bases[np.uint64(first + 2 * j + 1)] = layout.BASES[byte & 15]
     if length & 1:
-        bases[first + length - 1] = BASES[data[source + length // 2] >> 4]
-    source, _ = qualities_of(data, at)
+        bases[first + length - 1] = layout.BASES[data[source + length // 2] >> 4]
+    source, _ = layout.qualities_of(data, at)
     for j in range(length):
         qualities[np.uint64(first + j)] = data[np.uint64(source + j)]

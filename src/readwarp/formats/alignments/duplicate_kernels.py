@@ -4,19 +4,7 @@ import numpy as np
 
 from readwarp.config import MAX_READ_LENGTH
 from readwarp.device.jit import kernel, scalar
-from readwarp.formats.alignments.layout import (
-    CONTIG,
-    FLAG,
-    LENGTH,
-    NAME,
-    POSITION,
-    cigar_of,
-    int32_at,
-    qualities_of,
-    read_group_of,
-    uint16_at,
-    uint32_at,
-)
+from readwarp.formats.alignments import layout
 from readwarp.formats.common.text import find_name, put_bytes, put_copy
 from readwarp.rules import flags
 from readwarp.rules.cigar import HARD_CLIP, SOFT_CLIP, run_of
@@ -34,11 +22,11 @@ MIN_QUALITY = 15
 @scalar
 def unclipped_span(data, at):
     """Return the first and last reference position (from 1) that the read covers, clipped bases included."""
-    cigar, operations = cigar_of(data, at)
-    start = int32_at(data, at + POSITION) + 1
+    cigar, operations = layout.cigar_of(data, at)
+    start = layout.int32_at(data, at + layout.POSITION) + 1
     stop, left, right = start - 1, np.int64(0), np.int64(0)
     for i in range(operations):
-        operation, length, on_reference, _ = run_of(uint32_at(data, cigar + 4 * i))
+        operation, length, on_reference, _ = run_of(layout.uint32_at(data, cigar + 4 * i))
         if operation == SOFT_CLIP or operation == HARD_CLIP:
             right += length
             if stop == start - 1:
@@ -52,7 +40,7 @@ def unclipped_span(data, at):
 @scalar
 def quality_score(data, at):
     """Sum the base qualities of at least MIN_QUALITY."""
-    start, stop = qualities_of(data, at)
+    start, stop = layout.qualities_of(data, at)
     qualities, score = data[start:stop], np.int64(0)
     for i in range(qualities.size):
         score += qualities[i] if qualities[i] >= MIN_QUALITY else 0
@@ -62,7 +50,7 @@ def quality_score(data, at):
 @scalar
 def library_of(data, at, stop, letters, offsets, number):
     """Return the library of the record's read group among these names, or 0."""
-    start, end = read_group_of(data, at, stop)
+    start, end = layout.read_group_of(data, at, stop)
     group = find_name(data, start, end, letters, offsets) if end > start else -1
     return number[group] if group >= 0 else np.int64(0)
 
@@ -73,7 +61,7 @@ def find_mates(records, mates):
     data, offsets, first = records.data, records.offsets, -1
     for i in range(mates.size):
         mates[i] = -1
-        flag = uint16_at(data, offsets[i] + FLAG)
+        flag = layout.uint16_at(data, offsets[i] + layout.FLAG)
         if flag & flags.NOT_PRIMARY == 0:
             if flag & flags.LAST and first >= 0:
                 mates[i], mates[first] = first, i
@@ -98,8 +86,8 @@ def sign(records, mates, order, libraries, by_umi, out):
         at, stop, to = offsets[order[i]], offsets[order[i] + 1], out_offsets[i]
         for word in range(WORDS):
             words[word] = 0
-        flag = uint16_at(data, at + FLAG)
-        if flag & NOT_EXAMINED == 0 and int32_at(data, at + LENGTH) <= MAX_READ_LENGTH:
+        flag = layout.uint16_at(data, at + layout.FLAG)
+        if flag & NOT_EXAMINED == 0 and layout.int32_at(data, at + layout.LENGTH) <= MAX_READ_LENGTH:
             start, end = unclipped_span(data, at)
             words[KIND] = EXAMINED | (STRAND if flag & flags.REVERSE else 0)
             words[SINGLE] = end if flag & flags.REVERSE else start
@@ -110,7 +98,7 @@ def sign(records, mates, order, libraries, by_umi, out):
                 mate = offsets[mates[order[i]]]
                 words[SCORE] += quality_score(data, mate)
                 sign_pair(data, at, flag, start, end, mate, by_umi, words)
-            position = int32_at(data, at + POSITION) + 1
+            position = layout.int32_at(data, at + layout.POSITION) + 1
             reach = max(reach, abs(words[SINGLE] - position), abs(words[PLACE] - position))
         elif by_umi and flag & flags.UNMAPPED and flag & flags.PAIRED and mates[order[i]] >= 0:
             mate = offsets[mates[order[i]]]
@@ -125,8 +113,8 @@ def sign(records, mates, order, libraries, by_umi, out):
 def sign_companion(data, mate, stop, libraries, words):
     """Sign an unmapped read like its mate, if that is examined."""
     (letters, name_offsets), number = libraries
-    flag = uint16_at(data, mate + FLAG)
-    if flag & NOT_EXAMINED == 0 and int32_at(data, mate + LENGTH) <= MAX_READ_LENGTH:
+    flag = layout.uint16_at(data, mate + layout.FLAG)
+    if flag & NOT_EXAMINED == 0 and layout.int32_at(data, mate + layout.LENGTH) <= MAX_READ_LENGTH:
         start, end = unclipped_span(data, mate)
         words[KIND] = COMPANION | (STRAND if flag & flags.REVERSE else 0)
         words[SINGLE] = words[PLACE] = end if flag & flags.REVERSE else start
@@ -137,8 +125,8 @@ def sign_companion(data, mate, stop, libraries, words):
 def sign_pair(data, at, flag, start, end, mate, by_umi, words):
     """Sign a pair: which end is leftmost, its orientation, and the two places that identify its template."""
     mate_start, mate_end = unclipped_span(data, mate)
-    contig, mate_contig = int32_at(data, at + CONTIG), int32_at(data, mate + CONTIG)
-    reverse, mate_reverse = flag & flags.REVERSE != 0, uint16_at(data, mate + FLAG) & flags.REVERSE != 0
+    contig, mate_contig = layout.int32_at(data, at + layout.CONTIG), layout.int32_at(data, mate + layout.CONTIG)
+    reverse, mate_reverse = flag & flags.REVERSE != 0, layout.uint16_at(data, mate + layout.FLAG) & flags.REVERSE != 0
     same = reverse == mate_reverse
     if contig != mate_contig:
         leftmost = contig < mate_contig
@@ -161,7 +149,7 @@ def sign_pair(data, at, flag, start, end, mate, by_umi, words):
 
 @scalar
 def word_at(data, at, word):
-    return int32_at(data, at + 4 * word)
+    return layout.int32_at(data, at + 4 * word)
 
 
 @scalar
@@ -178,7 +166,7 @@ def same_pair(data, a, b):
     """Return whether the signatures at a and b are those of one template, seen from the same end."""
     same = word_at(data, a, PLACE) == word_at(data, b, PLACE)
     same &= word_at(data, a, KIND) | STRAND == word_at(data, b, KIND) | STRAND
-    same &= int32_at(data, a + SKIP + CONTIG) == int32_at(data, b + SKIP + CONTIG)
+    same &= layout.int32_at(data, a + SKIP + layout.CONTIG) == layout.int32_at(data, b + SKIP + layout.CONTIG)
     for word in (LIBRARY, MATE_CONTIG, MATE_PLACE):
         same &= word_at(data, a, word) == word_at(data, b, word)
     return same
@@ -189,7 +177,7 @@ def same_single(data, a, b):
     same = word_at(data, a, SINGLE) == word_at(data, b, SINGLE)
     same &= word_at(data, a, KIND) & STRAND == word_at(data, b, KIND) & STRAND
     same &= word_at(data, a, LIBRARY) == word_at(data, b, LIBRARY)
-    return same and int32_at(data, a + SKIP + CONTIG) == int32_at(data, b + SKIP + CONTIG)
+    return same and layout.int32_at(data, a + SKIP + layout.CONTIG) == layout.int32_at(data, b + SKIP + layout.CONTIG)
 
 
 @scalar
@@ -197,7 +185,7 @@ def pair_wins(data, new, old):
     """Return whether the pair at `new` beats the one at `old`: by higher qualities, then by the smaller name."""
     if word_at(data, new, SCORE) != word_at(data, old, SCORE):
         return word_at(data, new, SCORE) > word_at(data, old, SCORE)
-    a, b = new + SKIP + NAME, old + SKIP + NAME
+    a, b = new + SKIP + layout.NAME, old + SKIP + layout.NAME
     while data[a] != 0 and data[a] == data[b]:
         a += 1
         b += 1
@@ -239,7 +227,8 @@ def mark_singles(records, marks, table):
     for i in range(marks.size):
         at = offsets[i]
         if word_at(data, at, KIND) & EXAMINED:
-            key = word_at(data, at, LIBRARY), word_at(data, at, KIND) & STRAND, int32_at(data, at + SKIP + CONTIG)
+            contig = layout.int32_at(data, at + SKIP + layout.CONTIG)
+            key = word_at(data, at, LIBRARY), word_at(data, at, KIND) & STRAND, contig
             slot = hash_words(word_at(data, at, SINGLE), *key) & mask
             while table[slot] >= 0 and not same_single(data, at, offsets[table[slot]]):
                 slot = (slot + 1) & mask
@@ -259,6 +248,6 @@ def set_flags(records, marks):
     data, offsets, marked = records.data, records.offsets, 0
     for i in range(offsets.size - 1):
         if marks[i]:
-            data[offsets[i] + SKIP + FLAG + 1] |= flags.DUPLICATE >> 8
+            data[offsets[i] + SKIP + layout.FLAG + 1] |= flags.DUPLICATE >> 8
             marked += 1
     return marked

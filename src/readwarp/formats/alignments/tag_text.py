@@ -3,17 +3,7 @@
 import numpy as np
 
 from readwarp.device.jit import scalar
-from readwarp.formats.alignments.layout import (
-    ARRAY,
-    CHARACTER,
-    FLOAT,
-    HEX,
-    INTEGER,
-    TEXT,
-    field_stop,
-    get_number,
-    width_of,
-)
+from readwarp.formats.alignments import layout
 from readwarp.formats.common.text import put_copy, put_number
 
 TAB, COLON, COMMA, MINUS, DOT, ZERO = b"\t:,-.0"
@@ -28,14 +18,14 @@ def put_tags(tags, start, stop, out, at):
     while start < stop:
         kind = tags[start + 2]
         out[at], out[at + 1], out[at + 2], out[at + 3], out[at + 5] = TAB, tags[start], tags[start + 1], COLON, COLON
-        end, value, at = field_stop(tags, start, stop), start + 3, at + 6
+        end, value, at = layout.field_stop(tags, start, stop), start + 3, at + 6
         out[at - 2] = kind
-        if kind == ARRAY:
+        if kind == layout.ARRAY:
             at = put_array(tags, value, end, out, at)
-        elif kind == CHARACTER or kind == TEXT or kind == HEX:
-            at = put_copy(tags, value, end if kind == CHARACTER else end - 1, out, at)
+        elif kind == layout.CHARACTER or kind == layout.TEXT or kind == layout.HEX:
+            at = put_copy(tags, value, end if kind == layout.CHARACTER else end - 1, out, at)
         else:
-            out[at - 2] = FLOAT if kind == FLOAT else INTEGER  # SAM text has one letter for all widths
+            out[at - 2] = kind if kind == layout.FLOAT else layout.INTEGER  # SAM text has one letter for all widths
             at = put_value(tags, value, kind, out, at)
         start = end
     return at
@@ -46,7 +36,7 @@ def put_array(tags, value, end, out, at):
     kind = tags[value]
     out[at] = kind
     at += 1
-    for i in range(value + 5, end, width_of(kind)):
+    for i in range(value + 5, end, layout.width_of(kind)):
         out[at] = COMMA
         at = put_value(tags, i, kind, out, at + 1)
     return at
@@ -54,8 +44,8 @@ def put_array(tags, value, end, out, at):
 
 @scalar
 def put_value(tags, at, kind, out, to):
-    bits = get_number(tags, at, kind)
-    return put_float(bits, out, to) if kind == FLOAT else put_number(bits, out, to)
+    bits = layout.get_number(tags, at, kind)
+    return put_float(bits, out, to) if kind == layout.FLOAT else put_number(bits, out, to)
 
 
 @scalar

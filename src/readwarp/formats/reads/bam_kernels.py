@@ -7,24 +7,8 @@ from numpy import ndarray
 
 from readwarp.batches import Segment
 from readwarp.device.jit import kernel, scalar
+from readwarp.formats.alignments import layout
 from readwarp.formats.alignments.fields import count_values, is_left_out, kind_of, put_turned
-from readwarp.formats.alignments.layout import (
-    BASES,
-    FLAG,
-    LENGTH,
-    MAX_RECORD,
-    NAME,
-    NAME_LENGTH,
-    G,
-    R,
-    bases_of,
-    field_stop,
-    int32_at,
-    is_whole,
-    qualities_of,
-    stop_of,
-    uint16_at,
-)
 from readwarp.formats.common.text import find_name, put_copy
 from readwarp.rules.bases import complement
 from readwarp.rules.flags import FAILED, MATE_UNMAPPED, NOT_PRIMARY, PAIRED, REVERSE, UNMAPPED
@@ -46,16 +30,16 @@ class Templates(NamedTuple):
 @scalar
 def is_sound(data, at, stop):
     """Return whether the parts of the record fit into it, and its name ends in 0."""
-    return is_whole(data, at, stop) and data[at + NAME + np.int64(data[at + NAME_LENGTH]) - 1] == 0
+    return layout.is_whole(data, at, stop) and data[at + layout.NAME + np.int64(data[at + layout.NAME_LENGTH]) - 1] == 0
 
 
 @scalar
 def same_name(data, a, b):
-    length = data[a + NAME_LENGTH]
-    if data[b + NAME_LENGTH] != length:
+    length = data[a + layout.NAME_LENGTH]
+    if data[b + layout.NAME_LENGTH] != length:
         return False
     same = True
-    for i in range(NAME, NAME + np.int64(length)):
+    for i in range(layout.NAME, layout.NAME + np.int64(length)):
         same &= data[a + i] == data[b + i]
     return same
 
@@ -70,18 +54,18 @@ def pair_up(out, ended):
     """
     data, places, segments = out.data, out.places, out.segments
     at, reads, records, orphans, waiting, waiting_records = 0, 0, 0, 0, -1, 0
-    while at + NAME <= data.size:
-        stop = stop_of(data, at)
-        if stop > data.size and stop - at <= MAX_RECORD:
+    while at + layout.NAME <= data.size:
+        stop = layout.stop_of(data, at)
+        if stop > data.size and stop - at <= layout.MAX_RECORD:
             break
         if stop > data.size or not is_sound(data, at, stop):
             return reads, records, at, orphans, True
-        flag = uint16_at(data, at + FLAG)
+        flag = layout.uint16_at(data, at + layout.FLAG)
         mate = flag & MATES if flag & PAIRED else 0
         if flag & NOT_PRIMARY == 0:
             if (
                 waiting >= 0
-                and mate == uint16_at(data, waiting + FLAG) & MATES ^ MATES
+                and mate == layout.uint16_at(data, waiting + layout.FLAG) & MATES ^ MATES
                 and same_name(data, waiting, at)
             ):
                 places[reads], places[reads + 1] = (waiting, at) if mate == LAST_MATE else (at, waiting)
@@ -117,14 +101,18 @@ def measure(templates, groups, sizes, read_group):
     data, places, (letters, offsets) = templates.data, templates.places, groups
     for i in range(places.size):
         at = places[i]
-        sizes[0, i], sizes[1, i], sizes[2, i] = int32_at(data, at + LENGTH), np.int64(data[at + NAME_LENGTH]) - 1, 0
-        tag, stop = qualities_of(data, at)[1], stop_of(data, at)
-        aligned = was_aligned(uint16_at(data, at + FLAG))
+        sizes[0, i], sizes[1, i], sizes[2, i] = (
+            layout.int32_at(data, at + layout.LENGTH),
+            np.int64(data[at + layout.NAME_LENGTH]) - 1,
+            0,
+        )
+        tag, stop = layout.qualities_of(data, at)[1], layout.stop_of(data, at)
+        aligned = was_aligned(layout.uint16_at(data, at + layout.FLAG))
         while tag < stop:
-            end = field_stop(data, tag, stop)
+            end = layout.field_stop(data, tag, stop)
             if not is_left_out(kind_of(data, tag), aligned):
                 sizes[2, i] += end - tag
-            elif data[tag] == R and data[tag + 1] == G:
+            elif data[tag] == layout.R and data[tag + 1] == layout.G:
                 group = find_name(data, tag + 3, end - 1, letters, offsets)
                 read_group[i] = group if group >= 0 else read_group[i]
             tag = end
@@ -139,19 +127,19 @@ def fill(templates, out):
     for i in range(places.size):
         at, first, last = places[i], read_offsets[i], read_offsets[i + 1] - 1
         for j in range(name_offsets[i + 1] - name_offsets[i]):
-            names[name_offsets[i] + j] = data[at + NAME + j]
-        sequence, length = bases_of(data, at)
-        quality, tag = qualities_of(data, at)
-        flag = uint16_at(data, at + FLAG)
+            names[name_offsets[i] + j] = data[at + layout.NAME + j]
+        sequence, length = layout.bases_of(data, at)
+        quality, tag = layout.qualities_of(data, at)
+        flag = layout.uint16_at(data, at + layout.FLAG)
         reverse, out.failed[i] = flag & REVERSE, 1 if flag & FAILED else 0
         for j in range(length):
-            base = BASES[(data[sequence + (j >> 1)] >> (0 if j & 1 else 4)) & 15]
+            base = layout.BASES[(data[sequence + (j >> 1)] >> (0 if j & 1 else 4)) & 15]
             to = last - j if reverse else first + j
             bases[to] = complement(base) if reverse else base
             qualities[to] = data[quality + j]
-        to, stop, shown = tag_offsets[i], stop_of(data, at), (np.int64(0), length, length)
+        to, stop, shown = tag_offsets[i], layout.stop_of(data, at), (np.int64(0), length, length)
         while tag < stop:
-            end = field_stop(data, tag, stop)
+            end = layout.field_stop(data, tag, stop)
             if not is_left_out(kind_of(data, tag), was_aligned(flag)):
                 if reverse and count_values(data, tag, end) == length:
                     to = put_turned(data, tag, end, shown, True, tags, to)

@@ -3,20 +3,7 @@
 import numpy as np
 
 from readwarp.device.jit import kernel, scalar
-from readwarp.formats.alignments.layout import (
-    CONTIG,
-    FLAG,
-    INTEGER,
-    LENGTH,
-    MATE_CONTIG,
-    MATE_POSITION,
-    NAME,
-    NAME_LENGTH,
-    POSITION,
-    TEXT,
-    field_stop,
-    get_number,
-)
+from readwarp.formats.alignments import layout
 from readwarp.formats.common.text import letter_of, put_bytes, put_copy, put_number
 from readwarp.rules.flags import FIRST, LAST, MATE_UNMAPPED, PAIRED, UNMAPPED
 
@@ -37,7 +24,7 @@ def measure_bam(reads, sizes):
         length = reads.read_offsets[i + 1] - reads.read_offsets[i]
         name = reads.name_offsets[i + 1] - reads.name_offsets[i]
         tags = reads.tag_offsets[i + 1] - reads.tag_offsets[i]
-        sizes[i] = NAME + name + 1 + (length + 1) // 2 + length + tags
+        sizes[i] = layout.NAME + name + 1 + (length + 1) // 2 + length + tags
 
 
 @kernel
@@ -45,16 +32,16 @@ def fill_bam(reads, offsets, out):
     """Write the records to out (uint8)."""
     for i in range(offsets.size - 1):
         at, first, stop = offsets[i], reads.read_offsets[i], reads.read_offsets[i + 1]
-        out[at : at + NAME] = 0
+        out[at : at + layout.NAME] = 0
         put_bytes(offsets[i + 1] - at - 4, 4, out, at)
-        for where in (CONTIG, POSITION, MATE_CONTIG, MATE_POSITION):
+        for where in (layout.CONTIG, layout.POSITION, layout.MATE_CONTIG, layout.MATE_POSITION):
             put_bytes(-1, 4, out, at + where)
         name = reads.name_offsets[i + 1] - reads.name_offsets[i]
-        out[at + NAME_LENGTH] = name + 1
+        out[at + layout.NAME_LENGTH] = name + 1
         put_bytes(UNPLACED, 2, out, at + BIN)
-        put_bytes(FLAGS[reads.segment[i]], 2, out, at + FLAG)
-        put_bytes(stop - first, 4, out, at + LENGTH)
-        at = put_copy(reads.names, reads.name_offsets[i], reads.name_offsets[i + 1], out, at + NAME)
+        put_bytes(FLAGS[reads.segment[i]], 2, out, at + layout.FLAG)
+        put_bytes(stop - first, 4, out, at + layout.LENGTH)
+        at = put_copy(reads.names, reads.name_offsets[i], reads.name_offsets[i + 1], out, at + layout.NAME)
         out[at] = 0
         at += 1
         for j in range(first, stop, 2):
@@ -80,11 +67,10 @@ def measure_fastq(reads, sizes):
         size = reads.name_offsets[i + 1] - reads.name_offsets[i] + 2 * length + 6 + (2 if reads.segment[i] else 0)
         at, stop = reads.tag_offsets[i], reads.tag_offsets[i + 1]
         while at < stop:
-            end, kind = field_stop(reads.tags, at, stop), reads.tags[at + 2]
+            end, kind = layout.field_stop(reads.tags, at, stop), reads.tags[at + 2]
             if is_shown(reads.tags, at, kind):
-                size += 6 + (
-                    end - at - 4 if kind == TEXT else put_number(get_number(reads.tags, at + 3, kind), numbers, 0)
-                )
+                number = layout.get_number(reads.tags, at + 3, kind) if kind != layout.TEXT else 0
+                size += 6 + (end - at - 4 if kind == layout.TEXT else put_number(number, numbers, 0))
             at = end
         sizes[i] = size
 
@@ -101,14 +87,14 @@ def fill_fastq(reads, offsets, out):
             at += 2
         field, stop = reads.tag_offsets[i], reads.tag_offsets[i + 1]
         while field < stop:
-            end, kind = field_stop(reads.tags, field, stop), reads.tags[field + 2]
+            end, kind = layout.field_stop(reads.tags, field, stop), reads.tags[field + 2]
             if is_shown(reads.tags, field, kind):
                 out[at], out[at + 1], out[at + 2], out[at + 3] = TAB, reads.tags[field], reads.tags[field + 1], COLON
-                out[at + 4], out[at + 5] = kind if kind == TEXT else INTEGER, COLON
-                if kind == TEXT:
+                out[at + 4], out[at + 5] = kind if kind == layout.TEXT else layout.INTEGER, COLON
+                if kind == layout.TEXT:
                     at = put_copy(reads.tags, field + 3, end - 1, out, at + 6)
                 else:
-                    at = put_number(get_number(reads.tags, field + 3, kind), out, at + 6)
+                    at = put_number(layout.get_number(reads.tags, field + 3, kind), out, at + 6)
             field = end
         out[at] = NEWLINE
         at += 1

@@ -14,16 +14,7 @@ from numpy import ndarray
 
 from readwarp.config import MAX_PLOIDY
 from readwarp.device.jit import kernel, scalar
-from readwarp.formats.variants.genomic_kernels import (
-    BAD_NUMBER,
-    BLOCK,
-    FIXED,
-    NEWLINE,
-    NO_LIKELIHOODS,
-    OK,
-    RETURN,
-    TAB,
-)
+from readwarp.formats.variants import genomic_kernels as kernels
 from readwarp.formats.variants.genomic_numbers import (
     LARGEST,
     leading_number,
@@ -72,8 +63,8 @@ def read_cells(lines, rows, column, out):
     copy_offsets[0] = depth_offsets[0] = likelihood_offsets[0] = 0
     for k in range(rows.size):
         find_values(text, lines.offsets[rows[k]], lines.offsets[rows[k] + 1], column, places)
-        is_block = kind[rows[k]] == BLOCK
-        genotype[:], strands[k], status = -1, -1, OK
+        is_block = kind[rows[k]] == kernels.BLOCK
+        genotype[:], strands[k], status = -1, -1, kernels.OK
         copies = read_genotype(text, places[GT, 0], places[GT, 1], genotype)
         read_numbers(text, places[SB, 0], places[SB, 1], strands[k], 0)
         independent[k] = strands[k]
@@ -96,10 +87,10 @@ def read_cells(lines, rows, column, out):
             last = weigh_block(genotype, copies, quality, depth, likelihoods, own)
         for i in range(own, last):
             if likelihoods[i] < 0:
-                status = BAD_NUMBER
+                status = kernels.BAD_NUMBER
         names_any = places[PL, 0] != ABSENT or places[GL, 0] != ABSENT
         if not names_any and not (is_block and (places[GQ, 0] != ABSENT or depth >= 0)):
-            status = NO_LIKELIHOODS
+            status = kernels.NO_LIKELIHOODS
         copy_offsets[k + 1], depth_offsets[k + 1], likelihood_offsets[k + 1] = copy_offsets[k] + copies, stop, last
         out.genotype[copy_offsets[k] : copy_offsets[k + 1]] = genotype[:copies]
         out.is_phased[k], out.depth[k] = is_phased, min(LARGEST, depth)
@@ -110,22 +101,22 @@ def read_cells(lines, rows, column, out):
 def find_values(text, at, last, column, places):
     """Find where the values of NAMES begin and end in a sample's column of the line text[at:last]."""
     tabs = 0
-    while tabs < FIXED - 1:
-        tabs += text[at] == TAB
+    while tabs < kernels.FIXED - 1:
+        tabs += text[at] == kernels.TAB
         at += 1
     key = at
-    while tabs < FIXED + column:
-        tabs += text[at] == TAB
+    while tabs < kernels.FIXED + column:
+        tabs += text[at] == kernels.TAB
         at += 1
-    while last > at and (text[last - 1] == NEWLINE or text[last - 1] == RETURN):
+    while last > at and (text[last - 1] == kernels.NEWLINE or text[last - 1] == kernels.RETURN):
         last -= 1
     places[:, 0], places[:, 1] = ABSENT, ABSENT
-    while text[key] != TAB:
+    while text[key] != kernels.TAB:
         width = 0
-        while text[key + width] != COLON and text[key + width] != TAB:
+        while text[key + width] != COLON and text[key + width] != kernels.TAB:
             width += 1
         first = at
-        while at < last and text[at] != COLON and text[at] != TAB:
+        while at < last and text[at] != COLON and text[at] != kernels.TAB:
             at += 1
         name = name_of(text, key, width)
         if name >= 0:

@@ -6,22 +6,8 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.device.jit import kernel, scalar
+from readwarp.formats.alignments import layout
 from readwarp.formats.alignments.check_kernels import MAX_QUALITY, NO_QUALITY
-from readwarp.formats.alignments.layout import (
-    BASES,
-    FLAG,
-    FLOAT,
-    LENGTH,
-    bases_of,
-    cigar_of,
-    get_number,
-    int32_at,
-    qualities_of,
-    stop_of,
-    tag_of,
-    uint16_at,
-    uint32_at,
-)
 from readwarp.report.counting.span_kernels import begins_before
 from readwarp.rules.cigar import DELETION, INSERTION, is_match, run_of
 from readwarp.rules.flags import SECONDARY, SUPPLEMENTARY, UNMAPPED
@@ -58,13 +44,13 @@ def count_long(records, place, tables):
     bits = np.empty(1, np.uint32)
     for i in range(places.size):
         at = places[i]
-        flag = uint16_at(data, at + FLAG)
+        flag = layout.uint16_at(data, at + layout.FLAG)
         if flag & (SECONDARY | SUPPLEMENTARY) or begins_before(data, at, place):
             continue
-        if int32_at(data, at + LENGTH) > 0:
+        if layout.int32_at(data, at + layout.LENGTH) > 0:
             add_bases(data, at, tables)
         if flag & UNMAPPED == 0:
-            start, stop = tag_of(data, at, stop_of(data, at), ord("S"), ord("A"))
+            start, stop = layout.tag_of(data, at, layout.stop_of(data, at), ord("S"), ord("A"))
             parts = 1
             for j in range(start, stop):
                 parts += data[j] == SEMICOLON
@@ -80,7 +66,7 @@ def count_long(records, place, tables):
 @scalar
 def add_bases(data, at, tables):
     """Add the qualities and the GC content of a record that has bases."""
-    start, stop = qualities_of(data, at)
+    start, stop = layout.qualities_of(data, at)
     if data[start] != NO_QUALITY:
         error = 0.0
         for i in range(np.uint64(start), np.uint64(stop)):
@@ -88,10 +74,10 @@ def add_bases(data, at, tables):
             tables.bases[quality] += 1
             error += ERRORS[quality]
         tables.quality[np.int64(np.rint(-10 * TENTHS * np.log10(error / (stop - start))))] += 1
-    first, length = bases_of(data, at)
+    first, length = layout.bases_of(data, at)
     gc = np.int64(0)
     for i in range(length):
-        code = BASES[data[first + (i >> 1)] >> (0 if i & 1 else 4) & 15]
+        code = layout.BASES[data[first + (i >> 1)] >> (0 if i & 1 else 4) & 15]
         gc += code == 1 or code == 2
     tables.gc[np.int64(np.rint(100 * gc / length))] += 1
 
@@ -112,9 +98,9 @@ def identity_of(data, at, bits):
     if edits < 0:
         return edits
     columns = gaps = in_gaps = np.int64(0)
-    cigar, operations = cigar_of(data, at)
+    cigar, operations = layout.cigar_of(data, at)
     for i in range(operations):
-        operation, length, _, _ = run_of(uint32_at(data, cigar + 4 * i))
+        operation, length, _, _ = run_of(layout.uint32_at(data, cigar + 4 * i))
         if is_match(operation):
             columns += length
         elif operation == INSERTION or operation == DELETION:
@@ -125,11 +111,11 @@ def identity_of(data, at, bits):
 @scalar
 def number_of(data, at, first, second, bits):
     """Return the number in a field (its two letters); UNKNOWN without it, BAD if it is of another type."""
-    value, _ = tag_of(data, at, stop_of(data, at), first, second)
+    value, _ = layout.tag_of(data, at, layout.stop_of(data, at), first, second)
     if value == 0:
         return UNKNOWN
     kind = data[value - 1]
-    if kind == FLOAT:
-        bits[0] = get_number(data, value, kind)
+    if kind == layout.FLOAT:
+        bits[0] = layout.get_number(data, value, kind)
         return np.float64(bits.view(np.float32)[0])
-    return np.float64(get_number(data, value, kind)) if kind in INTEGERS else BAD
+    return np.float64(layout.get_number(data, value, kind)) if kind in INTEGERS else BAD

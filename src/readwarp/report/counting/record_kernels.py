@@ -7,27 +7,7 @@ from numpy import ndarray
 
 from readwarp.device.jit import kernel, scalar
 from readwarp.device.simd import load_eight
-from readwarp.formats.alignments.layout import (
-    CONTIG,
-    FLAG,
-    LENGTH,
-    MAPPING_QUALITY,
-    MATE_CONTIG,
-    MATE_POSITION,
-    NAME,
-    POSITION,
-    TEMPLATE_LENGTH,
-    bases_of,
-    cigar_of,
-    get_number,
-    int32_at,
-    qualities_of,
-    stop_of,
-    stored_cigar_of,
-    tag_of,
-    uint16_at,
-    uint32_at,
-)
+from readwarp.formats.alignments import layout
 from readwarp.report.counting.cycle_kernels import (
     count_gaps,
     count_gc,
@@ -53,26 +33,14 @@ from readwarp.report.counting.tables import (
     PRIMARY,
     SUM_OF_QUALITIES,
 )
+from readwarp.rules import flags
 from readwarp.rules.cigar import DELETION, HARD_CLIP, INSERTION, is_match, run_of
-from readwarp.rules.flags import (
-    DUPLICATE,
-    FAILED,
-    FLAGS,
-    MATE_REVERSE,
-    MATE_UNMAPPED,
-    PAIRED,
-    REVERSE,
-    SECONDARY,
-    SUPPLEMENTARY,
-    SURE,
-    UNMAPPED,
-)
 from readwarp.rules.flags import FIRST as FIRST_BIT
 from readwarp.rules.flags import LAST as LAST_BIT
 
 NM = ord("N"), ord("M")
 INTEGERS = tuple(b"cCsSiI")  # types of integer fields
-LEFT_OUT = UNMAPPED | SUPPLEMENTARY | FAILED | DUPLICATE  # left out of the counts of MAPQ
+LEFT_OUT = flags.UNMAPPED | flags.SUPPLEMENTARY | flags.FAILED | flags.DUPLICATE  # left out of the counts of MAPQ
 POLYNOMIAL, ALL_ONES = 0xEDB88320, 0xFFFFFFFF
 SLICES = 8  # bytes
 
@@ -110,20 +78,21 @@ def count_records(records, place, letters, tables, rows):
         at = places[i]
         if begins_before(data, at, place):
             continue
-        contig, position = int32_at(data, at + CONTIG), int32_at(data, at + POSITION)
-        flag, length = uint16_at(data, at + FLAG) & (FLAGS - 1), int32_at(data, at + LENGTH)
-        is_kept = length > 0 and flag & SECONDARY == 0
+        contig, position = layout.int32_at(data, at + layout.CONTIG), layout.int32_at(data, at + layout.POSITION)
+        flag = layout.uint16_at(data, at + layout.FLAG) & (flags.FLAGS - 1)
+        length = layout.int32_at(data, at + layout.LENGTH)
+        is_kept = length > 0 and flag & flags.SECONDARY == 0
         add_record(data, at, is_kept, tables)
         if not is_kept:
             continue
         if length >= codes.size:
             codes = np.empty(2 * length, np.uint8)
-        full, segment, is_primary = full_length_of(data, at), segment_of(flag), flag & SUPPLEMENTARY == 0
+        full, segment, is_primary = full_length_of(data, at), segment_of(flag), flag & flags.SUPPLEMENTARY == 0
         tables.bases[flag] += length
         if full < LONG:
             tables.lengths[1 if is_primary else 0, segment, full] += 1
         if flag & LEFT_OUT == 0:
-            tables.mapping_qualities[data[at + MAPPING_QUALITY]] += 1
+            tables.mapping_qualities[data[at + layout.MAPPING_QUALITY]] += 1
         unpack_codes(data, at, codes)
         is_counted = is_primary and (segment == FIRST or segment == LAST)
         gc = add_bases(data, at, codes, segment, full, tables) if is_counted else np.int64(0)
@@ -132,7 +101,7 @@ def count_records(records, place, letters, tables, rows):
             count_gaps(data, at, segment, tables)
             reach = add_alignment(data, at, tables)
             if letters.codes.size > 0 and full < LONG:
-                first, mirror = place.first[contig] + position - letters.start, full if flag & REVERSE else 0
+                first, mirror = place.first[contig] + position - letters.start, full if flag & flags.REVERSE else 0
                 count_mismatches(data, at, codes, letters.codes, first, mirror, tables.mismatches)
         rows.contig[number], rows.position[number] = contig, position if is_aligned[i] else -1
         rows.reach[number], rows.length[number] = reach, full
@@ -145,17 +114,17 @@ def count_records(records, place, letters, tables, rows):
 @scalar
 def add_record(data, at, is_kept, tables):
     """Count a record by its flag and its contig, and add its checksums."""
-    contig, flag = int32_at(data, at + CONTIG), uint16_at(data, at + FLAG) & (FLAGS - 1)
-    quality = data[at + MAPPING_QUALITY]
-    quality_class = 0 if quality == 0 else 1 if quality < SURE else 2
-    is_elsewhere = contig != int32_at(data, at + MATE_CONTIG)
+    flag = layout.uint16_at(data, at + layout.FLAG) & (flags.FLAGS - 1)
+    contig, quality = layout.int32_at(data, at + layout.CONTIG), data[at + layout.MAPPING_QUALITY]
+    quality_class = 0 if quality == 0 else 1 if quality < flags.SURE else 2
+    is_elsewhere = contig != layout.int32_at(data, at + layout.MATE_CONTIG)
     tables.records[1 if is_kept else 0, 1 if is_elsewhere else 0, quality_class, flag] += 1
-    tables.placed[contig if contig >= 0 else tables.placed.shape[0] - 1, 1 if flag & UNMAPPED else 0] += 1
-    name_stop = stored_cigar_of(data, at)[0] - 1
-    tables.checksums[0] += crc32_of(data, at + NAME, name_stop)
-    bases, length = bases_of(data, at)
+    tables.placed[contig if contig >= 0 else tables.placed.shape[0] - 1, 1 if flag & flags.UNMAPPED else 0] += 1
+    name_stop = layout.stored_cigar_of(data, at)[0] - 1
+    tables.checksums[0] += crc32_of(data, at + layout.NAME, name_stop)
+    bases, length = layout.bases_of(data, at)
     if length > 0:
-        start, stop = qualities_of(data, at)
+        start, stop = layout.qualities_of(data, at)
         tables.checksums[1] += crc32_of(data, bases, start)
         tables.checksums[2] += crc32_of(data, start, stop)
 
@@ -163,7 +132,7 @@ def add_record(data, at, is_kept, tables):
 @scalar
 def segment_of(flag):
     """Return FIRST for a single read; for pairs, the segment by the bits of first and last."""
-    if flag & PAIRED == 0:
+    if flag & flags.PAIRED == 0:
         return np.int64(FIRST)
     return np.int64(NEITHER + (FIRST if flag & FIRST_BIT else 0) + (LAST if flag & LAST_BIT else 0))
 
@@ -171,10 +140,10 @@ def segment_of(flag):
 @scalar
 def full_length_of(data, at):
     """Return the bases of a record, and those that were clipped from it."""
-    cigar, operations = cigar_of(data, at)
-    length = int32_at(data, at + LENGTH)
+    cigar, operations = layout.cigar_of(data, at)
+    length = layout.int32_at(data, at + layout.LENGTH)
     for i in range(operations):
-        operation, clipped, _, _ = run_of(uint32_at(data, cigar + 4 * i))
+        operation, clipped, _, _ = run_of(layout.uint32_at(data, cigar + 4 * i))
         length += clipped if operation == HARD_CLIP else 0
     return length
 
@@ -182,8 +151,8 @@ def full_length_of(data, at):
 @scalar
 def add_bases(data, at, codes, segment, full, tables):
     """Count the letters and qualities of a first or last read; return its number of G and C."""
-    length, last = int32_at(data, at + LENGTH), segment - FIRST
-    is_reverse = uint16_at(data, at + FLAG) & REVERSE != 0
+    length, last = layout.int32_at(data, at + layout.LENGTH), segment - FIRST
+    is_reverse = layout.uint16_at(data, at + layout.FLAG) & flags.REVERSE != 0
     if full < LONG:
         count_letters(codes, length, is_reverse, tables.letters[last, 1 if is_reverse else 0])
         tables.sums[SUM_OF_QUALITIES] += count_qualities(data, at, is_reverse, tables.qualities[last])
@@ -198,20 +167,20 @@ def add_bases(data, at, codes, segment, full, tables):
 @scalar
 def add_alignment(data, at, tables):
     """Add NM, aligned bases and the insert size of an aligned record; return its position, bases and deleted bases."""
-    value, _ = tag_of(data, at, stop_of(data, at), NM[0], NM[1])
+    value, _ = layout.tag_of(data, at, layout.stop_of(data, at), NM[0], NM[1])
     if value > 0 and data[value - 1] in INTEGERS:
-        tables.sums[MISMATCHES] += get_number(data, value, data[value - 1])
-    reach = int32_at(data, at + POSITION) + int32_at(data, at + LENGTH)
-    cigar, operations = cigar_of(data, at)
+        tables.sums[MISMATCHES] += layout.get_number(data, value, data[value - 1])
+    reach = layout.int32_at(data, at + layout.POSITION) + layout.int32_at(data, at + layout.LENGTH)
+    cigar, operations = layout.cigar_of(data, at)
     for i in range(operations):
-        operation, length, _, _ = run_of(uint32_at(data, cigar + 4 * i))
+        operation, length, _, _ = run_of(layout.uint32_at(data, cigar + 4 * i))
         tables.sums[ALIGNED] += length if is_match(operation) or operation == INSERTION else 0
         reach += length if operation == DELETION else 0
-    flag = uint16_at(data, at + FLAG)
-    if flag & (PAIRED | MATE_UNMAPPED | SUPPLEMENTARY) == PAIRED:
-        insert = abs(int32_at(data, at + TEMPLATE_LENGTH))
-        if insert > 0 or int32_at(data, at + CONTIG) == int32_at(data, at + MATE_CONTIG):
-            ahead = int32_at(data, at + MATE_POSITION) - int32_at(data, at + POSITION)
+    flag = layout.uint16_at(data, at + layout.FLAG)
+    if flag & (flags.PAIRED | flags.MATE_UNMAPPED | flags.SUPPLEMENTARY) == flags.PAIRED:
+        insert = abs(layout.int32_at(data, at + layout.TEMPLATE_LENGTH))
+        if insert > 0 or layout.int32_at(data, at + layout.CONTIG) == layout.int32_at(data, at + layout.MATE_CONTIG):
+            ahead = layout.int32_at(data, at + layout.MATE_POSITION) - layout.int32_at(data, at + layout.POSITION)
             tables.insert_sizes[min(insert, LARGEST_INSERT), orientation_of(flag, ahead)] += 1
     return reach
 
@@ -219,8 +188,8 @@ def add_alignment(data, at, tables):
 @scalar
 def orientation_of(flag, ahead):
     """Return INWARD, OUTWARD or OTHER, like samtools stats, by the strands and how far ahead the mate starts."""
-    is_reverse = flag & REVERSE != 0
-    if is_reverse == (flag & MATE_REVERSE != 0):
+    is_reverse = flag & flags.REVERSE != 0
+    if is_reverse == (flag & flags.MATE_REVERSE != 0):
         return OTHER
     if ahead == 0:
         return INWARD

@@ -6,17 +6,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.device.jit import kernel, scalar
-from readwarp.formats.alignments.layout import (
-    CONTIG,
-    FLAG,
-    NAME,
-    POSITION,
-    cigar_of,
-    int32_at,
-    stored_cigar_of,
-    uint16_at,
-    uint32_at,
-)
+from readwarp.formats.alignments import layout
 from readwarp.formats.alignments.regions import EXCLUDED
 from readwarp.rules.cigar import is_match, run_of
 from readwarp.rules.flags import SECONDARY
@@ -34,7 +24,7 @@ class DepthWindow(NamedTuple):
 @scalar
 def begins_before(data, at, place):
     """Return whether a record begins before the window (Place), and reaches into it."""
-    contig, position = int32_at(data, at + CONTIG), int32_at(data, at + POSITION)
+    contig, position = layout.int32_at(data, at + layout.CONTIG), layout.int32_at(data, at + layout.POSITION)
     return contig >= 0 and position >= 0 and place.first[contig] + position < place.start
 
 
@@ -72,15 +62,15 @@ def find_spans(records, place, steps, reads, runs):
     read = run = 0
     for i in range(places.size):
         at = places[i]
-        flag = uint16_at(data, at + FLAG)
+        flag = layout.uint16_at(data, at + layout.FLAG)
         if not is_aligned[i] or flag & SECONDARY:
             continue
         counts, first = flag & EXCLUDED == 0, run
-        position = place.first[int32_at(data, at + CONTIG)] + int32_at(data, at + POSITION)
+        position = place.first[layout.int32_at(data, at + layout.CONTIG)] + layout.int32_at(data, at + layout.POSITION)
         reads.start[read] = position
-        cigar, operations = cigar_of(data, at)
+        cigar, operations = layout.cigar_of(data, at)
         for j in range(operations):
-            operation, _, on_reference, _ = run_of(uint32_at(data, cigar + 4 * j))
+            operation, _, on_reference, _ = run_of(layout.uint32_at(data, cigar + 4 * j))
             if is_match(operation) and on_reference > 0:
                 add_run(position, position + on_reference, place.start, steps)
                 if counts:
@@ -88,7 +78,7 @@ def find_spans(records, place, steps, reads, runs):
                     run += 1
             position += on_reference
         if run > first:
-            reads.name[read] = hash_of(data, at + NAME, stored_cigar_of(data, at)[0] - 1)
+            reads.name[read] = hash_of(data, at + layout.NAME, layout.stored_cigar_of(data, at)[0] - 1)
             reads.stop[read], reads.runs[read] = position, run - first
             read += 1
     return read, run
