@@ -151,16 +151,7 @@ def parse_parts(data: bytes, lengths: Sequence[int] = ()) -> IndexParts:
 
     Raises ValueError, OtherFileError and struct.error.
     """
-    if data[:4] not in (b"BAI\x01", b"TBI\x01", b"CSI\x01"):
-        raise ValueError("neither BAI, TBI nor CSI")
-    is_csi, shift, depth, names, place = data[:1] == b"C", LINEAR_WINDOW, DEPTH, tuple[str, ...](), 8
-    if is_csi:
-        shift, depth, extra = struct.unpack_from("<iii", data, 4)
-        if not (0 < shift < 32 and 0 <= depth < 10 and 0 <= extra <= len(data) - 20):
-            raise ValueError("its windows cannot be")
-        names, place = _parse_names(data, 16)[0] if extra >= NAMES_SIZE else (), 20 + extra
-    elif data[:1] == b"T":
-        names, place = _parse_names(data, 8)
+    (shift, depth, names, place), is_csi = _parse_head(data), data[:1] == b"C"
     (contigs,) = struct.unpack_from("<i", data, place - 4 if is_csi else 4)
     words = np.frombuffer(data[place : len(data) - (len(data) - place) % 4], "<u4")
     if not 0 <= contigs <= words.size or (names and len(names) < contigs):
@@ -183,6 +174,18 @@ def parse_parts(data: bytes, lengths: Sequence[int] = ()) -> IndexParts:
         linear, bounds = _wide(words, rows_at(places, windows, 2)), np.append(0, np.cumsum(windows)).tolist()
         starts = [linear[first:last] for first, last in pairwise(bounds)]
     return IndexParts(shift, starts, names[:contigs], chunks, extents)
+
+
+def _parse_head(data: bytes) -> tuple[int, int, tuple[str, ...], int]:
+    """Return bits of a smallest window, levels of windows above it, contig names if it has them, and where bins begin."""
+    if data[:4] not in (b"BAI\x01", b"TBI\x01", b"CSI\x01"):
+        raise ValueError("neither BAI, TBI nor CSI")
+    if data[:1] != b"C":
+        return LINEAR_WINDOW, DEPTH, *(_parse_names(data, 8) if data[:1] == b"T" else ((), 8))
+    shift, depth, extra = struct.unpack_from("<iii", data, 4)
+    if not (0 < shift < 32 and 0 <= depth < 10 and 0 <= extra <= len(data) - 20):
+        raise ValueError("its windows cannot be")
+    return shift, depth, _parse_names(data, 16)[0] if extra >= NAMES_SIZE else (), 20 + extra
 
 
 def _parse_names(data: bytes, place: int) -> tuple[tuple[str, ...], int]:
