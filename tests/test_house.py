@@ -10,8 +10,8 @@ LIMITS = {
     "leaning docstrings": 1,
     "parallel assignments": 18,
     "rooms of call": 43,
-    "stray modules": 24,
-    "complex functions": 18,
+    "stray modules": 10,
+    "complex functions": 9,
     "lines of batches.py": 399,
 }
 

@@ -177,7 +177,7 @@ def parse_parts(data: bytes, lengths: Sequence[int] = ()) -> IndexParts:
 
 
 def _parse_head(data: bytes) -> tuple[int, int, tuple[str, ...], int]:
-    """Return bits of a smallest window, levels of windows above it, contig names if it has them, and where bins begin."""
+    """Return bits of a smallest window, levels above it, the contigs' names if it has them, and where bins begin."""
     if data[:4] not in (b"BAI\x01", b"TBI\x01", b"CSI\x01"):
         raise ValueError("neither BAI, TBI nor CSI")
     if data[:1] != b"C":
