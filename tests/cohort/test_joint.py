@@ -13,8 +13,8 @@ from helpers.cohorts import EVERYWHERE, block, found_in, genotypes, variant, wri
 from helpers.jobs import genotype_cohort
 from readwarp.call.records.genotypes.cohort import mean, only, root_mean_square, stouffer
 from readwarp.call.records.genotypes.order import genotype_tables, genotypes_of
-from readwarp.cohort.genotype import Genotyped, copies_prior, find_genotypes, ploidy_of
-from readwarp.cohort.quality import find_qualities, share_of_ways
+from readwarp.call.records.genotypes.quality import share_of_ways
+from readwarp.cohort.genotype import Genotyped, copies_prior, find_genotypes, find_qualities, ploidy_of
 from readwarp.cohort.records import trim_end
 from readwarp.cohort.sites import GvcfRecord, SiteAlleles, find_sites, lengthen
 from readwarp.config import Resources

@@ -1,10 +1,12 @@
 """Compute likelihoods over a site's alleles, and the samples' genotypes. The step's contract has the model."""
 
+import math
 from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
+from readwarp.call.records.genotypes import quality
 from readwarp.call.records.genotypes.order import (
     GenotypeTables,
     insert_allele,
@@ -15,7 +17,6 @@ from readwarp.call.records.genotypes.order import (
 )
 from readwarp.call.records.genotypes.score import MAX_GENOTYPE_QUALITY, genotype_phred
 from readwarp.cohort.cells import CellEvidence
-from readwarp.cohort.quality import NATURAL, find_qualities
 from readwarp.cohort.sites import LEFT_OUT, OTHER, SiteAlleles
 from readwarp.config import MAX_PLOIDY
 from readwarp.device.jit import kernel, scalar
@@ -297,12 +298,49 @@ def find_genotypes(alleles, tables, out):
 
 
 @kernel
+def find_qualities(alleles, theta, tables, out):
+    """Set QUAL of each site: Phred of the posterior probability that nobody has an allele but REF and `*`."""
+    samples, most = out.ploidy.shape[1], tables.alleles.shape[1]
+    own, numbers = np.empty(most + 1), np.empty(tables.first.shape[1], np.int64)
+    now, after = np.zeros((samples + 1) * most + 1), np.zeros((samples + 1) * most + 1)
+    for s in range(alleles.number.size):
+        bounds, log_none = quality.start(now), 0.0
+        for a in range(alleles.number[s]):
+            numbers[a] = 0 if a == alleles.star[s] else a
+        for i in range(samples):
+            if not out.is_informed[s, i]:
+                continue
+            p, column = out.ploidy[s, i], s * samples + i
+            phred = out.phred[out.phred_offsets[column] : out.phred_offsets[column + 1]]
+            genotypes = tables.alleles[rows_of(tables, p, alleles.number[s])]
+            log_none += quality.sum_by_copies(phred, -quality.NATURAL, genotypes, p, numbers, theta[s], own)
+            if out.has_prior[s, i]:
+                log_none -= math.log(take_prior(own, p, theta[s]))
+            bounds = quality.add_sample(now, after, bounds, own, p)
+            now, after = after, now
+        out.quality[s] = quality.phred_of_none(now, bounds, theta[s], log_none)
+
+
+@kernel
+def take_prior(own, p, theta):
+    """Divide the posterior of each number of other copies among a sample's p by its prior: a likelihood remains.
+
+    Returns the prior of none.
+    """
+    for k in range(1, p + 1):
+        own[k] *= k / theta
+    rest = quality.no_variant_prior(theta, p)
+    own[0] /= rest
+    return rest
+
+
+@kernel
 def phred_of_others(weights, place):
     """Return the Phred of the sum of all weights but one; weights sum to 1."""
     total = 0.0
     for g in range(weights.size):
         total += weights[g] if g != place else 0.0
-    return np.int64(min(MAX_GENOTYPE_QUALITY, -np.log(max(total, 1e-300)) / NATURAL + 0.5))
+    return np.int64(min(MAX_GENOTYPE_QUALITY, -np.log(max(total, 1e-300)) / quality.NATURAL + 0.5))
 
 
 @kernel
@@ -310,7 +348,7 @@ def weigh(phred, genotypes, p, others, weights):
     """Weigh each genotype by the allele copies in the other samples; return the first of the highest posteriors."""
     total, place = 0.0, 0
     for g in range(phred.size):
-        weights[g] = np.exp(-NATURAL * phred[g]) * copies_prior(genotypes[g], p, others)
+        weights[g] = np.exp(-quality.NATURAL * phred[g]) * copies_prior(genotypes[g], p, others)
         total += weights[g]
         if weights[g] > weights[place] * (1.0 + 1e-9):
             place = g

@@ -19,7 +19,7 @@ from readwarp.call.candidates.sites.find import Allele, sites_of
 from readwarp.call.places.bases import Bases, encode
 from readwarp.call.records.genotypes.emitted import STAR
 from readwarp.call.records.genotypes.order import most_alleles
-from readwarp.call.records.genotypes.score import indel_prior, substitution_prior
+from readwarp.call.records.genotypes.quality import indel_prior, substitution_prior
 from readwarp.cohort import REACH
 from readwarp.config import CallParameters
 from readwarp.formats.variants.genomic_kernels import VARIANT, Lines

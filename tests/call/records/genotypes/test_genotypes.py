@@ -15,7 +15,8 @@ from readwarp.call.likelihoods.evidence import NOTHING
 from readwarp.call.records.genotypes.annotations import ANNOTATIONS, BY_ALLELE, fisher_phred
 from readwarp.call.records.genotypes.filters import FILTERS
 from readwarp.call.records.genotypes.order import genotypes_of
-from readwarp.call.records.genotypes.score import MAX_GENOTYPE_QUALITY, genotype_phred, indel_prior
+from readwarp.call.records.genotypes.quality import indel_prior
+from readwarp.call.records.genotypes.score import MAX_GENOTYPE_QUALITY, genotype_phred
 from readwarp.config import CallParameters
 
 

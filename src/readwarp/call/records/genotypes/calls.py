@@ -17,7 +17,7 @@ from readwarp.call.records.genotypes.population import (
     excess_heterozygosity,
     inbreeding_coefficient,
 )
-from readwarp.call.records.genotypes.score import substitution_prior
+from readwarp.call.records.genotypes.quality import substitution_prior
 from readwarp.call.records.genotypes.spell import Spelled
 from readwarp.config import CallParameters
 from readwarp.ragged import columns_of, offsets_of, replace

@@ -11,6 +11,7 @@ from readwarp.call.records.genotypes.calls import build_calls
 from readwarp.call.records.genotypes.emitted import MISSING_BASE, Emitted, allocate
 from readwarp.call.records.genotypes.filters import asks_for_surroundings
 from readwarp.call.records.genotypes.order import GenotypeTables, tables_for
+from readwarp.call.records.genotypes.quality import find_qualities
 from readwarp.call.records.genotypes.score import (
     GenotypeScores,
     KeptAlleles,
@@ -51,7 +52,8 @@ def genotype_sites(
     if samples > 1:
         posterior = weigh_together(sites, scores, tables, parameters, choice)
     else:
-        choose_alleles(sites, scores, tables, parameters.snv_prior, parameters.indel_prior, choice)
+        choose_alleles(sites, scores, tables, choice)
+    find_qualities(sites, scores, tables, parameters.snv_prior, parameters.indel_prior, choice)
     out = _emit(sites, scores, choice, tables)
     fill_genotypes(sites, scores, choice, tables, False, out)
     if samples > 1:

@@ -9,7 +9,7 @@ from numpy import ndarray
 
 from readwarp.call.records.genotypes.emitted import Emitted
 from readwarp.call.records.genotypes.order import genotypes_of
-from readwarp.call.records.genotypes.score import no_variant_prior
+from readwarp.call.records.genotypes.quality import no_variant_prior
 
 MIN_SAMPLES = 2  # diploid samples with a genotype, for ExcessHet ...
 MIN_INBRED = 10  # ... and for InbreedingCoeff, as in GATK

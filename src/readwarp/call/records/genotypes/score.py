@@ -1,4 +1,4 @@
-"""Score genotypes of all sites and samples; choose the alleles that a record keeps, its GT, GQ, PL and QUAL."""
+"""Score genotypes of all sites and samples; choose the alleles that a record keeps, its GT, GQ and PL."""
 
 import math
 from typing import Annotated, NamedTuple
@@ -10,7 +10,7 @@ from readwarp.batches import Likelihoods, Sites
 from readwarp.call.likelihoods.evidence import NOTHING
 from readwarp.call.records.genotypes.emitted import MISSING_BASE, UNLISTED, Emitted
 from readwarp.call.records.genotypes.order import GenotypeTables, insert_allele, number_of, rows_of
-from readwarp.device.jit import kernel, scalar
+from readwarp.device.jit import kernel
 from readwarp.ragged import empty
 
 MAX_GENOTYPE_QUALITY = 99
@@ -158,18 +158,14 @@ def room_for(tables: GenotypeTables) -> RecordRoom:
     return empty(RecordRoom, {"alleles": alleles, "copies": copies, "genotypes": tables.largest})
 
 
-def choose_alleles(
-    sites: Sites, scores: GenotypeScores, tables: GenotypeTables, snv: float, indel: float, out: KeptAlleles
-) -> None:
-    """Mark the alleles to keep in the Choice `out`, and compute QUAL. `snv`, `indel`: heterozygosity of each."""
-    choose_all(sites, scores, tables, snv, indel, room_for(tables), out)
+def choose_alleles(sites: Sites, scores: GenotypeScores, tables: GenotypeTables, out: KeptAlleles) -> None:
+    """Mark the alleles to keep in `out`."""
+    choose_all(sites, scores, tables, room_for(tables), out)
 
 
 @kernel
-def choose_all(sites, scores, tables, snv, indel, room, out):
-    mark, is_kept, quality = out.mark, out.is_kept, out.quality
-    ploidy, depth, offsets, values = scores.ploidy, scores.depth, scores.offsets, scores.values
-    numbers, samples = room.numbers, depth.shape[1]
+def choose_all(sites, scores, tables, room, out):
+    mark, is_kept, numbers, samples = out.mark, out.is_kept, room.numbers, scores.depth.shape[1]
     for site in range(sites.begin.size):
         first = sites.allele_offsets[site]
         alleles = sites.allele_offsets[site + 1] - first
@@ -181,32 +177,25 @@ def choose_all(sites, scores, tables, snv, indel, room, out):
             is_plain = mark[first + a] != MISSING_BASE or has_star
             numbers[a] = 0 if not is_plain else -1 if mark[first + a] == UNLISTED else a
         for s in range(samples):
-            copies, own = np.int64(ploidy[site, s]), values[offsets[site * samples + s] :]
-            if depth[site, s] == 0 or copies == 0:
-                continue
-            genotypes = tables.alleles[rows_of(tables, copies, alleles)]
-            number = genotypes.shape[0]
-            best = reduce_scores(own, genotypes, copies, number, room, room.phred[:number])
-            for copy in range(copies):
-                a = genotypes[best, copy]
-                is_kept[first + a] |= a > 0
+            copies, own = np.int64(scores.ploidy[site, s]), scores.values[scores.offsets[site * samples + s] :]
+            if scores.depth[site, s] and copies:
+                keep_carried(own, copies, tables, room, is_kept[first : last + 1])
         for a in range(first, last + 1):
             is_any |= is_kept[a] and mark[a] != MISSING_BASE
-        for a in range(alleles):
-            is_kept[first + a] &= is_any
-            numbers[a] = 0 if mark[first + a] == MISSING_BASE else numbers[a]
-        if not is_any:
-            continue
-        is_kept[first] = True
-        is_kept[last] |= mark[last] == UNLISTED
-        theta = substitution_prior(snv)
-        if sites.is_indel[site]:
-            theta = indel_prior(indel, sites.unit[site], sites.stop[site] - sites.begin[site])
-        for s in range(samples):
-            copies, own = np.int64(ploidy[site, s]), values[offsets[site * samples + s] :]
-            if depth[site, s] and copies:
-                genotypes = tables.alleles[rows_of(tables, copies, alleles)]
-                quality[site] += variant_phred(own, genotypes, copies, numbers, theta)
+        for a in range(first, last + 1):
+            is_kept[a] &= is_any
+        is_kept[first] = is_any
+        is_kept[last] |= is_any and mark[last] == UNLISTED
+
+
+@kernel
+def keep_carried(scores, copies, tables, room, is_kept):
+    """Keep the ALT alleles of the genotype of one sample at a site."""
+    genotypes = tables.alleles[rows_of(tables, copies, is_kept.size)]
+    number = genotypes.shape[0]
+    best = reduce_scores(scores, genotypes, copies, number, room, room.phred[:number])
+    for copy in range(copies):
+        is_kept[genotypes[best, copy]] |= genotypes[best, copy] > 0
 
 
 @kernel
@@ -239,40 +228,6 @@ def reduce_scores(scores, genotypes, copies, listed, room, phred):
         if best < 0 and phred[g] == 0:
             best = g
     return best
-
-
-@kernel
-def variant_phred(scores, genotypes, copies, numbers, theta):
-    """Return the Phred of the posterior probability that one sample has none of the listed ALT alleles.
-
-    Sums are kept relative to their highest term, so depth has no limit.
-    """
-    highest = highest_bare = -np.inf  # highest terms of genotypes with and without ALT alleles
-    total = total_bare = 0.0
-    for turn in range(2):
-        for g in range(genotypes.shape[0]):
-            others = distinct = 0
-            last = -1
-            if numbers[genotypes[g, copies - 1]] < 0:
-                continue
-            for copy in range(copies):
-                a = genotypes[g, copy]
-                if numbers[a] > 0:
-                    others += 1
-                    distinct += a != last
-                    last = a
-            if turn == 0 and others:
-                highest = max(highest, scores[g])
-            elif turn == 0:
-                highest_bare = max(highest_bare, scores[g])
-            elif others:
-                total += 10.0 ** (scores[g] - highest) * (theta**distinct / others)
-            else:
-                total_bare += 10.0 ** (scores[g] - highest_bare) * no_variant_prior(theta, copies)
-    if total <= 0.0:
-        return 0.0
-    against = highest - highest_bare + math.log10(total / total_bare)
-    return 10.0 * (against if against > 15.0 else math.log10(1.0 + 10.0**against))
 
 
 def fill_genotypes(
@@ -335,24 +290,3 @@ def genotype_phred(phred, genotypes, copies, best, has_prior):
         return np.int64(MAX_GENOTYPE_QUALITY)
     quality = -10.0 * math.log10(others / (own + others))
     return min(np.int64(MAX_GENOTYPE_QUALITY), np.int64(max(0.0, quality) + 0.5))
-
-
-@scalar
-def no_variant_prior(theta, copies):
-    """Return the prior of the homozygous reference genotype; at least theta, however many copies there are."""
-    total = 0.0
-    for k in range(1, copies + 1):
-        total += 1.0 / k
-    return max(theta, 1.0 - theta * total)
-
-
-@scalar
-def substitution_prior(prior):
-    """Return the heterozygosity of one other base: the three are alike."""
-    return prior / 3.0
-
-
-@scalar
-def indel_prior(prior, unit, tract):
-    """Return the heterozygosity of indels: it rises with each repeat unit beyond 4."""
-    return min(0.01, prior * 1.4 ** max(0, tract // unit - 4))
