@@ -1,6 +1,6 @@
 """Hold the results of `Caller.call`: variants one by one, as pysam records, as tables, and as a file."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -61,6 +61,22 @@ class Variant(NamedTuple):
         return all(len(allele) == 1 for allele in self.alleles)
 
 
+COLUMNS: tuple[tuple[str, str, Callable[[Variant, str, Genotype], Any]], ...] = (  # of a variant and a sample
+    ("contig", tables.TEXT, lambda variant, name, own: variant.contig),
+    ("position", tables.INTEGER, lambda variant, name, own: variant.position),
+    ("reference", tables.TEXT, lambda variant, name, own: variant.alleles[0]),
+    ("alternates", tables.TEXTS, lambda variant, name, own: list(variant.alleles[1:])),
+    ("quality", tables.REAL, lambda variant, name, own: variant.quality),
+    ("filters", tables.TEXT, lambda variant, name, own: ";".join(variant.filters) or "PASS"),
+    ("sample", tables.TEXT, lambda variant, name, own: name),
+    ("genotype", tables.TEXT, lambda variant, name, own: str(own)),
+    ("genotype_quality", tables.INTEGER, lambda variant, name, own: own.quality),
+    ("depth", tables.INTEGER, lambda variant, name, own: own.depth),
+    ("AF", tables.REAL, lambda variant, name, own: sum(own.fractions) if own.fractions else None),
+    ("allele_depth", tables.INTEGERS, lambda variant, name, own: list(own.allele_depth)),
+    ("likelihoods", tables.INTEGERS, lambda variant, name, own: list(own.likelihoods)),
+    ("phase_set", tables.INTEGER, lambda variant, name, own: own.phase_set),
+)
 explain_names(Variant, NAMES_ELSEWHERE, "Variants.to_pysam() gives records of pysam")
 
 
@@ -160,22 +176,7 @@ class Variants(Iterator[Variant]):
             for variant in list_variants(calls, self._reference.names, self.samples)
             for name, genotype in variant.genotypes.items()
         ]
-        columns: dict[str, tuple[str, list[Any]]] = {
-            "contig": (tables.TEXT, [variant.contig for variant, _, _ in rows]),
-            "position": (tables.INTEGER, [variant.position for variant, _, _ in rows]),
-            "reference": (tables.TEXT, [variant.alleles[0] for variant, _, _ in rows]),
-            "alternates": (tables.TEXTS, [list(variant.alleles[1:]) for variant, _, _ in rows]),
-            "quality": (tables.REAL, [variant.quality for variant, _, _ in rows]),
-            "filters": (tables.TEXT, [";".join(variant.filters) or "PASS" for variant, _, _ in rows]),
-            "sample": (tables.TEXT, [name for _, name, _ in rows]),
-            "genotype": (tables.TEXT, [str(genotype) for _, _, genotype in rows]),
-            "genotype_quality": (tables.INTEGER, [genotype.quality for _, _, genotype in rows]),
-            "depth": (tables.INTEGER, [genotype.depth for _, _, genotype in rows]),
-            "AF": (tables.REAL, [sum(genotype.fractions) if genotype.fractions else None for _, _, genotype in rows]),
-            "allele_depth": (tables.INTEGERS, [list(genotype.allele_depth) for _, _, genotype in rows]),
-            "likelihoods": (tables.INTEGERS, [list(genotype.likelihoods) for _, _, genotype in rows]),
-            "phase_set": (tables.INTEGER, [genotype.phase_set for _, _, genotype in rows]),
-        }
+        columns = {name: (kind, [value(*row) for row in rows]) for name, kind, value in COLUMNS}
         for name in dict.fromkeys(name for variant, _, _ in rows for name in variant.annotations):
             values = [variant.annotations.get(name) for variant, _, _ in rows]
             columns[name] = tables.kind_of(values), values

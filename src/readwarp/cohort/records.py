@@ -60,8 +60,8 @@ def keep_alleles(alleles: SiteAlleles, evidence: CellEvidence, found: Genotyped)
 def fill_records(alleles, evidence, found, tables, out):
     """Fill GT, PS, DP, AD, PL and SB of each sample."""
     cells, best, codes, code_offsets = evidence.cells, found.best, evidence.codes, evidence.code_offsets
-    genotype, phred, phred_offsets = out.genotype, out.phred, out.phred_offsets
-    place, ordered = np.empty(128, np.int64), np.empty(tables.alleles.shape[1], np.int64)
+    genotype, place = out.genotype, np.empty(128, np.int64)
+    ordered = np.empty(tables.alleles.shape[1], np.int64)
     samples = evidence.cell.shape[1]
     for v in range(out.site.size):
         s = out.site[v]
@@ -71,18 +71,8 @@ def fill_records(alleles, evidence, found, tables, out):
             place[kept[a]] = a
         for i in range(samples):
             p, column = out.ploidy[v, i], v * samples + i
-            genotypes, all_phred = (
-                tables.alleles[rows_of(tables, p, kept.size)],
-                found.phred[found.phred_offsets[s * samples + i] :],
-            )
-            lowest, first = np.int32(1 << 30), phred_offsets[column]
-            for g in range(genotypes.shape[0]):
-                for copy in range(p):
-                    ordered[copy] = kept[genotypes[g, copy]]
-                phred[first + g] = all_phred[number_of(ordered, p)]
-                lowest = min(lowest, phred[first + g])
-            for g in range(first, phred_offsets[column + 1]):
-                phred[g] -= lowest
+            phred = out.phred[out.phred_offsets[column] : out.phred_offsets[column + 1]]
+            fill_phred(found.phred[found.phred_offsets[s * samples + i] :], kept, p, tables, ordered, phred)
             for copy in range(p):
                 genotype[v, i, copy] = place[best[s, i, copy]] if best[s, i, copy] >= 0 else -1
             k, code = evidence.cell[s, i], evidence.code[s, i]
@@ -106,6 +96,19 @@ def fill_records(alleles, evidence, found, tables, out):
                 for copy in range(p):
                     genotype[v, i, copy] = place[ordered[copy]]
                 out.phase_set[v, i] = cells.phase_set[k] - 1
+
+
+@kernel
+def fill_phred(found, kept, p, tables, ordered, phred):
+    """Fill PLs over the alleles kept from those over all, less the lowest. ordered: scratch."""
+    genotypes, lowest = tables.alleles[rows_of(tables, p, kept.size)], np.int32(1 << 30)
+    for g in range(phred.size):
+        for copy in range(p):
+            ordered[copy] = kept[genotypes[g, copy]]
+        phred[g] = found[number_of(ordered, p)]
+        lowest = min(lowest, phred[g])
+    for g in range(phred.size):
+        phred[g] -= lowest
 
 
 @kernel

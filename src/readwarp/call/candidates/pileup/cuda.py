@@ -136,6 +136,16 @@ def walk_to(w, reads, number, fields, own):
     return np.int32(NOTHING), np.uint64(0), np.int32(0), event, np.int32(0)
 
 
+@cuda.jit(device=True)
+def note_event(events, at, following, anchor, k, quality):
+    """Write the insertion or deletion that follows base k at the anchor, if one does."""
+    gap, size = following & np.int32(15), np.int32(np.uint32(following) >> np.uint32(4))
+    is_gap = gap == INSERTION or gap == DELETION  # `in` compares 64 bits
+    if is_gap and is_event(size, quality):
+        events.position[at], events.query[at] = anchor, np.int64(k + np.uint64(1))
+        events.length[at] = size if gap == INSERTION else -size
+
+
 @cuda_kernel
 def count_bases(reads, limits, counts, events):
     """Fill the rows of `counts` at one position, and write the events anchored there in CIGAR order.
@@ -168,12 +178,7 @@ def count_bases(reads, limits, counts, events):
             if base < GONE:
                 if is_usable(base, quality, min_base_quality):
                     add(counted, np.uint32(np.uint32(base) * np.uint32(SIDES) + side), thread, quality)
-                gap, size = following & np.int32(15), np.int32(np.uint32(following) >> np.uint32(4))
-                is_gap = gap == INSERTION or gap == DELETION  # `in` compares 64 bits
-                if is_gap and is_event(size, quality):
-                    at = np.uint64(events.offsets[number] + event)
-                    events.position[at], events.query[at] = start + w, np.int64(k + np.uint64(1))
-                    events.length[at] = size if gap == INSERTION else -size
+                note_event(events, np.uint64(events.offsets[number] + event), following, start + w, k, quality)
             elif base == GONE and quality > 0:
                 add(counted, np.uint32(np.uint32(DELETED * SIDES) + side), thread, quality)
         number = np.uint32(number + np.uint32(1))

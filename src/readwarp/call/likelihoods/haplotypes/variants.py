@@ -140,15 +140,8 @@ def normalise(first, stop, region, spans, reference, variants):
         is_gap = gone != size
         for i in range(size):
             inserted[place + i] = inserted[source + i]
-        while is_gap and (gone == 0 or size == 0) and p > barrier:
-            base = reference[p - 1]
-            if (size == 0 and base != reference[p - 1 + gone]) or (size > 0 and base != inserted[place + size - 1]):
-                break
-            for i in range(size - 1):
-                inserted[place + size - 1 - i] = inserted[place + size - 2 - i]
-            if size > 0:
-                inserted[place] = base
-            p -= 1
+        if is_gap and (gone == 0 or size == 0):
+            p = shift_left(p, gone, inserted[place : place + size], barrier, reference)
         known = gone if size > 0 else min(gone, 1)  # a deletion begins with a base that is known
         if not start <= p < end or has_unknown(inserted, place, size) or has_unknown(reference, p, known):
             continue
@@ -159,6 +152,19 @@ def normalise(first, stop, region, spans, reference, variants):
         inserted_offsets[number] = place + size
         barrier = p + gone + (1 if is_gap else 0)
     return True, number
+
+
+@kernel
+def shift_left(p, gone, inserted, barrier, reference):
+    """Left-align a deletion or insertion, and rotate its bases; return its position."""
+    size = inserted.size
+    while p > barrier and reference[p - 1] == (inserted[size - 1] if size else reference[p - 1 + gone]):
+        for i in range(size - 1, 0, -1):
+            inserted[i] = inserted[i - 1]
+        p -= 1
+        if size:
+            inserted[0] = reference[p]
+    return p
 
 
 @kernel

@@ -197,7 +197,10 @@ def _phreds(given: Any, offsets: ndarray, name: str) -> Any:
         return _as_phreds(np.full(bases, given), name)
     if isinstance(given, ndarray) and given.ndim == 1 and given.dtype != object:
         return _as_phreds(_check_size(given, bases, name), name)
-    lengths = np.diff(offsets).tolist()
+    return _as_phreds(_phreds_by_read(given, np.diff(offsets).tolist(), name), name)
+
+
+def _phreds_by_read(given: Any, lengths: list[int], name: str) -> ndarray:
     is_single = len(lengths) == 1 and (len(given) == 0 or (np.isscalar(given[0]) and not isinstance(given[0], TEXT)))
     several_ = [given] if is_single else given
     values = [phreds_of(each) if isinstance(each, TEXT) else np.asarray(each) for each in several_]
@@ -206,7 +209,7 @@ def _phreds(given: Any, offsets: ndarray, name: str) -> Any:
     for read, (value, length) in enumerate(zip(values, lengths, strict=True)):
         if value.shape != (length,):
             raise UsageError(f"read {read + 1}: {value.size} {name}, but {length} bases")
-    return _as_phreds(np.concatenate([*values, np.empty(0, np.uint8)]), name)
+    return np.concatenate([*values, np.empty(0, np.uint8)])
 
 
 def _check_size(values: Any, bases: int, name: str) -> Any:

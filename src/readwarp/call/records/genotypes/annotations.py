@@ -151,12 +151,12 @@ def summarise_all(sites, likelihoods, is_kept, counts, out, columns):
     strand, quality = likelihoods.strand, likelihoods.quality
     mapping_quality, end_distance = likelihoods.mapping_quality, likelihoods.end_distance
     depth_offsets, allele_depth, samples = out.depth_offsets, out.allele_depth, out.depth.shape[1]
-    strands, independent, genotype, star = out.strands, out.independent, out.genotype, out.star
+    strands, independent, star = out.strands, out.independent, out.star
     for row in range(out.site.size):
         for k in range(counts.size):
             counts[k] = 0
         squares = alt_squares = distances = ref_distances = np.int64(0)
-        reads = alt_reads = ref_reads = depth = alt_depth = 0
+        reads = alt_reads = ref_reads = 0
         first = sites.allele_offsets[out.site[row]]
         for pair in range(pair_offsets[out.site[row]], pair_offsets[out.site[row] + 1]):
             if allele[pair] == NOTHING:
@@ -184,16 +184,8 @@ def summarise_all(sites, likelihoods, is_kept, counts, out, columns):
                 distances += end_distance[pair]
             else:
                 ref_reads, ref_distances = ref_reads + 1, ref_distances + end_distance[pair]
-        a = b = c = d = 0
-        for s in range(samples):
-            a, b = a + independent[row, s, 0], b + independent[row, s, 1]
-            c, d = c + independent[row, s, 2], d + independent[row, s, 3]
-            has_alt = False
-            for copy in range(out.ploidy[row, s]):
-                has_alt |= genotype[row, s, copy] > 0 and genotype[row, s, copy] != star[row]
-            depth += out.depth[row, s]
-            alt_depth += has_alt * out.depth[row, s]
-        columns.DP[row], out.squares[row] = depth, squares
+        columns.DP[row], alt_depth, (a, b, c, d) = sum_samples(row, out)
+        out.squares[row] = squares
         if alt_depth:
             columns.QD[row] = out.quality[row] / alt_depth
         if reads:
@@ -208,6 +200,21 @@ def summarise_all(sites, likelihoods, is_kept, counts, out, columns):
             columns.MQRankSum[row] = rank_sum(counts[:VALUES], counts[VALUES : 2 * VALUES])
             columns.ReadPosRankSum[row] = rank_sum(counts[2 * VALUES : 3 * VALUES], counts[3 * VALUES : 4 * VALUES])
             columns.BaseQRankSum[row] = rank_sum(counts[4 * VALUES : 5 * VALUES], counts[5 * VALUES :])
+
+
+@kernel
+def sum_samples(row, out):
+    """Return a record's depth, the depth of those that carry ALT alleles, and the reads of `independent`."""
+    depth = alt_depth = a = b = c = d = 0
+    for s in range(out.depth.shape[1]):
+        own, has_alt = out.independent[row, s], False
+        a, b = a + own[0], b + own[1]
+        c, d = c + own[2], d + own[3]
+        for copy in range(out.ploidy[row, s]):
+            has_alt |= out.genotype[row, s, copy] > 0 and out.genotype[row, s, copy] != out.star[row]
+        depth += out.depth[row, s]
+        alt_depth += has_alt * out.depth[row, s]
+    return depth, alt_depth, (a, b, c, d)
 
 
 @kernel
