@@ -7,7 +7,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.call.places.bases import Bases
-from readwarp.call.records.filters import LOW_QUALITY as LOW_QUALITY_TEXT
+from readwarp.call.records.filters import LOW_QUALITY, Filter
 from readwarp.formats.variants.vcf import (
     COUNT_FIELDS,
     GENOTYPE_FIELDS,
@@ -20,14 +20,7 @@ from readwarp.rules.bases import LETTERS
 from readwarp.structural.alleles import Allele
 from readwarp.structural.genotype import StructuralGenotype
 
-
-class StructuralFilter(NamedTuple):
-    name: str
-    description: str
-
-
-LOW_QUALITY = StructuralFilter("LowQual", LOW_QUALITY_TEXT)
-FILTERS = (LOW_QUALITY,)
+FILTERS = (Filter("LowQual", LOW_QUALITY),)
 INFORMATION = (
     *COUNT_FIELDS,
     HeaderField("SVTYPE", "1", "String", "Type of structural variant: DEL or INS"),
@@ -86,7 +79,7 @@ def format_variant(variant: StructuralVariant, name: str, bases: Bases, min_qual
         f"{','.join(map(str, genotype.phred)) or '.'}"
         for genotype, depths in zip(variant.genotypes, variant.depths, strict=True)
     ]
-    verdict = "PASS" if quality >= min_quality else LOW_QUALITY.name
+    verdict = "PASS" if quality >= min_quality else FILTERS[0].name
     columns = name, at + 1, ".", old, new, quality, verdict, information, "GT:GQ:DP:AD:PL", *samples
     return ("\t".join(map(str, columns)) + "\n").encode()
 

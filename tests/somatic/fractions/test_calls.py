@@ -5,6 +5,7 @@ import pytest
 
 from helpers.making import Read, aligned_reads, window_of
 from helpers.making_sites import from_bases, made_sites, substitutions
+from readwarp.call.records.filters import find_failed
 from readwarp.config import CallParameters, FractionParameters
 from readwarp.device.backend import Backend
 from readwarp.formats.variants.vcf import format_calls
@@ -17,7 +18,7 @@ from readwarp.somatic.fractions.calls import (
     share_of_damage,
 )
 from readwarp.somatic.fractions.events import count_events
-from readwarp.somatic.fractions.filters import FILTERS, FractionFacts, find_failed
+from readwarp.somatic.fractions.filters import FILTERS, FractionFacts
 from readwarp.somatic.fractions.somatic import PopulationAlleles
 from readwarp.somatic.fractions.tally import AlleleTally
 from readwarp.somatic.noise.fit import no_noise
@@ -149,7 +150,7 @@ def facts_of(is_indel=False, damage=0.0, **columns) -> FractionFacts:
     ],
 )
 def test_filters_of_one_record(columns, failed):
-    assert find_failed(facts_of(**columns)) == [failed]
+    assert find_failed(FILTERS, facts_of(**columns)) == [failed]
     assert [row.name for row in FILTERS if row.name in failed] == list(failed)
 
 

@@ -1,13 +1,12 @@
-"""Describe filters with their limits, and detect strand bias, for genotypes, fractions and structural variants."""
+"""Test records against filters, and detect strand bias, for genotypes, fractions and structural variants."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
 from readwarp.config import CallParameters
-from readwarp.formats.variants.vcf import Named
 
 SMALL_ODDS = 1.0  # SOR up to which the REF rather than the ALT reads lie on one strand
 LOW_QUALITY = "QUAL < {limits.min_quality:g} (--min-quality)"
@@ -18,16 +17,22 @@ STRAND_BIAS = (
 )
 
 
-class Described(NamedTuple):
-    """Filter as declared in the header."""
+class Filter(NamedTuple):
+    """Filter of records, as declared in the header and as tested."""
 
     name: str
-    description: str
+    description: str  # {limits}: the CallParameters of the run
+    fails: Callable[[Any], ndarray] | None = None  # bool [records], of the facts of records; None: set by other records
+    quality: str = ""  # INFO field: Phred of the probability that the filter tests, which a record must reach
 
 
-def describe_filters(rows: Sequence[Named], limits: CallParameters) -> list[Described]:
-    """Substitute the limits of the run for {limits...} in the descriptions."""
-    return [Described(row.name, row.description.format(limits=limits)) for row in rows]
+def find_failed(filters: Sequence[Filter], facts: Any) -> list[tuple[str, ...]]:
+    """Return the filters that each record fails, of those that test its facts."""
+    failed: list[tuple[str, ...]] = [()] * facts.is_indel.size
+    for filter_ in filters:
+        for row in np.flatnonzero(filter_.fails(facts)).tolist() if filter_.fails else ():
+            failed[row] += (filter_.name,)
+    return failed
 
 
 def is_strand_biased(info: dict[str, ndarray], is_indel: ndarray, limits: CallParameters) -> ndarray:

@@ -14,7 +14,7 @@ from readwarp.batches import Calls
 from readwarp.call.places.targets import CallTargets
 from readwarp.call.records import limits
 from readwarp.call.records.confidence import GQ_BANDS
-from readwarp.call.records.filters import describe_filters
+from readwarp.call.records.filters import Filter
 from readwarp.call.records.genotypes.annotations import ANNOTATIONS, BY_ALLELE
 from readwarp.call.records.genotypes.filters import FILTERS
 from readwarp.config import CallParameters, Resources
@@ -26,7 +26,6 @@ from readwarp.formats.variants.vcf import (
     GENOTYPE_FIELDS,
     Declared,
     Header,
-    Named,
     VariantWriter,
     check_contigs,
     kind_of,
@@ -47,7 +46,7 @@ class HeaderFields(NamedTuple):
     information: Sequence[Declared]
     genotypes: Sequence[Declared]
     extra: Sequence[str] = ()  # other lines
-    filters: Sequence[Named] = FILTERS
+    filters: Sequence[Filter] = FILTERS
 
 
 FIELDS = HeaderFields((*COUNT_FIELDS, *ANNOTATIONS, *BY_ALLELE, limits.FIELD), GENOTYPE_FIELDS)
@@ -107,7 +106,7 @@ class VariantJob:
         """Return the lines before the variants."""
         contigs = list(zip(reference.names, np.diff(reference.contig_offsets).tolist(), reference.md5, strict=True))
         named = contigs, samples, self.command, str(self.reference)
-        filters = describe_filters(fields.filters, self.limits)
+        filters = [row._replace(description=row.description.format(limits=self.limits)) for row in fields.filters]
         return Header(*named, fields.information, filters, fields.genotypes, fields.extra).text()
 
     @contextmanager

@@ -6,6 +6,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Calls, Likelihoods, Phase, Sites, Window
+from readwarp.call.records.filters import find_failed
 from readwarp.call.records.genotypes.emitted import MISSING_BASE
 from readwarp.call.records.genotypes.spell import Spelled, spell_alleles
 from readwarp.config import CallParameters, FractionParameters
@@ -15,7 +16,7 @@ from readwarp.somatic.fractions import EMIT
 from readwarp.somatic.fractions.annotations import describe, describe_samples
 from readwarp.somatic.fractions.contrasts import contrast
 from readwarp.somatic.fractions.events import link_records
-from readwarp.somatic.fractions.filters import FractionFacts, find_failed
+from readwarp.somatic.fractions.filters import FILTERS, FractionFacts
 from readwarp.somatic.fractions.products import FractionEvidence, likelihoods_at, log_likelihoods, weigh_products
 from readwarp.somatic.fractions.somatic import Odds, PopulationAlleles, SomaticPriors, weigh_alleles, weigh_foreign
 from readwarp.somatic.fractions.tally import OTHER, AlleleTally, TalliedAlleles, orientations_of, tally
@@ -95,7 +96,7 @@ def call_alleles(
     spelled = spell_alleles(sites, list_records(sites, records), window)
     linked = link_records(sites, likelihoods, phase.region, records) if phase else np.full(rows.size, -1)
     event = np.where(linked < 0, -1, spelled.position[linked])
-    calls = build(spelled, counts, (*evidence, event), setting.is_normal, information, find_failed(facts))
+    calls = build(spelled, counts, (*evidence, event), setting.is_normal, information, find_failed(FILTERS, facts))
     if not setting.is_blind:
         return calls
     return replace(calls, of_samples={"ORIGIN": np.full(calls.depth.shape, "unknown"), **calls.of_samples})

@@ -1,12 +1,11 @@
 """Hard-filter records. A filter is a row of FILTERS; its limit is a field of `CallParameters` and an option."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.records.filters import LOW_QUALITY, STRAND_BIAS, is_strand_biased
+from readwarp.call.records.filters import LOW_QUALITY, STRAND_BIAS, Filter, find_failed, is_strand_biased
 from readwarp.call.records.genotypes.emitted import Emitted
 from readwarp.call.records.genotypes.surroundings import LEAST_SHARE
 from readwarp.config import CallParameters
@@ -23,30 +22,26 @@ class GenotypeFacts(NamedTuple):
     depth_around: ndarray  # typical depth of the sample around the record; NaN unknown
     fraction: ndarray  # share of the sample's reads that show ALT alleles; 0 if its genotype has none
     expected: ndarray  # share of the genotype's copies that are ALT alleles
+    limits: CallParameters
 
 
-class GenotypeFilter(NamedTuple):
-    name: str
-    description: str  # {limits}: the CallParameters of the run
-    fails: Callable[[GenotypeFacts, CallParameters], ndarray] | None  # bool [records]; None: see `calls.mark_overlaps`
-
-
-def _is_near_ends(facts: GenotypeFacts, limits: CallParameters) -> ndarray:
+def _is_near_ends(facts: GenotypeFacts) -> ndarray:
     """Test the distance to read ends, unless REF reads end near the site as well, as at an amplicon's start."""
     distance, usual = facts.info["ED"], facts.info["EDR"]
-    return np.asarray((distance < limits.min_end_distance) & (distance < SMALL_PART * usual))
+    return np.asarray((distance < facts.limits.min_end_distance) & (distance < SMALL_PART * usual))
 
 
-def _has_low_fraction(facts: GenotypeFacts, limits: CallParameters) -> ndarray:
+def _has_low_fraction(facts: GenotypeFacts) -> ndarray:
     """Test for a low fraction that chance alone does not explain.
 
     Where far fewer reads are informative than around, or the depth around is unknown, chance is not considered.
     """
-    is_low = _is_below_limit(facts.fraction, facts.ploidy, limits)
+    is_low = _is_below_limit(facts.fraction, facts.ploidy, facts.limits)
     rows = np.flatnonzero(is_low)
     depth, around, expected = facts.depth[rows], facts.depth_around[rows], facts.expected[rows]
     is_usual = depth.sum(axis=1, where=expected > 0) >= LEAST_SHARE * around.sum(axis=1, where=expected > 0)
-    is_low[rows] = ~is_usual | (fraction_misfit(depth, facts.fraction[rows], expected) > limits.max_fraction_misfit)
+    misfit = fraction_misfit(depth, facts.fraction[rows], expected)
+    is_low[rows] = ~is_usual | (misfit > facts.limits.max_fraction_misfit)
     return is_low
 
 
@@ -70,45 +65,41 @@ def fraction_misfit(depth: ndarray, fraction: ndarray, expected: ndarray) -> nda
     return misfit
 
 
-def _is_placed_unsurely(facts: GenotypeFacts, limits: CallParameters) -> ndarray:
+def _is_placed_unsurely(facts: GenotypeFacts) -> ndarray:
     """Test whether the other reads match the depth of all copies, so that reads with ALT alleles are surplus."""
     around = np.where(np.isnan(facts.depth_around), facts.depth, facts.depth_around)
-    left = around * (1.0 - limits.min_expected_fraction * facts.expected)
+    left = around * (1.0 - facts.limits.min_expected_fraction * facts.expected)
     is_full = (1.0 - facts.fraction) * facts.depth > left
     fails: ndarray = is_full.all(axis=1, where=facts.expected > 0)
-    return fails & (facts.info["AMQ"] < limits.min_alt_mapping_quality)
+    return fails & (facts.info["AMQ"] < facts.limits.min_alt_mapping_quality)
 
 
 SMALL_PART = 0.5  # fraction of the distance of the reference's reads
 OVERLAP = "Overlap"
 FILTERS = (
-    GenotypeFilter("LowQual", LOW_QUALITY, lambda facts, limits: facts.quality < limits.min_quality),
-    GenotypeFilter(
-        "StrandBias",
-        STRAND_BIAS,
-        lambda facts, limits: is_strand_biased(facts.info, facts.is_indel, limits),
-    ),
-    GenotypeFilter(
+    Filter("LowQual", LOW_QUALITY, lambda facts: facts.quality < facts.limits.min_quality),
+    Filter("StrandBias", STRAND_BIAS, lambda facts: is_strand_biased(facts.info, facts.is_indel, facts.limits)),
+    Filter(
         "ReadEnds",
         "ALT alleles are seen near read ends only, REF is not: ED < {limits.min_end_distance:g} (--min-end-distance) "
         f"and < {SMALL_PART:g} x EDR",
         _is_near_ends,
     ),
-    GenotypeFilter(
+    Filter(
         "LowFraction",
         "Few reads show ALT alleles: AD / DP x ploidy < {limits.min_allele_fraction:g} (--min-allele-fraction), or < "
         "{limits.min_haploid_fraction:g} for one copy (--min-haploid-fraction), in every sample that has them, and "
         "not by chance (Phred > {limits.max_fraction_misfit:g}: --max-fraction-misfit); for mixtures: --mixture",
         _has_low_fraction,
     ),
-    GenotypeFilter(
+    Filter(
         "LowMapping",
         "ALT reads may be mismapped: AMQ < {limits.min_alt_mapping_quality:g} (--min-alt-mapping-quality), and the "
         "other reads exceed 1 - {limits.min_expected_fraction:g} (--min-expected-fraction) x the genotype's ALT share "
         "of the depth around",
         _is_placed_unsurely,
     ),
-    GenotypeFilter(OVERLAP, "Overlaps a better-supported deletion on the same haplotypes", None),
+    Filter(OVERLAP, "Overlaps a better-supported deletion on the same haplotypes"),
 )
 NOT_APPLIED = (".",)  # FILTER of a record whose genotypes have no ALT allele, only forced ones
 
@@ -123,16 +114,10 @@ def asks_for_surroundings(out: Emitted, columns: Any, parameters: CallParameters
 def find_failed_filters(out: Emitted, columns: Any, parameters: CallParameters) -> list[tuple[str, ...]]:
     """Return FILTER of each record: the filters that it fails. `columns`: annotations.Columns."""
     fraction, expected = alt_fractions(out)
-    facts = GenotypeFacts(
-        out.quality, out.is_indel, columns._asdict(), out.ploidy, out.depth, out.depth_around, fraction, expected
-    )
-    has_alt = np.any(expected > 0, axis=1)
-    failed: list[tuple[str, ...]] = [() if has else NOT_APPLIED for has in has_alt.tolist()]
-    for filter_ in FILTERS:
-        if filter_.fails:
-            for row in np.flatnonzero(filter_.fails(facts, parameters) & has_alt).tolist():
-                failed[row] += (filter_.name,)
-    return failed
+    info, samples = columns._asdict(), (out.ploidy, out.depth, out.depth_around, fraction, expected)
+    failed = find_failed(FILTERS, GenotypeFacts(out.quality, out.is_indel, info, *samples, parameters))
+    has_alt = np.any(expected > 0, axis=1).tolist()
+    return [own if has else NOT_APPLIED for own, has in zip(failed, has_alt, strict=True)]
 
 
 def alt_fractions(out: Emitted) -> tuple[ndarray, ndarray]:
