@@ -99,10 +99,10 @@ class CallState(Calling):
         return self.structural.gather(part)
 
 
-def model_of(job: CallJob, reference: Reference, samples: Sequence[str]) -> AlleleModel:
+def model_of(job: CallJob, reference: Reference, samples: Sequence[str], platform: Platform) -> AlleleModel:
     if job.parameters.fractions:
         return FractionModel(job.parameters, find_given(job, reference, samples))
-    return GenotypeModel(job.parameters, len(samples), job.gvcf)
+    return GenotypeModel(job.parameters, len(samples), job.gvcf, platform.gaps)
 
 
 def share_calling(calling: CallState) -> tuple[CallState, SharedCard | None]:
@@ -161,7 +161,7 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork:
             forced=read_forced(job.alleles, reference, metrics) if job.alleles else None,
             primers=read_primers(job.primers, reference),
             with_bands=job.gvcf,
-            model=model_of(job, reference, names),
+            model=model_of(job, reference, names, platform),
             least_depth=job.genome.consensus_min_depth if job.consensus else 0,
             platform=platform,
         )

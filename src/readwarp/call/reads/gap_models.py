@@ -43,6 +43,18 @@ NANOPORE = GapModel(
     slips=((17.6, 2.16, 7.8), (23.4, 2.91, 15.9), *((28.7, 0.0, 28.1),) * 6),
     extensions=BY_UNIT,
 )
+# Slips of short reads that confidence in the reference reckons with.
+SHORT_REFERENCE = SHORT._replace(repeats=4, slips=((45, 2.2, 10), *((45, 2.8, 10),) * 7))
+
+
+@cache
+def slip_table(model: GapModel) -> ndarray:
+    """Return the Phred of a read with one unit more or fewer than the reference, float64 [unit - 1, repeats]."""
+    model, repeats = SHORT_REFERENCE if model == SHORT else model, np.arange(MAX_TRACT + 1)
+    slips = [
+        np.maximum(least, first - fall * np.maximum(0, repeats - model.repeats)) for first, fall, least in model.slips
+    ]
+    return np.where(repeats < model.repeats, model.opening, np.minimum(model.opening, slips))
 
 
 @cache

@@ -9,6 +9,7 @@ from readwarp.call.likelihoods.phase.sides import ComparisonGroups, take_sides
 from readwarp.call.places.ploidy import Ploidies
 from readwarp.call.places.strips import Strip
 from readwarp.call.reads.facts import Sides
+from readwarp.call.reads.gap_models import GapModel
 from readwarp.call.records.confidence.bands import add_non_ref
 from readwarp.call.records.genotypes.calls import mark_overlaps
 from readwarp.call.records.genotypes.genotype import genotype_sites
@@ -55,6 +56,7 @@ class GenotypeModel:
     parameters: CallParameters
     samples: int
     with_bands: bool  # any other allele, <NON_REF>, is one more
+    gaps: GapModel  # of its reads
     are_fractions: bool = False
 
     def call(self, sites: Sites, likelihoods: Likelihoods, phase: Phase | None, here: Here) -> Calls:
@@ -63,7 +65,7 @@ class GenotypeModel:
         sites, likelihoods, phase, left_out = drop_rarest(sites, likelihoods, phase, copies, int(self.with_bands))
         here.limited.append(limit_of(left_out))
         if self.with_bands:
-            sites, likelihoods = add_non_ref(sites, likelihoods)
+            sites, likelihoods = add_non_ref(sites, likelihoods, self.gaps)
         sides = None
         if here.sides:
             spans = (phase.start, phase.stop) if phase else (sites.begin, sites.stop)

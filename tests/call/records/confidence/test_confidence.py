@@ -15,9 +15,10 @@ from readwarp.call.candidates.pileup.cpu import count_window
 from readwarp.call.candidates.sites import MAX_TRACT
 from readwarp.call.likelihoods.evidence import NOTHING, OTHER
 from readwarp.call.likelihoods.evidence.substitutions import log_match, log_mismatch
+from readwarp.call.reads.gap_models import HIFI, NANOPORE, SHORT, slip_table
 from readwarp.call.records.confidence import GQ_BANDS, MAX_UNIT, REACH
 from readwarp.call.records.confidence.bands import add_non_ref, count_gaps, reference_bands, unknown_bands
-from readwarp.call.records.confidence.repeats import find_called, find_repeats, log_indel_error
+from readwarp.call.records.confidence.repeats import find_called, find_repeats
 from readwarp.call.records.genotypes.emitted import UNLISTED
 from readwarp.call.records.genotypes.order import genotypes_of
 from readwarp.config import CallParameters
@@ -25,14 +26,14 @@ from readwarp.config import CallParameters
 PARAMETERS = CallParameters()
 
 
-def bands_of(reads, sequence, start=0, stop=None, covered=None, ploidy=None, calls=None):
+def bands_of(reads, sequence, start=0, stop=None, covered=None, ploidy=None, calls=None, model=SHORT):
     stop = len(sequence) if stop is None else stop
     covered = np.zeros(stop - start, bool) if covered is None else covered
     ploidy = np.full(stop - start, 2, np.int8) if ploidy is None else ploidy
     own = aligned_reads(reads)
     pileup = count_window(own, window_of(sequence), PARAMETERS)
     called = find_called(calls or made_calls([], [], []), window_of(sequence))
-    return pileup, reference_bands(pileup, own, window_of(sequence, start, stop), covered, ploidy, called)
+    return pileup, reference_bands(pileup, own, window_of(sequence, start, stop), covered, ploidy, called, model)
 
 
 def repeat_oracle(sequence: str, p: int) -> tuple[int, int, int]:
@@ -49,7 +50,8 @@ def repeat_oracle(sequence: str, p: int) -> tuple[int, int, int]:
             if first and "N" != sequence[first - 1] == sequence[first - 1 + unit]:  # only a part
                 continue
             low, high = min(low, first), max(high, last)
-            phred = min(phred, round(-10 * log_indel_error(unit, unit, last - first + 1)))
+            slope = 2.2 if unit == 1 else 2.8
+            phred = min(phred, round(max(10, 45 - slope * max(0, (last - first + 1) // unit - 4))))
     return max(low - REACH, 0), min(high + REACH, len(sequence) - 1), phred
 
 
@@ -128,13 +130,15 @@ def test_equals_plain_python(made, ploidy):
 @settings(max_examples=60, deadline=None)
 @given(st.text("ACN", min_size=1, max_size=60))
 def test_repeats_equal_plain_python(sequence):
-    found = list(zip(*(column.tolist() for column in find_repeats(window_of(sequence))), strict=True))
+    found = list(
+        zip(*(column.tolist() for column in find_repeats(window_of(sequence), slip_table(SHORT))), strict=True)
+    )
     assert found == [repeat_oracle(sequence, p) for p in range(len(sequence))]
 
 
 def test_no_read_speaks_across_a_long_repeat():
     sequence = random_sequence(40) + "A" * (MAX_TRACT + 1) + random_sequence(40, 2)
-    low = find_repeats(window_of(sequence)).first
+    low = find_repeats(window_of(sequence), slip_table(SHORT)).first
     assert (low[60:200] < -(1 << 20)).all() and (low[:30] >= 0).all()
 
 
@@ -171,6 +175,28 @@ def test_a_homopolymer_is_less_sure_and_reads_that_end_inside_do_not_count():
     middle = expand(half)[70]
     assert half.likelihoods[middle].tolist() == [0, 0, 0] and half.depth_sum[middle] > 0
     assert half.band[expand(half)[30]] > 2
+
+
+@pytest.mark.parametrize("length", [5, 8])
+@pytest.mark.parametrize("model", [HIFI, NANOPORE])
+def test_a_homopolymer_is_as_sure_as_the_platform_allows(model, length):
+    """A read says no more than that it did not slip, and slips as frequent as usual are no other allele."""
+    sequence, number = random_sequence(60, seed=4) + "C" + "A" * length + "C" + random_sequence(60, seed=5), 40
+    first, fall, least = model.slips[0]
+    slip = 10 ** (-0.1 * round(max(least, first - fall * (length - model.repeats))))
+    text, slipped = sequence[:61] + sequence[62:], round(number * slip)
+    gap = [Read(0, f"61M1D{len(text) - 61}M", text, (30,) * len(text), 0, 60, f"s{i}") for i in range(slipped)]
+
+    def claimed(reads, model) -> int:
+        _, bands = bands_of(reads, sequence, model=model)
+        return bands.likelihoods[expand(bands)[61], 1]
+
+    whole = errorless(sequence, number)
+    assert claimed(whole, model) == pytest.approx(10 * number * math.log10(2 * (1 - slip)), abs=0.5)
+    assert claimed(whole, model) < claimed(whole, SHORT)
+    expected = (number - slipped) * math.log10(2 * (1 - slip)) + slipped * math.log10(2 * slip)
+    assert claimed(whole[slipped:] + gap, model) == pytest.approx(10 * expected, abs=0.5) and expected > 0
+    assert slipped < 5 or claimed(whole[slipped:] + gap, SHORT) == 0
 
 
 def test_a_deletion_is_no_evidence_for_the_reference():
@@ -216,11 +242,6 @@ def test_without_reads_nothing_is_known():
     assert (len(bands), bands.band[0], bands.depth_sum[0]) == (1, -1, 0) and not bands.likelihoods.any()
 
 
-def test_errors_of_other_sizes_than_the_unit_are_rare():
-    assert log_indel_error(2, 2, 30) > log_indel_error(1, 2, 30) == log_indel_error(1, 1, 3) == -4.5
-    assert log_indel_error(4, 2, 30) < log_indel_error(-2, 2, 30) == log_indel_error(2, 2, 30)
-
-
 def site(is_indel: bool, alleles: list[tuple[int, str]], unit=1, stop=1) -> Sites:
     return Sites(
         contig=0,
@@ -258,7 +279,7 @@ def test_non_ref_of_a_substitution():
     unlisted = log_mismatch(40)  # quality 60, mapping quality 40
     table = [[match, miss], [miss, match], [unlisted, unlisted], [0.0, 0.0], [-0.1, -0.1]]
     given = rows(table, [0, 1, OTHER, NOTHING, OTHER], [30, 30, 60, 30, 30])
-    sites, out = add_non_ref(site(False, [(1, "A"), (1, "C")]), given)
+    sites, out = add_non_ref(site(False, [(1, "A"), (1, "C")]), given, SHORT)
     assert sites.inserted.tolist() == [0, 1, UNLISTED] and sites.allele_offsets.tolist() == [0, 3]
     assert sites.deleted.tolist() == [1, 1, 1] and sites.inserted_offsets.tolist() == [0, 1, 2, 3]
     values = out.values.reshape(5, 3)
@@ -269,8 +290,8 @@ def test_non_ref_of_a_substitution():
 
 def test_non_ref_of_an_indel():
     table = [[-0.5, -3.0], [-4.0, -0.2], [0.0, 0.0]]
-    sites, out = add_non_ref(site(True, [(0, ""), (2, "")], 1, 12), rows(table, [0, 1, NOTHING], [30, 30, 30]))
-    slip = log_indel_error(1, 1, 12)
+    sites, out = add_non_ref(site(True, [(0, ""), (2, "")], 1, 12), rows(table, [0, 1, NOTHING], [30, 30, 30]), SHORT)
+    slip = -0.1 * (45 - 2.2 * 8)
     assert out.values.reshape(3, 3)[:, 2].tolist() == [-0.5 + slip, -0.2 + slip, 0.0]
     assert sites.deleted.tolist() == [0, 2, 0] and sites.inserted.tolist() == [UNLISTED]
     assert sites.inserted_offsets.tolist() == [0, 0, 0, 1]
@@ -278,7 +299,7 @@ def test_non_ref_of_an_indel():
 
 def test_non_ref_of_no_site_and_of_sites_without_reads():
     empty = rows([], [], [])
-    sites, out = add_non_ref(site(False, [(1, "A"), (1, "C")]), empty)
+    sites, out = add_non_ref(site(False, [(1, "A"), (1, "C")]), empty, SHORT)
     assert sites.allele_offsets.tolist() == [0, 3] and out.value_offsets.tolist() == [0, 0] and out.values.size == 0
 
 
@@ -292,7 +313,7 @@ def test_records_are_those_of_a_vcf_with_one_more_allele(bases, ploidy, is_force
     sites, given = site(False, [(1, "A"), (1, "C"), (1, "G")]), rows(table, shown, [30] * len(bases))
     sites.is_forced[1] = is_forced
     plain = call_sites(sites, given, ploidy=ploidy)
-    calls = call_sites(*add_non_ref(sites, given), ploidy=ploidy)
+    calls = call_sites(*add_non_ref(sites, given, SHORT), ploidy=ploidy)
     assert len(plain) == len(calls) <= 1
     assert calls.alleles == [(*alleles, "<NON_REF>") for alleles in plain.alleles]
     assert (calls.position == plain.position).all() and (calls.quality == plain.quality).all()
@@ -312,7 +333,7 @@ def test_alleles_left_out_of_a_record_count_as_not_listed():
     table = [[match, miss, miss]] * 10 + [[miss, match, miss]] * 10 + [[miss, miss, match]] * 2
     given = rows(table, [0] * 10 + [1] * 10 + [2] * 2, [30] * 22)
     sites = site(False, [(1, "A"), (1, "C"), (1, "G")])
-    calls = call_sites(*add_non_ref(sites, given))
+    calls = call_sites(*add_non_ref(sites, given, SHORT))
     assert calls.alleles == [("A", "C", "<NON_REF>")] and calls.depth.tolist() == [[22]]
     model = [[10 ** row[a] for a in range(3)] for row in table]
     scores = {g: sum(math.log10((row[g[0]] + row[g[1]]) / 2) for row in model) for g in genotypes_of(3, 2)}

@@ -1,7 +1,7 @@
 """Confidence that a position without a call is homozygous for the reference (gVCF).
 
     reference_bands(pileup: Pileup, reads: AlignedReads, window: Window, covered: bool, ploidy: int8,
-                    called: CalledGaps) -> Bands
+                    called: CalledGaps, model: GapModel) -> Bands
 
 The window is within the pileup's, and `covered` and `ploidy` have an entry for each of its positions. Where `covered`
 is set, the position has a record of its own. `reads` are those counted in the pileup.
@@ -21,7 +21,7 @@ speaks for the reference where one stretch of it without gaps covers the repeat 
 either side: a read that ends inside does not show the repeat's length. Gaps that have a record (`called`) do not
 interrupt a stretch, since that record covers them. The repeat is the union of the stretches of units of 1 to MAX_UNIT
 bases, at least two units long, that hold p or p + 1; e is the probability of an indel error of one of their units (the
-highest; see `repeats.log_indel_error`). No read speaks across more than MAX_TRACT bases.
+highest; see `gap_models.slip_table`). No read speaks across more than MAX_TRACT bases.
 
     log10 L(k) = n log10( (P - k)/P (1 - e) + k/P e ) + m log10( (P - k)/P e + k/P (1 - e) )
 

@@ -12,8 +12,9 @@ from readwarp.batches import AlignedReads, Bands, Likelihoods, Pileup, Sites, Wi
 from readwarp.call.candidates.pileup.scalar import DELETED
 from readwarp.call.likelihoods.evidence import NOTHING
 from readwarp.call.likelihoods.evidence.substitutions import LOG10_3, log_match, log_mismatch
+from readwarp.call.reads.gap_models import GapModel, slip_table
 from readwarp.call.records.confidence import GQ_BANDS, UNKNOWN
-from readwarp.call.records.confidence.repeats import CalledGaps, count_spanning, find_repeats, log_indel_error
+from readwarp.call.records.confidence.repeats import CalledGaps, count_spanning, find_repeats
 from readwarp.call.records.genotypes.emitted import UNLISTED
 from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of, replace, take
@@ -43,7 +44,13 @@ class Confidence(NamedTuple):
 
 
 def reference_bands(
-    pileup: Pileup, reads: AlignedReads, window: Window, covered: ndarray, ploidy: ndarray, called: CalledGaps
+    pileup: Pileup,
+    reads: AlignedReads,
+    window: Window,
+    covered: ndarray,
+    ploidy: ndarray,
+    called: CalledGaps,
+    model: GapModel,
 ) -> Bands:
     """Return the bands of a window; see the step's contract."""
     size, copies = window.stop - window.start, int(ploidy.max(initial=1))
@@ -55,7 +62,7 @@ def reference_bands(
         likelihoods=np.zeros((size, copies + 1), np.int32),
     )
     here = take(pileup, "positions", slice(window.start - pileup.start, window.stop - pileup.start))
-    repeats = find_repeats(window)
+    repeats = find_repeats(window, slip_table(model))
     gaps = Gaps(np.zeros(size, np.int32), count_gaps(pileup, window.start, window.stop), repeats.phred)
     count_spanning(reads, window.start, repeats, called, gaps.spanning)
     weigh_positions(here, gaps, *odds_tables(copies), np.empty((2, copies + 1)), out)
@@ -171,7 +178,7 @@ def join_positions(window: Window, confidence: Confidence, wanted: ndarray) -> B
     )
 
 
-def add_non_ref(sites: Sites, likelihoods: Likelihoods) -> tuple[Sites, Likelihoods]:
+def add_non_ref(sites: Sites, likelihoods: Likelihoods, model: GapModel) -> tuple[Sites, Likelihoods]:
     """Append <NON_REF> as the last allele of every site, in new arrays; see above."""
     ends = sites.allele_offsets[1:]
     sizes = np.insert(np.diff(sites.inserted_offsets), ends, 1)
@@ -186,19 +193,19 @@ def add_non_ref(sites: Sites, likelihoods: Likelihoods) -> tuple[Sites, Likeliho
     )
     value_offsets = likelihoods.value_offsets + likelihoods.pair_offsets
     out = replace(likelihoods, value_offsets=value_offsets, values=np.empty(int(value_offsets[-1])))
-    weigh_other(sites, likelihoods, out)
+    weigh_other(sites, likelihoods, slip_table(model), out)
     return longer, out
 
 
 @kernel
-def weigh_other(sites, likelihoods, out):
+def weigh_other(sites, likelihoods, slips, out):
     """Copy each row of values to `out`, followed by the value of <NON_REF>."""
     pair_offsets, allele, values, longer = likelihoods.pair_offsets, likelihoods.allele, likelihoods.values, out.values
     quality, mapping_quality = likelihoods.quality, likelihoods.mapping_quality
     for site in range(sites.begin.size):
         n, is_indel = sites.allele_offsets[site + 1] - sites.allele_offsets[site], sites.is_indel[site]
         unit, tract = sites.unit[site], sites.stop[site] - sites.begin[site]
-        slip = log_indel_error(unit, unit, max(tract, 1))
+        slip = -0.1 * slips[min(unit, slips.shape[0]) - 1, min(max(tract, 1) // unit, slips.shape[1] - 1)]
         for pair in range(pair_offsets[site], pair_offsets[site + 1]):
             k = pair - pair_offsets[site]
             row, target = likelihoods.value_offsets[site] + k * n, out.value_offsets[site] + k * (n + 1)

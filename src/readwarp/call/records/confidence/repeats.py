@@ -44,32 +44,19 @@ def find_called(calls: Calls, window: Window) -> CalledGaps:
     return CalledGaps(sites.position, np.maximum.accumulate(sites.stop))
 
 
-@scalar
-def log_indel_error(difference, unit, tract):
-    """Return log10 P(error of `difference` bases) in a repeat of `tract` bases in units of `unit`."""
-    size, repeats = abs(difference), tract // unit
-    phred = 45.0
-    if size == 0:
-        phred = 60.0
-    elif size % unit == 0:
-        slope = 2.2 if unit == 1 else 2.8
-        phred = max(10.0, 45.0 - slope * max(0, repeats - 4)) + 5.0 * (size // unit - 1)
-    return -0.1 * min(phred, 60.0)
-
-
-def find_repeats(window: Window) -> Repeats:
+def find_repeats(window: Window, slips: ndarray) -> Repeats:
     """Find the repeats around each position of the window, cut to the window's bases of its contig."""
     begin, end = (edge - window.start for edge in contigs_around(window, np.arange(window.start, window.stop)))
     first = np.arange(window.stop - window.start, dtype=np.int32)
     last = first + np.int32(1)
-    phred = np.full(first.size, round(-10.0 * log_indel_error(1, 1, 1)), np.int32)
-    mark_repeats(window, Repeats(first, last, phred))
+    phred = np.full(first.size, round(slips[0, 1]), np.int32)
+    mark_repeats(window, slips, Repeats(first, last, phred))
     low = np.where(first == NOWHERE, first, np.maximum(first - REACH, begin))
     return Repeats(low.astype(np.int32), np.minimum(last + REACH, end - 1).astype(np.int32), phred)
 
 
 @kernel
-def mark_repeats(window, out):
+def mark_repeats(window, slips, out):
     """Widen `first` and `last` to the repeats, and lower `phred` to that of their errors."""
     reference, offset, first, last, phred = window.bases, window.start - window.first, out.first, out.last, out.phred
     for unit in range(1, MAX_UNIT + 1):
@@ -79,7 +66,7 @@ def mark_repeats(window, out):
                 continue
             tract = i - begin
             if tract >= 2 * unit:
-                error = np.int32(round(-10.0 * log_indel_error(unit, unit, tract)))
+                error = np.int32(round(slips[unit - 1, min(tract // unit, slips.shape[1] - 1)]))
                 low = begin - offset if tract <= MAX_TRACT else NOWHERE
                 for p in range(max(begin - 1 - offset, 0), min(i - offset, first.size)):
                     first[p] = min(first[p], low)
