@@ -9,9 +9,8 @@ from readwarp.batches import AlignedReads
 from readwarp.config import StructuralParameters
 from readwarp.ragged import offsets_of, ranges, take
 from readwarp.rules.cigar import DELETION, HARD_CLIP, INSERTION, ON_QUERY, ON_REFERENCE, SOFT_CLIP
+from readwarp.rules.flags import PAIRED
 from readwarp.structural.evidence import WITHIN, ReadSpans, StructuralEvents, StructuralEvidence
-
-PAIRED = 0x1
 
 
 def gather(reads: AlignedReads, parameters: StructuralParameters) -> StructuralEvidence:

@@ -33,10 +33,11 @@ from readwarp.formats.common.silence import quiet_htslib
 from readwarp.formats.common.writing import writing
 from readwarp.index.reference import Reference
 from readwarp.rules.cigar import DELETION, HARD_CLIP, INSERTION, MATCH, SKIP
+from readwarp.rules.flags import FIRST, LAST, MATE_REVERSE, MATE_UNMAPPED, PAIRED, PROPER, SECONDARY, SUPPLEMENTARY
 
 MISSING_QUALITY, HAPLOTYPE_QUALITY = 20, 40
 STALE = ("AS", "XS", "MD", "NM", "SA", "XA", "pa", "MC", "MQ", "UQ", "ms", "mc")  # tags of the old alignments
-PAIRED = 0x1 | 0x2 | 0x8 | 0x20 | 0x40 | 0x80
+OF_MATES = PAIRED | PROPER | MATE_UNMAPPED | MATE_REVERSE | FIRST | LAST
 LETTERS = "ACGTN"
 Record = Any  # pysam.AlignedSegment, whose stubs say that everything may be missing
 
@@ -203,18 +204,20 @@ def distance_of(record: Record, bases: Bases) -> int:
 
 def agree(records: list[Record]) -> list[Record]:
     """Make the mate fields of one template's records agree."""
-    primary = {side: r for r in records for side in (0x40, 0x80) if r.flag & side and not r.flag & 0x900}
+    primary = {
+        side: r for r in records for side in (FIRST, LAST) if r.flag & side and not r.flag & (SECONDARY | SUPPLEMENTARY)
+    }
     for record in records:
-        mate = primary.get(0x80 if record.flag & 0x40 else 0x40) if record.flag & 0x1 else None
-        record.flag &= ~(0x8 | 0x20) if mate else ~PAIRED
+        mate = primary.get(LAST if record.flag & FIRST else FIRST) if record.flag & PAIRED else None
+        record.flag &= ~(MATE_UNMAPPED | MATE_REVERSE) if mate else ~OF_MATES
         record.next_reference_id = mate.reference_id if mate else -1
         record.next_reference_start = mate.reference_start if mate else -1
         record.template_length = 0
         if mate:
-            record.flag |= 0x20 * mate.is_reverse
+            record.flag |= MATE_REVERSE * mate.is_reverse
             record.set_tag("MC", mate.cigarstring)
-    if len(primary) == 2 and primary[0x40].reference_id == primary[0x80].reference_id:
-        one, two = primary[0x40], primary[0x80]
+    if len(primary) == 2 and primary[FIRST].reference_id == primary[LAST].reference_id:
+        one, two = primary[FIRST], primary[LAST]
         start, stop = min(one.reference_start, two.reference_start), max(one.reference_end, two.reference_end)
         first = one if one.reference_start <= two.reference_start else two
         for record in (one, two):

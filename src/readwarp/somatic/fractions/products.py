@@ -65,9 +65,8 @@ def weigh_products(contrasts: Contrasts, products: Products, noise: Sequence[nda
     is_low = contrasts.fraction <= MAX_SHARE
     scatter, _ = integrate(likelihood, weight * variant_density(contrasts.fraction) * is_low, offsets)
     _, mass = integrate(likelihood, weight, offsets)
-    copied = np.concatenate(
-        [copied_at(number, *own) for number, own in zip((stop - first).tolist(), shape.tolist(), strict=True)]
-    )
+    sizes = zip((stop - first).tolist(), shape.tolist(), strict=True)
+    copied = np.concatenate([np.pad(mass_between(number - 2, *own), (1, 2)) for number, own in sizes])
     copies, _ = integrate(likelihood, copied, offsets)
     uneven, _ = integrate(likelihood, weight * is_uneven, offsets)
     bounds = find_interval(mass, offsets)
@@ -118,11 +117,6 @@ def add_logs(a: ndarray, b: ndarray) -> ndarray:
     """Return log10(10^a + 10^b), either of which may be -inf."""
     high = np.maximum(np.maximum(a, b), -1e300)
     return np.asarray(high + np.log10(10.0 ** (a - high) + 10.0 ** (b - high)))
-
-
-def copied_at(number: int, power: float, reach: float) -> ndarray:
-    """Return the share of copying errors whose fractions lie around each of `number` nodes."""
-    return np.concatenate(([0.0], mass_between(number - 2, power, reach), [0.0, 0.0]))
 
 
 def weights_of(number: int) -> ndarray:

@@ -9,8 +9,8 @@ from readwarp.batches import AlignedReads, Likelihoods, Sites
 from readwarp.call.likelihoods.evidence import DEPENDENT, NOTHING
 from readwarp.device.jit import kernel
 from readwarp.ragged import empty
+from readwarp.rules.flags import FIRST, PAIRED
 
-FIRST, PAIRED = 0x40, 1  # bits of FLAG
 REFERENCE, OTHER = 0, 1  # rows of counts by allele
 VALUES = 256  # a greater distance from an end counts as the last value
 QUALITY, MAPPING, DISTANCE = range(3)

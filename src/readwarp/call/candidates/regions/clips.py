@@ -156,8 +156,8 @@ def clipped_variants(
         consensus, sizes = votes.argmax(axis=2), (votes.sum(axis=2) >= MIN_CLIPS).cumprod(axis=1).sum(axis=1)
         for place, bases, size in zip((own - window.first).tolist(), consensus, sizes.tolist(), strict=True):
             other, new = rejoin(bases[:size], place, side, window.bases, MAX_INDEL)
-            is_sure = new == 0 or size - new >= MIN_UNAIDED or lies_beside(other + window.first, others)
-            if other < 0 or not is_sure:
+            is_beside = (np.abs(others - other - window.first) <= BESIDE).any()
+            if other < 0 or not (new == 0 or size - new >= MIN_UNAIDED or is_beside):
                 if size >= MIN_OVERLAP:
                     open_ends[side][place] = bases[:size].astype(np.uint8).tobytes()
                 continue
@@ -176,10 +176,6 @@ def clipped_variants(
     variants = [(begin + window.first, gone, new) for begin, gone, new in found | joined if _is_fit(gone, new)]
     inside = sorted(v for v in variants if window.start < v[0] and v[0] + v[1] < window.stop)
     return inside, np.array(unknown, np.int64) + window.first
-
-
-def lies_beside(place: int, places: ndarray) -> bool:
-    return bool((np.abs(places - place) <= BESIDE).any())
 
 
 def spell_clips(reads: AlignedReads, clips: Clips, ending: int, beginning: int) -> list[bytes]:

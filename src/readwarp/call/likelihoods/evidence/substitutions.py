@@ -14,8 +14,7 @@ from readwarp.config import CallParameters
 from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import empty, first_alike, offsets_of, take
 from readwarp.rules.cigar import DELETION, find_base, is_match
-
-FIRST = 0x40  # bit of FLAG
+from readwarp.rules.flags import FIRST
 
 
 @scalar

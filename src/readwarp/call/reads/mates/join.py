@@ -11,7 +11,7 @@ from readwarp.call.reads.circular.extend import Continued, align_clips
 from readwarp.call.reads.mates import DEFAULT_QUALITY
 from readwarp.call.reads.mates.anchor import agree, is_anchor
 from readwarp.call.reads.mates.merge import merge_mates
-from readwarp.call.reads.mates.pairs import NONE, REVERSE, OverlappingMates, find_pairs
+from readwarp.call.reads.mates.pairs import NONE, OverlappingMates, find_pairs
 from readwarp.call.reads.mates.primers import Primers
 from readwarp.call.reads.mates.trim import Bounds, find_bounds
 from readwarp.device.jit import kernel, scalar
@@ -19,6 +19,7 @@ from readwarp.formats.common.qualities import MISSING
 from readwarp.ragged import empty, replace, take
 from readwarp.rules.bases import UNKNOWN
 from readwarp.rules.cigar import DELETION, INSERTION, SKIP, SOFT_CLIP, is_match, run_of, soft_clips
+from readwarp.rules.flags import REVERSE
 
 MAX_END, MAX_DIFFERENCES = 20, 1  # bases to the end of the contig, and mismatches among them
 

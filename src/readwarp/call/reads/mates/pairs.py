@@ -10,10 +10,11 @@ from readwarp.call.reads.mates import MAX_RECORDS
 from readwarp.device.jit import kernel
 from readwarp.ragged import empty
 from readwarp.rules.cigar import HARD_CLIP, is_match, run_of
+from readwarp.rules.flags import FIRST, LAST, PAIRED, REVERSE
 
 MAX_RUN = 64  # reads of one name in a simple sort
 NONE = -1
-PAIRED, REVERSE, SEGMENTS = 0x1, 0x10, 0xC0  # SAM flags
+SEGMENTS = FIRST | LAST
 
 
 class OverlappingMates(NamedTuple):

@@ -10,11 +10,12 @@ from numpy import ndarray
 from readwarp.batches import AlignedReads
 from readwarp.call.places.strips import Strip
 from readwarp.call.reads.mates import TOLERANCE
-from readwarp.call.reads.mates.pairs import NONE, REVERSE, OverlappingMates
+from readwarp.call.reads.mates.pairs import NONE, OverlappingMates
 from readwarp.errors import InputError
 from readwarp.formats.common.regions import Contigs, read_target_lines
 from readwarp.index.reference import Reference
 from readwarp.rules.cigar import HARD_CLIP, SOFT_CLIP
+from readwarp.rules.flags import REVERSE
 
 SIDES = {"+": False, "-": True, "LEFT": False, "RIGHT": True, "F": False, "R": True}  # whether it is a reverse primer
 NAME = re.compile(r"(?P<amplicon>.+?)[_-](?P<side>LEFT|RIGHT|F|R)(?:[_-].*)?", re.IGNORECASE)
