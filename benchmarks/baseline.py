@@ -1,11 +1,12 @@
 """Compare the outputs of two commits: baseline.py BEFORE [AFTER] [--only TEXT] [--data FOLDER] [--folder FOLDER]
 
 Each commit (by default AFTER is the working tree) is checked out beside this one and run by this Python on the CPU.
-Alignments, variants, gVCF, joint genotypes, pairs, counts of metrics.json and lines on standard error become
-checksums, kept in --folder by commit. If outputs differ, they are listed, and the exit code is 1.
+Outputs, counts of metrics.json and lines on standard error become checksums, kept in --folder by commit. If outputs
+differ, they are listed, and the exit code is 1.
 
 The sets are those of test_data/ and benchmarks/data/, and the folders of --data that have ref.fa or ref.fa.gz, and
-reads_1.fq.gz and reads_2.fq.gz (prepare.py makes its own sets with all their reads).
+reads_1.fq.gz and reads_2.fq.gz (prepare.py makes its own sets with all their reads). On reads that are made, each
+command runs with all of its options: the cases of tests/helpers/windowed_cases.py.
 """
 
 import argparse
@@ -19,16 +20,30 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import pysam
+from pysam import bcftools, samtools
 
 ROOT = Path(__file__).resolve().parent.parent
+TESTS = ROOT / "tests"
+sys.path.append(str(TESTS))
+from helpers.windowed_cases import CASES, Case  # noqa: E402
+from helpers.windowed_samples import make_samples  # noqa: E402
+
 TREE = "working tree"
 OF_THE_RUN = re.compile(r"^##(command|readwarp|fileDate|source|reference)|^@PG")  # who made a file, and how
+INDEXES = ".bai", ".crai", ".csi", ".tbi"  # of bytes that are not compared
+PAIR_HMM = """
+import random, readwarp
+bases = "".join(random.Random(1).choices("ACGT", k=800))
+for quality in 2, 30:
+    reads = [bases[20 : 20 + size][::step] for size in (20, 60, 150, 250, 640) for step in (1, -1)]
+    print(readwarp.pair_hmm(reads, quality, [bases, bases[5:90] + bases[97:]]).tolist())
+"""
 OF_TIME = re.compile(r"[\d.,]+ ?(s|/s)\b|0x[0-9a-f]+")
 
 
@@ -76,14 +91,21 @@ class Program:
 
     def __call__(self, command: str, *paths: object, options: str = "") -> tuple[int, bytes, str]:
         """(exit code, standard output, standard error without times and places)"""
-        given = [command, *map(str, paths), *shlex.split(options), "--no-progress"]
-        done = subprocess.run(
-            [sys.executable, "-m", "readwarp", *given], capture_output=True, env=self.environment, cwd=self.scratch
-        )
+        return self.python("-m", "readwarp", command, *map(str, paths), *shlex.split(options), "--no-progress")
+
+    def python(self, *words: str) -> tuple[int, bytes, str]:
+        """The same, of any Python."""
+        done = subprocess.run([sys.executable, *words], capture_output=True, env=self.environment, cwd=self.scratch)
         said = done.stderr.decode().replace(str(self.scratch), "")
         by_chance = re.compile(" kernels |% of the input")  # they depend on the cache and on the speed of the run
         lines = [line for line in said.splitlines() if not by_chance.search(line)]
         return done.returncode, done.stdout, OF_TIME.sub("", "\n".join(lines))
+
+    def must(self, folder: Path, words: Sequence[str]) -> None:
+        """Run a command on which others depend."""
+        code, _, said = self(*words)
+        if code:
+            sys.exit(f"{shlex.join(words)}: exit code {code}\n{said}")
 
 
 def digest(content: bytes | str) -> str:
@@ -91,15 +113,19 @@ def digest(content: bytes | str) -> str:
 
 
 def text_of(path: Path) -> str:
-    """Lines of SAM, BAM or VCF, except those that say how the file was made."""
+    """Lines of a file, except those that say how it was made; the counts of metrics."""
     if not path.exists():
         return "none"
-    if path.suffix == ".bam":
-        text = pysam.samtools.view("-h", str(path))
+    if path.suffix in (".bam", ".cram"):
+        text = samtools.view("-h", str(path))
+    elif path.suffix == ".bcf":
+        text = bcftools.view("--no-version", str(path))
+    elif path.suffix == ".json":
+        text = json.dumps(json.loads(path.read_text()).get("counts"), sort_keys=True)
     else:
         content = path.read_bytes()
-        text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode()
-    return "\n".join(line for line in text.splitlines() if not OF_THE_RUN.match(line))
+        text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode("latin-1")
+    return "\n".join(line for line in text.split("\n") if not OF_THE_RUN.match(line))
 
 
 def outputs_of(some: Set, program: Program, folder: Path) -> dict[str, str]:
@@ -120,14 +146,14 @@ def outputs_of(some: Set, program: Program, folder: Path) -> dict[str, str]:
     keep("align", program("align", reference, *some.reads, options=f"{options} -o {sam} --metrics {counts}"), sam)
     if not sam.exists():
         return made
-    made[f"{some.name}: align, counts"] = digest(json.dumps(json.loads(counts.read_text())["counts"], sort_keys=True))
+    made[f"{some.name}: align, counts"] = digest(text_of(counts))
     ordered = f"{options} --sort coordinate --write-index"
     for out, more in ((bam, f"{group.format('one')} --mark-duplicates"), (part, f"{group.format('two')} --part 1/2")):
         keep(out.stem, program("align", reference, *some.reads, options=f"{ordered} {more} -o {out}"), out)
     gvcfs = [folder / f"{name}.g.vcf" for name in ("one", "two")]
     vcf, joint, counts = folder / "all.vcf", folder / "joint.vcf", folder / "call.json"
     keep("call", program("call", reference, bam, options=f"{some.call} -o {vcf} --metrics {counts}"), vcf)
-    made[f"{some.name}: call, counts"] = digest(json.dumps(json.loads(counts.read_text())["counts"], sort_keys=True))
+    made[f"{some.name}: call, counts"] = digest(text_of(counts))
     for source, gvcf in zip((bam, part), gvcfs, strict=True):
         keep(gvcf.name, program("call", reference, source, options=f"{some.call} --gvcf -o {gvcf}"), gvcf)
     keep("genotype", program("genotype", reference, *gvcfs, options=f"-o {joint}"), joint)
@@ -153,6 +179,23 @@ def pairs(program: Program, folder: Path) -> dict[str, str]:
     return made
 
 
+def outputs_of_case(name: str, case: Case, program: Program) -> dict[str, str]:
+    """The checksum of each file that the case makes in a folder of samples."""
+    out = program.scratch / name.replace(" ", "_")  # it stands in command lines
+    out.mkdir()
+    code, _, said = program(*case.words(out.name))
+    made = {"": digest(f"{code}"), ", messages": digest(said)}
+    files = (path for path in sorted(out.rglob("*")) if path.is_file() and path.suffix not in INDEXES)
+    made |= {f", {path.relative_to(out)}": digest(text_of(path)) for path in files}
+    return {f"{case.command}, {name}{what}": checksum for what, checksum in made.items()}
+
+
+def pair_hmm(program: Program) -> dict[str, str]:
+    """What Python gets."""
+    code, out, said = program.python("-c", PAIR_HMM)
+    return {"pair_hmm": digest(f"{code}\n".encode() + out), "pair_hmm, messages": digest(said)}
+
+
 def outputs(source: Path, only: str, more: Path | None, cache: Path) -> dict[str, str]:
     """Checksums of all outputs of the sources in a folder."""
     found: dict[str, str] = {}
@@ -165,6 +208,13 @@ def outputs(source: Path, only: str, more: Path | None, cache: Path) -> dict[str
         works = [pool.submit(outputs_of, some, program, folder) for some, folder in zip(chosen, folders, strict=True)]
         if only in "pairwise":
             works.append(pool.submit(pairs, program, Path(scratch) / "pairwise"))
+        if only in "pair_hmm":
+            works.append(pool.submit(pair_hmm, program))
+        if cases := {name: case for name, case in CASES.items() if only in f"{case.command}, {name}"}:
+            made = Program(source, Path(scratch) / "made", cache)
+            made.scratch.mkdir()
+            make_samples(made.scratch, made.must)
+            works += [pool.submit(outputs_of_case, name, case, made) for name, case in cases.items()]
         for work in works:
             found |= work.result()
     return found
@@ -176,7 +226,8 @@ def of_commit(commit: str, folder: Path, only: str, more: Path | None) -> dict[s
     if commit == TREE:
         return outputs(ROOT, only, more, cache)
     name = git("rev-parse", "--short=12", commit)
-    script = digest(Path(__file__).read_bytes())
+    scripts = Path(__file__), *sorted((TESTS / "helpers").glob("windowed_*.py"))
+    script = digest(b"".join(path.read_bytes() for path in scripts))
     kept = folder / f"{name}-{script}{f'-{only}' if only else ''}{f'-{more.name}' if more else ''}.json"
     if not kept.exists():
         with tempfile.TemporaryDirectory() as scratch:

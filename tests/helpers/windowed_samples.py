@@ -1,14 +1,13 @@
 """Reads of all kinds on one small reference, with variants so close that many windows begin and end at one."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import pysam
 
 from helpers.command_samples import CONTIGS, fasta, letters, record, reverse_complement
-from helpers.fuzzing import Server
 from helpers.umi_samples import copies_of, fastq_of
 
 REPEATS = "".join(letters(90, 40 + n) + unit * 12 for n, unit in enumerate(("A", "CA", "GAT", "T", "TTTAG", "C") * 3))
@@ -205,21 +204,21 @@ ALIGNED = {
 }
 
 
-def make_samples(folder: Path, server: Server) -> None:
-    """All inputs of the cases, in a folder."""
+def make_samples(folder: Path, run: Callable[[Path, Sequence[object]], None]) -> None:
+    """All inputs of the cases, in a folder in which `run` runs commands."""
     write_inputs(folder)
-    server.warm_up(folder, ["index", "ref.fa", "-q"])
+    run(folder, ["index", "ref.fa", "-q"])
     for name, reads in ALIGNED.items():
-        server.warm_up(folder, ["align", "circle.fa", *reads, *SORTED, "-o", name, "-q", "--device", "cpu"])
+        run(folder, ["align", "circle.fa", *reads, *SORTED, "-o", name, "-q", "--device", "cpu"])
     for name, given in (("a", ("a.bam",)), ("b", ("b.bam", "--ploidy-bed", "ploidy.bed")), ("hifi", ("hifi.bam",))):
         output = ("--gvcf", "-o", f"{name}.g.vcf.gz", "-q", "--device", "cpu")
-        server.warm_up(folder, ["call", "circle.fa", *given, *output])
+        run(folder, ["call", "circle.fa", *given, *output])
     raise_qualities(folder / "b.bam", folder / "b64.bam")
     for name in ("tumour", "normal"):
         given = ("call", "circle.fa", f"{name}.bam", "--somatic", "-o", f"{name}.vcf.gz", "-q", "--device", "cpu")
-        server.warm_up(folder, given)
+        run(folder, given)
     umis = {"part": ("umi", "8M10S+T,+T"), "twin": ("duplex", "name", "--umi-duplex")}
     for name, (reads, *how) in umis.items():
         for part in (1, 2):
             given = ("align", "circle.fa", f"{reads}_1.fq", f"{reads}_2.fq", "--part", f"{part}/2", "--umi", *how)
-            server.warm_up(folder, [*given, "-o", f"{name}{part}.bam", "--no-pg", "-q", "--device", "cpu"])
+            run(folder, [*given, "-o", f"{name}{part}.bam", "--no-pg", "-q", "--device", "cpu"])
