@@ -36,6 +36,7 @@ from helpers.windowed_samples import make_samples  # noqa: E402
 
 TREE = "working tree"
 OF_THE_RUN = re.compile(r"^##(command|readwarp|fileDate|source|reference)|^@PG")  # who made a file, and how
+PLACE_AND_DATE = re.compile(r"\tUR:\S+|\d+ [A-Z][a-z]+ 20\d\d, \d\d:\d\d")  # in headers of CRAM; on pages of reports
 INDEXES = ".bai", ".crai", ".csi", ".tbi"  # of bytes that are not compared
 PAIR_HMM = """
 import random, readwarp
@@ -97,7 +98,7 @@ class Program:
         """The same, of any Python."""
         done = subprocess.run([sys.executable, *words], capture_output=True, env=self.environment, cwd=self.scratch)
         said = done.stderr.decode().replace(str(self.scratch), "")
-        by_chance = re.compile(" kernels |% of the input")  # they depend on the cache and on the speed of the run
+        by_chance = re.compile(r"\bkernels?\b|% of the input")  # they depend on the cache and on the speed of the run
         lines = [line for line in said.splitlines() if not by_chance.search(line)]
         return done.returncode, done.stdout, OF_TIME.sub("", "\n".join(lines))
 
@@ -113,7 +114,7 @@ def digest(content: bytes | str) -> str:
 
 
 def text_of(path: Path) -> str:
-    """Lines of a file, except those that say how it was made; the counts of metrics."""
+    """Lines of a file, except for how, where and when it was made; the counts of metrics."""
     if not path.exists():
         return "none"
     if path.suffix in (".bam", ".cram"):
@@ -125,7 +126,7 @@ def text_of(path: Path) -> str:
     else:
         content = path.read_bytes()
         text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode("latin-1")
-    return "\n".join(line for line in text.split("\n") if not OF_THE_RUN.match(line))
+    return PLACE_AND_DATE.sub("", "\n".join(line for line in text.split("\n") if not OF_THE_RUN.match(line)))
 
 
 def outputs_of(some: Set, program: Program, folder: Path) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """Reads of all kinds on one small reference, with variants so close that many windows begin and end at one."""
 
+import os
 import random
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -137,6 +138,8 @@ def write_inputs(folder: Path) -> None:
     (folder / "ref.fa").write_text(fasta({**PLACES, "two_alt": ALTERNATE}))
     (folder / "ref.alt").write_text(f"two_alt\t0\ttwo\t501\t60\t{len(ALTERNATE)}M\t*\t0\t0\t*\t*\n")
     (folder / "circle.fa").write_text(fasta(PLACES))
+    for name in ("ref.fa", "circle.fa"):
+        os.utime(folder / name, (1e9, 1e9))  # which their indexes have
     rng = random.Random(1)
     inherited, mutations = variants_of(rng, 90), variants_of(rng, 400)
     taken = {(v.contig, v.position + step) for v in inherited for step in range(-12, 13)}
