@@ -21,9 +21,11 @@ BESIDE = {  # imports between rooms of one layer
     ("index", "stream"),  # what a job reports
     ("sequences", "errors"),
     ("sequences", "wording"),
+    ("keywords", "config"),
     ("keywords", "errors"),
     ("keywords", "wording"),
     ("callable_package", "option_help"),
+    ("option_help", "config"),
     ("scratch", "stopping"),
     ("tables", "errors"),
 }

@@ -7,18 +7,23 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
+from readwarp.config.declare import AnyPath as AnyPath
+from readwarp.config.declare import keywords_of
 from readwarp.errors import UsageError
 from readwarp.wording import counted, nearest
 
-AnyPath = str | PathLike[str]
 MIN_BYTES = 1 << 20  # a smaller number without a unit lacks one by mistake
 UNITS = {"K": 1, "M": 2, "G": 3, "T": 4}
 SIMPLE: dict[Any, type] = {int: Integral, float: Real, str: str, type(None): type(None)}  # types accepted for these
 
 
-def check_keywords(function: str, options: Mapping[str, Any], *known: type) -> None:
-    """Raise TypeError, as Python does, for a keyword that none of these TypedDicts has, or a text for a number."""
-    hints = {name: hint for kind in known for name, hint in get_type_hints(kind).items()}
+def check_keywords(function: str, options: Mapping[str, Any], command: type, parameters: type | None = None) -> None:
+    """Raise TypeError, as Python does, for a keyword that is no option of the command, or a text for a number.
+
+    parameters: a dataclass whose fields are keywords too.
+    """
+    hints = get_type_hints(parameters) if parameters else {}
+    hints |= {name: keyword.type for name, keyword in keywords_of(command).items()}
     for name, value in options.items():
         if name not in hints:
             hint = f"; did you mean {near}?" if (near := nearest(name, hints)) else ""
@@ -58,26 +63,17 @@ def split_unit(text: str, step: int) -> tuple[str, int]:
     return text[:-1] if power else text, step**power
 
 
-def pick(options: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """Pick the given options under other names. Those absent or None keep their defaults."""
-    return {other: options[name] for name, other in names.items() if options.get(name) is not None}
+def command_line(command: str, known: type, options: Mapping[str, Any], *files: AnyPath, output: Any) -> str:
+    """Check keywords and spell the equivalent command: `readwarp align ref.fa reads.fq --output out.bam --sort name`.
 
-
-def defaults_of(parameters: object, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the defaults of options from the fields of parameters. names: option -> field."""
-    return {option: getattr(parameters, name) for option, name in names.items()}
-
-
-def command_line(command: str, *files: AnyPath, **options: Any) -> str:
-    """Spell the equivalent command: `readwarp align ref.fa reads.fq --output out.bam --sort coordinate`.
-
-    Raises TypeError for a list where files are given one by one.
+    known: the `Command`. Raises TypeError for other keywords, and for a list where files are given one by one.
     """
+    check_keywords(command, options, known)
     for file in files:
         if not isinstance(file, str | PathLike):
             raise TypeError(f"{command}(): pass files as separate arguments, not {file!r}: {command}(..., *files)")
     words = ["readwarp", command, *map(str, files)]
-    for name, value in options.items():
+    for name, value in {"output": output, **options}.items():
         option = f"--{name.replace('_', '-')}"
         if value is True:
             words.append(option)

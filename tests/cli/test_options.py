@@ -9,11 +9,9 @@ import pytest
 
 from helpers.making import write_fasta
 from readwarp.align import api as align
-from readwarp.call.options import FilterOptions
 from readwarp.call.places.targets import CallTargets
 from readwarp.caller import api as call
 from readwarp.cli import build_parser, options
-from readwarp.cli.align import insert_size
 from readwarp.cohort import api as genotype
 from readwarp.config import (
     PRESETS,
@@ -24,8 +22,8 @@ from readwarp.config import (
     RecordParameters,
     Scoring,
 )
+from readwarp.config.commands import AlignOptions, CallOptions, GenotypeOptions
 from readwarp.errors import UsageError
-from readwarp.run.api import RunOptions
 from readwarp.run.api import make_job as make_run_job
 
 
@@ -72,20 +70,19 @@ def parsed(command: str, known: type, *more: str) -> Any:
 
 
 def test_limits_of_filters():
-    """Each command has them, and each has its field."""
-    assert FilterOptions.__annotations__.keys() == {field for field, _ in options.FILTER_LIMITS}
+    """Each command has them."""
     given = ("--min-quality", "12.5", "--max-strand-bias", "60")
     wanted = CallParameters(min_quality=12.5, max_strand_bias=60)
-    one = call.make_job("ref.fa", "a.bam", None, parsed("call", call.CallOptions, "a.bam", *given), "x")
+    one = call.make_job("ref.fa", "a.bam", None, parsed("call", CallOptions, "a.bam", *given), "x")
     assert one.parameters == wanted
-    cohort = genotype.make_job("ref.fa", ["a.vcf"], None, parsed("genotype", genotype.GenotypeOptions, *given), "x")
+    cohort = genotype.make_job("ref.fa", ["a.vcf"], None, parsed("genotype", GenotypeOptions, *given), "x")
     assert cohort.calling == wanted and cohort.parameters == JointParameters()
 
 
 def test_candidates_and_priors():
     given = ("--min-qual", "20", "--min-alternate-count", "3", "--min-alternate-fraction", "0.02", "--max-depth", "500")
     given += ("--heterozygosity", "0.01", "--indel-heterozygosity", "0.002", "--min-indel-fraction", "0.03")
-    one = call.make_job("ref.fa", "a.bam", None, parsed("call", call.CallOptions, "a.bam", *given), "x").parameters
+    one = call.make_job("ref.fa", "a.bam", None, parsed("call", CallOptions, "a.bam", *given), "x").parameters
     assert one == CallParameters(
         min_quality=20,
         min_alternate_count=3,
@@ -95,7 +92,7 @@ def test_candidates_and_priors():
         indel_prior=0.002,
         min_indel_fraction=0.03,
     )
-    given = parsed("genotype", genotype.GenotypeOptions, "--heterozygosity", "0.02", "--indel-heterozygosity", "0.1")
+    given = parsed("genotype", GenotypeOptions, "--heterozygosity", "0.02", "--indel-heterozygosity", "0.1")
     cohort = genotype.make_job("ref.fa", ["a.vcf"], None, given, "x")
     assert cohort.calling == CallParameters(snv_prior=0.02, indel_prior=0.1)
 
@@ -118,9 +115,9 @@ def test_limits_that_make_no_sense(limits, says):
 def test_places():
     given = ("-r", "c1", "-L", "a.bed", "-L", "c2:1-5", "--interval-padding", "10", "--exclude-regions", "b.bed")
     wanted = CallTargets(regions=("c1",), targets=("a.bed", "c2:1-5"), padding=10, excluded=("b.bed",))
-    one = call.make_job("ref.fa", "a.bam", None, parsed("call", call.CallOptions, "a.bam", *given), "x")
+    one = call.make_job("ref.fa", "a.bam", None, parsed("call", CallOptions, "a.bam", *given), "x")
     assert one.places == wanted
-    cohort = genotype.make_job("ref.fa", ["a.vcf"], None, parsed("genotype", genotype.GenotypeOptions, *given), "x")
+    cohort = genotype.make_job("ref.fa", ["a.vcf"], None, parsed("genotype", GenotypeOptions, *given), "x")
     assert cohort.places == wanted
     plain = call.make_job("ref.fa", "a.bam", None, {"targets": Path("a.bed"), "exclude_regions": ["b.bed", "c"]}, "x")
     assert plain.places == CallTargets(targets=("a.bed",), excluded=("b.bed", "c"))
@@ -133,7 +130,7 @@ def test_scores_and_limits_are_those_of_the_preset(monkeypatch, tmp_path):
     reads.write_text("@a\nACGT\n+\nIIII\n")
 
     def made(*more: str) -> AlignParameters:
-        given = parsed("align", align.AlignOptions, str(reads), *more)
+        given = parsed("align", AlignOptions, str(reads), *more)
         return align.make_job(reference, [reads], None, given, "x").parameters
 
     assert made() == AlignParameters()
@@ -150,7 +147,7 @@ def test_switches_that_a_preset_turns_on_stay_on(monkeypatch, tmp_path):
     monkeypatch.setitem(PRESETS, "short", Preset("reads of a test", own))
     reads, reference = tmp_path / "a.fq", write_fasta(tmp_path / "ref.fa", {"one": "ACGT"})
     reads.write_text("@a\nACGT\n+\nIIII\n")
-    given = parsed("align", align.AlignOptions, str(reads), "--preset", "short")
+    given = parsed("align", AlignOptions, str(reads), "--preset", "short")
     assert align.make_job(reference, [reads], None, given, "x").parameters == own
     given["eqx"] = False  # a user of Python may turn it off
     assert not align.make_job(reference, [reads], None, given, "x").parameters.records.eqx
@@ -166,13 +163,13 @@ def test_not_a_count(text):
     ("text", "value"), [("400", (400.0,)), ("400,50", (400.0, 50.0)), ("400,50.5,700,100", (400.0, 50.5, 700, 100))]
 )
 def test_insert_size(text, value):
-    assert insert_size(text) == value
+    assert options.insert_size(text) == value
 
 
 @pytest.mark.parametrize("text", ["", "a", "1,2,3,4,5", "400,50,7.5", "nan", "400,inf"])
 def test_not_an_insert_size(text):
     with pytest.raises(argparse.ArgumentTypeError):
-        insert_size(text)
+        options.insert_size(text)
 
 
 def test_run_on_amplicons_marks_no_duplicates(tmp_path):
@@ -180,7 +177,7 @@ def test_run_on_amplicons_marks_no_duplicates(tmp_path):
     reads = [tmp_path / "reads.fq"]
     reads[0].write_text("@r\nACGT\n+\nIIII\n")
     marks = []
-    for given in (RunOptions(), RunOptions(primers=tmp_path / "scheme.bed"), RunOptions(no_mark_duplicates=True)):
+    for given in ({}, {"primers": tmp_path / "scheme.bed"}, {"no_mark_duplicates": True}):
         job = make_run_job(reference, reads, tmp_path / "out", given, "x")
         marks.append(job.alignment.mark_duplicates)
     assert marks == [True, False, False]

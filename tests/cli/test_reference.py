@@ -1,12 +1,28 @@
-"""docs/reference/cli.md says what the parsers say. `python tests/cli/test_reference.py` regenerates it."""
+"""docs/reference/cli.md says what the parsers say, and commands.pyi what the keywords in Python are.
+
+`python tests/cli/test_reference.py` regenerates both.
+"""
 
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
 from readwarp.cli import COMMANDS, build_parser
+from readwarp.config import commands
+from readwarp.config.declare import Command, keywords_of
+from readwarp.option_help import spell_type
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "cli.md"
+STUB = Path(commands.__file__).with_suffix(".pyi")
+STUB_HEAD = '''\
+"""The options of each command as keywords in Python, made by `python tests/cli/test_reference.py`."""
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import TypedDict
+
+AnyPath = str | PathLike[str]
+'''
 HEAD = """\
 # Command line
 
@@ -78,6 +94,20 @@ def test_the_page_is_up_to_date():
     assert PAGE.read_text() == reference(), "run: python tests/cli/test_reference.py"
 
 
+def stub() -> str:
+    kinds = [kind for kind in vars(commands).values() if isinstance(kind, type) and issubclass(kind, Command)]
+    return STUB_HEAD + "".join(map(typed, kinds[1:]))
+
+
+def typed(command: type) -> str:
+    fields = [f"    {each.name}: {spell_type(each.type)}\n" for each in keywords_of(command).values()]
+    return "".join([f"\nclass {command.__name__}(TypedDict, total=False):\n", *fields])
+
+
+def test_type_checkers_see_the_declared_options():
+    assert STUB.read_text() == stub(), "run: python tests/cli/test_reference.py"
+
+
 def test_every_option_has_a_help_text():
     for command in COMMANDS:
         for action in command_parser(command)._actions:
@@ -86,3 +116,4 @@ def test_every_option_has_a_help_text():
 
 if __name__ == "__main__":
     PAGE.write_text(reference())
+    STUB.write_text(stub())

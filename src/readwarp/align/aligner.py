@@ -9,17 +9,15 @@ from readwarp.align import steps, trim
 from readwarp.align.alternates import Alternates, read_alternates
 from readwarp.align.api import (
     ALTERNATES,
-    AlignmentOptions,
-    ScoringOptions,
     alignment_parameters,
     alternates_of,
     given_sizes,
 )
 from readwarp.align.insert_models import InsertModels
 from readwarp.align.results import Record, Records
-from readwarp.align.trim.options import TrimOptions
 from readwarp.batches import InsertSizes
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
+from readwarp.config.commands import AlignerOptions
 from readwarp.device import backend as backends
 from readwarp.device.machine import usable_threads
 from readwarp.device.prepare import prepare_once
@@ -33,10 +31,6 @@ from readwarp.sequences import Read, read_of, several
 from readwarp.wording import counted
 
 __all__ = ["Aligner", "AlignerOptions", "Record", "Records"]
-
-
-class AlignerOptions(AlignmentOptions, ScoringOptions, TrimOptions, total=False):
-    """The options of `readwarp align` for how to align, such as preset, min_score, eqx, mismatch, insert_size, trim."""
 
 
 class Aligner:

@@ -5,10 +5,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 from readwarp.align.read_groups import GroupNaming, read_group_lines
-from readwarp.config import PRESETS, UmiParameters, find_preset
+from readwarp.config import PRESETS, find_preset
+from readwarp.config.declare import chosen
+from readwarp.config.options import ReadOptions
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.alignments.header import PART, check_ids, field, lines_of, merge_lines
 from readwarp.formats.common.files import check_inputs, check_twice, is_same
@@ -20,7 +22,7 @@ from readwarp.formats.reads.bam import read_header
 from readwarp.formats.reads.first_name import Instrument, first_instrument
 from readwarp.formats.reads.raw import ReadInput
 from readwarp.formats.reads.read_structure import check_mates, parse_umi
-from readwarp.keywords import AnyPath, as_tuple
+from readwarp.keywords import as_tuple
 from readwarp.wording import counted
 
 ALIGNED = ("bam", "cram")
@@ -66,28 +68,6 @@ def _positions(wanted: set[Path]) -> Iterator[int]:
             continue
 
 
-class ReadOptions(TypedDict, total=False):
-    """Options for reading the inputs."""
-
-    input_reference: AnyPath | None  # FASTA with which CRAM was written; None: found by M5
-    read_group: str | Sequence[str] | None  # @RG line of all inputs, or one each; None: named after the files
-    sample: str | None  # SM of all read groups, including those of BAM and CRAM inputs
-    library: str | None  # LB of all read groups
-    interleaved: bool  # neighbours with the same name in a FASTQ file are mates, others single reads
-    single: bool  # FASTQ files hold single reads, even if there are two
-    comments: bool  # keep FASTQ comments, which are SAM tags
-    phred64: bool  # convert base qualities from Phred+64
-    phred33: bool  # qualities are Phred+33, even if they look like Phred+64
-    umi: str | None  # location of the UMIs: name, comment, tag, or a read structure (two for mates); None: no UMIs
-    umi_duplex: bool  # UMIs have two parts, swapped on the other strand of a molecule
-
-
-class InputOptions(ReadOptions, total=False):
-    """Options that decide how the inputs are read."""
-
-    preset: str | None
-
-
 class ReadGroups(NamedTuple):
     """Read-group lines of each input."""
 
@@ -98,29 +78,28 @@ class ReadGroups(NamedTuple):
         return merge_lines([line for line in self.lines if line] + [line for group in self.own for line in group])
 
 
-def open_inputs(reference: Path, reads: Sequence[str], options: InputOptions) -> Inputs:
+def open_inputs(reference: Path, reads: Sequence[str], options: Mapping[str, Any]) -> Inputs:
     """Open the inputs in these files. Raises InputError and UsageError."""
-    other = options.get("input_reference")
-    references = (str(reference),) if other is None else (str(other), str(reference))
+    asked = chosen(ReadOptions(), options)
+    references = (*([str(asked.input_reference)] if asked.input_reference else ()), str(reference))
     check_inputs([*references, *reads])
     kinds = {path: kind_of(path) if Path(path).is_file() else "fastq" for path in reads}  # a pipe is read only once
-    phred = encoding_of(options.get("phred33", False), options.get("phred64", False))
-    instrument = PRESETS[find_preset(options.get("preset") or "standard")].instrument
-    interleaved = options.get("interleaved", False)
-    alone = options.get("single", False) or (instrument is not None and not interleaved)  # long reads have no mates
-    files = group_files(reads, [kinds[path] for path in reads], interleaved or alone)
-    umi = umi_of(options)
+    phred = encoding_of(asked.phred33, asked.phred64)
+    instrument = PRESETS[find_preset(preset)].instrument if (preset := options.get("preset")) else None
+    alone = asked.single or (instrument is not None and not asked.interleaved)  # long reads have no mates
+    files = group_files(reads, [kinds[path] for path in reads], asked.interleaved or alone)
+    umi = None if asked.umi is None else parse_umi(asked.umi, asked.umi_duplex)
     check_pairs(files)
     check_twice(map(Path, reads))
     headers = [read_header(paths[0]) if kinds[paths[0]] in ALIGNED else "" for paths in files]
-    naming = GroupNaming(as_tuple(options.get("read_group")), options.get("sample"), options.get("library"), instrument)
+    naming = GroupNaming(as_tuple(asked.read_group), asked.sample, asked.library, instrument)
     groups = gather_groups(naming, files, headers, kinds)
-    merged, comments, inputs = groups.merge(), options.get("comments", False), list[ReadInput]()
+    merged, comments, inputs = groups.merge(), asked.comments, list[ReadInput]()
     for paths, line, own, header in zip(files, *groups, headers, strict=True):
         may_name = own if header else merged if comments else []
         given = ReadInput(
             paths,
-            interleaved=interleaved and not header,
+            interleaved=asked.interleaved and not header,
             single=alone,
             read_group=merged.index(line) if line else -1,
             comments=comments and not header,
@@ -186,12 +165,6 @@ def warn_of_instruments(
         else:
             continue
         logger.warning("%s: %s, but --preset is for %s: is it the right preset?", path, reason, expected)
-
-
-def umi_of(options: ReadOptions) -> UmiParameters | None:
-    """Return the UMI parameters of the options. Raises UsageError."""
-    given = options.get("umi")
-    return None if given is None else parse_umi(given, options.get("umi_duplex", False))
 
 
 def check_umi(given: ReadInput, kind: str) -> None:

@@ -11,9 +11,10 @@ import numpy as np
 from readwarp import tables
 from readwarp.align.alternates.table import Alternates, contigs_of
 from readwarp.batches import AlignmentBatch, ReadBatch
+from readwarp.config.options import RecordOptions
 from readwarp.device.prepare import prepare_once
 from readwarp.formats.alignments.header import field, header_text, program_lines, read_group_line
-from readwarp.formats.alignments.output import AlignmentWriter, Finish, format_of, sort_for
+from readwarp.formats.alignments.output import AlignmentWriter, Finish, format_of
 from readwarp.formats.alignments.sam import Encoder
 from readwarp.formats.common.files import locked
 from readwarp.index.reference import Reference
@@ -198,7 +199,7 @@ class Records(Sequence[Record]):
         existing file. CRAM needs an Aligner made with the path of its reference. Raises UsageError.
         """
         path = Path(output)
-        finish = Finish(sort_for(sort, mark_duplicates, write_index), mark_duplicates, write_index)
+        finish = Finish(RecordOptions(sort, mark_duplicates, write_index).order, mark_duplicates, write_index)
         finish.check(format_of(path))
         check_new(path, force, [self.fasta] if self.fasta else [])
         if isinstance(read_group, Mapping):

@@ -10,11 +10,12 @@ from readwarp.batches import Calls
 from readwarp.call.places.targets import CallTargets, as_regions
 from readwarp.call.records.variant_job import FIELDS, HeaderFields, count_calls
 from readwarp.call.windows.run import Calling
-from readwarp.caller.api import CallerOptions, parameters_of
+from readwarp.caller.api import parameters_of
 from readwarp.caller.job import FRACTION_KERNELS, call_variants, check_fractions
 from readwarp.caller.opening import CallJob, open_calling
 from readwarp.caller.results import Genotype, Variant, Variants
 from readwarp.config.combinations import check_together
+from readwarp.config.commands import CallerOptions
 from readwarp.device.prepare import prepare_once
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import check_inputs, locked

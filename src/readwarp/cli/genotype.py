@@ -3,6 +3,7 @@
 import argparse
 
 from readwarp.cli import options as shared
+from readwarp.config.commands import GenotypeOptions
 
 EPILOG = """\
 examples:
@@ -16,24 +17,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_reference(parser)
     text = "sorted gVCF of readwarp, GATK, DeepVariant or bcftools; @FILE is a list of files"
     parser.add_argument("inputs", nargs="*", metavar="GVCF", help=text)
-    shared.add_file_list(parser, "more gVCFs")
-    shared.add_output(parser, ".vcf, .vcf.gz or .bcf; with .tbi or .csi [VCF to stdout]")
-    group = parser.add_argument_group("genotyping")
-    shared.add_places(group, "genotype", "; inputs need an index")
-    text = "highest ploidy of the samples [2]"
-    group.add_argument("--ploidy", type=int, default=2, metavar="N", help=text)
-    text = "maximum ALT alleles per site; the rarest are dropped [8]"
-    group.add_argument("--max-alleles", type=int, default=8, metavar="N", help=text)
-    shared.add_priors(group)
-    shared.add_fields(group, (shared.MNPS,))
-    shared.add_filters(parser)
-    shared.add_host_resources(parser)
-    shared.add_reporting(parser)
+    shared.add_options(parser, GenotypeOptions)
 
 
 def run(options: argparse.Namespace) -> None:
     from readwarp.cli.reporting import run_job
-    from readwarp.cohort.api import GenotypeOptions, make_job
+    from readwarp.cohort.api import make_job
     from readwarp.cohort.job import run_genotype
 
-    run_job(options, options.inputs, GenotypeOptions, make_job, run_genotype)
+    run_job(options, GenotypeOptions, make_job, run_genotype, options.reference, options.inputs)

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from readwarp.cli import options as shared
+from readwarp.config.commands import MergeOptions
 
 EPILOG = """\
 examples:
@@ -16,33 +17,14 @@ on the undivided input of the parts (--part I/N), or on the inputs of all lanes 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "alignments",
-        nargs="+",
-        type=Path,
-        metavar="BAM",
-        help="unsorted parts and lanes of `readwarp align`, BAM or CRAM",
-    )
-    shared.add_output(parser, ".bam, .cram or .sam; - is SAM on stdout")
-    group = shared.add_sorting(parser)
-    text = "tag: duplicates must share the UMI that `align --umi` wrote to RX"
-    group.add_argument("--umi", metavar="tag", help=text)
-    shared.add_duplex(group)
-    text = "FASTA or index (.rwx), for CRAM output and input [input: found by M5: UR, REF_CACHE, REF_PATH]"
-    group.add_argument("--reference", type=Path, metavar="REF", help=text)
-    group.add_argument("--no-pg", action="store_true", help="write no @PG line of this command")
-    shared.add_host_resources(parser, "memory for sorting [1G]")
-    shared.add_reporting(parser)
+    text = "unsorted parts and lanes of `readwarp align`, BAM or CRAM"
+    parser.add_argument("alignments", nargs="+", type=Path, metavar="BAM", help=text)
+    shared.add_options(parser, MergeOptions)
 
 
 def run(options: argparse.Namespace) -> None:
     from readwarp.align.merge import run_merge
-    from readwarp.align.merge_api import MergeOptions, make_job
-    from readwarp.cli.ending import conclude
-    from readwarp.cli.options import pick_keywords
-    from readwarp.cli.reporting import CommandReporter
+    from readwarp.align.merge_api import make_job
+    from readwarp.cli.reporting import run_job
 
-    given = pick_keywords(options, MergeOptions)
-    job = make_job(options.alignments, options.output, given, options.command_line)
-    with CommandReporter(options) as reporter:
-        conclude(options, run_merge(job, reporter).paths)
+    run_job(options, MergeOptions, make_job, run_merge, options.alignments)

@@ -3,6 +3,7 @@
 import argparse
 
 from readwarp.cli import options as shared
+from readwarp.config.commands import PanelOptions
 
 EPILOG = """\
 examples:
@@ -15,22 +16,12 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "sorted calls of a normal by itself (--somatic or --mixture); @FILE is a list of files"
     parser.add_argument("inputs", nargs="*", metavar="VCF", help=text)
-    shared.add_file_list(parser, "more VCFs")
-    shared.add_output(parser, ".vcf, .vcf.gz or .bcf; with .tbi or .csi [VCF to stdout]")
-    text = "keep alleles found in at least N normals [2]"
-    parser.add_argument("--min-samples", type=shared.count, default=2, metavar="N", help=text)
-    shared.add_threads(parser.add_argument_group("resources (none of them changes the output)"))
-    shared.add_reporting(parser)
+    shared.add_options(parser, PanelOptions)
 
 
 def run(options: argparse.Namespace) -> None:
-    from readwarp.cli.ending import conclude
-    from readwarp.cli.options import pick_keywords
-    from readwarp.cli.reporting import CommandReporter
-    from readwarp.somatic.panel.api import PanelOptions, make_job
+    from readwarp.cli.reporting import run_job
+    from readwarp.somatic.panel.api import make_job
     from readwarp.somatic.panel.job import run_panel
 
-    given = pick_keywords(options, PanelOptions)
-    job = make_job(options.inputs, options.output, given, options.command_line)
-    with CommandReporter(options) as reporter:
-        conclude(options, run_panel(job, reporter).paths)
+    run_job(options, PanelOptions, make_job, run_panel, options.inputs)

@@ -140,18 +140,17 @@ def files_in(value: object) -> Iterator[Path]:
 
 def run_job(
     options: argparse.Namespace,
-    inputs: Any,
-    known: type,
+    command: type,
     make_job: Callable[..., Any],
     run: Callable[[Any, Reporter], Result],
+    *files: Any,
 ) -> Result | None:
-    """Make and run the job of a command; known: the TypedDict of its keywords.
+    """Make and run the job of a command (`readwarp.config.commands`) on files.
 
     Return None if --resume finds everything done: a job that a scheduler repeats succeeds again, and keeps its metrics.
     """
     with CommandReporter(options) as reporter:
-        given = pick_keywords(options, known)
-        job = make_job(options.reference, inputs, options.output, given, options.command_line)
+        job = make_job(*files, options.output, pick_keywords(options, command), options.command_line)
         try:
             result = run(job, reporter)
         except OutputExistsError as error:

@@ -1,105 +1,47 @@
 """Parameters of each step, frozen and checked on creation. Units: bases, scores, Phred."""
 
-from readwarp.config.align import (
-    BY_ENDS,
-    CALLED_PRESETS,
-    CS_FORMS,
-    LONG,
-    NAMES_ELSEWHERE,
-    NANOPORE,
-    POLY_G,
-    PRESETS,
-    UMI_SOURCES,
-    AlignParameters,
-    ChainParameters,
-    DuplicateRules,
-    LongChainParameters,
-    LongExtendParameters,
-    LongParameters,
-    LongSeedParameters,
-    PairParameters,
-    Preset,
-    ReadStructure,
-    RecordParameters,
-    Scoring,
-    SeedParameters,
-    TrimParameters,
-    UmiParameters,
-    find_preset,
-)
-from readwarp.config.call import (
-    CALL_PLATFORMS,
-    MAX_ALTS,
-    MAX_DEPTH,
-    CallParameters,
-    FractionParameters,
-    GenomeParameters,
-    JointParameters,
-    StructuralParameters,
-)
-from readwarp.config.limits import (
-    MAX_INTEGER,
-    MAX_LONG_READ_LENGTH,
-    MAX_MNP_DISTANCE,
-    MAX_PLACES,
-    MAX_PLOIDY,
-    MAX_QUALITY,
-    MAX_READ_LENGTH,
-    MAX_SCORE,
-    MAX_SV_LENGTH,
-    check_integers,
-)
-from readwarp.config.molecules import ConsensusParameters
-from readwarp.config.resources import (
-    MAX_BATCH,
-    Resources,
-)
-
-__all__ = [
-    "BY_ENDS",
-    "CALLED_PRESETS",
-    "CALL_PLATFORMS",
-    "CS_FORMS",
-    "LONG",
-    "MAX_ALTS",
-    "MAX_BATCH",
-    "MAX_DEPTH",
-    "MAX_INTEGER",
-    "MAX_LONG_READ_LENGTH",
-    "MAX_MNP_DISTANCE",
-    "MAX_PLACES",
-    "MAX_PLOIDY",
-    "MAX_QUALITY",
-    "MAX_READ_LENGTH",
-    "MAX_SCORE",
-    "MAX_SV_LENGTH",
-    "NAMES_ELSEWHERE",
-    "NANOPORE",
-    "POLY_G",
-    "PRESETS",
-    "UMI_SOURCES",
-    "AlignParameters",
-    "CallParameters",
-    "ChainParameters",
-    "ConsensusParameters",
-    "DuplicateRules",
-    "FractionParameters",
-    "GenomeParameters",
-    "JointParameters",
-    "LongChainParameters",
-    "LongExtendParameters",
-    "LongParameters",
-    "LongSeedParameters",
-    "PairParameters",
-    "Preset",
-    "ReadStructure",
-    "RecordParameters",
-    "Resources",
-    "Scoring",
-    "SeedParameters",
-    "StructuralParameters",
-    "TrimParameters",
-    "UmiParameters",
-    "check_integers",
-    "find_preset",
-]
+from readwarp.config.align import BY_ENDS as BY_ENDS
+from readwarp.config.align import CALLED_PRESETS as CALLED_PRESETS
+from readwarp.config.align import CS_FORMS as CS_FORMS
+from readwarp.config.align import LONG as LONG
+from readwarp.config.align import NAMES_ELSEWHERE as NAMES_ELSEWHERE
+from readwarp.config.align import NANOPORE as NANOPORE
+from readwarp.config.align import POLY_G as POLY_G
+from readwarp.config.align import PRESETS as PRESETS
+from readwarp.config.align import UMI_SOURCES as UMI_SOURCES
+from readwarp.config.align import AlignParameters as AlignParameters
+from readwarp.config.align import ChainParameters as ChainParameters
+from readwarp.config.align import DuplicateRules as DuplicateRules
+from readwarp.config.align import LongChainParameters as LongChainParameters
+from readwarp.config.align import LongExtendParameters as LongExtendParameters
+from readwarp.config.align import LongParameters as LongParameters
+from readwarp.config.align import LongSeedParameters as LongSeedParameters
+from readwarp.config.align import PairParameters as PairParameters
+from readwarp.config.align import Preset as Preset
+from readwarp.config.align import ReadStructure as ReadStructure
+from readwarp.config.align import RecordParameters as RecordParameters
+from readwarp.config.align import Scoring as Scoring
+from readwarp.config.align import SeedParameters as SeedParameters
+from readwarp.config.align import TrimParameters as TrimParameters
+from readwarp.config.align import UmiParameters as UmiParameters
+from readwarp.config.align import find_preset as find_preset
+from readwarp.config.call import CALL_PLATFORMS as CALL_PLATFORMS
+from readwarp.config.call import MAX_ALTS as MAX_ALTS
+from readwarp.config.call import MAX_DEPTH as MAX_DEPTH
+from readwarp.config.call import CallParameters as CallParameters
+from readwarp.config.call import FractionParameters as FractionParameters
+from readwarp.config.call import GenomeParameters as GenomeParameters
+from readwarp.config.call import JointParameters as JointParameters
+from readwarp.config.call import StructuralParameters as StructuralParameters
+from readwarp.config.limits import MAX_INTEGER as MAX_INTEGER
+from readwarp.config.limits import MAX_LONG_READ_LENGTH as MAX_LONG_READ_LENGTH
+from readwarp.config.limits import MAX_MNP_DISTANCE as MAX_MNP_DISTANCE
+from readwarp.config.limits import MAX_PLACES as MAX_PLACES
+from readwarp.config.limits import MAX_PLOIDY as MAX_PLOIDY
+from readwarp.config.limits import MAX_QUALITY as MAX_QUALITY
+from readwarp.config.limits import MAX_READ_LENGTH as MAX_READ_LENGTH
+from readwarp.config.limits import MAX_SCORE as MAX_SCORE
+from readwarp.config.limits import MAX_SV_LENGTH as MAX_SV_LENGTH
+from readwarp.config.molecules import ConsensusParameters as ConsensusParameters
+from readwarp.config.resources import MAX_BATCH as MAX_BATCH
+from readwarp.config.resources import Resources as Resources

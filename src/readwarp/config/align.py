@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from readwarp.config.declare import Checked, option
 from readwarp.config.limits import (
     MAX_INTEGER,
     MAX_LONG_READ_LENGTH,
+    MAX_PLACES,
     MAX_QUALITY,
     MAX_READ_LENGTH,
     MAX_SCORE,
-    check_integers,
 )
 from readwarp.errors import UsageError
 
@@ -21,11 +22,11 @@ class Scoring:
     N, in a read or in the reference, costs 1 at most.
     """
 
-    match: int = 1
-    mismatch: int = 4
-    gap_open: int = 6
-    gap_extend: int = 1
-    end_bonus: int = 5  # per read end aligned instead of clipped
+    match: int = option(1, "score of a match", "-A")
+    mismatch: int = option(4, "penalty for a mismatch", "-B")
+    gap_open: int = option(6, "penalty for opening a gap", "-O")
+    gap_extend: int = option(1, "penalty for extending a gap by a base", "-E")
+    end_bonus: int = option(5, "penalty for clipping a read end", keyword="clip")  # -L is --targets everywhere
 
     def __post_init__(self) -> None:
         if self.match < 1 or min(self.mismatch, self.gap_open, self.end_bonus) < 0 or self.gap_extend < 1:
@@ -104,64 +105,90 @@ class ChainParameters:
 
 
 @dataclass(frozen=True, slots=True)
-class PairParameters:
+class PairParameters(Checked):
     max_candidates: int = 24  # chains extended per read
     window_padding: int = 32  # reference bases on either side of a chain's diagonal span
     max_rescues: int = 8  # rescue windows per mate
     training_pairs: int = 16384  # first pairs of each input, to which the insert-size model is fitted
     deviations: float = 4.0  # half the width of the proper-pair interval, in standard deviations
     unpaired_penalty: int = 17  # bwa's -U
-    rescue: bool = True  # search for mates near each other; off with bwa's -S
-    pairing: bool = True  # place mates together; off with bwa's -P
-
-    def __post_init__(self) -> None:
-        check_integers(self)
+    rescue: bool = option(True, "skip mate rescue", "-S", keyword="no_rescue")  # off with bwa's -S
+    pairing: bool = option(True, "skip pairing: no pair is proper", "-P", keyword="no_pairing")
 
 
 CS_FORMS = ("none", "short", "long")
 
 
 @dataclass(frozen=True, slots=True)
-class RecordParameters:
-    min_score: int = 30  # bwa's -T; reads shorter than 60 bases need half their length
+class RecordParameters(Checked):
+    min_score: int = option(
+        30, "leave reads with a lower score unmapped"
+    )  # reads below 60 bases need half their length
     min_mate_bases: int = 19  # matches that place a read near its mate, whatever min_score is (bwa's seed length)
-    max_secondary: int = 5  # hits named in XA (bwa's -h), or ...
+    soft_clip_supplementary: bool = option(
+        False, "soft-clip supplementary alignments, not hard-clip", "-Y", keyword="soft_clip"
+    )
+    eqx: bool = option(False, "write = and X in CIGARs, not M")
+    cs: str = option("none", "write minimap2's cs tag in its short or long form [none]", choices=CS_FORMS)
+    secondary_records: bool = option(  # or XA, if there are at most max_secondary
+        False, "write all hits of a read, as secondary records instead of XA", "-a", keyword="all_hits"
+    )
+    max_secondary: int = option(
+        5,
+        "at most N secondary records per read, with 0.8 of the best score or more",
+        keyword="secondary",
+        kind="secondary",
+        least=0,
+        most=MAX_PLACES,
+        is_own=True,
+    )
     secondary_ratio: float = 0.8
-    secondary_records: bool = False  # ... the best ones, written as records
-    five_prime_primary: bool = False  # the part of a split read that was sequenced first is primary (bwa's -5)
-    splits_as_secondary: bool = False  # other parts of a split read are secondary, not supplementary (bwa's -M)
-    soft_clip_supplementary: bool = False  # -Y
-    eqx: bool = False
-    cs: str = "none"  # minimap2's cs tag: short counts equal bases, long spells them
-
-    def __post_init__(self) -> None:
-        if self.cs not in CS_FORMS:
-            raise UsageError(f"--cs {self.cs}: not one of {', '.join(CS_FORMS)}")
-        check_integers(self)
+    splits_as_secondary: bool = option(
+        False, "mark split alignments as secondary, not supplementary", "-M", keyword="split_secondary"
+    )
+    five_prime_primary: bool = option(
+        False, "take the 5' part of a split read as primary, not the best one (Hi-C: -5SP)", "-5", keyword="five_prime"
+    )
 
 
 POLY_G = ("auto", "always", "never")
+TRIMMED_BASES = ("clip", "drop")
 
 
 @dataclass(frozen=True, slots=True)
-class TrimParameters:
+class TrimParameters(Checked):
     """Trimming of 3' ends before alignment: see `readwarp.align.trim`."""
 
     adapters: tuple[str, ...] = ()  # of first and single reads, IUPAC; empty: the known ones
     last_adapters: tuple[str, ...] = ()  # of last reads, IUPAC; empty: the known ones
-    poly_g: str = "auto"  # auto: for instruments that read G where there is no signal
-    min_quality: int = 0  # Phred; ends below it are cut off, 0: none
-    min_length: int = 20  # shorter reads are not aligned, but kept as unmapped
-    drop: bool = False  # drop the cut bases instead of soft-clipping them
-    correct: bool = False  # correct bases that are certain in only one mate
-
-    def __post_init__(self) -> None:
-        if self.poly_g not in POLY_G:
-            raise UsageError(f"--trim-poly-g {self.poly_g}: not one of {', '.join(POLY_G)}")
-        if not 0 <= self.min_quality <= MAX_QUALITY:
-            raise UsageError(f"--trim-quality must be 0 to {MAX_QUALITY}")
-        if not 0 <= self.min_length <= MAX_INTEGER:
-            raise UsageError(f"--trim-min-length must be 0 to {MAX_INTEGER:,}")
+    poly_g: str = option(
+        "auto",
+        "trim poly-G tails; auto: of two-colour instruments, by read names (NovaSeq, NextSeq, ...)",
+        keyword="trim_poly_g",
+        choices=POLY_G,
+    )
+    min_quality: int = option(
+        0,
+        "also trim 3' ends with quality below N, as `cutadapt -q` [off]",
+        keyword="trim_quality",
+        least=0,
+        most=MAX_QUALITY,
+    )
+    min_length: int = option(
+        20,
+        "leave reads trimmed to fewer than N bases unmapped",
+        keyword="trim_min_length",
+        least=0,
+        most=MAX_INTEGER,
+    )
+    bases: str = option(
+        "clip", "soft-clip the trimmed bases, or drop them [clip]", keyword="trim_bases", choices=TRIMMED_BASES
+    )
+    correct: bool = option(
+        False,
+        "where overlapping mates differ, correct a base of Q14 or less if the mate's has Q30 or more",
+        keyword="correct_overlap",
+    )
 
 
 UMI_SOURCES = ("name", "comment", "tag")  # in addition to a read structure

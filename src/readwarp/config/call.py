@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from readwarp.config.limits import MAX_MNP_DISTANCE, MAX_PLOIDY, MAX_SV_LENGTH, check_integers
+from readwarp.config.declare import Checked, check_bounds, option
+from readwarp.config.limits import MAX_MNP_DISTANCE, MAX_PLOIDY, MAX_SV_LENGTH
 from readwarp.errors import UsageError
 
 MAX_DEPTH = 10_000_000  # per sample: sums of base qualities and PL stay within 31 bits
@@ -12,22 +13,27 @@ CALL_PLATFORMS = ("auto", "short", "hifi", "ont")
 
 
 @dataclass(frozen=True, slots=True)
-class FractionParameters:
+class FractionParameters(Checked):
     """Calling of alleles at any fraction of the molecules (`readwarp.somatic`), instead of on whole copies."""
 
     is_somatic: bool = False  # call mutations of a tumour; else all alleles of a mixture
     normals: tuple[str, ...] = ()  # samples of normal tissue of the tumour's patient
-    contamination: float | None = None  # fraction of molecules from another person; None: estimated, given a population
-    mutation_prior: float = 1e-6  # per substitution at a base
-    min_probability: float = 0.5  # probability that a passing call is real
-    min_fraction: float = 0.0  # AF in the sample where it is highest
+    contamination: float | None = option(None, "fraction of molecules from another person [estimated per sample]")
+    mutation_prior: float = option(
+        1e-6, "prior probability of a mutation at a base; a tenth of it for insertions and deletions"
+    )
+    min_probability: float = option(
+        0.5,
+        "a call passes if it is real with at least this probability, or more if that raises the expected F1",
+    )
+    min_fraction: float = option(0.0, "filter calls with AF < N (low_allele_frac)")
+    max_events: int = option(2, "filter calls with more than N mutations within 50 bases (clustered_events)")
     min_median_quality: float = 20.0  # MBQ of the ALT allele's reads
     min_median_mapping_quality: float = 30.0  # MMQ of the ALT allele's reads
     min_median_distance: float = 1.0  # MPOS
-    max_events: int = 2  # ECNT of a tumour
 
     def __post_init__(self) -> None:
-        check_integers(self)
+        check_bounds(self)
         if not 0 < self.mutation_prior < 1 or self.max_events < 1:
             raise UsageError("--mutation-prior must lie between 0 and 1, --max-events be at least 1")
         if not (0 <= self.min_fraction <= 1 and 0 <= self.min_probability <= 1):
@@ -37,54 +43,72 @@ class FractionParameters:
 
 
 @dataclass(frozen=True, slots=True)
-class GenomeParameters:
+class GenomeParameters(Checked):
     """Contents of a consensus genome (`readwarp.somatic.genome`)."""
 
-    consensus_min_depth: int = 10  # reads; positions below become N
-    consensus_share: float = 0.0  # fraction that the bases named at a position must reach together; 0: only the first
+    consensus_min_depth: int = option(10, "write N where fewer than N reads cover the consensus")
+    consensus_share: float = option(
+        0.0, "add bases, most frequent first, until they reach this fraction; several give an IUPAC code [0: one]"
+    )
 
     def __post_init__(self) -> None:
-        check_integers(self)
+        check_bounds(self)
         if self.consensus_min_depth < 1 or not 0 <= self.consensus_share <= 1:
             raise UsageError("--consensus-min-depth must be at least 1, --consensus-share 0 to 1")
 
 
 @dataclass(frozen=True, slots=True)
-class CallParameters:
-    platform: str = "auto"  # type of reads; auto: from the read groups
-    ploidy: int = 2
-    fractions: FractionParameters | None = None  # None: genotypes; else candidates are chosen as for `ploidy` copies
-    min_base_quality: int = 10
-    min_mapping_quality: int = 10
-    ignore_soft_clips: bool = False
-    max_depth: int = 8000
-    max_mnp_distance: int = 0  # phased substitutions at most this far apart form one record; 0: never
-    max_region_reads: int = 1000  # compared per region and sample of 1 or 2 copies; proportionally more for more copies
-    min_alternate_count: int = 2  # reads that make an allele a candidate ...
-    min_alternate_fraction: float = 0.1  # ... and their fraction of the reads counted at the site
-    min_alternate_quality: int = 30  # sum of their base qualities, below which no call could pass min_quality
-    min_indel_fraction: float = 0.06
-    snv_prior: float = 1e-3  # heterozygosity
-    indel_prior: float = 1.25e-4
+class CallParameters(Checked):
+    platform: str = option(
+        "auto", "read type: short, hifi or ont [auto: by @RG PL]", choices=CALL_PLATFORMS, metavar="NAME"
+    )
+    ploidy: int = option(2, "ploidy of the samples", least=1, most=MAX_PLOIDY)
+    min_base_quality: int = option(10, "ignore bases with quality < N")
+    min_mapping_quality: int = option(10, "ignore reads with MAPQ < N")
+    max_depth: int = option(8000, "use at most N reads per sample at a position, chosen by hashes of their names")
+    min_alternate_count: int = option(2, "test alleles in at least N reads of a sample")
+    min_alternate_fraction: float = option(0.1, "test substitutions in at least this fraction of a sample's reads")
+    min_indel_fraction: float = option(
+        0.06, "test insertions and deletions in at least this fraction of a sample's reads"
+    )
+    min_alternate_quality: int = option(30, "test substitutions whose base qualities add up to at least N")
+    max_mnp_distance: int = option(
+        0, "join phased substitutions up to N bases apart in one record; 0: never", least=0, most=MAX_MNP_DISTANCE
+    )
+    ignore_soft_clips: bool = option(
+        False, "ignore all soft-clipped bases [only clips that match the reference in place]"
+    )
+    snv_prior: float = option(
+        1e-3, "prior probability that a base differs from the reference", keyword="heterozygosity"
+    )
+    indel_prior: float = option(
+        1.25e-4,
+        "prior probability that an insertion or deletion starts at a base",
+        keyword="indel_heterozygosity",
+    )
     # Limits of filters: see `readwarp.call.records.genotypes.filters`.
-    min_quality: float = 2.0  # QUAL
-    max_strand_bias: float = 40.0  # FS of substitutions ...
-    max_indel_strand_bias: float = 200.0  # ... and of insertions and deletions
-    min_end_distance: float = 5.0  # ED
-    min_allele_fraction: float = 0.3  # fraction of reads with ALT alleles, times the ploidy ...
-    min_haploid_fraction: float = 0.6  # ... and where that is 1, ...
-    max_fraction_misfit: float = 35.0  # ... if this is exceeded: Phred of the observed fraction under the genotype's
-    min_alt_mapping_quality: float = 40.0  # AMQ, if the reads without ALT alleles exceed ...
-    min_expected_fraction: float = 0.5  # ... 1 - this x the genotype's fraction of ALT alleles, of the depth around
+    min_quality: float = option(2.0, "filter calls with QUAL < N (LowQual)", "--min-qual")
+    max_strand_bias: float = option(40.0, "filter substitutions with FS > N (StrandBias)")
+    max_indel_strand_bias: float = option(200.0, "filter insertions and deletions with FS > N (StrandBias)")
+    min_end_distance: float = option(5.0, "filter calls with ED < N (ReadEnds)")
+    min_allele_fraction: float = option(0.3, "filter calls with AD / DP x ploidy < N, if not by chance (LowFraction)")
+    min_haploid_fraction: float = option(
+        0.6, "filter calls at ploidy 1 with AD / DP < N, if not by chance (LowFraction)"
+    )
+    max_fraction_misfit: float = option(
+        35.0, "a low fraction is not by chance if it fits the reads 10^(N / 10) times better than the genotype does"
+    )
+    min_alt_mapping_quality: float = option(
+        40.0, "filter calls with AMQ < N and too many other reads for the genotype (LowMapping)"
+    )
+    min_expected_fraction: float = option(
+        0.5, "too many are more than 1 - N x the genotype's ALT share of the depth around"
+    )
+    fractions: FractionParameters | None = None  # None: genotypes; else candidates are chosen as for `ploidy` copies
+    max_region_reads: int = 1000  # compared per region and sample of 1 or 2 copies; proportionally more for more copies
 
     def __post_init__(self) -> None:
-        check_integers(self)
-        if self.platform not in CALL_PLATFORMS:
-            raise UsageError(f"--platform {self.platform}: not one of {', '.join(CALL_PLATFORMS)}")
-        if not 1 <= self.ploidy <= MAX_PLOIDY:
-            raise UsageError(f"--ploidy must be 1 to {MAX_PLOIDY}")
-        if not 0 <= self.max_mnp_distance <= MAX_MNP_DISTANCE:
-            raise UsageError(f"--max-mnp-distance must be 0 to {MAX_MNP_DISTANCE}")
+        check_bounds(self)
         if min(self.min_base_quality, self.min_mapping_quality) < 0 or not 1 <= self.max_depth <= MAX_DEPTH:
             raise UsageError(f"qualities must be at least 0, --max-depth 1 to {MAX_DEPTH:,}")
         if self.min_alternate_count < 1 or self.min_alternate_quality < 0:
@@ -96,12 +120,13 @@ class CallParameters:
 
 
 @dataclass(frozen=True, slots=True)
-class StructuralParameters:
+class StructuralParameters(Checked):
     """Structural variants from long reads (`readwarp.structural`). Sizes in bases."""
 
-    min_sv_length: int = 50  # length of an event
-    max_sv_length: int = 100_000
-    min_sv_support: int = 2  # reads of a sample that show it; all but one may instead be clipped at both its ends
+    min_sv_length: int = option(50, "shortest structural variant, in bases")
+    max_sv_length: int = option(100_000, "longest structural variant, in bases")
+    # All but one of these reads may instead be clipped at both ends of the event.
+    min_sv_support: int = option(2, "reads of a sample that must support one", least=1)
     long: int = 1000  # an event that reads may be too short for
     min_span: int = 500  # aligned reference bases; shorter alignments are ignored
     min_part: int = 10  # shorter gaps of a CIGAR are not part of an event
@@ -113,11 +138,9 @@ class StructuralParameters:
     error: float = 0.03  # fraction of misleading reads: a variant needs a fifth of the reads
 
     def __post_init__(self) -> None:
-        check_integers(self)
+        check_bounds(self)
         if not 20 <= self.min_sv_length <= self.max_sv_length <= MAX_SV_LENGTH:
             raise UsageError(f"--min-sv-length and --max-sv-length must be 20 to {MAX_SV_LENGTH:,}, in this order")
-        if self.min_sv_support < 1:
-            raise UsageError("--min-sv-support must be at least 1")
 
     @property
     def least_length(self) -> int:
@@ -129,12 +152,9 @@ MAX_ALTS = 100  # the alleles of a cohort's site are numbered by a byte
 
 
 @dataclass(frozen=True, slots=True)
-class JointParameters:
-    max_alts: int = 8  # ALT alleles per site; those in the fewest files are left out
-    max_ploidy: int = 2  # of the samples; alleles are left out until a site has at most 1,000 genotypes
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.max_alts <= MAX_ALTS:
-            raise UsageError(f"--max-alleles must be 1 to {MAX_ALTS}")
-        if not 1 <= self.max_ploidy <= MAX_PLOIDY:
-            raise UsageError(f"--ploidy must be 1 to {MAX_PLOIDY}")
+class JointParameters(Checked):
+    max_ploidy: int = option(2, "highest ploidy of the samples", keyword="ploidy", least=1, most=MAX_PLOIDY)
+    # Alleles are left out until a site has at most 1,000 genotypes.
+    max_alts: int = option(
+        8, "maximum ALT alleles per site; the rarest are dropped", keyword="max_alleles", least=1, most=MAX_ALTS
+    )

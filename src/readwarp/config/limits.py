@@ -1,9 +1,4 @@
-"""Limits that several steps share, and the check of integers."""
-
-from dataclasses import fields
-from typing import Any
-
-from readwarp.errors import UsageError
+"""Limits that several steps share."""
 
 MAX_MNP_DISTANCE = 10  # bases
 MAX_SV_LENGTH = 1_000_000  # bases
@@ -14,11 +9,3 @@ MAX_LONG_READ_LENGTH = 1 << 24  # of single reads: anchors have 24 bits for the 
 MAX_SCORE = 10_000  # of a match, a mismatch or a gap: scores of whole reads, in fixed point, then fit 31 bits
 MAX_QUALITY = 93  # Phred, the maximum in SAM
 MAX_INTEGER = (1 << 31) - 1  # kernels compare with 32-bit numbers
-
-
-def check_integers(parameters: Any) -> None:
-    """Raise UsageError for a field with an integer beyond 32 bits."""
-    for each in fields(parameters):
-        value = getattr(parameters, each.name)
-        if isinstance(value, int) and abs(value) > MAX_INTEGER:
-            raise UsageError(f"--{each.name.replace('_', '-')} {value}: {MAX_INTEGER:,} at most")

@@ -4,32 +4,20 @@ import logging
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 from readwarp.config import PRESETS, SeedParameters, find_preset
-from readwarp.device.machine import usable_threads
+from readwarp.config.commands import IndexOptions
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import check_inputs, check_output
 from readwarp.formats.common.index_file import is_index
 from readwarp.index import build_file, index_path
 from readwarp.index.place import explain_place
-from readwarp.keywords import AnyPath, bytes_of, check_keywords, command_line
+from readwarp.keywords import AnyPath, command_line
+from readwarp.stream.choice import resources_of
 from readwarp.stream.display import Listener, reporting
 from readwarp.stream.reporter import Reporter, Result
 from readwarp.wording import counted
-
-DEFAULTS = {"preset": "standard"}
-
-
-class IndexOptions(TypedDict, total=False):
-    """Long options of `readwarp index`, with its defaults."""
-
-    preset: str | None  # of `config.PRESETS`: standard, or short for reads of less than 75 bases
-    k: int | None  # bases of a seed; None: the preset's
-    s: int | None  # bases of the words in a seed; None: the preset's
-    threads: int | None  # None: all that this process may use
-    memory: int | str | None  # bytes, or a text such as "8G"; None: the free memory less a margin
-    force: bool  # replace an existing index
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,15 +48,14 @@ def index(
     Returns the path written (index) and the metrics. Raises UsageError, InputError and MemoryBudgetError, each a
     ReadwarpError.
     """
-    check_keywords("index", options, IndexOptions)
-    command = command_line("index", reference, output=output, **options)
+    command = command_line("index", IndexOptions, options, reference, output=output)
     with reporting(command, progress) as reporter:
         return run_index(make_job(reference, output, options), reporter)
 
 
 def make_job(reference: AnyPath, output: AnyPath | None, options: IndexOptions) -> IndexJob:
     """Make the job that these options ask for. Raises UsageError and InputError."""
-    parameters, memory = choose_seeds(options), options.get("memory")
+    parameters, resources = choose_seeds(options), resources_of(options)
     check_inputs([reference])
     if output is None and is_index(Path(reference)):
         raise UsageError(f"{reference}: is an index already (-o FILE makes one with other seeds from it)")
@@ -76,15 +63,15 @@ def make_job(reference: AnyPath, output: AnyPath | None, options: IndexOptions) 
         reference=Path(reference),
         output=Path(output) if output else index_path(Path(reference)),
         parameters=parameters,
-        threads=options.get("threads") or usable_threads(),
-        memory=None if memory is None else bytes_of(memory),
+        threads=resources.threads,
+        memory=resources.memory,
         force=options.get("force", False),
     )
 
 
 def choose_seeds(options: IndexOptions) -> SeedParameters:
     """Return the seed parameters of the options. Raises UsageError."""
-    preset = PRESETS[find_preset(options.get("preset") or DEFAULTS["preset"])].parameters.seed
+    preset = PRESETS[find_preset(options.get("preset") or "standard")].parameters.seed
     k, s = options.get("k") or preset.k, options.get("s") or preset.s
     if (k - s) % 2:
         raise UsageError(f"-k {k} -s {s}: k - s must be even")

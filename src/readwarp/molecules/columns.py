@@ -26,7 +26,7 @@ class Columns(NamedTuple):
 
 def call_stacks(reads: MoleculeReads, stacks: Stacks, model: Model, parameters: ConsensusParameters) -> Columns:
     """Call the stacks. Without --duplex, a base needs --min-reads reads."""
-    needed = 1 if parameters.duplex else parameters.min_reads[0]
+    needed = 1 if parameters.duplex else parameters.limits[0]
     lengths = np.empty(stacks.sizes.size, np.int64)
     measure(reads.usable, stacks, needed, lengths)
     columns = empty(Columns, {}, offsets=offsets_of(lengths))

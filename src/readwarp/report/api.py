@@ -3,30 +3,17 @@
 from collections.abc import Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Unpack
 
+from readwarp.config.commands import ReportOptions
 from readwarp.device.machine import usable_threads
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import check_inputs, check_output
-from readwarp.keywords import AnyPath, as_paths, as_texts, check_keywords, command_line, path_or_none
+from readwarp.keywords import AnyPath, as_paths, as_texts, command_line, path_or_none
 from readwarp.report import page, statistics
 from readwarp.report.inputs import Sample, complete, samples_in, stem, tell_apart
 from readwarp.stream.display import Listener, reporting
 from readwarp.stream.reporter import Reporter, Result
-
-
-class ReportOptions(TypedDict, total=False):
-    """Long options of `readwarp report`, with its defaults."""
-
-    bam: AnyPath | Sequence[AnyPath]  # sorted and indexed BAM or CRAM, one for each sample
-    vcf: AnyPath | Sequence[AnyPath]  # VCF, VCF.gz or BCF of the same samples, in the same order
-    metrics: AnyPath | Sequence[AnyPath]  # metrics.json of the same samples, in the same order
-    reference: AnyPath | None  # FASTA, for mismatches by cycle and for CRAM; None: as metrics.json says
-    targets: AnyPath | Sequence[AnyPath] | None  # depth in these alone; None: as metrics.json says
-    title: str | None  # heading of the page; None: the sample's name
-    statistics: AnyPath | None  # folder of the texts; None: beside BAM and VCF
-    threads: int | None  # None: all that this process may use
-    force: bool  # replace a page that exists
 
 
 def report(
@@ -46,8 +33,7 @@ def report(
 
     Returns the path that was written (report) and the metrics. Raises UsageError and InputError, each a ReadwarpError.
     """
-    check_keywords("report", options, ReportOptions)
-    command = command_line("report", *folders, output=output, **options)
+    command = command_line("report", ReportOptions, options, *folders, output=output)
     with reporting(command, progress) as reporter:
         return run_report(folders, output, options, command, reporter)
 

@@ -5,46 +5,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
-from readwarp.align.api import AlignmentOptions, IndexPathOptions, ScoringOptions
 from readwarp.align.api import make_job as make_align_job
-from readwarp.align.inputs import ReadOptions
-from readwarp.align.trim.options import TrimOptions
 from readwarp.call.options import spell_regions
 from readwarp.call.reads.platforms import platform_of
-from readwarp.caller.api import CallingOptions
 from readwarp.caller.api import make_job as make_call_job
 from readwarp.caller.opening import check_reads
 from readwarp.config import CALLED_PRESETS, PRESETS, find_preset
 from readwarp.config.combinations import check_together
+from readwarp.config.commands import RunOptions
+from readwarp.config.declare import chosen
+from readwarp.config.options import StepOptions
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.header import field
 from readwarp.formats.common.qualities import PHRED33
-from readwarp.keywords import AnyPath, check_keywords, command_line
+from readwarp.keywords import AnyPath, command_line
 from readwarp.run.job import RunJob, run_sample, sample_of
-from readwarp.stream.choice import ResourceOptions
 from readwarp.stream.display import Listener, reporting
 from readwarp.stream.reporter import Result
 
 FILES = (".bam", ".cram", ".sam", ".vcf", ".gz", ".bcf", ".html")  # endings that no folder has
-
-
-class RunOptions(
-    ReadOptions,
-    IndexPathOptions,
-    AlignmentOptions,
-    ScoringOptions,
-    TrimOptions,
-    CallingOptions,
-    ResourceOptions,
-    total=False,
-):
-    """Long options of `readwarp run`, with its defaults."""
-
-    no_pg: bool  # no @PG line in the header of the BAM file
-    no_mark_duplicates: bool  # as with `primers`: fragments of an amplicon start alike
-    no_report: bool  # no report.html, and none of the texts it is made from
-    resume: bool  # keep finished parts beside the outputs, and continue from them
-    force: bool  # replace existing results
 
 
 def run(
@@ -66,9 +45,8 @@ def run(
     Returns the paths written (alignments, alignments_index, variants, variants_index, metrics, report) and the metrics.
     Raises UsageError, InputError, DeviceError, MemoryBudgetError, each a ReadwarpError.
     """
-    check_keywords("run", options, RunOptions)
     spell_regions(options)
-    command = command_line("run", reference, *reads, output=output, **options)
+    command = command_line("run", RunOptions, options, reference, *reads, output=output)
     with reporting(command, progress) as reporter:
         return run_sample(make_job(reference, reads, output, options, command), reporter)
 
@@ -83,10 +61,11 @@ def make_job(
             f"{folder}: -o names the folder for the results, whose files are named after the sample: {plain}"
         )
     check_together("run", options)
+    asked = chosen(StepOptions(), options)
     platform = PRESETS[find_preset(options.get("preset") or "standard", CALLED_PRESETS)].platform
     is_long = platform != "short"  # long reads start alike by chance, or are not copied
     tells_copies = options.get("umi") is not None  # even of amplicons, whose fragments start alike
-    is_amplicon = options.get("no_mark_duplicates", False) or (options.get("primers") is not None and not tells_copies)
+    is_amplicon = asked.no_mark_duplicates or (options.get("primers") is not None and not tells_copies)
     marks = not (is_amplicon or is_long)
     sorting = {"sort": "coordinate", "mark_duplicates": marks, "write_index": True}
     given: Any = options  # each job takes its own
@@ -103,6 +82,6 @@ def make_job(
         folder=Path(folder),
         alignment=replace(alignment, output=bam),
         calling=replace(calling, phred=PHRED33, samples=()),
-        report=not options.get("no_report", False),
+        report=not asked.no_report,
         force=options.get("force", False),
     )

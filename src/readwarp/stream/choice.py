@@ -13,12 +13,14 @@ The lock is Python's: one thread of a process has it at a time. A card also has 
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict
+from typing import Any
 
 from readwarp.config import Resources
+from readwarp.config.declare import chosen
+from readwarp.config.options import ResourceOptions
 from readwarp.device import backend as backends
 from readwarp.device.backend import Backend
 from readwarp.device.machine import usable_threads
@@ -59,28 +61,15 @@ ALIGN = CommandWork(SideSpeed(47.2, 0.0), SideSpeed(25.2, 2.8), clocks=106.0)
 CALL = CommandWork(SideSpeed(19.8, 0.0), SideSpeed(19.1, 0.3), clocks=10.0)
 
 
-DEFAULTS = {"device": "auto"}
-
-
-class ResourceOptions(TypedDict, total=False):
-    """Resources of a job; they do not change the output."""
-
-    threads: int | None  # None: all that this process may use
-    device: str  # auto, cpu, cuda (a free GPU) or cuda:0,1
-    memory: int | str | None  # bytes, or a text such as "8G"; None: the free memory less a margin
-    vram: int | str | None  # the same for each GPU
-    batch_bases: int | None  # maximum read bases per batch; None: by memory
-
-
-def resources_of(options: ResourceOptions) -> Resources:
+def resources_of(options: Mapping[str, Any]) -> Resources:
     """Return the resources of the options. Raises UsageError."""
-    memory, vram = options.get("memory"), options.get("vram")
+    given = chosen(ResourceOptions(), options)
     return Resources(
-        options.get("threads") or usable_threads(),
-        options.get("device", DEFAULTS["device"]),
-        None if memory is None else bytes_of(memory),
-        None if vram is None else bytes_of(vram),
-        options.get("batch_bases"),
+        given.threads or usable_threads(),
+        given.device,
+        None if given.memory is None else bytes_of(given.memory),
+        None if given.vram is None else bytes_of(given.vram),
+        given.batch_bases,
     )
 
 

@@ -198,7 +198,7 @@ def test_ends_of_low_quality():
 
 def test_reads_that_become_too_short_are_not_aligned_but_written():
     reads = pair_of(GENOME[700:718])
-    clipped, dropped = (trimmed(reads, min_length=20, drop=drop) for drop in (False, True))
+    clipped, dropped = (trimmed(reads, min_length=20, bases=bases) for bases in ("clip", "drop"))
     for made, lengths in ((clipped, [100, 100]), (dropped, [18, 18])):
         assert np.diff(made.aligned.read_offsets).tolist() == [0, 0] and made.too_short == 2
         assert np.diff(made.written.read_offsets).tolist() == lengths
@@ -209,7 +209,7 @@ def test_reads_that_become_too_short_are_not_aligned_but_written():
 def test_bases_and_qualities_that_are_left():
     reads = [*pair_of(GENOME[700:760]), GENOME[:100], GENOME[300:350]]
     text = "".join(chr(33 + i % 40) for i in range(100))
-    made = trimmed(reads, qualities=text, drop=True)
+    made = trimmed(reads, qualities=text, bases="drop")
     assert made.written is made.aligned or made.written.bases.tolist() == made.aligned.bases.tolist()
     expected = batch_of([reads[0][:60], reads[1][:60], *reads[2:]], qualities=text)
     for name in ("bases", "qualities", "read_offsets", "names", "segment"):

@@ -44,7 +44,7 @@ def trim(reads: ReadBatch, parameters: TrimParameters) -> Trimmed:
         corrected = correct_mates(reads.segment, reads.read_offsets, cuts.fragment, reads.bases, reads.qualities)
     lengths, cut = np.diff(reads.read_offsets), cuts.bases.sum(axis=1)
     is_too_short = (cut > 0) & (lengths - cut < parameters.min_length)
-    kept = shorten(reads, lengths - cut) if parameters.drop else reads
+    kept = shorten(reads, lengths - cut) if parameters.bases == "drop" else reads
     aligned = shorten(reads, np.where(is_too_short, 0, lengths - cut))
     return Trimmed(aligned, kept, cuts, int(is_too_short.sum()), int(corrected))
 

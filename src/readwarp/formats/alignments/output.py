@@ -77,11 +77,6 @@ class Finish:
         return Preparer(self.sort, libraries, self.duplicates.umis)
 
 
-def sort_for(given: str | None, mark_duplicates: bool, write_index: bool) -> str:
-    """Return the requested order; without one, the order that marking and indexing need."""
-    return given or ("coordinate" if mark_duplicates or write_index else "none")
-
-
 class AlignmentWriter(Writer):
     """A writer of prepared batches, in order, from one thread."""
 

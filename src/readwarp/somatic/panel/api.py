@@ -1,25 +1,17 @@
 """Provide readwarp.panel, the command `readwarp panel` from Python."""
 
 from collections.abc import Sequence
-from typing import TypedDict, Unpack
+from typing import Unpack
 
+from readwarp.config.commands import PanelOptions
+from readwarp.config.declare import chosen
+from readwarp.config.options import FileOptions, FractionOptions
 from readwarp.device.machine import usable_threads
 from readwarp.formats.common.files import named_files
-from readwarp.keywords import AnyPath, check_keywords, command_line, path_or_none
+from readwarp.keywords import AnyPath, command_line, path_or_none
 from readwarp.somatic.panel.job import PanelJob, run_panel
 from readwarp.stream.display import Listener, reporting
 from readwarp.stream.reporter import Result
-
-DEFAULTS = {"min_samples": 2}
-
-
-class PanelOptions(TypedDict, total=False):
-    """Long options of `readwarp panel`, with its defaults."""
-
-    file_list: AnyPath | None  # file with the names of more files, one per line
-    min_samples: int  # normals that show an allele of the panel
-    force: bool  # replace an existing output
-    threads: int | None  # None: all that this process may use
 
 
 def panel(
@@ -39,20 +31,21 @@ def panel(
     Returns the paths that were written (variants, variants_index) and the metrics. Raises UsageError and InputError,
     each a ReadwarpError; there is no output then.
     """
-    check_keywords("panel", options, PanelOptions)
-    command = command_line("panel", *normals, output=output, **options)
+    command = command_line("panel", PanelOptions, options, *normals, output=output)
     with reporting(command, progress) as reporter:
         return run_panel(make_job(normals, output, options, command), reporter)
 
 
 def make_job(normals: Sequence[AnyPath], output: AnyPath | None, options: PanelOptions, command: str) -> PanelJob:
     """Make the job. Raises UsageError, and InputError for a list that cannot be read."""
-    listed = options.get("file_list")
-    names = [*map(str, normals), *([f"@{listed}"] if listed else [])]
     return PanelJob(
-        inputs=tuple(path for name in names for path in named_files(name, "calls of a normal")),
+        inputs=tuple(
+            path
+            for name in chosen(FileOptions(), options).names(normals)
+            for path in named_files(name, "calls of a normal")
+        ),
         output=path_or_none(output),
-        min_samples=options.get("min_samples", DEFAULTS["min_samples"]),
+        min_samples=chosen(FractionOptions(), options).min_samples,
         threads=options.get("threads") or usable_threads(),
         command=command,
         force=options.get("force", False),
