@@ -11,7 +11,7 @@ from readwarp.call.places.targets import CallTargets, as_regions
 from readwarp.call.records.variant_job import FIELDS, HeaderFields, count_calls
 from readwarp.call.windows.run import Calling
 from readwarp.caller.api import parameters_of
-from readwarp.caller.job import FRACTION_KERNELS, call_variants, check_fractions
+from readwarp.caller.job import call_variants
 from readwarp.caller.opening import CallJob, open_calling
 from readwarp.caller.results import Genotype, Variant, Variants
 from readwarp.config.combinations import check_together
@@ -23,8 +23,6 @@ from readwarp.formats.common.regions import Region
 from readwarp.index.build import read_reference
 from readwarp.keywords import AnyPath, as_paths, as_tuple, path_or_none
 from readwarp.metrics import Metrics
-from readwarp.somatic.fractions.shortlist import FRACTION_FIELDS
-from readwarp.somatic.run import gather_fractions
 from readwarp.stream.choice import resources_of
 from readwarp.stream.display import check_new
 from readwarp.stream.reporter import Reporter
@@ -62,7 +60,7 @@ class Caller:
         self.panel = path_or_none(parameters.get("panel_of_normals"))
         self.resources = resources_of({"threads": threads, "device": device})
         check_inputs([self.path, *(path for path in (self.population, self.panel) if path)])
-        kernels = FRACTION_KERNELS if self.parameters.fractions else "call"
+        kernels = "call.fractions" if self.parameters.fractions else "call"
         prepare_once(kernels)  # checked first: compiling may take a minute
         self.reference = read_reference(self.path)
         self.metrics = Metrics()
@@ -103,6 +101,8 @@ class Caller:
             if calling.steps.platform.is_long:
                 prepare_once("call.long")
             if self.parameters.fractions:
+                from readwarp.caller.fractions import check_fractions
+
                 check_fractions(job, calling)
                 found, fields = self._weigh(calling, stack.pop_all())
             else:
@@ -119,6 +119,9 @@ class Caller:
 
     def _weigh(self, calling: Calling, opened: ExitStack) -> tuple[Generator[Calls, None, None], HeaderFields]:
         """Call alleles by fractions, which need all reads first, and describe their header."""
+        from readwarp.somatic.fractions.shortlist import FRACTION_FIELDS
+        from readwarp.somatic.run import gather_fractions
+
         workers = Threads(calling, calling.plan.threads)
         with opened:
             found, extra = gather_fractions(calling, workers)

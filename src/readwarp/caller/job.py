@@ -1,16 +1,13 @@
 """Run the calling job: sorted alignments to a VCF file, by windows of the reference in parallel, written in order."""
 
 import logging
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from functools import partial
 
 from readwarp.call.candidates.qualities import explain_qualities
 from readwarp.call.likelihoods.pairhmm.shared import SharedCard
 from readwarp.call.reads.platforms import has_long_reads
 from readwarp.call.records.variant_job import FIELDS, GENOMIC_FIELDS
 from readwarp.call.windows.resources import open_workers, plan_workers
-from readwarp.call.windows.run import Calling, write_windows
+from readwarp.call.windows.run import write_windows
 from readwarp.caller.opening import (
     CallJob,
     CallState,
@@ -26,13 +23,9 @@ from readwarp.config.combinations import check_kind
 from readwarp.device.backend import Backend
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import check_apart, check_output, check_twice, clear_remains
-from readwarp.formats.variants.vcf import VariantWriter, kind_of
+from readwarp.formats.variants.vcf import kind_of
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
-from readwarp.somatic.fractions.shortlist import FRACTION_FIELDS
-from readwarp.somatic.genome.write import ConsensusGenome
-from readwarp.somatic.given import check_roles, warn_of_inherited
-from readwarp.somatic.run import given_of, write_fractions
 from readwarp.stream.processes import Reply, may_fork
 from readwarp.stream.reporter import Reporter, Result
 from readwarp.structural.job import STRUCTURAL_FIELDS, write_structural, write_structural_file
@@ -51,7 +44,6 @@ WARNINGS = {  # counter -> noun and the rest of a warning
     "reads_without_qualities": ("read", "without base qualities: Q20 is assumed"),
 }
 LEAST_PRIMED = 0.25  # share of reads at a primer: nearly all are; by chance, 0.1 where amplicons tile a genome
-FRACTION_KERNELS = "call.fractions"  # in the manifest
 logger = logging.getLogger("readwarp")
 
 
@@ -89,6 +81,8 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
     if job.sv_only:
         return call_structural_only(job, reference, reporter)
     if job.parameters.fractions:
+        from readwarp.caller.fractions import call_fractions
+
         return call_fractions(job, reference, reporter)
     metrics, structural = reporter.metrics, None
     with metrics.time("call"), open_calling(job, reference, metrics, may_fork()) as calling:
@@ -141,46 +135,6 @@ def warn_of_limits(job: CallJob, metrics: Metrics) -> None:
         logger.warning(text, job.primers, 100 * at / (at + beside))
     if promise := explain_qualities(metrics.counts):
         logger.warning("%s", promise)
-
-
-def call_fractions(job: CallJob, reference: Reference, reporter: Reporter) -> Result:
-    """Call variants for --mixture and --somatic."""
-    metrics = reporter.metrics
-    with metrics.time("call"), open_calling(job, reference, metrics, may_fork()) as calling:
-        check_fractions(job, calling)
-        reporter.prepare(FRACTION_KERNELS, job.resources.threads)
-        (state, shared), alignments = share_calling(calling), calling.steps.alignments
-        with (
-            open_workers(state, calling.plan, alignments, FRACTION_KERNELS, metrics, reply_of(shared)) as workers,
-            reporter.progress("calling", "bases") as meter,
-        ):
-            genome, open_output = open_genome(job, calling), partial(open_fractions, job, reference, calling.samples)
-            index = write_fractions(calling, workers, open_output, meter, genome)
-        note_cards(calling, shared, metrics)
-    warn_of_limits(job, metrics)
-    warn_of_inherited(given_of(calling.steps), job.parameters, metrics.counts.get("variants_pass", 0))
-    return Result.of(metrics, {"variants": job.output, "variants_index": index, "consensus": job.consensus})
-
-
-def open_fractions(
-    job: CallJob, reference: Reference, samples: Sequence[str], extra: Sequence[str]
-) -> AbstractContextManager[VariantWriter]:
-    return job.open_output(reference, samples, FRACTION_FIELDS._replace(extra=extra))
-
-
-def open_genome(job: CallJob, calling: Calling) -> ConsensusGenome | None:
-    if job.consensus is None:
-        return None
-    return ConsensusGenome(job.consensus, calling.steps.reference, calling.targets, job.genome.consensus_share)
-
-
-def check_fractions(job: CallJob, calling: Calling) -> None:
-    """Raise UsageError for samples that do not fit the mode."""
-    assert job.parameters.fractions is not None
-    if job.consensus and len(calling.samples) > 1:
-        raise UsageError(f"--consensus takes one sample; choose it with --sample: {', '.join(calling.samples)}")
-    check_roles(job.parameters.fractions, calling.samples, bool(job.samples))
-    warn_of_inherited(given_of(calling.steps), job.parameters)
 
 
 def call_structural_only(job: CallJob, reference: Reference, reporter: Reporter) -> Result:

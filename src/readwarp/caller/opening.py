@@ -28,8 +28,6 @@ from readwarp.formats.alignments.regions import AlignedReader, FileForm, ReadFil
 from readwarp.formats.common.regions import Target
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
-from readwarp.somatic.fractions.contrasts import multiply_one
-from readwarp.somatic.given import FractionModel, GivenFractions, open_given
 from readwarp.stream.choice import CALL, choose_backend
 from readwarp.stream.room import PipeRoom
 from readwarp.stream.workers import ItemResult
@@ -81,8 +79,9 @@ class CallJob(VariantJob):
         return (self.output, *(path for path in (self.bam_output, self.haplotag, self.sv, self.consensus) if path))
 
 
-if TYPE_CHECKING:  # few runs write this file
+if TYPE_CHECKING:  # few runs need these
     from readwarp.call.records.haplotag import HaplotaggedBam
+    from readwarp.somatic.given import GivenFractions
 
 PANEL_WINDOW = 4096  # bases; the margin of a window is read too
 logger = logging.getLogger("readwarp")
@@ -101,6 +100,8 @@ class CallState(Calling):
 
 def model_of(job: CallJob, reference: Reference, samples: Sequence[str], platform: Platform) -> AlleleModel:
     if job.parameters.fractions:
+        from readwarp.somatic.given import FractionModel
+
         return FractionModel(job.parameters, find_given(job, reference, samples))
     return GenotypeModel(job.parameters, len(samples), job.gvcf, platform.gaps)
 
@@ -171,6 +172,8 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork:
             if cards.planned:
                 cards.warm_up(lambda placed: warm_up(placed, parameters))
                 if parameters.fractions:
+                    from readwarp.somatic.fractions.contrasts import multiply_one
+
                     cards.warm_up(multiply_one)
             yield CallState(
                 steps=steps,
@@ -186,8 +189,10 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork:
             )
 
 
-def find_given(job: CallJob, reference: Reference, samples: Sequence[str]) -> GivenFractions:
+def find_given(job: CallJob, reference: Reference, samples: Sequence[str]) -> "GivenFractions":
     """Open the files of population and panel. Raises InputError."""
+    from readwarp.somatic.given import open_given
+
     return open_given(job.population, job.panel_of_normals, job.parameters, reference, tuple(samples))
 
 
@@ -240,7 +245,8 @@ def check_files(job: CallJob, reference: Reference, samples: Sequence[str]) -> N
     read_primers(job.primers, reference)
     if job.alleles:
         read_alleles(job.alleles, reference)
-    find_given(job, reference, samples)
+    if job.parameters.fractions:
+        find_given(job, reference, samples)
 
 
 def read_forced(path: Path, reference: Reference, metrics: Metrics) -> Forced:
