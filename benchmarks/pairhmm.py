@@ -23,7 +23,7 @@ from rates import Contest, best_rates, report, save
 from readwarp.call.likelihoods.pairhmm import ReadRows, cpu
 from readwarp.call.likelihoods.pairhmm.lanes import LaneSpace, sum_group
 from readwarp.call.likelihoods.pairhmm.scalar import COLUMNS
-from readwarp.device.simd import lanes
+from readwarp.compiler.simd import lanes
 
 RESULTS = Path(__file__).parent / "results" / "pairhmm.csv"
 SIZES = ((60, 100), (100, 200), (148, 200), (148, 300))

@@ -16,8 +16,8 @@ import numpy as np
 import parasail
 
 from rates import Contest, best_rates, report, save
-from readwarp.device.jit import kernel
-from readwarp.device.simd import empty_vectors, lanes
+from readwarp.compiler.jit import kernel
+from readwarp.compiler.simd import empty_vectors, lanes
 from readwarp.pairwise import cpu
 from readwarp.pairwise.groups import score_sorted
 from readwarp.pairwise.lanes import VECTORS, Group, score_group, set_top_row, trace_group

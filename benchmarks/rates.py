@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
-from readwarp.device.simd import VECTOR_BYTES
+from readwarp.compiler.simd import VECTOR_BYTES
 
 ROUNDS = 7
 COLUMNS = ("date", "commit", "machine", "vector_bytes", "what", "gcups")

@@ -90,7 +90,7 @@ def frees_in_context():
     if not IS_EMULATED:
         return
     from readwarp.device import freeing
-    from readwarp.device.jit import cuda
+    from readwarp.device.cuda_jit import cuda
 
     for device in range(len(cuda.gpus)):
         with cuda.gpus[device]:

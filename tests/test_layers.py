@@ -14,9 +14,7 @@ from helpers.layers import LEVEL, ROOT, SOURCES, imports, module_of, room_of, ro
 
 LINES, FUNCTION_LINES = 400, 70
 BESIDE = {  # imports between rooms of one layer
-    ("formats", "device"),  # bulk codecs are compiled
     ("formats", "rules"),
-    ("rules", "device"),
     ("config", "errors"),
     ("index", "stream"),  # what a job reports
     ("sequences", "errors"),
@@ -91,18 +89,18 @@ def test_no_circle_of_imports():
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
 def test_numba_has_one_door(path):
-    in_device = path.parent.name == "device"
+    has_numba = path.parent.name in ("compiler", "device")
     for module in imports(path):
         if module == "numba" or module.startswith("numba."):
-            assert in_device, f"{name_of(path)} imports {module}: use readwarp.device.jit"
-        if module == "readwarp.device.jit.cuda":
-            assert in_device or path.stem.split("_")[0] == "cuda", f"{name_of(path)} imports CUDA outside */cuda*.py"
+            assert has_numba, f"{name_of(path)} imports {module}: use readwarp.compiler.jit"
+        if module == "readwarp.device.cuda_jit.cuda":
+            assert has_numba or path.stem.split("_")[0] == "cuda", f"{name_of(path)} imports CUDA outside */cuda*.py"
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
 def test_kernels_for_cards_are_kept_on_disk(path):
     """Everything but functions that only a card calls is a `cuda_kernel`."""
-    assert "@cuda.jit\n" not in path.read_text(), f"{name_of(path)}: use readwarp.device.jit.cuda_kernel"
+    assert "@cuda.jit\n" not in path.read_text(), f"{name_of(path)}: use readwarp.device.cuda_jit.cuda_kernel"
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)

@@ -82,7 +82,7 @@ def compiled(capability: int, kernels: Sequence[Kernel] = KERNELS) -> dict[str, 
 
 def kept(capability: int) -> Path:
     """The folder of PTX, cubins, listings and ptxas' messages, beside the package's compiled kernels."""
-    from readwarp.device.kernel_cache import PACKAGE, digest_of, made
+    from readwarp.compiler.kernel_cache import PACKAGE, digest_of, made
 
     made_by = [version(name) for name in ("numba-cuda", "nvidia-cuda-nvcc", "nvidia-cuda-nvdisasm")]
     ours = [Path(__file__).parent / name for name in ("compile.py", "kernels.py")]

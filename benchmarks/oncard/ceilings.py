@@ -8,7 +8,7 @@ import numpy as np
 
 from oncard import Figures, Sizes
 from oncard.timing import seconds
-from readwarp.device.jit import cuda
+from readwarp.device.cuda_jit import cuda
 from readwarp.device.lanes import HALF2, INT32, S16X2, LaneForm
 
 CHAINS, UNROLLED = 8, 16  # independent values of a thread; instructions of each in the loop

@@ -14,7 +14,7 @@ import numpy as np
 from oncard import Figures, Sizes
 from oncard.timing import launches
 from readwarp.call.likelihoods.pairhmm import ReadRows
-from readwarp.device.jit import cuda
+from readwarp.device.cuda_jit import cuda
 from readwarp.device.lanes import FORMS, LaneForm
 from readwarp.pairwise import cpu
 from readwarp.pairwise.pairs import Costs, Pairs, Scheme

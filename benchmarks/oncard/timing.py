@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from statistics import median
 from typing import Any
 
-from readwarp.device.jit import cuda
+from readwarp.device.cuda_jit import cuda
 from readwarp.device.launch import CardKernel, CardStream
 
 SAMPLE = 0.02  # seconds between two looks at the card

@@ -13,7 +13,7 @@ import readwarp
 from helpers.align_oracle import READ, cut_pair, reverse_complement
 from helpers.sequences import records_of
 from readwarp.align import Aligner
-from readwarp.device import manifest
+from readwarp.compiler import manifest
 from readwarp.errors import InputError, MissingLibraryError, OutputExistsError, ReadwarpError, UsageError
 
 QUALITIES = ("I5?+" * READ)[:READ]

@@ -91,7 +91,7 @@ def test_seeding_takes_the_bytes_it_says(reads, index):
 
 def test_kernels_get_device_arrays_on_the_stream_of_the_workspace(reads, index, monkeypatch):
     """Once an index is on the card, nothing is allocated, and no kernel copies an array from the host by itself."""
-    from readwarp.device.jit import cuda
+    from readwarp.device.cuda_jit import cuda
 
     placed = steps.place(index, CARD)
     launched, launch = set(), CardKernel.launch

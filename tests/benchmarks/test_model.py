@@ -10,7 +10,7 @@ pytest.importorskip("numba_cuda")
 import emulated_card
 from emulated_card.counted import Launched, take_launches
 from helpers.cards import HAS_GPU
-from readwarp.device.jit import cuda
+from readwarp.device.cuda_jit import cuda
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
 from compiled import listing

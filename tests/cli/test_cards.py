@@ -13,7 +13,7 @@ from readwarp.cli import main
 from readwarp.device import backend as backends
 from readwarp.device import freeing, memory
 from readwarp.device.backend import Backend
-from readwarp.device.jit import cuda
+from readwarp.device.cuda_jit import cuda
 from readwarp.errors import WorkspaceFullError
 
 pytestmark = pytest.mark.cards

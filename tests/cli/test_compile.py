@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from helpers.command_samples import run_main
-from readwarp.device import levels
+from readwarp.compiler import levels
 
 X86 = pytest.mark.skipif(os.uname().machine != "x86_64", reason="has one level")
 

@@ -14,8 +14,8 @@ import pytest
 
 from helpers.command_samples import record, run_main
 from helpers.faults import fault, finish, start
-from readwarp.device import kernel_cache
-from readwarp.device.machine_code import unsealed
+from readwarp.compiler import kernel_cache
+from readwarp.compiler.machine_code import unsealed
 from readwarp.formats.common.bgzf import EOF_BLOCK
 
 DEADLINE = 60
@@ -232,7 +232,7 @@ def test_one_index_of_two_processes(reference, mates, tmp_path):
 WRITES = """
 import sys
 from pathlib import Path
-from readwarp.device.kernel_cache import write
+from readwarp.compiler.kernel_cache import write
 for _ in range(300):
     write(Path(sys.argv[1]), sys.argv[2].encode() * 5000)
 """

@@ -15,7 +15,7 @@ import sys
 from types import SimpleNamespace
 from numba.cuda import codegen, dispatcher
 from numba.cuda.cudadrv import devices
-from readwarp.device.jit import cuda_kernel
+from readwarp.device.cuda_jit import cuda_kernel
 
 card = SimpleNamespace(compute_capability=(9, 0), id=0)
 dispatcher.get_current_device = lambda: card
@@ -58,7 +58,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from numba.cuda import codegen, dispatcher, types
 from numba.cuda.cudadrv import devices
-from readwarp.device.jit import cuda_kernel
+from readwarp.device.cuda_jit import cuda_kernel
 
 card = SimpleNamespace(compute_capability=(9, 0), id=0)
 dispatcher.get_current_device = lambda: card

@@ -3,8 +3,8 @@
 import pytest
 
 pytest.importorskip("numba_cuda")
+from readwarp.device.cuda_jit import cuda
 from readwarp.device.driver import read_driver
-from readwarp.device.jit import cuda
 
 pytestmark = pytest.mark.cards
 

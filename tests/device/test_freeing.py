@@ -13,7 +13,7 @@ from numba.cuda.cudadrv.driver import driver
 from helpers.cards import two_cards
 from readwarp.device import freeing
 from readwarp.device.backend import Backend
-from readwarp.device.jit import cuda
+from readwarp.device.cuda_jit import cuda
 from readwarp.ragged import replace
 
 pytestmark = [pytest.mark.cards, two_cards]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("numba_cuda")
 from readwarp.device.card_array import CardArray
-from readwarp.device.jit import cuda
+from readwarp.device.cuda_jit import cuda
 from readwarp.device.launch import CardKernel
 from readwarp.device.memory import Workspace, current
 

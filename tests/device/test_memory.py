@@ -11,7 +11,7 @@ from numba.cuda.cudadrv.driver import CudaAPIError
 
 from helpers.launched_first import made
 from readwarp.device import failure, freeing, memory, staging
-from readwarp.device.jit import cuda
+from readwarp.device.cuda_jit import cuda
 from readwarp.device.memory import Workspace
 from readwarp.device.staging import ALIGNMENT, rounded
 from readwarp.errors import PinnedMemoryError, StoppedError, WorkspaceFullError

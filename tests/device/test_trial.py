@@ -11,8 +11,8 @@ from helpers.cards import HAS_GPU
 from readwarp.device import backend as backends
 from readwarp.device import freeing, trial
 from readwarp.device.backend import Backend, choose
+from readwarp.device.cuda_jit import cuda
 from readwarp.device.driver import Device, Driver
-from readwarp.device.jit import cuda
 from readwarp.errors import DeviceError, PinnedMemoryError
 
 pytestmark = pytest.mark.cards

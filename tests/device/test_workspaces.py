@@ -11,8 +11,8 @@ from helpers.cards import two_cards
 from readwarp.device import backend as backends
 from readwarp.device import driver, freeing, memory
 from readwarp.device.backend import Backend
+from readwarp.device.cuda_jit import cuda
 from readwarp.device.driver import Device
-from readwarp.device.jit import cuda
 from readwarp.device.memory import Workspace
 from readwarp.device.staging import ALIGNMENT
 from readwarp.device.workspaces import Workspaces, union

@@ -8,7 +8,7 @@ import emulated_card
 from helpers.cards import CAPABILITIES, HAS_GPU
 from helpers.checked_launches import found_by, moved
 from helpers.inline_ptx import raw
-from readwarp.device.jit import cuda
+from readwarp.device.cuda_jit import cuda
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(HAS_GPU, reason="about the emulated card")]
 

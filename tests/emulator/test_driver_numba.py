@@ -15,7 +15,7 @@ pytestmark = pytest.mark.cards
 
 SCRIPT = """
 import numpy as np
-from readwarp.device.jit import cuda
+from readwarp.device.cuda_jit import cuda
 import emulated_card
 
 @cuda.jit(cache=True)

@@ -15,7 +15,7 @@ from emulated_card.ptx import UnknownPtxError
 from helpers.cards import HAS_GPU
 from helpers.checked_launches import launched
 from helpers.inline_ptx import inline, raw
-from readwarp.device.jit import cuda
+from readwarp.device.cuda_jit import cuda
 
 pytestmark = pytest.mark.gpu
 quick = settings(max_examples=15, deadline=None)

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("numba_cuda")
 from helpers.cards import HAS_GPU
 from helpers.checked_launches import SEEDS, found_by, is_clean, moved
-from readwarp.device.jit import cuda
+from readwarp.device.cuda_jit import cuda
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(HAS_GPU, reason="about the emulated card")]
 FULL = 0xFFFFFFFF

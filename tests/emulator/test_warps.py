@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("numba_cuda")
 from helpers.checked_launches import launched
 from helpers.inline_ptx import inline
-from readwarp.device.jit import cuda
+from readwarp.device.cuda_jit import cuda
 
 pytestmark = pytest.mark.gpu
 FULL = 0xFFFFFFFF

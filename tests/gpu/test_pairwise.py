@@ -58,7 +58,7 @@ def test_modes_and_shapes(kind, mode, traceback, device, scale):
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
 @pytest.mark.parametrize("kind", SHAPES)
 def test_every_form_that_the_card_can_run(form, kind, device, scale, monkeypatch):
-    from readwarp.device.jit import cuda
+    from readwarp.device.cuda_jit import cuda
     from readwarp.pairwise import cuda_local
 
     if tuple(cuda.gpus[int(device.partition(":")[2] or 0)].compute_capability) < form.since:

@@ -28,7 +28,8 @@ ROOMS = {
     "pairwise": "Smith-Waterman",
     "index": "seeds of a reference",
     "stream": "batches in planned memory",
-    "device": "Numba, SIMD lanes, CUDA",
+    "device": "cards, memory, launches",
+    "compiler": "kernels to machine code, by Numba; SIMD lanes",
     "formats": "files to batches and back",
     "rules": "bases, CIGARs, hashes",
 }

@@ -1,6 +1,6 @@
 """Folders of kernels that a test has of its own."""
 
-from readwarp.device import cache_folders, kernel_cache, trust
+from readwarp.compiler import cache_folders, kernel_cache, trust
 
 
 def forget_folders() -> None:

@@ -1,4 +1,4 @@
-"""Each command with its options, on small data, and which kernels it calls: what device/kernels.tsv is made of."""
+"""Each command with its options, on small data, and which kernels it calls: what compiler/kernels.tsv is made of."""
 
 import gc
 import gzip
@@ -16,9 +16,9 @@ import readwarp
 from helpers.command_samples import run_main
 from readwarp.align import budget
 from readwarp.align.results import Records
-from readwarp.device import jit, manifest
-from readwarp.device.prepare import prepare_once
-from readwarp.device.signature import signature_of
+from readwarp.compiler import jit, manifest
+from readwarp.compiler.prepare import prepare_once
+from readwarp.compiler.signature import signature_of
 from readwarp.formats.alignments import sort
 
 PAIRS = 3000  # of the real data, where few are enough

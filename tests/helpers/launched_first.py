@@ -1,6 +1,6 @@
 """Kernels for the test of first launches, cached on disk as those of a module of the package."""
 
-from readwarp.device.jit import cuda, cuda_kernel
+from readwarp.device.cuda_jit import cuda, cuda_kernel
 
 
 def made():

@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "readwarp"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
-# cli -> run -> align | call | molecules | report -> pairwise | index | stream -> device | formats | rules -> the rest
+# cli, run, align | call | molecules | report, pairwise | index | stream, device | formats | rules, compiler, the rest
 LAYERS = [
     {"cli"},
     {"run"},
@@ -17,6 +17,7 @@ LAYERS = [
     {"align", "call", "molecules", "report"},
     {"pairwise", "index", "stream"},
     {"device", "formats", "rules"},
+    {"compiler"},
     {
         "ahead",
         "batches",
@@ -31,6 +32,7 @@ LAYERS = [
         "scratch",
         "sequences",
         "stopping",
+        "system",
         "tables",
         "version",
         "wording",

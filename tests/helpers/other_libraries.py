@@ -20,7 +20,7 @@ class OnCard:
     """The interface of an array on a card."""
 
     def __init__(self, given, strides=None, shape=None):
-        from readwarp.device.jit import cuda
+        from readwarp.device.cuda_jit import cuda
 
         given = np.ascontiguousarray(given)
         self.memory = cuda.to_device(given)

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.consensus_oracle import call, either, error_of, quality_of
+from readwarp.compiler.jit import kernel
 from readwarp.config import ConsensusParameters
-from readwarp.device.jit import kernel
 from readwarp.molecules.model import FRACTION, call_base, exponential, make_model
 
 MODEL = make_model(ConsensusParameters())

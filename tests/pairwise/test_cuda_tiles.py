@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("numba_cuda")
 from helpers.alignment_oracle import packed, random_pairs, related
 from readwarp.device import lanes, memory
-from readwarp.device.jit import cuda as card
+from readwarp.device.cuda_jit import cuda as card
 from readwarp.device.lanes import HALF2, INT32, S16X2
 from readwarp.device.launch import CardKernel
 from readwarp.device.memory import Workspace, current

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from helpers.alignment_oracle import best, packed, random_costs, random_pairs, rescored
 from helpers.processes import environment_with_tests
-from readwarp.device.simd import lanes
+from readwarp.compiler.simd import lanes
 from readwarp.errors import UsageError
 from readwarp.pairwise import cpu, groups
 from readwarp.pairwise.groups import score_sorted
@@ -157,7 +157,7 @@ def test_a_gap_at_the_end_gains_no_bonus():
 WIDTHS = """
 import numpy as np
 from helpers.alignment_oracle import packed, random_costs, random_pairs
-from readwarp.device.simd import VECTOR_BYTES
+from readwarp.compiler.simd import VECTOR_BYTES
 from readwarp.pairwise import cpu
 from readwarp.pairwise.pairs import Scheme
 

@@ -17,7 +17,7 @@ import pytest
 
 from helpers.caches import forget_folders
 from helpers.processes import environment_with_tests
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.errors import InputError, WorkerError
 from readwarp.metrics import Metrics
 from readwarp.stream.processes import Processes, may_fork

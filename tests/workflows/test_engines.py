@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from helpers.workflow_runs import ROOT
-from readwarp.device.cache_folders import own_folder
+from readwarp.compiler.cache_folders import own_folder
 
 WORKFLOWS = ROOT / "workflows"
 DATA = WORKFLOWS / "germline" / ".test" / "data"

@@ -16,11 +16,10 @@ from readwarp.align.api import (
 from readwarp.align.insert_models import InsertModels
 from readwarp.align.results import Record, Records
 from readwarp.batches import InsertSizes
+from readwarp.compiler.prepare import prepare_once
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.config.commands import AlignerOptions
 from readwarp.device import backend as backends
-from readwarp.device.machine import usable_threads
-from readwarp.device.prepare import prepare_once
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import check_inputs
 from readwarp.index import Index, open_or_build
@@ -28,6 +27,7 @@ from readwarp.keywords import check_keywords, explain_names
 from readwarp.metrics import Metrics
 from readwarp.ragged import replace
 from readwarp.sequences import Read, read_of, several
+from readwarp.system.machine import usable_threads
 from readwarp.wording import counted
 
 __all__ = ["Aligner", "AlignerOptions", "Record", "Records"]

@@ -5,7 +5,7 @@ bit 63 strand, bits 24-62 reference start, bits 0-23 query start on the oriented
 
 import numpy as np
 
-from readwarp.device.jit import scalar
+from readwarp.compiler.jit import scalar
 
 QUERY_BITS = 24  # so only reads of up to 16 million bases have anchors
 REFERENCE_BITS = 63 - QUERY_BITS

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from readwarp.config import Resources, SeedParameters
 from readwarp.device.backend import Backend
-from readwarp.device.machine import free_memory
 from readwarp.index import Index
 from readwarp.index.plan import seed_bytes as seeds_for
 from readwarp.stream import plan
 from readwarp.stream.plan import Card, CardPlan, MemoryCosts, Plan
+from readwarp.system.machine import free_memory
 
 PROGRAM_BYTES = 350 << 20  # Python, Numba, LLVM and compiled kernels
 CONTEXT_BYTES = 600 << 20  # of a card, for CUDA and its kernels, beside --vram: 524 to 562 MB on an H200

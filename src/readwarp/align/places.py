@@ -9,8 +9,8 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Candidates, Scores
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import AlignParameters
-from readwarp.device.jit import kernel, scalar
 from readwarp.index.reference import Reference
 
 

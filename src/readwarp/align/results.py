@@ -11,8 +11,8 @@ import numpy as np
 from readwarp import tables
 from readwarp.align.alternates.table import Alternates, contigs_of
 from readwarp.batches import AlignmentBatch, ReadBatch
+from readwarp.compiler.prepare import prepare_once
 from readwarp.config.options import RecordOptions
-from readwarp.device.prepare import prepare_once
 from readwarp.formats.alignments.header import field, header_text, program_lines, read_group_line
 from readwarp.formats.alignments.output import AlignmentWriter, Finish, format_of
 from readwarp.formats.alignments.sam import Encoder

@@ -14,9 +14,9 @@ from readwarp.caller.api import parameters_of
 from readwarp.caller.job import call_variants
 from readwarp.caller.opening import CallJob, open_calling
 from readwarp.caller.results import Genotype, Variant, Variants
+from readwarp.compiler.prepare import prepare_once
 from readwarp.config.combinations import check_together
 from readwarp.config.commands import CallerOptions
-from readwarp.device.prepare import prepare_once
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import check_inputs, locked
 from readwarp.formats.common.regions import Region

@@ -31,11 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     from readwarp.cli.reporting import CommandReporter
-    from readwarp.device import cache_folders, levels, manifest
-    from readwarp.device.machine import usable_threads
-    from readwarp.device.trust import DistrustError
-    from readwarp.device.workers import fill
+    from readwarp.compiler import cache_folders, levels, manifest
+    from readwarp.compiler.trust import DistrustError
+    from readwarp.compiler.workers import fill
     from readwarp.errors import UsageError
+    from readwarp.system.machine import usable_threads
 
     names = options.level or [levels.host_level().name]
     wanted = levels.of_this_kind() if "all" in names else [levels.named(name) for name in dict.fromkeys(names)]

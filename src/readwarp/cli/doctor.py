@@ -9,10 +9,10 @@ from pathlib import Path
 
 from readwarp.cli import options as shared
 from readwarp.cli.reporting import show
-from readwarp.device import machine
 from readwarp.device.driver import MIN_CUDA, Driver, has_card, is_able, read_driver
 from readwarp.errors import DeviceError
 from readwarp.stream.plan import FREE_SHARE, min_bytes, plan_card, readable, usual_batch, workers_of
+from readwarp.system import machine
 from readwarp.version import __version__
 from readwarp.wording import counted
 
@@ -102,9 +102,9 @@ def describe_gpus(driver: Driver | str) -> list[tuple[str, str]]:
 
 
 def describe_software() -> list[tuple[str, str]]:
-    from readwarp.device.cache_folders import folders
-    from readwarp.device.kernel_cache import count_kernels
-    from readwarp.device.levels import current_level
+    from readwarp.compiler.cache_folders import folders
+    from readwarp.compiler.kernel_cache import count_kernels
+    from readwarp.compiler.levels import current_level
     from readwarp.index.place import cache_folder, kept_indexes
 
     versions, kernels = machine.library_versions(), count_kernels()

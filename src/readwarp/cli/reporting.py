@@ -88,7 +88,7 @@ class CommandReporter(Reporter):
     @contextmanager
     def progress(self, what: str, unit: str) -> Iterator[Meter]:
         """Yield a bar on a terminal, else a log line every half minute; either also shows kernels being compiled."""
-        from readwarp.device.compilation import watch
+        from readwarp.compiler.compilation import watch
 
         with _show_bar(what, unit) if self.bars else nullcontext(_LogLines(what, unit)) as meter, watch(meter.kernel):
             yield meter
@@ -212,7 +212,7 @@ class _Stderr(logging.Handler):
 
 @cache
 def _say_compiling_once() -> None:
-    from readwarp.device.compilation import UNFORESEEN
+    from readwarp.compiler.compilation import UNFORESEEN
 
     logger.info(UNFORESEEN)
 
@@ -238,7 +238,7 @@ class _LogLines(Meter):
 
     @cached_property
     def lines(self) -> Any:
-        from readwarp.device.compile_progress import ProgressLines
+        from readwarp.compiler.progress import ProgressLines
 
         return ProgressLines(logger.info)
 

@@ -18,8 +18,8 @@ from readwarp.call.records.genotypes.order import (
 from readwarp.call.records.genotypes.score import MAX_GENOTYPE_QUALITY, genotype_phred
 from readwarp.cohort.cells import CellEvidence
 from readwarp.cohort.sites import LEFT_OUT, OTHER, SiteAlleles
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import MAX_PLOIDY
-from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import offsets_of, replace
 
 BAD_LIKELIHOODS, BAD_DEPTHS = 1, 2  # number of PLs fits no ploidy; number of ADs differs from that of alleles

@@ -14,7 +14,6 @@ from readwarp.cohort.reading import WindowReader, plan_windows
 from readwarp.cohort.records import COHORT_FIELDS
 from readwarp.cohort.steps import Cohort
 from readwarp.config import CallParameters, JointParameters
-from readwarp.device.machine import free_memory
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.common.files import allow_files, check_twice
 from readwarp.formats.common.names import sample_problem
@@ -26,6 +25,7 @@ from readwarp.metrics import Metrics
 from readwarp.stream.processes import may_fork
 from readwarp.stream.reporter import Reporter, Result
 from readwarp.stream.workers import ItemResult, map_counted, open_workers
+from readwarp.system.machine import free_memory
 from readwarp.wording import counted
 
 logger = logging.getLogger("readwarp")

@@ -19,8 +19,8 @@ from readwarp.call.records.genotypes.spell import Spelled, count_shared_at_end
 from readwarp.cohort.cells import CellEvidence
 from readwarp.cohort.genotype import Genotyped, genotype_in
 from readwarp.cohort.sites import JointSite, SiteAlleles
+from readwarp.compiler.jit import kernel
 from readwarp.config import CallParameters
-from readwarp.device.jit import kernel
 from readwarp.formats.variants.vcf import GENOTYPE_FIELDS, HeaderField
 from readwarp.ragged import offsets_of, replace
 

@@ -1,1 +1,1 @@
-"""Devices: Numba's options, SIMD and packed lanes, the choice of a backend, device memory."""
+"""Cards: which of them to use, their memory, launches of kernels, and the operations of packed lanes."""

@@ -41,7 +41,7 @@ def on_card(given: Any, name: str) -> CardArray:
     if getattr(given, "__cuda_ndarray__", False):  # Numba's
         view = given
     else:
-        from readwarp.device.jit import cuda
+        from readwarp.device.cuda_jit import cuda
 
         view = cuda.as_cuda_array(given)
     if not view.is_c_contiguous():
@@ -51,7 +51,7 @@ def on_card(given: Any, name: str) -> CardArray:
 
 def resident(array: ndarray) -> Any:
     """Copy an array to the card, where it stays."""
-    from readwarp.device.jit import cuda
+    from readwarp.device.cuda_jit import cuda
 
     return cuda.to_device(array)
 

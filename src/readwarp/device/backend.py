@@ -58,7 +58,7 @@ class Backend:
             return
         device = self.devices[0] if device is None else device
         from readwarp.device import freeing
-        from readwarp.device.jit import cuda
+        from readwarp.device.cuda_jit import cuda
 
         with failure.translate_errors(f"cuda:{device} ({describe(device).name})"), cuda.gpus[device]:
             freeing.prepare(device)
@@ -66,7 +66,7 @@ class Backend:
 
     def free_memory(self, share: float) -> int:
         """Return that share of the free bytes of the card with the fewest. Not for the CPU."""
-        from readwarp.device.jit import cuda
+        from readwarp.device.cuda_jit import cuda
 
         free = []
         for device in self.devices:
@@ -99,7 +99,7 @@ class Backend:
         """Copy the arrays of a value to the current device, where they stay for all threads."""
         if self.name == "cpu":
             return value
-        from readwarp.device.jit import cuda
+        from readwarp.device.cuda_jit import cuda
 
         return _map_arrays(value, lambda arrays: [CardArray.of(cuda.to_device(array)) for array in arrays])
 

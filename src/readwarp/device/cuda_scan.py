@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from readwarp.device.jit import cuda, cuda_kernel
+from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.memory import Workspace
 from readwarp.device.staging import rounded
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from readwarp.device import failure
 from readwarp.device.card_array import CardArray
-from readwarp.device.jit import cuda
+from readwarp.device.cuda_jit import cuda
 
 _lock = RLock()
 _lists: dict[int, tuple[Any, ...]] = {}  # Numba's lists, by device

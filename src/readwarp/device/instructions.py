@@ -5,7 +5,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from readwarp.device.jit import cuda
+from readwarp.device.cuda_jit import cuda
 
 intrinsic = cuda.extending.intrinsic
 

@@ -33,7 +33,7 @@ from numpy import ndarray
 
 from readwarp.device import failure, freeing
 from readwarp.device.card_array import CardArray
-from readwarp.device.jit import cuda
+from readwarp.device.cuda_jit import cuda
 from readwarp.device.launch import CardStream
 from readwarp.device.staging import Staging, rounded
 from readwarp.errors import StoppedError, WorkspaceFullError

@@ -9,7 +9,7 @@ from numpy import ndarray
 
 from readwarp.device import failure
 from readwarp.device.card_array import CardArray
-from readwarp.device.jit import cuda
+from readwarp.device.cuda_jit import cuda
 from readwarp.errors import PinnedMemoryError
 
 ALIGNMENT = 256  # bytes: the driver's alignment of allocations, and more than any access needs

@@ -16,9 +16,8 @@ from typing import Any, NamedTuple
 from numpy import ndarray
 
 from readwarp.callable_package import make_callable
+from readwarp.compiler.prepare import prepare_once
 from readwarp.config import PRESETS, SeedParameters
-from readwarp.device.machine import free_memory, usable_threads
-from readwarp.device.prepare import prepare_once
 from readwarp.errors import InputError, OutputExistsError, UsageError
 from readwarp.formats.common.files import check_output
 from readwarp.formats.common.index_file import is_index
@@ -28,6 +27,7 @@ from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.stopping import followed
 from readwarp.stream.plan import FREE_SHARE, readable
+from readwarp.system.machine import free_memory, usable_threads
 from readwarp.wording import counted
 
 __all__ = ["Index", "Reference", "index_path", "open_or_build"]

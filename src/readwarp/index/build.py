@@ -18,7 +18,6 @@ import numpy as np
 
 from readwarp.ahead import read_ahead
 from readwarp.config import SeedParameters
-from readwarp.device.machine import free_memory
 from readwarp.errors import InputError
 from readwarp.formats.common.fasta import read_pieces
 from readwarp.formats.common.index_file import MAX_BASES, dtypes_of, is_index
@@ -29,6 +28,7 @@ from readwarp.index.sort import sort_round
 from readwarp.index.store import ReferenceIndexFile, SeedArrays
 from readwarp.rules.bases import pack
 from readwarp.stream.plan import FREE_SHARE
+from readwarp.system.machine import free_memory
 
 GROWTH = 1 << 26  # bytes by which packed bases grow if their number is unknown
 READ_AHEAD = 8  # pieces of contigs

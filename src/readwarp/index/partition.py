@@ -15,8 +15,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.device.jit import kernel
-from readwarp.device.simd import fetch_add
+from readwarp.compiler.jit import kernel
+from readwarp.compiler.simd import fetch_add
 from readwarp.errors import MemoryBudgetError
 from readwarp.index.plan import CHUNK, STRETCH, BuildPlan, bytes_beyond
 from readwarp.index.reference import Reference

@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.index.partition import PartitionRound
 from readwarp.index.plan import AHEAD, CHUNK, BuildPlan
 from readwarp.ragged import offsets_of

@@ -16,8 +16,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import SeedParameters
-from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import empty
 
 TAG_BITS = 15

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from readwarp.device.jit import kernel, scalar
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.rules.cigar import EQUAL, HARD_CLIP, MATCH, SOFT_CLIP, UNEQUAL, run_of
 from readwarp.rules.flags import REVERSE, UNMAPPED
 

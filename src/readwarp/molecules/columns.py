@@ -5,8 +5,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.compiler.jit import kernel
 from readwarp.config import ConsensusParameters
-from readwarp.device.jit import kernel
 from readwarp.molecules.agree import Stacks
 from readwarp.molecules.model import LOWEST, Model, call_base
 from readwarp.molecules.read_kernels import NO_CALL

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import MAX_QUALITY
-from readwarp.device.jit import kernel, scalar
 from readwarp.molecules.model import LOWEST
 from readwarp.molecules.read_kernels import NO_CALL
 

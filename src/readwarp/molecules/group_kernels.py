@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from readwarp.device.jit import kernel, scalar
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.formats.alignments import layout
 from readwarp.rules.flags import MATE_UNMAPPED, PAIRED, SECONDARY, SUPPLEMENTARY, UNMAPPED
 from readwarp.rules.hashes import hash_of

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from readwarp.config import ConsensusParameters
-from readwarp.device.machine import free_memory
 from readwarp.errors import InputError
 from readwarp.formats.alignments.header import check_ids, field, header_text, lines_of, program_lines
 from readwarp.formats.common.files import check_inputs, check_output, locked
@@ -27,6 +26,7 @@ from readwarp.molecules.tags import ConsensusNaming
 from readwarp.stream.plan import FREE_SHARE
 from readwarp.stream.reporter import Reporter, Result
 from readwarp.stream.runner import map_ordered
+from readwarp.system.machine import free_memory
 from readwarp.wording import counted
 
 logger = logging.getLogger("readwarp")

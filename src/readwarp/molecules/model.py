@@ -11,8 +11,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.compiler.jit import scalar
 from readwarp.config import MAX_QUALITY, ConsensusParameters
-from readwarp.device.jit import scalar
 
 FRACTION = 24  # fractional bits of a log likelihood
 DIGITS = 8  # bits per lookup in a table of exponentials

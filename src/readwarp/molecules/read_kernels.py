@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import MAX_QUALITY
-from readwarp.device.jit import kernel, scalar
 from readwarp.formats.alignments import layout
 from readwarp.formats.alignments.decode_kernels import unpack
 from readwarp.molecules.model import LOWEST

@@ -1,6 +1,6 @@
 """Write names and tags of consensus reads in compiled loops."""
 
-from readwarp.device.jit import kernel, scalar
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.formats.alignments.layout import ARRAY, INTEGER, TEXT
 from readwarp.formats.alignments.tag_bytes import put_float, put_tag
 from readwarp.formats.common.text import letter_of, put_bytes, put_copy

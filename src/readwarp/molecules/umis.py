@@ -5,7 +5,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.device.jit import kernel, scalar
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.formats.alignments.layout import TEXT, tag_of
 from readwarp.molecules.agree import PILES, Stacks
 from readwarp.molecules.combine import Consensus

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from readwarp.compiler.prepare import prepare_once
 from readwarp.config import Scoring
 from readwarp.device.arrays import check_places, is_foreign, is_on_card, on_host, ragged_of, resident
 from readwarp.device.backend import Backend, choose
-from readwarp.device.prepare import prepare_once
 from readwarp.errors import UsageError
 from readwarp.pairwise.matches import split_matches
 from readwarp.pairwise.pairs import Costs, Pairs, Scheme

@@ -5,7 +5,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.device.jit import scalar
+from readwarp.compiler.jit import scalar
 from readwarp.pairwise import scalar as rule
 from readwarp.pairwise.scalar import cell
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH

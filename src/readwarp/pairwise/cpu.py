@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.errors import UsageError
 from readwarp.pairwise import scalar
 from readwarp.pairwise.groups import score_sorted, trace_sorted

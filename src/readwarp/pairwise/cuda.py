@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy import ndarray
 
+from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import threads_for
-from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import Workspace, current
 from readwarp.pairwise.band import gain_of, trace_pair
 from readwarp.pairwise.cpu import check_walks, finish_traces, rows_to_trace, score_empty_pairs, start_walks, tasks_of

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.device.cuda_jit import cuda
 from readwarp.device.cuda_launch import WARP
-from readwarp.device.jit import cuda
 from readwarp.device.lanes import LaneForm, forms_of
 from readwarp.device.memory import current
 from readwarp.device.staging import rounded

@@ -11,9 +11,9 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import WARP
 from readwarp.device.instructions import shuffle_up
-from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.lanes import LaneForm
 from readwarp.pairwise.scalar import OVERFLOWN
 from readwarp.rules.bases import NEVER, UNKNOWN

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import WARP, threads_for
 from readwarp.device.cuda_scan import exclusive_scan
 from readwarp.device.instructions import dot, multiply_add, permute_bytes, push_nibble, shuffle_up
-from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current
 from readwarp.pairwise.pairs import Costs, Scheme, Tasks, Walks
 from readwarp.pairwise.scalar import (

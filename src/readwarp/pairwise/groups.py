@@ -8,8 +8,8 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.device.jit import kernel
-from readwarp.device.simd import VECTOR_BYTES, empty_vectors, lanes
+from readwarp.compiler.jit import kernel
+from readwarp.compiler.simd import VECTOR_BYTES, empty_vectors, lanes
 from readwarp.pairwise.band import Directions, trace_pair, walk_pair
 from readwarp.pairwise.lanes import (
     BLOCK,

@@ -12,8 +12,8 @@ from typing import BinaryIO, cast
 
 import dnaio
 
+from readwarp.compiler.prepare import prepare
 from readwarp.config import Scoring
-from readwarp.device.prepare import prepare
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.common.compressed import decompress
 from readwarp.formats.common.files import check_inputs, check_output, locked

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from numpy import ndarray
 
-from readwarp.device.jit import kernel
-from readwarp.device.simd import (
+from readwarp.compiler.jit import kernel
+from readwarp.compiler.simd import (
     VECTOR_BYTES,
     add,
     load,

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy import ndarray
 
-from readwarp.device.jit import kernel, scalar
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.pairwise.pairs import Pairs, Traces
 from readwarp.rules.cigar import EQUAL, MATCH, UNEQUAL, run_of
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from readwarp.device.jit import scalar
+from readwarp.compiler.jit import scalar
 from readwarp.rules.bases import NEVER, UNKNOWN
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 

@@ -5,8 +5,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.device.jit import kernel
-from readwarp.device.simd import load_eight, store_eight
+from readwarp.compiler.jit import kernel
+from readwarp.compiler.simd import load_eight, store_eight
 
 
 class LaneSequences(NamedTuple):

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Unpack
 
 from readwarp.config.commands import ReportOptions
-from readwarp.device.machine import usable_threads
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import check_inputs, check_output
 from readwarp.keywords import AnyPath, as_paths, as_texts, command_line, path_or_none
@@ -14,6 +13,7 @@ from readwarp.report import page, statistics
 from readwarp.report.inputs import Sample, complete, samples_in, stem, tell_apart
 from readwarp.stream.display import Listener, reporting
 from readwarp.stream.reporter import Reporter, Result
+from readwarp.system.machine import usable_threads
 
 
 def report(

@@ -5,8 +5,8 @@ The reference has two letters per byte, low nibble first. Nibbles tell all IUPAC
 
 import numpy as np
 
-from readwarp.device.jit import kernel, scalar
-from readwarp.device.simd import prefetch
+from readwarp.compiler.jit import kernel, scalar
+from readwarp.compiler.simd import prefetch
 
 LETTERS = np.frombuffer(b"ACGTN", np.uint8)
 IUPAC = np.frombuffer(b"ACGTNRYSWKMBDHVN", np.uint8)  # letter of each nibble

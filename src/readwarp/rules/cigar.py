@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from readwarp.device.jit import scalar
+from readwarp.compiler.jit import scalar
 
 LETTERS = "MIDNSHP=X"
 LETTER_BYTES = np.frombuffer(LETTERS.encode(), np.uint8)

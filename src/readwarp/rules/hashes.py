@@ -3,7 +3,7 @@
 import numpy as np
 from numpy import ndarray
 
-from readwarp.device.jit import scalar
+from readwarp.compiler.jit import scalar
 
 BASIS = 0xCBF29CE484222325  # the hash of no bytes
 PRIME = 0x100000001B3

@@ -23,9 +23,9 @@ from readwarp.config.declare import chosen
 from readwarp.config.options import ResourceOptions
 from readwarp.device import backend as backends
 from readwarp.device.backend import Backend
-from readwarp.device.machine import usable_threads
 from readwarp.formats.common.compressed import compression_of
 from readwarp.keywords import bytes_of
+from readwarp.system.machine import usable_threads
 
 logger = logging.getLogger("readwarp")
 START_SECONDS = 2.0  # 1.2 to 1.7 before the first batch, with kernels from the cache, and some at the end

@@ -20,7 +20,7 @@ from readwarp.metrics import Metrics
 from readwarp.version import __version__
 
 if TYPE_CHECKING:  # imported when something has to be compiled
-    from readwarp.device.compile_progress import Compiling, ProgressLines
+    from readwarp.compiler.progress import Compiling, ProgressLines
 
 logger = logging.getLogger("readwarp")
 SHOWN = ("reads", "mapped", "duplicates", "variants", "variants_pass")  # counts in the repr of a result
@@ -97,7 +97,7 @@ class Meter:
 
     @cached_property
     def lines(self) -> "ProgressLines":
-        from readwarp.device.compile_progress import ProgressLines, to_stderr
+        from readwarp.compiler.progress import ProgressLines, to_stderr
 
         return ProgressLines(to_stderr)
 
@@ -118,7 +118,7 @@ class Reporter:
 
     def prepare(self, command: str, threads: int) -> None:
         """Compile the kernels that a command needs and no folder has."""
-        from readwarp.device.prepare import prepare
+        from readwarp.compiler.prepare import prepare
 
         started = time.perf_counter()
         with self.kernels() as meter:
@@ -128,7 +128,7 @@ class Reporter:
     @contextmanager
     def compiling(self) -> Iterator[None]:
         """Count the kernels compiled in the block, such as those for cards."""
-        from readwarp.device.compilation import watch
+        from readwarp.compiler.compilation import watch
 
         started = time.perf_counter()
         with self.kernels() as meter, watch(meter.kernel) as compilation:
@@ -137,7 +137,7 @@ class Reporter:
 
     def _note_compiled(self, kernels: int, seconds: float) -> None:
         if kernels:
-            from readwarp.device.compile_progress import done
+            from readwarp.compiler.progress import done
 
             self._compiled += kernels
             self._compile_seconds += seconds
@@ -153,7 +153,7 @@ class Reporter:
         """Write the metrics as JSON, with library versions and peak memory, worker processes included."""
         import platform
 
-        from readwarp.device.machine import library_versions, peak_memory
+        from readwarp.system.machine import library_versions, peak_memory
 
         versions = {"python": platform.python_version(), **library_versions()}
         workers = cast(int, self.metrics.facts.get("worker_memory_bytes", 0))

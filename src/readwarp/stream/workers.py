@@ -5,7 +5,7 @@ from contextlib import closing, contextmanager
 from functools import partial
 from typing import Generic, NamedTuple, TypeVar
 
-from readwarp.device.prepare import load_kernels
+from readwarp.compiler.prepare import load_kernels
 from readwarp.metrics import Metrics
 from readwarp.stream import runner
 from readwarp.stream.processes import Processes, Reply

@@ -22,7 +22,7 @@ from readwarp.call.windows.run import Calling
 from readwarp.caller import opening
 from readwarp.config import CallParameters, Resources
 from readwarp.device.backend import Backend
-from readwarp.device.jit import cuda
+from readwarp.device.cuda_jit import cuda
 from readwarp.metrics import Metrics
 from readwarp.somatic.fractions import cuda as fractions
 from readwarp.somatic.fractions.contrasts import multiply_one

@@ -97,7 +97,7 @@ WIDTHS = """
 import sys
 sys.path.append(sys.argv[1])
 from test_multiply import digest
-from readwarp.device.simd import VECTOR_BYTES
+from readwarp.compiler.simd import VECTOR_BYTES
 print(VECTOR_BYTES, digest())
 """
 

@@ -23,8 +23,8 @@ from readwarp.align.records.choose import (
     rank_read,
 )
 from readwarp.batches import ReadBatch
+from readwarp.compiler.jit import kernel
 from readwarp.config import AlignParameters
-from readwarp.device.jit import kernel
 from readwarp.ragged import empty, offsets_of, replace, take
 from readwarp.rules.hashes import hash_of
 

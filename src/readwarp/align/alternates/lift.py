@@ -8,8 +8,8 @@ from numpy import ndarray
 from readwarp.align.alternates.table import Alternates, primary_stop
 from readwarp.align.places import Places, contig_of, places_of
 from readwarp.batches import Candidates, ReadBatch, Scores, Status
+from readwarp.compiler.jit import kernel
 from readwarp.config import AlignParameters
-from readwarp.device.jit import kernel
 from readwarp.ragged import empty, take
 
 UNGAPPED = int(Status.UNGAPPED)

@@ -7,8 +7,8 @@ from readwarp.align.chain import scalar
 from readwarp.align.chain.scalar import ChainLinks
 from readwarp.align.places import contig_of
 from readwarp.batches import Chains, ReadBatch, SeedHits
+from readwarp.compiler.jit import kernel
 from readwarp.config import ChainParameters, SeedParameters
-from readwarp.device.jit import kernel
 
 
 def chain_hits(

@@ -34,9 +34,9 @@ from readwarp.align.places import contig_of
 from readwarp.batches import Chains, ReadBatch, SeedHits
 from readwarp.config import ChainParameters, SeedParameters
 from readwarp.device import cuda_scan
+from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import WARP, threads_for, warps_for
 from readwarp.device.cuda_scan import exclusive_scan
-from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current
 from readwarp.device.staging import rounded
 

@@ -7,8 +7,8 @@ from numpy import ndarray
 
 from readwarp.align.anchors import query_of, reference_of, strand_of
 from readwarp.align.places import share_half
+from readwarp.compiler.jit import scalar
 from readwarp.config import ChainParameters, SeedParameters
-from readwarp.device.jit import scalar
 
 START, STOP, QUERY_START, QUERY_STOP, STRAND, SCORE, COLUMNS = range(7)  # columns of a chain's int64 row
 COLUMN_TYPES = (np.int64, np.int64, np.int32, np.int32, np.uint8, np.int32)  # types of these columns in `Chains`

@@ -8,9 +8,9 @@ from numpy import ndarray
 
 from readwarp.align.extend.scalar import LEAST_PART, may_be_best, part_around
 from readwarp.batches import Candidates, Extensions, ReadBatch, Scores, Status
+from readwarp.compiler.jit import kernel, scalar
+from readwarp.compiler.simd import load_eight
 from readwarp.config import MAX_READ_LENGTH, Scoring
-from readwarp.device.jit import kernel, scalar
-from readwarp.device.simd import load_eight
 from readwarp.pairwise import cpu as pairwise
 from readwarp.pairwise.pairs import Costs, Ends, Pairs, Scheme, Traces
 from readwarp.pairwise.scalar import LOCAL, UNKNOWN_COST, gain_of_bases

@@ -33,8 +33,8 @@ from readwarp.align.extend.scalar import (
 )
 from readwarp.batches import Candidates, Extensions, ReadBatch, Scores
 from readwarp.config import MAX_READ_LENGTH, Scoring
+from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import THREADS, WARP, threads_for
-from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current
 from readwarp.device.staging import rounded
 from readwarp.pairwise import cuda as pairwise

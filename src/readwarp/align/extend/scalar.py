@@ -11,7 +11,7 @@ read.
 
 import numpy as np
 
-from readwarp.device.jit import scalar
+from readwarp.compiler.jit import scalar
 from readwarp.pairwise.scalar import gain_of_bases
 from readwarp.rules.bases import reference_code
 

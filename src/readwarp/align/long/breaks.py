@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from readwarp.align.long.cut import PIECE, CutChains
 from readwarp.align.long.laid import LaidAlignments
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.pairwise.pairs import Costs
 
 MAX_CELLS = 1 << 25  # cells in the table of a piece: 5,000 bases against 6,700

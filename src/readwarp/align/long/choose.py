@@ -26,8 +26,8 @@ from readwarp.align.places import share_half
 from readwarp.align.records.choose import PRIMARY, SECONDARY, SUPPLEMENTARY, Choices
 from readwarp.align.records.scalar import MAX_CROWD, SCALE, SLOPE, crowd_penalties, mapping_quality, mix
 from readwarp.batches import Extensions, ReadBatch
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import AlignParameters
-from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import empty, offsets_of, take
 from readwarp.rules.hashes import hash_of
 

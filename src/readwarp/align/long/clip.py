@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.long.gaps import cost_of_gap
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.pairwise.scalar import gain_of_bases
 from readwarp.rules.bases import reference_code
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH

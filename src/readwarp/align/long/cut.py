@@ -21,7 +21,7 @@ from numpy import ndarray
 
 from readwarp.align.anchors import query_of, reference_of
 from readwarp.batches import LongChains
-from readwarp.device.jit import kernel, scalar
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.pairwise.pairs import Costs
 from readwarp.pairwise.scalar import gain_of_bases
 from readwarp.ragged import empty

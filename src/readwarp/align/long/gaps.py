@@ -6,7 +6,7 @@ knows only the first, and opens two gaps where a few bases between them match by
 
 from typing import NamedTuple
 
-from readwarp.device.jit import kernel, scalar
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.pairwise.scalar import gain_of_bases
 from readwarp.rules.bases import reference_code
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH

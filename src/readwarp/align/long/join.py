@@ -3,7 +3,7 @@
 import numpy as np
 
 from readwarp.align.long.cut import PIECE
-from readwarp.device.jit import kernel, scalar
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.rules.bases import reference_code
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 

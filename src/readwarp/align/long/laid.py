@@ -8,7 +8,7 @@ from numpy import ndarray
 from readwarp.align.anchors import query_of, reference_of
 from readwarp.align.extend.cpu import Oriented
 from readwarp.batches import LongChains
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 
 
 class LaidAlignments(NamedTuple):

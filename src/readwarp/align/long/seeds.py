@@ -19,8 +19,8 @@ from readwarp.align.anchors import anchor_of
 from readwarp.align.seed.cpu import Seeds, look_up
 from readwarp.align.seed.scalar import entries_of
 from readwarp.batches import ReadBatch, SeedHits
+from readwarp.compiler.jit import kernel
 from readwarp.config import LongSeedParameters
-from readwarp.device.jit import kernel
 from readwarp.index import Index
 from readwarp.index.syncmers import Shape, Syncmers, max_syncmers, scratch_of, sketch
 from readwarp.ragged import empty, replace

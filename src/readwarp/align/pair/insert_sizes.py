@@ -7,8 +7,8 @@ import numpy as np
 from readwarp.align.insert_models import InsertModels
 from readwarp.align.places import contig_of, outer_distance
 from readwarp.batches import Chains, InsertSizes, ReadBatch, Segment
+from readwarp.compiler.jit import kernel
 from readwarp.config import PairParameters
-from readwarp.device.jit import kernel
 from readwarp.errors import UsageError
 from readwarp.ragged import replace
 

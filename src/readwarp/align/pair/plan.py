@@ -7,8 +7,8 @@ import numpy as np
 from readwarp.align.insert_models import InsertLimits, InsertModels
 from readwarp.align.places import contig_of, outer_distance
 from readwarp.batches import Candidates, Chains, ReadBatch, Scores, Segment
+from readwarp.compiler.jit import kernel
 from readwarp.config import PairParameters
-from readwarp.device.jit import kernel
 from readwarp.ragged import concatenate, empty, replace, take
 
 FIRST = int(Segment.FIRST)

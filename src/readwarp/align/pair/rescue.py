@@ -8,8 +8,8 @@ from numpy import ndarray
 from readwarp.align.insert_models import InsertLimits, InsertModels
 from readwarp.align.places import Genome, Places, contig_of, outer_distance
 from readwarp.batches import Candidates, ReadBatch, Segment, Status
+from readwarp.compiler.jit import kernel
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
-from readwarp.device.jit import kernel
 from readwarp.index.reference import Reference
 from readwarp.ragged import empty, take
 from readwarp.rules.bases import base_at

@@ -19,8 +19,8 @@ from readwarp.align.records.choose import (
 from readwarp.align.records.scalar import are_equal, base_of
 from readwarp.align.records.tags import RecordRows, encode_tags
 from readwarp.batches import AlignmentBatch, Extensions, ReadBatch, Segment, Status
+from readwarp.compiler.jit import kernel
 from readwarp.config import AlignParameters
-from readwarp.device.jit import kernel
 from readwarp.index.reference import Reference
 from readwarp.ragged import empty, replace, take
 from readwarp.rules import flags

@@ -10,8 +10,8 @@ from readwarp.align.places import Places, contig_of, outer_distance, share_half
 from readwarp.align.records import scalar
 from readwarp.align.records.scalar import mapping_quality
 from readwarp.batches import Extensions, ReadBatch, Segment, Status
+from readwarp.compiler.jit import kernel
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
-from readwarp.device.jit import kernel
 from readwarp.ragged import empty, take
 from readwarp.rules.hashes import hash_of
 

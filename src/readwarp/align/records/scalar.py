@@ -6,8 +6,8 @@ from functools import lru_cache
 import numpy as np
 
 from readwarp.batches import InsertSizes
+from readwarp.compiler.jit import scalar
 from readwarp.config import MAX_READ_LENGTH
-from readwarp.device.jit import scalar
 
 MAX_QUALITY = 60
 SCALE = 1024  # fixed point of the tables

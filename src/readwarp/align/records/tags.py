@@ -10,8 +10,8 @@ from readwarp.align.places import Genome, contig_of
 from readwarp.align.records.choose import ALTERNATE, PRIMARY, SECONDARY, TracedChoices
 from readwarp.align.records.scalar import are_equal, base_of
 from readwarp.batches import AlignmentBatch, ReadBatch, Segment, Status
+from readwarp.compiler.jit import kernel
 from readwarp.config import CS_FORMS
-from readwarp.device.jit import kernel
 from readwarp.formats.alignments.layout import TEXT
 from readwarp.formats.alignments.tag_bytes import put_float, put_integer, put_letter, put_run, put_tag
 from readwarp.formats.common.text import put_number

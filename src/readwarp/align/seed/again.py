@@ -10,8 +10,8 @@ from readwarp.align.seed.cpu import Seeds, look_up, sketch_reads
 from readwarp.align.seed.runs import KEPT, ReferenceRuns, Runs, add_runs, longest_run
 from readwarp.align.seed.scalar import entries_of
 from readwarp.batches import Chains, ReadBatch, SeedHits, Segment, Status
+from readwarp.compiler.jit import kernel
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
-from readwarp.device.jit import kernel
 from readwarp.index import Index
 from readwarp.index.syncmers import Shape, max_syncmers, mix, scratch_of
 from readwarp.ragged import concatenate, empty, offsets_of, replace, take

@@ -22,9 +22,9 @@ from readwarp.align.seed.scalar import (
     window_of,
 )
 from readwarp.batches import ReadBatch, SeedHits, Status
+from readwarp.compiler.jit import kernel, scalar
+from readwarp.compiler.simd import prefetch
 from readwarp.config import MAX_READ_LENGTH, Scoring, SeedParameters
-from readwarp.device.jit import kernel, scalar
-from readwarp.device.simd import prefetch
 from readwarp.index import Index
 from readwarp.index.syncmers import Shape, Syncmers, bucket_of, max_syncmers, scratch_of, sketch, tag_of
 from readwarp.ragged import empty, replace

@@ -5,9 +5,9 @@ import numpy as np
 from readwarp.align.anchors import anchor_of, query_of, reference_of, strand_of
 from readwarp.align.places import contig_of
 from readwarp.align.seed.scalar import is_settled
+from readwarp.compiler.jit import kernel
+from readwarp.compiler.simd import prefetch
 from readwarp.config import MAX_READ_LENGTH
-from readwarp.device.jit import kernel
-from readwarp.device.simd import prefetch
 from readwarp.rules.bases import prefetch_bases, unpack_codes
 
 AHEAD = 16  # reads between passes

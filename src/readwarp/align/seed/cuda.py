@@ -38,9 +38,9 @@ from readwarp.align.seed.scalar import (
 from readwarp.batches import ReadBatch, SeedHits, Status
 from readwarp.config import MAX_READ_LENGTH, Scoring, SeedParameters
 from readwarp.device import cuda_scan
+from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import THREADS, WARP, threads_for, warps_for
 from readwarp.device.cuda_scan import exclusive_scan, total_of
-from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current
 from readwarp.device.staging import rounded
 from readwarp.index import Index

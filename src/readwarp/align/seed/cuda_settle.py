@@ -6,8 +6,8 @@ from readwarp.align.anchors import anchor_of, query_of, reference_of, strand_of
 from readwarp.align.places import contig_of
 from readwarp.align.seed.cuda_slots import EMPTY, LATER, count_of, entry_of, place_on_read, slot_of
 from readwarp.align.seed.scalar import is_settled
+from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import WARP
-from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.rules.bases import reference_code
 
 NOTHING = np.int64(1) << 62

@@ -5,7 +5,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.device.jit import cuda
+from readwarp.device.cuda_jit import cuda
 
 EMPTY = -1  # query of a slot without a seed, row of a seed left out
 COUNT_BITS = 28  # bits for the number of entries of a seed, in a slot

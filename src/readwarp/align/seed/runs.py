@@ -8,7 +8,7 @@ from numpy import ndarray
 
 from readwarp.align.anchors import anchor_of
 from readwarp.align.places import Genome
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.rules.bases import base_at
 
 PERIOD = 4  # of runs of one base, of two, and of units of four that are their own reverse complement

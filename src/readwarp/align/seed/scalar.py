@@ -6,8 +6,8 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.anchors import QUERY_BITS
+from readwarp.compiler.jit import scalar
 from readwarp.config import MAX_READ_LENGTH, Scoring, SeedParameters
-from readwarp.device.jit import scalar
 
 UNFILTERED = 32  # up to this many anchors of a read, all are kept
 WIDER = 4  # multiple of max_hits: the highest cap of a mostly repetitive read

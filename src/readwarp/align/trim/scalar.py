@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from readwarp.device.jit import scalar
+from readwarp.compiler.jit import scalar
 
 PREFIX = 16  # bases searched at all places at once, ...
 ONE_IN = 10  # ... and the number of bases per allowed mismatch

@@ -13,7 +13,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Pileup, Window
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.formats.common.qualities import MISSING
 from readwarp.metrics import Metrics
 from readwarp.rules.cigar import is_match, run_of

@@ -17,7 +17,7 @@ from numpy import ndarray
 
 from readwarp.call.likelihoods.phase.links import Phasing
 from readwarp.call.reads.inputs import AlignmentFiles
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.errors import UsageError
 from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.header import program_lines

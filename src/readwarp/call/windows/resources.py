@@ -11,7 +11,6 @@ from readwarp.call.places.targets import MARGIN, bases_of
 from readwarp.call.reads.inputs import AlignmentFiles
 from readwarp.config import Resources
 from readwarp.device.backend import Backend
-from readwarp.device.machine import free_memory
 from readwarp.errors import MemoryBudgetError
 from readwarp.formats.common.regions import Target
 from readwarp.metrics import Metrics
@@ -21,6 +20,7 @@ from readwarp.stream.halving import Divisible
 from readwarp.stream.plan import PROCESS, PROGRAM, CardPlan, processes_of, readable, share_card, workers_of
 from readwarp.stream.processes import Reply
 from readwarp.stream.workers import Workers
+from readwarp.system.machine import free_memory
 from readwarp.wording import counted
 
 WINDOW, WIDEST_WINDOW = 1 << 17, 1 << 18  # reference bases; each window has some ms of fixed cost

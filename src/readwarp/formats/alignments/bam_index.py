@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy import ndarray
 
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.errors import InputError
 from readwarp.formats.alignments import layout
 from readwarp.formats.alignments.bam_file import BamFile, BamPiece, NoBlockError

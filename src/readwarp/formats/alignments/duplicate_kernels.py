@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import MAX_READ_LENGTH
-from readwarp.device.jit import kernel, scalar
 from readwarp.formats.alignments import layout
 from readwarp.formats.common.text import find_name, put_bytes, put_copy
 from readwarp.rules import flags

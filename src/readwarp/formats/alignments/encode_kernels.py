@@ -6,7 +6,7 @@ that has none. A CIGAR of more operations than BAM has room for goes to the fiel
 
 import numpy as np
 
-from readwarp.device.jit import kernel, scalar
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.formats.alignments import layout
 from readwarp.formats.alignments.fields import put_turned
 from readwarp.formats.alignments.tag_text import put_tags

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy import ndarray
 
-from readwarp.device.jit import scalar
+from readwarp.compiler.jit import scalar
 from readwarp.formats.alignments.layout import ARRAY, CHARACTER, TEXT, UNSIGNED, get_number, width_of
 from readwarp.formats.common.text import put_bytes, put_copy
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy import ndarray
 
-from readwarp.device.jit import scalar
+from readwarp.compiler.jit import scalar
 from readwarp.rules.cigar import SKIP, SOFT_CLIP, UNEQUAL, run_of
 
 CONTIG, POSITION, NAME_LENGTH, MAPPING_QUALITY, OPERATIONS, FLAG, LENGTH = 4, 8, 12, 13, 16, 18, 20

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from readwarp.device.jit import kernel, scalar
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.formats.alignments.duplicate_kernels import (
     KIND,
     LEFTMOST,

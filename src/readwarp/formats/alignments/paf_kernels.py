@@ -12,7 +12,7 @@ unmapped reads.
 
 import numpy as np
 
-from readwarp.device.jit import kernel, scalar
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.formats.alignments.encode_kernels import TAB, put_name
 from readwarp.formats.alignments.layout import field_stop, get_number
 from readwarp.formats.common.text import put_copy, put_next, put_number

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from readwarp.device.jit import kernel, scalar
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.formats.alignments.layout import CONTIG, FLAG, NAME, NAME_LENGTH, POSITION, int32_at, stop_of, uint16_at
 from readwarp.rules.flags import FIRST, LAST, REVERSE, SECONDARY, SUPPLEMENTARY
 

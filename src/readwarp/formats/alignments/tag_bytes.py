@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.formats.alignments.layout import FLOAT
 from readwarp.formats.common.text import put_bytes, put_number
 

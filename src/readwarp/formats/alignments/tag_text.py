@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from readwarp.device.jit import scalar
+from readwarp.compiler.jit import scalar
 from readwarp.formats.alignments import layout
 from readwarp.formats.common.text import put_copy, put_number
 

@@ -7,7 +7,7 @@ UMIs that differ in a letter: they are looked up, and the work grows with the nu
 
 import numpy as np
 
-from readwarp.device.jit import kernel, scalar
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.formats.alignments.duplicate_kernels import COMPANION, KIND, word_at
 
 MINUS = 45

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.device.jit import kernel, scalar
-from readwarp.device.simd import call
+from readwarp.compiler.jit import kernel, scalar
+from readwarp.compiler.simd import call
 
 BLOCK = 65280  # bytes of data, as in htslib
 MAX_SIZE = 1 << 16  # bytes of any program's block, and of the data in it (SAM specification, 4.1)

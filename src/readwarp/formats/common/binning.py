@@ -15,7 +15,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.device.jit import kernel, scalar
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.formats.common.bgzf import BLOCK
 from readwarp.formats.common.index import DEPTH, LINEAR_WINDOW, first_bins
 from readwarp.ragged import concatenate, empty, replace, take

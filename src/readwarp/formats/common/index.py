@@ -17,7 +17,7 @@ from typing import Annotated, BinaryIO, NamedTuple, TypeVar
 import numpy as np
 from numpy import ndarray
 
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.errors import InputError
 from readwarp.formats.common.bgzf import EOF_BLOCK, block_at
 from readwarp.formats.common.compressed import GZIP_MAGIC

@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.device.jit import scalar
+from readwarp.compiler.jit import scalar
 from readwarp.ragged import offsets_of
 
 MINUS, ZERO = 45, 48

@@ -6,7 +6,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Segment
-from readwarp.device.jit import kernel, scalar
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.formats.alignments import layout
 from readwarp.formats.alignments.fields import count_values, is_left_out, kind_of, put_turned
 from readwarp.formats.common.text import find_name, put_copy

@@ -6,7 +6,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Segment
-from readwarp.device.jit import kernel, scalar
+from readwarp.compiler.jit import kernel, scalar
 
 OK, NO_NAME_LINE, NO_PLUS, UNEQUAL, BAD_BASE, BAD_QUALITY, BAD_NAME, LONG_NAME, OTHER_NAME = range(9)
 REASONS = {

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from readwarp.batches import ReadBatch
-from readwarp.device.jit import kernel, scalar
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.errors import InputError
 from readwarp.formats.alignments.fields import WRITTEN, is_left_out, kind_of
 from readwarp.formats.alignments.layout import ARRAY, CHARACTER, FLOAT, HEX, INTEGER, TEXT, UNSIGNED, field_stop

@@ -6,7 +6,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Segment
-from readwarp.device.jit import kernel, scalar
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.formats.alignments.layout import TEXT, field_stop
 from readwarp.formats.common.text import letter_of, put_copy
 

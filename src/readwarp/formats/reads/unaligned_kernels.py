@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from readwarp.device.jit import kernel, scalar
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.formats.alignments import layout
 from readwarp.formats.common.text import letter_of, put_bytes, put_copy, put_number
 from readwarp.rules.flags import FIRST, LAST, MATE_UNMAPPED, PAIRED, UNMAPPED

@@ -12,8 +12,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import MAX_PLOIDY
-from readwarp.device.jit import kernel, scalar
 from readwarp.formats.variants import genomic_kernels as kernels
 from readwarp.formats.variants.genomic_numbers import (
     LARGEST,

@@ -4,7 +4,7 @@ from typing import Annotated, NamedTuple
 
 from numpy import ndarray
 
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.formats.variants.genomic_numbers import number_in
 
 TAB, NEWLINE, RETURN, COMMA, DOT, SEMICOLON, LESS, EQUALS, GREATER, ASTERISK = b"\t\n\r,.;<=>*"

@@ -2,7 +2,7 @@
 
 import math
 
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 
 COMMA, DASH, DOT, SLASH, ZERO, NINE, E, BAR = b",-./09e|"
 LARGEST = 1 << 28  # for PL, GQ, DP and AD; larger values count as this

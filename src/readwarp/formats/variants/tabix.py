@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.formats.common.bgzf import EOF_BLOCK, compress
 from readwarp.formats.common.binning import Binned, ItemSpans, bin_items, depth_for, renumber
 from readwarp.formats.common.index import CSI_LENGTH, DEPTH

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from readwarp.device.jit import scalar
+from readwarp.compiler.jit import scalar
 from readwarp.formats.alignments.layout import FLAG, bases_of, cigar_of, qualities_of, uint16_at, uint32_at
 from readwarp.report.counting.tables import FIRST, LAST, LONG, LONGEST_GAP
 from readwarp.rules.cigar import DELETION, HARD_CLIP, INSERTION, SKIP, is_match, run_of

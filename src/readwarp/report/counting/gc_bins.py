@@ -12,7 +12,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.formats.common.regions import Contigs
 from readwarp.ragged import concatenate, empty, replace, take
 from readwarp.report.counting.letters import KNOWN, ReferenceLetters

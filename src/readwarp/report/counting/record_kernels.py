@@ -5,8 +5,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.device.jit import kernel, scalar
-from readwarp.device.simd import load_eight
+from readwarp.compiler.jit import kernel, scalar
+from readwarp.compiler.simd import load_eight
 from readwarp.formats.alignments import layout
 from readwarp.report.counting.cycle_kernels import (
     count_gaps,

@@ -9,8 +9,8 @@ from numpy import ndarray
 
 from readwarp.batches import Likelihoods, Sites
 from readwarp.call.likelihoods.evidence import NOTHING
+from readwarp.compiler.jit import kernel
 from readwarp.device.backend import Backend
-from readwarp.device.jit import kernel
 from readwarp.ragged import empty, offsets_of
 from readwarp.somatic.fractions import LEAST
 

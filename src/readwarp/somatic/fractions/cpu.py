@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from readwarp.device.jit import kernel
-from readwarp.device.simd import VECTOR_BYTES, fused, load, plus, splat, store, where_greater
+from readwarp.compiler.jit import kernel
+from readwarp.compiler.simd import VECTOR_BYTES, fused, load, plus, splat, store, where_greater
 from readwarp.somatic.fractions import AT_ONCE, GROWTH, SMALL
 from readwarp.somatic.fractions.contrasts import Contrasts
 from readwarp.somatic.fractions.products import Products

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from readwarp.device.jit import cuda, cuda_kernel
+from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.memory import current
 from readwarp.somatic.fractions import AT_ONCE, GROWTH, SMALL
 from readwarp.somatic.fractions.contrasts import STEP, Contrasts

@@ -5,8 +5,8 @@ from numpy import ndarray
 
 from readwarp.batches import Calls, Likelihoods, Sites
 from readwarp.call.likelihoods.evidence import NOTHING
+from readwarp.compiler.jit import kernel
 from readwarp.config import FractionParameters
-from readwarp.device.jit import kernel
 from readwarp.ragged import replace
 from readwarp.somatic.fractions import APART, LIKELY, MOST, REACH, TOGETHER
 from readwarp.somatic.fractions.filters import CLUSTERED

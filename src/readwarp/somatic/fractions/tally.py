@@ -7,7 +7,7 @@ from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Likelihoods, Sites
 from readwarp.call.likelihoods.evidence import DEPENDENT, NOTHING
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.ragged import empty
 from readwarp.rules.flags import FIRST, PAIRED
 

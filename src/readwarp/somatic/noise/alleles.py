@@ -7,7 +7,7 @@ from numpy import ndarray
 
 from readwarp.batches import Sites, Window
 from readwarp.call.records.genotypes.emitted import MISSING_BASE
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.somatic.noise import CONTEXTS, ORIENTATIONS, SUBSTITUTIONS
 from readwarp.somatic.noise.counts import class_of_gap, context_of
 from readwarp.somatic.noise.fit import Noise

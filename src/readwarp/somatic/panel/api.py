@@ -6,12 +6,12 @@ from typing import Unpack
 from readwarp.config.commands import PanelOptions
 from readwarp.config.declare import chosen
 from readwarp.config.options import FileOptions, FractionOptions
-from readwarp.device.machine import usable_threads
 from readwarp.formats.common.files import named_files
 from readwarp.keywords import AnyPath, command_line, path_or_none
 from readwarp.somatic.panel.job import PanelJob, run_panel
 from readwarp.stream.display import Listener, reporting
 from readwarp.stream.reporter import Result
+from readwarp.system.machine import usable_threads
 
 
 def panel(

@@ -9,8 +9,8 @@ from readwarp.align.long.chain.scalar import DENSE_LOOKBACK, LOOKBACK, NEAR, lim
 from readwarp.align.long.chain.stretches import find_stretches
 from readwarp.align.long.chain.trace import trace_links
 from readwarp.batches import LongChains, SeedHits
+from readwarp.compiler.jit import kernel
 from readwarp.config import LongChainParameters
-from readwarp.device.jit import kernel
 
 
 def chain_hits(hits: SeedHits, contig_offsets: ndarray, k: int, parameters: LongChainParameters) -> LongChains:

@@ -16,8 +16,8 @@ from readwarp.align.long.chain.stretches import find_stretches
 from readwarp.align.long.chain.trace import trace_links
 from readwarp.batches import LongChains, SeedHits
 from readwarp.config import LongChainParameters
+from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import WARP, warps_for
-from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current
 from readwarp.device.staging import rounded
 

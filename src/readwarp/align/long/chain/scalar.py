@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
+from readwarp.compiler.jit import scalar
 from readwarp.config import LongChainParameters
-from readwarp.device.jit import scalar
 
 # An anchor is linked to one of the LOOKBACK before it, or of the DENSE_LOOKBACK within NEAR reference bases.
 LOOKBACK, DENSE_LOOKBACK, NEAR = 64, 1024, 256

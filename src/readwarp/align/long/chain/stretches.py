@@ -7,7 +7,7 @@ from readwarp.align.anchors import reference_of, strand_of
 from readwarp.align.long.chain.scalar import LongChainLimits
 from readwarp.align.places import contig_of
 from readwarp.batches import SeedHits
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 
 
 def find_stretches(hits: SeedHits, contig_offsets: ndarray, limits: LongChainLimits) -> ndarray:

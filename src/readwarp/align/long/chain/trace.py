@@ -7,8 +7,8 @@ from numpy import ndarray
 
 from readwarp.align.chain.scalar import ChainLinks
 from readwarp.batches import LongChains, SeedHits
+from readwarp.compiler.jit import kernel
 from readwarp.config import LongChainParameters
-from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of, take
 
 

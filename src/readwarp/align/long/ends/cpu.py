@@ -15,7 +15,7 @@ from readwarp.align.long.ends.scalar import (
     Corners,
     Ended,
 )
-from readwarp.device.jit import kernel, scalar
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.pairwise.pairs import Costs
 from readwarp.pairwise.scalar import gain_of_bases
 from readwarp.ragged import offsets_of

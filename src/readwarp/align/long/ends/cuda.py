@@ -23,10 +23,10 @@ from readwarp.align.long.ends.scalar import (
     Corners,
     Ended,
 )
+from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import WARP, threads_for, warps_for
 from readwarp.device.cuda_scan import exclusive_scan
 from readwarp.device.instructions import permute_bytes
-from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current
 from readwarp.pairwise.cuda_trace import narrow
 from readwarp.pairwise.pairs import Costs

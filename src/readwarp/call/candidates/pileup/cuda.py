@@ -22,8 +22,8 @@ from readwarp.call.candidates.pileup.events import (
 )
 from readwarp.call.candidates.pileup.scalar import DELETED, is_event, is_usable, move_left
 from readwarp.config import CallParameters
+from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import THREADS, WARP, threads_for
-from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current
 from readwarp.rules.cigar import DELETION, INSERTION, SKIP, SOFT_CLIP, is_match
 

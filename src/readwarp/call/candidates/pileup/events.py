@@ -7,7 +7,7 @@ from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Pileup, Window
 from readwarp.call.candidates.pileup.scalar import rotate
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.ragged import offsets_of
 from readwarp.rules.cigar import DELETION, INSERTION
 from readwarp.rules.hashes import BASIS, add_byte

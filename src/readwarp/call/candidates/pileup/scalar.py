@@ -1,7 +1,7 @@
 """Decide which bases and events count, and shift events; shared by CPU and CUDA."""
 
 from readwarp.call.candidates.pileup import MAX_INDEL, MAX_SHIFT
-from readwarp.device.jit import scalar
+from readwarp.compiler.jit import scalar
 from readwarp.rules.bases import OUTSIDE
 
 DELETED = 4  # row of Pileup.counts

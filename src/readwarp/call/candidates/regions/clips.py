@@ -24,7 +24,7 @@ from readwarp.call.candidates.regions.insertions import END, MIN_OVERLAP, assemb
 from readwarp.call.candidates.sites.find import Site, Variant, list_alleles, sites_of
 from readwarp.call.places.strips import contigs_around
 from readwarp.call.reads.facts import MIN_CLIP, clips_of, hide_poor
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.ragged import concatenate, take
 from readwarp.rules.bases import OUTSIDE
 from readwarp.rules.shares import scale_shares

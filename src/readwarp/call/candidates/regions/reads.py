@@ -6,7 +6,7 @@ from numpy import ndarray
 from readwarp.batches import AlignedReads, Regions, Status
 from readwarp.call.candidates.pileup import MAX_INDEL
 from readwarp.call.candidates.regions import MIN_BASES
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.ragged import offsets_of, replace, take
 from readwarp.rules.cigar import DELETION, INSERTION, SKIP, is_match, run_of
 from readwarp.rules.hashes import spread

@@ -12,8 +12,8 @@ from readwarp.batches import Pileup, Sites, Window
 from readwarp.call.candidates.pileup.scalar import DELETED
 from readwarp.call.candidates.sites import INDEL_ERROR, MAX_ALLELES, MAX_TRACT, SHARED
 from readwarp.call.candidates.sites.forced import Forced
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import MAX_PLOIDY, CallParameters
-from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import offsets_of, replace, take
 from readwarp.rules.bases import OUTSIDE
 from readwarp.rules.shares import scale_shares

@@ -10,7 +10,7 @@ from readwarp.batches import AlignedReads, Haplotypes, Regions, Sites, Status
 from readwarp.call.likelihoods.pairhmm import LogLikelihoods, ReadRows
 from readwarp.call.likelihoods.pairhmm.penalties import gap_penalties
 from readwarp.call.reads.gap_models import GapModel
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.ragged import first_alike, offsets_of, ranges
 from readwarp.rules.cigar import is_match, run_of
 

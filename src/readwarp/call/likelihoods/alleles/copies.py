@@ -5,7 +5,7 @@ import numpy as np
 from readwarp.batches import AlignedReads, Haplotypes, Regions
 from readwarp.call.candidates.regions import MIN_BASES
 from readwarp.call.reads.mates import MIN_ANCHOR, MIN_DIFFERENCES
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.ragged import offsets_of, replace
 
 

@@ -11,7 +11,7 @@ from readwarp.call.likelihoods.alleles import INDEL_COST, MAX_BEHIND, MAX_MISFIT
 from readwarp.call.likelihoods.alleles.compare import WeighedReads
 from readwarp.call.likelihoods.pairhmm import ReadRows
 from readwarp.call.likelihoods.pairhmm.scalar import UNKNOWN
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.ragged import offsets_of, ranges
 
 ERRORS = 10.0 ** (-0.1 * np.arange(256))

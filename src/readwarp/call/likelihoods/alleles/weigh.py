@@ -22,7 +22,7 @@ from readwarp.call.likelihoods.alleles.sites import keep_forced, number_variants
 from readwarp.call.likelihoods.evidence import FAR, NOTHING
 from readwarp.call.likelihoods.evidence.substitutions import count_ends_once, new_likelihoods, strand_at
 from readwarp.call.reads.facts import clips_of
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.ragged import first_alike, ranges, replace
 from readwarp.rules.cigar import find_base, soft_clips
 

@@ -10,8 +10,8 @@ from numpy import ndarray
 from readwarp.batches import AlignedReads, Likelihoods, Sites
 from readwarp.call.likelihoods.evidence import DEPENDENT, FAR, NOTHING, OTHER
 from readwarp.call.reads.facts import clips_of, reads_across
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import CallParameters
-from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import empty, first_alike, offsets_of, take
 from readwarp.rules.cigar import DELETION, find_base, is_match
 from readwarp.rules.flags import FIRST

@@ -25,7 +25,7 @@ from readwarp.call.likelihoods.haplotypes.ways import (
     new_ways,
 )
 from readwarp.call.reads.facts import MIN_QUALITY
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.rules.cigar import DELETION, INSERTION, SKIP, is_match, run_of
 
 MISSING = 4  # inserted base that stands for a deletion across the site

@@ -33,7 +33,7 @@ from readwarp.call.likelihoods.haplotypes.ways import (
     count_agreeing,
     new_ways,
 )
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.ragged import empty
 
 TRUSTED = 60  # quality of the reference's bases

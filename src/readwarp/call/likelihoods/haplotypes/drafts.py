@@ -9,7 +9,7 @@ from numpy import ndarray
 
 from readwarp.batches import Regions, Window
 from readwarp.call.likelihoods.haplotypes import MAX_HAPLOTYPES, RAREST
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.ragged import empty, offsets_of
 from readwarp.rules.shares import scale_shares
 

@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from readwarp.call.likelihoods.haplotypes import MIN_FRAGMENTS
 from readwarp.call.reads.facts import MIN_QUALITY
-from readwarp.device.jit import kernel, scalar
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.ragged import empty
 
 REFERENCE = 1 << 30  # added to the counts of the reference's edges

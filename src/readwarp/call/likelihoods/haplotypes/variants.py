@@ -13,7 +13,7 @@ from readwarp.call.candidates.pileup import MAX_INDEL, MAX_INSERTION
 from readwarp.call.candidates.spelling import COSTS
 from readwarp.call.likelihoods.haplotypes.alleles import Alleles
 from readwarp.call.likelihoods.haplotypes.drafts import REFERENCE, Drafts, DraftSpans, add_draft, copy, new_drafts
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.pairwise.cpu import score_pairs, trace_pairs
 from readwarp.pairwise.pairs import Pairs, Scheme
 from readwarp.pairwise.scalar import GLOBAL

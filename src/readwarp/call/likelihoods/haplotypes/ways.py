@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Regions
 from readwarp.call.likelihoods.haplotypes import MAX_WAYS
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.ragged import empty, offsets_of
 
 NO_WAY = -1  # value of a support

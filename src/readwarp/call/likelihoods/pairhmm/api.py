@@ -10,9 +10,9 @@ from numpy import ndarray
 from readwarp.call.likelihoods.pairhmm import ReadRows
 from readwarp.call.likelihoods.pairhmm.penalties import gap_penalties
 from readwarp.call.likelihoods.pairhmm.scalar import UNKNOWN
+from readwarp.compiler.prepare import prepare_once
 from readwarp.device.arrays import check_places, is_foreign, is_on_card, on_card, on_host, ragged_of, resident
 from readwarp.device.backend import Backend, choose
-from readwarp.device.prepare import prepare_once
 from readwarp.errors import UsageError
 from readwarp.ragged import Ragged, offsets_of
 from readwarp.rules.bases import CODES

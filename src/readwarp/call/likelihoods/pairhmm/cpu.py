@@ -20,8 +20,8 @@ from readwarp.call.likelihoods.pairhmm.scalar import (
     Precision,
     row_constants,
 )
-from readwarp.device.jit import kernel
-from readwarp.device.simd import empty_vectors, lanes, store_transposed
+from readwarp.compiler.jit import kernel
+from readwarp.compiler.simd import empty_vectors, lanes, store_transposed
 from readwarp.pairwise.transpose import LaneSequences, transpose_groups
 from readwarp.ragged import offsets_of, replace
 

@@ -26,8 +26,8 @@ from readwarp.call.likelihoods.pairhmm.pairs import PairSums, PairTraits, PairWo
 from readwarp.call.likelihoods.pairhmm.scalar import COLUMNS, FLOAT32, FLOAT64, PROBABILITY, UNKNOWN, Precision
 from readwarp.device.arrays import is_on_card
 from readwarp.device.backend import Backend
+from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import THREADS, WARP, threads_for
-from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import Workspace, current
 
 GROUPS = (4, 8, 16, 32)  # threads per pair

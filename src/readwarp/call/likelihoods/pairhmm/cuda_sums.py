@@ -41,9 +41,9 @@ from readwarp.call.likelihoods.pairhmm.scalar import (
     is_enough,
     row_constants,
 )
+from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import WARP
 from readwarp.device.instructions import shuffle_up
-from readwarp.device.jit import cuda, cuda_kernel
 
 READ, LENGTH, HAPLOTYPE, SIZE, AGAIN = range(5)  # columns of places
 BEGIN, COUNT, GROUP = range(3)  # columns of segments

@@ -31,8 +31,8 @@ from readwarp.call.likelihoods.pairhmm.scalar import (
     SAME,
     UNKNOWN,
 )
-from readwarp.device.jit import kernel
-from readwarp.device.simd import VECTOR_BYTES, fused, load, load_bytes, plus, splat, store, where_equal
+from readwarp.compiler.jit import kernel
+from readwarp.compiler.simd import VECTOR_BYTES, fused, load, load_bytes, plus, splat, store, where_equal
 
 BLOCK = 4  # rows whose states are held in registers
 

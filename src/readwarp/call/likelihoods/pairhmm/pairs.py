@@ -19,7 +19,7 @@ from readwarp.call.likelihoods.pairhmm.scalar import (
     emissions,
     is_enough,
 )
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.ragged import offsets_of, take
 from readwarp.rules.hashes import BASIS, add_byte
 

@@ -16,7 +16,7 @@ from numpy import ndarray
 
 from readwarp.call.likelihoods.pairhmm.scalar import UNKNOWN
 from readwarp.call.reads.gap_models import SHORT, GapModel, opening_table
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 
 
 def gap_penalties(

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from readwarp.device.jit import scalar
+from readwarp.compiler.jit import scalar
 
 UNKNOWN, BEYOND = 4, 5  # codes of a haplotype's base: unknown; past its end
 BEFORE = 6  # code of a read's base in the rows before the read

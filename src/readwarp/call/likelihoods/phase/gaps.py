@@ -13,7 +13,7 @@ from readwarp.call.likelihoods.evidence.substitutions import LOG10_3, new_likeli
 from readwarp.call.likelihoods.phase import GAP_QUALITY
 from readwarp.call.reads.facts import reads_across
 from readwarp.call.reads.gap_models import GapModel
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.ragged import take
 from readwarp.rules.cigar import DELETION, INSERTION, run_of
 

@@ -8,7 +8,7 @@ from numpy import ndarray
 
 from readwarp.call.likelihoods.phase import MAX_ODDS, MIN_MARGIN, ROUNDS
 from readwarp.call.likelihoods.phase.links import Links, Phasing
-from readwarp.device.jit import kernel, scalar
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.ragged import concatenate, replace, take
 
 

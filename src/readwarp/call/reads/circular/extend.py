@@ -9,8 +9,8 @@ from numpy import ndarray
 from readwarp.batches import AlignedReads
 from readwarp.call.places.bases import Bases
 from readwarp.call.places.circle import Circle
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import Scoring
-from readwarp.device.jit import kernel, scalar
 from readwarp.formats.alignments.decoded import place_reads
 from readwarp.formats.alignments.regions import AlignedReader, ReadFilter
 from readwarp.pairwise.scalar import UNKNOWN_COST

@@ -5,7 +5,7 @@ from numpy import ndarray
 
 from readwarp.batches import AlignedReads
 from readwarp.call.places.targets import BLOCK
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.ragged import offsets_of, replace, take
 from readwarp.rules.cigar import DELETION, is_match, run_of
 from readwarp.rules.hashes import spread

@@ -3,7 +3,7 @@
 import numpy as np
 
 from readwarp.call.reads.mates import MAX_UNIT, MIN_ANCHOR, MIN_DIFFERENCES, MIN_REPEAT, MISMATCH
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 
 MIN_QUALITY, MAX_LOSS = 15, 16  # least quality of a base that can contradict; most score to lose, where a match is 1
 STEPS = 1, 2, 4, 2  # shifts, MIN_REPEAT - 1 in all, that reduce a run of MIN_REPEAT bits to one

@@ -6,7 +6,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads
-from readwarp.device.jit import kernel, scalar
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.ragged import empty, replace
 from readwarp.rules.cigar import SOFT_CLIP, is_match, run_of
 

@@ -14,7 +14,7 @@ from readwarp.call.reads.mates.merge import merge_mates
 from readwarp.call.reads.mates.pairs import NONE, OverlappingMates, find_pairs
 from readwarp.call.reads.mates.primers import Primers
 from readwarp.call.reads.mates.trim import Bounds, find_bounds
-from readwarp.device.jit import kernel, scalar
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.formats.common.qualities import MISSING
 from readwarp.ragged import empty, replace, take
 from readwarp.rules.bases import UNKNOWN

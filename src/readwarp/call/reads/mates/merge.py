@@ -5,7 +5,7 @@ from numpy import ndarray
 
 from readwarp.batches import AlignedReads
 from readwarp.call.reads.mates.pairs import order_by_name
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.rules.cigar import is_match, run_of
 
 BLOCK = 1 << 12  # reference positions merged at a time

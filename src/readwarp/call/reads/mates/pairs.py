@@ -7,7 +7,7 @@ from numpy import ndarray
 
 from readwarp.batches import AlignedReads
 from readwarp.call.reads.mates import MAX_RECORDS
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.ragged import empty
 from readwarp.rules.cigar import HARD_CLIP, is_match, run_of
 from readwarp.rules.flags import FIRST, LAST, PAIRED, REVERSE

@@ -9,7 +9,7 @@ from readwarp.call.reads.facts import MIN_CLIP
 from readwarp.call.reads.mates import MISMATCH
 from readwarp.call.reads.mates.pairs import NONE, OverlappingMates, hard_clips
 from readwarp.call.reads.mates.primers import NOWHERE, Primers, find_amplicons
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.ragged import empty
 from readwarp.rules.bases import OUTSIDE
 from readwarp.rules.cigar import is_match, run_of, soft_clips

@@ -16,7 +16,7 @@ from readwarp.call.reads.gap_models import GapModel, slip_table
 from readwarp.call.records.confidence import GQ_BANDS, UNKNOWN
 from readwarp.call.records.confidence.repeats import CalledGaps, count_spanning, find_repeats
 from readwarp.call.records.genotypes.emitted import UNLISTED
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.ragged import offsets_of, replace, take
 
 MAX_QUALITY = 93

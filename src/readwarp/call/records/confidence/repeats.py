@@ -11,7 +11,7 @@ from readwarp.call.candidates.sites.find import Site, sites_of
 from readwarp.call.places.bases import encode
 from readwarp.call.places.strips import contigs_around
 from readwarp.call.records.confidence import MAX_UNIT, REACH
-from readwarp.device.jit import kernel, scalar
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.rules.cigar import DELETION, INSERTION, is_match, run_of
 
 NOWHERE = -(1 << 30)  # before all reads

@@ -11,7 +11,7 @@ from readwarp.call.likelihoods.evidence import DEPENDENT, NOTHING
 from readwarp.call.records.genotypes import cohort
 from readwarp.call.records.genotypes.cohort import by_alt_reads, by_reads, by_ref_reads, by_strands
 from readwarp.call.records.genotypes.emitted import Emitted
-from readwarp.device.jit import kernel, scalar
+from readwarp.compiler.jit import kernel, scalar
 
 MAX_VALUE = 255  # cap of a distance in rank sums
 VALUES = MAX_VALUE + 1

@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 
 Genotype = tuple[int, ...]
 MAX_GENOTYPES = 6000  # limit per site: 3 alleles at ploidy 100, 7 at ploidy 9

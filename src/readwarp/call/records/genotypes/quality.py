@@ -6,7 +6,7 @@ import numpy as np
 
 from readwarp.call.records.genotypes.emitted import MISSING_BASE, UNLISTED
 from readwarp.call.records.genotypes.order import rows_of
-from readwarp.device.jit import kernel, scalar
+from readwarp.compiler.jit import kernel, scalar
 
 NATURAL = math.log(10.0) / 10.0  # one Phred in natural logarithms
 NEGLIGIBLE = 1e-200  # likelihoods of counts, relative to the best, that are dropped

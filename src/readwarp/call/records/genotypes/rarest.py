@@ -21,7 +21,7 @@ from readwarp.call.candidates.sites.find import Variant, list_alleles
 from readwarp.call.likelihoods.alleles import INFORMED
 from readwarp.call.likelihoods.evidence import NOTHING, OTHER
 from readwarp.call.records.genotypes.order import most_alleles
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.ragged import offsets_of, replace, take
 
 ROUNDS = 30

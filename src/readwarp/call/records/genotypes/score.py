@@ -10,7 +10,7 @@ from readwarp.batches import Likelihoods, Sites
 from readwarp.call.likelihoods.evidence import NOTHING
 from readwarp.call.records.genotypes.emitted import MISSING_BASE, UNLISTED, Emitted
 from readwarp.call.records.genotypes.order import GenotypeTables, insert_allele, number_of, rows_of
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 from readwarp.ragged import empty
 
 MAX_GENOTYPE_QUALITY = 99

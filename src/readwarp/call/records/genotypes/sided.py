@@ -9,7 +9,7 @@ from readwarp.call.likelihoods.evidence import DEPENDENT, NOTHING
 from readwarp.call.reads.facts import SURE
 from readwarp.call.records.genotypes.emitted import Emitted
 from readwarp.call.records.genotypes.surroundings import PairSides
-from readwarp.device.jit import kernel
+from readwarp.compiler.jit import kernel
 
 MIN_MARGIN = 1.0  # log10 by which one order of the alleles must be likelier than the other
 

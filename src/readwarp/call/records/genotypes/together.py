@@ -14,8 +14,8 @@ from readwarp.call.records.genotypes.score import (
     choose_alleles,
     fill_genotypes,
 )
+from readwarp.compiler.jit import kernel
 from readwarp.config import CallParameters
-from readwarp.device.jit import kernel
 from readwarp.ragged import replace
 
 REFERENCES = (

@@ -1,0 +1,129 @@
+"""Decorators that turn functions into kernels.
+
+`kernel` compiles a loop over arrays for the CPU, and `scalar` a rule, of scalars or arrays, that kernels call, those
+for cards too (`readwarp.device.cuda_jit`). Machine code is kept on disk: see `kernel_cache`. Numba is imported only
+when something has to be compiled.
+"""
+
+import time
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
+from operator import attrgetter
+from threading import RLock
+from types import ModuleType
+from typing import Any
+
+from readwarp.compiler import kernel_cache
+from readwarp.compiler.loader import load
+from readwarp.compiler.machine_code import MachineCode
+from readwarp.compiler.signature import key_of, signature_of
+
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False}
+Listener = Callable[[str, str, float | None], None]  # (kernel, signature, seconds): None before compilation
+_listeners: list[Listener] = []
+lock = RLock()
+
+
+class Kernel:
+    """A function compiled for each signature it is called with. Arguments are positional."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        self.py_func, self.options = function, options
+        self.name = f"{function.__module__}:{function.__qualname__}"
+        self.__wrapped__, self.__doc__ = function, function.__doc__
+        self.__name__, self.__qualname__, self.__module__ = (
+            function.__name__,
+            function.__qualname__,
+            function.__module__,
+        )
+        self._by_key: dict[Hashable, Callable[..., Any]] = {}
+        self._by_signature: dict[str, Callable[..., Any]] = {}
+        self._dispatcher: Any = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        return (self._by_key.get(key_of(arguments)) or self._prepare(arguments))(*arguments)
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.name}>"
+
+    def __reduce__(self) -> str:
+        return self.__qualname__  # pickled like a function
+
+    def _prepare(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+        """Return the loaded machine code for these arguments."""
+        loaded = self._by_key[key_of(arguments)] = self.load(signature_of(arguments))
+        return loaded
+
+    def load(self, signature: str) -> Callable[..., Any]:
+        """Return the machine code for a signature, which stays loaded."""
+        with lock:
+            if signature not in self._by_signature:
+                self._by_signature[signature] = load(self.compile(signature), self.name)
+            return self._by_signature[signature]
+
+    def compile(self, signature: str) -> MachineCode:
+        """Return the machine code for a signature: from the cache, or compiled and put there."""
+        with lock:
+            code = kernel_cache.find(self.name, signature)
+            if code is None:
+                tell(self.name, signature, None)
+                begin = time.perf_counter()
+                code = self.make(signature)
+                kernel_cache.keep(self.name, signature, code)
+                tell(self.name, signature, time.perf_counter() - begin)
+            return code
+
+    def make(self, signature: str) -> MachineCode:
+        """Compile the machine code for a signature now."""
+        code: MachineCode = _compiler().compile_kernel(self.dispatcher, signature)
+        return code
+
+    @property
+    def dispatcher(self) -> Any:
+        """The function that Numba sees where another kernel calls this one."""
+        if self._dispatcher is None:
+            self._dispatcher = _compiler().KernelPart(self.py_func, targetoptions={"nopython": True, **self.options})
+        return self._dispatcher
+
+
+def kernel_of(name: str) -> Kernel:
+    """Return the kernel of this name, `module:name`."""
+    module, _, path = name.partition(":")
+    found: Kernel = attrgetter(path)(import_module(module))
+    return found
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a loop over arrays for the CPU; it releases the GIL."""
+    return Kernel(function, OPTIONS)
+
+
+def scalar(function: Callable[..., Any]) -> Any:
+    """Compile a rule into the kernels that call it, CPU or CUDA."""
+    return Kernel(function, OPTIONS | {"inline": "never"})
+
+
+@cache
+def _compiler() -> ModuleType:
+    from readwarp.compiler import codegen
+
+    codegen.register_kernels(Kernel)
+    return codegen
+
+
+@contextmanager
+def listen(listener: Listener) -> Iterator[None]:
+    """Tell the listener of each kernel before and after it is compiled within the block."""
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
+
+
+def tell(*news: Any) -> None:
+    """Tell the listeners."""
+    for listener in _listeners:
+        listener(*news)
