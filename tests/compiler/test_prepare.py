@@ -120,8 +120,8 @@ def test_without_a_folder_to_write_to(fresh, monkeypatch, caplog):
 TOGETHER = """
 import sys
 from readwarp.compiler import manifest, prepare
-from readwarp.compiler.manifest import Entry
-manifest.entries = lambda: (Entry(*sys.argv[1:3], 2.0, frozenset({"any"})),)
+from readwarp.compiler.manifest import ManifestEntry
+manifest.entries = lambda: (ManifestEntry(*sys.argv[1:3], 2.0, frozenset({"any"})),)
 print(prepare.prepare("any", 2))
 """
 
@@ -187,8 +187,8 @@ def test_kernels_are_loaded_for_processes_to_come(fresh):
 import os
 from readwarp.compiler import manifest, prepare
 from readwarp.compiler.jit import kernel_of
-from readwarp.compiler.manifest import Entry
-manifest.entries = lambda: (Entry(*{small!r}, 2.0, frozenset({{"any"}})),)
+from readwarp.compiler.manifest import ManifestEntry
+manifest.entries = lambda: (ManifestEntry(*{small!r}, 2.0, frozenset({{"any"}})),)
 kernel = kernel_of({small!r}[0])
 before = dict(kernel._by_signature)
 prepare.load_kernels("other")
