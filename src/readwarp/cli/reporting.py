@@ -88,7 +88,7 @@ class CommandReporter(Reporter):
     @contextmanager
     def progress(self, what: str, unit: str) -> Iterator[Meter]:
         """Yield a bar on a terminal, else a log line every half minute; either also shows kernels being compiled."""
-        from readwarp.compiler.compilation import watch
+        from readwarp.compiler.progress import watch
 
         with _show_bar(what, unit) if self.bars else nullcontext(_LogLines(what, unit)) as meter, watch(meter.kernel):
             yield meter
@@ -212,7 +212,7 @@ class _Stderr(logging.Handler):
 
 @cache
 def _say_compiling_once() -> None:
-    from readwarp.compiler.compilation import UNFORESEEN
+    from readwarp.compiler.progress import UNFORESEEN
 
     logger.info(UNFORESEEN)
 

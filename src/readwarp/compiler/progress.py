@@ -1,15 +1,19 @@
-"""Progress of the compilation of kernels, as text."""
+"""Progress of the compilation of kernels, as text; kernels from the disk cache are not reported."""
 
 import math
+import re
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from readwarp.compiler import jit
 from readwarp.wording import counted
 
 INTERVAL = 10.0  # seconds between lines
+UNFORESEEN = "compiling one more kernel"
 
 
 class Compiling(NamedTuple):
@@ -54,3 +58,23 @@ def done(kernels: int, seconds: float) -> str:
 
 def to_stderr(line: str) -> None:
     print(f"readwarp: {line}", file=sys.stderr, flush=True)
+
+
+class Compilation:
+    """Counter of compiled kernels."""
+
+    def __init__(self, started: Callable[[str, int], None]) -> None:
+        self.kernels, self._started = 0, started
+
+    def hear(self, kernel: str, signature: str, seconds: float | None) -> None:
+        if seconds is None:
+            self.kernels += 1
+            self._started(re.split("[:.]", kernel)[-1], self.kernels)
+
+
+@contextmanager
+def watch(started: Callable[[str, int], None]) -> Iterator[Compilation]:
+    """Call `started(name, number)` before each kernel is compiled within the block."""
+    compilation = Compilation(started)
+    with jit.listen(compilation.hear):
+        yield compilation

@@ -128,7 +128,7 @@ class Reporter:
     @contextmanager
     def compiling(self) -> Iterator[None]:
         """Count the kernels compiled in the block, such as those for cards."""
-        from readwarp.compiler.compilation import watch
+        from readwarp.compiler.progress import watch
 
         started = time.perf_counter()
         with self.kernels() as meter, watch(meter.kernel) as compilation:

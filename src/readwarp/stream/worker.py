@@ -11,7 +11,7 @@ from logging.handlers import QueueHandler
 from socket import socket
 from typing import Any, NamedTuple
 
-from readwarp.compiler.compilation import UNFORESEEN, watch
+from readwarp.compiler.progress import UNFORESEEN, watch
 from readwarp.stopping import die_with_parent
 from readwarp.stream.messages import pack, receive, send
 

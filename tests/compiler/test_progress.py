@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import numpy as np
 from numba.cuda import compile_ptx, dispatcher
 from readwarp.compiler import jit
-from readwarp.compiler.compilation import watch
+from readwarp.compiler.progress import watch
 from compiled.compile import types_of
 from compiled.kernels import KERNELS
 
