@@ -1,22 +1,21 @@
 """The code of `simd`: a Numba type of LLVM vectors, and the operations on it in LLVM.
 
-Every module that compiles kernels imports this one first.
+Whatever compiles kernels imports this module first. It uses what Numba documents for extensions, and no more.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial, wraps
 from typing import Any
 
 from llvmlite import ir
 from numba import extending, types
 from numba.core import cgutils
-from numba.core.registry import cpu_target
-from numba.extending import models, register_model, typeof_impl
+from numba.extending import models, register_model
 
 from readwarp.compiler import simd
 from readwarp.compiler.simd import VECTOR_BYTES, Operation
 
 READ, MOST_LOCAL, DATA = 0, 3, 1  # operands of llvm.prefetch (LLVM language reference)
-_codes: dict[Operation, Any] = {}
 extending.register_jitable(simd.empty_vectors)
 
 
@@ -24,17 +23,17 @@ def code_of(operation: Operation) -> Callable[[Any], Any]:
     """Return the decorator for the function that types an operation and generates its code."""
 
     def register(function: Any) -> Any:
-        intrinsic: Any = extending.intrinsic  # by its type, callers would have to pass the typing context
-        _codes[operation] = intrinsic(function)
+        @extending.type_callable(operation)
+        def typer_of(context: Any) -> Callable[..., Any]:
+            return wraps(partial(function, context))(lambda *arguments: function(context, *arguments)[0])
+
+        @extending.lower_builtin(operation, types.VarArg(types.Any))  # type: ignore[untyped-decorator]
+        def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return function(None, *signature.args)[1](context, builder, signature, arguments)
+
         return function
 
     return register
-
-
-@typeof_impl.register(Operation)
-def _typeof_operation(operation: Operation, _: Any) -> Any:
-    """Type an operation that a kernel names as a function."""
-    return cpu_target.typing_context.resolve_value_type(_codes[operation])
 
 
 class LaneVector(types.Type):
