@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.layers import LEVEL, ROOT, SOURCES, imports, module_of, room_of, room_of_file
+from helpers.layers import LEVEL, PACKAGE, ROOT, SOURCES, imports, module_of, room_of, room_of_file
 
 LINES, FUNCTION_LINES = 400, 70
 BESIDE = {  # imports between rooms of one layer
@@ -95,6 +95,19 @@ def test_numba_has_one_door(path):
             assert has_numba, f"{name_of(path)} imports {module}: use readwarp.compiler.jit"
         if module == "readwarp.device.cuda_jit.cuda":
             assert has_numba or path.stem.split("_")[0] == "cuda", f"{name_of(path)} imports CUDA outside */cuda*.py"
+
+
+DOCUMENTED = tuple(
+    f"numba.{name}" for name in ("njit", "from_dtype", "types", "extending", "core.cgutils", "__version__")
+)
+
+
+def test_internals_of_numba_have_one_door():
+    """Where Numba moves them, kernels are compiled all the same: see src/readwarp/compiler/README.md."""
+    for path in (PACKAGE / "compiler").glob("*.py"):
+        for module in imports(path) if path.stem != "internals" else ():
+            is_numba = module.split(".")[0] == "numba"
+            assert not is_numba or module.startswith(DOCUMENTED), f"{name_of(path)} imports {module}"
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)

@@ -22,7 +22,10 @@ sys.meta_path.insert(0, Blocked())
 for name in sys.argv[1:]:
     import_module(name)
 """
-COMPILING = {f"readwarp.compiler.{name}" for name in ("codegen", "entry", "lowering", "parts", "shortcuts", "vectors")}
+COMPILING = {
+    f"readwarp.compiler.{name}"
+    for name in ("codegen", "entry", "internals", "lowering", "parts", "shortcuts", "vectors")
+}
 FOR_CARDS = {  # and cuda*.py
     *(f"readwarp.device.{name}" for name in ("freeing", "instructions", "launch", "memory", "staging", "trial")),
     "readwarp.pairwise.trace_plan",

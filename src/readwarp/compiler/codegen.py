@@ -1,4 +1,4 @@
-"""Compile kernels with Numba to machine code for a processor level: the only module that knows Numba's compiler.
+"""Compile kernels with Numba to machine code for a processor level.
 
 Numba itself would compile each function that a kernel calls to machine code too, with two wrappers, once alone and once
 more inside the kernel, and keep it on disk. Here only what Python calls becomes machine code: the functions below it
@@ -10,23 +10,15 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-import numpy as np
-from numba.core import types
-from numba.core.codegen import CPUCodeLibrary, JITCPUCodegen
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.registry import cpu_target
-from numba.core.runtime import rtsys
-from numba.core.typing.typeof import typeof_impl
-from numba.np.numpy_support import from_dtype
-
 from readwarp.compiler import vectors
 from readwarp.compiler.entry import make_entry
+from readwarp.compiler.internals import CPUCodeLibrary, JITCPUCodegen, cpu_target, global_compiler_lock, rtsys
 from readwarp.compiler.levels import current_level
 from readwarp.compiler.loader import load_extensions
 from readwarp.compiler.machine_code import MachineCode
 from readwarp.compiler.parts import KernelPart, PartLibrary, parts_of_numba, without_garbage_collection
 from readwarp.compiler.shortcuts import shortcuts
-from readwarp.compiler.signature import class_of
+from readwarp.compiler.signature import types_of
 
 assert vectors  # registers the operations of `simd`
 
@@ -125,41 +117,3 @@ def _own_codegen() -> Iterator[None]:
 @cache
 def _codegen() -> Codegen:
     return Codegen("readwarp")  # type: ignore[no-untyped-call]
-
-
-def types_of(signature: str) -> list[Any]:
-    """Return Numba's types of a signature."""
-    found, rest = _parse_list(signature)
-    if rest:
-        raise ValueError(f"not a signature of a kernel: {signature}")
-    return found
-
-
-def _parse_list(text: str) -> tuple[list[Any], str]:
-    """Parse types up to the end or a closing bracket; return them and the remaining text."""
-    found = []
-    while text and text[0] != ")":
-        kind, text = _parse(text.removeprefix(","))
-        found.append(kind)
-    return found, text
-
-
-def _parse(text: str) -> tuple[Any, str]:
-    """Parse the first type of the text; return it and the remaining text."""
-    name = text[: min((text.find(mark) for mark in "(,)[" if mark in text), default=len(text))]
-    rest = text[len(name) :]
-    if rest.startswith("("):
-        parts, rest = _parse_list(rest[1:])
-        return types.BaseTuple.from_types(parts, class_of(name) if name else tuple), rest[1:]
-    number = from_dtype(np.dtype(name))
-    if not rest.startswith("["):
-        return number, rest
-    axes, _, rest = rest[1:].partition("]")
-    layout = rest[:1] if rest[:1] in ("F", "A") else "C"
-    array: Any = types.Array
-    return array(number, axes.count(":"), layout), rest.removeprefix(layout)
-
-
-def register_kernels(kind: type) -> None:
-    """Make instances of this class functions to Numba where a kernel names them: their `dispatcher`."""
-    typeof_impl.register(kind, lambda kernel, _: types.Dispatcher(kernel.dispatcher))

@@ -7,8 +7,8 @@ checks every argument and every field of a tuple, which is a fifth of a kernel's
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
-from numba.core.callwrapper import PyCallWrapper
+
+from readwarp.compiler.internals import PyCallWrapper, cgutils, types
 
 
 def make_entry(context: Any, made: Any) -> Any:
@@ -48,7 +48,7 @@ class KernelEntry(PyCallWrapper):
             fields = cgutils.alloca_once(self.builder, self.context.get_value_type(kind))
             self.api.nrt_adapt_ndarray_from_python(given, self.builder.bitcast(fields, self.api.voidptr))
             array = self.builder.load(fields)
-            self.borrowed.append(self.builder.extract_value(array, 0))
+            self.borrowed.append(self.context.data_model_manager[kind].get(self.builder, array, "meminfo"))
             return array
         if isinstance(kind, types.BaseTuple):
             parts: Any = kind

@@ -2,28 +2,29 @@
 
 `kernel` compiles a loop over arrays for the CPU, and `scalar` a rule, of scalars or arrays, that kernels call, those
 for cards too (`readwarp.device.cuda_jit`). Machine code is kept on disk: see `kernel_cache`. Numba is imported only
-when something has to be compiled.
+when something has to be compiled: by `codegen`, or by plain Numba where that has moved what `codegen` builds upon.
 """
 
+import logging
 import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from importlib import import_module
 from operator import attrgetter
 from threading import RLock
-from types import ModuleType
 from typing import Any
 
 from readwarp.compiler import kernel_cache
 from readwarp.compiler.loader import load
 from readwarp.compiler.machine_code import MachineCode
-from readwarp.compiler.signature import key_of, signature_of
+from readwarp.compiler.signature import key_of, signature_of, types_of
+from readwarp.errors import ReadwarpError
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False}
 Listener = Callable[[str, str, float | None], None]  # (kernel, signature, seconds): None before compilation
 _listeners: list[Listener] = []
 lock = RLock()
+logger = logging.getLogger("readwarp")
 
 
 class Kernel:
@@ -40,7 +41,7 @@ class Kernel:
         )
         self._by_key: dict[Hashable, Callable[..., Any]] = {}
         self._by_signature: dict[str, Callable[..., Any]] = {}
-        self._dispatcher: Any = None
+        self._dispatchers: dict[Callable[..., Any], Any] = {}
 
     def __call__(self, *arguments: Any) -> Any:
         return (self._by_key.get(key_of(arguments)) or self._prepare(arguments))(*arguments)
@@ -60,7 +61,12 @@ class Kernel:
         """Return the machine code for a signature, which stays loaded."""
         with lock:
             if signature not in self._by_signature:
-                self._by_signature[signature] = load(self.compile(signature), self.name)
+                try:
+                    self._by_signature[signature] = load(self.compile(signature), self.name)
+                except ReadwarpError:
+                    raise
+                except Exception as error:
+                    self._by_signature[signature] = self._compile_plainly(signature, error)
             return self._by_signature[signature]
 
     def compile(self, signature: str) -> MachineCode:
@@ -77,15 +83,35 @@ class Kernel:
 
     def make(self, signature: str) -> MachineCode:
         """Compile the machine code for a signature now."""
-        code: MachineCode = _compiler().compile_kernel(self.dispatcher, signature)
-        return code
+        from readwarp.compiler.codegen import compile_kernel
+
+        return compile_kernel(self.dispatcher, signature)
+
+    def _compile_plainly(self, signature: str, reason: Exception) -> Callable[..., Any]:
+        """Compile by plain Numba, which takes longer and is not kept. Raises the reason for it if Numba fails too."""
+        global _dispatcher_of
+        ours, _dispatcher_of = _dispatcher_of, _plain_dispatcher
+        try:
+            made: Callable[..., Any] = self.dispatcher.compile(tuple(types_of(signature)))
+        except Exception:
+            raise reason from None
+        finally:
+            _dispatcher_of = ours
+        _warn_of_plain_numba(reason)
+        return made
 
     @property
     def dispatcher(self) -> Any:
         """The function that Numba sees where another kernel calls this one."""
-        if self._dispatcher is None:
-            self._dispatcher = _compiler().KernelPart(self.py_func, targetoptions={"nopython": True, **self.options})
-        return self._dispatcher
+        if _dispatcher_of not in self._dispatchers:
+            self._dispatchers[_dispatcher_of] = _dispatcher_of(self)
+        return self._dispatchers[_dispatcher_of]
+
+    @property
+    def _numba_type_(self) -> Any:
+        from numba import types
+
+        return types.Dispatcher(self.dispatcher)
 
 
 def kernel_of(name: str) -> Kernel:
@@ -105,12 +131,35 @@ def scalar(function: Callable[..., Any]) -> Any:
     return Kernel(function, OPTIONS | {"inline": "never"})
 
 
-@cache
-def _compiler() -> ModuleType:
-    from readwarp.compiler import codegen
+def _own_dispatcher(kernel: Kernel) -> Any:
+    from readwarp.compiler.parts import KernelPart
 
-    codegen.register_kernels(Kernel)
-    return codegen
+    return KernelPart(kernel.py_func, targetoptions={"nopython": True, **kernel.options})
+
+
+def _plain_dispatcher(kernel: Kernel) -> Any:
+    from numba import njit
+
+    from readwarp.compiler import vectors
+
+    assert vectors  # registers the operations of `simd`
+    return njit(**kernel.options)(kernel.py_func)
+
+
+_dispatcher_of = _own_dispatcher  # while plain Numba compiles, the other one
+_plain_reasons: list[Exception] = []
+
+
+def _warn_of_plain_numba(reason: Exception) -> None:
+    """Warn once per process."""
+    if not _plain_reasons:
+        from textwrap import shorten
+
+        from numba import __version__ as numba
+
+        text = "Numba %s lacks what readwarp builds upon (%s): each run compiles its kernels anew, and slowly"
+        logger.warning(text, numba, shorten(str(reason), 300))
+    _plain_reasons.append(reason)
 
 
 @contextmanager

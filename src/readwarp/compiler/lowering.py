@@ -8,11 +8,17 @@ no references need no cleanup.
 
 from typing import Any
 
-from numba.core import cgutils, ir, types
-from numba.core.ir_utils import guard
-from numba.core.lowering import Lower
-from numba.cpython.slicing import fix_index
-from numba.np.arrayobj import fix_integer_index, load_item, store_item
+from readwarp.compiler.internals import (
+    Lower,
+    cgutils,
+    fix_index,
+    fix_integer_index,
+    guard,
+    ir,
+    load_item,
+    store_item,
+    types,
+)
 
 PAIR = {"pair_first": 0, "pair_second": 1}  # fields of an iterator's answer
 

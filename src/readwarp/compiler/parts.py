@@ -3,8 +3,6 @@
 Numba itself treats each function that a kernel calls like one that Python calls: it optimises it, makes wrappers,
 compiles it again for each integer constant that it is given, and counts references wherever an array is named. A part
 does none of this. The kernel gathers its parts, and they are optimised together, once.
-
-This relies on internals of Numba; tests/compiler/test_parts.py names them.
 """
 
 import gc
@@ -13,15 +11,24 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from llvmlite import binding
-from numba.core import ir, types
-from numba.core.codegen import CPUCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
-from numba.core.compiler_machinery import AnalysisPass, register_pass
-from numba.core.dispatcher import _FunctionCompiler
-from numba.core.registry import CPUDispatcher, cpu_target
-from numba.core.target_extension import dispatcher_registry, target_registry
-from numba.core.typed_passes import NativeLowering, NoPythonSupportedFeatureValidation
 
+from readwarp.compiler.internals import (
+    AnalysisPass,
+    CompilerBase,
+    CPUCodeLibrary,
+    CPUDispatcher,
+    DefaultPassBuilder,
+    Flags,
+    NativeLowering,
+    NoPythonSupportedFeatureValidation,
+    _FunctionCompiler,
+    cpu_target,
+    dispatcher_registry,
+    ir,
+    register_pass,
+    target_registry,
+    types,
+)
 from readwarp.compiler.lowering import PartLower
 
 CPU = target_registry["cpu"]

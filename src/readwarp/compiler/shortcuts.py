@@ -5,13 +5,17 @@ from contextlib import contextmanager
 from types import CodeType
 from typing import Any
 
-from numba.core import ir, types
-from numba.core.postproc import PostProcessor, VariableLifetime
-from numba.core.runtime.context import NRTContext
-from numba.core.transforms import canonicalize_cfg
-from numba.core.typed_passes import NopythonRewrites
-from numba.core.types.functions import BaseFunction
-from numba.core.untyped_passes import InlineClosureLikes
+from readwarp.compiler.internals import (
+    BaseFunction,
+    InlineClosureLikes,
+    NopythonRewrites,
+    NRTContext,
+    PostProcessor,
+    VariableLifetime,
+    canonicalize_cfg,
+    ir,
+    types,
+)
 
 _get_call_type: Any = BaseFunction.get_call_type
 _run: Any = PostProcessor.run

@@ -76,3 +76,38 @@ def class_of(name: str) -> type:
         module, _, path = name.partition(":")
         _classes[name] = attrgetter(path)(import_module(module))
     return _classes[name]
+
+
+def types_of(signature: str) -> list[Any]:
+    """Return Numba's types of a signature."""
+    found, rest = _parse_list(signature)
+    if rest:
+        raise ValueError(f"not a signature of a kernel: {signature}")
+    return found
+
+
+def _parse_list(text: str) -> tuple[list[Any], str]:
+    """Parse types up to the end or a closing bracket; return them and the remaining text."""
+    found = []
+    while text and text[0] != ")":
+        kind, text = _parse(text.removeprefix(","))
+        found.append(kind)
+    return found, text
+
+
+def _parse(text: str) -> tuple[Any, str]:
+    """Parse the first type of the text; return it and the remaining text."""
+    from numba import from_dtype, types
+
+    name = text[: min((text.find(mark) for mark in "(,)[" if mark in text), default=len(text))]
+    rest = text[len(name) :]
+    if rest.startswith("("):
+        parts, rest = _parse_list(rest[1:])
+        return types.BaseTuple.from_types(parts, class_of(name) if name else tuple), rest[1:]
+    number = from_dtype(np.dtype(name))
+    if not rest.startswith("["):
+        return number, rest
+    axes, _, rest = rest[1:].partition("]")
+    layout = rest[:1] if rest[:1] in ("F", "A") else "C"
+    array: Any = types.Array
+    return array(number, axes.count(":"), layout), rest.removeprefix(layout)

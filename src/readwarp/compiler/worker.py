@@ -26,9 +26,13 @@ def compile_row(row: str, folder: Path) -> str:
     try:
         code = kernel_of(name).make(signature)
     except Exception as error:  # other kernels are not affected
-        return f"\t{type(error).__name__}: {' '.join(str(error).split())[-REASON:]}"
+        return reason_of(error)
     kernel_cache.save(name, signature, code, folder)
     return ""
+
+
+def reason_of(error: Exception) -> str:
+    return f"\t{type(error).__name__}: {' '.join(str(error).split())[-REASON:]}"
 
 
 def module_of(row: str) -> str:
@@ -45,8 +49,11 @@ def queue_of(length: int) -> int:
 
 def compile_all(rows: Sequence[str], folder: Path, processes: int) -> None:
     """Compile in several processes, all of which return."""
-    from readwarp.compiler import codegen
-
+    try:
+        from readwarp.compiler import codegen
+    except ImportError as error:  # this Numba is new to us
+        print(f"0{reason_of(error)}", flush=True)
+        return
     numbered = [list(group) for _, group in groupby(enumerate(rows), lambda row: module_of(row[1]))]
     queue, children = queue_of(len(numbered)), []
     codegen.get_ready()
