@@ -9,6 +9,7 @@ import logging
 import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
+from functools import update_wrapper
 from importlib import import_module
 from operator import attrgetter
 from threading import RLock
@@ -33,12 +34,7 @@ class Kernel:
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         self.py_func, self.options = function, options
         self.name = f"{function.__module__}:{function.__qualname__}"
-        self.__wrapped__, self.__doc__ = function, function.__doc__
-        self.__name__, self.__qualname__, self.__module__ = (
-            function.__name__,
-            function.__qualname__,
-            function.__module__,
-        )
+        update_wrapper(self, function)
         self._by_key: dict[Hashable, Callable[..., Any]] = {}
         self._by_signature: dict[str, Callable[..., Any]] = {}
         self._dispatchers: dict[Callable[..., Any], Any] = {}
@@ -50,7 +46,7 @@ class Kernel:
         return f"<kernel {self.name}>"
 
     def __reduce__(self) -> str:
-        return self.__qualname__  # pickled like a function
+        return self.py_func.__qualname__  # pickled like a function
 
     def _prepare(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
         """Return the loaded machine code for these arguments."""

@@ -10,7 +10,7 @@ Linux distributions and glibc use. Results do not depend on the level.
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -115,8 +115,3 @@ def cpu_flags() -> frozenset[str]:
         return frozenset()
     line = re.search(r"^(?:flags|Features)\s*:(.*)$", text, re.MULTILINE)
     return frozenset(line[1].split() if line else ())
-
-
-def environment(level: Level) -> Mapping[str, str]:
-    """Return the environment of a process that compiles for a level, to be set before it imports Numba."""
-    return {VARIABLE: level.name, "NUMBA_CPU_NAME": level.cpu, "NUMBA_CPU_FEATURES": level.features}

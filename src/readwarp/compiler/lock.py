@@ -20,44 +20,43 @@ logger = logging.getLogger("readwarp")
 
 
 @contextmanager
-def compiling_alone(folder: Path, waiting: Callable[[str, float], object]) -> Iterator[bool]:
-    """Hold the lock of a folder; yield whether another process held it before and may have compiled what is needed.
+def compiling_alone(folder: Path, waiting: Callable[[str], object]) -> Iterator[None]:
+    """Hold the lock of a folder within the block. Another process may have compiled what is needed by then.
 
-    While another process holds it, `waiting` is called repeatedly with the holder ("PID 17 on node3") and the seconds
-    so far. Without write permission for the folder, or without locks, the block runs all the same: two processes may
-    then compile the same kernel, and the last one's file stays.
+    While another process holds it, `waiting` is called repeatedly with the holder ("PID 17 on node3"). Without write
+    permission for the folder, or without locks, the block runs all the same: two processes may then compile the same
+    kernel, and the last one's file stays.
     """
     try:
         file = os.open(folder / "compiling.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
     except OSError as error:
         logger.debug("%s: no lock: %s", folder, error.strerror)
-        yield False
+        yield
         return
     try:
-        yield _lock(file, folder, waiting)
+        _lock(file, folder, waiting)
+        yield
     finally:
         os.close(file)
 
 
-def _lock(file: int, folder: Path, waiting: Callable[[str, float], object]) -> bool:
-    started, has_waited = time.monotonic(), False
+def _lock(file: int, folder: Path, waiting: Callable[[str], object]) -> None:
     while True:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            has_waited = True
-            waiting(_holder(file), time.monotonic() - started)
+            waiting(_holder(file))
             time.sleep(PAUSE)
         except OSError as error:
             if error.errno not in NO_LOCKS:
                 raise
             text = "%s: its file system has no locks (%s): other processes may compile the same kernels meanwhile"
             logger.warning(text, folder, error.strerror)
-            return has_waited
+            return
         else:
             os.ftruncate(file, 0)
             os.pwrite(file, f"PID {os.getpid()} on {socket.gethostname()}".encode(), 0)
-            return has_waited
+            return
 
 
 def _holder(file: int) -> str:

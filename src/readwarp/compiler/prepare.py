@@ -36,7 +36,7 @@ def prepare(command: str, threads: int, show: Show | None = None) -> int:
     from readwarp.compiler.workers import compile_entries
 
     show = show or ProgressLines(to_stderr)
-    with compiling_alone(folder, lambda holder, _: show(Compiling(0, len(lacking), 0.0, 0.0, holder))):
+    with compiling_alone(folder, lambda holder: show(Compiling(0, len(lacking), 0.0, 0.0, holder))):
         lacking = missing(lacking)  # another process may have compiled them
         return compile_entries(lacking, folder, current_level(), threads, show) if lacking else 0
 
