@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
-from readwarp.call.options import places_of, spell_regions
+from readwarp.call.places.targets import places_of, spell_regions
 from readwarp.caller.job import run_call
 from readwarp.caller.opening import CallJob
 from readwarp.config import MAX_PLOIDY, CallParameters, FractionParameters, GenomeParameters, StructuralParameters

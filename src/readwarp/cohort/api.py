@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Unpack
 
-from readwarp.call.options import places_of, spell_regions
+from readwarp.call.places.targets import places_of, spell_regions
 from readwarp.cohort.job import GenotypeJob, run_genotype
 from readwarp.config import CallParameters, JointParameters
 from readwarp.config.combinations import check_together

@@ -3,14 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from readwarp.config.declare import Checked, option
-from readwarp.config.limits import (
+from readwarp.config.declare import (
     MAX_INTEGER,
     MAX_LONG_READ_LENGTH,
     MAX_PLACES,
     MAX_QUALITY,
     MAX_READ_LENGTH,
     MAX_SCORE,
+    Checked,
+    option,
 )
 from readwarp.errors import UsageError
 

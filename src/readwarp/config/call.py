@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from readwarp.config.declare import Checked, check_bounds, option
-from readwarp.config.limits import MAX_MNP_DISTANCE, MAX_PLOIDY, MAX_SV_LENGTH
+from readwarp.config.declare import MAX_MNP_DISTANCE, MAX_PLOIDY, MAX_SV_LENGTH, Checked, check_bounds, option
 from readwarp.errors import UsageError
 
 MAX_DEPTH = 10_000_000  # per sample: sums of base qualities and PL stay within 31 bits

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from readwarp.config.declare import Checked, check_bounds, option
-from readwarp.config.limits import MAX_QUALITY
+from readwarp.config.declare import MAX_QUALITY, Checked, check_bounds, option
 from readwarp.errors import UsageError
 
 

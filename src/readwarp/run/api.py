@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from readwarp.align.api import make_job as make_align_job
-from readwarp.call.options import spell_regions
+from readwarp.call.places.targets import spell_regions
 from readwarp.call.reads.platforms import platform_of
 from readwarp.caller.api import make_job as make_call_job
 from readwarp.caller.opening import check_reads

@@ -1,17 +1,21 @@
 """Choose the parts of the reference to call, and divide them into windows."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import lcm
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy import ndarray
 
+from readwarp.config.commands import CallOptions, GenotypeOptions, RunOptions
+from readwarp.config.declare import chosen
+from readwarp.config.options import CallingOptions
 from readwarp.errors import UsageError
 from readwarp.formats.common.regions import Contigs, Region, Target, locate_regions, merge_targets, read_targets
 from readwarp.index.reference import Reference
+from readwarp.keywords import as_texts
 
 BLOCK = 32  # bases in which the depth limit counts
 STEP = 16  # depth is recorded at multiples of this position
@@ -150,3 +154,21 @@ def split_targets(targets: Iterable[Target], size: int) -> Iterator[Target]:
 
 def bases_of(targets: Iterable[Target]) -> int:
     return sum(target.stop - target.start for target in targets)
+
+
+def places_of(options: Mapping[str, Any]) -> CallTargets:
+    """Make the places. Raises UsageError."""
+    places = chosen(CallingOptions(), options)
+    return CallTargets(
+        regions=as_regions(places.region),
+        targets=as_texts(places.targets),
+        excluded=as_texts(places.exclude_regions),
+        padding=places.interval_padding,
+    )
+
+
+def spell_regions(options: CallOptions | RunOptions | GenotypeOptions) -> None:
+    """Replace regions, if given, by texts as on the command line."""
+    regions = as_regions(options.get("region"))
+    if regions is not None:
+        options["region"] = [spell_region(region) for region in regions]
