@@ -17,12 +17,13 @@ from pathlib import Path
 
 import numpy as np
 
+from readwarp.align.batches import Chains
 from readwarp.align.chain.cpu import chain_hits
 from readwarp.align.places import Genome
 from readwarp.align.seed.cpu import find_seeds
-from readwarp.batches import Chains, ReadBatch
 from readwarp.config import PRESETS, ChainParameters
 from readwarp.formats.common.fasta import read_contigs
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.index import Index
 from readwarp.rules.bases import CODES
 

@@ -27,8 +27,8 @@ import pysam
 import measure
 from readwarp.align.trim import learn, trim, with_learned
 from readwarp.align.trim.known import ADAPTERS
-from readwarp.batches import ReadBatch
 from readwarp.config import TrimParameters
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.formats.reads.raw import ReadInput
 from readwarp.formats.reads.stream import open_reads, parse
 

@@ -146,7 +146,7 @@ def _ptx(kernel: Kernel, cc: tuple[int, int]) -> str:
 
 
 def types_of(arguments: str) -> tuple[Any, ...]:
-    """Numba's types of `u1[] i8 (f4[,] i4) batches.SeedHits pairwise.pairs.Costs(i4 i4 i4 i4 i4)`."""
+    """Numba's types of `u1[] i8 (f4[,] i4) align.batches.SeedHits pairwise.pairs.Costs(i4 i4 i4 i4 i4)`."""
     import numba
 
     found: list[list[Any]] = [[]]  # of the tuple that is open, and of those around it

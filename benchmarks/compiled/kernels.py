@@ -1,7 +1,8 @@
 """All CUDA kernels of the package, with the types of their launches, and what their hot loops compute.
 
 Types are NumPy's codes, `u1[]` an array of one axis, `f4[,]` of two, `(u1[] f4)` a tuple; integers of Python are i8,
-floats f8. `batches.SeedHits` is a batch with the arrays that it declares, `pairwise.pairs.Costs(i4 i4)` one with these.
+floats f8. `align.batches.SeedHits` is a batch with the arrays that it declares, `pairwise.pairs.Costs(i4 i4)` one with
+these.
 """
 
 from dataclasses import dataclass
@@ -72,8 +73,8 @@ LINKS = "align.chain.scalar.ChainLimits align.chain.scalar.ChainLinks"
 CHAIN = [
     Kernel(f"chain {name}", "align.chain.cuda", name, arguments, threads)
     for name, arguments, threads in (
-        ("chain_reads", f"i8[] batches.SeedHits i8[] {LINKS} i8[,] i4[] u1[]", 32),
-        ("close_up", "i8[] i8[,] batches.Chains", 128),
+        ("chain_reads", f"i8[] align.batches.SeedHits i8[] {LINKS} i8[,] i4[] u1[]", 32),
+        ("close_up", "i8[] i8[,] align.batches.Chains", 128),
     )
 ]
 LONG_CHAIN = [
@@ -89,8 +90,8 @@ EXTEND = [
     for name, arguments in (
         ("orient_reads", "u1[] i8[] u1[]"),
         ("unpack_windows", "u1[] i8[] i8[] u1[]"),
-        ("score_ungapped", f"u1[] align.extend.cpu.LaidReads u1[] {COSTS} batches.Scores"),
-        ("trace_ungapped", f"u1[] i8[] i4[] u1[] {COSTS} batches.Scores align.extend.cpu.TracedSpans"),
+        ("score_ungapped", f"u1[] align.extend.cpu.LaidReads u1[] {COSTS} align.batches.Scores"),
+        ("trace_ungapped", f"u1[] i8[] i4[] u1[] {COSTS} align.batches.Scores align.extend.cpu.TracedSpans"),
     )
 ]
 CORNERS = "align.long.ends.scalar.Corners"
@@ -161,7 +162,7 @@ PILEUP = [
             "count_bases",
             f"call.candidates.pileup.cuda.PileupReads call.candidates.pileup.events.PileupLimits {COUNTS} {EVENTS}",
         ),
-        ("shift_events", f"batches.Window u1[] {EVENTS}"),
+        ("shift_events", f"call.places.window.Window u1[] {EVENTS}"),
     )
 ]
 

@@ -1,6 +1,15 @@
 """Ragged arrays: the values of all rows in one array, and `offsets` (int64 [rows + 1]) to the start of each row.
 
-Rows of batches are taken, joined and checked by the axes that `readwarp.batches` declares.
+Types that travel between steps are named tuples of arrays, which kernels take whole. Each field declares its dtype and
+axes: `int32 [sites]` has a row per site. Ragged data are values and the offsets that split them: `int64 [sites + 1] of
+alleles` says where the alleles of each site begin, on their own axis. From these declarations, `readwarp.ragged` takes,
+joins and checks rows. The same type holds arrays of the host or of a card; only the backend moves it. `len` is the
+number of rows, so use `ragged.replace` to make a copy, not `_replace`.
+
+Positions are 0-based and half-open, bases are 0-4 (A C G T other), strand is 0 forward or 1 reverse, qualities are
+Phred integers. A reference position counts from the first base of the first contig (contigs follow one another, see
+`readwarp.index`). A query position counts on the *oriented* read: the read as sequenced on strand 0, its reverse
+complement on strand 1. So `reference - query` is one diagonal on either strand.
 """
 
 import re

@@ -8,7 +8,7 @@ import pytest
 from helpers.command_samples import fasta, letters, record
 from readwarp.align.summary import begin_with_adapters, find_causes, warn_of_shares
 from readwarp.align.trim.known import ADAPTERS
-from readwarp.batches import ReadBatch
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.formats.reads.raw import ReadInput
 from readwarp.formats.reads.stream import open_reads, parse
 from readwarp.index import Index

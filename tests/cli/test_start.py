@@ -49,7 +49,7 @@ sys.exit(code)
 """
 # What other commands, reports, terminals, cards and the compiler need
 UNWANTED = {"Bio", "asyncio", "dnaio", "jinja2", "matplotlib", "multiprocessing", "numba", "rich", "shtab"}
-MOST = 611  # modules, most of them NumPy's and those of Python, which has a few more in 3.14
+MOST = 610  # modules, most of them NumPy's and those of Python, which has a few more in 3.14
 
 
 def modules_of(*arguments: object) -> set[str]:

@@ -10,9 +10,10 @@ from typing import NamedTuple
 import numpy as np
 import pysam
 
-from readwarp.batches import AlignmentBatch, ReadBatch
 from readwarp.formats.alignments.output import AlignmentWriter, Finish
+from readwarp.formats.alignments.records import AlignmentBatch
 from readwarp.formats.alignments.sam import Encoded, Encoder
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.formats.reads.raw import ReadInput
 from readwarp.formats.reads.stream import open_reads, parse
 from readwarp.ragged import offsets_of

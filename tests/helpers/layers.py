@@ -20,7 +20,6 @@ LAYERS = [
     {"compiler"},
     {
         "ahead",
-        "batches",
         "callable_package",
         "config",
         "errors",

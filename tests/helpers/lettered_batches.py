@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from readwarp.batches import ReadBatch, Segment
+from readwarp.formats.common.reads import ReadBatch, Segment
 
 
 def batch(names: str, paired: bool = True, source: int = 0, number: int = 0) -> ReadBatch:

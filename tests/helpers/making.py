@@ -11,7 +11,8 @@ import numpy as np
 import pysam
 from hypothesis import strategies as st
 
-from readwarp.batches import AlignedReads, Window
+from readwarp.call.places.window import Window
+from readwarp.formats.alignments.aligned import AlignedReads
 
 LETTERS = "ACGTN"
 OPERATIONS = "MIDNSHP=X"

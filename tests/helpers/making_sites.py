@@ -6,10 +6,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from helpers.making import offsets
-from readwarp.batches import Calls, Likelihoods, Phase, Sites, Window
+from readwarp.call.candidates.batches import Sites
+from readwarp.call.likelihoods.batches import Likelihoods, Phase
+from readwarp.call.places.window import Window
 from readwarp.call.records.genotypes.genotype import genotype_sites
 from readwarp.call.records.genotypes.surroundings import Depths, SitePriors
 from readwarp.config import CallParameters
+from readwarp.formats.variants.calls import Calls
 
 Allele = tuple[int, str]  # deleted reference bases, inserted ones; "*" for a deletion across the base
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from readwarp.batches import ReadBatch
 from readwarp.config import SeedParameters
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.rules.bases import CODES
 
 ONES = (1 << 64) - 1

@@ -5,8 +5,8 @@ from itertools import pairwise
 import pytest
 
 from helpers.lettered_batches import batch, names_of
-from readwarp.batches import Segment
 from readwarp.errors import TooLargeError
+from readwarp.formats.common.reads import Segment
 from readwarp.stream.halving import READS, Divisible, Halving, Limit
 
 MOST = Limit.MAX_PATIENCE

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from helpers.lettered_batches import batch, names_of
-from readwarp.batches import ReadBatch
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.ragged import replace, take
 from readwarp.stream.training import TrainingGroups, train_sources
 

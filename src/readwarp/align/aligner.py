@@ -13,9 +13,8 @@ from readwarp.align.api import (
     alternates_of,
     given_sizes,
 )
-from readwarp.align.insert_models import InsertModels
+from readwarp.align.insert_models import InsertModels, InsertSizes
 from readwarp.align.results import Record, Records
-from readwarp.batches import InsertSizes
 from readwarp.compiler.prepare import prepare_once
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.config.commands import AlignerOptions

@@ -7,10 +7,10 @@ from typing import Any, Unpack
 
 from readwarp.align.alternates import find_alternates
 from readwarp.align.inputs import open_inputs
+from readwarp.align.insert_models import InsertSizes
 from readwarp.align.job import AlignJob, run_align
 from readwarp.align.pair import given
 from readwarp.align.trim.options import parameters_of
-from readwarp.batches import InsertSizes
 from readwarp.config import (
     MAX_INTEGER,
     MAX_PLACES,

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from readwarp.batches import AlignmentBatch, ReadBatch
+from readwarp.formats.alignments.records import AlignmentBatch
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.metrics import Metrics
 from readwarp.rules.flags import SURE, flagstat_masks
 

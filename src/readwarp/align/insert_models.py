@@ -6,7 +6,16 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import InsertSizes
+
+class InsertSizes(NamedTuple):
+    """Insert-size model of one input: outer distance of forward-reverse pairs, in bases."""
+
+    mean: float
+    deviation: float
+    low: int  # limits of a proper pair, inclusive
+    high: int
+    pairs: int  # confident pairs it was fitted to; 0 for a default
+    other_orientations: int  # confident pairs whose reads did not point at each other
 
 
 class InsertLimits(NamedTuple):

@@ -16,10 +16,10 @@ from readwarp.align.alternates import Alternates, read_alternates
 from readwarp.align.alternates.table import contigs_of, count_alternates, describe_alternates
 from readwarp.align.budget import bytes_to_sort, plan_batches, plan_cards
 from readwarp.align.inputs import Inputs
+from readwarp.align.insert_models import InsertSizes
 from readwarp.align.summary import note_molecules, summarize, warn_of_names, warn_of_shares
 from readwarp.align.trainer import AlignCards, TrainedModel, Trainer
 from readwarp.align.work import AlignedBatch, Aligning
-from readwarp.batches import InsertSizes
 from readwarp.config import MAX_READ_LENGTH, AlignParameters, DuplicateRules, Resources, SeedParameters
 from readwarp.device.backend import Backend
 from readwarp.device.workspaces import identity

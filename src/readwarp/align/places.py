@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Candidates, Scores
+from readwarp.align.batches import Candidates, Scores
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import AlignParameters
 from readwarp.index.reference import Reference

@@ -10,13 +10,14 @@ import numpy as np
 
 from readwarp import tables
 from readwarp.align.alternates.table import Alternates, contigs_of
-from readwarp.batches import AlignmentBatch, ReadBatch
 from readwarp.compiler.prepare import prepare_once
 from readwarp.config.options import RecordOptions
 from readwarp.formats.alignments.header import field, header_text, program_lines, read_group_line
 from readwarp.formats.alignments.output import AlignmentWriter, Finish, format_of
+from readwarp.formats.alignments.records import AlignmentBatch
 from readwarp.formats.alignments.sam import Encoder
 from readwarp.formats.common.files import locked
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.index.reference import Reference
 from readwarp.keywords import AnyPath, explain_names
 from readwarp.ragged import replace, take

@@ -8,6 +8,7 @@ import numpy as np
 from readwarp.align import alternates, flagstat, pair, records
 from readwarp.align import trim as trimming
 from readwarp.align.alternates import Alternates, cut_alternates
+from readwarp.align.batches import Candidates, Chains, Extensions, Scores
 from readwarp.align.chain.cpu import chain_hits
 from readwarp.align.insert_models import InsertModels
 from readwarp.align.long import steps as long
@@ -16,14 +17,16 @@ from readwarp.align.long.steps import ON_DEVICE
 from readwarp.align.places import Genome, Places, places_of
 from readwarp.align.seed import again
 from readwarp.align.seed.runs import ReferenceRuns
-from readwarp.batches import AlignmentBatch, Candidates, Chains, Extensions, ReadBatch, Scores, Segment, Status
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device.backend import Backend
+from readwarp.formats.alignments.records import AlignmentBatch
+from readwarp.formats.common.reads import ReadBatch, Segment
 from readwarp.index import Index
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.ragged import concatenate, fields_of, offsets_of, ranges, replace, take
 from readwarp.rules.bases import CODES, LETTERS, unpack
+from readwarp.rules.statuses import Status
 from readwarp.sequences import Read, read_of
 
 NO_QUALITY = 255

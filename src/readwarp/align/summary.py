@@ -9,8 +9,8 @@ import numpy as np
 
 from readwarp.align.trim import describe
 from readwarp.align.trim.known import ADAPTERS
-from readwarp.batches import ReadBatch, Segment
 from readwarp.config import DuplicateRules
+from readwarp.formats.common.reads import ReadBatch, Segment
 from readwarp.formats.reads.umis import RX
 from readwarp.index import Index
 from readwarp.metrics import Metrics

@@ -8,10 +8,10 @@ from typing import NamedTuple
 from readwarp.align import steps
 from readwarp.align import trim as trimming
 from readwarp.align.inputs import Inputs
-from readwarp.align.insert_models import InsertModels
+from readwarp.align.insert_models import InsertModels, InsertSizes
 from readwarp.align.pair import DEFAULT
-from readwarp.batches import InsertSizes, ReadBatch, Segment
 from readwarp.config import AlignParameters
+from readwarp.formats.common.reads import ReadBatch, Segment
 from readwarp.formats.reads.stream import check_encoding
 from readwarp.formats.reads.umis import layout_of
 from readwarp.metrics import Metrics

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from readwarp.align import steps
 from readwarp.align.trainer import AlignCards, TrainedModel
-from readwarp.batches import AlignmentBatch, ReadBatch
 from readwarp.formats.alignments.preparing import Prepared, Preparer
+from readwarp.formats.alignments.records import AlignmentBatch
 from readwarp.formats.alignments.sam import Encoder
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.formats.reads.raw import RawBatch
 from readwarp.formats.reads.stream import parse
 from readwarp.formats.reads.umis import check_umis, count_umis

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Bands, Calls, Haplotypes, Likelihoods, Phase, Pileup, Regions, Sites, Window
+from readwarp.call.candidates.batches import Pileup, Regions, Sites
 from readwarp.call.candidates.pileup import MAX_INDEL
 from readwarp.call.candidates.qualities import check_qualities
 from readwarp.call.candidates.regions.clips import add_clipped, drop_overhangs, find_clip_places
@@ -31,6 +31,7 @@ from readwarp.call.likelihoods.alleles.copies import part_mates
 from readwarp.call.likelihoods.alleles.select import Copies
 from readwarp.call.likelihoods.alleles.sites import forced_variants, variants_of
 from readwarp.call.likelihoods.alleles.weigh import weigh_haplotypes
+from readwarp.call.likelihoods.batches import Haplotypes, Likelihoods, Phase
 from readwarp.call.likelihoods.evidence.substitutions import split_sites, weigh_substitutions
 from readwarp.call.likelihoods.haplotypes.build import build_haplotypes
 from readwarp.call.likelihoods.pairhmm import LogLikelihoods
@@ -41,6 +42,7 @@ from readwarp.call.places.bases import Bases
 from readwarp.call.places.ploidy import Ploidies
 from readwarp.call.places.strips import Place, Strip, StripBases
 from readwarp.call.places.targets import BLOCK, MARGIN, TargetStretch
+from readwarp.call.places.window import Window
 from readwarp.call.reads.depth.limit import DepthLimit
 from readwarp.call.reads.facts import Sides, split_sides
 from readwarp.call.reads.inputs import AlignmentFiles
@@ -66,6 +68,8 @@ from readwarp.call.records.model import AlleleModel, Here
 from readwarp.call.records.origin import cut_at_origin
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
+from readwarp.formats.alignments.aligned import AlignedReads
+from readwarp.formats.variants.calls import Bands, Calls
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.ragged import replace, take

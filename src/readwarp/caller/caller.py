@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
-from readwarp.batches import Calls
 from readwarp.call.places.targets import CallTargets, as_regions
 from readwarp.call.records.variant_job import FIELDS, HeaderFields, count_calls
 from readwarp.call.windows.run import Calling
@@ -20,6 +19,7 @@ from readwarp.config.commands import CallerOptions
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import check_inputs, locked
 from readwarp.formats.common.regions import Region
+from readwarp.formats.variants.calls import Calls
 from readwarp.index.build import read_reference
 from readwarp.keywords import AnyPath, as_paths, as_tuple, path_or_none
 from readwarp.metrics import Metrics

@@ -7,11 +7,11 @@ from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 
 from readwarp import tables
-from readwarp.batches import Calls
 from readwarp.call.records.variant_job import FIELDS, HeaderFields, VariantJob
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import locked
 from readwarp.formats.common.silence import quiet_htslib
+from readwarp.formats.variants.calls import Calls
 from readwarp.formats.variants.vcf import genotype_text, kind_of, lines_of, shares_of
 from readwarp.index.reference import Reference
 from readwarp.keywords import AnyPath, explain_names

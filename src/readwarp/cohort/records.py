@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Calls
 from readwarp.call.records import limits
 from readwarp.call.records.genotypes.annotations import ANNOTATIONS, Columns
 from readwarp.call.records.genotypes.calls import build_calls as build_any_calls
@@ -21,6 +20,7 @@ from readwarp.cohort.genotype import Genotyped, genotype_in
 from readwarp.cohort.sites import JointSite, SiteAlleles
 from readwarp.compiler.jit import kernel
 from readwarp.config import CallParameters
+from readwarp.formats.variants.calls import Calls
 from readwarp.formats.variants.vcf import GENOTYPE_FIELDS, HeaderField
 from readwarp.ragged import offsets_of, replace
 

@@ -8,7 +8,6 @@ from math import comb
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Calls
 from readwarp.call.places.bases import Bases
 from readwarp.call.places.targets import TargetStretch, split_at
 from readwarp.call.records.genotypes.calls import join_calls, keep_calls
@@ -30,6 +29,7 @@ from readwarp.cohort.sites import (
 )
 from readwarp.config import MAX_PLOIDY, CallParameters, JointParameters
 from readwarp.errors import InputError, MemoryBudgetError
+from readwarp.formats.variants.calls import Calls
 from readwarp.formats.variants.genomic import GenomicFile
 from readwarp.formats.variants.genomic_kernels import Lines
 from readwarp.index.reference import Reference

@@ -5,8 +5,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Segment
 from readwarp.config import ConsensusParameters
+from readwarp.formats.common.reads import Segment
 from readwarp.molecules import agree_kernels as kernels
 from readwarp.molecules.reads import MoleculeReads
 from readwarp.ragged import offsets_of, take

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import ReadBatch, Segment
 from readwarp.config import ConsensusParameters
+from readwarp.formats.common.reads import ReadBatch, Segment
 from readwarp.molecules.agree import PILES, piles_of, stack_reads
 from readwarp.molecules.columns import call_stacks
 from readwarp.molecules.combine import choose, combine

@@ -10,7 +10,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import ReadBatch, Segment
+from readwarp.formats.common.reads import ReadBatch, Segment
 from readwarp.molecules import tag_kernels as kernels
 from readwarp.molecules.agree import PILES
 from readwarp.molecules.columns import Columns

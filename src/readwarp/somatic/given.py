@@ -8,13 +8,15 @@ from pathlib import Path
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Calls, Likelihoods, Phase, Sites
+from readwarp.call.candidates.batches import Sites
+from readwarp.call.likelihoods.batches import Likelihoods, Phase
 from readwarp.call.places.strips import Strip
 from readwarp.call.places.targets import TargetStretch
 from readwarp.call.records.model import Here
 from readwarp.config import CallParameters, FractionParameters
 from readwarp.device.backend import Backend
 from readwarp.errors import UsageError
+from readwarp.formats.variants.calls import Calls
 from readwarp.index.reference import Reference
 from readwarp.somatic.fractions.calls import Setting, call_alleles
 from readwarp.somatic.fractions.events import count_events

@@ -14,7 +14,7 @@ import numpy as np
 import pysam
 from numpy import ndarray
 
-from readwarp.batches import Sites
+from readwarp.call.candidates.batches import Sites
 from readwarp.call.candidates.sites.find import list_alleles
 from readwarp.call.candidates.spelling import Allele, spell_alleles
 from readwarp.call.places.bases import Bases, encode

@@ -11,7 +11,6 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Calls
 from readwarp.call.candidates.pileup.events import PileupLimits
 from readwarp.call.places.strips import Place
 from readwarp.call.places.targets import bases_of
@@ -20,6 +19,7 @@ from readwarp.call.steps import CallSteps, pile_up, pileups, read_window
 from readwarp.call.windows.run import Calling
 from readwarp.config import FractionParameters
 from readwarp.errors import UsageError
+from readwarp.formats.variants.calls import Calls
 from readwarp.formats.variants.vcf import VariantWriter
 from readwarp.somatic.fractions.shortlist import (
     Shortlist,

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Generic, TypeVar
 
-from readwarp.batches import ReadBatch, Segment
 from readwarp.errors import TooLargeError
+from readwarp.formats.common.reads import ReadBatch, Segment
 from readwarp.ragged import take
 
 T = TypeVar("T")

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from readwarp.batches import ReadBatch, Segment
 from readwarp.errors import UsageError
+from readwarp.formats.common.reads import ReadBatch, Segment
 from readwarp.ragged import take
 
 BLOCK = 1 << 15  # templates

@@ -12,7 +12,7 @@ from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from readwarp.batches import ReadBatch, Segment
+from readwarp.formats.common.reads import ReadBatch, Segment
 from readwarp.ragged import take
 
 

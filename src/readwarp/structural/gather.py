@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads
 from readwarp.config import StructuralParameters
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import offsets_of, ranges, take
 from readwarp.rules.cigar import DELETION, HARD_CLIP, INSERTION, ON_QUERY, ON_REFERENCE, SOFT_CLIP
 from readwarp.rules.flags import PAIRED

@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads
 from readwarp.call.places.bases import Bases
 from readwarp.call.places.ploidy import Ploidies
 from readwarp.call.places.targets import MARGIN
 from readwarp.call.reads.depth.limit import DepthLimit
 from readwarp.call.reads.inputs import AlignmentFiles
 from readwarp.config import CallParameters, StructuralParameters
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.formats.common.regions import Target
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics

@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from readwarp.align.alternates import Alternates, choose
 from readwarp.align.alternates.choose import TIE
 from readwarp.align.alternates.lift import find_loci
-from readwarp.align.insert_models import InsertModels
+from readwarp.align.batches import Candidates, Scores
+from readwarp.align.insert_models import InsertModels, InsertSizes
 from readwarp.align.places import Places, places_of
 from readwarp.align.records import choose as choose_among
 from readwarp.align.records.choose import ALTERNATE, PRIMARY, SECONDARY, SUPPLEMENTARY, Choices
 from readwarp.align.steps import make_batch
-from readwarp.batches import Candidates, InsertSizes, ReadBatch, Scores
 from readwarp.config import AlignParameters, RecordParameters
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.ragged import replace
 
 SIZES = InsertModels(InsertSizes(mean=300.0, deviation=30.0, low=180, high=420, pairs=1000, other_orientations=0))

@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 
 from readwarp.align.alternates import Alternates, plan_lifted
 from readwarp.align.alternates.lift import MAX_WINDOWS, NOWHERE, find_loci
+from readwarp.align.batches import Candidates, Scores
 from readwarp.align.places import places_of
 from readwarp.align.steps import make_batch
-from readwarp.batches import Candidates, Scores, Status
 from readwarp.config import AlignParameters
 from readwarp.ragged import check
+from readwarp.rules.statuses import Status
 
 LENGTH, PADDING = 50, 32
 CONTIGS = np.array([0, 5000, 6000, 7000], np.int64)  # one, an ALT contig between, another one of the primary assembly

@@ -7,11 +7,13 @@ from hypothesis import strategies as st
 
 from helpers.cards import HAS_CARDS
 from helpers.seeding import planned, read_batch
+from readwarp.align.batches import Chains, SeedHits
 from readwarp.align.chain.cpu import chain_hits
-from readwarp.batches import Chains, ReadBatch, SeedHits, Status
 from readwarp.config import ChainParameters, SeedParameters
 from readwarp.device.backend import Backend
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.ragged import columns_of
+from readwarp.rules.statuses import Status
 
 if HAS_CARDS:
     from readwarp.device import memory

@@ -8,14 +8,16 @@ from hypothesis import strategies as st
 from helpers.alignment_oracle import best, rescored
 from helpers.cards import HAS_CARDS
 from helpers.seeding import planned
+from readwarp.align.batches import Candidates
 from readwarp.align.extend import cpu
 from readwarp.align.extend.scalar import loss_by_part
-from readwarp.batches import Candidates, ReadBatch, Status
 from readwarp.config import MAX_READ_LENGTH, Scoring
 from readwarp.device.backend import Backend
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.pairwise.scalar import LOCAL
 from readwarp.ragged import columns_of, replace, take
 from readwarp.rules.bases import LETTERS, pack
+from readwarp.rules.statuses import Status
 
 if HAS_CARDS:
     from readwarp.align.extend import cuda

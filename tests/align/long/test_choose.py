@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from readwarp.align.batches import Extensions
 from readwarp.align.long.choose import LongAlignments, choose
 from readwarp.align.records.choose import PRIMARY, SECONDARY, SUPPLEMENTARY
 from readwarp.align.steps import make_batch
-from readwarp.batches import Extensions
 from readwarp.config import AlignParameters, RecordParameters
 
 LENGTH = 10_000

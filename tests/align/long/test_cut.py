@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.seeding import random_letters, reverse_complement
+from readwarp.align.batches import LongChains
 from readwarp.align.long.cut import PIECE, CutChains, cut_chains
-from readwarp.batches import LongChains
 from readwarp.pairwise.pairs import Costs
 from readwarp.rules.bases import CODES, pack
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH

@@ -9,13 +9,13 @@ import pytest
 from helpers.align_oracle import gap_cost
 from helpers.seeding import random_letters, read_batch, reverse_complement, write_fasta
 from readwarp import Index
+from readwarp.align.batches import Extensions
 from readwarp.align.extend.cpu import orient
 from readwarp.align.long.chain.cpu import chain_hits
 from readwarp.align.long.extension import extend
 from readwarp.align.long.pieces import PieceSequences
 from readwarp.align.long.seeds import find_seeds
 from readwarp.align.places import Genome
-from readwarp.batches import Extensions
 from readwarp.config import LongChainParameters, LongExtendParameters, LongSeedParameters, Scoring, SeedParameters
 from readwarp.device.backend import Backend
 from readwarp.pairwise import cpu as pairwise

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from readwarp.align.batches import LongChains
 from readwarp.align.long.select import select_chains
-from readwarp.batches import LongChains
 from readwarp.config import LongExtendParameters
 
 K, LENGTH = 20, 3000

@@ -7,15 +7,17 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from readwarp.align import pair
-from readwarp.align.insert_models import InsertModels
+from readwarp.align.batches import Candidates, Chains, Scores
+from readwarp.align.insert_models import InsertModels, InsertSizes
 from readwarp.align.pair.insert_sizes import DEFAULT, InsertEvidence
 from readwarp.align.places import places_of
-from readwarp.batches import Candidates, Chains, InsertSizes, ReadBatch, Scores, Segment, Status
 from readwarp.config import AlignParameters, PairParameters, RecordParameters
 from readwarp.errors import UsageError
+from readwarp.formats.common.reads import ReadBatch, Segment
 from readwarp.index.reference import Reference
 from readwarp.ragged import replace
 from readwarp.rules.bases import LETTERS, pack
+from readwarp.rules.statuses import Status
 
 SIZES = InsertSizes(mean=300, deviation=30, low=180, high=420, pairs=1000, other_orientations=0)
 MODELS = InsertModels(SIZES)

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readwarp.align.insert_models import InsertModels
+from readwarp.align.batches import Candidates, Scores
+from readwarp.align.insert_models import InsertModels, InsertSizes
 from readwarp.align.places import places_of
 from readwarp.align.records import choose
 from readwarp.align.records.choose import PRIMARY, SECONDARY, SUPPLEMENTARY
@@ -22,8 +23,9 @@ from readwarp.align.records.scalar import (
     mapping_quality,
     quality_slopes,
 )
-from readwarp.batches import Candidates, InsertSizes, ReadBatch, Scores, Segment, Status
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
+from readwarp.formats.common.reads import ReadBatch, Segment
+from readwarp.rules.statuses import Status
 
 SIZES = InsertSizes(mean=300.0, deviation=30.0, low=180, high=420, pairs=1000, other_orientations=0)
 LENGTH, PERFECT = 100, 110

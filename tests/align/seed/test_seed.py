@@ -12,14 +12,16 @@ from hypothesis import strategies as st
 
 from helpers.seeding import entries, planned, random_letters, read_batch, reverse_complement, syncmers, write_fasta
 from readwarp import Index
+from readwarp.align.batches import SeedHits
 from readwarp.align.places import Genome
 from readwarp.align.seed.cpu import find_seeds
 from readwarp.align.seed.scalar import least_loss
-from readwarp.batches import ReadBatch, SeedHits, Status
 from readwarp.config import MAX_INTEGER, MAX_READ_LENGTH, PRESETS, Scoring, SeedParameters
 from readwarp.device.backend import Backend
 from readwarp.errors import WorkspaceFullError
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.ragged import columns_of, replace
+from readwarp.rules.statuses import Status
 
 SEEDS = {name: preset.parameters.seed for name, preset in PRESETS.items()}
 MARGINS = [5, 20, MAX_INTEGER]

@@ -7,8 +7,8 @@ from helpers.trim_oracle import reverse_complement
 from readwarp.align import steps
 from readwarp.align.trim import learn, trim, with_learned
 from readwarp.align.trim.known import ADAPTERS
-from readwarp.batches import ReadBatch
 from readwarp.config import TrimParameters
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.ragged import take
 
 RNG = np.random.default_rng(2)

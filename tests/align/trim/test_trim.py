@@ -9,8 +9,8 @@ from helpers import trim_oracle as oracle
 from readwarp.align import steps
 from readwarp.align.trim import Trimmed, count, describe, trim
 from readwarp.align.trim.known import ADAPTERS, INSTRUMENTS
-from readwarp.batches import ReadBatch
 from readwarp.config import TrimParameters
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.metrics import Metrics
 from readwarp.ragged import check, concatenate, take
 

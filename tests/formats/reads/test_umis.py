@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readwarp.batches import ReadBatch
 from readwarp.config import ReadStructure, UmiParameters
 from readwarp.errors import InputError, UsageError
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.formats.reads.raw import ReadInput
 from readwarp.formats.reads.read_structure import parse_structure, parse_umi
 from readwarp.formats.reads.stream import open_reads, parse

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from helpers.making import codes, random_sequence, write_fasta
 from helpers.vcf_checks import body, quiet_bcftools
-from readwarp.batches import Bands, Window
+from readwarp.call.places.window import Window
 from readwarp.call.records.confidence.bands import Confidence, join_positions
 from readwarp.call.records.variant_job import GENOMIC_FIELDS
+from readwarp.formats.variants.calls import Bands
 from readwarp.formats.variants.gvcf import BlockJoiner, lines_of_blocks, piece_of
 from readwarp.formats.variants.vcf import Header, VariantWriter
 from readwarp.ragged import take

@@ -6,11 +6,11 @@ import numpy as np
 import pysam
 import pytest
 
-from readwarp.batches import Calls
 from readwarp.call.records.genotypes.filters import FILTERS
 from readwarp.call.records.variant_job import FIELDS
 from readwarp.errors import ReadwarpError, UsageError
 from readwarp.formats.common.output_file import OutputFile
+from readwarp.formats.variants.calls import Calls
 from readwarp.formats.variants.vcf import (
     Header,
     VariantWriter,

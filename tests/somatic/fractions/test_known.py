@@ -10,10 +10,11 @@ import pytest
 
 from helpers.command_samples import run_main
 from helpers.making import Read, random_sequence, write_bam, write_fasta
-from readwarp.batches import Sites, Window
+from readwarp.call.candidates.batches import Sites
 from readwarp.call.candidates.sites.find import sites_of
 from readwarp.call.places.strips import strip_of
 from readwarp.call.places.targets import stretch_of
+from readwarp.call.places.window import Window
 from readwarp.errors import InputError
 from readwarp.formats.common.regions import Target
 from readwarp.index.build import read_reference

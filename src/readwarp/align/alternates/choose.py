@@ -22,9 +22,9 @@ from readwarp.align.records.choose import (
     place_rules,
     rank_read,
 )
-from readwarp.batches import ReadBatch
 from readwarp.compiler.jit import kernel
 from readwarp.config import AlignParameters
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.ragged import empty, offsets_of, replace, take
 from readwarp.rules.hashes import hash_of
 

@@ -6,11 +6,13 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.alternates.table import Alternates, primary_stop
+from readwarp.align.batches import Candidates, Scores
 from readwarp.align.places import Places, contig_of, places_of
-from readwarp.batches import Candidates, ReadBatch, Scores, Status
 from readwarp.compiler.jit import kernel
 from readwarp.config import AlignParameters
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.ragged import empty, take
+from readwarp.rules.statuses import Status
 
 UNGAPPED = int(Status.UNGAPPED)
 MAX_WINDOWS = 8  # per read

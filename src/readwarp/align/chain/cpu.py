@@ -3,12 +3,13 @@
 import numpy as np
 
 from readwarp.align.anchors import query_of, reference_of, strand_of
+from readwarp.align.batches import Chains, SeedHits
 from readwarp.align.chain import scalar
 from readwarp.align.chain.scalar import ChainLinks
 from readwarp.align.places import contig_of
-from readwarp.batches import Chains, ReadBatch, SeedHits
 from readwarp.compiler.jit import kernel
 from readwarp.config import ChainParameters, SeedParameters
+from readwarp.formats.common.reads import ReadBatch
 
 
 def chain_hits(

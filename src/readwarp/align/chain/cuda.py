@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from readwarp.align.anchors import query_of, reference_of, strand_of
+from readwarp.align.batches import Chains, SeedHits
 from readwarp.align.chain.scalar import (
     CLUSTER_CHAINS,
     COLUMN_TYPES,
@@ -31,7 +32,6 @@ from readwarp.align.chain.scalar import (
     trace_back,
 )
 from readwarp.align.places import contig_of
-from readwarp.batches import Chains, ReadBatch, SeedHits
 from readwarp.config import ChainParameters, SeedParameters
 from readwarp.device import cuda_scan
 from readwarp.device.cuda_jit import cuda, cuda_kernel
@@ -39,6 +39,7 @@ from readwarp.device.cuda_launch import WARP, threads_for, warps_for
 from readwarp.device.cuda_scan import exclusive_scan
 from readwarp.device.memory import current
 from readwarp.device.staging import rounded
+from readwarp.formats.common.reads import ReadBatch
 
 NEARNESS_BITS = 7  # low bits of a link's rank: how near the anchors are (up to LOOKBACK); above them, its score
 NOTHING = np.int32(0x7FFFFFFF)

@@ -6,17 +6,19 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.align.batches import Candidates, Extensions, Scores
 from readwarp.align.extend.scalar import LEAST_PART, may_be_best, part_around
-from readwarp.batches import Candidates, Extensions, ReadBatch, Scores, Status
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.compiler.simd import load_eight
 from readwarp.config import MAX_READ_LENGTH, Scoring
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.pairwise import cpu as pairwise
 from readwarp.pairwise.pairs import Costs, Ends, Pairs, Scheme, Traces
 from readwarp.pairwise.scalar import LOCAL, UNKNOWN_COST, gain_of_bases
 from readwarp.ragged import empty, offsets_of, take
 from readwarp.rules.bases import NEVER, UNKNOWN, prefetch_bases, unpack_codes
 from readwarp.rules.cigar import MATCH
+from readwarp.rules.statuses import Status
 
 AHEAD = 8  # candidates between the prefetch of their windows and their use
 MAX_WINDOW = MAX_READ_LENGTH + 1024  # bases searched for a better place without dynamic programming

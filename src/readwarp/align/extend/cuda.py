@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from readwarp.align.batches import Candidates, Extensions, Scores
 from readwarp.align.extend.cpu import (
     MAX_WINDOW,
     OK,
@@ -31,12 +32,12 @@ from readwarp.align.extend.scalar import (
     part_around,
     walk_ungapped,
 )
-from readwarp.batches import Candidates, Extensions, ReadBatch, Scores
 from readwarp.config import MAX_READ_LENGTH, Scoring
 from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import THREADS, WARP, threads_for
 from readwarp.device.memory import current
 from readwarp.device.staging import rounded
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.pairwise import cuda as pairwise
 from readwarp.pairwise.cuda_trace import narrow
 from readwarp.pairwise.pairs import Ends, Pairs, Scheme, Traces

@@ -22,12 +22,13 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.alternates.table import Alternates, are_alternate
+from readwarp.align.batches import Extensions
 from readwarp.align.places import share_half
 from readwarp.align.records.choose import PRIMARY, SECONDARY, SUPPLEMENTARY, Choices
 from readwarp.align.records.scalar import MAX_CROWD, SCALE, SLOPE, crowd_penalties, mapping_quality, mix
-from readwarp.batches import Extensions, ReadBatch
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import AlignParameters
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.ragged import empty, offsets_of, take
 from readwarp.rules.hashes import hash_of
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.anchors import query_of, reference_of
-from readwarp.batches import LongChains
+from readwarp.align.batches import LongChains
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.pairwise.pairs import Costs
 from readwarp.pairwise.scalar import gain_of_bases

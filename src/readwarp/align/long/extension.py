@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.align.batches import Extensions, LongChains
 from readwarp.align.extend.cpu import costs_of
 from readwarp.align.long.breaks import break_chains, find_breaks
 from readwarp.align.long.clip import AlignedSpans, CigarRuns, clip_ends, score_runs
@@ -15,7 +16,6 @@ from readwarp.align.long.join import join_runs, put_left
 from readwarp.align.long.laid import LaidAlignments, lay
 from readwarp.align.long.pieces import PieceSequences, parts_of, score_pieces, trace_pieces
 from readwarp.align.places import Genome
-from readwarp.batches import Extensions, LongChains
 from readwarp.config import LongExtendParameters, Scoring
 from readwarp.pairwise.pairs import Costs, Scheme, Traces
 from readwarp.pairwise.scalar import GLOBAL

@@ -6,8 +6,8 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.anchors import query_of, reference_of
+from readwarp.align.batches import LongChains
 from readwarp.align.extend.cpu import Oriented
-from readwarp.batches import LongChains
 from readwarp.compiler.jit import kernel
 
 

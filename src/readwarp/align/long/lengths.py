@@ -3,8 +3,8 @@
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import ReadBatch, Segment
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
+from readwarp.formats.common.reads import ReadBatch, Segment
 
 
 def are_long(reads: ReadBatch, parameters: AlignParameters) -> ndarray:

@@ -16,11 +16,12 @@ read.
 import numpy as np
 
 from readwarp.align.anchors import anchor_of
+from readwarp.align.batches import SeedHits
 from readwarp.align.seed.cpu import Seeds, look_up
 from readwarp.align.seed.scalar import entries_of
-from readwarp.batches import ReadBatch, SeedHits
 from readwarp.compiler.jit import kernel
 from readwarp.config import LongSeedParameters
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.index import Index
 from readwarp.index.syncmers import Shape, Syncmers, max_syncmers, scratch_of, sketch
 from readwarp.ragged import empty, replace

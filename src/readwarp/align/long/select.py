@@ -14,8 +14,8 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.anchors import query_of, strand_of
+from readwarp.align.batches import LongChains
 from readwarp.align.places import share_half
-from readwarp.batches import LongChains
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import LongExtendParameters
 from readwarp.ragged import empty

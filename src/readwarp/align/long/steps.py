@@ -6,6 +6,7 @@ import numpy as np
 
 from readwarp.align.alternates.table import Alternates, are_alternate
 from readwarp.align.anchors import QUERY_BITS, REFERENCE_BITS
+from readwarp.align.batches import Extensions, LongChains
 from readwarp.align.long.choose import LongAlignments, choose
 from readwarp.align.long.extension import extend
 from readwarp.align.long.pieces import EXTEND, PieceSequences
@@ -13,9 +14,9 @@ from readwarp.align.long.seeds import find_seeds
 from readwarp.align.long.select import select_chains
 from readwarp.align.places import Genome
 from readwarp.align.records.choose import Choices
-from readwarp.batches import Extensions, LongChains, ReadBatch
 from readwarp.config import AlignParameters
 from readwarp.device.backend import Backend
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.index import Index
 from readwarp.metrics import Metrics
 from readwarp.ragged import take

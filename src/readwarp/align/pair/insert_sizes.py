@@ -4,12 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from readwarp.align.insert_models import InsertModels
+from readwarp.align.batches import Chains
+from readwarp.align.insert_models import InsertModels, InsertSizes
 from readwarp.align.places import contig_of, outer_distance
-from readwarp.batches import Chains, InsertSizes, ReadBatch, Segment
 from readwarp.compiler.jit import kernel
 from readwarp.config import PairParameters
 from readwarp.errors import UsageError
+from readwarp.formats.common.reads import ReadBatch, Segment
 from readwarp.ragged import replace
 
 MIN_PAIRS = 25

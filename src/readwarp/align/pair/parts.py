@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.align.batches import Candidates
 from readwarp.align.pair.rescue import UNGAPPED, min_anchor_score
 from readwarp.align.places import Places, contig_of
-from readwarp.batches import Candidates
 from readwarp.compiler.jit import kernel
 from readwarp.config import AlignParameters
 from readwarp.ragged import empty, take

@@ -4,11 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from readwarp.align.batches import Candidates, Chains, Scores
 from readwarp.align.insert_models import InsertLimits, InsertModels
 from readwarp.align.places import contig_of, outer_distance
-from readwarp.batches import Candidates, Chains, ReadBatch, Scores, Segment
 from readwarp.compiler.jit import kernel
 from readwarp.config import PairParameters
+from readwarp.formats.common.reads import ReadBatch, Segment
 from readwarp.ragged import concatenate, empty, replace, take
 
 FIRST = int(Segment.FIRST)

@@ -5,14 +5,16 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.align.batches import Candidates
 from readwarp.align.insert_models import InsertLimits, InsertModels
 from readwarp.align.places import Genome, Places, contig_of, outer_distance
-from readwarp.batches import Candidates, ReadBatch, Segment, Status
 from readwarp.compiler.jit import kernel
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
+from readwarp.formats.common.reads import ReadBatch, Segment
 from readwarp.index.reference import Reference
 from readwarp.ragged import empty, take
 from readwarp.rules.bases import base_at
+from readwarp.rules.statuses import Status
 
 UNPAIRED, FIRST, UNGAPPED = int(Segment.UNPAIRED), int(Segment.FIRST), int(Status.UNGAPPED)
 WORD = 10  # bases of an exact match

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.align.batches import Extensions
 from readwarp.align.long.lengths import are_long
 from readwarp.align.places import share_half
 from readwarp.align.records.choose import (
@@ -18,14 +19,16 @@ from readwarp.align.records.choose import (
 )
 from readwarp.align.records.scalar import are_equal, base_of
 from readwarp.align.records.tags import RecordRows, encode_tags
-from readwarp.batches import AlignmentBatch, Extensions, ReadBatch, Segment, Status
 from readwarp.compiler.jit import kernel
 from readwarp.config import AlignParameters
+from readwarp.formats.alignments.records import AlignmentBatch
+from readwarp.formats.common.reads import ReadBatch, Segment
 from readwarp.index.reference import Reference
 from readwarp.ragged import empty, replace, take
 from readwarp.rules import flags
 from readwarp.rules.bases import base_at
 from readwarp.rules.cigar import EQUAL, HARD_CLIP, MATCH, SOFT_CLIP, UNEQUAL, run_of
+from readwarp.rules.statuses import Status
 
 UNPAIRED, FIRST, UNGAPPED = int(Segment.UNPAIRED), int(Segment.FIRST), int(Status.UNGAPPED)
 

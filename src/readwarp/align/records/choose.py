@@ -5,15 +5,17 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.align.batches import Extensions
 from readwarp.align.insert_models import InsertLimits, InsertModels
 from readwarp.align.places import Places, contig_of, outer_distance, share_half
 from readwarp.align.records import scalar
 from readwarp.align.records.scalar import mapping_quality
-from readwarp.batches import Extensions, ReadBatch, Segment, Status
 from readwarp.compiler.jit import kernel
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
+from readwarp.formats.common.reads import ReadBatch, Segment
 from readwarp.ragged import empty, take
 from readwarp.rules.hashes import hash_of
+from readwarp.rules.statuses import Status
 
 FIRST, LAST, UNGAPPED = int(Segment.FIRST), int(Segment.LAST), int(Status.UNGAPPED)
 PRIMARY, SUPPLEMENTARY, SECONDARY = 0, 1, 2

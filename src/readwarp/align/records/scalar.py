@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from readwarp.batches import InsertSizes
+from readwarp.align.insert_models import InsertSizes
 from readwarp.compiler.jit import scalar
 from readwarp.config import MAX_READ_LENGTH
 

@@ -9,16 +9,18 @@ from numpy import ndarray
 from readwarp.align.places import Genome, contig_of
 from readwarp.align.records.choose import ALTERNATE, PRIMARY, SECONDARY, TracedChoices
 from readwarp.align.records.scalar import are_equal, base_of
-from readwarp.batches import AlignmentBatch, ReadBatch, Segment, Status
 from readwarp.compiler.jit import kernel
 from readwarp.config import CS_FORMS
 from readwarp.formats.alignments.layout import TEXT
+from readwarp.formats.alignments.records import AlignmentBatch
 from readwarp.formats.alignments.tag_bytes import put_float, put_integer, put_letter, put_run, put_tag
+from readwarp.formats.common.reads import ReadBatch, Segment
 from readwarp.formats.common.text import put_number
 from readwarp.index.reference import Reference
 from readwarp.ragged import offsets_of
 from readwarp.rules.bases import IUPAC, LETTERS, base_at, nibble_at
 from readwarp.rules.cigar import DELETION, INSERTION, LETTER_BYTES, MATCH, SHARES, rounded_share, run_of
+from readwarp.rules.statuses import Status
 
 UNPAIRED, FIRST, UNGAPPED = int(Segment.UNPAIRED), int(Segment.FIRST), int(Status.UNGAPPED)
 NM, MD, AS, XS, DE, MC, MQ, MS, SA, PA, XA, CS = (

@@ -6,16 +6,18 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.anchors import anchor_of
+from readwarp.align.batches import Chains, SeedHits
 from readwarp.align.seed.cpu import Seeds, look_up, sketch_reads
 from readwarp.align.seed.runs import KEPT, ReferenceRuns, Runs, add_runs, longest_run
 from readwarp.align.seed.scalar import entries_of
-from readwarp.batches import Chains, ReadBatch, SeedHits, Segment, Status
 from readwarp.compiler.jit import kernel
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
+from readwarp.formats.common.reads import ReadBatch, Segment
 from readwarp.index import Index
 from readwarp.index.syncmers import Shape, max_syncmers, mix, scratch_of
 from readwarp.ragged import concatenate, empty, offsets_of, replace, take
 from readwarp.rules.hashes import hash_of
+from readwarp.rules.statuses import Status
 
 UNPAIRED, FIRST = int(Segment.UNPAIRED), int(Segment.FIRST)
 ALL = 4  # spellings of a read: each N is A, then C, G, T

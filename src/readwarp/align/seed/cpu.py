@@ -6,6 +6,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.anchors import anchor_of
+from readwarp.align.batches import SeedHits
 from readwarp.align.places import Genome
 from readwarp.align.seed.cpu_settle import settle
 from readwarp.align.seed.scalar import (
@@ -21,13 +22,14 @@ from readwarp.align.seed.scalar import (
     proof_of,
     window_of,
 )
-from readwarp.batches import ReadBatch, SeedHits, Status
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.compiler.simd import prefetch
 from readwarp.config import MAX_READ_LENGTH, Scoring, SeedParameters
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.index import Index
 from readwarp.index.syncmers import Shape, Syncmers, bucket_of, max_syncmers, scratch_of, sketch, tag_of
 from readwarp.ragged import empty, replace
+from readwarp.rules.statuses import Status
 
 AHEAD = 16  # look-ups in flight, in each of two stages
 FEW, MANY = 6, 100  # numbers of a read's anchors that are sorted by rank: more than FEW, up to MANY

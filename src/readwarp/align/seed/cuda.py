@@ -9,6 +9,7 @@ allocates memory twice: for all anchors, and for those that remain without weak 
 import numpy as np
 
 from readwarp.align.anchors import anchor_of, query_of, strand_of
+from readwarp.align.batches import SeedHits
 from readwarp.align.places import Genome
 from readwarp.align.seed.cuda_settle import settle
 from readwarp.align.seed.cuda_slots import (
@@ -35,7 +36,6 @@ from readwarp.align.seed.scalar import (
     proof_of,
     window_of,
 )
-from readwarp.batches import ReadBatch, SeedHits, Status
 from readwarp.config import MAX_READ_LENGTH, Scoring, SeedParameters
 from readwarp.device import cuda_scan
 from readwarp.device.cuda_jit import cuda, cuda_kernel
@@ -43,8 +43,10 @@ from readwarp.device.cuda_launch import THREADS, WARP, threads_for, warps_for
 from readwarp.device.cuda_scan import exclusive_scan, total_of
 from readwarp.device.memory import current
 from readwarp.device.staging import rounded
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.index import Index
 from readwarp.index.syncmers import Shape, bucket_of, mask_of, mix, order, push, push_complement, tag_of
+from readwarp.rules.statuses import Status
 
 TOO_LONG = int(Status.TOO_LONG)
 RING = 32  # the last s-mers, at least k - s + 1; a power of two

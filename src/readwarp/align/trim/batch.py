@@ -9,8 +9,8 @@ from numpy import ndarray
 
 from readwarp.align.trim.cuts import Cuts, Patterns, Reason, TrimRules, copy_heads, correct_mates, find_cuts
 from readwarp.align.trim.known import ADAPTERS, INSTRUMENTS
-from readwarp.batches import ReadBatch
 from readwarp.config import TrimParameters
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.formats.common.text import pack_names
 from readwarp.metrics import Metrics
 from readwarp.ragged import empty, offsets_of, replace

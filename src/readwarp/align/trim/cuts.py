@@ -7,8 +7,8 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.trim import scalar as rule
-from readwarp.batches import Segment
 from readwarp.compiler.jit import kernel, scalar
+from readwarp.formats.common.reads import Segment
 from readwarp.formats.common.text import Names
 
 FIRST, UNPAIRED = int(Segment.FIRST), int(Segment.UNPAIRED)

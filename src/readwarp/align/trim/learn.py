@@ -13,8 +13,8 @@ from numpy import ndarray
 
 from readwarp.align.trim.batch import known_adapters, rules_of
 from readwarp.align.trim.cuts import Cuts, find_cuts
-from readwarp.batches import ReadBatch, Segment
 from readwarp.config import TrimParameters
+from readwarp.formats.common.reads import ReadBatch, Segment
 from readwarp.ragged import empty
 from readwarp.ragged import replace as replaced
 from readwarp.rules.bases import LETTERS

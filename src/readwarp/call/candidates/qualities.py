@@ -12,8 +12,10 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Pileup, Window
+from readwarp.call.candidates.batches import Pileup
+from readwarp.call.places.window import Window
 from readwarp.compiler.jit import kernel
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.formats.common.qualities import MISSING
 from readwarp.metrics import Metrics
 from readwarp.rules.cigar import is_match, run_of

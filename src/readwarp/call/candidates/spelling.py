@@ -1,4 +1,4 @@
-"""Convert REF and ALT of a record to alleles in the notation of `batches.Sites`, spelled like calls.
+"""Convert REF and ALT of a record to alleles in the notation of `Sites`, spelled like calls.
 
     same length          one substitution for each base that differs
     insertion, deletion  trimmed, and moved left while the base before it equals its last base

@@ -14,7 +14,6 @@ from functools import cached_property
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Window
 from readwarp.call.places.bases import Bases
 from readwarp.call.places.targets import GRID, MARGIN, TargetStretch
 from readwarp.formats.common.regions import Target
@@ -142,11 +141,3 @@ class StripBases(Bases):
             if low < high:
                 out[low - start : high - start] = bases.array(low - origin, high - origin)
         return out
-
-
-def contigs_around(window: Window, position: ndarray) -> tuple[ndarray, ndarray]:
-    """Return where the contigs of these positions begin and end, within the window's bases (int64 [n] each)."""
-    outside = np.flatnonzero(window.bases == OUTSIDE) + window.first
-    bounds = np.concatenate(([window.first - 1], outside, [window.first + window.bases.size]))
-    after = np.searchsorted(outside, position, side="right")
-    return bounds[after] + 1, bounds[after + 1]

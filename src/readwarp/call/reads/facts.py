@@ -5,7 +5,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import offsets_of
 from readwarp.rules.bases import UNKNOWN
 from readwarp.rules.cigar import SOFT_CLIP

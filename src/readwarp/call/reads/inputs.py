@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pysam
 
-from readwarp.batches import AlignedReads
 from readwarp.call.places.bases import Bases
 from readwarp.call.places.circle import Circle
 from readwarp.call.places.strips import Strip
 from readwarp.call.reads.circular.extend import drop_doubles, read_around, sort_reads
 from readwarp.call.reads.depth.limit import DepthLimit
 from readwarp.errors import InputError, TooLargeError
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.formats.alignments.decoded import join_parts
 from readwarp.formats.alignments.regions import AlignedReader, FileForm, ReadFilter
 from readwarp.formats.common.contig_names import explain_strange, listed, other_name, remedy_for

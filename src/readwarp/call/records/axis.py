@@ -5,9 +5,9 @@ from itertools import pairwise
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Bands, Calls
 from readwarp.call.places.strips import Strip
 from readwarp.call.records.found import NO_RUNS, WindowCalls, on_contig
+from readwarp.formats.variants.calls import Bands, Calls
 from readwarp.ragged import replace, take
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from readwarp.batches import AlignedReads, Pileup, Status
+from readwarp.call.candidates.batches import Pileup
 from readwarp.call.candidates.pileup import MAX_INDEL
 from readwarp.call.candidates.qualities import count_missing
 from readwarp.call.likelihoods.alleles.compare import WeighedReads
@@ -12,8 +12,10 @@ from readwarp.call.places.targets import TargetStretch
 from readwarp.call.reads.depth.limit import DepthLimit
 from readwarp.call.reads.mates.join import Removed
 from readwarp.call.records.limits import ALLELES, Limited
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.metrics import Metrics
 from readwarp.rules.cigar import DELETION, INSERTION
+from readwarp.rules.statuses import Status
 
 
 def count_reads(metrics: Metrics, reads: AlignedReads, limit: DepthLimit, window: TargetStretch) -> None:

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Bands, Calls, Pileup
+from readwarp.call.candidates.batches import Pileup
 from readwarp.call.places.targets import TargetStretch
+from readwarp.formats.variants.calls import Bands, Calls
 
 
 def find_shallow(counts: ndarray, is_inside: ndarray, start: int, least: int) -> ndarray:

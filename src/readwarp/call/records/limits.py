@@ -6,11 +6,12 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Calls, Status
 from readwarp.call.candidates.sites.find import Variant
 from readwarp.call.likelihoods.alleles.compare import WeighedReads
+from readwarp.formats.variants.calls import Calls
 from readwarp.formats.variants.vcf import HeaderField
 from readwarp.ragged import replace
+from readwarp.rules.statuses import Status
 
 ALLELES = "alleles"
 FIELD = HeaderField(

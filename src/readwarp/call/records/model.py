@@ -4,10 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from readwarp.batches import AlignedReads, Calls, Likelihoods, Phase, Sites, Window
+from readwarp.call.candidates.batches import Sites
+from readwarp.call.likelihoods.batches import Likelihoods, Phase
 from readwarp.call.likelihoods.phase.sides import ComparisonGroups, take_sides
 from readwarp.call.places.ploidy import Ploidies
 from readwarp.call.places.strips import Strip
+from readwarp.call.places.window import Window
 from readwarp.call.reads.facts import Sides
 from readwarp.call.reads.gap_models import GapModel
 from readwarp.call.records.confidence.bands import add_non_ref
@@ -18,6 +20,8 @@ from readwarp.call.records.genotypes.surroundings import Depths, PairSides, Site
 from readwarp.call.records.limits import Limited, limit_of
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
+from readwarp.formats.alignments.aligned import AlignedReads
+from readwarp.formats.variants.calls import Calls
 from readwarp.index.reference import Reference
 
 

@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from readwarp.batches import Calls
 from readwarp.call.places.circle import Circle
 from readwarp.call.places.strips import Strip
 from readwarp.call.records.genotypes.calls import join_calls, name_set, take_calls
 from readwarp.call.records.genotypes.order import genotypes_of
 from readwarp.call.records.genotypes.score import genotype_phred
+from readwarp.formats.variants.calls import Calls
 
 Letters = Callable[[int, int], str]  # letters of [start, stop) of the axis
 

@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Calls
 from readwarp.call.likelihoods.pairhmm import ReadRows
 from readwarp.call.likelihoods.pairhmm.cpu import log_likelihoods
 from readwarp.call.likelihoods.pairhmm.penalties import gap_penalties
 from readwarp.call.places.bases import Bases, encode
+from readwarp.formats.variants.calls import Calls
 from readwarp.formats.variants.gvcf import NON_REF
 from readwarp.pairwise.cpu import score_pairs, trace_pairs
 from readwarp.pairwise.pairs import Costs, Pairs, Scheme

@@ -10,7 +10,6 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from readwarp.batches import Calls
 from readwarp.call.places.targets import CallTargets
 from readwarp.call.records import limits
 from readwarp.call.records.confidence import GQ_BANDS
@@ -20,6 +19,7 @@ from readwarp.call.records.genotypes.filters import FILTERS
 from readwarp.config import CallParameters, Resources
 from readwarp.formats.common.files import check_inputs, check_output, locked
 from readwarp.formats.common.regions import Target
+from readwarp.formats.variants.calls import Calls
 from readwarp.formats.variants.gvcf import GENOMIC_GENOTYPE_FIELDS, GENOMIC_INFORMATION, NON_REF, header_lines
 from readwarp.formats.variants.vcf import (
     COUNT_FIELDS,

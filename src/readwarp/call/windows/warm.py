@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from readwarp.batches import AlignedReads, Window
 from readwarp.call.likelihoods.pairhmm import ReadRows
+from readwarp.call.places.window import Window
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import offsets_of
 
 LENGTHS = np.arange(20, 641, 20)  # read lengths; PairHMM has a kernel for each range of them

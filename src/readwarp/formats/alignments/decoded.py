@@ -5,8 +5,8 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from readwarp.batches import AlignedReads
 from readwarp.formats.alignments import decode_kernels as kernels
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.formats.alignments.decode_kernels import UNWANTED, DecodedRecords, Wanted
 from readwarp.formats.alignments.layout import CONTIG, POSITION, values_at
 from readwarp.ragged import concatenate, empty, offsets_of, replace

@@ -18,10 +18,10 @@ import numpy as np
 import pysam
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads
 from readwarp.errors import InputError
 from readwarp.formats.alignments import decode_kernels as records
 from readwarp.formats.alignments import decoded
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.formats.alignments.bam_file import BamFile, BamPiece, NoBlockError
 from readwarp.formats.alignments.bam_index import Watch, bam_indexes, load_bam_index, other_file
 from readwarp.formats.alignments.check_kernels import REASONS, SIZE, UNSORTED

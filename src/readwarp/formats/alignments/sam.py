@@ -7,10 +7,11 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignmentBatch, ReadBatch
 from readwarp.formats.alignments import encode_kernels as kernels
 from readwarp.formats.alignments import paf_kernels
+from readwarp.formats.alignments.records import AlignmentBatch
 from readwarp.formats.alignments.tag_text import FACTOR
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.formats.common.text import pack_names
 from readwarp.ragged import empty, replace
 

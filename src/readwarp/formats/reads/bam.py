@@ -15,7 +15,6 @@ from typing import BinaryIO, cast
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import ReadBatch, Segment
 from readwarp.errors import InputError
 from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.checks import HeaderLimits, check_size, find_bad, name_of
@@ -27,6 +26,7 @@ from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.stored import read_templates
 from readwarp.formats.common.bgzf import EOF_BLOCK, tail_of
 from readwarp.formats.common.compressed import is_bgzf
+from readwarp.formats.common.reads import ReadBatch, Segment
 from readwarp.formats.common.source import Source
 from readwarp.formats.common.text import pack_names
 from readwarp.formats.reads import bam_kernels as kernels

@@ -5,10 +5,10 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Segment
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.formats.alignments import layout
 from readwarp.formats.alignments.fields import count_values, is_left_out, kind_of, put_turned
+from readwarp.formats.common.reads import Segment
 from readwarp.formats.common.text import find_name, put_copy
 from readwarp.rules.bases import complement
 from readwarp.rules.flags import FAILED, MATE_UNMAPPED, NOT_PRIMARY, PAIRED, REVERSE, UNMAPPED

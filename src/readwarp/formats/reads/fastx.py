@@ -12,8 +12,8 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.ahead import read_ahead
-from readwarp.batches import ReadBatch, Segment
 from readwarp.errors import InputError
+from readwarp.formats.common.reads import ReadBatch, Segment
 from readwarp.formats.common.source import Source
 from readwarp.formats.reads import fastx_kernels as kernels
 from readwarp.formats.reads.fastx_kernels import FastxRecords, Text

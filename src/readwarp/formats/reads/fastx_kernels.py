@@ -5,8 +5,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Segment
 from readwarp.compiler.jit import kernel, scalar
+from readwarp.formats.common.reads import Segment
 
 OK, NO_NAME_LINE, NO_PLUS, UNEQUAL, BAD_BASE, BAD_QUALITY, BAD_NAME, LONG_NAME, OTHER_NAME = range(9)
 REASONS = {

@@ -13,9 +13,9 @@ from dataclasses import replace as replace_fields
 
 import numpy as np
 
-from readwarp.batches import ReadBatch
 from readwarp.errors import InputError
 from readwarp.formats.common.qualities import PHRED64, TOO_LOW, explain_phred64, from_phred64
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.formats.common.source import Source
 from readwarp.formats.reads import bam, fastx
 from readwarp.formats.reads.mates import check_mates, mates_by_endings, names_of_chunk, warn_of_neighbours

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from readwarp.batches import ReadBatch
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.errors import InputError
 from readwarp.formats.alignments.fields import WRITTEN, is_left_out, kind_of
 from readwarp.formats.alignments.layout import ARRAY, CHARACTER, FLOAT, HEX, INTEGER, TEXT, UNSIGNED, field_stop
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.formats.common.text import find_name, pack_names, put_bytes, put_copy
 from readwarp.formats.reads.fastx_kernels import SPACE, TAB, FastxRecords
 from readwarp.formats.reads.raw import RawBatch

@@ -5,9 +5,9 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Segment
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.formats.alignments.layout import TEXT, field_stop
+from readwarp.formats.common.reads import Segment
 from readwarp.formats.common.text import letter_of, put_copy
 
 OK, NOT_IN_NAME, NO_TAG, NOT_TEXT, BAD_LETTER, UNLIKE, MIXED, SHORT, LONG, NEED_TWO, NEED_ONE = range(11)

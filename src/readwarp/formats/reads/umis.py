@@ -15,10 +15,10 @@ import re
 
 import numpy as np
 
-from readwarp.batches import ReadBatch
 from readwarp.config import ReadStructure, UmiParameters
 from readwarp.errors import InputError
 from readwarp.formats.alignments.fields import PER_BASE
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.formats.reads import umi_kernels as kernels
 from readwarp.formats.reads.raw import RawBatch, ReadInput
 from readwarp.formats.reads.umi_kernels import Structures, TagFields

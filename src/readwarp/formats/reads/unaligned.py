@@ -5,11 +5,11 @@ from contextlib import suppress
 
 import numpy as np
 
-from readwarp.batches import ReadBatch
 from readwarp.formats.alignments.output import AlignmentWriter
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.common.files import ending_of
 from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.formats.reads import unaligned_kernels as kernels
 from readwarp.ragged import offsets_of
 

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from readwarp.batches import Bands
 from readwarp.compiler.jit import kernel
 from readwarp.formats.common.text import letter_of, pack_names, put_copy, put_next, put_number
+from readwarp.formats.variants.calls import Bands
 from readwarp.formats.variants.vcf import GENOTYPE_FIELDS, HeaderField, PlacedLine
 from readwarp.ragged import replace, take
 

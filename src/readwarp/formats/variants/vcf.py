@@ -13,12 +13,12 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import pysam
 
-from readwarp.batches import Calls
 from readwarp.errors import InputError
 from readwarp.formats.common.files import ending_of
 from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
 from readwarp.formats.common.silence import quiet_htslib
 from readwarp.formats.common.writing import writing
+from readwarp.formats.variants.calls import Calls
 from readwarp.formats.variants.tabix import VcfIndexer
 from readwarp.ragged import replace
 from readwarp.version import __version__

@@ -5,12 +5,16 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Calls, Likelihoods, Phase, Sites, Window
+from readwarp.call.candidates.batches import Sites
+from readwarp.call.likelihoods.batches import Likelihoods, Phase
+from readwarp.call.places.window import Window
 from readwarp.call.records.filters import find_failed
 from readwarp.call.records.genotypes.emitted import MISSING_BASE
 from readwarp.call.records.genotypes.spell import Spelled, spell_alleles
 from readwarp.config import CallParameters, FractionParameters
 from readwarp.device.backend import Backend
+from readwarp.formats.alignments.aligned import AlignedReads
+from readwarp.formats.variants.calls import Calls
 from readwarp.ragged import replace
 from readwarp.somatic.fractions import EMIT
 from readwarp.somatic.fractions.annotations import describe, describe_samples

@@ -7,7 +7,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Likelihoods, Sites
+from readwarp.call.candidates.batches import Sites
+from readwarp.call.likelihoods.batches import Likelihoods
 from readwarp.call.likelihoods.evidence import NOTHING
 from readwarp.compiler.jit import kernel
 from readwarp.device.backend import Backend

@@ -3,10 +3,12 @@
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Calls, Likelihoods, Sites
+from readwarp.call.candidates.batches import Sites
+from readwarp.call.likelihoods.batches import Likelihoods
 from readwarp.call.likelihoods.evidence import NOTHING
 from readwarp.compiler.jit import kernel
 from readwarp.config import FractionParameters
+from readwarp.formats.variants.calls import Calls
 from readwarp.ragged import replace
 from readwarp.somatic.fractions import APART, LIKELY, MOST, REACH, TOGETHER
 from readwarp.somatic.fractions.filters import CLUSTERED

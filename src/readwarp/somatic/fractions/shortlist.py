@@ -8,10 +8,10 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Calls
 from readwarp.call.records import limits
 from readwarp.call.records.variant_job import HeaderFields
 from readwarp.config import FractionParameters
+from readwarp.formats.variants.calls import Calls
 from readwarp.formats.variants.vcf import format_calls
 from readwarp.metrics import Metrics
 from readwarp.ragged import replace

@@ -5,9 +5,11 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Likelihoods, Sites
+from readwarp.call.candidates.batches import Sites
+from readwarp.call.likelihoods.batches import Likelihoods
 from readwarp.call.likelihoods.evidence import DEPENDENT, NOTHING
 from readwarp.compiler.jit import kernel
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import empty
 from readwarp.rules.flags import FIRST, PAIRED
 

@@ -5,7 +5,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Sites, Window
+from readwarp.call.candidates.batches import Sites
+from readwarp.call.places.window import Window
 from readwarp.call.records.genotypes.emitted import MISSING_BASE
 from readwarp.compiler.jit import kernel
 from readwarp.somatic.noise import CONTEXTS, ORIENTATIONS, SUBSTITUTIONS

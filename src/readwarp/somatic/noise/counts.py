@@ -7,10 +7,12 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Pileup, Window
+from readwarp.call.candidates.batches import Pileup
 from readwarp.call.candidates.pileup.events import PileupLimits
 from readwarp.call.likelihoods.evidence.substitutions import log_mismatch
+from readwarp.call.places.window import Window
 from readwarp.compiler.jit import kernel, scalar
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import empty, take
 from readwarp.rules.cigar import is_match, run_of
 from readwarp.somatic.noise import CLASSES, CONTEXTS, EXCESS, FEW, MAX_FEW, MAX_SHARE, ORIENTATIONS, RUNS, SUBSTITUTIONS

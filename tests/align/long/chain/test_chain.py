@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.seeding import planned
+from readwarp.align.batches import LongChains, SeedHits
 from readwarp.align.long.chain.cpu import chain_hits
-from readwarp.batches import LongChains, SeedHits
 from readwarp.config import LongChainParameters
 
 K, LOOKBACK, DENSE_LOOKBACK, NEAR = 20, 64, 1024, 256

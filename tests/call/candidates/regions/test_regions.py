@@ -18,7 +18,7 @@ from helpers.making import (
     reads_of,
     window_of,
 )
-from readwarp.batches import AlignedReads, Regions, Sites, Status
+from readwarp.call.candidates.batches import Regions, Sites
 from readwarp.call.candidates.pileup import MAX_INDEL
 from readwarp.call.candidates.pileup.cpu import count_window
 from readwarp.call.candidates.regions import FLANK, MIN_BASES, MIN_FLANK, REACHES, SPARE
@@ -29,8 +29,10 @@ from readwarp.call.candidates.sites.find import find_sites
 from readwarp.call.places.targets import MAX_REGION
 from readwarp.call.reads.mates.merge import merge_mates
 from readwarp.config import CallParameters
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import replace
 from readwarp.rules.hashes import spread
+from readwarp.rules.statuses import Status
 
 LENGTH = 700
 Mark = tuple[int, int, int, bool, int]  # place, first, last, is_wide, deleted

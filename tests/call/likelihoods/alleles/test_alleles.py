@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.making import Read, aligned_reads, codes, offsets, random_sequence
-from readwarp.batches import Haplotypes, Regions, Window
+from readwarp.call.candidates.batches import Regions
 from readwarp.call.candidates.sites import MAX_ALLELES
 from readwarp.call.candidates.sites.find import sites_of
 from readwarp.call.likelihoods.alleles import INDEL_COST, MAX_BEHIND, MAX_MISFIT, SNV_COST
@@ -18,9 +18,11 @@ from readwarp.call.likelihoods.alleles.compare import WeighedReads, compare, fin
 from readwarp.call.likelihoods.alleles.select import Copies, Selection, bound_fragments, select_haplotypes
 from readwarp.call.likelihoods.alleles.sites import number_variants, variants_of
 from readwarp.call.likelihoods.alleles.weigh import place_of, weigh_haplotypes
+from readwarp.call.likelihoods.batches import Haplotypes
 from readwarp.call.likelihoods.evidence import NOTHING
 from readwarp.call.likelihoods.pairhmm import ReadRows
 from readwarp.call.likelihoods.pairhmm.cpu import log_likelihoods
+from readwarp.call.places.window import Window
 from readwarp.call.reads.gap_models import SHORT
 from readwarp.ragged import check, replace
 

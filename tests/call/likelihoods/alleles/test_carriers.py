@@ -5,11 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.making import offsets
-from readwarp.batches import Haplotypes, Regions
+from readwarp.call.candidates.batches import Regions
 from readwarp.call.likelihoods.alleles.carriers import find_carriers, join_selections, join_tables, take_carriers
 from readwarp.call.likelihoods.alleles.compare import WeighedReads
 from readwarp.call.likelihoods.alleles.select import Selection
 from readwarp.call.likelihoods.alleles.sites import variants_of
+from readwarp.call.likelihoods.batches import Haplotypes
 from readwarp.call.likelihoods.pairhmm import ReadRows
 
 POOL = [(30, 1, b"\x03"), (36, 1, b"\x02"), (34, 4, b""), (40, 0, b"\x01\x01"), (50, 1, b"\x00")]

@@ -8,12 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.making import LETTERS, Read, aligned_reads, codes, offsets, random_sequence, tiled
-from readwarp.batches import AlignedReads, Haplotypes, Regions, Sites, Status, Window
+from readwarp.call.candidates.batches import Regions, Sites
 from readwarp.call.candidates.pileup import MAX_INDEL
+from readwarp.call.likelihoods.batches import Haplotypes
 from readwarp.call.likelihoods.haplotypes import MAX_HAPLOTYPES
 from readwarp.call.likelihoods.haplotypes.build import build_haplotypes
+from readwarp.call.places.window import Window
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import check as check_batch
 from readwarp.ragged import replace
+from readwarp.rules.statuses import Status
 
 Variant = tuple[int, int, str]  # begin, deleted, inserted
 START = 1000  # where the reference of the tests begins in its contig

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 pytest.importorskip("numba_cuda")
 import readwarp
 from helpers.hmm_oracle import all_pairs, all_with_status, random_read
-from readwarp.batches import Status
 from readwarp.call.likelihoods.pairhmm import cpu
 from readwarp.call.likelihoods.pairhmm.scalar import FLOAT32, FLOAT64
 from readwarp.device.cuda_launch import WARP
+from readwarp.rules.statuses import Status
 
 pytestmark = pytest.mark.cards
 

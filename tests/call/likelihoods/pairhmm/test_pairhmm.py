@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from helpers.hmm_oracle import a_batch, all_pairs, all_with_status, oracle, packed, random_read, rows_of
 from helpers.processes import environment_with_tests
-from readwarp.batches import Status
 from readwarp.call.likelihoods.pairhmm import pairs
 from readwarp.call.likelihoods.pairhmm.cpu import log_likelihoods
 from readwarp.call.likelihoods.pairhmm.pairs import log_probabilities
 from readwarp.call.likelihoods.pairhmm.scalar import FLOAT32, FLOAT64
+from readwarp.rules.statuses import Status
 
 CLOSE = 1e-4  # log10
 

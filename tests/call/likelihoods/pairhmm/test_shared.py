@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from helpers.hmm_oracle import all_with_status, random_read
-from readwarp.batches import Status
 from readwarp.call.likelihoods.pairhmm import cpu
 from readwarp.call.likelihoods.pairhmm.given import log_likelihoods_by
 from readwarp.call.likelihoods.pairhmm.shared import SharedCard
+from readwarp.rules.statuses import Status
 
 NUMBER = 5
 

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from helpers.making import Read, aligned_reads, codes, offsets, random_sequence, reads_of, window_of
 from helpers.making_sites import call_sites, made_calls
 from helpers.vcf_checks import genotype_quality
-from readwarp.batches import Likelihoods, Sites
+from readwarp.call.candidates.batches import Sites
 from readwarp.call.candidates.pileup.cpu import count_window
 from readwarp.call.candidates.sites import MAX_TRACT
+from readwarp.call.likelihoods.batches import Likelihoods
 from readwarp.call.likelihoods.evidence import NOTHING, OTHER
 from readwarp.call.likelihoods.evidence.substitutions import log_match, log_mismatch
 from readwarp.call.reads.gap_models import HIFI, NANOPORE, SHORT, slip_table

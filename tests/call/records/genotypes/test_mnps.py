@@ -7,11 +7,11 @@ from helpers.jobs import call_variants, genotype_cohort
 from helpers.making import Read, other, random_sequence, tiled, write_bam, write_fasta
 from helpers.making_sites import made_calls
 from helpers.vcf_checks import body
-from readwarp.batches import Calls
 from readwarp.call.records.genotypes.mnps import join_substitutions
 from readwarp.caller.api import make_job
 from readwarp.config import CallParameters
 from readwarp.errors import UsageError
+from readwarp.formats.variants.calls import Calls
 from readwarp.ragged import replace
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from helpers.making_sites import made_calls
-from readwarp.batches import Calls
 from readwarp.call.records.genotypes.calls import mark_overlaps
+from readwarp.formats.variants.calls import Calls
 
 
 def made(*rows: tuple[int, tuple[str, ...], tuple, float]) -> Calls:

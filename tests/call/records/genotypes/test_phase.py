@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from helpers.making_sites import call_sites, from_bases, substitutions
-from readwarp.batches import Calls, Phase
+from readwarp.call.likelihoods.batches import Phase
+from readwarp.formats.variants.calls import Calls
 
 HALF = "A" * 10 + "G" * 10
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.making_sites import made_calls
-from readwarp.batches import Calls
 from readwarp.call.records.genotypes.order import genotypes_of, most_alleles
 from readwarp.call.records.genotypes.places import SampleCall, join_places, join_records
+from readwarp.formats.variants.calls import Calls
 
 OTHER = "<NON_REF>"
 

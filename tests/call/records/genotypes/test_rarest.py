@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.making_sites import call_sites, from_bases, made_likelihoods, substitutions
-from readwarp.batches import Phase
+from readwarp.call.likelihoods.batches import Phase
 from readwarp.call.records.genotypes.order import MAX_GENOTYPES, genotypes_of, most_alleles, number_of, tables_for
 from readwarp.call.records.genotypes.rarest import drop_rarest
 from readwarp.ragged import check

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.making_sites import call_sites, from_bases, made_likelihoods, substitutions
-from readwarp.batches import Pileup
+from readwarp.call.candidates.batches import Pileup
 from readwarp.call.places.targets import STEP
 from readwarp.call.records.genotypes.surroundings import (
     LEAST_SHARE,

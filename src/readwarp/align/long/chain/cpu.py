@@ -4,11 +4,11 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.anchors import query_of, reference_of
+from readwarp.align.batches import LongChains, SeedHits
 from readwarp.align.chain.scalar import ChainLinks
 from readwarp.align.long.chain.scalar import DENSE_LOOKBACK, LOOKBACK, NEAR, limits_of, link
 from readwarp.align.long.chain.stretches import find_stretches
 from readwarp.align.long.chain.trace import trace_links
-from readwarp.batches import LongChains, SeedHits
 from readwarp.compiler.jit import kernel
 from readwarp.config import LongChainParameters
 

@@ -10,11 +10,11 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.anchors import query_of, reference_of
+from readwarp.align.batches import LongChains, SeedHits
 from readwarp.align.chain.scalar import ChainLinks
 from readwarp.align.long.chain.scalar import DENSE_LOOKBACK, LOOKBACK, NEAR, LongChainLimits, limits_of, link
 from readwarp.align.long.chain.stretches import find_stretches
 from readwarp.align.long.chain.trace import trace_links
-from readwarp.batches import LongChains, SeedHits
 from readwarp.config import LongChainParameters
 from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import WARP, warps_for

@@ -4,9 +4,9 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.anchors import reference_of, strand_of
+from readwarp.align.batches import SeedHits
 from readwarp.align.long.chain.scalar import LongChainLimits
 from readwarp.align.places import contig_of
-from readwarp.batches import SeedHits
 from readwarp.compiler.jit import kernel
 
 

@@ -5,8 +5,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.align.batches import LongChains, SeedHits
 from readwarp.align.chain.scalar import ChainLinks
-from readwarp.batches import LongChains, SeedHits
 from readwarp.compiler.jit import kernel
 from readwarp.config import LongChainParameters
 from readwarp.ragged import offsets_of, take

@@ -2,11 +2,13 @@
 
 import numpy as np
 
-from readwarp.batches import AlignedReads, Pileup, Window
+from readwarp.call.candidates.batches import Pileup
 from readwarp.call.candidates.pileup.events import PileupLimits, assemble, new_counts, new_events
 from readwarp.call.candidates.pileup.scalar import DELETED, is_event, is_usable, move_left
+from readwarp.call.places.window import Window
 from readwarp.compiler.jit import kernel
 from readwarp.config import CallParameters
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.rules.cigar import DELETION, INSERTION, is_match, run_of
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Pileup, Window
+from readwarp.call.candidates.batches import Pileup
 from readwarp.call.candidates.pileup.events import (
     BaseCounts,
     IndelEvents,
@@ -21,10 +21,12 @@ from readwarp.call.candidates.pileup.events import (
     new_events,
 )
 from readwarp.call.candidates.pileup.scalar import DELETED, is_event, is_usable, move_left
+from readwarp.call.places.window import Window
 from readwarp.config import CallParameters
 from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import THREADS, WARP, threads_for
 from readwarp.device.memory import current
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.rules.cigar import DELETION, INSERTION, SKIP, SOFT_CLIP, is_match
 
 ROWS, SIDES = 5, 2  # axes of Pileup.counts

@@ -5,9 +5,11 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Pileup, Window
+from readwarp.call.candidates.batches import Pileup
 from readwarp.call.candidates.pileup.scalar import rotate
+from readwarp.call.places.window import Window
 from readwarp.compiler.jit import kernel
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import offsets_of
 from readwarp.rules.cigar import DELETION, INSERTION
 from readwarp.rules.hashes import BASIS, add_byte

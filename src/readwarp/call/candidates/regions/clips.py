@@ -17,14 +17,15 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Sites, Window
+from readwarp.call.candidates.batches import Sites
 from readwarp.call.candidates.pileup import MAX_INDEL, MAX_INSERTION, MAX_SHIFT
 from readwarp.call.candidates.regions import MIN_CLIP_FRACTION, MIN_CLIP_QUALITY, MIN_CLIPS
 from readwarp.call.candidates.regions.insertions import END, MIN_OVERLAP, assemble, pair_ends
 from readwarp.call.candidates.sites.find import Site, Variant, list_alleles, sites_of
-from readwarp.call.places.strips import contigs_around
+from readwarp.call.places.window import Window, contigs_around
 from readwarp.call.reads.facts import MIN_CLIP, clips_of, hide_poor
 from readwarp.compiler.jit import kernel
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import concatenate, take
 from readwarp.rules.bases import OUTSIDE
 from readwarp.rules.shares import scale_shares

@@ -5,14 +5,16 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Regions, Sites, Status, Window
+from readwarp.call.candidates.batches import Regions, Sites
 from readwarp.call.candidates.regions import FLANK, MIN_FLANK, REACHES, SPARE
 from readwarp.call.candidates.regions.clips import ClipPlaces, pair_places
 from readwarp.call.candidates.regions.reads import cut_reads, drop_short
-from readwarp.call.places.strips import contigs_around
 from readwarp.call.places.targets import MAX_REGION
+from readwarp.call.places.window import Window, contigs_around
 from readwarp.call.reads.facts import reads_across
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import concatenate, empty, replace, take
+from readwarp.rules.statuses import Status
 
 
 class Marks(NamedTuple):

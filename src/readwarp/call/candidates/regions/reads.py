@@ -3,13 +3,15 @@
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Regions, Status
+from readwarp.call.candidates.batches import Regions
 from readwarp.call.candidates.pileup import MAX_INDEL
 from readwarp.call.candidates.regions import MIN_BASES
 from readwarp.compiler.jit import kernel
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import offsets_of, replace, take
 from readwarp.rules.cigar import DELETION, INSERTION, SKIP, is_match, run_of
 from readwarp.rules.hashes import spread
+from readwarp.rules.statuses import Status
 
 
 def drop_short(regions: Regions) -> Regions:

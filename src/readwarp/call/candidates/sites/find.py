@@ -8,10 +8,11 @@ from itertools import compress, pairwise, repeat
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Pileup, Sites, Window
+from readwarp.call.candidates.batches import Pileup, Sites
 from readwarp.call.candidates.pileup.scalar import DELETED
 from readwarp.call.candidates.sites import INDEL_ERROR, MAX_ALLELES, MAX_TRACT, SHARED
 from readwarp.call.candidates.sites.forced import Forced
+from readwarp.call.places.window import Window
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import MAX_PLOIDY, CallParameters
 from readwarp.ragged import offsets_of, replace, take

@@ -1,4 +1,4 @@
-"""Read the alleles that the user asks for from VCF, VCF.gz or BCF, in the notation of `batches.Sites`.
+"""Read the alleles that the user asks for from VCF, VCF.gz or BCF, in the notation of `Sites`.
 
 Each ALT of the file is spelled like a call (`readwarp.call.candidates.spelling`): trimmed and left-aligned, and a
 record that changes several bases becomes several substitutions. Records may be in any order; their genotypes, filters

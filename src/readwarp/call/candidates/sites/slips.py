@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Pileup, Sites, Window
+from readwarp.call.candidates.batches import Pileup, Sites
 from readwarp.call.candidates.sites import MAX_SHOWN, MAX_SLIP, MIN_SHOWN, SIDES
 from readwarp.call.candidates.sites.find import Variant, extend_tracts, list_alleles, list_indels, sites_of
+from readwarp.call.places.window import Window
 from readwarp.call.reads.gap_models import MAX_TRACT, GapModel, opening_table
 from readwarp.ragged import offsets_of, replace, take
 

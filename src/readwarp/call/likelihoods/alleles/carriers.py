@@ -6,10 +6,11 @@ from itertools import pairwise
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Haplotypes, Sites
+from readwarp.call.candidates.batches import Sites
 from readwarp.call.candidates.sites.find import Variant, list_alleles
 from readwarp.call.likelihoods.alleles.compare import WeighedReads
 from readwarp.call.likelihoods.alleles.select import Selection
+from readwarp.call.likelihoods.batches import Haplotypes
 from readwarp.ragged import concatenate, offsets_of, ranges, replace, take
 
 Variants = list[list[Variant]]  # variants of each haplotype

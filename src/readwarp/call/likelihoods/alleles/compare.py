@@ -6,13 +6,16 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Haplotypes, Regions, Sites, Status
+from readwarp.call.candidates.batches import Regions, Sites
+from readwarp.call.likelihoods.batches import Haplotypes
 from readwarp.call.likelihoods.pairhmm import LogLikelihoods, ReadRows
 from readwarp.call.likelihoods.pairhmm.penalties import gap_penalties
 from readwarp.call.reads.gap_models import GapModel
 from readwarp.compiler.jit import kernel
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import first_alike, offsets_of, ranges
 from readwarp.rules.cigar import is_match, run_of
+from readwarp.rules.statuses import Status
 
 MAX_BASES, MAX_PAIRS = 1 << 21, 1 << 20  # limits of one batch: some 200 MB of tables and pairs
 

@@ -2,10 +2,12 @@
 
 import numpy as np
 
-from readwarp.batches import AlignedReads, Haplotypes, Regions
+from readwarp.call.candidates.batches import Regions
 from readwarp.call.candidates.regions import MIN_BASES
+from readwarp.call.likelihoods.batches import Haplotypes
 from readwarp.call.reads.mates import MIN_ANCHOR, MIN_DIFFERENCES
 from readwarp.compiler.jit import kernel
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import offsets_of, replace
 
 

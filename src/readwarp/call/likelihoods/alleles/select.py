@@ -6,12 +6,13 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Haplotypes
 from readwarp.call.likelihoods.alleles import INDEL_COST, MAX_BEHIND, MAX_MISFIT, MAX_VARIANTS, MAX_WEIGHT, SNV_COST
 from readwarp.call.likelihoods.alleles.compare import WeighedReads
+from readwarp.call.likelihoods.batches import Haplotypes
 from readwarp.call.likelihoods.pairhmm import ReadRows
 from readwarp.call.likelihoods.pairhmm.scalar import UNKNOWN
 from readwarp.compiler.jit import kernel
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import offsets_of, ranges
 
 ERRORS = 10.0 ** (-0.1 * np.arange(256))

@@ -5,9 +5,11 @@ from itertools import compress, groupby, pairwise
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Haplotypes, Sites, Window
+from readwarp.call.candidates.batches import Sites
 from readwarp.call.candidates.sites.find import MISSING, Site, Variant, list_alleles, list_variants, sites_of
 from readwarp.call.likelihoods.alleles.compare import WeighedReads
+from readwarp.call.likelihoods.batches import Haplotypes
+from readwarp.call.places.window import Window
 
 
 def forced_variants(sites: Sites) -> frozenset[Variant]:

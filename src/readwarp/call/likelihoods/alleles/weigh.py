@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Haplotypes, Likelihoods, Phase, Sites, Window
+from readwarp.call.candidates.batches import Sites
 from readwarp.call.candidates.sites.find import Variant, limit_alleles
 from readwarp.call.likelihoods.alleles import INFORMED, MAX_WEIGHT, SURE_WEIGHT
 from readwarp.call.likelihoods.alleles.carriers import (
@@ -19,10 +19,13 @@ from readwarp.call.likelihoods.alleles.compare import WeighedReads
 from readwarp.call.likelihoods.alleles.reach import lies_within, weigh_fragments
 from readwarp.call.likelihoods.alleles.select import Copies, Selection, bound_fragments, select_haplotypes
 from readwarp.call.likelihoods.alleles.sites import keep_forced, number_variants, regional_sites, variants_of
+from readwarp.call.likelihoods.batches import Haplotypes, Likelihoods, Phase
 from readwarp.call.likelihoods.evidence import FAR, NOTHING
 from readwarp.call.likelihoods.evidence.substitutions import count_ends_once, new_likelihoods, strand_at
+from readwarp.call.places.window import Window
 from readwarp.call.reads.facts import clips_of
 from readwarp.compiler.jit import kernel
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import first_alike, ranges, replace
 from readwarp.rules.cigar import find_base, soft_clips
 

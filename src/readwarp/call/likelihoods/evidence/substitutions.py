@@ -7,11 +7,13 @@ from itertools import pairwise
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Likelihoods, Sites
+from readwarp.call.candidates.batches import Sites
+from readwarp.call.likelihoods.batches import Likelihoods
 from readwarp.call.likelihoods.evidence import DEPENDENT, FAR, NOTHING, OTHER
 from readwarp.call.reads.facts import clips_of, reads_across
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import CallParameters
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import empty, first_alike, offsets_of, take
 from readwarp.rules.cigar import DELETION, find_base, is_match
 from readwarp.rules.flags import FIRST

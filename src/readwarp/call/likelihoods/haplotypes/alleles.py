@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Regions, Sites
+from readwarp.call.candidates.batches import Regions, Sites
 from readwarp.call.candidates.pileup import MAX_SHIFT
 from readwarp.call.candidates.pileup.scalar import rotate
 from readwarp.call.likelihoods.haplotypes import MARGIN, MAX_FORKS, MAX_LONGER

@@ -3,7 +3,8 @@
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Haplotypes, Regions, Sites, Status, Window
+from readwarp.call.candidates.batches import Regions, Sites
+from readwarp.call.likelihoods.batches import Haplotypes
 from readwarp.call.likelihoods.haplotypes import MAX_LONGER, MAX_WAYS, SIZES
 from readwarp.call.likelihoods.haplotypes.alleles import alleles_of, combine, room_to_combine
 from readwarp.call.likelihoods.haplotypes.assembly import assemble, room_to_assemble
@@ -20,7 +21,10 @@ from readwarp.call.likelihoods.haplotypes.drafts import (
 from readwarp.call.likelihoods.haplotypes.graph import Graph, new_graph
 from readwarp.call.likelihoods.haplotypes.variants import DraftVariants, spell_drafts
 from readwarp.call.likelihoods.haplotypes.ways import RegionReads, group_reads
+from readwarp.call.places.window import Window
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import offsets_of, take
+from readwarp.rules.statuses import Status
 
 
 def build_haplotypes(

@@ -7,8 +7,9 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Regions, Window
+from readwarp.call.candidates.batches import Regions
 from readwarp.call.likelihoods.haplotypes import MAX_HAPLOTYPES, RAREST
+from readwarp.call.places.window import Window
 from readwarp.compiler.jit import kernel
 from readwarp.ragged import empty, offsets_of
 from readwarp.rules.shares import scale_shares

@@ -8,9 +8,10 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Regions
+from readwarp.call.candidates.batches import Regions
 from readwarp.call.likelihoods.haplotypes import MAX_WAYS
 from readwarp.compiler.jit import kernel
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import empty, offsets_of
 
 NO_WAY = -1  # value of a support

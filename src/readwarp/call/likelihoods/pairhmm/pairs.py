@@ -7,7 +7,6 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Status
 from readwarp.call.likelihoods.pairhmm import ReadRows
 from readwarp.call.likelihoods.pairhmm.scalar import (
     FLOAT32,
@@ -22,6 +21,7 @@ from readwarp.call.likelihoods.pairhmm.scalar import (
 from readwarp.compiler.jit import kernel
 from readwarp.ragged import offsets_of, take
 from readwarp.rules.hashes import BASIS, add_byte
+from readwarp.rules.statuses import Status
 
 LOG10_2 = math.log10(2.0)
 BUCKET = 8  # largest difference in rows between the reads of a group of lanes

@@ -5,15 +5,18 @@ import math
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Likelihoods, Sites, Window
+from readwarp.call.candidates.batches import Sites
 from readwarp.call.candidates.sites.find import list_alleles
 from readwarp.call.candidates.sites.slips import slip_rates
+from readwarp.call.likelihoods.batches import Likelihoods
 from readwarp.call.likelihoods.evidence import FAR, NOTHING
 from readwarp.call.likelihoods.evidence.substitutions import LOG10_3, new_likelihoods
 from readwarp.call.likelihoods.phase import GAP_QUALITY
+from readwarp.call.places.window import Window
 from readwarp.call.reads.facts import reads_across
 from readwarp.call.reads.gap_models import GapModel
 from readwarp.compiler.jit import kernel
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import take
 from readwarp.rules.cigar import DELETION, INSERTION, run_of
 

@@ -6,10 +6,13 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Calls, Likelihoods, Sites
+from readwarp.call.candidates.batches import Sites
+from readwarp.call.likelihoods.batches import Likelihoods
 from readwarp.call.likelihoods.evidence import NOTHING, OTHER
 from readwarp.call.likelihoods.phase import MAX_ODDS, MIN_QUALITY
 from readwarp.call.likelihoods.phase.gaps import changes_of
+from readwarp.formats.alignments.aligned import AlignedReads
+from readwarp.formats.variants.calls import Calls
 from readwarp.ragged import concatenate, empty, offsets_of, ranges, take
 
 

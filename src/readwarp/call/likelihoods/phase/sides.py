@@ -5,16 +5,17 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Window
 from readwarp.call.candidates.sites.find import Site, sites_of
 from readwarp.call.likelihoods.evidence import NOTHING
 from readwarp.call.likelihoods.evidence.substitutions import weigh_substitutions
 from readwarp.call.likelihoods.phase import MAX_ODDS
 from readwarp.call.likelihoods.phase.gaps import GAP_ODDS, show_gaps
 from readwarp.call.likelihoods.phase.links import Phasing, log_odds
+from readwarp.call.places.window import Window
 from readwarp.call.reads.facts import Sides
 from readwarp.compiler.jit import kernel
 from readwarp.config import CallParameters
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import offsets_of
 
 

@@ -6,11 +6,11 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads
 from readwarp.call.places.bases import Bases
 from readwarp.call.places.circle import Circle
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import Scoring
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.formats.alignments.decoded import place_reads
 from readwarp.formats.alignments.regions import AlignedReader, ReadFilter
 from readwarp.pairwise.scalar import UNKNOWN_COST

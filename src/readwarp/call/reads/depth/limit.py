@@ -3,9 +3,9 @@
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads
 from readwarp.call.places.targets import BLOCK
 from readwarp.compiler.jit import kernel
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import offsets_of, replace, take
 from readwarp.rules.cigar import DELETION, is_match, run_of
 from readwarp.rules.hashes import spread

@@ -5,8 +5,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads
 from readwarp.compiler.jit import kernel, scalar
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import empty, replace
 from readwarp.rules.cigar import SOFT_CLIP, is_match, run_of
 

@@ -5,8 +5,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Window
-from readwarp.call.places.strips import contigs_around
+from readwarp.call.places.window import Window, contigs_around
 from readwarp.call.reads.circular.extend import Continued, align_clips
 from readwarp.call.reads.mates import DEFAULT_QUALITY
 from readwarp.call.reads.mates.anchor import agree, is_anchor
@@ -15,6 +14,7 @@ from readwarp.call.reads.mates.pairs import NONE, OverlappingMates, find_pairs
 from readwarp.call.reads.mates.primers import Primers
 from readwarp.call.reads.mates.trim import Bounds, find_bounds
 from readwarp.compiler.jit import kernel, scalar
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.formats.common.qualities import MISSING
 from readwarp.ragged import empty, replace, take
 from readwarp.rules.bases import UNKNOWN

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads
 from readwarp.call.reads.mates.pairs import order_by_name
 from readwarp.compiler.jit import kernel
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.rules.cigar import is_match, run_of
 
 BLOCK = 1 << 12  # reference positions merged at a time

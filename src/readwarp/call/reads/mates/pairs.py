@@ -5,9 +5,9 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads
 from readwarp.call.reads.mates import MAX_RECORDS
 from readwarp.compiler.jit import kernel
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import empty
 from readwarp.rules.cigar import HARD_CLIP, is_match, run_of
 from readwarp.rules.flags import FIRST, LAST, PAIRED, REVERSE

@@ -7,11 +7,11 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads
 from readwarp.call.places.strips import Strip
 from readwarp.call.reads.mates import TOLERANCE
 from readwarp.call.reads.mates.pairs import NONE, OverlappingMates
 from readwarp.errors import InputError
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.formats.common.regions import Contigs, read_target_lines
 from readwarp.index.reference import Reference
 from readwarp.rules.cigar import HARD_CLIP, SOFT_CLIP

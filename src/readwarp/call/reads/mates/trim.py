@@ -4,12 +4,13 @@ from typing import Annotated, NamedTuple
 
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Window
+from readwarp.call.places.window import Window
 from readwarp.call.reads.facts import MIN_CLIP
 from readwarp.call.reads.mates import MISMATCH
 from readwarp.call.reads.mates.pairs import NONE, OverlappingMates, hard_clips
 from readwarp.call.reads.mates.primers import NOWHERE, Primers, find_amplicons
 from readwarp.compiler.jit import kernel
+from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import empty
 from readwarp.rules.bases import OUTSIDE
 from readwarp.rules.cigar import is_match, run_of, soft_clips

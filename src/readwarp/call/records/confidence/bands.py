@@ -8,15 +8,19 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Bands, Likelihoods, Pileup, Sites, Window
+from readwarp.call.candidates.batches import Pileup, Sites
 from readwarp.call.candidates.pileup.scalar import DELETED
+from readwarp.call.likelihoods.batches import Likelihoods
 from readwarp.call.likelihoods.evidence import NOTHING
 from readwarp.call.likelihoods.evidence.substitutions import LOG10_3, log_match, log_mismatch
+from readwarp.call.places.window import Window
 from readwarp.call.reads.gap_models import GapModel, slip_table
 from readwarp.call.records.confidence import GQ_BANDS, UNKNOWN
 from readwarp.call.records.confidence.repeats import CalledGaps, count_spanning, find_repeats
 from readwarp.call.records.genotypes.emitted import UNLISTED
 from readwarp.compiler.jit import kernel
+from readwarp.formats.alignments.aligned import AlignedReads
+from readwarp.formats.variants.calls import Bands
 from readwarp.ragged import offsets_of, replace, take
 
 MAX_QUALITY = 93

@@ -5,13 +5,13 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Calls, Window
 from readwarp.call.candidates.sites import MAX_TRACT
 from readwarp.call.candidates.sites.find import Site, sites_of
 from readwarp.call.places.bases import encode
-from readwarp.call.places.strips import contigs_around
+from readwarp.call.places.window import Window, contigs_around
 from readwarp.call.records.confidence import MAX_UNIT, REACH
 from readwarp.compiler.jit import kernel, scalar
+from readwarp.formats.variants.calls import Calls
 from readwarp.rules.cigar import DELETION, INSERTION, is_match, run_of
 
 NOWHERE = -(1 << 30)  # before all reads

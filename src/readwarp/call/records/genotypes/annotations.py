@@ -6,7 +6,8 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Likelihoods, Sites
+from readwarp.call.candidates.batches import Sites
+from readwarp.call.likelihoods.batches import Likelihoods
 from readwarp.call.likelihoods.evidence import DEPENDENT, NOTHING
 from readwarp.call.records.genotypes import cohort
 from readwarp.call.records.genotypes.cohort import by_alt_reads, by_reads, by_ref_reads, by_strands

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Calls
 from readwarp.call.records.genotypes.annotations import round_columns
 from readwarp.call.records.genotypes.emitted import STAR, Emitted
 from readwarp.call.records.genotypes.filters import OVERLAP, find_failed_filters
@@ -20,6 +19,7 @@ from readwarp.call.records.genotypes.population import (
 from readwarp.call.records.genotypes.quality import substitution_prior
 from readwarp.call.records.genotypes.spell import Spelled
 from readwarp.config import CallParameters
+from readwarp.formats.variants.calls import Calls
 from readwarp.ragged import columns_of, offsets_of, replace
 
 PerSample = list[tuple[tuple[int, ...], ...]]

@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Calls, Likelihoods, Phase, Sites, Window
+from readwarp.call.candidates.batches import Sites
+from readwarp.call.likelihoods.batches import Likelihoods, Phase
+from readwarp.call.places.window import Window
 from readwarp.call.records.genotypes.annotations import ANNOTATIONS, Columns, summarise
 from readwarp.call.records.genotypes.calls import build_calls
 from readwarp.call.records.genotypes.emitted import MISSING_BASE, Emitted, allocate
@@ -24,6 +26,7 @@ from readwarp.call.records.genotypes.spell import spell_alleles
 from readwarp.call.records.genotypes.surroundings import Depths, SitePriors, find_typical_depth
 from readwarp.call.records.genotypes.together import fill_together, weigh_together
 from readwarp.config import CallParameters
+from readwarp.formats.variants.calls import Calls
 from readwarp.ragged import offsets_of, replace
 
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from readwarp.batches import Calls
 from readwarp.call.records.genotypes.calls import name_set, take_calls
+from readwarp.formats.variants.calls import Calls
 from readwarp.ragged import replace
 
 Reference = Callable[[int, int], str]  # letters of [start, stop) of the contig

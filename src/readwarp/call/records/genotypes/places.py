@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from readwarp.batches import Calls
 from readwarp.call.records.genotypes.calls import take_calls
 from readwarp.call.records.genotypes.order import genotypes_of, most_alleles
 from readwarp.call.records.genotypes.score import genotype_phred
+from readwarp.formats.variants.calls import Calls
 from readwarp.formats.variants.gvcf import NON_REF
 
 Pair = tuple[int, int]

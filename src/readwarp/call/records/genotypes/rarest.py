@@ -16,9 +16,10 @@ from itertools import compress
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Likelihoods, Phase, Sites
+from readwarp.call.candidates.batches import Sites
 from readwarp.call.candidates.sites.find import Variant, list_alleles
 from readwarp.call.likelihoods.alleles import INFORMED
+from readwarp.call.likelihoods.batches import Likelihoods, Phase
 from readwarp.call.likelihoods.evidence import NOTHING, OTHER
 from readwarp.call.records.genotypes.order import most_alleles
 from readwarp.compiler.jit import kernel

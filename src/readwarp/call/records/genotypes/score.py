@@ -6,7 +6,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Likelihoods, Sites
+from readwarp.call.candidates.batches import Sites
+from readwarp.call.likelihoods.batches import Likelihoods
 from readwarp.call.likelihoods.evidence import NOTHING
 from readwarp.call.records.genotypes.emitted import MISSING_BASE, UNLISTED, Emitted
 from readwarp.call.records.genotypes.order import GenotypeTables, insert_allele, number_of, rows_of

@@ -4,7 +4,8 @@ import math
 
 from numpy import ndarray
 
-from readwarp.batches import Likelihoods, Sites
+from readwarp.call.candidates.batches import Sites
+from readwarp.call.likelihoods.batches import Likelihoods
 from readwarp.call.likelihoods.evidence import DEPENDENT, NOTHING
 from readwarp.call.reads.facts import SURE
 from readwarp.call.records.genotypes.emitted import Emitted

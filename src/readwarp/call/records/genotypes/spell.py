@@ -6,7 +6,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from readwarp.batches import Sites, Window
+from readwarp.call.candidates.batches import Sites
+from readwarp.call.places.window import Window
 from readwarp.call.records.genotypes.emitted import MISSING_BASE, STAR, UNLISTED
 from readwarp.formats.variants.gvcf import NON_REF
 from readwarp.rules.bases import LETTERS, OUTSIDE

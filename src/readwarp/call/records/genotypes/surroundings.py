@@ -5,7 +5,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Pileup
+from readwarp.call.candidates.batches import Pileup
 from readwarp.call.places.targets import STEP
 
 REACH = 800  # bases on either side; with `steps.CALL_MARGIN` within `steps.MARGIN`

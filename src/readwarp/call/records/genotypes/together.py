@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from readwarp.batches import Sites
+from readwarp.call.candidates.batches import Sites
 from readwarp.call.records.genotypes.emitted import Emitted
 from readwarp.call.records.genotypes.order import GenotypeTables, rows_of
 from readwarp.call.records.genotypes.quality import theta_of
