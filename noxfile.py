@@ -19,7 +19,7 @@ PYTHONS = nox.project.python_versions(PROJECT)  # of its classifiers, in order
 # Each library we depend on, kernels beside their oracles, and whole commands:
 WITH_LOWEST = [
     *("tests/formats/reads/test_fastx.py", "tests/formats/reads/test_bam.py", "tests/formats/variants/test_vcf.py"),
-    *("tests/align/seed", "tests/call/likelihoods/pairhmm", "tests/test_sequences.py"),
+    *("tests/align/seed", "tests/call/likelihoods/pairhmm", "tests/python/test_sequences.py"),
     *("tests/align/test_aligner.py", "tests/call/test_variants.py"),
     *("tests/cli/test_completion.py", "tests/cli/test_doctor.py", "tests/cli/test_run.py"),
 ]

@@ -16,16 +16,11 @@ LINES, FUNCTION_LINES = 400, 70
 BESIDE = {  # imports between rooms of one layer
     ("formats", "rules"),
     ("config", "errors"),
+    ("python", "errors"),
+    ("python", "wording"),
     ("index", "stream"),  # what a job reports
-    ("sequences", "errors"),
-    ("sequences", "wording"),
     ("keywords", "config"),
-    ("keywords", "errors"),
-    ("keywords", "wording"),
-    ("callable_package", "option_help"),
     ("option_help", "config"),
-    ("scratch", "stopping"),
-    ("tables", "errors"),
 }
 
 

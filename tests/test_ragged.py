@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy import ndarray
 
-from readwarp import batches
+from readwarp.align import batches as align
+from readwarp.call.candidates import batches as candidates
+from readwarp.call.likelihoods import batches as likelihoods
+from readwarp.call.places import window
+from readwarp.formats.alignments import aligned, records
+from readwarp.formats.common import reads
+from readwarp.formats.variants import calls
 from readwarp.pairwise import pairs
 from readwarp.ragged import check, concatenate, empty, fields_of, first_alike, offsets_of, replace, take
 
@@ -121,7 +127,10 @@ def test_replace_keeps_the_rest():
     assert (other.room, len(other)) == (4, 1) and other.height is batch.height
 
 
-@pytest.mark.parametrize("module", [batches, pairs], ids=lambda module: module.__name__)
+MODULES = [align, candidates, likelihoods, pairs, aligned, records, reads, calls, window]
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
 def test_each_array_declares_its_axes(module):
     """And the arrays that offsets split are on the axis they name."""
     for kind in vars(module).values():

@@ -77,7 +77,7 @@ def __getattr__(name: str) -> Any:
     if name in (*_CALLABLE_PACKAGES, *_MODULES):
         return import_module(f"readwarp.{name}")
     if name in _PUBLIC:
-        from readwarp.callable_package import documented
+        from readwarp.python.callable_package import documented
 
         return documented(getattr(import_module(_PUBLIC[name]), name))
     raise AttributeError(f"module 'readwarp' has no attribute {name!r}")

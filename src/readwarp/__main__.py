@@ -3,7 +3,7 @@
 import sys
 from contextlib import suppress
 
-from readwarp import stopping
+from readwarp.system import stopping
 
 
 def main() -> int:

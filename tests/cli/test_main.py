@@ -8,7 +8,7 @@ import pytest
 from readwarp import __version__
 from readwarp.cli import explain, main
 from readwarp.errors import DeviceError, InputError, MemoryBudgetError, UsageError
-from readwarp.stopping import Terminated
+from readwarp.system.stopping import Terminated
 
 
 def readwarp(*arguments: str, **options) -> subprocess.CompletedProcess[str]:

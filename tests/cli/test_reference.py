@@ -10,7 +10,7 @@ from pathlib import Path
 from readwarp.cli import COMMANDS, build_parser
 from readwarp.config import commands
 from readwarp.config.declare import Command, keywords_of
-from readwarp.option_help import spell_type
+from readwarp.python.option_help import spell_type
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "cli.md"
 STUB = Path(commands.__file__).with_suffix(".pyi")

@@ -15,7 +15,7 @@ from readwarp.config import commands
 from readwarp.config.declare import Checked, Keyword, chosen, keywords_of, list_keywords, option, part, without_letters
 from readwarp.config.options import ResourceOptions
 from readwarp.errors import UsageError
-from readwarp.keywords import check_keywords, command_line
+from readwarp.python.keywords import check_keywords, command_line
 
 FILES = {"call": ("ref.fa",), "genotype": ("ref.fa",), "report": (), "index": ("ref.fa",), "consensus": ("a.bam",)}
 KINDS = {

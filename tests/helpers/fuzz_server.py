@@ -18,8 +18,8 @@ import time
 import traceback
 from importlib import import_module
 
-from readwarp import stopping
 from readwarp.cli import main
+from readwarp.system import stopping
 
 STDERR, STDOUT = ".stderr", ".stdout"
 

@@ -7,8 +7,8 @@ from readwarp.caller.job import run_call
 from readwarp.caller.opening import CallJob
 from readwarp.cohort.job import GenotypeJob, run_genotype
 from readwarp.config import CallParameters, Resources
-from readwarp.keywords import as_paths
 from readwarp.metrics import Metrics
+from readwarp.python.keywords import as_paths
 from readwarp.stream.reporter import Reporter
 
 

@@ -20,7 +20,7 @@ LINES = {130: "readwarp: error: interrupted", 143: "readwarp: error: terminated"
 WITH_TIMES = ("metrics.json", "report.html", "_mqc.json")  # files that say how long a run took
 SLOWED = """
 import os, pathlib, sys, time
-from readwarp import stopping
+from readwarp.system import stopping
 stopping.install()
 from readwarp.formats.alignments import segments
 segments.SEGMENT_BYTES = 20_000

@@ -15,7 +15,7 @@ from helpers.sequences import records_of
 from readwarp.config import Scoring
 from readwarp.errors import UsageError
 from readwarp.pairwise import MatrixScoring, pairwise
-from readwarp.sequences import SequenceError
+from readwarp.python.sequences import SequenceError
 
 PEERS = {"local": parasail.sw_striped_32, "global": parasail.nw_striped_32, "semiglobal": parasail.sg_dx_striped_32}
 SCORINGS = [Scoring(), Scoring(2, 3, 4, 1), Scoring(1, 0, 0, 2), Scoring(5, 1, 3, 1), Scoring(10, 9, 25, 3)]

@@ -9,7 +9,7 @@ The package is callable: `readwarp.align(reference, *reads, output=..., **option
 
 from typing import TYPE_CHECKING
 
-from readwarp.callable_package import make_callable
+from readwarp.python.callable_package import make_callable
 
 if TYPE_CHECKING:
     from readwarp.align.aligner import Aligner

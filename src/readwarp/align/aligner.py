@@ -22,10 +22,10 @@ from readwarp.device import backend as backends
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import check_inputs
 from readwarp.index import Index, open_or_build
-from readwarp.keywords import check_keywords, explain_names
 from readwarp.metrics import Metrics
+from readwarp.python.keywords import check_keywords, explain_names
+from readwarp.python.sequences import Read, read_of, several
 from readwarp.ragged import replace
-from readwarp.sequences import Read, read_of, several
 from readwarp.system.machine import usable_threads
 from readwarp.wording import counted
 

@@ -27,7 +27,7 @@ from readwarp.config.declare import chosen
 from readwarp.config.options import AlignmentOptions, RecordOptions
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import check_inputs
-from readwarp.keywords import AnyPath, command_line, path_or_none
+from readwarp.python.keywords import AnyPath, command_line, path_or_none
 from readwarp.stream.choice import resources_of
 from readwarp.stream.display import Listener, reporting
 from readwarp.stream.parts import WHOLE, parse_part

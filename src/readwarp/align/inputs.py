@@ -22,7 +22,7 @@ from readwarp.formats.reads.bam import read_header
 from readwarp.formats.reads.first_name import Instrument, first_instrument
 from readwarp.formats.reads.raw import ReadInput
 from readwarp.formats.reads.read_structure import check_mates, parse_umi
-from readwarp.keywords import as_tuple
+from readwarp.python.keywords import as_tuple
 from readwarp.wording import counted
 
 ALIGNED = ("bam", "cram")

@@ -11,7 +11,7 @@ from readwarp.config.commands import MergeOptions
 from readwarp.config.declare import chosen
 from readwarp.config.options import RecordOptions
 from readwarp.errors import UsageError
-from readwarp.keywords import AnyPath, command_line, path_or_none
+from readwarp.python.keywords import AnyPath, command_line, path_or_none
 from readwarp.stream.choice import resources_of
 from readwarp.stream.display import Listener, reporting
 from readwarp.stream.reporter import Result

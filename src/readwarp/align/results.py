@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from readwarp import tables
 from readwarp.align.alternates.table import Alternates, contigs_of
 from readwarp.compiler.prepare import prepare_once
 from readwarp.config.options import RecordOptions
@@ -19,13 +18,14 @@ from readwarp.formats.alignments.sam import Encoder
 from readwarp.formats.common.files import locked
 from readwarp.formats.common.reads import ReadBatch
 from readwarp.index.reference import Reference
-from readwarp.keywords import AnyPath, explain_names
+from readwarp.python import tables
+from readwarp.python.keywords import AnyPath, explain_names
 from readwarp.ragged import replace, take
 from readwarp.rules import flags
 from readwarp.rules.bases import LETTERS
 from readwarp.rules.cigar import LETTERS as OPERATIONS
-from readwarp.scratch import ScratchFolder
 from readwarp.stream.display import check_new
+from readwarp.system.scratch import ScratchFolder
 
 NO_QUALITY = 255
 COMPLEMENT = bytes.maketrans(b"ACGT", b"TGCA")

@@ -24,10 +24,10 @@ from readwarp.formats.common.reads import ReadBatch, Segment
 from readwarp.index import Index
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
+from readwarp.python.sequences import Read, read_of
 from readwarp.ragged import concatenate, fields_of, offsets_of, ranges, replace, take
 from readwarp.rules.bases import CODES, LETTERS, unpack
 from readwarp.rules.statuses import Status
-from readwarp.sequences import Read, read_of
 
 NO_QUALITY = 255
 SAMPLE_PAIRS = 256  # with which the kernels are compiled

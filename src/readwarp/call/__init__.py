@@ -13,6 +13,6 @@ long reads, and `readwarp.caller` is the command, from files to a file. The pack
 `readwarp.call(reference, alignments, output=..., **options)` is `readwarp.caller.api.call(...)`.
 """
 
-from readwarp.callable_package import make_callable
+from readwarp.python.callable_package import make_callable
 
 make_callable(__name__, {"Caller": "readwarp.caller.caller", "call": "readwarp.caller.api"})

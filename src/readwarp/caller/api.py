@@ -15,7 +15,7 @@ from readwarp.config.declare import chosen, keywords_of
 from readwarp.config.options import CallingOptions, FileOptions
 from readwarp.formats.common.files import named_files
 from readwarp.formats.common.qualities import encoding_of
-from readwarp.keywords import (
+from readwarp.python.keywords import (
     AnyPath,
     as_paths,
     as_tuple,

@@ -21,8 +21,8 @@ from readwarp.formats.common.files import check_inputs, locked
 from readwarp.formats.common.regions import Region
 from readwarp.formats.variants.calls import Calls
 from readwarp.index.build import read_reference
-from readwarp.keywords import AnyPath, as_paths, as_tuple, path_or_none
 from readwarp.metrics import Metrics
+from readwarp.python.keywords import AnyPath, as_paths, as_tuple, path_or_none
 from readwarp.stream.choice import resources_of
 from readwarp.stream.display import check_new
 from readwarp.stream.reporter import Reporter

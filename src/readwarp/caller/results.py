@@ -6,7 +6,6 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 
-from readwarp import tables
 from readwarp.call.records.variant_job import FIELDS, HeaderFields, VariantJob
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import locked
@@ -14,7 +13,8 @@ from readwarp.formats.common.silence import quiet_htslib
 from readwarp.formats.variants.calls import Calls
 from readwarp.formats.variants.vcf import genotype_text, kind_of, lines_of, shares_of
 from readwarp.index.reference import Reference
-from readwarp.keywords import AnyPath, explain_names
+from readwarp.python import tables
+from readwarp.python.keywords import AnyPath, explain_names
 from readwarp.stream.display import check_new
 
 NAMES_ELSEWHERE = {  # name in pysam, cyvcf2 and VCF -> its name here

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
-from readwarp import heap, stopping
-from readwarp.cli import slips, streams
+from readwarp.cli import heap, slips, streams
 from readwarp.cli.habits import habits_of
 from readwarp.cli.parser import CommandParser, Parser
 from readwarp.errors import ReadwarpError, UsageError
+from readwarp.system import stopping
 from readwarp.version import __version__
 
 COMMANDS = {

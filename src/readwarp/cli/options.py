@@ -10,7 +10,7 @@ from typing import Any, TypeVar, get_origin
 from readwarp.config import PRESETS, find_preset
 from readwarp.config.declare import Keyword, keywords_of, list_groups
 from readwarp.errors import UsageError
-from readwarp.keywords import bytes_of, split_unit
+from readwarp.python.keywords import bytes_of, split_unit
 
 Number = TypeVar("Number", int, float)
 

@@ -12,7 +12,7 @@ from readwarp.config.commands import GenotypeOptions
 from readwarp.config.declare import chosen
 from readwarp.config.options import FileOptions
 from readwarp.formats.common.files import named_files
-from readwarp.keywords import AnyPath, command_line, path_or_none
+from readwarp.python.keywords import AnyPath, command_line, path_or_none
 from readwarp.stream.choice import resources_of
 from readwarp.stream.display import Listener, reporting
 from readwarp.stream.reporter import Result

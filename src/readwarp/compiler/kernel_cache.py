@@ -24,7 +24,7 @@ from readwarp.compiler.cache_folders import NAME, compiler
 from readwarp.compiler.levels import Level, current_level
 from readwarp.compiler.machine_code import MachineCode, from_bytes, sealed, to_bytes, unsealed
 from readwarp.compiler.trust import PACKAGE, make_folder
-from readwarp.scratch import private_file
+from readwarp.system.scratch import private_file
 
 IMPORT = re.compile(rf"^[ \t]*(?:from ({NAME}[\w.]*) import (\([^)]*\)|[^\n]*)|import ({NAME}[\w.]*))", re.MULTILINE)
 # Modules of the package that store kernels but do not make them.

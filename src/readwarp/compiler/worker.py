@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
-from readwarp import stopping
 from readwarp.compiler import kernel_cache
 from readwarp.compiler.jit import kernel_of
+from readwarp.system import stopping
 
 REASON = 400  # last letters of a reason: a pipe takes a line whole, whichever process writes it
 BYTES = 2  # of a module's number in the queue, read at once

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 from numpy import ndarray
 
-from readwarp.callable_package import make_callable
 from readwarp.compiler.prepare import prepare_once
 from readwarp.config import PRESETS, SeedParameters
 from readwarp.errors import InputError, OutputExistsError, UsageError
@@ -25,9 +24,10 @@ from readwarp.index import store
 from readwarp.index.place import cache_folder, index_path, place_of
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
-from readwarp.stopping import followed
+from readwarp.python.callable_package import make_callable
 from readwarp.stream.plan import FREE_SHARE, readable
 from readwarp.system.machine import free_memory, usable_threads
+from readwarp.system.stopping import followed
 from readwarp.wording import counted
 
 __all__ = ["Index", "Reference", "index_path", "open_or_build"]

@@ -13,7 +13,7 @@ from readwarp.formats.common.files import check_inputs, check_output
 from readwarp.formats.common.index_file import is_index
 from readwarp.index import build_file, index_path
 from readwarp.index.place import explain_place
-from readwarp.keywords import AnyPath, command_line
+from readwarp.python.keywords import AnyPath, command_line
 from readwarp.stream.choice import resources_of
 from readwarp.stream.display import Listener, reporting
 from readwarp.stream.reporter import Reporter, Result

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from readwarp.ahead import read_ahead
 from readwarp.config import SeedParameters
 from readwarp.errors import InputError
 from readwarp.formats.common.fasta import read_pieces
@@ -28,6 +27,7 @@ from readwarp.index.sort import sort_round
 from readwarp.index.store import ReferenceIndexFile, SeedArrays
 from readwarp.rules.bases import pack
 from readwarp.stream.plan import FREE_SHARE
+from readwarp.system.ahead import read_ahead
 from readwarp.system.machine import free_memory
 
 GROWTH = 1 << 26  # bytes by which packed bases grow if their number is unknown

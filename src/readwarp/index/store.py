@@ -23,8 +23,8 @@ from readwarp.formats.common.names import contig_problem
 from readwarp.formats.common.writing import writing
 from readwarp.index.reference import Reference
 from readwarp.ragged import offsets_of
-from readwarp.scratch import private_file
-from readwarp.stopping import completed, held_back
+from readwarp.system.scratch import private_file
+from readwarp.system.stopping import completed, held_back
 
 __all__ = ["ReferenceIndexFile", "describe_source", "save"]
 

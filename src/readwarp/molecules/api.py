@@ -10,8 +10,8 @@ from readwarp.config.declare import chosen
 from readwarp.config.options import TagOptions
 from readwarp.errors import UsageError
 from readwarp.formats.common.names import text_problem
-from readwarp.keywords import AnyPath, command_line, path_or_none
 from readwarp.molecules.job import GROUP, ConsensusJob, run_consensus
+from readwarp.python.keywords import AnyPath, command_line, path_or_none
 from readwarp.stream.choice import resources_of
 from readwarp.stream.display import Listener, reporting
 from readwarp.stream.reporter import Result

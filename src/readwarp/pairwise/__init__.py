@@ -28,7 +28,7 @@ The package is callable: `readwarp.pairwise(...)` is `readwarp.pairwise.api.pair
 
 from typing import TYPE_CHECKING
 
-from readwarp.callable_package import make_callable
+from readwarp.python.callable_package import make_callable
 
 if TYPE_CHECKING:
     from readwarp.pairwise.api import MatrixScoring, pairwise

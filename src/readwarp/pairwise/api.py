@@ -16,9 +16,9 @@ from readwarp.pairwise.matches import split_matches
 from readwarp.pairwise.pairs import Costs, Pairs, Scheme
 from readwarp.pairwise.results import Alignments
 from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OUTSIDE, PAD, SEMIGLOBAL, UNREACHED
+from readwarp.python.sequences import SequenceError, check_nucleotides, letters_of, several
 from readwarp.ragged import Ragged, columns_of, offsets_of, replace
 from readwarp.rules.bases import CODES
-from readwarp.sequences import SequenceError, check_nucleotides, letters_of, several
 
 MODES = {"local": LOCAL, "global": GLOBAL, "semiglobal": SEMIGLOBAL}
 NEVER = 5  # code of N in targets, which does not match N in queries (4)

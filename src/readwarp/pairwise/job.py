@@ -23,7 +23,7 @@ from readwarp.formats.common.output_file import ByteWriter, OutputFile
 from readwarp.formats.common.source import reading
 from readwarp.pairwise.api import pairwise
 from readwarp.pairwise.results import Alignments
-from readwarp.sequences import SequenceError
+from readwarp.python.sequences import SequenceError
 from readwarp.version import __version__
 from readwarp.wording import counted
 

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from numpy import ndarray
 
-from readwarp import tables
 from readwarp.device.arrays import on_host
 from readwarp.errors import UsageError
+from readwarp.python import tables
 from readwarp.rules.cigar import LETTERS
 
 

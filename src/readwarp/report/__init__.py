@@ -6,7 +6,7 @@
 
 from typing import TYPE_CHECKING
 
-from readwarp.callable_package import make_callable
+from readwarp.python.callable_package import make_callable
 
 if TYPE_CHECKING:
     from readwarp.report.api import report

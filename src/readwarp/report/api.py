@@ -8,7 +8,7 @@ from typing import Unpack
 from readwarp.config.commands import ReportOptions
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import check_inputs, check_output
-from readwarp.keywords import AnyPath, as_paths, as_texts, command_line, path_or_none
+from readwarp.python.keywords import AnyPath, as_paths, as_texts, command_line, path_or_none
 from readwarp.report import page, statistics
 from readwarp.report.inputs import Sample, complete, samples_in, stem, tell_apart
 from readwarp.stream.display import Listener, reporting

@@ -20,7 +20,7 @@ from readwarp.report.inputs import Sample, stem
 from readwarp.report.long_reads import TITLE, LongReads, longest_in, text_of_long_reads
 from readwarp.report.tools import Tools, argument
 from readwarp.report.variants import VcfContents, read_calls
-from readwarp.scratch import ScratchFolder, private_file
+from readwarp.system.scratch import ScratchFolder, private_file
 
 DEPTH_NOTE = "duplicates and failed reads left out, overlapping mates counted once"
 UNPRINTABLE = re.compile(r"[\0-\x1f\x7f]")

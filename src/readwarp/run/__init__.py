@@ -5,7 +5,7 @@ The package is callable: `readwarp.run(reference, *reads, output=..., **options)
 
 from typing import TYPE_CHECKING
 
-from readwarp.callable_package import make_callable
+from readwarp.python.callable_package import make_callable
 
 if TYPE_CHECKING:
     from readwarp.run.api import run

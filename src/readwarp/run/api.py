@@ -18,7 +18,7 @@ from readwarp.config.options import StepOptions
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.header import field
 from readwarp.formats.common.qualities import PHRED33
-from readwarp.keywords import AnyPath, command_line
+from readwarp.python.keywords import AnyPath, command_line
 from readwarp.run.job import RunJob, run_sample, sample_of
 from readwarp.stream.display import Listener, reporting
 from readwarp.stream.reporter import Result

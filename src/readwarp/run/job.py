@@ -29,8 +29,8 @@ from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.report import links, multiqc, statistics
 from readwarp.report.inputs import Sample
-from readwarp.stopping import completed, followed
 from readwarp.stream.reporter import Reporter, Result
+from readwarp.system.stopping import completed, followed
 
 FACTS = (
     "flagstat",

@@ -24,7 +24,7 @@ from readwarp.config.options import ResourceOptions
 from readwarp.device import backend as backends
 from readwarp.device.backend import Backend
 from readwarp.formats.common.compressed import compression_of
-from readwarp.keywords import bytes_of
+from readwarp.python.keywords import bytes_of
 from readwarp.system.machine import usable_threads
 
 logger = logging.getLogger("readwarp")

@@ -19,11 +19,11 @@ from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
 from readwarp.errors import StoppedError, WorkerError
-from readwarp.stopping import held_back
 from readwarp.stream import runner
 from readwarp.stream.messages import pack, receive, send
 from readwarp.stream.worker import Answer, Question, Warned, WorkerTask, serve
 from readwarp.system.machine import private_memory
+from readwarp.system.stopping import held_back
 
 S = TypeVar("S")
 S_co = TypeVar("S_co", covariant=True)  # workers with a state do the work of any wider one

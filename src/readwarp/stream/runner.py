@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import TypeVar
 
-from readwarp.ahead import THREAD_PREFIX, map_ahead, read_ahead
+from readwarp.system.ahead import THREAD_PREFIX, map_ahead, read_ahead
 
 T = TypeVar("T")
 U = TypeVar("U")

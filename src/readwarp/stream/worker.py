@@ -12,8 +12,8 @@ from socket import socket
 from typing import Any, NamedTuple
 
 from readwarp.compiler.progress import UNFORESEEN, watch
-from readwarp.stopping import die_with_parent
 from readwarp.stream.messages import pack, receive, send
+from readwarp.system.stopping import die_with_parent
 
 logger = logging.getLogger("readwarp")
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from readwarp import stopping
 from readwarp.errors import OutputExistsError, UsageError
 from readwarp.formats.common.files import check_output, locked
 from readwarp.formats.common.output_file import OutputFile
+from readwarp.system import stopping
 
 CALLS = ("replace", "unlink")  # by which files get and lose their names
 

@@ -15,7 +15,7 @@ from readwarp.config.options import CallingOptions
 from readwarp.errors import UsageError
 from readwarp.formats.common.regions import Contigs, Region, Target, locate_regions, merge_targets, read_targets
 from readwarp.index.reference import Reference
-from readwarp.keywords import as_texts
+from readwarp.python.keywords import as_texts
 
 BLOCK = 32  # bases in which the depth limit counts
 STEP = 16  # depth is recorded at multiples of this position

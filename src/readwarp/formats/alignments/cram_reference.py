@@ -16,13 +16,13 @@ from hashlib import md5
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from readwarp.ahead import read_ahead
 from readwarp.errors import InputError, ReadwarpError
 from readwarp.formats.alignments.header import Contig, contig_in, field, lines_of
 from readwarp.formats.alignments.samtools import reference_in, run, write_fasta
 from readwarp.formats.common.fasta import read_contigs, read_pieces
 from readwarp.formats.common.index_file import IndexFile, describe_source, is_index
 from readwarp.formats.common.source import reading
+from readwarp.system.ahead import read_ahead
 
 Names = dict[str, str]  # contigs in the CRAM file -> in a reference
 NO_SEQUENCE = re.compile(r"Unable to fetch reference (?P<contig>.+):\d+-\d+|Failure to decode slice")  # of htslib

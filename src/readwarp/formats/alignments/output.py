@@ -15,7 +15,6 @@ from typing import NoReturn
 
 from numpy import ndarray
 
-from readwarp.ahead import map_ahead
 from readwarp.config import BY_ENDS, DuplicateRules
 from readwarp.config.combinations import check_together
 from readwarp.errors import InputError, ReadwarpError, UsageError
@@ -30,7 +29,8 @@ from readwarp.formats.common.files import ending_of
 from readwarp.formats.common.names import text_problem
 from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
 from readwarp.formats.common.writing import writing
-from readwarp.scratch import ScratchFolder
+from readwarp.system.ahead import map_ahead
+from readwarp.system.scratch import ScratchFolder
 
 CHUNK = 1 << 20  # bytes
 

@@ -37,7 +37,7 @@ from readwarp.formats.common.qualities import PHRED64, SHIFT, TOO_LOW, explain_p
 from readwarp.formats.common.silence import quiet_htslib
 from readwarp.ragged import empty, replace, take
 from readwarp.rules.flags import DUPLICATE, FAILED, SECONDARY, UNMAPPED
-from readwarp.scratch import ScratchFolder
+from readwarp.system.scratch import ScratchFolder
 
 ENOUGH_RECORDS = 1000  # whose qualities show their encoding
 EXCLUDED = UNMAPPED | SECONDARY | FAILED | DUPLICATE

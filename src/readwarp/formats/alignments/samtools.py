@@ -17,7 +17,7 @@ from readwarp.errors import InputError, ReadwarpError
 from readwarp.formats.common.fasta import read_contigs
 from readwarp.formats.common.index_file import is_index, source_of
 from readwarp.formats.common.writing import unwritten, writing_temporary
-from readwarp.scratch import ScratchFolder
+from readwarp.system.scratch import ScratchFolder
 
 
 class ToolProcess(subprocess.Popen[bytes]):

@@ -23,7 +23,6 @@ from typing import Any, BinaryIO
 import numpy as np
 from isal import igzip
 
-from readwarp.ahead import map_ahead
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.output import AlignmentWriter
 from readwarp.formats.alignments.preparing import Prepared
@@ -33,7 +32,8 @@ from readwarp.formats.common.files import check_replaceable, private_folder, rem
 from readwarp.formats.common.output_file import ByteWriter, Writer
 from readwarp.formats.common.source import fill
 from readwarp.formats.common.writing import sync, write_whole, writing
-from readwarp.stopping import held_back
+from readwarp.system.ahead import map_ahead
+from readwarp.system.stopping import held_back
 
 SEGMENT_BYTES = 256 << 20  # of records in a segment, uncompressed: at most this much work can be lost
 

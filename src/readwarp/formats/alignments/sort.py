@@ -18,11 +18,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.ahead import map_ahead
 from readwarp.formats.alignments import sort_kernels as kernels
 from readwarp.formats.alignments.runs import FileRun, MemoryRun, Packed, Run, pack
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.ragged import concatenate, empty, take
+from readwarp.system.ahead import map_ahead
 
 MAX_PIECE, MIN_PIECE = 32 << 20, 1 << 20  # bytes of the output merged at once
 MAX_FRAME, MIN_FRAME = 1 << 18, 1 << 16  # bytes per frame in a file

@@ -34,7 +34,7 @@ from readwarp.formats.common.compressed import BROKEN, GZIP_MAGIC
 from readwarp.formats.common.index import LINEAR_WINDOW, BgzfIndex, fill_in
 from readwarp.formats.common.writing import writing_temporary
 from readwarp.ragged import concatenate, empty, offsets_of
-from readwarp.scratch import ScratchFolder
+from readwarp.system.scratch import ScratchFolder
 
 CHUNK = 1 << 20  # compressed bytes read at a time
 MAX_BLOCK = 1 << 16  # bytes, compressed

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, cast
 from isal import igzip, isal_zlib
 
 from readwarp.formats.common.writing import writing_temporary
-from readwarp.scratch import ScratchFolder
+from readwarp.system.scratch import ScratchFolder
 
 GZIP_MAGIC = b"\x1f\x8b"
 SKIPPABLE = tuple(bytes([low]) + b"\x2a\x4d\x18" for low in range(0x50, 0x60))  # frames with which pzstd begins

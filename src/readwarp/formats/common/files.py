@@ -13,7 +13,7 @@ from itertools import combinations
 from pathlib import Path
 
 from readwarp.errors import InputError, OutputExistsError, UsageError
-from readwarp.stopping import held_back
+from readwarp.system.stopping import held_back
 
 NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # from file systems without locks
 INDEXES = ("bai", "csi", "crai", "tbi")  # endings of files written beside an output

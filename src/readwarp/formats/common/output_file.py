@@ -16,7 +16,7 @@ from readwarp.errors import UsageError
 from readwarp.formats.common.bgzf import BgzfWriter
 from readwarp.formats.common.files import is_direct, private_folder, remove_folder
 from readwarp.formats.common.writing import writing
-from readwarp.stopping import completed, held_back
+from readwarp.system.stopping import completed, held_back
 
 INDEXES = (".bai", ".csi", ".crai", ".tbi")
 

@@ -8,7 +8,7 @@ as long to start.
 import os
 import sys
 
-from readwarp.stopping import die_with_parent
+from readwarp.system.stopping import die_with_parent
 
 OUTPUT_IS_AN_OPTION = ("query", "view")  # bcftools commands
 TEXT = "stats"  # bcftools command whose text pysam would keep to itself

@@ -12,7 +12,7 @@ from errno import EDQUOT, EFBIG, EIO, ENOSPC
 from pathlib import Path
 
 from readwarp.errors import ReadwarpError
-from readwarp.scratch import private_file
+from readwarp.system.scratch import private_file
 
 PROBE = 1 << 16  # bytes
 OF_WRITES = (EDQUOT, EFBIG, EIO, ENOSPC)

@@ -33,7 +33,7 @@ from readwarp.formats.reads import bam_kernels as kernels
 from readwarp.formats.reads.bam_kernels import Templates
 from readwarp.formats.reads.raw import Chunk, RawBatch, ReadInput
 from readwarp.ragged import empty, offsets_of, replace, take
-from readwarp.scratch import ScratchFolder
+from readwarp.system.scratch import ScratchFolder
 
 MAX_BYTES = 1 << 30  # per template
 

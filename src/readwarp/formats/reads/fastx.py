@@ -11,7 +11,6 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.ahead import read_ahead
 from readwarp.errors import InputError
 from readwarp.formats.common.reads import ReadBatch, Segment
 from readwarp.formats.common.source import Source
@@ -21,6 +20,7 @@ from readwarp.formats.reads.mates import explain_names
 from readwarp.formats.reads.raw import Chunk, RawBatch, ReadInput
 from readwarp.formats.reads.tags import encode_comments
 from readwarp.ragged import empty, offsets_of, replace
+from readwarp.system.ahead import read_ahead
 from readwarp.wording import counted
 
 MAX_BYTES = 1 << 28  # per record

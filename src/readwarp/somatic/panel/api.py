@@ -7,7 +7,7 @@ from readwarp.config.commands import PanelOptions
 from readwarp.config.declare import chosen
 from readwarp.config.options import FileOptions, FractionOptions
 from readwarp.formats.common.files import named_files
-from readwarp.keywords import AnyPath, command_line, path_or_none
+from readwarp.python.keywords import AnyPath, command_line, path_or_none
 from readwarp.somatic.panel.job import PanelJob, run_panel
 from readwarp.stream.display import Listener, reporting
 from readwarp.stream.reporter import Result

@@ -14,9 +14,9 @@ from readwarp.compiler.prepare import prepare_once
 from readwarp.device.arrays import check_places, is_foreign, is_on_card, on_card, on_host, ragged_of, resident
 from readwarp.device.backend import Backend, choose
 from readwarp.errors import UsageError
+from readwarp.python.sequences import NUCLEOTIDES, TEXT, fields_of, letters_of, phreds_of, several
 from readwarp.ragged import Ragged, offsets_of
 from readwarp.rules.bases import CODES
-from readwarp.sequences import NUCLEOTIDES, TEXT, fields_of, letters_of, phreds_of, several
 
 Sequences = str | bytes | ndarray | Ragged | Iterable[Any]
 Phreds = int | str | bytes | ndarray | Ragged | Sequence[int] | Sequence[str | bytes | ndarray | Sequence[int]]

@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from readwarp.stopping import held_back
+from readwarp.system.stopping import held_back
 
 PREFIX = "readwarp-scratch-"
 TOKEN = "[0-9a-f]{16}"

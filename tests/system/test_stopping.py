@@ -13,7 +13,7 @@ STOPS = {"SIGINT": (130, "interrupted"), "SIGTERM": (143, "terminated"), "SIGUSR
 DEADLINE = 30
 COMMAND = """
 import atexit, os, signal, sys, time
-from readwarp import stopping
+from readwarp.system import stopping
 from readwarp.__main__ import main
 from readwarp.cli import doctor
 stopping.install()

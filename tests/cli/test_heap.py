@@ -8,7 +8,7 @@ import pytest
 FAULTS = """
 import resource, sys
 import numpy as np
-from readwarp import heap
+from readwarp.cli import heap
 
 if sys.argv[1] == "kept":
     heap.keep_freed()

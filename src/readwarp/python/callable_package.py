@@ -61,7 +61,7 @@ def documented(found: Any) -> Any:
         function = found.__init__ if inspect.isclass(found) else found
         taken = [hint for hint in getattr(function, "__annotations__", {}).values() if get_origin(hint) is Unpack]
         if taken:
-            from readwarp.option_help import explain_options
+            from readwarp.python.option_help import explain_options
 
             explain_options(found, *get_args(taken[0]))
     return found

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from helpers.sequences import aligned_segment, fastx_records, records_of
 from readwarp.errors import UsageError
-from readwarp.sequences import is_single, letters_of, read_of, several
+from readwarp.python.sequences import is_single, letters_of, read_of, several
 
 TEXTS = [
     "ACGTN",

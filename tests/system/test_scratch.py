@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from readwarp import scratch
 from readwarp.formats.common.writing import write_whole
-from readwarp.scratch import ScratchFolder, private_file
+from readwarp.system import scratch
+from readwarp.system.scratch import ScratchFolder, private_file
 
 HOLD = """
 import sys
 from pathlib import Path
-from readwarp.scratch import ScratchFolder, private_file
+from readwarp.system.scratch import ScratchFolder, private_file
 held = private_file(Path(sys.argv[1])), ScratchFolder()
 for one in held:
     print(one.path, flush=True)

@@ -1,0 +1,1 @@
+"""Options and data as Python users give and get them."""
