@@ -212,13 +212,32 @@ def fragment_end_of(data, at):
 @kernel
 def decode(data, places, out):
     """Decode the records at these places into out (AlignedReads), whose offsets, samples and stops are known."""
-    shared, hidden = out.shared, out.hidden
+    position, flag, mapping_quality = out.position, out.flag, out.mapping_quality
+    cigar, cigar_offsets, name_hash = out.cigar, out.cigar_offsets, out.name_hash
+    bases, qualities, read_offsets = out.bases, out.qualities, out.read_offsets
+    fragment_end, shared, hidden = out.fragment_end, out.shared, out.hidden
     for i in range(places.size):
         at = places[i]
-        unpack(data, at, out, i)
-        out.mapping_quality[i] = data[at + layout.MAPPING_QUALITY]
-        shared[i, 0] = shared[i, 1] = 0 if out.flag[i] & REVERSE else layout.int32_at(data, at + layout.LENGTH)
+        position[i], flag[i] = layout.int32_at(data, at + layout.POSITION), layout.uint16_at(data, at + layout.FLAG)
+        mapping_quality[i] = data[at + layout.MAPPING_QUALITY]
+        name_hash[i] = hash_of(data, at + layout.NAME, layout.stored_cigar_of(data, at)[0] - 1)
+        source, operations = layout.cigar_of(data, at)
+        for j in range(operations):
+            cigar[cigar_offsets[i] + j] = layout.uint32_at(data, source + 4 * j)
+        source, length = layout.bases_of(data, at)
+        first = read_offsets[i]
+        fragment_end[i] = fragment_end_of(data, at)
+        shared[i, 0] = shared[i, 1] = 0 if flag[i] & REVERSE else length
         hidden[i, 0] = hidden[i, 1] = 0
+        for j in range(length // 2):  # unsigned indices: no test for negative ones
+            byte = data[np.uint64(source + j)]
+            bases[np.uint64(first + 2 * j)] = layout.BASES[byte >> 4]
+            bases[np.uint64(first + 2 * j + 1)] = layout.BASES[byte & 15]
+        if length & 1:
+            bases[first + length - 1] = layout.BASES[data[source + length // 2] >> 4]
+        source, _ = layout.qualities_of(data, at)
+        for j in range(length):
+            qualities[np.uint64(first + j)] = data[np.uint64(source + j)]
 
 
 @scalar
