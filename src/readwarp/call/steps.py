@@ -327,7 +327,7 @@ def bands_of(steps: CallSteps, piled: Piled, inside: Window, calls: Calls, windo
     for position, alleles in zip(calls.position.tolist(), calls.alleles, strict=True):
         covered[max(0, position - window.start) : max(0, position + len(alleles[0]) - window.start)] = True
     ploidy, called = ploidy_of(steps, inside), find_called(calls, inside)
-    return reference_bands(piled.pileup, piled.reads, inside, covered, ploidy, called, steps.platform.gaps)
+    return reference_bands(piled.pileup, piled.reads, inside, covered, ploidy, (called, steps.platform.gaps))
 
 
 def ploidy_of(steps: CallSteps, window: Window) -> ndarray:

@@ -34,7 +34,7 @@ def bands_of(reads, sequence, start=0, stop=None, covered=None, ploidy=None, cal
     own = aligned_reads(reads)
     pileup = count_window(own, window_of(sequence), PARAMETERS)
     called = find_called(calls or made_calls([], [], []), window_of(sequence))
-    return pileup, reference_bands(pileup, own, window_of(sequence, start, stop), covered, ploidy, called, model)
+    return pileup, reference_bands(pileup, own, window_of(sequence, start, stop), covered, ploidy, (called, model))
 
 
 def repeat_oracle(sequence: str, p: int) -> tuple[int, int, int]:

@@ -162,60 +162,65 @@ def unite_reads(g, groups, room):
 @kernel
 def look(low, high, g, groups, alleles, reads, window, said):
     """Set what each read of a group, cut to its bases, shows of the alleles [low, high)."""
-    begin, deleted, added, _, end, _, bit, _ = alleles
+    begin, deleted, added, end, bit = alleles.begin, alleles.deleted, alleles.added, alleles.stop, alleles.bit
     cigar, cigar_offsets = reads.cigar, reads.cigar_offsets
     for r in range(groups.read_offsets[g], groups.read_offsets[g + 1]):
         read, first, stop = groups.read[r], groups.base_start[r], groups.base_stop[r]
-        said.shown[r] = said.known[r] = np.uint64(0)
+        shown = known = more_shown = more_known = np.uint64(0)
         p, q = reads.position[read] - window.first, reads.read_offsets[read]
         is_inside, left, right = False, p, p  # [left, right): where the bases [first, stop) are aligned
         for c in range(cigar_offsets[read], cigar_offsets[read + 1]):
             operation, length, on_reference, on_read = run_of(cigar[c])
-            if is_match(operation):
-                if q + length > first and q < stop:
-                    left = left if is_inside else p + max(0, first - q)
-                    is_inside, right = True, p + min(length, stop - q)
-                look_at_bases(low, high, alleles, max(q, first), min(q + length, stop), q - p, reads, r, said)
+            if is_match(operation) and q + length > first and q < stop:
+                left = left if is_inside else p + max(0, first - q)
+                is_inside, right = True, p + min(length, stop - q)
+                bases = max(q, first), min(q + length, stop)
+                more_shown, more_known = look_at_bases(low, high, alleles, bases, q - p, reads)
             elif operation in (INSERTION, DELETION) and first <= q <= stop and is_inside:
-                look_at_gap(low, high, alleles, cigar[c], p, q, reads.bases, window.bases, r, said)
+                more_shown, more_known = look_at_gap(low, high, alleles, cigar[c], p, q, reads, window)
             if operation == SKIP and is_inside:
                 break
+            shown, known = shown | more_shown, known | more_known
             p, q = p + on_reference, q + on_read
         for i in range(low, high):
             is_gap = (deleted[i] == 0) != (added[i] == 0)  # a CIGAR cannot show both at once
             if is_inside and is_gap and left + MARGIN <= begin[i] and end[i] + MARGIN <= right:
-                said.known[r] |= bit[i]
+                known |= bit[i]
+        said.shown[r], said.known[r] = shown, known
 
 
 @kernel
-def look_at_bases(low, high, alleles, first, stop, ahead, reads, r, said):
-    """Set what the aligned bases [first, stop) show of substitutions; they lie `ahead` of their positions."""
+def look_at_bases(low, high, alleles, aligned, ahead, reads):
+    """Return the substitutions that aligned bases (first, stop) show and know; they lie `ahead` of their positions."""
     begin, deleted, added, source, _, _, bit, own = alleles
-    bases, qualities = reads.bases, reads.qualities
+    shown, known, (first, stop) = np.uint64(0), np.uint64(0), aligned
     for i in range(low, high):
         place = begin[i] + ahead
         if deleted[i] != 1 or added[i] != 1 or not first <= place < stop:
             continue
-        if bases[place] < 4 and qualities[place] >= MIN_QUALITY:
-            said.known[r] |= bit[i]
-            if bases[place] == own[source[i]]:
-                said.shown[r] |= bit[i]
+        if reads.bases[place] < 4 and reads.qualities[place] >= MIN_QUALITY:
+            known |= bit[i]
+            if reads.bases[place] == own[source[i]]:
+                shown |= bit[i]
+    return shown, known
 
 
 @kernel
-def look_at_gap(low, high, alleles, run, p, q, bases, reference, r, said):
-    """Set what an insertion or deletion of a CIGAR, at position p and base q, shows."""
+def look_at_gap(low, high, alleles, run, p, q, reads, window):
+    """Return what an insertion or deletion of a CIGAR, at position p and base q, shows and knows."""
     begin, deleted, added, bit = alleles.begin, alleles.deleted, alleles.added, alleles.bit
     operation, length, on_reference, on_read = run_of(run)
+    shown = known = np.uint64(0)
     for i in range(low, high):
         if deleted[i] == added[i] == 1:
             if operation == DELETION and p <= begin[i] < p + length:
-                said.known[r] |= bit[i]
+                known |= bit[i]
             continue
         is_alike = deleted[i] == on_reference and added[i] == on_read and 0 <= p - begin[i] <= MAX_SHIFT
-        if is_alike and is_event(alleles, i, operation, p, q, bases, reference):
-            said.shown[r] |= bit[i]
-            said.known[r] |= bit[i]
+        if is_alike and is_event(alleles, i, operation, p, q, reads.bases, window.bases):
+            shown |= bit[i]
+            known |= bit[i]
+    return shown, known
 
 
 @kernel

@@ -1,10 +1,11 @@
 """Confidence that a position without a call is homozygous for the reference (gVCF).
 
     reference_bands(pileup: Pileup, reads: AlignedReads, window: Window, covered: bool, ploidy: int8,
-                    called: CalledGaps, model: GapModel) -> Bands
+                    causes: tuple[CalledGaps, GapModel]) -> Bands
 
 The window is within the pileup's, and `covered` and `ploidy` have an entry for each of its positions. Where `covered`
-is set, the position has a record of its own. `reads` are those counted in the pileup.
+is set, the position has a record of its own. `reads` are those counted in the pileup. `causes` of their gaps: called
+ones, and slips of the sequencer.
 
 Let P be the ploidy and L(k) the likelihood of k copies of any other allele, <NON_REF>, and P - k of the reference. Two
 kinds of <NON_REF> are weighed at each position p:

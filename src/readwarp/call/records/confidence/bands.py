@@ -53,8 +53,7 @@ def reference_bands(
     window: Window,
     covered: ndarray,
     ploidy: ndarray,
-    called: CalledGaps,
-    model: GapModel,
+    causes: tuple[CalledGaps, GapModel],
 ) -> Bands:
     """Return the bands of a window; see the step's contract."""
     size, copies = window.stop - window.start, int(ploidy.max(initial=1))
@@ -66,6 +65,7 @@ def reference_bands(
         likelihoods=np.zeros((size, copies + 1), np.int32),
     )
     here = take(pileup, "positions", slice(window.start - pileup.start, window.stop - pileup.start))
+    called, model = causes
     repeats = find_repeats(window, slip_table(model))
     gaps = Gaps(np.zeros(size, np.int32), count_gaps(pileup, window.start, window.stop), repeats.phred)
     count_spanning(reads, window.start, repeats, called, gaps.spanning)

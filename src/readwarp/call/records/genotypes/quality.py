@@ -76,39 +76,31 @@ def find_qualities(sites, scores, tables, snv, indel, choice):
 def sum_by_copies(values, scale, genotypes, copies, numbers, theta, out):
     """Fill `out` with the likelihood of each number of ALT copies, over that of the best genotype; return log of none.
 
-    That one is computed apart, since it may be too small for `out`. values * scale: natural logarithms of the
-    likelihoods. numbers: by allele, 0 for those like the reference's, -1 for an unlisted one, whose genotypes are left
-    out.
+    That one is computed apart, since it may be too small for `out`. values * scale: natural logarithms of likelihoods.
+    numbers: by allele, 0 for those like the reference's, -1 for an unlisted last one, whose genotypes are left out.
     """
-    best, top = -np.inf, -np.inf  # of all genotypes, and of those without ALT copies
+    best, top, none = -np.inf, -np.inf, 0.0  # greatest of all, and of those without ALT copies; the sum of the latter
     for g in range(values.size):
-        others, _ = count_others(genotypes[g], copies, numbers)
-        best = max(best, scale * values[g]) if others >= 0 else best
-        top = max(top, scale * values[g]) if others == 0 else top
+        if numbers[genotypes[g, copies - 1]] >= 0:
+            best = max(best, scale * values[g])
     out[: copies + 1] = 0.0
-    none = 0.0
     for g in range(values.size):
-        others, kinds = count_others(genotypes[g], copies, numbers)
-        if others >= 0:
-            out[others] += math.exp(scale * values[g] - best) * theta ** max(0, kinds - 1)
-        if others == 0:
-            none += math.exp(scale * values[g] - top)
+        if numbers[genotypes[g, copies - 1]] < 0:
+            continue
+        others = kinds = 0
+        last, value = -1, scale * values[g]
+        for copy in range(copies):
+            a = genotypes[g, copy]
+            if numbers[a] > 0:
+                others += 1
+                kinds += a != last
+                last = a
+        out[others] += math.exp(value - best) * theta ** max(0, kinds - 1)
+        if others == 0 and value > top:
+            top, none = value, none * math.exp(top - value) + 1.0
+        elif others == 0:
+            none += math.exp(value - top)
     return math.log(none) + top - best
-
-
-@kernel
-def count_others(genotype, copies, numbers):
-    """Return the number of ALT copies and of their kinds; -1, 0 if one is not listed."""
-    others, kinds, last = 0, 0, -1
-    for copy in range(copies):
-        a = genotype[copy]
-        if numbers[a] < 0:
-            return -1, 0
-        if numbers[a] > 0:
-            others += 1
-            kinds += a != last
-            last = a
-    return others, kinds
 
 
 @kernel
