@@ -19,8 +19,7 @@ BESIDE = {  # imports between rooms of one layer
     ("python", "errors"),
     ("python", "wording"),
     ("index", "stream"),  # what a job reports
-    ("keywords", "config"),
-    ("option_help", "config"),
+    ("python", "config"),
 }
 
 

@@ -6,12 +6,13 @@ from functools import partial
 
 from readwarp.call.windows.resources import open_workers
 from readwarp.call.windows.run import Calling
-from readwarp.caller.job import reply_of, warn_of_limits
 from readwarp.caller.opening import (
     CallJob,
     note_cards,
     open_calling,
+    reply_of,
     share_calling,
+    warn_of_limits,
 )
 from readwarp.errors import UsageError
 from readwarp.formats.variants.vcf import VariantWriter

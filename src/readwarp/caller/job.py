@@ -2,8 +2,6 @@
 
 import logging
 
-from readwarp.call.candidates.qualities import explain_qualities
-from readwarp.call.likelihoods.pairhmm.shared import SharedCard
 from readwarp.call.reads.platforms import has_long_reads
 from readwarp.call.records.variant_job import FIELDS, GENOMIC_FIELDS
 from readwarp.call.windows.resources import open_workers, plan_workers
@@ -16,8 +14,10 @@ from readwarp.caller.opening import (
     open_alignments,
     open_calling,
     readers_of,
+    reply_of,
     share_calling,
     structural_steps,
+    warn_of_limits,
 )
 from readwarp.config.combinations import check_kind
 from readwarp.device.backend import Backend
@@ -25,25 +25,12 @@ from readwarp.errors import UsageError
 from readwarp.formats.common.files import check_apart, check_output, check_twice, clear_remains
 from readwarp.formats.variants.vcf import kind_of
 from readwarp.index.reference import Reference
-from readwarp.metrics import Metrics
-from readwarp.stream.processes import Reply, may_fork
+from readwarp.stream.processes import may_fork
 from readwarp.stream.reporter import Reporter, Result
 from readwarp.structural.job import STRUCTURAL_FIELDS, write_structural, write_structural_file
 from readwarp.structural.steps import StructuralSteps
 from readwarp.wording import counted
 
-WARNINGS = {  # counter -> noun and the rest of a warning
-    "windows_halved": ("window", "too deep for the GPU's memory: split"),
-    "windows_on_host": ("window", "too deep for the GPU's memory: called on the CPU"),
-    "comparisons_on_host": ("comparison", "of reads with haplotypes too large for the GPU's memory: made on the CPU"),
-    "reads_beyond_max_depth": ("read", "left out where the depth exceeds --max-depth"),
-    "regions_thinned": ("region", "with too many reads of a sample to compare with haplotypes: some were left out"),
-    "regions_short_of_haplotypes": ("region", "with too many haplotypes in a sample: some were left out"),
-    "regions_cut": ("region", "too long and split: variants are not phased across the cuts"),
-    "alleles_left_out": ("allele", "left out at sites with too many"),
-    "reads_without_qualities": ("read", "without base qualities: Q20 is assumed"),
-}
-LEAST_PRIMED = 0.25  # share of reads at a primer: nearly all are; by chance, 0.1 where amplicons tile a genome
 logger = logging.getLogger("readwarp")
 
 
@@ -119,22 +106,6 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
     if structural:
         files |= {"structural": job.sv, "structural_index": structural.index_path}
     return Result.of(metrics, files)
-
-
-def reply_of(shared: SharedCard | None) -> Reply | None:
-    return shared.answer if shared else None
-
-
-def warn_of_limits(job: CallJob, metrics: Metrics) -> None:
-    for name, (noun, text) in WARNINGS.items():
-        if number := metrics.counts.get(name):
-            logger.warning("%s %s", counted(number, noun), text)
-    at, beside = (metrics.counts.get(f"reads_{where}_primers", 0) for where in ("at", "beside"))
-    if at < LEAST_PRIMED * (at + beside):
-        text = "%s: only %.0f %% of reads begin at a primer: is it the scheme of this library?"
-        logger.warning(text, job.primers, 100 * at / (at + beside))
-    if promise := explain_qualities(metrics.counts):
-        logger.warning("%s", promise)
 
 
 def call_structural_only(job: CallJob, reference: Reference, reporter: Reporter) -> Result:
