@@ -91,8 +91,8 @@ def test_bounds(number, share, floor, form):
         "--number must be 2 to 9": not 2 <= number <= 9,
         "--part must be 0.0 to 1.0": not 0 <= share <= 1,
         "--floor must be at least 1": floor < 1,
-        f"--floor {floor}: 2,147,483,647 at most": floor > 2**31 - 1,
         f"--form {form}: not one of short, long": form == "medium",
+        f"--floor {floor}: 2,147,483,647 at most": floor > 2**31 - 1,
     }
     options = {"number": number, "part": share, "floor": floor, "form": form}
     if not any(wrong.values()):
