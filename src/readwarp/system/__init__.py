@@ -1,1 +1,1 @@
-"""What the operating system says and grants: cores, memory, libraries."""
+"""The process and its machine: cores, memory, libraries; signals, private files, threads that read ahead."""

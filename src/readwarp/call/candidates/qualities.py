@@ -29,7 +29,7 @@ CHANCES = np.rint(10.0 ** (6 - 0.1 * np.arange(256))).astype(np.int64)  # errors
 CHECKED, ERRORS, EXPECTED = "bases_checked", "bases_checked_that_differ", "bases_checked_expected_to_differ_x1e6"
 
 
-class Checked(NamedTuple):
+class ComparedBases(NamedTuple):
     """Bases compared with the reference, by quality."""
 
     bases: Annotated[ndarray, "int64 [256]"]
@@ -45,7 +45,7 @@ def count_missing(reads: AlignedReads) -> ndarray:
 def check_qualities(reads: AlignedReads, pileup: Pileup, window: Window, is_inside: ndarray, metrics: Metrics) -> None:
     """Count bases and errors of the window. reads: trimmed to evidence. is_inside: bool [bases]."""
     rows = np.flatnonzero(reads.name_hash % np.uint64(SHARE) == 0)
-    out = Checked(np.zeros(256, np.int64), np.zeros(256, np.int64))
+    out = ComparedBases(np.zeros(256, np.int64), np.zeros(256, np.int64))
     if rows.size:
         bases = window.bases[window.start - window.first :][: is_inside.size]
         own = pileup.counts[window.start - pileup.start :][: is_inside.size]
@@ -57,7 +57,7 @@ def check_qualities(reads: AlignedReads, pileup: Pileup, window: Window, is_insi
 
 @kernel
 def compare_bases(reads, rows, start, reference, counts, is_inside, min_depth, out):
-    """Compare the bases of these reads with the reference, where it is inside; count them in `out` (Checked).
+    """Compare the bases of these reads with the reference, where it is inside; count them in `out` (ComparedBases).
 
     reference: from `start` on. counts: of the pileup (symbols and strands), at the reference's positions.
     """
