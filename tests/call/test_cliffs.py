@@ -5,7 +5,7 @@ import pytest
 from helpers.jobs import call_variants
 from helpers.making import Read, other, random_sequence, write_bam, write_fasta
 from readwarp.call.reads.inputs import AlignmentFiles
-from readwarp.formats.alignments import regions
+from readwarp.formats.alignments import decoded
 
 CONTIGS = {f"contig{i}": random_sequence(300, seed=i) for i in range(40)}
 PLACE = 150
@@ -31,7 +31,7 @@ def made(tmp_path_factory):
 def counted(monkeypatch):
     """How often the header is parsed and a window is read."""
     calls = {"header": 0, "window": 0}
-    parse, read = regions.read_groups_of, AlignmentFiles.read
+    parse, read = decoded.read_groups_of, AlignmentFiles.read
 
     def parsed(header):
         calls["header"] += 1
@@ -41,7 +41,7 @@ def counted(monkeypatch):
         calls["window"] += 1
         return read(*arguments)
 
-    monkeypatch.setattr(regions, "read_groups_of", parsed)
+    monkeypatch.setattr(decoded, "read_groups_of", parsed)
     monkeypatch.setattr(AlignmentFiles, "read", reading)
     return calls
 

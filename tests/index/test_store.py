@@ -83,8 +83,7 @@ def test_same_bytes_each_time(reference, tmp_path):
 @pytest.mark.parametrize("expected", [[], [10**9] * 1000], ids=["less", "more"])
 def test_checksums_that_take_another_room_than_expected(saved, monkeypatch, expected):
     """They come before the arrays, and are known after them."""
-    for module in (store, index_file):
-        monkeypatch.setattr(module, "BLOCK", 1 << 7)
+    monkeypatch.setattr(index_file, "BLOCK", 1 << 7)
     index = Index.build(saved.with_suffix(""))
     index.save(saved, force=True)
     whole = saved.read_bytes()
@@ -98,8 +97,8 @@ def test_checksums_that_take_another_room_than_expected(saved, monkeypatch, expe
 @pytest.mark.parametrize("place", [0, 24, 64, 200])
 def test_whole_huge_pages_are_written_at_once(tmp_path, monkeypatch, place):
     """Where pages have 64 bytes: but for both ends, each write is of whole ones, and all is written in order."""
-    monkeypatch.setattr(store, "HUGE_PAGE", 64)
-    monkeypatch.setattr(store, "BLOCK", 100)
+    monkeypatch.setattr(index_file, "HUGE_PAGE", 64)
+    monkeypatch.setattr(index_file, "BLOCK", 100)
     rng, writes = random.Random(place), []
     parts = [np.frombuffer(rng.randbytes(2 * rng.choice([0, 1, 5, 20, 32, 300])), np.uint16) for _ in range(60)]
     with (tmp_path / "file").open("w+b", buffering=0) as file:
@@ -199,8 +198,7 @@ def test_damage_is_found_wherever_it_is(saved):
 
 
 def test_all_blocks_are_checked(saved, monkeypatch):
-    for module in (store, index_file):  # which writes and which reads
-        monkeypatch.setattr(module, "BLOCK", 1 << 9)
+    monkeypatch.setattr(index_file, "BLOCK", 1 << 9)
     monkeypatch.setattr(index_file, "ALONE", 2)
     Index.build(saved.with_suffix("")).save(saved, force=True)
     Index.open(saved)
