@@ -44,13 +44,13 @@ from readwarp.call.places.strips import Place, Strip, StripBases
 from readwarp.call.places.targets import BLOCK, MARGIN, TargetStretch
 from readwarp.call.places.window import Window
 from readwarp.call.reads.depth.limit import DepthLimit
-from readwarp.call.reads.facts import Sides, split_sides
 from readwarp.call.reads.inputs import AlignmentFiles
 from readwarp.call.reads.mates.cut import cut_long
 from readwarp.call.reads.mates.join import Removed, join_mates
 from readwarp.call.reads.mates.lost import find_lost
 from readwarp.call.reads.mates.primers import NO_PRIMERS, Primers, primers_along
 from readwarp.call.reads.platforms import Platform
+from readwarp.call.reads.sides import Sides, split_sides
 from readwarp.call.records import counts
 from readwarp.call.records.axis import put_back
 from readwarp.call.records.confidence import REACH

@@ -6,14 +6,8 @@ from functools import partial
 
 from readwarp.call.windows.resources import open_workers
 from readwarp.call.windows.run import Calling
-from readwarp.caller.opening import (
-    CallJob,
-    note_cards,
-    open_calling,
-    reply_of,
-    share_calling,
-    warn_of_limits,
-)
+from readwarp.caller.opening import CallJob, note_cards, open_calling, reply_of, share_calling
+from readwarp.caller.warnings import warn_of_limits
 from readwarp.errors import UsageError
 from readwarp.formats.variants.vcf import VariantWriter
 from readwarp.index.reference import Reference

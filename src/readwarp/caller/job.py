@@ -17,8 +17,8 @@ from readwarp.caller.opening import (
     reply_of,
     share_calling,
     structural_steps,
-    warn_of_limits,
 )
+from readwarp.caller.warnings import warn_of_limits
 from readwarp.config.combinations import check_kind
 from readwarp.device.backend import Backend
 from readwarp.errors import UsageError

@@ -3,17 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from readwarp.config.declare import (
-    MAX_INTEGER,
-    MAX_LONG_READ_LENGTH,
-    MAX_PLACES,
-    MAX_QUALITY,
-    MAX_READ_LENGTH,
-    MAX_SCORE,
-    Checked,
-    option,
-)
+from readwarp.config.declare import MAX_INTEGER, Checked, option
 from readwarp.errors import UsageError
+
+MAX_PLACES = 72  # per read: chains, and windows searched for its mate
+MAX_READ_LENGTH = 4096  # of mates; longer ones come out unmapped, counted as too_long
+MAX_LONG_READ_LENGTH = 1 << 24  # of single reads: anchors have 24 bits for the position on the read
+MAX_SCORE = 10_000  # of a match, a mismatch or a gap: scores of whole reads, in fixed point, then fit 31 bits
+MAX_QUALITY = 93  # Phred, the maximum in SAM
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass
 
-from readwarp.config.declare import MAX_MNP_DISTANCE, MAX_PLOIDY, MAX_SV_LENGTH, Checked, check_bounds, option
+from readwarp.config.declare import Checked, check_bounds, option
 from readwarp.errors import UsageError
 
+MAX_MNP_DISTANCE = 10  # bases
+MAX_SV_LENGTH = 1_000_000  # bases
+MAX_PLOIDY = 100
 MAX_DEPTH = 10_000_000  # per sample: sums of base qualities and PL stay within 31 bits
 
 

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from readwarp.config.declare import MAX_QUALITY, Checked, check_bounds, option
+from readwarp.config.align import MAX_QUALITY
+from readwarp.config.declare import Checked, check_bounds, option
 from readwarp.errors import UsageError
 
 

@@ -1,4 +1,4 @@
-"""Load the context of alleles beyond their reads: the noise of the libraries, and other people's alleles."""
+"""Know alleles beyond their reads, from the libraries' noise and from other people, and call fractions by it."""
 
 import logging
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Hold the results of a window."""
+"""Hold the results of a window: calls, blocks of reference, and runs too shallow for a consensus genome."""
 
 from dataclasses import dataclass, field
 

@@ -10,8 +10,8 @@ from readwarp.call.likelihoods.phase.sides import ComparisonGroups, take_sides
 from readwarp.call.places.ploidy import Ploidies
 from readwarp.call.places.strips import Strip
 from readwarp.call.places.window import Window
-from readwarp.call.reads.facts import Sides
 from readwarp.call.reads.gap_models import GapModel
+from readwarp.call.reads.sides import Sides
 from readwarp.call.records.confidence.bands import add_non_ref
 from readwarp.call.records.genotypes.calls import mark_overlaps
 from readwarp.call.records.genotypes.genotype import genotype_sites

@@ -221,35 +221,24 @@ def decode(data, places, out):
         position[i], flag[i] = layout.int32_at(data, at + layout.POSITION), layout.uint16_at(data, at + layout.FLAG)
         mapping_quality[i] = data[at + layout.MAPPING_QUALITY]
         name_hash[i] = hash_of(data, at + layout.NAME, layout.stored_cigar_of(data, at)[0] - 1)
-        source, operations = layout.cigar_of(data, at)
-        for j in range(operations):
-            cigar[cigar_offsets[i] + j] = layout.uint32_at(data, source + 4 * j)
-        source, length = layout.bases_of(data, at)
-        first = read_offsets[i]
+        copy_cigar(data, at, cigar, cigar_offsets[i])
+        length = copy_bases(data, at, bases, qualities, read_offsets[i])
         fragment_end[i] = fragment_end_of(data, at)
         shared[i, 0] = shared[i, 1] = 0 if flag[i] & REVERSE else length
         hidden[i, 0] = hidden[i, 1] = 0
-        for j in range(length // 2):  # unsigned indices: no test for negative ones
-            byte = data[np.uint64(source + j)]
-            bases[np.uint64(first + 2 * j)] = layout.BASES[byte >> 4]
-            bases[np.uint64(first + 2 * j + 1)] = layout.BASES[byte & 15]
-        if length & 1:
-            bases[first + length - 1] = layout.BASES[data[source + length // 2] >> 4]
-        source, _ = layout.qualities_of(data, at)
-        for j in range(length):
-            qualities[np.uint64(first + j)] = data[np.uint64(source + j)]
 
 
 @scalar
-def unpack(data, at, out, i):
-    """Unpack what all kinds of reads have of the record at `at` to row i of `out`, whose offsets are known."""
-    cigar, bases, qualities, run, first = out.cigar, out.bases, out.qualities, out.cigar_offsets[i], out.read_offsets[i]
-    out.position[i], out.flag[i] = layout.int32_at(data, at + layout.POSITION), layout.uint16_at(data, at + layout.FLAG)
-    out.name_hash[i] = hash_of(data, at + layout.NAME, layout.stored_cigar_of(data, at)[0] - 1)
-    out.fragment_end[i] = fragment_end_of(data, at)
+def copy_cigar(data, at, cigar, run):
+    """Copy the CIGAR of the record at `at` to cigar[run:]."""
     source, operations = layout.cigar_of(data, at)
     for j in range(operations):
         cigar[run + j] = layout.uint32_at(data, source + 4 * j)
+
+
+@scalar
+def copy_bases(data, at, bases, qualities, first):
+    """Copy the bases and qualities of the record at `at` to rows from `first` on; return how many."""
     source, length = layout.bases_of(data, at)
     for j in range(length // 2):  # unsigned indices: no test for negative ones
         byte = data[np.uint64(source + j)]
@@ -260,3 +249,14 @@ def unpack(data, at, out, i):
     source, _ = layout.qualities_of(data, at)
     for j in range(length):
         qualities[np.uint64(first + j)] = data[np.uint64(source + j)]
+    return length
+
+
+@scalar
+def unpack(data, at, out, i):
+    """Unpack what all kinds of reads have of the record at `at` to row i of `out`, whose offsets are known."""
+    out.position[i], out.flag[i] = layout.int32_at(data, at + layout.POSITION), layout.uint16_at(data, at + layout.FLAG)
+    out.name_hash[i] = hash_of(data, at + layout.NAME, layout.stored_cigar_of(data, at)[0] - 1)
+    out.fragment_end[i] = fragment_end_of(data, at)
+    copy_cigar(data, at, out.cigar, out.cigar_offsets[i])
+    copy_bases(data, at, out.bases, out.qualities, out.read_offsets[i])

@@ -12,8 +12,8 @@ from readwarp.call.candidates.pileup.cpu import count_window
 from readwarp.call.candidates.sites import MAX_SHOWN, MAX_SLIP, MIN_SHOWN
 from readwarp.call.candidates.sites.find import find_sites, list_alleles
 from readwarp.call.candidates.sites.slips import drop_slips, odds_against_slips, slip_rates
-from readwarp.call.reads.facts import SURE, split_sides
 from readwarp.call.reads.gap_models import HIFI, NANOPORE
+from readwarp.call.reads.sides import SURE, split_sides
 from readwarp.config import CallParameters
 from readwarp.ragged import replace, take
 

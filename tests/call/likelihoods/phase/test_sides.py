@@ -5,7 +5,7 @@ import numpy as np
 from helpers.making import Read, aligned_reads, window_of
 from readwarp.call.likelihoods.phase.links import Phasing
 from readwarp.call.likelihoods.phase.sides import ComparisonGroups, find_sides, take_sides
-from readwarp.call.reads.facts import Sides
+from readwarp.call.reads.sides import Sides
 from readwarp.config import CallParameters
 
 REFERENCE = "ACGTACGTAC" * 4

@@ -23,7 +23,8 @@ from readwarp.call.candidates.regions import MIN_CLIP_FRACTION, MIN_CLIP_QUALITY
 from readwarp.call.candidates.regions.insertions import END, MIN_OVERLAP, assemble, pair_ends
 from readwarp.call.candidates.sites.find import Site, Variant, list_alleles, sites_of
 from readwarp.call.places.window import Window, contigs_around
-from readwarp.call.reads.facts import MIN_CLIP, clips_of, hide_poor
+from readwarp.call.reads.clips import MIN_CLIP, clips_of
+from readwarp.call.reads.usable import hide_poor
 from readwarp.compiler.jit import kernel
 from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import concatenate, take

@@ -11,7 +11,7 @@ from readwarp.call.candidates.regions.clips import ClipPlaces, pair_places
 from readwarp.call.candidates.regions.reads import cut_reads, drop_short
 from readwarp.call.places.targets import MAX_REGION
 from readwarp.call.places.window import Window, contigs_around
-from readwarp.call.reads.facts import reads_across
+from readwarp.call.reads.clips import reads_across
 from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import concatenate, empty, replace, take
 from readwarp.rules.statuses import Status

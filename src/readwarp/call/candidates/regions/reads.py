@@ -1,4 +1,4 @@
-"""Choose the reads of each region and the bases they contribute."""
+"""Choose the reads of each region, by sample, and the bases they contribute."""
 
 import numpy as np
 from numpy import ndarray

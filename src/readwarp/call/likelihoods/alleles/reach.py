@@ -24,7 +24,7 @@ from readwarp.call.candidates.batches import Sites
 from readwarp.call.likelihoods.alleles import INFORMED
 from readwarp.call.likelihoods.batches import Likelihoods
 from readwarp.call.likelihoods.evidence import NOTHING, OTHER
-from readwarp.call.reads.facts import MIN_CLIP, clips_of
+from readwarp.call.reads.clips import MIN_CLIP, clips_of
 from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import replace, take
 from readwarp.rules.flags import PAIRED, SECONDARY, SUPPLEMENTARY

@@ -23,7 +23,7 @@ from readwarp.call.likelihoods.batches import Haplotypes, Likelihoods, Phase
 from readwarp.call.likelihoods.evidence import FAR, NOTHING
 from readwarp.call.likelihoods.evidence.substitutions import count_ends_once, new_likelihoods, strand_at
 from readwarp.call.places.window import Window
-from readwarp.call.reads.facts import clips_of
+from readwarp.call.reads.clips import clips_of
 from readwarp.compiler.jit import kernel
 from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import first_alike, ranges, replace

@@ -1,4 +1,4 @@
-"""Compare reads with the alleles of single substitutions (host only)."""
+"""Compare reads with the alleles of single substitutions, and find the strand that shows a base (host only)."""
 
 import math
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from numpy import ndarray
 from readwarp.call.candidates.batches import Sites
 from readwarp.call.likelihoods.batches import Likelihoods
 from readwarp.call.likelihoods.evidence import DEPENDENT, FAR, NOTHING, OTHER
-from readwarp.call.reads.facts import clips_of, reads_across
+from readwarp.call.reads.clips import clips_of, reads_across
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import CallParameters
 from readwarp.formats.alignments.aligned import AlignedReads

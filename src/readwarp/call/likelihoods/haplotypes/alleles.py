@@ -24,7 +24,7 @@ from readwarp.call.likelihoods.haplotypes.ways import (
     count_agreeing,
     new_ways,
 )
-from readwarp.call.reads.facts import MIN_QUALITY
+from readwarp.call.reads.usable import MIN_QUALITY
 from readwarp.compiler.jit import kernel
 from readwarp.rules.cigar import DELETION, INSERTION, SKIP, is_match, run_of
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.call.likelihoods.haplotypes import MIN_FRAGMENTS
-from readwarp.call.reads.facts import MIN_QUALITY
+from readwarp.call.reads.usable import MIN_QUALITY
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.ragged import empty
 

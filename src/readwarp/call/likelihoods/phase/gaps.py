@@ -13,7 +13,7 @@ from readwarp.call.likelihoods.evidence import FAR, NOTHING
 from readwarp.call.likelihoods.evidence.substitutions import LOG10_3, new_likelihoods
 from readwarp.call.likelihoods.phase import GAP_QUALITY
 from readwarp.call.places.window import Window
-from readwarp.call.reads.facts import reads_across
+from readwarp.call.reads.clips import reads_across
 from readwarp.call.reads.gap_models import GapModel
 from readwarp.compiler.jit import kernel
 from readwarp.formats.alignments.aligned import AlignedReads

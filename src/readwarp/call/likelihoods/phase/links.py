@@ -1,4 +1,4 @@
-"""Link the heterozygous sites of a window through its reads. See the step's contract."""
+"""Link the heterozygous sites of a window through its reads, for the phase of a contig. See the step's contract."""
 
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple

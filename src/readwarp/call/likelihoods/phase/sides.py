@@ -12,7 +12,7 @@ from readwarp.call.likelihoods.phase import MAX_ODDS
 from readwarp.call.likelihoods.phase.gaps import GAP_ODDS, show_gaps
 from readwarp.call.likelihoods.phase.links import Phasing, log_odds
 from readwarp.call.places.window import Window
-from readwarp.call.reads.facts import Sides
+from readwarp.call.reads.sides import Sides
 from readwarp.compiler.jit import kernel
 from readwarp.config import CallParameters
 from readwarp.formats.alignments.aligned import AlignedReads

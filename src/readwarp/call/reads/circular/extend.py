@@ -1,4 +1,4 @@
-"""Align soft clips that overhang an end of a circular contig to the other side of the origin."""
+"""Read both sides of a circular contig's origin, and align soft clips that overhang one end to the other."""
 
 from collections.abc import Iterator
 from typing import Annotated, NamedTuple

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from readwarp.call.reads.facts import hide_poor
 from readwarp.call.reads.inputs import AlignmentFiles, AlignmentSource
+from readwarp.call.reads.usable import hide_poor
 from readwarp.errors import InputError
 from readwarp.rules.bases import CODES, UNKNOWN
 from readwarp.rules.flags import SECONDARY, SUPPLEMENTARY, UNMAPPED

@@ -1,4 +1,4 @@
-"""Read the primers of amplicon panels from BED files of ARTIC and iVar schemes."""
+"""Read the primers of amplicon panels from BED files of ARTIC and iVar schemes, and find those of each read."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Compute the confidence in reference bases from the pileup (host only)."""
+"""Compute the confidence in reference bases, and the likelihoods of <NON_REF>, for a gVCF (host only)."""
 
 import math
 from functools import cache

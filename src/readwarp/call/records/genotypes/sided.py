@@ -7,7 +7,7 @@ from numpy import ndarray
 from readwarp.call.candidates.batches import Sites
 from readwarp.call.likelihoods.batches import Likelihoods
 from readwarp.call.likelihoods.evidence import DEPENDENT, NOTHING
-from readwarp.call.reads.facts import SURE
+from readwarp.call.reads.sides import SURE
 from readwarp.call.records.genotypes.emitted import Emitted
 from readwarp.call.records.genotypes.surroundings import PairSides
 from readwarp.compiler.jit import kernel
