@@ -68,10 +68,12 @@ def test_jobs_are_found(name):
 
 
 def test_how_tos_are_listed():
-    """In the README and in the groups of the site."""
+    """On the first page of the site, to which the README leads, and in the site's groups."""
     listed = re.search(r"  - How to:\n(.*?)\n  - \S", (ROOT / "mkdocs.yml").read_text(), re.S)[1]
     pages = re.findall(r"- (how-to/\S+)", listed)
-    assert len(pages) > 20 and not [page for page in pages if f"(docs/{page})" not in (ROOT / "README.md").read_text()]
+    first = (ROOT / "docs" / "index.md").read_text()
+    assert "(docs/index.md#how-to)" in (ROOT / "README.md").read_text() and "\n## How to\n" in first
+    assert len(pages) > 20 and not [page for page in pages if f"({page})" not in first]
     assert [line for line in listed.splitlines() if not line.startswith("          - ")] == re.findall(
         r"^      - .*:$", listed, re.M
     )

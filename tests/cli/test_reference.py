@@ -28,8 +28,8 @@ HEAD = """\
 
     readwarp COMMAND [options] ...
 
-stdin and stdout are `-`. `readwarp --version` says the version, `readwarp COMMAND --help` what most need,
-`--help-all` what stands here.
+Look up a command's options here; `readwarp COMMAND --help-all` prints the same, and `readwarp COMMAND --help` those that
+most people need. `-` is stdin or stdout. `readwarp --version` prints the version.
 
 | exit code | meaning |
 |---|---|
@@ -56,7 +56,8 @@ name only when it is complete.
 
 
 def reference() -> str:
-    return HEAD + "".join(section(command) for command in COMMANDS)
+    commands = [f"| [`{name}`](#readwarp-{name}) | {said} |\n" for name, said in COMMANDS.items()]
+    return "".join([HEAD, "\n| command | |\n|---|---|\n", *commands, *map(section, COMMANDS)])
 
 
 def section(command: str) -> str:
