@@ -29,7 +29,7 @@ def test_a_scheme_of_another_version(shift, at, mode, tmp_path, capsys):
     assert run_main([*command, "--metrics", tmp_path / "m.json", "-q"]) == 0
     counts = json.loads((tmp_path / "m.json").read_text())["counts"]
     assert (counts["reads_at_primers"], counts["reads_beside_primers"]) == (at, 160 - at)
-    said = f"readwarp: {tmp_path}/p.bed: only 0 % of reads begin at a primer: is it the scheme of this library?\n"
+    said = f"readwarp: {tmp_path}/p.bed: only 0 % of reads begin at a primer: does the scheme belong to this library?\n"
     assert capsys.readouterr().err == ("" if at else said)
     assert run_main([*command[:-4], "-q", "-o", tmp_path / "y.vcf", "--metrics", tmp_path / "m.json"]) == 0
     assert "reads_at_primers" not in json.loads((tmp_path / "m.json").read_text())["counts"]

@@ -115,7 +115,7 @@ def test_no_alignments(content, refused, write):
 
 def test_sam_file(refused, tmp_path):
     path = write_bam(tmp_path / "x.sam", mode="w")
-    assert refused(path) == f"{path}: is neither BAM nor CRAM (SAM comes through stdin: `-`)"
+    assert refused(path) == f"{path}: is neither BAM nor CRAM (SAM is read from stdin only: `-`)"
 
 
 def test_unaligned_bam(refused, test_data):

@@ -107,7 +107,7 @@ def test_a_plan_without_numba_cuda(capsys, monkeypatch):
     """As most have it, on their own computer."""
     monkeypatch.setattr(doctor, "find_spec", lambda name: None)
     assert main(["doctor", "--vram", "8G"]) == 4
-    assert capsys.readouterr().err.startswith("readwarp: error: a plan for a card needs numba-cuda: `pip install")
+    assert capsys.readouterr().err.startswith("readwarp: error: a GPU memory plan needs numba-cuda: `pip install")
 
 
 @pytest.mark.cards

@@ -227,5 +227,5 @@ def test_duplicates_of_molecules_are_no_surprise(reference, mates, tmp_path, cap
     capfd.readouterr()
     for path, warns in ((bam, True), (tmp_path / "d.bam", False)):
         assert run_main(["call", reference, path, "--mixture", "-o", tmp_path / "m.vcf", "-q", "-f"]) == 0
-        said = f"{path}: its reads have molecules (MI) but are not their consensus" in capfd.readouterr().err
+        said = f"{path}: its reads have molecules (MI) but are not consensus reads" in capfd.readouterr().err
         assert said == warns

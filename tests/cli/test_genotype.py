@@ -65,7 +65,7 @@ def test_lists_regions_and_what_is_made(reference, gvcf, tmp_path, capsys):
 
 def refusals():
     other = random_sequence(1, 1)
-    yield "no header", lambda t: "nothing\n", "is not VCF: a gVCF of alignments is made by `readwarp call --gvcf`"
+    yield "no header", lambda t: "nothing\n", "is not VCF: `readwarp call --gvcf` makes a gVCF from alignments"
     yield "no sample", lambda t: t.replace("\tFORMAT\ta\n", "\n"), "its header names no sample"
     yield "no contig", lambda t: "".join(x for x in t.splitlines(True) if "##contig" not in x), "names no contig"
     yield "another length", lambda t: t.replace("length=200", "length=201"), "'one' has 201 bases, in the reference 200"
@@ -73,7 +73,7 @@ def refusals():
     yield "no PL", lambda t: t.replace("AD:PL", "AD:XX"), "record one:51: its FORMAT has no PL"
     yield "odd PL", lambda t: t.replace("260,310", "x,310"), "record one:51: PL is not a list of whole numbers"
     yield "few PL", lambda t: t.replace("200,0,300,260,310", "200,0,300,260"), "one:51: PL fits no ploidy of 1 to 100"
-    yield "odd AD", lambda t: t.replace("12,8,0:", "12:"), "one:51: AD has not a value for each allele"
+    yield "odd AD", lambda t: t.replace("12,8,0:", "12:"), "one:51: AD lacks a value for an allele"
     yield (
         "columns",
         lambda t: t.replace("\tGT:GQ", " GT:GQ"),

@@ -28,8 +28,8 @@ HEAD = """\
 
     readwarp COMMAND [options] ...
 
-Look up a command's options here; `readwarp COMMAND --help-all` prints the same, and `readwarp COMMAND --help` those that
-most people need. `-` is stdin or stdout. `readwarp --version` prints the version.
+Look up a command's options here; `readwarp COMMAND --help-all` prints the same, and `readwarp COMMAND --help` those
+that most people need. `-` is stdin or stdout. `readwarp --version` prints the version.
 
 | exit code | meaning |
 |---|---|

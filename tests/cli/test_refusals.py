@@ -56,7 +56,7 @@ def test_links_under_names_of_ours_are_not_followed(planted, name, reference, ma
     assert said == (
         f"--log {link}: is a link: name the file itself"
         if planted == "o.log"
-        else f"{link}: is a link in place of our lock: remove it"
+        else f"{link}: is a link where readwarp puts its lock: remove it"
     )
     assert not (tmp_path / "o.bam").exists() and not (tmp_path / "absent").exists()
     assert (tmp_path / "elsewhere").read_text() == "kept"
@@ -92,7 +92,7 @@ def test_no_seed_of_no_bases(reference, refused):
 
 def test_call_says_what_it_is_not(reference, mates, refused):
     said = refused(3, "call", reference, mates[0], "--device", "cpu")
-    assert said == f"{mates[0]}: is neither BAM nor CRAM (SAM comes through stdin: `-`)"
+    assert said == f"{mates[0]}: is neither BAM nor CRAM (SAM is read from stdin only: `-`)"
 
 
 def test_pairwise_reads_sequences_only(reference, write, refused):

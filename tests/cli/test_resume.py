@@ -254,7 +254,7 @@ def test_kept_work_is_not_lost(reads, reference, tmp_path, capsys):
     segments_kept = sorted(kept.glob("*"))
     capsys.readouterr()
     assert run_main([*arguments, "-q"]) == 2
-    text = f"{kept}: holds the work of an interrupted run; --resume continues it, --force starts over\n"
+    text = f"{kept}: holds the work of an interrupted run: --resume continues it, --force starts over\n"
     assert capsys.readouterr().err.endswith(text)
     assert sorted(kept.glob("*")) == segments_kept
     assert run_main([*arguments, "-q", "--force"]) == 0

@@ -51,7 +51,7 @@ from readwarp.wording import counted, nearest
         ),
         ("align r q -T30", "-T30: the lowest score to report is --min-score (see"),
         ("call -R r -I b -O o", "-R: the reference comes first, without an option: `readwarp call ref.fa ...`"),
-        ("call r b -bamout x.bam", "-bamout: the reads as they were realigned are written with --bam-output"),
+        ("call r b -bamout x.bam", "-bamout: --bam-output writes the realigned reads"),
         ("call r b -ERC GVCF", "-ERC: a genomic VCF is written with --gvcf"),
         ("call r b -Oz -o x", "-Oz: use -o; the extension sets the format"),
         ("sort x.bam", "unknown command 'sort': `readwarp align --sort coordinate`"),

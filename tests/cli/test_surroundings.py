@@ -51,7 +51,7 @@ def test_few_open_files(number, align, reference, tmp_path):
     call = "call", reference, tmp_path / "s.bam", "-q", "-o", tmp_path / "o.vcf"
     code, said = finish(start(*call, **limited(resource.RLIMIT_NOFILE, number)))
     assert code == (0 if number == 64 else 3)
-    assert code == 0 or f"files need 39 to be open at once, this system allows {number} (`ulimit -Hn`)" in said
+    assert code == 0 or f"files need 39 to be open at once, but this system allows {number} (`ulimit -Hn`)" in said
 
 
 @pytest.mark.row("there is too little memory (`ulimit -v`)")

@@ -234,7 +234,7 @@ def test_open_files(monkeypatch):
     assert limits == []
     allow_files(50, "join them")
     assert limits == [(82, 128)]
-    with pytest.raises(InputError, match="200 files need 232 to be open at once, this system allows 128"):
+    with pytest.raises(InputError, match="200 files need 232 to be open at once, but this system allows 128"):
         allow_files(200, "join them")
 
 

@@ -42,7 +42,7 @@ def raising(error):
 @pytest.mark.parametrize(
     ("run", "reason"),
     [
-        (lambda device: False, "a small kernel gave a wrong result"),
+        (lambda device: False, "a small test kernel gave a wrong result"),
         (raising(AttributeError("numpy has no\n attribute 'x'")), "AttributeError: numpy has no attribute 'x'"),
         (raising(ImportError("libnvvm.so")), "ImportError: libnvvm.so"),
         (raising(DeviceError("it is lost")), "it is lost"),

@@ -90,7 +90,7 @@ def faults_of_row(row: list[str], ploidy: int) -> Iterator[str]:
     if names != [name for name in ORDER if name in names] or not {"GT", "AD", "DP", "GQ", "PL", "SB"} <= set(names):
         yield "FORMAT of a record"
     if len(values["AD"].split(",")) != len(alts) + 1 or len(values["SB"].split(",")) != 4:
-        yield "AD has not a value for each allele, or SB not four"
+        yield "AD does not have a value for each allele, or SB not four"
     raw = facts.get("RAW_MQandDP", "")
     if not re.fullmatch(r"\d+,\d+", raw) or facts.get("DP") != raw.split(",")[1]:
         yield "RAW_MQandDP is not a sum and the depth"

@@ -140,7 +140,7 @@ def test_nothing_tells_inherited_variants(pair, called, capsys, tmp_path):
     found = called(pair, "--somatic", *names, name="o.g.vcf")
     said = capsys.readouterr().err.splitlines()
     assert said[0].endswith(
-        f"{tmp_path / 'o.g.vcf'}: is a plain VCF, not a gVCF as its name says, since there is no --gvcf"
+        f"{tmp_path / 'o.g.vcf'}: is a plain VCF, not a gVCF as its name says, because --gvcf is missing"
     )
     number = sum(list(record.filter) == ["PASS"] for record, _ in found.values())
     end = "may be inherited (FORMAT ORIGIN: unknown)"

@@ -221,7 +221,7 @@ def open_memory(
 
 def log_cards(card: CardPlan, backend: Backend) -> None:
     """Log a line for each card."""
-    seeding = "on the card" if card.seeding == "cuda" else "on the CPU (the index does not fit beside the batches)"
+    seeding = "on the card" if card.seeding == "cuda" else "on the CPU (the index leaves no room for batches)"
     for device in backend.devices:
         known = identity(device)
         logger.info(

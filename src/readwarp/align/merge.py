@@ -126,7 +126,7 @@ def group_parts(headers: dict[Path, str]) -> list[list[Path]]:
         if waiting and own != run:
             other = next(iter(waiting.values()))
             raise InputError(
-                path, f"is from another run than {other}: with other reads, options, reference or readwarp version"
+                path, f"is from another run than {other}: reads, options, reference or readwarp version differ"
             )
         waiting[part.number], of, run = path, part.of, own
         if len(waiting) == of:

@@ -41,7 +41,7 @@ def merge(
 def make_job(alignments: Sequence[AnyPath], output: AnyPath | None, options: MergeOptions, command: str) -> MergeJob:
     """Make the job that these options ask for. Raises UsageError."""
     if output is None:
-        raise UsageError("merge needs an output file (-o)")
+        raise UsageError("merge needs an output file: name it with -o")
     if not alignments:
         raise UsageError("no alignments are given")
     sorting, resources = chosen(RecordOptions(), options), resources_of(options)

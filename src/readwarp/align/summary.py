@@ -28,7 +28,7 @@ RARE, COMMON = 0.05, 0.35  # fractions of bases: cytosines left in bisulfite-tre
 NOT_IN_FULL = {  # counter -> noun and the rest of a warning
     "reads_too_long": ("read", "too long to align: left unmapped"),
     "batches_halved": ("batch", "too large for the GPU's memory: aligned in halves"),
-    "comment_tags_left_out": ("tag", "of comments left out: of an earlier alignment, or there twice"),
+    "comment_tags_left_out": ("tag", "of comments left out: from an earlier alignment, or given twice"),
     "reads_on_host": ("read", "too large for the GPU's memory: aligned on the CPU"),
 }
 logger = logging.getLogger("readwarp")

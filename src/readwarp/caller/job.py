@@ -46,7 +46,7 @@ def run_call(job: CallJob, reporter: Reporter) -> Result:
         check_output(path, job.force, inputs)
     check_beside(job)
     if not job.gvcf and str(job.output).endswith((".g.vcf.gz", ".g.vcf", ".g.bcf")):
-        logger.warning("%s: is a plain VCF, not a gVCF as its name says, since there is no --gvcf", job.output)
+        logger.warning("%s: is a plain VCF, not a gVCF as its name says, because --gvcf is missing", job.output)
     result = job.run(inputs, lambda reference: call_variants(job, reference, reporter), reporter)
     if lost := reporter.metrics.counts.get("reads_without_sample", 0):
         logger.warning("%s without a read group of a sample in the header: left out", counted(lost, "read"))

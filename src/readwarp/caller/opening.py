@@ -67,9 +67,9 @@ class CallJob(VariantJob):
             raise UsageError("no alignments are given")
         for option, path in (("--bam-output", self.bam_output), ("--haplotag", self.haplotag)):
             if path and path.suffix != ".bam":
-                raise UsageError(f"{option} {path}: only BAM is written, so the name must end in .bam")
+                raise UsageError(f"{option} {path}: writes BAM only, so the name must end in .bam")
             if path and "-" in map(str, self.alignments):
-                raise UsageError(f"{option} reads the alignments again: give a file with an index, not stdin (-)")
+                raise UsageError(f"{option} reads the alignments twice: give a file with an index, not stdin (-)")
 
     @property
     def limits(self) -> CallParameters:

@@ -115,7 +115,7 @@ class Variants(Iterator[Variant]):
         return f"Variants(samples: {', '.join(self.samples)}; {state})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        raise TypeError("Variants are found as they are asked for: pickle list(variants), or the Caller")
+        raise TypeError("Variants are called lazily and cannot be pickled: pickle list(variants), or the Caller")
 
     def close(self) -> None:
         """Stop calling before all variants are found, and close the files."""

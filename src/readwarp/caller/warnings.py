@@ -28,7 +28,7 @@ def warn_of_limits(job: CallJob, metrics: Metrics) -> None:
             logger.warning("%s %s", counted(number, noun), text)
     at, beside = (metrics.counts.get(f"reads_{where}_primers", 0) for where in ("at", "beside"))
     if at < LEAST_PRIMED * (at + beside):
-        text = "%s: only %.0f %% of reads begin at a primer: is it the scheme of this library?"
+        text = "%s: only %.0f %% of reads begin at a primer: does the scheme belong to this library?"
         logger.warning(text, job.primers, 100 * at / (at + beside))
     if promise := explain_qualities(metrics.counts):
         logger.warning("%s", promise)

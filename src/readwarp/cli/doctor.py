@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> None:
 def describe_plan(options: argparse.Namespace, driver: Driver | str) -> list[str]:
     """Describe how `align` would use a card of --vram bytes, or each card. Raises MemoryBudgetError, DeviceError."""
     if find_spec("numba_cuda") is None:
-        raise DeviceError("a plan for a card needs numba-cuda: `pip install '.[cuda13]'` in a clone of readwarp")
+        raise DeviceError("a GPU memory plan needs numba-cuda: `pip install '.[cuda13]'` in a clone of readwarp")
     from readwarp.align.budget import CONTEXT_BYTES, card_for, card_of
     from readwarp.index import Index
 

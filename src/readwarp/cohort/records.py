@@ -27,7 +27,7 @@ from readwarp.ragged import offsets_of, replace
 UNKNOWN = -1  # AD of a line without one
 OWN_FIELDS = {
     "GQ": "Phred-scaled probability that GT is wrong, given the cohort and that the site is a variant; at most 99",
-    "DP": "Informative reads; the least of its block of reference",
+    "DP": "Informative reads; in a block of reference, the minimum",
 }
 COHORT_FIELDS: tuple[HeaderField, ...] = tuple(
     field._replace(description=OWN_FIELDS.get(field.name, field.description)) for field in GENOTYPE_FIELDS

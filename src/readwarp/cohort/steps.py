@@ -131,9 +131,7 @@ class Cohort:
 
     def _error(self, site: JointSite, file: int, window: TargetStretch, status: int) -> InputError:
         """Make the error at the line that covers the site, or at the site itself if that is a block."""
-        what = (
-            "AD has not a value for each allele" if status == BAD_DEPTHS else f"PL fits no ploidy of 1 to {MAX_PLOIDY}"
-        )
+        what = "AD lacks a value for an allele" if status == BAD_DEPTHS else f"PL fits no ploidy of 1 to {MAX_PLOIDY}"
         record = site.own[file][0] if file in site.own else site.across.get(file, [(None, ())])[0][0]
         position = site.position if record is None else record.position
         return InputError(self.files[file].path, what, f"{self.reference.names[window.contig]}:{position + 1}")

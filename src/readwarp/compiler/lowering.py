@@ -2,8 +2,8 @@
 
 For each item of an array, Numba copies the array's seven fields to the stack and looks its function up anew: 30
 instructions, of which the optimiser keeps four. Here it takes ten. Loops over numbers begin with a third of the code;
-their steps stay Numba's, since kernels with shorter ones were slower (docs/decisions/0009-compiling.md). Variables that hold
-no references need no cleanup.
+their steps stay Numba's, since kernels with shorter ones were slower (docs/decisions/0009-compiling.md). Variables that
+hold no references need no cleanup.
 """
 
 from typing import Any

@@ -98,13 +98,13 @@ class CallParameters(Checked):
         0.6, "filter calls at ploidy 1 with AD / DP < N, if not by chance (LowFraction)"
     )
     max_fraction_misfit: float = option(
-        35.0, "a low fraction is not by chance if it fits the reads 10^(N / 10) times better than the genotype does"
+        35.0, "for LowFraction, not by chance: the fraction fits the reads 10^(N / 10) times better than the genotype"
     )
     min_alt_mapping_quality: float = option(
         40.0, "filter calls with AMQ < N and too many other reads for the genotype (LowMapping)"
     )
     min_expected_fraction: float = option(
-        0.5, "too many are more than 1 - N x the genotype's ALT share of the depth around"
+        0.5, "for LowMapping, too many means more than 1 - N x the genotype's ALT share of the depth around"
     )
     fractions: FractionParameters | None = None  # None: genotypes; else candidates are chosen as for `ploidy` copies
     max_region_reads: int = 1000  # compared per region and sample of 1 or 2 copies; proportionally more for more copies
@@ -128,7 +128,7 @@ class StructuralParameters(Checked):
     min_sv_length: int = option(50, "shortest structural variant, in bases")
     max_sv_length: int = option(100_000, "longest structural variant, in bases")
     # All but one of these reads may instead be clipped at both ends of the event.
-    min_sv_support: int = option(2, "reads of a sample that must support one", least=1)
+    min_sv_support: int = option(2, "minimum supporting reads in a sample", least=1)
     long: int = 1000  # an event that reads may be too short for
     min_span: int = 500  # aligned reference bases; shorter alignments are ignored
     min_part: int = 10  # shorter gaps of a CIGAR are not part of an event
@@ -142,7 +142,7 @@ class StructuralParameters(Checked):
     def __post_init__(self) -> None:
         check_bounds(self)
         if not 20 <= self.min_sv_length <= self.max_sv_length <= MAX_SV_LENGTH:
-            raise UsageError(f"--min-sv-length and --max-sv-length must be 20 to {MAX_SV_LENGTH:,}, in this order")
+            raise UsageError(f"--min-sv-length and --max-sv-length must be 20 to {MAX_SV_LENGTH:,}, in ascending order")
 
     @property
     def least_length(self) -> int:

@@ -32,10 +32,10 @@ class ConsensusParameters(Checked):
         45, "Phred-scaled error rate before the UMI was attached", metavar="Q", least=1, most=MAX_QUALITY
     )
     error_rate_post_umi: int = option(
-        40, "Phred-scaled error rate after that, before sequencing", metavar="Q", least=1, most=MAX_QUALITY
+        40, "Phred-scaled error rate between attaching the UMI and sequencing", metavar="Q", least=1, most=MAX_QUALITY
     )
     overlapping: bool = option(
-        True, "first reconcile the bases that both mates have read [yes]", keyword="consensus_call_overlapping_bases"
+        True, "first reconcile the bases that both mates cover [yes]", keyword="consensus_call_overlapping_bases"
     )
     min_consensus_base_quality: int = option(
         2, "mask (N) bases with quality < Q", metavar="Q", least=0, most=MAX_QUALITY

@@ -49,9 +49,9 @@ class ReadOptions:
     phred33: bool = option(False, "qualities are Phred+33, even if they look like Phred+64")
     umi: str | None = option(
         None,
-        "where UMIs are: name, comment, tag, or read structures such as 8M12S+T,+T; at the end of read names, in "
-        "RX:Z: of FASTQ comments, in RX of BAM, or in the reads of both mates (M UMI, S skip, T template, B sample "
-        "and C cell barcode); duplicates must share them",
+        "where UMIs are: name (end of read names), comment (RX:Z: in FASTQ comments), tag (RX in BAM), or read "
+        "structures of both mates, such as 8M12S+T,+T (M UMI, S skip, T template, B sample and C cell barcode); "
+        "duplicates must share the UMI",
         metavar="WHERE",
     )
     umi_duplex: bool = option(False, "duplex UMIs: two halves, swapped on the other strand; MI ends in /A or /B")
@@ -86,7 +86,7 @@ class AlignmentOptions:
     preset: str | None = option(None, preset_help(PRESETS), "-x", kind="preset", choices=PRESETS, metavar="NAME")
     insert_size: float | tuple[float | int, ...] | None = option(
         None,
-        "insert size of FR pairs; SD is MEAN / 10 if left out, MAX and MIN are 4 SD off [estimated from the "
+        "insert size of FR pairs; SD is MEAN / 10 if left out, MAX and MIN are 4 SD from MEAN [estimated from the "
         "first pairs of each input]",
         "-I",
         kind="insert size",
@@ -152,7 +152,7 @@ class ResourceOptions:
     threads: int | None = option(None, "CPU threads [all available]", "-t")
     memory: Size | None = option(None, "memory budget, such as 8G [free less a margin]")
     device: str = option(
-        "auto", "auto, cpu, cuda or cuda:0,1; cuda is a free GPU, auto takes one for large jobs", metavar="D"
+        "auto", "auto, cpu, cuda or cuda:0,1; cuda takes a free GPU, auto does so for large jobs only", metavar="D"
     )
     vram: Size | None = option(
         None, "memory budget of each GPU, such as 4G; CUDA takes another 0.5G [free memory less a margin]"
@@ -195,7 +195,7 @@ class CallingOptions:
         (), "circular contig, called across its origin; may be repeated", metavar="CONTIG"
     )
     sample: str | Sequence[str] = option((), "sample to call; may be repeated [all samples]")
-    sv: AnyPath | None = option(None, "also call structural variants; to this .vcf, .vcf.gz or .bcf; long reads only")
+    sv: AnyPath | None = option(None, "also call structural variants, into this .vcf, .vcf.gz or .bcf; long reads only")
     sv_only: bool = option(False, "call structural variants only, to the output (-o)")
 
 

@@ -253,7 +253,7 @@ def unusable() -> str | None:
     if not devices():
         return driver if isinstance(driver, str) else "the driver shows no device to this process"
     if not isinstance(driver, str) and driver.cuda[0] < MIN_CUDA:
-        return f"the driver supports CUDA {driver.cuda[0]}.{driver.cuda[1]} at most, and {MIN_CUDA} is needed"
+        return f"the driver supports CUDA {driver.cuda[0]}.{driver.cuda[1]} at most, but {MIN_CUDA} is needed"
     return None if find_spec("numba_cuda") else "numba-cuda is not installed"
 
 
@@ -267,11 +267,11 @@ def problem_of(device: int) -> str | None:
     """Explain why kernels do not run on a device, or None; a small kernel is tried, once per process."""
     if not is_able(describe(device)):
         major, minor = describe(device).compute_capability
-        return f"its compute capability is {major}.{minor}, and {MIN_CAPABILITY[0]}.{MIN_CAPABILITY[1]} is the least"
+        return f"its compute capability is {major}.{minor}, but {MIN_CAPABILITY[0]}.{MIN_CAPABILITY[1]} is needed"
     try:
         from readwarp.device import trial
 
-        return None if trial.run(device) else "a small kernel gave a wrong result"
+        return None if trial.run(device) else "a small test kernel gave a wrong result"
     except Exception as error:  # numba-cuda and its dependencies raise many kinds
         if failure.is_out_of_memory(error) or isinstance(error, PinnedMemoryError):
             return None  # memory planning reports shortages

@@ -112,7 +112,7 @@ class Index:
         if not fits:
             file.read_single_pages()
             text = "%s: the index (%s) does not fit into %s of the free memory (%s)"
-            remedy = "reads are looked up on disk, which can be 100 times slower: free memory, or use a larger machine"
+            remedy = "seeds are looked up on disk, which can be 100 times slower: free memory, or use a larger machine"
             logger.warning(f"{text}; {remedy}", path, readable(size), f"{FREE_SHARE:.0%}", readable(free))
         starts, tags, positions = (file.array(name) for name in ("bucket_starts", "tags", "positions"))
         origin = str(Path(path).resolve()), file.digest
@@ -213,7 +213,7 @@ def open_or_build(
         except OSError as error:
             metrics.count("index_not_saved")
             why = (error.strerror or "cannot be written").lower()
-            logger.warning("%s: %s; so the index is not saved, and each run builds it again", path, why)
+            logger.warning("%s: %s; the index is not saved, so each run builds it again", path, why)
             return Index.build(reference, parameters, threads, memory)
         return Index.open(path)
 

@@ -44,7 +44,7 @@ def make_job(alignments: AnyPath, output: AnyPath | None, options: ConsensusOpti
     """Make the job. Raises UsageError."""
     check_together("consensus", options)
     if output is None:
-        raise UsageError("consensus needs an output file (-o)")
+        raise UsageError("consensus needs an output file: name it with -o")
     tags, resources = chosen(TagOptions(), options), resources_of(options)
     for flag, text in (("--read-group-id", tags.read_group_id), ("--read-name-prefix", tags.read_name_prefix)):
         if problem := text_problem(text or GROUP):

@@ -173,7 +173,7 @@ def _encode_each(sequences: Any, scoring: Scoring | MatrixScoring, unknown: int,
 def _encode_one(sequence: Any, scoring: Scoring | MatrixScoring, unknown: int, table: ndarray) -> ndarray:
     """Encode one sequence. Raises UsageError whose text follows "sequence 1 "."""
     if is_on_card(sequence):
-        raise UsageError("is on a card: give a Ragged of all, values and offsets")
+        raise UsageError("is on a card: give one Ragged of all of them")
     letters = letters_of(sequence)
     if letters is not None:
         if isinstance(scoring, Scoring):
@@ -233,7 +233,7 @@ def _letter_codes(scoring: Scoring | MatrixScoring, unknown: int) -> ndarray:
 def _pairs(queries: tuple[Any, ndarray], targets: tuple[Any, ndarray]) -> Pairs:
     sizes = [offsets.size - 1 for _, offsets in (queries, targets)]
     if sizes[0] != sizes[1] and 1 not in sizes:
-        raise UsageError(f"{sizes[0]} queries and {sizes[1]} targets: as many of each, or one of either")
+        raise UsageError(f"{sizes[0]} queries and {sizes[1]} targets: give equal numbers, or exactly one of either")
     number, columns = 0 if 0 in sizes else max(sizes), list[Any]()
     for codes, offsets in (queries, targets):  # a single one is shared
         columns += [codes, np.resize(offsets[:-1], number), np.resize(np.diff(offsets), number)]

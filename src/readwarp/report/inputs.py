@@ -53,7 +53,7 @@ def read_metrics(path: Path | None) -> dict[str, Any]:
         raise InputError(path, "is not a metrics file of readwarp")
     for name, is_right in SHAPES.items():
         if name in facts and not is_right(facts[name]):
-            raise InputError(path, f"is not a metrics file of readwarp: its {name} cannot be")
+            raise InputError(path, f"is not a metrics file of readwarp: its {name} is impossible")
     return facts
 
 

@@ -155,7 +155,7 @@ class Plotter:
         if self.is_alone:
             return next(iter(texts.values()), "")
         if self.is_crowd:
-            return f"{len(texts)} samples: their median, the range of half of them, and that of all"
+            return f"{len(texts)} samples: their median, the range of the middle half, and the range of all"
         return "; ".join(f"{self.names[sample]} {text}" for sample, text in texts.items())
 
 

@@ -114,7 +114,7 @@ def check_samples(samples: Sequence[str], normals: Sequence[str], kinship: ndarr
                 raise UsageError(f"--normal {normal}: has the same reads as {name}, the tumour")
             if are_two_people(kinship, *pair):
                 carried, lacked = kinship[pair][CARRIED:].tolist()
-                text = "%s lacks %s of %s alleles that %s has: are samples swapped, or of two people?"
+                text = "%s lacks %s of %s alleles that %s has: are the samples swapped, or from two people?"
                 logger.warning(text, normal, f"{lacked:,}", f"{carried:,}", name)
 
 

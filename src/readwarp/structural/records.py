@@ -27,10 +27,10 @@ INFORMATION = (
     HeaderField("SVLEN", ".", "Integer", "Difference in length between REF and ALT alleles"),
     HeaderField("END", "1", "Integer", "Last position of the variant"),
     HeaderField("SUPPORT", "1", "Integer", "Reads that show the variant, in an alignment or between two"),
-    HeaderField("PRECISE", "0", "Flag", "Reads agree on place and length within 10 bases (standard deviations)"),
-    HeaderField("IMPRECISE", "0", "Flag", "They do not"),
-    HeaderField("CIPOS", "2", "Integer", "Range of places in reads, about their median"),
-    HeaderField("CILEN", "2", "Integer", "Range of lengths in reads, about their median"),
+    HeaderField("PRECISE", "0", "Flag", "Reads agree on position and length (standard deviations of at most 10 bases)"),
+    HeaderField("IMPRECISE", "0", "Flag", "Reads do not agree on position and length"),
+    HeaderField("CIPOS", "2", "Integer", "Range of positions in the reads, relative to their median"),
+    HeaderField("CILEN", "2", "Integer", "Range of lengths in the reads, relative to their median"),
 )
 GENOTYPES = (
     *(field for field in GENOTYPE_FIELDS if field.name in ("GT", "PL")),
@@ -38,7 +38,7 @@ GENOTYPES = (
     HeaderField("DP", "1", "Integer", "Reads across the variant's breakpoints: the sum of AD"),
     HeaderField("AD", "R", "Integer", "Reads that do not show the variant; that show it or are clipped there"),
 )
-SYMBOLIC = '##ALT=<ID=INS,Description="Insertion of bases that no read spells out">'
+SYMBOLIC = '##ALT=<ID=INS,Description="Insertion whose sequence no read contains in full">'
 PRECISION = 10  # bases
 
 

@@ -223,7 +223,7 @@ def test_headers_and_processes(aware, fasta, tmp_path):
     with pytest.raises(UsageError, match="--alt and --no-alt cannot be combined"):
         Aligner(fasta, alt=f"{fasta}.alt", no_alt=True)
     (tmp_path / "x.alt").write_text("three\n")
-    with pytest.raises(InputError, match="three is no contig of the reference"):
+    with pytest.raises(InputError, match="three is not a contig of the reference"):
         Aligner(fasta, alt=tmp_path / "x.alt")
 
 

@@ -42,7 +42,7 @@ def test_lines_that_lie(cram):
         numbers = lines[1].split("\t")
         numbers[column] = str(int(numbers[column]) + 1)
         changes.append([lines[0], "\t".join(numbers), *lines[2:]])
-    reason = f"{index}: damaged, older than {cram}, or of another file: make it again"
+    reason = f"{index}: damaged, older than {cram}, or not its index: make it again"
     for changed in changes:
         index.write_text("\n".join(changed) + "\n")
         with pytest.raises(InputError, match=reason):

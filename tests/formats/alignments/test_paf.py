@@ -75,7 +75,7 @@ def test_no_header_and_no_order(tmp_path):
     for finish in (Finish("coordinate"), Finish("name"), Finish("none", write_index=True)):
         with pytest.raises(UsageError):
             AlignmentWriter(path, "", finish)
-    with pytest.raises(UsageError, match="PAF is written by readwarp align alone"):
+    with pytest.raises(UsageError, match="only readwarp align writes PAF"):
         AlignmentWriter(path, "", binary=True)
     with pytest.raises(UsageError, match=r"--paf: .*b.bam would be BAM: name it .paf"):
         AlignmentWriter(str(tmp_path / "b.bam"), "", Finish(paf=True))

@@ -81,7 +81,7 @@ def read_alternates(path: Path, reference: Reference) -> Alternates:
     is_alternate, aligned = np.zeros(len(numbers), bool), list[Aligned]()
     for record, fields in enumerate(_records(path), 1):
         if fields[0] not in numbers:
-            raise _error(path, f"{fields[0]} is no contig of the reference", record)
+            raise _error(path, f"{fields[0]} is not a contig of the reference", record)
         contig = numbers[fields[0]]
         is_alternate[contig] = True
         if len(fields) > 1 and (found := _parse(path, record, contig, fields, numbers)):
@@ -137,9 +137,9 @@ def _parse(path: Path, record: int, contig: int, fields: list[str], numbers: dic
     if flag & (UNMAPPED | SECONDARY) or target == "*":
         return None
     if target not in numbers:
-        raise _error(path, f"{name}: is aligned to {target}, which is no contig of the reference", record)
+        raise _error(path, f"{name}: is aligned to {target}, which is not a contig of the reference", record)
     if not NUMBER.fullmatch(position) or int(position) < 1 or not CIGAR.fullmatch(cigar):
-        raise _error(path, f"{name}: has a position or a CIGAR that SAM does not have", record)
+        raise _error(path, f"{name}: has a position or a CIGAR that SAM does not allow", record)
     return Aligned(record, contig, numbers[target], int(position) - 1, bool(flag & REVERSE), cigar)
 
 
@@ -153,7 +153,7 @@ def _runs_of(path: Path, aligned: Aligned, reference: Reference) -> ndarray:
     on_target = count * ((ON_REFERENCE >> operation) & 1)
     if on_query.sum() != length:
         covered = counted(int(on_query.sum()), "base")
-        raise _error(path, f"{name}: its CIGAR is of {covered}, the contig has {length:,}", aligned.record)
+        raise _error(path, f"{name}: its CIGAR covers {covered}, the contig has {length:,}", aligned.record)
     room = _length(reference, aligned.target) - aligned.position
     if on_target.sum() > room:
         end = f"its CIGAR goes {counted(int(on_target.sum()) - room, 'base')} beyond {reference.names[aligned.target]}"

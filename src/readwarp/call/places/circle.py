@@ -82,8 +82,8 @@ def find_circular(names: Collection[str], reference: Reference) -> frozenset[int
         if name not in numbers:
             raise UsageError(f"--circular {name}: {explain_absent(name, numbers)}")
         if lengths[numbers[name]] < MIN_CIRCLE:
-            bases = f"{lengths[numbers[name]]:,} bases, and {MIN_CIRCLE:,} are the least"
-            raise UsageError(f"--circular {name}: the contig has {bases}")
+            bases = f"{lengths[numbers[name]]:,} bases"
+            raise UsageError(f"--circular {name}: the contig has {bases}, fewer than the minimum of {MIN_CIRCLE:,}")
     return frozenset(numbers[name] for name in names)
 
 

@@ -134,7 +134,7 @@ def _join_overlapping(path: Path | None, rows: list[Row]) -> list[Row]:
         if out and out[-1][0] == contig and start < out[-1][2]:
             _, first, last, others, other_line = out[-1]
             if copies != others:
-                raise InputError(path, f"ploidy {copies}, and {others} in record {other_line} that overlaps it", line)
+                raise InputError(path, f"ploidy {copies}, but {others} in record {other_line}, which overlaps it", line)
             out[-1] = (contig, first, max(last, stop), copies, other_line)
         else:
             out.append((contig, start, stop, copies, line))

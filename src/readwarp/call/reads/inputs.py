@@ -184,11 +184,11 @@ def warn_of_copies(readers: Sequence[AlignedReader], has_fractions: bool) -> Non
     for reader in readers:
         if has_fractions and 2 * reader.first_copies > reader.first_records:
             text = (
-                "%s: its reads have molecules (MI) but are not their consensus, so errors of copying pass as variants: "
+                "%s: its reads have molecules (MI) but are not consensus reads, so copying errors look like variants: "
             )
-            logger.warning(f"{text}run `readwarp consensus`, align and call its reads", reader.path)
+            logger.warning(f"{text}run `readwarp consensus`, then align and call its output", reader.path)
         if reader.first_records >= ENOUGH_RECORDS and 2 * reader.first_duplicates > reader.first_records:
-            text = "%s: %s of its first %s are marked as duplicates, which are left out: if they are of amplicons, "
+            text = "%s: %s of its first %s are marked as duplicates and left out: if they come from amplicons, "
             text += "unmark them (`samtools view --remove-flags DUP`) or align without marking, and give --primers"
             read = counted(reader.first_records, "read")
             logger.warning(text, reader.path, f"{reader.first_duplicates:,}", read)
@@ -218,7 +218,7 @@ def choose_samples(readers: Sequence[AlignedReader], wanted: Sequence[str] = ())
         if problem := sample_problem(name):
             raise InputError(place, f"the name of its sample {name} {problem}")
     if len(names) > MAX_SAMPLES:
-        raise InputError(place, f"{len(names):,} samples, and {MAX_SAMPLES:,} at most can be called together")
+        raise InputError(place, f"{len(names):,} samples: at most {MAX_SAMPLES:,} can be called together")
     return tuple(names)
 
 

@@ -47,7 +47,7 @@ class RealignedBam:
 
     def __init__(self, path: Path, reference: Reference, alignments: AlignmentFiles, command: str):
         if any(source.reader.is_stream for source in alignments.sources):
-            raise UsageError("--bam-output reads the alignments again: give files with an index")
+            raise UsageError("--bam-output reads the alignments twice: give files with an index")
         self.path, self.reference, self.alignments, self.command = path, reference, alignments, command
         self._sites = list[CalledSite]()
 

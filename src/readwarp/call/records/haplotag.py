@@ -41,7 +41,7 @@ class HaplotaggedBam:
         if len(alignments.sources) != 1 or len(alignments.samples) != 1:
             raise UsageError("--haplotag takes one alignment file and one of its samples")
         if alignments.sources[0].reader.is_stream:
-            raise UsageError("--haplotag reads the alignments again: give a file with an index")
+            raise UsageError("--haplotag reads the alignments twice: give a file with an index")
         self.path, self.source, self.reference = path, alignments.sources[0], reference
         self.threads, self.command = threads, command
         self._phased = dict[str, Phasing]()

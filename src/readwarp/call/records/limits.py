@@ -18,8 +18,8 @@ FIELD = HeaderField(
     "LIM",
     ".",
     "String",
-    "What a limit left out here: depth (reads beyond --max-depth), reads (of an active region), haplotypes (of one), "
-    f"{ALLELES} (of a site), or length (the region is too long and was cut)",
+    "Limits reached here: depth (reads beyond --max-depth left out), reads or haplotypes (too many in the region), "
+    f"{ALLELES} (too many at the site), length (the region was too long and was cut)",
 )
 
 

@@ -68,13 +68,13 @@ def _fill(starts: ndarray, begin: int) -> ndarray:
     """
     used = np.flatnonzero(starts)
     if (np.diff(starts[used]) < 0).any():
-        raise ValueError("its offsets are not in order")
+        raise ValueError("its offsets are out of order")
     if begin == FAR:
         if used.size:
             raise ValueError("a contig has windows but no bins")
         return starts[:0]
     if used.size and starts[used[0]] < begin:
-        raise ValueError("its offsets are not in order")
+        raise ValueError("its offsets are out of order")
     filled = np.maximum.accumulate(starts) if starts.size else np.zeros(1, np.int64)
     filled[: used[0] + 1 if used.size else filled.size] = begin
     return filled
@@ -126,7 +126,7 @@ def is_record(data: bytes, lengths: list[int], contig: int) -> bool:
 
 def other_file(index: Path | None, file: BamFile) -> InputError:
     remedy = f"make it again (`samtools index {file.path}`)"
-    return InputError(index, f"belongs to another file than {file.path}, or is older or damaged: {remedy}")
+    return InputError(index, f"does not belong to {file.path}, or is outdated or damaged: {remedy}")
 
 
 class Watch:

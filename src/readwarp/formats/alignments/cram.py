@@ -107,5 +107,5 @@ def is_cram(path: Path) -> bool:
     except OSError as error:
         raise InputError(path, f"cannot be read ({error.strerror})") from error
     if head[:4] != b"CRAM" and not is_bgzf(head):
-        raise InputError(path, "is neither BAM nor CRAM (SAM comes through stdin: `-`)")
+        raise InputError(path, "is neither BAM nor CRAM (SAM is read from stdin only: `-`)")
     return head[:4] == b"CRAM"

@@ -57,7 +57,7 @@ class Finish:
         """Return the format, like the function `format_of`. Raises UsageError if PAF is required and it is another."""
         format = format_of(path)
         if self.paf and format not in ("sam", "paf"):
-            raise UsageError(f"--paf: {path} would be {format.upper()}: name it .paf")
+            raise UsageError(f"--paf: {path} would be {format.upper()}: use a name that ends in .paf")
         return "paf" if self.paf else format
 
     def check(self, format: str) -> None:
@@ -92,7 +92,7 @@ class AlignmentWriter(Writer):
     ):
         self.format = finish.format_of(path)
         if self.format == "paf" and binary:
-            raise UsageError(f"{path}: PAF is written by readwarp align alone")
+            raise UsageError(f"{path}: only readwarp align writes PAF")
         self.text = self.format in ("sam", "paf") and finish.sort == "none" and not binary  # encoding for Encoder
         finish.check(self.format)
         self.duplicates = 0  # marked; known after `close`, like `families` (see `duplicates.Marked`) and `index`

@@ -106,7 +106,7 @@ def check_none(output: object) -> None:
     """Raise UsageError if an interrupted run has kept segments of this output."""
     folder = folder_of(output)
     if any(path.suffix[1:].isdecimal() for path in folder.glob("*")):
-        raise UsageError(f"{folder}: holds the work of an interrupted run; --resume continues it, --force starts over")
+        raise UsageError(f"{folder}: holds the work of an interrupted run: --resume continues it, --force starts over")
 
 
 def remove(output: object) -> None:

@@ -126,7 +126,7 @@ def allow_files(number: int, remedy: str) -> None:
     if soft == resource.RLIM_INFINITY or soft >= wanted:
         return
     if hard != resource.RLIM_INFINITY and hard < wanted:
-        reason = f"{number} files need {wanted} to be open at once, this system allows {hard} (`ulimit -Hn`)"
+        reason = f"{number} files need {wanted} to be open at once, but this system allows {hard} (`ulimit -Hn`)"
         raise InputError("inputs", f"{reason}: {remedy}, or ask for a higher limit")
     resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
@@ -251,9 +251,9 @@ def _open_lock(place: Path, output: object) -> int:
         descriptor = os.open(place, flags, 0o644)
     except OSError as error:
         if place.is_symlink():
-            raise UsageError(f"{place}: is a link in place of our lock: remove it") from None
+            raise UsageError(f"{place}: is a link where readwarp puts its lock: remove it") from None
         raise UsageError(f"{output}: cannot be written ({error.strerror})") from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise UsageError(f"{place}: is no file, in place of our lock: remove it")
+        raise UsageError(f"{place}: is not a file, where readwarp puts its lock: remove it")
     return descriptor

@@ -184,7 +184,7 @@ def _parse_head(data: bytes) -> tuple[int, int, tuple[str, ...], int]:
         return LINEAR_WINDOW, DEPTH, *(_parse_names(data, 8) if data[:1] == b"T" else ((), 8))
     shift, depth, extra = struct.unpack_from("<iii", data, 4)
     if not (0 < shift < 32 and 0 <= depth < 10 and 0 <= extra <= len(data) - 20):
-        raise ValueError("its windows cannot be")
+        raise ValueError("its windows are impossible")
     return shift, depth, _parse_names(data, 16)[0] if extra >= NAMES_SIZE else (), 20 + extra
 
 
@@ -251,7 +251,7 @@ def _wide(words: ndarray, at: ndarray) -> ndarray:
     """Join virtual offsets of two words each (int64), none of them negative."""
     found: ndarray = words[at].astype(np.int64) | words[at + 1].astype(np.int64) << 32
     if found.size and int(found.min()) < 0:
-        raise ValueError("it has offsets that cannot be")
+        raise ValueError("it has impossible offsets")
     return found
 
 
@@ -282,7 +282,7 @@ def _starts_by_window(words: ndarray, bins: ndarray, owners: ndarray, depth: int
     for size, (first, last) in zip(sizes, pairwise(bounds), strict=True):
         used = int(window[first:last].max(initial=-1)) + 1
         if max(size, used) > MAX_WINDOWS or used > (size or used):
-            raise ValueError("its windows cannot be")
+            raise ValueError("its windows are impossible")
         own = np.zeros(size or used, np.int64)
         np.maximum.at(own, window[first:last], offsets[first:last])
         out.append(own)
@@ -298,7 +298,7 @@ def fill_in(starts: ndarray, begin: int = 0) -> ndarray:
     if not used.size:
         return np.array([begin], starts.dtype) if 0 < begin < 1 << 62 else starts[:0]
     if (used[1:] < used[:-1]).any():
-        raise ValueError("its offsets are not in order")
+        raise ValueError("its offsets are out of order")
     return np.maximum.accumulate(np.maximum(starts, min(begin, int(used[0])) if begin else used[0]))
 
 
@@ -318,7 +318,7 @@ def check_chunks(index: BgzfIndex, file: BinaryIO, first: int, last: int) -> Non
 
 def explain_other(file: object) -> str:
     """Explain an index that does not match the records of its file."""
-    return f"damaged, older than {file}, or of another file: make it again"
+    return f"damaged, older than {file}, or not its index: make it again"
 
 
 def _are_one(file: BinaryIO, end: int, begin: int) -> bool:

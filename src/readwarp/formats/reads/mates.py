@@ -157,7 +157,7 @@ def explain_names(read_input: ReadInput, first: str, last: str) -> str:
     own = [IN_FILE_NAME.findall(Path(path).name)[-1:] for path in read_input.paths]
     if len(own) == 2 and own[0] == own[1] != []:
         mate = int("".join(own[0][0]))
-        text = f"by their names both hold {ORDINALS[mate]} reads: give files in the order R1 R2 R1 R2"
+        text = f"judging by their names, both hold {ORDINALS[mate]} reads: give files in the order R1 R2 R1 R2"
         other = find_other_file(read_input.paths[0])
         return f"{text}, {read_input.paths[0]} {other} ..." if other else text
-    return "other libraries, files out of step (was one filtered or sorted alone?), or not in the order R1 R2 R1 R2"
+    return "different libraries, files out of step (was one filtered or sorted alone?), or not in the order R1 R2 R1 R2"

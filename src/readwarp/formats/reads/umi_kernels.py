@@ -17,8 +17,8 @@ REASONS = {
     NOT_TEXT: "has no UMI: its tag RX is not text",
     BAD_LETTER: "its UMI has letters other than A C G T N, with '-' between its parts",
     UNLIKE: "the mates of the pair have different UMIs",
-    NEED_TWO: "is of a pair, which needs two read structures: of first and of last reads",
-    NEED_ONE: "has no mate, but there are two read structures: of first and of last reads",
+    NEED_TWO: "belongs to a pair, which needs two read structures: one for first and one for last reads",
+    NEED_ONE: "has no mate, but there are two read structures: one for first and one for last reads",
 }
 COLON, UNDERSCORE, PLUS, MINUS, SPACE, N, SMALL_R = b":_+- Nr"
 NO_QUALITY = 255

@@ -36,7 +36,7 @@ MIN_CHUNK = 1 << 16  # a block of BGZF
 LETTERS_OF_NON_REF = np.frombuffer(NON_REF.encode(), np.uint8)
 BAD = {
     kernels.BAD_LINE: "the line has no position or alleles, an END before POS, or not as many columns as the header",
-    kernels.NO_NON_REF: "its last ALT is not <NON_REF> (or <*>): not a genomic VCF",
+    kernels.NO_NON_REF: "its last ALT is not <NON_REF> or <*>: this is not a gVCF",
     kernels.UNSORTED: "lines are not sorted by position",
     kernels.NO_LIKELIHOODS: "its FORMAT has no PL and no GL",
     kernels.BAD_NUMBER: "PL is not a list of whole numbers, or GL of logarithms",
@@ -116,7 +116,7 @@ class GenomicFile:
     def _read_header(self) -> tuple[str, ...]:
         header = self._text_of.header()
         if not header or not header[0].startswith("##fileformat=VCF"):
-            raise InputError(self.path, "is not VCF: a gVCF of alignments is made by `readwarp call --gvcf`")
+            raise InputError(self.path, "is not VCF: `readwarp call --gvcf` makes a gVCF from alignments")
         columns = header[-1].split("\t")
         if columns[0] != "#CHROM" or len(columns) <= kernels.FIXED:
             raise InputError(self.path, "its header names no sample")

@@ -28,8 +28,8 @@ GENOMIC_INFORMATION = (
     HeaderField("END", "1", "Integer", "Last position of the block"),
     HeaderField("RAW_MQandDP", "2", "Integer", "Sum of squared mapping qualities, and number of reads"),
 )
-MIN_DP = HeaderField("MIN_DP", "1", "Integer", "Least depth of the positions of the block")
-SBI = HeaderField("SBI", "4", "Integer", "SB of the reads that count for FS and SOR: of one strand, once for each end")
+MIN_DP = HeaderField("MIN_DP", "1", "Integer", "Minimum depth of the positions in the block")
+SBI = HeaderField("SBI", "4", "Integer", "SB of the reads that FS and SOR count: once for each strand and end")
 GENOMIC_GENOTYPE_FIELDS = (*(field for field in GENOTYPE_FIELDS if field.name != "AF"), MIN_DP, SBI)
 
 

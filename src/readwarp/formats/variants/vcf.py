@@ -64,7 +64,7 @@ GENOTYPE_FIELDS = (
     HeaderField("DP", "1", "Integer", "Informative reads"),
     HeaderField("AD", "R", "Integer", "Reads that show each allele"),
     HeaderField("PL", "G", "Integer", "Phred-scaled genotype likelihoods, normalized to a minimum of 0"),
-    HeaderField("PGT", "1", "String", "The genotype in the order of haplotypes"),
+    HeaderField("PGT", "1", "String", "Genotype with its alleles in haplotype order"),
     HeaderField("PID", "1", "String", "Phase set: position, REF and ALT of its first record"),
     HeaderField("PS", "1", "Integer", "Phase set: position of its first record"),
     HeaderField("SB", "4", "Integer", "Forward and reverse reads of REF, then of the ALT alleles"),

@@ -12,24 +12,26 @@ from readwarp.somatic.fractions.tally import DISTANCE, MAPPING, OTHER, QUALITY, 
 
 INFORMATION = (
     HeaderField("DP", "1", "Integer", "Informative reads"),
+    HeaderField("TLOD", "1", "Float", "Log10 odds that molecules carry the ALT allele, over read errors alone"),
+    HeaderField("NLOD", "1", "Float", "Log10 odds that the normal lacks the ALT allele, over a heterozygous normal"),
     HeaderField(
-        "TLOD", "1", "Float", "log10 odds that some molecules have the ALT allele, against errors of the reads"
+        "NALOD", "1", "Float", "Log10 odds that the normal lacks the ALT allele, over having it at the tumour's AF"
     ),
-    HeaderField("NLOD", "1", "Float", "log10 odds that the normal lacks the ALT allele, against heterozygous"),
-    HeaderField("NALOD", "1", "Float", "log10 odds that the normal lacks the ALT allele, against AF of the tumour"),
     HeaderField("SEQQ", "1", "Float", "Phred-scaled probability that errors of the reads made the ALT allele"),
     HeaderField("GERMQ", "1", "Float", "Phred-scaled probability that the ALT allele is inherited"),
     HeaderField(
         "NARTQ", "1", "Float", "Phred-scaled probability that the ALT is an artefact also present in the normal"
     ),
-    HeaderField("CONTQ", "1", "Float", "Phred-scaled probability that another person's molecules have the ALT allele"),
+    HeaderField("CONTQ", "1", "Float", "Phred-scaled probability that the ALT allele comes from another person"),
     HeaderField("POPAF", "1", "Float", "-log10 of the ALT allele's frequency in the population (--population)"),
     HeaderField("PON", "0", "Flag", "The ALT allele is in the panel of normals (--panel-of-normals)"),
-    HeaderField("ECNT", "1", "Integer", "Likely mutations within 50 bases, this one included; those of one PS are one"),
+    HeaderField(
+        "ECNT", "1", "Integer", "Likely mutations within 50 bases, including this one; those of a PS count once"
+    ),
     HeaderField("MBQ", "R", "Float", "Median base quality of the reads of each allele"),
     HeaderField("MMQ", "R", "Float", "Median mapping quality of the reads of each allele"),
     HeaderField("MPOS", "A", "Float", "Median distance of the ALT allele from the nearer end of the aligned read"),
-    HeaderField("FS", "1", "Float", "Strand bias: Phred-scaled P of Fisher's exact test, as in calls of genotypes"),
+    HeaderField("FS", "1", "Float", "Strand bias: Phred-scaled P of Fisher's exact test"),
     HeaderField("SOR", "1", "Float", "Strand bias: symmetric odds ratio"),
 )
 FORMAT = (
@@ -39,13 +41,13 @@ FORMAT = (
         "ORIGIN",
         "1",
         "String",
-        "unknown: inherited or a mutation, since none of --normal, --population and --panel-of-normals was given",
+        "unknown: inherited or a mutation, since none of --normal, --population or --panel-of-normals was given",
     ),
-    HeaderField("AF", "A", "Float", "Fraction of the molecules that have the ALT allele, the likeliest one"),
+    HeaderField("AF", "A", "Float", "Most likely fraction of the molecules that carry the ALT allele"),
     HeaderField("AFCI", "2", "Float", "95 % credible interval of AF"),
     HeaderField("DP", "1", "Integer", "Informative reads"),
-    HeaderField("PS", "1", "Integer", "Position of the first of records that the same molecules have"),
-    HeaderField("LOD", "A", "Float", "log10 odds that some molecules have the ALT allele, against errors of the reads"),
+    HeaderField("PS", "1", "Integer", "Phase set: position of the first record that the same molecules carry"),
+    HeaderField("LOD", "A", "Float", "Log10 odds that molecules carry the ALT allele, over read errors alone"),
     HeaderField("F1R2", "R", "Integer", "Reads of each allele in pairs whose first read is forward"),
     HeaderField("F2R1", "R", "Integer", "Reads of each allele in pairs whose first read is reverse"),
     HeaderField("SB", "4", "Integer", "Forward and reverse reads of REF, then of the ALT allele"),

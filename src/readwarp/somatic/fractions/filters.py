@@ -65,7 +65,7 @@ FILTERS = (
         "Median distance of ALT from the nearer read end: MPOS < {limits.fractions.min_median_distance:g}",
         lambda facts: facts.info["MPOS"] < facts.parameters.min_median_distance,
     ),
-    Filter(CLUSTERED, "Mutations of a tumour close together: ECNT > {limits.fractions.max_events} (--max-events)"),
+    Filter(CLUSTERED, "Several mutations close together: ECNT > {limits.fractions.max_events} (--max-events)"),
     Filter(
         "multiallelic",
         "More than one ALT allele, one of them somatic",

@@ -83,7 +83,7 @@ def test_nothing():
         (["AC"], "I ", ["A"], {}, "a quality is outside Phred 0 to 93"),
         (["AC"], 30, ["A"], {"gap_open": [45, 45, 45]}, "read 1: 3 gap_open, but 2 bases"),
         (["AC"], 30, ["A"], {"gap_extend": 200}, "gap_extend: Phreds"),
-        (["AC"], 30, ["A"], {"pairs": ([0, 1], [0])}, "pairs: give as many indices of haplotypes as of reads"),
+        (["AC"], 30, ["A"], {"pairs": ([0, 1], [0])}, "pairs: give equal numbers of read and haplotype indices"),
         (["AC"], 30, ["A"], {"pairs": ([0], [1])}, "pairs: there are 1 haplotypes, counted from 0"),
         (["AC"], 30, ["A"], {"pairs": ([-1], [0])}, "pairs: there are 1 reads, counted from 0"),
         (["AC"], 30, ["A"], {"threads": 0}, "threads 0"),

@@ -140,7 +140,7 @@ def _encode(sequences: Sequences, name: str) -> list[ndarray]:
 def _encode_one(sequence: Any) -> ndarray:
     """Encode one sequence. Raises UsageError, whose text continues "read 1 "."""
     if is_on_card(sequence):
-        raise UsageError("is on a card: give a Ragged of all, values and offsets")
+        raise UsageError("is on a card: give one Ragged of all of them")
     letters = letters_of(sequence)
     if letters is not None:
         codes = LETTERS[np.frombuffer(letters, np.uint8)]
@@ -205,10 +205,10 @@ def _phreds_by_read(given: Any, lengths: list[int], name: str) -> ndarray:
     several_ = [given] if is_single else given
     values = [phreds_of(each) if isinstance(each, TEXT) else np.asarray(each) for each in several_]
     if len(values) != len(lengths):
-        raise UsageError(f"{name} of {len(values)} reads, but {len(lengths)} reads")
+        raise UsageError(f"{name} of {len(values)} reads, but there are {len(lengths)} reads")
     for read, (value, length) in enumerate(zip(values, lengths, strict=True)):
         if value.shape != (length,):
-            raise UsageError(f"read {read + 1}: {value.size} {name}, but {length} bases")
+            raise UsageError(f"read {read + 1}: {value.size} {name} for {length} bases")
     return np.concatenate([*values, np.empty(0, np.uint8)])
 
 
@@ -232,7 +232,7 @@ def _pairs(pairs: Any, reads: int, haplotypes: int) -> tuple[ndarray, ndarray]:
         read, haplotype = np.indices((reads, haplotypes))
         return read.ravel().astype(np.int32), haplotype.ravel().astype(np.int32)
     if len(pairs) != 2 or len(pairs[0]) != len(pairs[1]):
-        raise UsageError("pairs: give as many indices of haplotypes as of reads")
+        raise UsageError("pairs: give equal numbers of read and haplotype indices")
     read, haplotype = (np.asarray(side, np.int64) for side in pairs)
     for name, indices, number in (("read", read, reads), ("haplotype", haplotype, haplotypes)):
         if indices.ndim != 1 or (indices.size and not 0 <= indices.min() <= indices.max() < number):

@@ -112,7 +112,7 @@ ANNOTATIONS = (  # in the order of a record
     Annotation("BaseQRankSum", f"Base qualities{RANKS}", by_reads(cohort.stouffer)),
     Annotation(
         "ExcessHet",
-        "Phred-scaled P of so many heterozygous samples or more in Hardy-Weinberg equilibrium",
+        "Phred-scaled P of at least as many heterozygous samples in Hardy-Weinberg equilibrium",
         cohort.by_genotypes,
     ),
     Annotation(
