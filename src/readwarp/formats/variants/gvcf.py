@@ -29,7 +29,7 @@ GENOMIC_INFORMATION = (
     HeaderField("RAW_MQandDP", "2", "Integer", "Sum of squared mapping qualities, and number of reads"),
 )
 MIN_DP = HeaderField("MIN_DP", "1", "Integer", "Minimum depth of the positions in the block")
-SBI = HeaderField("SBI", "4", "Integer", "SB of the reads that FS and SOR count: once for each strand and end")
+SBI = HeaderField("SBI", "4", "Integer", "SB as FS and SOR count it: reads of one strand only, once for each end")
 GENOMIC_GENOTYPE_FIELDS = (*(field for field in GENOTYPE_FIELDS if field.name != "AF"), MIN_DP, SBI)
 
 
