@@ -199,7 +199,7 @@ def test_index_of_another_file(refused, tmp_path):
     old = Path(f"{path}.bai").read_bytes()
     write_bam(path, RG=[{"ID": "longer", "SM": "header"}])
     Path(f"{path}.bai").write_bytes(old)
-    says = f"{path}.bai: belongs to another file than {path}, or is older or damaged: make it again"
+    says = f"{path}.bai: does not belong to {path}, or is outdated or damaged: make it again"
     assert refused(path) == f"{says} (`samtools index {path}`)"
 
 

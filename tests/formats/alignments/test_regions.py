@@ -405,7 +405,7 @@ def test_index_of_another_file(kind, option, bam, tmp_path):
     for old in tmp_path.glob("made.bam.*"):
         old.unlink()
     shutil.copy(f"{other}{index}", f"{path}{index}")
-    with pytest.raises(InputError, match=rf"made\.bam\{index}: belongs to another file than .*made\.bam"):
+    with pytest.raises(InputError, match=rf"made\.bam\{index}: does not belong to .*made\.bam"):
         AlignedReader(path)
 
 
