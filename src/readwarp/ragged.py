@@ -100,7 +100,7 @@ def replace(value: T, **columns: Any) -> T:
 
 
 def empty(kind: type[Batch], lengths: dict[str, int], **columns: Any) -> Batch:
-    """Make a batch to be filled, with these columns. Its axes have these lengths, or those of the columns."""
+    """Make a batch to be filled, with these columns. Axes without a given length have that of the columns."""
     lengths, declared = dict(lengths), fields_of(kind)
     for name in columns.keys() & declared.keys():
         field, values = declared[name], columns[name]
@@ -179,7 +179,7 @@ def check(batch: tuple[Any, ...]) -> None:
 
 @cache
 def _from_rows_to_values(kind: type) -> tuple[tuple[str, Field], ...]:
-    """Return the declared arrays: offsets first, those of rows before those of the values in the rows."""
+    """Return the declared arrays: offsets first, arrays of rows before arrays of the values in the rows."""
     waiting = dict(fields_of(kind))
     split = {field.splits: field.rows for field in waiting.values() if field.splits}
 

@@ -31,7 +31,7 @@ class CellEvidence(NamedTuple):
 
 
 def gather(sites: Sequence[JointSite], files: Sequence[GenomicFile], lines: Sequence[Lines]) -> CellEvidence:
-    """Gather the evidence. `lines`: those of each file that span the sites. Raises InputError for unusable columns."""
+    """Gather the evidence of each file's lines that span the sites. Raises InputError for unusable columns."""
     pool: dict[Codes, int] = {CODES_OF_BLOCK: 0}
     rows, code, is_own, covers, cover_code = _choose_lines(sites, lines, pool)
     parts, columns, known = [], [], 0

@@ -39,7 +39,7 @@ Codes = tuple[int, ...]  # for each allele of a line, its number at the site, OT
 
 @dataclass(frozen=True, slots=True)
 class GvcfRecord:
-    """Line with alleles of its own, without a final <NON_REF>, which `is_open` records."""
+    """Line with alleles of its own; `is_open` says whether <NON_REF> followed them."""
 
     file: int
     row: int  # row in the file's Lines

@@ -54,7 +54,7 @@ class Cohort:
     room: int  # bytes for the sites that are genotyped together
 
     def call(self, window: TargetStretch, lines: Sequence[Lines]) -> Iterator[Calls]:
-        """Yield the calls of a window, in parts if memory is short. `lines`: those of each file in `span`."""
+        """Yield the calls of a window, in parts if memory is short. `lines`: each file's lines in `span`."""
         samples = self.owner.size
         near = grow(window, 2 * REACH)
         records = [record for i, own in enumerate(lines) for record in records_of(i, own, near)]

@@ -71,7 +71,7 @@ def keep_at(place: Path, content: bytes) -> None:
 
 
 def _is_kept(kernel: str) -> bool:
-    """Return whether it is kept: it needs a name of its own in its module, unlike a lambda."""
+    """Return whether a kernel is kept on disk: its module must know it by its name, unlike a lambda."""
     module, _, name = kernel.partition(":")
     return "<" not in name and is_current(module)
 

@@ -158,7 +158,7 @@ class PartLibrary(CPUCodeLibrary):
         return found
 
     def _get_module_for_linking(self) -> Any:
-        """Return the code with that of all below it, for a function that Numba compiles in its own way."""
+        """Return the code, all parts below it included, for a function that Numba compiles in its own way."""
         whole = self.module.clone()
         for library in self.gather():
             if library is not self:

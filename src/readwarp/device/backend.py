@@ -134,7 +134,7 @@ class Backend:
 
 
 def _map_arrays(value: T, move: Callable[[list[np.ndarray]], Sequence[Any]], names: tuple[str, ...] = ()) -> T:
-    """Move the host arrays of a value together: those of these names, or all."""
+    """Move a value's host arrays in one copy: the named ones, or all."""
     found = {name: array for name, array in columns_of(value).items() if isinstance(array, np.ndarray)}
     found = {name: array for name, array in found.items() if not names or name in names}
     return replace(value, **dict(zip(found, move(list(found.values())), strict=True)))

@@ -219,7 +219,7 @@ _mine = threading.local()
 
 
 def bind(workspace: Workspace | None) -> None:
-    """Set the workspace of the calling thread. None: an unplanned one of its own, made on demand."""
+    """Set the workspace of the calling thread. With None, the thread makes an unplanned one on demand."""
     _mine.workspace = workspace
 
 

@@ -72,7 +72,7 @@ class Staging:
     def _runs(
         self, host: Sequence[ndarray], there: Sequence[CardArray], make_room: Callable[[], None]
     ) -> Iterator[StagedRun]:
-        """Yield the arrays in runs. Where pinned memory is full, `make_room` is called between two of them."""
+        """Yield the arrays in runs, and call `make_room` between runs where pinned memory is full."""
         run: StagedRun | None = None
         for array, card in zip(host, there, strict=True):
             values, done = array.reshape(-1).view(np.uint8), 0

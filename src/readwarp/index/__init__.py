@@ -219,7 +219,7 @@ def open_or_build(
 
 
 def _open(reference: str | Path, path: Path, parameters: SeedParameters | None, metrics: Metrics) -> Index:
-    """Open an index file. Raises InputError if its seeds are not those of the parameters."""
+    """Open an index file. Raises InputError if its seeds differ from the parameters."""
     with metrics.time("index_open"):
         index = Index.open(path)
     have = index.parameters

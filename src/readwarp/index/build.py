@@ -35,7 +35,7 @@ READ_AHEAD = 8  # pieces of contigs
 
 
 def read_reference(path: str | Path) -> Reference:
-    """Read the contigs of a file (see `formats.common.fasta`), packed; those of an index unchanged.
+    """Read the contigs of a file (see `formats.common.fasta`), packed; contigs of an index come unchanged.
 
     Raises InputError, also for more than MAX_BASES.
     """

@@ -28,7 +28,7 @@ def cache_folder() -> Path:
 
 
 def place_of(reference: str | Path, seeds: SeedParameters | None) -> Path:
-    """Return where a reference's index is or will be. seeds: None: those of the standard preset, if there is none yet.
+    """Return where a reference's index is or will be. Without seeds, a new index has those of the standard preset.
 
     That is beside the reference, or in the cache folder if there is no index beside it and either its folder cannot be
     written or READWARP_INDEX_DIR is set.

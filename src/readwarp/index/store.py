@@ -89,7 +89,7 @@ def save(
 
 
 class StoredColumn:
-    """An array in the file: what is written of it, with checksums.
+    """Array in the file, as far as it is written, with checksums.
 
     Whole huge pages are written at once, so that the page cache holds them as such (see `IndexFile.use_huge_pages`).
     """

@@ -1,4 +1,4 @@
-"""Plan the memory of consensus: records that wait, and work at a time. None of it changes the output.
+"""Plan the memory of consensus: how many records wait, and how much is worked on at a time. The output never changes.
 
 bytes = PROGRAM + 3 * records that wait or have just left (joined and split) + work of all threads
 """

@@ -267,7 +267,7 @@ def walk_back(slots, warps, directions, bounds, costs, mode, runs, walks):
 
 @cuda_kernel
 def copy_runs(slots, offsets, runs, cigar):
-    """Copy the runs of each slot to their place among those of all pairs, first run first."""
+    """Copy each slot's runs to their place among the runs of all pairs, first run first."""
     slot = cuda.grid(1)
     if slot < slots.geometry.shape[1]:
         pair, at = slots.geometry[PAIR, slot], slots.starts[RUNS_AT, slot]

@@ -97,7 +97,7 @@ def store_each(found, count, vectors):
 
 @kernel
 def begin_column(padded, symbol, begins, h, e, F):
-    """Return (H, value to compare, E, F) of a cell; before a lane's query begins, those of its first column."""
+    """Return (H, value to compare, E, F) of a cell; before a lane's query begins, the values of its first column."""
     if padded:
         pad, lowest, left, F_left = begins
         blank = where_equal(symbol, pad, lowest, h)

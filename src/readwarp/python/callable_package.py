@@ -13,7 +13,7 @@ from typing import Any, Unpack, get_args, get_origin
 
 
 class CallablePackage(ModuleType):
-    """A package that calls the function of its own name. Everything it offers is imported on first use."""
+    """Package that calls the function of its own name. Everything it offers is imported on first use."""
 
     offers: dict[str, str]  # name -> its module
     contents: str  # the package's own docstring

@@ -29,7 +29,7 @@ class ReadSpans(NamedTuple):
 
 
 class StructuralEvents(NamedTuple):
-    """Reference bases [start, stop) of one contig that a read replaces by [query_start, query_stop) of its own."""
+    """Replacements on one contig: a read has its bases [query_start, query_stop) for the reference's [start, stop)."""
 
     start: Annotated[ndarray, "int64 [events]"]  # 0-based
     stop: Annotated[ndarray, "int64 [events]"]

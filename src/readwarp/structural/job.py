@@ -31,7 +31,7 @@ Gathering = tuple[
 
 
 class StructuralFile(NamedTuple):
-    """Complete file, to be named together with that of small variants."""
+    """Complete file of structural variants, to be named together with the file of small variants."""
 
     file: OutputFile
     index_path: Path | None  # path that its index will have

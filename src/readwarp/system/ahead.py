@@ -17,7 +17,7 @@ PATIENCE = 0.5  # seconds for a producer to clean up
 def map_ahead(
     pool: ThreadPoolExecutor, work: Callable[[T], U], items: Iterable[T], ahead: int
 ) -> Generator[U, None, None]:
-    """Yield work(item) of each item, in order; at most `ahead` of them are in work or waiting."""
+    """Yield work(item) of each item, in order; at most `ahead` items are in work or waiting."""
     pending: deque[Future[U]] = deque()
     try:
         for item in items:
@@ -32,7 +32,7 @@ def map_ahead(
 
 
 def read_ahead(items: Iterable[T], depth: int, name: str = "reader") -> Generator[T, None, None]:
-    """Yield the same items, produced by another thread of this name; at most `depth` of them wait.
+    """Yield the items, which another thread of this name produces; at most `depth` items wait.
 
     An error of the producer is raised after the items that precede it. Closing the generator stops the producer at its
     next item.

@@ -45,7 +45,7 @@ def explain_strange(name: str, known: Collection[str]) -> str:
 
 
 def remedy_for(kind: str, name: str, same: str, known: Collection[str]) -> str:
-    """Explain how to rename a file's contigs: `name` is one of them, `same` its name in the reference, of `known`."""
+    """Explain how to rename a file's contigs, such as `name`, which the reference (`known`) calls `same`."""
     sed = sed_script("SN:" if kind == "alignments" else "^", name, same, known)
     return REMEDIES[kind].format(sed=sed, old=name, new=same)
 

@@ -82,7 +82,7 @@ def read_pieces(path: str | Path) -> Iterator[FastaPiece]:
 
 
 def check_format(path: Path) -> None:
-    """Raise InputError for a file whose first line is not that of a reference."""
+    """Raise InputError for a file whose first line does not begin a reference."""
     with reading(path), _open(path) as stream:
         _parse(stream, path)
 

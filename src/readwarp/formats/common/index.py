@@ -248,7 +248,7 @@ def rows_at(places: ndarray, sizes: ndarray, step: int) -> ndarray:
 
 
 def _wide(words: ndarray, at: ndarray) -> ndarray:
-    """Join virtual offsets of two words each (int64), none of them negative."""
+    """Join pairs of words to virtual offsets (int64, never negative)."""
     found: ndarray = words[at].astype(np.int64) | words[at + 1].astype(np.int64) << 32
     if found.size and int(found.min()) < 0:
         raise ValueError("it has impossible offsets")
@@ -270,7 +270,7 @@ def first_windows(numbers: ndarray, depth: int) -> ndarray:
 
 
 def _starts_by_window(words: ndarray, bins: ndarray, owners: ndarray, depth: int, sizes: list[int]) -> list[ndarray]:
-    """Return offsets by window from CSI's bins, which hold that of the first record to reach their first window.
+    """Return offsets by window from CSI's bins: a bin has that of the first record to reach its first window.
 
     sizes: windows of each contig; 0: as many as its bins have.
     """

@@ -54,7 +54,7 @@ WIDENED = {"bucket_starts", "positions"}
 
 
 def dtypes_of(bases: int, entries: int) -> dict[str, type]:
-    """Return array dtypes for this many bases and entries: those of DTYPES, or uint64 where these are too narrow."""
+    """Return array dtypes for this many bases and entries: DTYPES, with uint64 where these are too narrow."""
     return DTYPES | dict.fromkeys(_too_narrow(bases, entries), np.uint64)
 
 

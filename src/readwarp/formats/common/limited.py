@@ -13,7 +13,7 @@ CHUNK = 1 << 20
 
 
 class LimitedText(io.RawIOBase):
-    """The bytes of a stream. Raises InputError where MAX_RECORD of them follow each other without `mark`."""
+    """Bytes of a stream. Raises InputError where MAX_RECORD bytes pass without a `mark`."""
 
     def __init__(self, stream: Any, path: object, mark: bytes = b"\n"):
         self._stream, self._path, self._mark, self._since = stream, path, mark, 0

@@ -137,7 +137,7 @@ class ByteWriter:
 
 
 class Writer(ABC):
-    """A writer of an output that `close` completes. If that fails, and after `abort`, nothing is left of it.
+    """Writer of an output that `close` completes. If that fails, or after `abort`, no output is left.
 
     As a context manager it closes on success and aborts on any exception.
     """

@@ -1,4 +1,4 @@
-"""Silence of htslib: its messages on stderr repeat those of InputError.
+"""Silence htslib: its messages on stderr repeat what InputError says.
 
 Its verbosity is per process, and threads overlap, so the last one that wants silence ends it.
 """
@@ -11,7 +11,7 @@ import pysam
 
 
 class Silence:
-    """Number of blocks that want silence, and the verbosity before the first of them."""
+    """Number of blocks that want silence, and the verbosity before the first one."""
 
     def __init__(self) -> None:
         self._lock, self._users, self._verbosity = threading.Lock(), 0, 0

@@ -78,7 +78,7 @@ def kind_of(path: str) -> str:
 
 
 def _open(path: str, pipe: BinaryIO | None = None, threads: int = 1) -> tuple[Any, Any, str]:
-    """Open a file; return it, its decompressed bytes, and its kind by the first four of them."""
+    """Open a file; return it, its decompressed bytes, and its kind by their first four."""
     with reading(path), ExitStack() as stack:
         raw: Any = pipe or (sys.stdin.buffer if path == "-" else open(path, "rb", buffering=1 << 20))  # noqa: SIM115
         if path != "-":

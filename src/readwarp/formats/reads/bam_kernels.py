@@ -120,7 +120,7 @@ def measure(templates, groups, sizes, read_group):
 
 @kernel
 def fill(templates, out):
-    """Fill out (ReadBatch, offsets known) with reads as sequenced, those of the reverse strand turned back."""
+    """Fill out (ReadBatch, offsets known) with reads as sequenced: those on the reverse strand are turned back."""
     data, places = templates.data, templates.places
     bases, qualities, read_offsets = out.bases, out.qualities, out.read_offsets
     names, name_offsets, tags, tag_offsets = out.names, out.name_offsets, out.tags, out.tag_offsets

@@ -93,7 +93,7 @@ def warn_of_neighbours(names: Sequence[Name], read_input: ReadInput) -> None:
 
 
 def is_interleaved(names: Sequence[Name]) -> bool:
-    """Return whether each odd name is that of the mate of the one before.
+    """Return whether each odd name belongs to the mate of the read before.
 
     Names without a mate number must also change from one pair to the next.
     """

@@ -89,7 +89,7 @@ def write_comments(text, records, stride, wanted, scratch, out):
 
 @scalar
 def leave_out(fields, size):
-    """Keep those of fields[:size] that a record may have; return their bytes, and the number dropped."""
+    """Keep the fields[:size] that a record may have; return their bytes, and the number dropped."""
     at, kept, number, was_aligned = 0, 0, 0, False
     while at < size and not was_aligned:
         was_aligned, at = kind_of(fields, at) == WRITTEN, field_stop(fields, at, size)

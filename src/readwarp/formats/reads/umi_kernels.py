@@ -272,7 +272,7 @@ def problem_of(text, start, stop):
 
 @scalar
 def has_layout(text, start, stop, layout):
-    """Return whether the parts are as long as those of another UMI, `layout`."""
+    """Return whether a UMI's parts have the same lengths as those of `layout`, another UMI."""
     same = stop - start == layout.size
     for i in range(layout.size if same else 0):
         same &= (text[start + i] == MINUS) == (layout[i] == MINUS)

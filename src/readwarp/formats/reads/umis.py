@@ -80,7 +80,7 @@ def pack_structures(given: tuple[ReadStructure, ...]) -> Structures:
 
 
 def with_fields(reads: ReadBatch, fields: TagFields, dropped: tuple[str, ...]) -> ReadBatch:
-    """Put these fields before the reads' own, without those of the dropped names."""
+    """Put these fields before the reads' own fields, of which the dropped names are left out."""
     numbers = np.array(sorted(ord(name[0]) << 8 | ord(name[1]) for name in dropped), np.int64)
     size = int(fields.offsets[-1] + reads.tag_offsets[-1])
     joined = empty(TagFields, {"reads": len(reads), "tag bytes": size})

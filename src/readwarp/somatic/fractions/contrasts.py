@@ -138,7 +138,7 @@ def oppose(sites, likelihoods, orientation, damage, counted, room, items, out):
 
 @kernel
 def gather(site, s, own, likelihoods, orientation, damage, linear):
-    """Fill the rows of `linear` with P(r | a), over that of the best allele, of the informative reads.
+    """Fill the rows of `linear` with the informative reads' P(r | a), divided by P of the best allele.
 
     own: the first of the site's alleles, their reach, by which P is divided, and whether all reads are informative.
     """
