@@ -444,7 +444,7 @@ def test_reads_without_a_sample_are_said(called, tmp_path):
     path = write_bam(tmp_path / "x.bam", RG=[{"ID": "1", "SM": "s"}, {"ID": "2", "SM": "t"}])
     samples, positions, said = called(path)
     assert (samples, positions) == (["s", "t"], [])
-    assert said == "readwarp: 590 reads without a read group of a sample in the header: left out\n"
+    assert said == "readwarp: 590 reads left out: no read group in the header names their sample\n"
 
 
 def test_ploidy_of_a_part(plain, called, write, tmp_path):

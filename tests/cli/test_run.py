@@ -138,7 +138,7 @@ def test_run_takes_one_sample(reference, sample, tmp_path, capsys):
     groups = [r"@RG\tID:a\tSM:s", r"@RG\tID:b\tSM:t"]
     options = [word for group in groups for word in ("-R", group)]
     assert run_main(["run", reference, *sample, *again, *options, "-o", tmp_path / "out"]) == 2
-    assert "these are of s, t (if that is one, --sample NAME)" in capsys.readouterr().err
+    assert "not of s, t (if these are one, give --sample NAME)" in capsys.readouterr().err
 
 
 def test_unknown_region_is_refused_before_any_work(reference, sample, tmp_path, capsys):

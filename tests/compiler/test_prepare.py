@@ -162,7 +162,7 @@ def test_lines_are_said_every_ten_seconds(monkeypatch):
     assert said == [
         "compiling 9 kernels, one time only (about 22 s)",
         "compiling kernels: 4 of 9, about 10 s left",
-        "waiting for another readwarp (PID 7 on node3) that compiles kernels",
+        "waiting for another readwarp (PID 7 on node3) to compile kernels",
     ]
 
 

@@ -49,7 +49,7 @@ def run_call(job: CallJob, reporter: Reporter) -> Result:
         logger.warning("%s: is a plain VCF, not a gVCF as its name says, because --gvcf is missing", job.output)
     result = job.run(inputs, lambda reference: call_variants(job, reference, reporter), reporter)
     if lost := reporter.metrics.counts.get("reads_without_sample", 0):
-        logger.warning("%s without a read group of a sample in the header: left out", counted(lost, "read"))
+        logger.warning("%s left out: no read group in the header names their sample", counted(lost, "read"))
     return result
 
 

@@ -153,7 +153,7 @@ def _warn_of_plain_numba(reason: Exception) -> None:
 
         from numba import __version__ as numba
 
-        text = "Numba %s lacks what readwarp builds upon (%s): each run compiles its kernels anew, and slowly"
+        text = "Numba %s lacks what readwarp builds upon (%s): each run compiles its kernels again, which is slow"
         logger.warning(text, numba, shorten(str(reason), 300))
     _plain_reasons.append(reason)
 

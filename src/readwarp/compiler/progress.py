@@ -27,7 +27,7 @@ class Compiling(NamedTuple):
 
     def __str__(self) -> str:
         if self.holder is not None:
-            return f"waiting for another readwarp ({self.holder}) that compiles kernels"
+            return f"waiting for another readwarp ({self.holder}) to compile kernels"
         left = max(1, round(self.seconds_left))
         if not self.done:
             return f"compiling {counted(self.total, 'kernel')}, one time only (about {left} s)"

@@ -64,7 +64,7 @@ def samples_of(folders: Sequence[AnyPath], options: ReportOptions) -> list[Sampl
     listed = [options.get("bam", ()), options.get("vcf", ()), options.get("metrics", ())]
     given = [[Path(path) for path in as_paths(files)] for files in listed]
     if len({len(files) for files in given if files}) > 1:
-        raise UsageError("give as many --bam as --vcf and as --metrics, or none of a kind")
+        raise UsageError("give equal numbers of --bam, --vcf and --metrics, or none of a kind")
     for bam, vcf, metrics in zip_longest(*given):
         samples.append(complete(Sample(stem(bam or vcf or metrics), bam, vcf, metrics, *made_with)))
     if not samples:

@@ -83,7 +83,7 @@ def sample_of(inputs: Inputs) -> str:
     groups = {field(line, "SM") or field(line, "ID") or "sample": field(line, "ID") for line in inputs.read_groups}
     if len(groups) > 1:
         named = ", ".join(sorted(groups))
-        raise UsageError(f"run takes the reads of one sample; these are of {named} (if that is one, --sample NAME)")
+        raise UsageError(f"run takes the reads of one sample, not of {named} (if these are one, give --sample NAME)")
     ((sample, group),) = groups.items()
     if problem := file_problem(sample):
         text = f"read group {group}: its sample {sample} {problem}, so no file can be named after it"
