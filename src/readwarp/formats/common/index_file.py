@@ -224,7 +224,7 @@ def read_index(path: Path) -> Iterator[tuple[str, bytes]]:
     for name, length, digest in zip(facts["names"], facts["lengths"], facts["md5"], strict=True):
         letters = letters_in(packed, start, start + length)
         if hashlib.md5(letters, usedforsecurity=False).hexdigest() != digest:
-            raise InputError(path, "has U where the index has T: give the FASTA file", name)
+            raise InputError(path, "has U, which the index holds as T: give the FASTA file", name)
         yield name, letters
         start += length
 
