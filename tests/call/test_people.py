@@ -142,7 +142,7 @@ def test_two_people(reference, tmp_path, capsys):
     own = {"TUMOUR": reads_of({1.0: OWN}, 5), "NORMAL": reads_of({1.0: FOREIGN}, 6), "AGAIN": reads_of({1.0: OWN}, 7)}
     bam = write_samples(tmp_path / "three.bam", {"c": LENGTH}, own)
     called(tmp_path, reference, bam, "--normal", "NORMAL", "--sample", "NORMAL", "--sample", "TUMOUR")
-    text = r"NORMAL lacks (\d+) of (\d+) alleles that TUMOUR has: are samples swapped, or of two people\?"
+    text = r"NORMAL lacks (\d+) of (\d+) alleles that TUMOUR has: are the samples swapped, or from two people\?"
     lacked, carried = map(int, re.search(text, capsys.readouterr().err).groups())
     assert carried == pytest.approx(sum(map(any, OWN.values())), rel=0.1)
     assert lacked == pytest.approx(sum(any(OWN[at]) and not any(FOREIGN[at]) for at in SITES), rel=0.1)

@@ -66,7 +66,7 @@ def test_every_name_is_an_option():
         ("call r b --platform short --haplotag h.bam", "--haplotag supports long reads only (--platform hifi or ont"),
         ("call r b --platform ont --somatic", "--somatic supports short reads only (--platform short"),
         ("call r b --platform hifi --circular c", "--circular supports short reads only"),
-        ("call r - --bam-output h.bam", "--bam-output reads the alignments again: give a file with an index"),
+        ("call r - --bam-output h.bam", "--bam-output reads the alignments twice: give a file with an index"),
         ("call r b --sv-only --primers p", "--sv-only and --primers cannot be combined"),
         ("align r q --interleaved --single", "--interleaved and --single cannot be combined"),
         ("align r q --part 1/2 --sort name -o o.bam", "--part and --sort name cannot be combined: parts are unsorted"),

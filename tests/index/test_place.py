@@ -155,5 +155,5 @@ def test_letters_of_an_index(tmp_path):
     assert source_of(index_path(reference)) is None
     strange = write_fasta(tmp_path / "strange.fa", ["ACGT", "ACGURY"])
     open_or_build(strange)
-    with pytest.raises(InputError, match="record c1: has U, which an index has as T"):
+    with pytest.raises(InputError, match="record c1: has U, which the index holds as T"):
         list(read_contigs(index_path(strange)))

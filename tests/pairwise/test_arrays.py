@@ -87,7 +87,7 @@ def test_refusals():
         readwarp.pairwise("A", "A", output="device")
     with pytest.raises(UsageError, match="not one of host, device"):
         readwarp.pairwise("A", "A", output="card")
-    with pytest.raises(UsageError, match="queries: sequence 1 is on a card: give a Ragged"):
+    with pytest.raises(UsageError, match="queries: sequence 1 is on a card: give one Ragged"):
         readwarp.pairwise([OnCard(np.zeros(3, np.uint8))], "A", device="cuda")
     with pytest.raises(UsageError, match="queries have a code, 4, that the scoring does not know"):
         readwarp.pairwise(card, TARGETS, MatrixScoring(np.eye(4, dtype=int), "ACGT", 1, 1), device="cuda")

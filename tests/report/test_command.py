@@ -66,7 +66,7 @@ def test_two_folders_and_a_named_file(made_texts, tmp_path):
     ("words", "code", "reason"),
     [
         ([], 2, "nothing to report"),
-        (["--bam", "a.bam", "--bam", "b.bam", "--vcf", "a.vcf", "-o", "x.html"], 2, "as many --bam as --vcf"),
+        (["--bam", "a.bam", "--bam", "b.bam", "--vcf", "a.vcf", "-o", "x.html"], 2, "equal numbers of --bam, --vcf"),
         (["--bam", "absent.bam", "-o", "x.html"], 3, "absent.bam"),
     ],
 )

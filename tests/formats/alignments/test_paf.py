@@ -77,7 +77,7 @@ def test_no_header_and_no_order(tmp_path):
             AlignmentWriter(path, "", finish)
     with pytest.raises(UsageError, match="only readwarp align writes PAF"):
         AlignmentWriter(path, "", binary=True)
-    with pytest.raises(UsageError, match=r"--paf: .*b.bam would be BAM: name it .paf"):
+    with pytest.raises(UsageError, match=r"--paf: .*b.bam would be BAM: use a name that ends in .paf"):
         AlignmentWriter(str(tmp_path / "b.bam"), "", Finish(paf=True))
 
 

@@ -204,7 +204,7 @@ def test_bad_structures(text, duplex, reason):
         ("3M+T", [fastq("a", "ACGTT") + fastq("b", "AC")], "record 2: has 2 bases, but its read structure needs 3"),
         ("3M4T", [fastq("a", "ACGTT")], "1.fq: record 1: has 5 bases, but its read structure needs 7"),
         ("3M1T", [fastq("a", "ACGTT")], r"record 1: has 5 bases, but its read structure needs 4: end it in \+T"),
-        ("3M+T", [fastq("a", "ACGTT"), fastq("a", "ACGTT")], "1.fq: record 1: is of a pair, which needs two"),
+        ("3M+T", [fastq("a", "ACGTT"), fastq("a", "ACGTT")], "1.fq: record 1: belongs to a pair, which needs two"),
         ("3M+T,+T", [fastq("a", "ACGTT")], "1.fq: record 1: has no mate, but there are two"),
         ("3M+T,4M+T", [fastq("a", "ACGTT"), fastq("a", "AC")], "2.fq: record 1: has 2 bases, but its read structure"),
         ("name", [fastq("a:AC") + fastq("a:12")], "1.fq: record 2: its name does not end in a UMI"),

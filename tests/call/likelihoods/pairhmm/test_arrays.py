@@ -98,7 +98,7 @@ def test_refusals():
         readwarp.pair_hmm(["AC"], HostArray(np.full(3, 30, np.uint8)), "A")
     with pytest.raises(UsageError, match="a Ragged must have the offsets of the reads"):
         readwarp.pair_hmm(["AC"], Ragged(np.full(2, 30, np.uint8), [0, 1, 2]), "A")
-    with pytest.raises(UsageError, match="read 1 is on a card: give a Ragged"):
+    with pytest.raises(UsageError, match="read 1 is on a card: give one Ragged"):
         readwarp.pair_hmm([OnCard(np.zeros(3, np.uint8))], 30, "A", device="cuda")
     with pytest.raises(UsageError, match="haplotype 2 has no bases"):
         readwarp.pair_hmm("A", 30, Ragged(np.zeros(3, np.uint8), [0, 3, 3]))
