@@ -159,7 +159,7 @@ def test_a_circle_that_is_too_short(refused, tmp_path):
     (tmp_path / "ref.fa").write_text(fasta(contigs))
     bam = write_bam(tmp_path / "x.bam", SQ=[{"SN": name, "LN": len(text)} for name, text in contigs.items()])
     said = refused(bam, "--circular", "tiny", ref=tmp_path / "ref.fa", code=2)
-    assert said.startswith("--circular tiny: the contig has 499 bases, and 500 are the least")
+    assert said.startswith("--circular tiny: the contig has 499 bases, fewer than the minimum of 500")
 
 
 def test_no_index(plain, refused, tmp_path):
