@@ -130,7 +130,7 @@ def test_refusals(reads, reference, tmp_path, capfd):
     file.write_text("one_alt\t0\tone\t1\t60\t10M\n")
     align = ["align", reference, *reads, "-o", out, "-q"]
     for more, code, reason in (
-        (("--alt", file), 3, f"{file}: record 1: one_alt: its CIGAR is of 10 bases, the contig has 2,870"),
+        (("--alt", file), 3, f"{file}: record 1: one_alt: its CIGAR covers 10 bases, the contig has 2,870"),
         (("--alt", tmp_path / "absent.alt"), 3, f"{tmp_path / 'absent.alt'}: no such file or directory"),
         (("--alt", file, "--no-alt"), 2, "--alt and --no-alt cannot be combined"),
         (("-j",), 2, "ALT contigs are treated as all others by --no-alt; threads are -t (--threads)"),

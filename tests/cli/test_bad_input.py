@@ -80,7 +80,9 @@ def test_names_of_mates_differ(refused, write):
     last = [record(f"{n}/2", b) for n, _, b in made]
     last[20] = record("other/2", made[20][2])
     files = mate_files(write, first, last)
-    said = f"{files[1]}: record 21: the names of the mates differ: {made[20][0]} and other (other libraries, files out"
+    said = (
+        f"{files[1]}: record 21: the names of the mates differ: {made[20][0]} and other (different libraries, files out"
+    )
     assert refused(*files).startswith(said)
 
 

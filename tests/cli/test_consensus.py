@@ -111,7 +111,7 @@ def test_bad_input(panel, tmp_path, capfd):
 
     (tmp_path / "x.fq").write_text("@r\nACGT\n+\nIIII\n")
     refused(3, "x.fq: is neither BAM nor CRAM", tmp_path / "x.fq", "-o", out)
-    refused(2, "needs an output file (-o)", folder / "in.bam")
+    refused(2, "needs an output file: name it with -o", folder / "in.bam")
     refused(2, "--max-no-calls must be 0 to 1", folder / "in.bam", "-o", out, "--max-no-calls", "2")
     refused(2, "in.bam: is an input too", folder / "in.bam", "-f", "-o", folder / "in.bam")
     whole = (folder / "in.bam").read_bytes()

@@ -59,7 +59,7 @@ def test_what_is_known_without_a_kernel(monkeypatch):
     for driver, reason in (
         ("no NVIDIA driver", "no NVIDIA driver"),
         (Driver((13, 0), None, ()), "the driver shows no device to this process"),
-        (Driver((11, 8), None, (card,)), "the driver supports CUDA 11.8 at most, and 12 is needed"),
+        (Driver((11, 8), None, (card,)), "the driver supports CUDA 11.8 at most, but 12 is needed"),
         (Driver((13, 0), None, (card,)), None),
     ):
         monkeypatch.setattr(backends, "_driver", lambda driver=driver: driver)
@@ -84,7 +84,7 @@ def an_old_and_a_new_card(monkeypatch, tmp_path):
 def test_a_card_that_is_too_old_is_not_taken(an_old_and_a_new_card):
     assert choose("cuda") == Backend("cuda", (1,))
     with pytest.raises(
-        DeviceError, match=r"^--device cuda:0: cuda:0 \(V100\) .* capability is 7.0, and 7.5 is the least$"
+        DeviceError, match=r"^--device cuda:0: cuda:0 \(V100\) .* capability is 7.0, but 7.5 is needed$"
     ):
         choose("cuda:0")
     assert backends.problems()[1] is None

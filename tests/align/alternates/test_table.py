@@ -131,8 +131,8 @@ def test_where_reads_are_settled(lines, kept, tmp_path):
     [
         ("c_alt", "c_alt is not a contig of the reference"),
         (sam_line("a_alt", 0, "chr3", 1, "60M"), "a_alt: is aligned to chr3, which is not a contig of the reference"),
-        (sam_line("a_alt", 0, "chr1", 1, "59M"), "a_alt: its CIGAR is of 59 bases, the contig has 60"),
-        (sam_line("a_alt", 16, "chr1", 1, "5H55M1S"), "a_alt: its CIGAR is of 61 bases, the contig has 60"),
+        (sam_line("a_alt", 0, "chr1", 1, "59M"), "a_alt: its CIGAR covers 59 bases, the contig has 60"),
+        (sam_line("a_alt", 16, "chr1", 1, "5H55M1S"), "a_alt: its CIGAR covers 61 bases, the contig has 60"),
         (sam_line("a_alt", 0, "chr2", 442, "60M"), "a_alt: its CIGAR goes 1 base beyond chr2"),
         (sam_line("a_alt", 0, "chr1", 900, "30M60D30M"), "a_alt: its CIGAR goes 19 bases beyond chr1"),
         (sam_line("a_alt", 0, "chr1", 0, "60M"), "a_alt: has a position or a CIGAR that SAM does not allow"),

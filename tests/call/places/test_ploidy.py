@@ -58,7 +58,7 @@ def test_any_order_of_lines(tmp_path_factory, spans):
         ("c1\t900\t999\t1", "lies outside 'c1'"),
         ("c1\t1\t2\t1.5", "expected columns contig, start, end and ploidy"),
         ("c1\t1\t2\t101", "ploidy 101 is not 0 to 100"),
-        ("c1\t15\t25\t1", "ploidy 1, and 3 in record 1 that overlaps it"),
+        ("c1\t15\t25\t1", "ploidy 1, but 3 in record 1, which overlaps it"),
         ("c1\t15\t25\t1\tx", "no sample 'x' in the alignments"),
         ("c1\t15\t25\ta\ta", "expected columns contig, start, end and ploidy"),
         ("c1\t15\t25\ta\t101", "ploidy 101 is not 0 to 100"),
