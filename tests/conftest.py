@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-import emulated_card
-from emulated_card.options import CHECKS
 from helpers.cards import HAS_CARDS, IS_EMULATED, take_cards
 
+pytest_plugins = ["emulated_card.pytest_plugin"]  # what its checks find fails a test
 TEST_DATA = Path(__file__).resolve().parent.parent / "test_data"
 
 take_cards()
@@ -71,40 +70,3 @@ def auto_is_the_cpu():
     backend._auto = lambda: backend.Backend("cpu")
     yield
     backend._auto = auto
-
-
-@pytest.fixture(autouse=True)
-def nothing_found():
-    """A test whose kernels do what a card does not forgive has failed, whatever their results."""
-    if not IS_EMULATED:
-        yield
-        return
-    emulated_card.clear_findings()
-    yield
-    assert emulated_card.findings() == []
-
-
-@pytest.fixture(scope="session")
-def frees_in_context():
-    """Numba arrays that tests make are freed in the context of their card, whichever context is current."""
-    if not IS_EMULATED:
-        return
-    from readwarp.device import freeing
-    from readwarp.device.cuda_jit import cuda
-
-    for device in range(len(cuda.gpus)):
-        with cuda.gpus[device]:
-            freeing.prepare(device)
-
-
-@pytest.fixture
-def checked():
-    """checked(names of checks, seed) turns checks on; a launch in which they find something does not end the test."""
-
-    def turn_on(*names: str, seed: int = 0) -> None:
-        emulated_card.clear_findings()
-        emulated_card.set_checks(sum(CHECKS[name] for name in names), seed, fails_on_finding=False)
-
-    yield turn_on
-    emulated_card.set_checks(0)
-    emulated_card.clear_findings()

@@ -130,7 +130,7 @@ def test_a_step_has_a_cpu_side_where_it_has_a_cuda_side_and_only_there():
 
 
 # Folders of tests besides those of the rooms: whole programs, shared helpers, and the card that tests run on.
-BESIDE_ROOMS = {"benchmarks", "emulated_card", "emulator", "fuzz", "gpu", "helpers", "packaging", "workflows"}
+BESIDE_ROOMS = {"benchmarks", "emulated_card", "fuzz", "gpu", "helpers", "packaging", "workflows"}
 
 
 def test_folders_of_tests_mirror_those_of_the_package():

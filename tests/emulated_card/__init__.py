@@ -3,7 +3,7 @@
     activate("9.0:8G,8.0:4G")               # before numba.cuda is imported; in this process
     environment("9.0:8G", seed=1)           # of a child process, in which Python does so by itself
 
-See options.py for what can be asked of the cards, control.py for faults, findings and counts.
+See README.md. options.py has what can be asked of the cards, control.py faults, findings and counts.
 """
 
 import os
@@ -26,10 +26,11 @@ from emulated_card.control import (
 from emulated_card.options import USUAL_CARDS, VARIABLE, Options
 
 __all__ = [
-    "Options", "activate", "clear_findings", "counts", "environment", "fail", "findings", "heal", "lose", "set_checks",
-    "set_delays", "set_replay", "use",
+    "HAS_GPU", "Options", "activate", "clear_findings", "counts", "environment", "fail", "findings", "heal",
+    "is_active", "lose", "set_checks", "set_delays", "set_replay", "use",
 ]  # fmt: skip
 
+HAS_GPU = Path("/dev/nvidiactl").exists()  # real ones, which nothing hides
 SITE = Path(__file__).parent / "site"
 _active: list[Options] = []
 
@@ -48,6 +49,11 @@ def use(options: Options) -> None:
     set_up(options)
     hook.install()
     _active.append(options)
+
+
+def is_active() -> bool:
+    """Whether this process has emulated cards."""
+    return bool(_active)
 
 
 def environment(cards: str = USUAL_CARDS, **options: Any) -> dict[str, str]:

@@ -16,9 +16,9 @@ STRICT = ("-Wall", "-Wextra", "-Werror")
 
 
 def cache_folder() -> Path:
-    """emulated_card in $READWARP_CACHE, else in readwarp in $XDG_CACHE_HOME or ~/.cache."""
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "readwarp"
-    folder = Path(os.environ.get("READWARP_CACHE") or home) / "emulated_card"
+    """$EMULATED_CARDS_CACHE, else emulated_card in $XDG_CACHE_HOME or ~/.cache; made if it is missing."""
+    usual = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "emulated_card"
+    folder = Path(os.environ.get("EMULATED_CARDS_CACHE") or usual)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

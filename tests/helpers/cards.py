@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import emulated_card
+from emulated_card import HAS_GPU
 
-HAS_GPU = Path("/dev/nvidiactl").exists()
 HAS_CARDS = find_spec("numba_cuda") is not None and (HAS_GPU or find_spec("ziglang") is not None)
 IS_EMULATED = HAS_CARDS and not HAS_GPU  # without cards, tests marked `cards` and `gpu` are skipped
 CAPABILITIES = ("9.0", "8.0", "7.5", "12.0")  # of the emulated cards, in the order of their numbers

@@ -8,8 +8,8 @@ from itertools import product as pairs
 import numpy as np
 import pytest
 
-from helpers.inline_ptx import ALL, Operation, differences
-from helpers.operands import COMPARISONS, TYPES, equal, integers, typed
+from emulated_card.tests.inline_ptx import ALL, Operation, differences
+from emulated_card.tests.operands import COMPARISONS, TYPES, equal, integers, typed
 
 pytestmark = pytest.mark.gpu
 UNSIGNED = {"lo": int.__lt__, "ls": int.__le__, "hi": int.__gt__, "hs": int.__ge__}

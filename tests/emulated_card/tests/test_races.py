@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 pytest.importorskip("numba_cuda")
-from helpers.cards import HAS_GPU
-from helpers.checked_launches import SEEDS, found_by, is_clean, moved
-from readwarp.device.cuda_jit import cuda
+from emulated_card import HAS_GPU
+from emulated_card.tests.checked_launches import SEEDS, found_by, is_clean, moved
+from emulated_card.tests.cuda import cuda
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(HAS_GPU, reason="about the emulated card")]
 FULL = 0xFFFFFFFF

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 pytest.importorskip("numba_cuda")
 from numba import uint64
 
+from emulated_card import HAS_GPU
 from emulated_card.kernels import load_ptx
 from emulated_card.ptx import UnknownPtxError
-from helpers.cards import HAS_GPU
-from helpers.checked_launches import launched
-from helpers.inline_ptx import inline, raw
-from readwarp.device.cuda_jit import cuda
+from emulated_card.tests.checked_launches import launched
+from emulated_card.tests.cuda import cuda
+from emulated_card.tests.inline_ptx import inline, raw
 
 pytestmark = pytest.mark.gpu
 quick = settings(max_examples=15, deadline=None)

@@ -10,11 +10,22 @@ import pytest
 from emulated_card.operations import OPERATIONS
 from emulated_card.ptx import Instruction
 from emulated_card.source import Source
+from emulated_card.tests import exact_numbers as exact
+from emulated_card.tests.exact_numbers import F16, F32, F64, Format
+from emulated_card.tests.inline_ptx import Operation, differences
+from emulated_card.tests.operands import (
+    COMPARISONS,
+    TYPES,
+    alike,
+    alike_halves,
+    equal,
+    integers,
+    numbers,
+    paired,
+    tied,
+    typed,
+)
 from emulated_card.writer import Writer
-from helpers import exact_numbers as exact
-from helpers.exact_numbers import F16, F32, F64, Format
-from helpers.inline_ptx import Operation, differences
-from helpers.operands import COMPARISONS, TYPES, alike, alike_halves, equal, integers, numbers, paired, tied, typed
 
 pytestmark = pytest.mark.gpu
 

@@ -1,7 +1,4 @@
-"""numba-cuda's own host code on the stub driver, in processes of their own.
-
-It is imported as readwarp does: by itself, numba-cuda cannot work with NumPy 2.5.
-"""
+"""numba-cuda's own host code on the stub driver, in processes of their own."""
 
 import subprocess
 import sys
@@ -15,7 +12,7 @@ pytestmark = pytest.mark.cards
 
 SCRIPT = """
 import numpy as np
-from readwarp.device.cuda_jit import cuda
+from emulated_card.tests.cuda import cuda
 import emulated_card
 
 @cuda.jit(cache=True)

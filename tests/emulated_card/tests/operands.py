@@ -6,8 +6,8 @@ from itertools import product as pairs
 
 import numpy as np
 
-from helpers.exact_numbers import F16, Format
-from helpers.inline_ptx import ALL
+from emulated_card.tests.exact_numbers import F16, Format
+from emulated_card.tests.inline_ptx import ALL
 
 SPREAD = 512  # random values beside the edges
 EDGES = [0, 1, 2, 3, 7, 15, 16, 17, 31, 32, 33, 63, 64, 65, 255, 256, ALL, ALL - 1, 0x8000, 0x7FFF, 0x80008000,

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 pytest.importorskip("numba_cuda")
-from helpers.checked_launches import launched
-from helpers.inline_ptx import inline
-from readwarp.device.cuda_jit import cuda
+from emulated_card.tests.checked_launches import launched
+from emulated_card.tests.cuda import cuda
+from emulated_card.tests.inline_ptx import inline
 
 pytestmark = pytest.mark.gpu
 FULL = 0xFFFFFFFF

@@ -8,9 +8,8 @@ from itertools import pairwise
 
 import pytest
 
-from emulated_card import control
+from emulated_card import control, environment
 from emulated_card.fresh import Pointer, fresh_driver
-from helpers.processes import environment_with_tests
 
 pytestmark = pytest.mark.cards
 
@@ -151,7 +150,7 @@ with tempfile.TemporaryDirectory() as folder, fresh_driver(Path(folder), "9.0:32
     print("so far", flush=True)
     print({access})
 """
-    done = subprocess.run([sys.executable, "-c", script], env=environment_with_tests(), capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", script], env=environment("9.0:32M"), capture_output=True, text=True)
     assert (done.stdout, done.returncode) == ("so far\n", -11), done.stderr
 
 

@@ -65,7 +65,7 @@ def raw(ptx: str) -> Any:
 
 def applied(operations: list[Operation], values: np.ndarray) -> np.ndarray:
     """uint64 [operations, threads]: what each gives for uint64 [3, threads] on the card."""
-    from readwarp.device.cuda_jit import cuda
+    from emulated_card.tests.cuda import cuda
 
     names = {f"f{i}": inline(each.ptx, each.result, each.operands) for i, each in enumerate(operations)}
     calls = "\n".join(

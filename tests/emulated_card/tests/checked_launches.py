@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 import emulated_card
-from readwarp.device.cuda_jit import cuda
+from emulated_card.tests.cuda import cuda
 
 SEEDS = (0, 1, 2, 3, 4, 5)
 

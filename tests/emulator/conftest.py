@@ -1,8 +1,0 @@
-"""What tests of the emulated card share."""
-
-import pytest
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _frees_in_context(frees_in_context):
-    """Used by all tests here."""
