@@ -1,6 +1,10 @@
 """The picture in the docs shows the house as it is. `python tests/test_architecture.py` redraws it."""
 
+import pytest
+
 from helpers.architecture import PICTURE, draw, reduced, stale_names
+
+pytestmark = pytest.mark.xdist_group("sources")
 
 
 def test_the_picture_is_up_to_date():

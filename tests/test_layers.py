@@ -12,6 +12,7 @@ import pytest
 
 from helpers.layers import LEVEL, PACKAGE, ROOT, SOURCES, imports, module_of, room_of, room_of_file
 
+pytestmark = pytest.mark.xdist_group("sources")  # whose imports are read once for all
 LINES, FUNCTION_LINES = 400, 70
 BESIDE = {  # imports between rooms of one layer
     ("formats", "rules"),
@@ -27,17 +28,23 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT / "src").as_posix()
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name_of)
-def test_imports_go_down_only(path):
-    here = room_of_file(path)
-    if here not in LEVEL:  # the package's own __init__ and __main__ may see all
-        return
-    for module in imports(path):
-        there = room_of(module)
-        if there == here or there not in LEVEL:
-            continue
-        down = LEVEL[there] > LEVEL[here]
-        assert down or (here, there) in BESIDE, f"{name_of(path)} imports {module}"
+@pytest.fixture(scope="module")
+def functions() -> Iterator[dict[str, list[ast.FunctionDef]]]:
+    """The functions of each file, methods and inner ones too."""
+    trees = {name_of(path): ast.parse(path.read_text()) for path in SOURCES}
+    yield {name: [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)] for name, tree in trees.items()}
+
+
+def test_imports_go_down_only():
+    up = []
+    for path in SOURCES:
+        here = room_of_file(path)
+        for module in imports(path) if here in LEVEL else ():  # the package's own __init__ and __main__ may see all
+            there = room_of(module)
+            is_up = there in LEVEL and there != here and LEVEL[there] <= LEVEL[here]
+            if is_up and (here, there) not in BESIDE:
+                up.append(f"{name_of(path)} imports {module}")
+    assert not up
 
 
 def test_rooms_of_call_import_earlier_ones_only():
@@ -81,14 +88,17 @@ def test_no_circle_of_imports():
     assert not below, f"in circles, or between two: {sorted(below)}"
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name_of)
-def test_numba_has_one_door(path):
-    has_numba = path.parent.name in ("compiler", "device")
-    for module in imports(path):
-        if module == "numba" or module.startswith("numba."):
-            assert has_numba, f"{name_of(path)} imports {module}: use readwarp.compiler.jit"
-        if module == "readwarp.device.cuda_jit.cuda":
-            assert has_numba or path.stem.split("_")[0] == "cuda", f"{name_of(path)} imports CUDA outside */cuda*.py"
+def test_numba_has_one_door():
+    others = []
+    for path in SOURCES:
+        if path.parent.name in ("compiler", "device"):
+            continue
+        for module in imports(path):
+            if module == "numba" or module.startswith("numba."):
+                others.append(f"{name_of(path)} imports {module}: use readwarp.compiler.jit")
+            if module == "readwarp.device.cuda_jit.cuda" and path.stem.split("_")[0] != "cuda":
+                others.append(f"{name_of(path)} imports CUDA outside */cuda*.py")
+    assert not others
 
 
 DOCUMENTED = tuple(
@@ -104,20 +114,20 @@ def test_internals_of_numba_have_one_door():
             assert not is_numba or module.startswith(DOCUMENTED), f"{name_of(path)} imports {module}"
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name_of)
-def test_kernels_for_cards_are_kept_on_disk(path):
+def test_kernels_for_cards_are_kept_on_disk():
     """Everything but functions that only a card calls is a `cuda_kernel`."""
-    assert "@cuda.jit\n" not in path.read_text(), f"{name_of(path)}: use readwarp.device.cuda_jit.cuda_kernel"
+    bare = [name_of(path) for path in SOURCES if "@cuda.jit\n" in path.read_text()]
+    assert not bare, "use readwarp.device.cuda_jit.cuda_kernel"
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name_of)
-def test_files_and_functions_stay_small(path):
-    text = path.read_text()
-    assert text.count("\n") <= LINES
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef):
-            lines = (node.end_lineno or 0) - node.lineno + 1
-            assert lines <= FUNCTION_LINES, f"{name_of(path)}: {node.name} has {lines} lines"
+def test_files_and_functions_stay_small(functions):
+    assert not [name_of(path) for path in SOURCES if path.read_text().count("\n") > LINES]
+    lengths = [
+        (f"{name}: {node.name}", (node.end_lineno or 0) - node.lineno + 1)
+        for name, nodes in functions.items()
+        for node in nodes
+    ]
+    assert [each for each in lengths if each[1] > FUNCTION_LINES] == []
 
 
 def test_a_step_has_a_cpu_side_where_it_has_a_cuda_side_and_only_there():
@@ -211,33 +221,33 @@ def is_compiled(function: ast.FunctionDef) -> bool:
     return any(ast.unparse(each).split("(")[0] in COMPILERS for each in function.decorator_list)
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name_of)
-def test_batches_travel_whole(path):
+def test_batches_travel_whole(functions):
     """No function takes its data array by array."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.FunctionDef) and f"{name_of(path)}: {node.name}" not in PYTHON_API:
+    many = []
+    for file, nodes in functions.items():
+        for node in nodes:
             names = [each.arg for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
             number = len(names) - (names[:1] in (["self"], ["cls"]))
             limit = COMPILED_PARAMETERS if is_compiled(node) else HOST_PARAMETERS
-            assert number <= limit, f"{name_of(path)}: {node.name} has {number} parameters"
+            if number > limit and f"{file}: {node.name}" not in PYTHON_API:
+                many.append(f"{file}: {node.name} has {number} parameters")
+    assert not many
 
 
-def host_functions(tree: ast.AST) -> Iterator[ast.FunctionDef]:
+def host_functions(nodes: list[ast.FunctionDef]) -> list[ast.FunctionDef]:
     """The functions that Numba does not compile, apart from those inside of compiled ones."""
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.FunctionDef):
-            if is_compiled(node):
-                continue
-            yield node
-        yield from host_functions(node)
+    compiled = {inner for node in nodes if is_compiled(node) for inner in ast.walk(node)}
+    return [node for node in nodes if node not in compiled]
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name_of)
-def test_functions_of_the_host_are_annotated(path):
+def test_functions_of_the_host_are_annotated(functions):
     """mypy is strict but for this, as compiled functions have no annotations."""
-    for function in host_functions(ast.parse(path.read_text())):
-        given = function.args
-        names = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
-        bare = [each.arg for each in names if each and each.annotation is None and each.arg not in ("self", "cls")]
-        is_complete = not bare and (function.returns is not None or function.name == "__init__")
-        assert is_complete, f"{name_of(path)}: {function.name} lacks annotations"
+    incomplete = []
+    for file, nodes in functions.items():
+        for function in host_functions(nodes):
+            given = function.args
+            names = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+            bare = [each.arg for each in names if each and each.annotation is None and each.arg not in ("self", "cls")]
+            if bare or not (function.returns is not None or function.name == "__init__"):
+                incomplete.append(f"{file}: {function.name} lacks annotations")
+    assert not incomplete

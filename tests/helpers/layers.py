@@ -1,7 +1,7 @@
 """The layers of src/readwarp, and who imports whom: for tests/test_layers.py and the picture in the docs."""
 
 import ast
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,11 +49,14 @@ def room_of(module: str) -> str | None:
     return rest[0] if package == "readwarp" and rest else None
 
 
-def imports(path: Path) -> Iterator[str]:
+@cache
+def imports(path: Path) -> tuple[str, ...]:
     """Full names of what a file imports, including inside functions; `from a import b` gives a.b."""
+    found: list[str] = []
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found += (f"{node.module}.{alias.name}" for alias in node.names)
+    return tuple(found)
