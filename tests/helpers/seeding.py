@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +40,11 @@ def mix(word: int) -> int:
     return word ^ (word >> 33)
 
 
+@lru_cache(1 << 16)
+def order_of(smer: str) -> int:
+    return order(canonical(smer))
+
+
 def syncmers(letters: str, p: SeedParameters) -> list[tuple[int, int, int]]:
     """(position, hash, strand) of each syncmer."""
     found = []
@@ -46,7 +52,7 @@ def syncmers(letters: str, p: SeedParameters) -> list[tuple[int, int, int]]:
         kmer = letters[i : i + p.k]
         if set(kmer) - set("ACGT") or kmer == reverse_complement(kmer):
             continue
-        orders = [order(canonical(kmer[j : j + p.s])) for j in range(p.k - p.s + 1)]
+        orders = [order_of(kmer[j : j + p.s]) for j in range(p.k - p.s + 1)]
         middle = orders.pop(p.t)
         if all(other > middle for other in orders):
             found.append((i, mix(canonical(kmer)), int(number(kmer) > number(reverse_complement(kmer)))))

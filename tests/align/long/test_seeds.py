@@ -1,6 +1,7 @@
 """Seeds of long reads compared with plain Python on small references."""
 
 import random
+from functools import cache
 
 import numpy as np
 import pytest
@@ -29,14 +30,24 @@ def index(tmp_path_factory) -> Index:
     return Index.build(write_fasta(tmp_path_factory.mktemp("seed") / "ref.fa", CONTIGS), SeedParameters())
 
 
+@cache
+def places_of(p: SeedParameters, bits: int) -> dict[int, list[tuple[int, int]]]:
+    """(strand, position) of the entries of each bucket and tag."""
+    places: dict[int, list[tuple[int, int]]] = {}
+    for bucket, tag, strand, position in entries(CONTIGS, p, bits):
+        places.setdefault(bucket << 15 | tag, []).append((strand, position))
+    return places
+
+
+syncmers_of = cache(syncmers)
+
+
 def expected(read: str, index: Index, p: LongSeedParameters) -> tuple[list[int], int]:
     """Anchors by the rules of the step, and how many seeds were left out."""
     bits = (index.bucket_starts.size - 1).bit_length() - 1
-    places: dict[int, list[tuple[int, int]]] = {}
-    for bucket, tag, strand, position in entries(CONTIGS, index.parameters, bits):
-        places.setdefault(bucket << 15 | tag, []).append((strand, position))
+    places = places_of(index.parameters, bits)
     stretches: dict[int, list[tuple[int, int, list[tuple[int, int]]]]] = {}
-    for i, hashed, strand in syncmers(read, index.parameters):
+    for i, hashed, strand in syncmers_of(read, index.parameters):
         found = places.get(hashed >> (64 - bits - 15), [])
         if hashed % (1 << p.sampling_bits) == 0 and found:
             stretches.setdefault(i // p.stretch, []).append((i, strand, found))
