@@ -14,6 +14,7 @@ from helpers.cards import CAPABILITIES, HAS_GPU
 from helpers.random_reads import letters, pair
 
 Run = Callable[..., bytes]
+WHOLE_COMMANDS = {"test_commands.py", "test_sanitizer.py", "test_signatures.py"}  # which need almost all kernels
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,10 @@ def pytest_generate_tests(metafunc):
         asked = metafunc.config.getoption("--capabilities").split(",")
         if metafunc.definition.get_closest_marker("any_capability") and not metafunc.config.getoption("--weekly"):
             asked = asked[:1]
-        metafunc.parametrize("capability", ["real"] if HAS_GPU else asked, scope="session")
+        each = ["real"] if HAS_GPU else asked
+        if metafunc.definition.path.name in WHOLE_COMMANDS:  # no two processes compile the same at once
+            each = [pytest.param(one, marks=pytest.mark.xdist_group(f"commands-{one}")) for one in each]
+        metafunc.parametrize("capability", each, scope="session")
 
 
 def pytest_collection_modifyitems(items):

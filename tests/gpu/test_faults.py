@@ -14,7 +14,7 @@ import pysam
 import pytest
 
 import emulated_card
-from helpers.cards import HAS_GPU
+from helpers.cards import CAPABILITIES, HAS_GPU
 from helpers.random_reads import changed, ends_of, letters
 
 pytestmark = [
@@ -146,7 +146,7 @@ def start(commands, tmp_path, capability):
     ],
 )
 def test_the_output_of_the_cpu(command, options, behaviour, start, expected, capability):
-    other = "8.0" if capability != "8.0" else "9.0"
+    other = next(one for one in CAPABILITIES if one != capability)
     found = start(command, *options, cards=f"{capability}:8G,{other}:8G", **behaviour).end()
     assert found == (0, [], expected[command])
 

@@ -50,13 +50,17 @@ def retold(
             md, matched = f"{md}{matched}^{contig[position : position + count]}", 0
             position += count
         else:
-            for base, there in zip(oriented[q : q + count], contig[position : position + count], strict=True):
-                same = base == there and base in "ACGT"
+            here, there = oriented[q : q + count], contig[position : position + count]
+            if kind != "X" and here == there and set(here) <= set("ACGT"):  # most are, and base by base takes long
+                score, matched = score + count * scoring.match, matched + count
+                here = there = ""
+            for base, other in zip(here, there, strict=True):
+                same = base == other and base in "ACGT"
                 assert kind == "M" or (kind == "=") == same
-                loss = scoring.mismatch if {base, there} <= set("ACGT") else min(scoring.mismatch, 1)
+                loss = scoring.mismatch if {base, other} <= set("ACGT") else min(scoring.mismatch, 1)
                 score += scoring.match if same else -loss
                 edits += not same
-                md, matched = (md, matched + 1) if same else (f"{md}{matched}{there}", 0)
+                md, matched = (md, matched + 1) if same else (f"{md}{matched}{other}", 0)
             q, position = q + count, position + count
     assert q == len(oriented)
     return score, edits, f"{md}{matched}"
