@@ -178,8 +178,18 @@ def segment(header: pysam.AlignmentHeader, read: Read, contig: str) -> pysam.Ali
     return out
 
 
-def tiled(haplotypes: list[list[tuple[int, str, str]]], reference: str, step: int = 5, length: int = 60) -> list[Read]:
-    """Error-free reads across haplotypes that differ from the reference by (position, REF, ALT), sorted."""
+def tiled(
+    haplotypes: list[list[tuple[int, str, str]]],
+    reference: str,
+    step: int = 5,
+    length: int = 60,
+    starts: range | None = None,
+) -> list[Read]:
+    """Error-free reads across haplotypes that differ from the reference by (position, REF, ALT), sorted.
+
+    starts: where they begin, by default each `step` bases.
+    """
+    starts = starts or range(0, len(reference) - length, step)
     made = []
     for number, variants in enumerate(haplotypes):
         columns = [(p, base) for p, base in enumerate(reference)]
@@ -188,7 +198,7 @@ def tiled(haplotypes: list[list[tuple[int, str, str]]], reference: str, step: in
             for i in range(1, len(old)):
                 cells[position + i] = ("D", "")
             cells[position] = ("M" if len(new) == 1 else f"M{len(new) - 1}I", new)
-        for start in range(0, len(reference) - length, step):
+        for start in starts:
             read = _spelled(cells, start, length, f"h{number}_{start}", 16 * ((start // step) % 2))
             made.append(read)
     return made

@@ -83,7 +83,7 @@ def test_mates_make_the_fragment_that_was_sequenced(data):
         old = REFERENCE[place : place + (6 if kind == "deletion" else 1)]
         if not variants or abs(variants[-1][0] - place) > 10:
             variants.append((place, old, new[kind]))
-    (fragment, *_) = [r for r in tiled([sorted(variants)], REFERENCE, 1, size) if r.position >= start][:1]
+    (fragment,) = tiled([sorted(variants)], REFERENCE, 1, size, range(start, start + 1))
     letters = np.array(list(fragment.bases))
     assume(not any(runs(letters[unit:] == letters[:-unit]) for unit in range(8, length)))  # no repeat by chance
     reads = mates_of(fragment, length)
