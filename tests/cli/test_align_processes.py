@@ -76,21 +76,27 @@ def test_processes_write_what_one_thread_writes(ending, options, made, tmp_path)
     check_same(made, tmp_path, ending, options, [(*PROCESSES, *BATCHES)])
 
 
+OTHERS = [("paf", ()), ("bam", ("--sort", "name")), ("cram", ("--sort", "coordinate")), ("sam", ("-a",))]
+WAYS = [("-t", "9"), ("-t", "64", *BATCHES), ("-t", "12", "--batch-bases", "100000")]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("ending", "options"),
-    [
-        ("bam", ()),
-        ("paf", ()),
-        ("bam", ("--sort", "name")),
-        ("cram", ("--sort", "coordinate")),
-        ("sam", ("-a",)),
-    ],
-)
-def test_all_numbers_of_processes(ending, options, made, tmp_path):
+def test_all_numbers_of_processes(made, tmp_path):
     """64 on any machine; none where memory is short."""
-    ways = [("-t", "9"), ("-t", "64", *BATCHES), ("-t", "12", "--batch-bases", "100000")]
-    check_same(made, tmp_path, ending, options, ways)
+    check_same(made, tmp_path, "bam", (), WAYS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("ending", "options"), OTHERS)
+def test_all_outputs_of_processes(ending, options, made, tmp_path):
+    """The command writes what its workers send back, whichever worker sent it."""
+    check_same(made, tmp_path, ending, options, WAYS[-1:])
+
+
+@pytest.mark.weekly
+@pytest.mark.parametrize(("ending", "options"), OTHERS)
+def test_all_outputs_of_all_numbers_of_processes(ending, options, made, tmp_path):
+    check_same(made, tmp_path, ending, options, WAYS[:-1])
 
 
 @pytest.mark.slow
