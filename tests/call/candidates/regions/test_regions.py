@@ -93,11 +93,12 @@ def united(marks: list[Mark], level: int) -> list[tuple[int, int, list[Mark]]]:
     """Runs of positions that widened marks cover, found by painting every position."""
     wider = [(m[1] - REACHES[level][m[3]], m[2] + REACHES[level][m[3]], m) for m in marks]
     painted = {p for first, last, _ in wider for p in range(first, last)}
+    inner = {p for first, last, _ in wider for p in range(first + 1, last)}
     runs = []
     for start in sorted(p for p in painted if p - 1 not in painted):
         stop = next(p for p in range(start, start + 10_000) if p not in painted)
         # touching is not overlapping: a run splits where no mark spans the border
-        borders = [p for p in range(start + 1, stop) if not any(first < p < last for first, last, _ in wider)]
+        borders = [p for p in range(start + 1, stop) if p not in inner]
         for first, last in zip([start, *borders], [*borders, stop], strict=True):
             runs.append((first, last, [m for a, b, m in wider if first <= a and b <= last]))
     return runs
