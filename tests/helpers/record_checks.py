@@ -27,11 +27,12 @@ def checked(path: Path, reads: Reads, contigs: Mapping[str, str]) -> list[pysam.
         records = list(file.fetch(until_eof=True))
     primaries = [r for r in records if not r.flag & SECONDARY_OR_SUPPLEMENTARY]
     assert sorted((r.query_name, r.flag & (FIRST | LAST)) for r in primaries) == sorted(reads)
+    upper = {name: letters.upper() for name, letters in contigs.items()}
     for record in records:
         bases = re.sub("[^ACGT]", "N", reads[record.query_name, record.flag & (FIRST | LAST)].upper())
         whole = reverse_complement(bases) if record.is_reverse else bases
         if not record.is_unmapped:
-            check_alignment(record, whole, contigs[record.reference_name].upper())
+            check_alignment(record, whole, upper[record.reference_name])
         elif bases:
             assert record.query_sequence == whole
     return records
@@ -39,7 +40,6 @@ def checked(path: Path, reads: Reads, contigs: Mapping[str, str]) -> list[pysam.
 
 def check_alignment(record: pysam.AlignedSegment, whole: str, letters: str) -> None:
     """whole: the read on the record's strand, hard-clipped bases included. letters: of its contig."""
-    contig = re.sub("[^ACGT]", "N", letters)
     scoring, q, position, score, edits = Scoring(), 0, record.reference_start, 0, 0
     for operation, count in record.cigartuples:
         if operation in (pysam.CSOFT_CLIP, pysam.CHARD_CLIP):
@@ -48,7 +48,8 @@ def check_alignment(record: pysam.AlignedSegment, whole: str, letters: str) -> N
             score, edits = score - scoring.gap_open - count * scoring.gap_extend, edits + count
             q, position = (q + count, position) if operation == pysam.CINS else (q, position + count)
         else:
-            pairs = list(zip(whole[q : q + count], contig[position : position + count], strict=True))
+            there = re.sub("[^ACGT]", "N", letters[position : position + count])
+            pairs = list(zip(whole[q : q + count], there, strict=True))
             same, unknown = sum(a == b != "N" for a, b in pairs), sum("N" in pair for pair in pairs)
             score += same * scoring.match - (count - same - unknown) * scoring.mismatch - unknown
             edits, q, position = edits + count - same, q + count, position + count
