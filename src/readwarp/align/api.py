@@ -66,7 +66,8 @@ def make_job(
     """Make the job that these options ask for. Raises InputError and UsageError."""
     if not reads:
         raise UsageError("no files of reads are given")
-    part, parameters, sorting = options.get("part"), alignment_parameters(options), chosen(RecordOptions(), options)
+    part = options.get("part")
+    parameters, sorting = alignment_parameters(options), chosen(RecordOptions(), options)
     return AlignJob(
         reference=Path(reference),
         inputs=open_inputs(Path(reference), [str(path) for path in reads], options),

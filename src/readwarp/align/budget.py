@@ -15,7 +15,8 @@ from readwarp.system.machine import free_memory
 PROGRAM_BYTES = 350 << 20  # Python, Numba, LLVM and compiled kernels
 CONTEXT_BYTES = 600 << 20  # of a card, for CUDA and its kernels, beside --vram: 524 to 562 MB on an H200
 PINNED_BYTES = 8 << 20  # host memory of each workspace (readwarp.device.memory)
-SORT_SHARE, MIN_SORT, MAX_SORT = 8, 256 << 20, 16 << 30  # fraction of the budget; bytes
+SORT_SHARE = 8  # fraction of the budget
+MIN_SORT, MAX_SORT = 256 << 20, 16 << 30  # bytes
 SORTED_AT_ONCE = 16  # multiples of the sort memory: a quarter goes to a file, and 64 files are merged at once
 GROWTH = 6  # bytes of records per byte of compressed reads, roughly
 MIN_ENGINE = 4 << 20  # bytes to align one long pair by dynamic programming

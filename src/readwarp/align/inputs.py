@@ -94,7 +94,8 @@ def open_inputs(reference: Path, reads: Sequence[str], options: Mapping[str, Any
     headers = [read_header(paths[0]) if kinds[paths[0]] in ALIGNED else "" for paths in files]
     naming = GroupNaming(as_tuple(asked.read_group), asked.sample, asked.library, instrument)
     groups = gather_groups(naming, files, headers, kinds)
-    merged, comments, inputs = groups.merge(), asked.comments, list[ReadInput]()
+    merged = groups.merge()
+    comments, inputs = asked.comments, list[ReadInput]()
     for paths, line, own, header in zip(files, *groups, headers, strict=True):
         may_name = own if header else merged if comments else []
         given = ReadInput(

@@ -244,7 +244,8 @@ class Output:
     def __init__(
         self, job: AlignJob, writer: AlignmentWriter | ResumableWriter, metrics: Metrics, meter: Meter
     ) -> None:
-        self.job, self.writer, self.metrics, self.meter = job, writer, metrics, meter
+        self.job, self.writer = job, writer
+        self.metrics, self.meter = metrics, meter
         earlier = writer.counts if isinstance(writer, ResumableWriter) else {}
         self.earlier = earlier.get("reads", 0)
         self.written = Metrics()  # counts of everything written, including earlier runs

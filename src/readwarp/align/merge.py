@@ -57,7 +57,8 @@ def run_merge(job: MergeJob, reporter: Reporter) -> Result:
     """Run the merge job. Raises ReadwarpError."""
     check_inputs(job.alignments)
     check_output(job.output, job.force, job.alignments)
-    metrics, started, templates = reporter.metrics, time.perf_counter(), 0
+    metrics, started = reporter.metrics, time.perf_counter()
+    templates = 0
     with locked(job.output):
         header, groups = plan_merge(job.alignments, job.sort, job.command)
         for kernels in ("merge", *(["merge.umi"] if job.duplicates.umis else [])):
@@ -128,7 +129,8 @@ def group_parts(headers: dict[Path, str]) -> list[list[Path]]:
             raise InputError(
                 path, f"is from another run than {other}: reads, options, reference or readwarp version differ"
             )
-        waiting[part.number], of, run = path, part.of, own
+        of, run = part.of, own
+        waiting[part.number] = path
         if len(waiting) == of:
             groups.append([waiting[number] for number in range(1, of + 1)])
             waiting = {}

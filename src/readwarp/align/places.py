@@ -64,14 +64,14 @@ def places_of(candidates: Candidates, scores: Scores, parameters: AlignParameter
 @kernel
 def find_starts(candidates, scores, gains, longest, least, v, query_start, score):
     """See `places_of`. longest: the longest deletion and insertion across which a place reaches its chain's start."""
-    query_stop, reference_stop, (match, end_bonus) = scores.query_stop, scores.reference_stop, gains
+    match, end_bonus = gains
     for c in range(v.size):
-        v[c], score[c] = reference_stop[c] - query_stop[c], scores.score[c]
+        v[c], score[c] = scores.reference_stop[c] - scores.query_stop[c], scores.score[c]
         if candidates.part_stop[c] > 0:
-            if has_false_bonus(c, candidates, score[c], query_stop[c], match, end_bonus):
+            if has_false_bonus(c, candidates, score[c], scores.query_stop[c], match, end_bonus):
                 score[c] -= end_bonus
             score[c] *= score[c] >= least
-        start = query_stop[c] - score[c] // match
+        start = scores.query_stop[c] - score[c] // match
         is_chained = candidates.query_stop[c] > 0  # windows for mates and for parts have no chain
         if is_chained and -longest[1] <= v[c] - candidates.diagonal[c] <= longest[0]:
             start = min(start, np.int64(candidates.query_start[c]))

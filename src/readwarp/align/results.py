@@ -285,7 +285,8 @@ def _decode(tags: bytes) -> dict[str, int | float | str]:
     fields: dict[str, int | float | str] = {}
     at = 0
     while at < len(tags):
-        name, kind, at = tags[at : at + 2].decode(), chr(tags[at + 2]), at + 3
+        name, kind = tags[at : at + 2].decode(), chr(tags[at + 2])
+        at += 3
         if kind == "Z":
             stop = tags.index(0, at)
             fields[name], at = tags[at:stop].decode(), stop + 1

@@ -41,7 +41,8 @@ class Trainer:
         cards: AlignCards,
         metrics: Metrics,
     ) -> None:
-        self.inputs, self.parameters, self.given = inputs, parameters, given
+        self.inputs = inputs
+        self.parameters, self.given = parameters, given
         self.cards, self.metrics = cards, metrics
         self.first: list[ReadBatch] = []  # reads of the first input, for the closing report
         self.models: list[dict[str, object]] = []  # one entry per input

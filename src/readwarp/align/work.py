@@ -39,7 +39,8 @@ class Aligning:
     def align(self, item: tuple[RawBatch, TrainedModel]) -> AlignedBatch:
         """Align the batch's reads that are in the part and not aligned yet."""
         (raw, (sizes, parameters, umi)), metrics = item, Metrics()
-        stop, prepared, number = raw.first_template + raw.templates, list[Prepared](), 0
+        stop = raw.first_template + raw.templates
+        prepared, number = list[Prepared](), 0
 
         def work(part: ReadBatch, index: steps.PlacedIndex) -> tuple[ReadBatch, AlignmentBatch]:
             return steps.align_batch(part, index, sizes, parameters, metrics)

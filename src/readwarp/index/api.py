@@ -80,18 +80,18 @@ def choose_seeds(options: IndexOptions) -> SeedParameters:
 
 def run_index(job: IndexJob, reporter: Reporter) -> Result:
     """Run the index job. Raises ReadwarpError."""
-    started, parameters, metrics = time.perf_counter(), job.parameters, reporter.metrics
+    started = time.perf_counter()
     check_output(job.output, job.force, [job.reference])
     reporter.prepare("index", job.threads)
-    with metrics.time("index_build"), reporter.compiling():
-        built = build_file(job.reference, job.output, parameters, job.threads, job.memory)
+    with reporter.metrics.time("index_build"), reporter.compiling():
+        built = build_file(job.reference, job.output, job.parameters, job.threads, job.memory)
     for name, number in built._asdict().items():
-        metrics.count(f"index_{name}", number)
+        reporter.metrics.count(f"index_{name}", number)
     logging.getLogger("readwarp").info(
         "%s: %s, %s, %s (k=%d, s=%d), %.1f s",
         *(job.output, counted(built.contigs, "contig"), counted(built.bases, "base"), counted(built.seeds, "seed")),
-        *(parameters.k, parameters.s, time.perf_counter() - started),
+        *(job.parameters.k, job.parameters.s, time.perf_counter() - started),
     )
     if where := explain_place(job.output, job.reference):
         logging.getLogger("readwarp").info("the index is%s", where.partition(" (")[0])
-    return Result.of(metrics, {"index": job.output})
+    return Result.of(reporter.metrics, {"index": job.output})

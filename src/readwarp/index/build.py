@@ -43,7 +43,8 @@ def read_reference(path: str | Path) -> Reference:
         file = ReferenceIndexFile(Path(path))
         file.check(["packed"])
         return file.reference()
-    names, digests, ends = list[str](), list[Any](), [0]
+    names, digests = list[str](), list[Any]()
+    ends = [0]
     packed = np.zeros(1 + (Path(path).stat().st_size // 2 if Path(path).exists() else 0), np.uint8)
     with closing(read_ahead(read_pieces(path), READ_AHEAD)) as pieces:
         for name, letters, is_first in pieces:

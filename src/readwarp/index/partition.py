@@ -89,10 +89,11 @@ def partition_seeds(reference: Reference, plan: BuildPlan) -> Iterator[Partition
 
 def _scatter_all(reference: Reference, plan: BuildPlan, wanted: tuple[int, int], chunks: EntryChunks) -> int:
     """Write the entries of the wanted partitions (first, last) to chunks; return the number in all partitions."""
-    packed, offsets, form = reference.packed, reference.contig_offsets, plan.form
-    bases, found, free = int(offsets[-1]), list[int](), SimpleQueue[Filling]()
+    offsets = reference.contig_offsets
+    bases = int(offsets[-1])
+    found, free = list[int](), SimpleQueue[Filling]()
     fillings = [
-        Filling(np.zeros(wanted[1] - wanted[0], np.int64), scratch_of(PIECE + form.shape.k))
+        Filling(np.zeros(wanted[1] - wanted[0], np.int64), scratch_of(PIECE + plan.form.shape.k))
         for _ in range(plan.workers)
     ]
     for filling in fillings:
@@ -101,12 +102,12 @@ def _scatter_all(reference: Reference, plan: BuildPlan, wanted: tuple[int, int],
     def work(start: int) -> int:
         filling = free.get()
         stretch = start, min(start + STRETCH, bases)
-        number: int = scatter(packed, offsets, stretch, form, filling, chunks, wanted)
+        number: int = scatter(reference.packed, offsets, stretch, plan.form, filling, chunks, wanted)
         free.put(filling)
         return number
 
     chunks.taken[0] = 0
-    span = 1 << form.position_bits
+    span = 1 << plan.form.position_bits
     for first in range(0, bases, span):
         starts = range(first, min(first + span, bases), STRETCH)
         found += map_ordered(starts, work, plan.workers, 2 * plan.workers)
@@ -121,12 +122,15 @@ def scatter(packed, contig_offsets, stretch, form, filling, chunks, wanted):
 
     The total includes unwanted partitions. The upper bits of positions are equal within a stretch, and within a chunk.
     """
-    (start, stop), (shape, bucket_bits, inner_bits, position_bits), (first, last) = stretch, form, wanted
+    start, stop = stretch
+    (shape, bucket_bits, inner_bits, position_bits), (first, last) = form, wanted
     (slots, scratch), (entries, owners, uppers, sizes, taken) = filling, chunks
-    bases, room, total = np.empty(PIECE + shape.k, np.uint8), PIECE // (shape.t + 1) + 2, 0
+    bases, total = np.empty(PIECE + shape.k, np.uint8), 0
+    room = PIECE // (shape.t + 1) + 2
     found = Syncmers(np.empty(room, np.uint64), np.empty(room, np.int32), np.empty(room, np.uint8))
     hashes, positions, strands = found
-    inner_mask, upper, lower = (1 << inner_bits) - 1, start >> position_bits, np.uint64((1 << position_bits) - 1)
+    inner_mask, upper = (1 << inner_bits) - 1, start >> position_bits
+    lower = np.uint64((1 << position_bits) - 1)
     contig = np.searchsorted(contig_offsets, start, "right") - 1
     while start < stop:
         contig_stop = contig_offsets[contig + 1]

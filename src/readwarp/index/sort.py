@@ -38,11 +38,11 @@ def sort_round(part: PartitionRound, plan: BuildPlan, row: int, dtypes: dict[str
     owners, sizes = part.chunks.owners[:taken], part.chunks.sizes[:taken]
     order, borders = np.argsort(owners, kind="stable"), offsets_of(np.bincount(owners, minlength=number))
     rows = row + offsets_of(np.bincount(owners, sizes, number))
-    inner_bits, in_flight, most = plan.form.inner_bits, plan.workers + AHEAD, int(np.diff(rows).max())
+    in_flight, most = plan.workers + AHEAD, int(np.diff(rows).max())
     spaces = [
         PartitionSpace(
             np.empty(most, np.uint64),
-            np.empty(1 << inner_bits, dtypes["bucket_starts"]),
+            np.empty(1 << plan.form.inner_bits, dtypes["bucket_starts"]),
             np.empty(most, dtypes["tags"]),
             np.empty(most, dtypes["positions"]),
         )

@@ -95,7 +95,8 @@ class StoredColumn:
     """
 
     def __init__(self, file: BinaryIO, place: int) -> None:
-        self.file, self.place, self.written, self.checksums = file, place, 0, list[int]()
+        self.file, self.place = file, place
+        self.written, self.checksums = 0, list[int]()
         self._rest = bytearray()  # less than a page, not written yet
 
     def append(self, values: ndarray) -> None:

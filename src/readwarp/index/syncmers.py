@@ -142,20 +142,21 @@ def sketch(bases, start, stop, shape, scratch, out, first):
     _order(np.uint64(length), s, scratch)
     if has_others:
         _spoil(bases[start:stop], s, scratch.orders)
-    orders, lowest, flags, positions = scratch.orders, scratch.lowest, scratch.flags, out.positions
-    kmers, head, middle = np.uint64(length - k + 1), np.uint64(s - 1), np.uint64(s - 1 + t)
+    lowest = scratch.lowest
+    kmers = np.uint64(length - k + 1)
+    head, middle = np.uint64(s - 1), np.uint64(s - 1 + t)
     for i in range(kmers):
         lowest[i] = HIGHEST
     for d in range(np.uint64(k - s + 1)):
         if d != t:
             for i in range(kmers):
-                lowest[i] = min(lowest[i], orders[head + d + i])
+                lowest[i] = min(lowest[i], scratch.orders[head + d + i])
     for i in range(kmers):
-        flags[i] = (lowest[i] > orders[middle + i]) & (orders[middle + i] != 0)
+        scratch.flags[i] = (lowest[i] > scratch.orders[middle + i]) & (scratch.orders[middle + i] != 0)
     row = np.uint64(first)
     for i in range(kmers):
-        positions[row] = i
-        row += np.uint64(flags[i])
+        out.positions[row] = i
+        row += np.uint64(scratch.flags[i])
     return _hash(first, np.int64(row), k, scratch, out)
 
 
@@ -163,7 +164,8 @@ def sketch(bases, start, stop, shape, scratch, out, first):
 def _spell(sequence, scratch):
     """Spell the words that end at each base, and their reverse complements; return whether there are other letters."""
     codes, quarters, reverse_quarters, words, reverse, _, _, _ = scratch
-    size, pad, others = np.uint64(sequence.size), np.uint64(PAD), np.uint8(0)
+    size = np.uint64(sequence.size)
+    pad, others = np.uint64(PAD), np.uint8(0)
     for i in range(size):
         codes[pad + i] = sequence[i] & np.uint8(3)
         others |= sequence[i] & np.uint8(4)
@@ -205,14 +207,13 @@ def reverse_at(reverse, i, length):
 @kernel
 def _order(size, s, scratch):
     """Compute the order of the s-mer that ends at each base, from the first that fits."""
-    words, reverse, orders = scratch.words, scratch.reverse, scratch.orders
     if s <= WORD:
         mask, shift = np.uint32(mask_of(s)), np.uint32(2 * (WORD - s))
         for i in range(size):
-            orders[i] = order_of_half(min(words[i] & mask, reverse[i] >> shift))
+            scratch.orders[i] = order_of_half(min(scratch.words[i] & mask, scratch.reverse[i] >> shift))
     else:
         for i in range(s - 1, np.int64(size)):
-            orders[i] = order(min(forward_at(words, i, s), reverse_at(reverse, i, s)))
+            scratch.orders[i] = order(min(forward_at(scratch.words, i, s), reverse_at(scratch.reverse, i, s)))
 
 
 @kernel

@@ -57,8 +57,9 @@ def walk(directions, query, target, score, scheme, cigar, begin):
     bits, lane, plane, stride, width, origin = directions
     costs, mode, matrix = scheme
     gap_open, gap_extend = costs.gap_open, costs.gap_extend
-    i, j, left, edits, runs = target.size - 1, query.size - 1, score, 0, 0
-    taken = MATCH
+    i, j = target.size - 1, query.size - 1
+    left, taken = score, MATCH
+    edits = runs = 0
     state = rule.ON_PAIR if mode == rule.LOCAL else rule.ON_BEST  # a local alignment ends with an aligned pair
     while i >= 0 and j >= 0 and not (mode == rule.LOCAL and left == 0 and runs > 0):
         row = i - origin
@@ -103,7 +104,7 @@ def walk_pair(tasks, pair, directions, scheme, walks, cigar):
     query = queries[query_starts[pair] :][: query_stop[pair]]
     target = targets[target_starts[pair] :][: target_stop[pair]]
     found = walk(directions, query, target, np.int64(score[pair]), scheme, cigar, walks.first_run[pair])
-    walks.query_start[pair], walks.target_start[pair], walks.edit_distance[pair] = found[0], found[1], found[2]
+    walks.query_start[pair], walks.target_start[pair], walks.edit_distance[pair] = found[:3]
     walks.left[pair], walks.runs[pair] = found[3], found[4]
 
 
@@ -113,16 +114,17 @@ def fill_band(query, target, band, directions, scheme, H, E):
 
     The stride is even, so that no byte is read before it is written. H, E: space for the query.
     """
-    bits, stride, origin, (costs, mode, matrix) = directions.bits, directions.stride, directions.origin, scheme
+    bits, (costs, mode, matrix) = directions.bits, scheme
     gap_open, gap_extend = costs.gap_open, costs.gap_extend
-    opening, extending, floor = np.int32(gap_open + gap_extend), np.int32(gap_extend), np.int32(0)
+    opening = np.int32(gap_open + gap_extend)
+    extending, floor = np.int32(gap_extend), np.int32(0)
     if mode != rule.LOCAL:
         floor = np.int32(rule.UNREACHED)
     for j in range(query.size):
         H[j], E[j] = (0 if mode == rule.LOCAL else -(gap_open + (j + 1) * gap_extend)), floor
     left = np.int32(costs.bonus if mode == rule.LOCAL else 0)
     for row in range(band.rows):
-        i = origin + row
+        i = directions.origin + row
         diagonal = left
         if mode == rule.GLOBAL:
             left = np.int32(left - (extending if row > 0 else opening))
@@ -135,16 +137,16 @@ def fill_band(query, target, band, directions, scheme, H, E):
             gain = np.int32(gain_of(query[j], target[i], costs, matrix) if inside else rule.UNREACHED)
             h, d, f, answers = cell(diagonal, gain, E[j], F, opening, extending, floor)
             diagonal, H[j], E[j], F = H[j], h, d, np.int32(f)
-            byte = (row * stride + j - low) >> 1
+            byte = (row * directions.stride + j - low) >> 1
             bits[byte] = bits[byte] | (answers << 4) if (j - low) & 1 else answers
 
 
 @scalar
 def trace_pair(tasks, pair, scheme, H, E, bits, walks, cigar):
     """Trace one pair; `walks` says where its runs go. H, E: space for its query; bits: half a byte per cell."""
-    pairs, ends, strays = tasks.pairs, tasks.ends, tasks.strays
-    columns, stop = np.int64(ends.query_stop[pair]), np.int64(ends.target_stop[pair])
-    band = rule.band_of(stop - columns, strays[pair, 0], strays[pair, 1], columns, stop, scheme.mode)
+    pairs = tasks.pairs
+    columns, stop = np.int64(tasks.ends.query_stop[pair]), np.int64(tasks.ends.target_stop[pair])
+    band = rule.band_of(stop - columns, tasks.strays[pair, 0], tasks.strays[pair, 1], columns, stop, scheme.mode)
     stride = (min(columns, band.lead + band.width + 1) + 1) // 2 * 2
     origin = (stop - columns - band.before) * (scheme.mode != rule.GLOBAL)
     directions = Directions(bits, 0, 1, stride, band.width, origin)

@@ -93,7 +93,8 @@ def _in_halves(form: LaneForm, costs: Costs, opening: int) -> Held | None:
 
 
 def _in_integers(form: LaneForm, costs: Costs, opening: int) -> Held | None:
-    match, bonus, is_pair = costs.match, costs.bonus, form.numbers == 2
+    match, bonus = costs.match, costs.bonus
+    is_pair = form.numbers == 2
     if match > 127 or max(costs.mismatch, bonus) > 128:
         return None
     floor = opening if is_pair else 0  # so that no subtraction borrows from the other half
@@ -127,7 +128,8 @@ def score_on_tiles(pairs: Pairs, rows: ndarray, engine: tuple[LaneForm, Constant
     """Score these non-empty pairs, whose sequences are on the device; OVERFLOWN where another form is needed."""
     if not rows.size:
         return
-    (form, constants), workspace, shapes = engine, current(), shape_table()[pairs.query_lengths[rows]]
+    form, constants = engine
+    workspace, shapes = current(), shape_table()[pairs.query_lengths[rows]]
     order = rows[np.lexsort((-pairs.target_lengths[rows], shapes))]
     shapes, target_lengths = shape_table()[pairs.query_lengths[order]], pairs.target_lengths[order]
     with workspace.frame():

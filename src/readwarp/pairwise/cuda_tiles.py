@@ -65,42 +65,44 @@ def lay_rows(targets, starts, tiles, margin, pairs):
         return
     a = tile * pairs
     b = min(a + 1, starts.size - 1)
-    begin, before, lengths = tiles.stream_starts[tile], margin if tile == 0 else 0, tiles.target_lengths
+    begin, before = tiles.stream_starts[tile], margin if tile == 0 else 0
     for row in range(thread % WARP - before, tiles.stream_starts[tile + 1] - begin, WARP):
-        first = streamed(targets[starts[a] + row]) if 0 <= row < lengths[a] else OUTSIDE
+        first = streamed(targets[starts[a] + row]) if 0 <= row < tiles.target_lengths[a] else OUTSIDE
         if pairs == 1:  # the other register has the gains of a query's N, where code 0 would be
             second = OUTSIDE if first == OUTSIDE else 0 if targets[starts[a] + row] == UNKNOWN else UNKNOWN
         else:
-            second = streamed(targets[starts[b] + row]) if 0 <= row < lengths[b] else OUTSIDE
+            second = streamed(targets[starts[b] + row]) if 0 <= row < tiles.target_lengths[b] else OUTSIDE
         tiles.stream[begin + row] = first | second << 3
 
 
 def _make_columns(form: LaneForm, columns: int) -> Any:
     """Compile a thread's columns: selectors of gains, and keys with the bonus; tells which queries have other codes."""
-    packed, peaks, is_pair = form.lanes().packed, _peaks(form, columns), form.numbers == 2
+    packed = form.lanes().packed
+    peaks, is_pair = _peaks(form, columns), form.numbers == 2
     first_key = form.lowest + (form.keys if form.is_float else columns) - 1
     # Digits of `pick`: those of code 0, the increments of each further code, and outside a query only signs, 0 or -1.
-    digits, more, limit = form.byte, 0x11 if is_pair else 0x1111, 3 if is_pair else UNKNOWN
+    digits = form.byte
+    more, limit = 0x11 if is_pair else 0x1111, 3 if is_pair else UNKNOWN
     outside = 8 * more
 
     @inlined
     def set_columns(tiles, pairs, rank, bonus, selector, key):
         # Both pairs are written out: with a function for each, half2 takes up to 19 more registers.
-        (a, b), queries, starts, lengths = pairs, tiles.queries, tiles.query_starts, tiles.query_lengths
+        (a, b), lengths = pairs, tiles.query_lengths
         other_a = other_b = False
         for k in range(columns):
             j = np.int32(rank * np.int32(columns) + np.int32(k))
             chosen_a = chosen_b = np.int32(outside)
             key_a = key_b = np.int32(first_key - k // peaks)
             if j < lengths[a]:
-                code = np.int32(queries[starts[a] + j])
+                code = np.int32(tiles.queries[tiles.query_starts[a] + j])
                 if code > limit:
                     other_a = True
                 else:
                     chosen_a = np.int32(digits + code * more)
                 key_a += bonus if j == lengths[a] - 1 else np.int32(0)
             if is_pair and j < lengths[b]:
-                code = np.int32(queries[starts[b] + j])
+                code = np.int32(tiles.queries[tiles.query_starts[b] + j])
                 if code > limit:
                     other_b = True
                 else:
@@ -211,13 +213,15 @@ def _make_rows(form: LaneForm, columns: int) -> Any:
 
 def _make_report(form: LaneForm, columns: int) -> Any:
     """Compile the report of a group's best cell, in one half of its threads' registers, to `found`."""
-    factor, peaks, rows = np.int32(form.factor), _peaks(form, columns), rows_of(form, columns)
+    factor = np.int32(form.factor)
+    peaks, rows = _peaks(form, columns), rows_of(form, columns)
     first_key = np.int32((form.keys if form.is_float else rows * columns) - 1)
 
     @inlined
     def report(best, pair, thread, bounds, found):
         """best: (saved peaks, rows done then or 0 if nothing was above the bonus, has codes that the form lacks)."""
-        (numbers, row, is_other), (rank, group), (zero, limit, bonus) = best, thread, bounds
+        numbers, row, is_other = best
+        (rank, group), (zero, limit, bonus) = thread, bounds
         top, place = numbers[0], np.int32(0)
         for q in range(1, peaks):
             if numbers[q] > top:
@@ -252,7 +256,8 @@ def score_kernel(form: LaneForm, columns: int) -> Any:
 
     numbers, bounds: see `cuda_local.Constants`; group: threads per tile.
     """
-    lanes, pairs, peaks = form.lanes(), np.int32(form.numbers), _peaks(form, columns)
+    lanes = form.lanes()
+    pairs, peaks = np.int32(form.numbers), _peaks(form, columns)
     set_columns, do_rows, report = (make(form, columns) for make in (_make_columns, _make_rows, _make_report))
     plus, first, second, leveled, uniform = lanes.plus, lanes.first, lanes.second, lanes.leveled, lanes.uniform
     is_half = form.is_float
@@ -266,7 +271,8 @@ def score_kernel(form: LaneForm, columns: int) -> Any:
             gains[code] = np.uint64(numbers[here]) | np.uint64(numbers[there]) << np.uint64(32)
         limits = bounds[0], bounds[1], bounds[2]
         cuda.syncthreads()
-        costs, start, threshold = (numbers[7], numbers[8], numbers[9]), numbers[10], numbers[11]
+        costs = numbers[7], numbers[8], numbers[9]
+        start, threshold = numbers[10], numbers[11]
         one, factor = numbers[12], numbers[13]
         floor, opening = costs[0], costs[1]
         thread, last = np.int32(cuda.grid(1)), np.int32(tiles.query_starts.size - 1)

@@ -128,7 +128,8 @@ def _make_borders(mode: int, gap_extend: int) -> Any:
 
         arrays: (H, E, window); place: (row, column of the first cell in row 0, first target base).
         """
-        (H, E, window), (row, left, first), e = arrays, place, np.int32(gap_extend)
+        (H, E, window), (row, left, first) = arrays, place
+        e = np.int32(gap_extend)
         for n in range(H.size):
             j = np.int32(left + n)
             i = np.int32(first + max(-j, 0))
@@ -145,7 +146,8 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
 
     warps: of `trace_plan.TracePlan`, to launch. gains: int32 [16], see `trace_plan.gains_of`. costs, directions: int32.
     """
-    cells, halves, is_local = 8 * words, 2 * words, mode == LOCAL
+    cells, halves = 8 * words, 2 * words
+    is_local = mode == LOCAL
     cell, set_borders = _make_cell(is_local), _make_borders(mode, gap_extend)
     none, e = np.int32(UNREACHED), np.int32(gap_extend)
 
@@ -159,12 +161,12 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
         number, lane = np.int32(thread // WARP), np.int32(thread % WARP)
         if number >= warps.shape[0]:
             return
-        group, starts, geometry = np.int32(warps[number, GROUP]), slots.starts, slots.geometry
+        group, geometry = np.int32(warps[number, GROUP]), slots.geometry
         rank, last = np.int32(lane % group), np.int32(group - 1)
         slot, rows = slot_of(geometry, warps, number, lane, group)
         first, columns = geometry[FIRST, slot], geometry[COLUMNS, slot]
-        query = slots.queries[starts[QUERY_AT, slot] :]
-        target = slots.targets[starts[TARGET_AT, slot] + first :]
+        query = slots.queries[slots.starts[QUERY_AT, slot] :]
+        target = slots.targets[slots.starts[TARGET_AT, slot] + first :]
         place, stop = np.uint64(warps[number, DIRECTIONS_AT] + lane), np.int32(warps[number, STEPS] - rank)
         H = cuda.local.array(cells, np.int32)
         E = cuda.local.array(cells, np.int32)
@@ -176,7 +178,8 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
         floor = np.int32(e * (rank * cells - 2 * rank))
         set_borders((H, E, window), query, (row, left, first), columns, floor, costs)
         one = np.int32(group > 0)  # the compiler cannot know it, so the product goes to the FMA pipe
-        F, base, column = none, code_of(target, row, rows, OUTSIDE), np.int32(left + row + cells)
+        F = none
+        base, column = code_of(target, row, rows, OUTSIDE), np.int32(left + row + cells)
         while row < stop:
             F = shuffle_up(F)
             if rank == 0:
@@ -221,10 +224,13 @@ def walk_back(slots, warps, directions, bounds, costs, mode, runs, walks):
         return
     queries, targets, starts, geometry = slots
     _, _, gap_open, gap_extend, _ = costs
-    pair, first, shift = geometry[PAIR, slot], geometry[FIRST, slot], geometry[SHIFT, slot]
-    query_at, target_at, at = starts[QUERY_AT, slot], starts[TARGET_AT, slot], starts[RUNS_AT, slot]
+    pair = geometry[PAIR, slot]
+    first, shift = geometry[FIRST, slot], geometry[SHIFT, slot]
+    query_at, target_at = starts[QUERY_AT, slot], starts[TARGET_AT, slot]
+    at = starts[RUNS_AT, slot]
     i, j = np.int32(first + geometry[ROWS, slot] - 1), np.int32(geometry[COLUMNS, slot] - 1)
-    left, edits, number = geometry[REACHED, slot], np.int32(0), np.int32(0)
+    left = geometry[REACHED, slot]
+    edits = number = np.int32(0)
     warp = geometry[WARP_OF, slot]
     words = np.int32(warps[warp, WORDS])
     stride, cells = np.int32(words * WARP), np.int32(8 * words)
@@ -261,7 +267,7 @@ def walk_back(slots, warps, directions, bounds, costs, mode, runs, walks):
     if taken != MATCH:
         left += gap_open
     found = finish(runs, at, number, (i, j), (left, edits), (gap_open, gap_extend, mode))
-    walks.query_start[pair], walks.target_start[pair], walks.edit_distance[pair] = found[0], found[1], found[2]
+    walks.query_start[pair], walks.target_start[pair], walks.edit_distance[pair] = found[:3]
     walks.left[pair], walks.runs[pair] = found[3], found[4]
 
 
@@ -278,7 +284,8 @@ def copy_runs(slots, offsets, runs, cigar):
 
 def trace(tasks: Tasks, scheme: Scheme, room: int) -> tuple[Walks, ndarray, ndarray]:
     """Return (walks, offsets int64 [p + 1], CIGARs) of pairs that `trace_plan` can plan."""
-    workspace, number, plan = current(), len(tasks.pairs), plan_trace(tasks, scheme, room)
+    workspace = current()
+    number, plan = len(tasks.pairs), plan_trace(tasks, scheme, room)
     with workspace.frame():
         slots, warps, gains = workspace.on_card((plan.slots, plan.warps, gains_of(scheme.costs)))
         outcome = workspace.empty((5, number), np.int32)

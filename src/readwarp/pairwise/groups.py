@@ -94,7 +94,8 @@ def score_sorted(pairs: Pairs, order: ndarray, scheme: Scheme, width: Any, ends:
 
     A local score that reaches the greatest value of a lane becomes OVERFLOWN.
     """
-    count, query_lengths, target_lengths = lanes(width), pairs.query_lengths[order], pairs.target_lengths[order]
+    count = lanes(width)
+    query_lengths, target_lengths = pairs.query_lengths[order], pairs.target_lengths[order]
     columns, rows = most(query_lengths, count), most(target_lengths, count)
     pads = spread(columns, order, count) - query_lengths
     groups = lay_out(
@@ -110,7 +111,8 @@ def score_sorted(pairs: Pairs, order: ndarray, scheme: Scheme, width: Any, ends:
     of_pairs = found.transpose(1, 0, 2).reshape(VECTORS, -1)[:, : order.size]
     best, stop, end = _collect(of_pairs, query_lengths, pads, spread(first, order, count), scheme.mode)
     is_full = (scheme.mode == LOCAL) & (best == 2 ** (8 * found.itemsize) - 1)
-    ends.score[order], ends.query_stop[order], ends.target_stop[order] = np.where(is_full, OVERFLOWN, best), stop, end
+    ends.score[order] = np.where(is_full, OVERFLOWN, best)
+    ends.query_stop[order], ends.target_stop[order] = stop, end
 
 
 def _digits(found: ndarray, low: int) -> ndarray:

@@ -55,17 +55,18 @@ def byte_lanes(like):
 @kernel
 def set_top_row(group, scheme):
     """Set H above the target, 0 in local mode (before the query: the bonus), else a gap, and E, the lowest value."""
-    query, H, E, costs = group.query, group.H, group.E, scheme.costs
+    H = group.H
     count, span = VECTOR_BYTES // H.itemsize, byte_lanes(H)
-    lowest, zero, pad = splat(H, -(1 << (8 * H.itemsize - 1))), splat(H, 0), splat(H, PAD)
-    before = add(lowest, splat(H, costs.bonus)) if scheme.mode == LOCAL else zero
-    opening, extending = splat(H, -costs.gap_open), splat(H, costs.gap_extend)
+    lowest = splat(H, -(1 << (8 * H.itemsize - 1)))
+    zero, pad = splat(H, 0), splat(H, PAD)
+    before = add(lowest, splat(H, scheme.costs.bonus)) if scheme.mode == LOCAL else zero
+    opening, extending = splat(H, -scheme.costs.gap_open), splat(H, scheme.costs.gap_extend)
     gap = opening
     for j in range(group.columns):
-        symbol = load_bytes(query, j * span, H)
+        symbol = load_bytes(group.query, j * span, H)
         gap = where_equal(symbol, pad, opening, subtract(gap, extending))
         store(H, j * count, where_equal(symbol, pad, before, lowest if scheme.mode == LOCAL else gap))
-        store(E, j * count, lowest)
+        store(group.E, j * count, lowest)
 
 
 @kernel
@@ -116,14 +117,15 @@ def row_gains(group, row):
 
     After the columns comes the row's profile [letters, lanes], from which lanes choose.
     """
-    query, target, matrix, gains = group.query, group.target, group.matrix, group.gains
-    count, span, letters = VECTOR_BYTES // gains.itemsize, byte_lanes(gains), matrix.size // ALPHABET
+    matrix, gains = group.matrix, group.gains
+    count = VECTOR_BYTES // gains.itemsize
+    span, letters = byte_lanes(gains), matrix.size // ALPHABET
     profile = gains[gains.size - letters * count :]
     for letter in range(letters):
         for lane in range(count):
-            profile[letter * count + lane] = matrix[letter * ALPHABET + target[row * span + lane]]
+            profile[letter * count + lane] = matrix[letter * ALPHABET + group.target[row * span + lane]]
     for j in range(group.columns):
-        symbol, gain = load_bytes(query, j * span, gains), splat(gains, 0)
+        symbol, gain = load_bytes(group.query, j * span, gains), splat(gains, 0)
         for letter in range(letters):
             gain = where_equal(symbol, splat(gains, letter), load(profile, letter * count), gain)
         store(gains, j * count, gain)
@@ -141,13 +143,14 @@ def score_group(group, first, scheme, found):
     (match, mismatch, gap_open, gap_extend, bonus), mode = scheme.costs, scheme.mode
     count, span = VECTOR_BYTES // H.itemsize, byte_lanes(H)
     floor, ceiling = -(1 << (8 * H.itemsize - 1)), (1 << (8 * H.itemsize - 1)) - 1
-    lowest, zero, one = splat(H, floor), splat(H, 0), splat(H, 1)
+    lowest = splat(H, floor)
+    zero, one = splat(H, 0), splat(H, 1)
     pad, outside = splat(H, PAD), splat(H, OUTSIDE)
     reward, end_bonus = splat(H, match), splat(H, bonus)
     opening, extending = splat(H, gap_open + gap_extend), splat(H, gap_extend)
     last, last_symbol = (columns - 1) * count, load_bytes(query, (columns - 1) * span, H)
     best = lowest if mode == LOCAL else splat(H, ceiling)
-    column, column_block, row, row_block, end_row, end_row_block = zero, zero, zero, zero, zero, zero
+    column = column_block = row = row_block = end_row = end_row_block = zero
     end_best = load(H, last) if mode == SEMIGLOBAL else lowest
     left = add(lowest, splat(H, bonus)) if mode == LOCAL else zero
     for i in range(rows):
@@ -160,7 +163,8 @@ def score_group(group, first, scheme, found):
             left = subtract(left, opening if i == 0 else extending)
         F = F_left = lowest if mode == LOCAL else subtract(left, opening)
         begins = pad, lowest, left, F_left
-        row_before, start, block = best, 0, 0
+        row_before = best
+        start = block = 0
         while start < columns - 1:
             padded = start < first
             stop = min(start + BLOCK, first if padded else columns - 1)
@@ -213,8 +217,10 @@ def trace_group(group, lead, width, scheme, directions):
     count, span = VECTOR_BYTES // H.itemsize, byte_lanes(H)
     plane = max(1, count // 8)
     stride = min(columns, lead + width + 1)
-    lowest, zero, outside = splat(H, -(1 << (8 * H.itemsize - 1))), splat(H, 0), splat(H, OUTSIDE)
-    reward, opening, extending = splat(H, match), splat(H, gap_open + gap_extend), splat(H, gap_extend)
+    lowest = splat(H, -(1 << (8 * H.itemsize - 1)))
+    zero, outside = splat(H, 0), splat(H, OUTSIDE)
+    reward = splat(H, match)
+    opening, extending = splat(H, gap_open + gap_extend), splat(H, gap_extend)
     left = add(lowest, splat(H, bonus)) if mode == LOCAL else zero
     for i in range(rows):
         base = load_bytes(target, i * span, H)

@@ -26,17 +26,16 @@ def split_all(pairs, traces, out, offsets):
 @scalar
 def split_pair(pairs, traces, pair, out):
     """Write the runs of a pair to `out`, unless that is empty; return their number."""
-    queries, targets, cigar, offsets = pairs.queries, pairs.targets, traces.cigar, traces.cigar_offsets
     i = pairs.target_starts[pair] + traces.target_start[pair]
     j = pairs.query_starts[pair] + traces.query_start[pair]
     number, last = 0, np.int64(-1)
-    for k in range(offsets[pair], offsets[pair + 1]):
-        operation, length, on_target, on_query = run_of(cigar[k])
+    for k in range(traces.cigar_offsets[pair], traces.cigar_offsets[pair + 1]):
+        operation, length, on_target, on_query = run_of(traces.cigar[k])
         is_match = operation == MATCH
         for step in range(length if is_match else 1):
             kind, size = operation, np.uint32(1 if is_match else length)
             if is_match:
-                kind = np.int64(EQUAL if queries[j + step] == targets[i + step] else UNEQUAL)
+                kind = np.int64(EQUAL if pairs.queries[j + step] == pairs.targets[i + step] else UNEQUAL)
             if kind != last or not is_match:
                 number, last = number + 1, kind
                 if out.size > 0:

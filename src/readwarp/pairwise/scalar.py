@@ -11,7 +11,7 @@ from readwarp.compiler.jit import scalar
 from readwarp.rules.bases import NEVER, UNKNOWN
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
-LOCAL, GLOBAL, SEMIGLOBAL = 0, 1, 2
+LOCAL, GLOBAL, SEMIGLOBAL = range(3)
 
 # Codes besides those of sequences (0 to 125), which never match.
 ALPHABET = 128
@@ -68,7 +68,7 @@ def band_of(diagonal, deletions, insertions, query_stop, target_stop, mode):
 
 
 # Positions of a walk: on the best of M, E and F; on the better of M and E (a gap opens there); inside a gap; on M.
-ON_BEST, ON_PAIR_OR_DELETION, IN_DELETION, IN_INSERTION, ON_PAIR = 0, 1, 2, 3, 4
+ON_BEST, ON_PAIR_OR_DELETION, IN_DELETION, IN_INSERTION, ON_PAIR = range(5)
 
 # The four questions about a cell.
 DELETION_BETTER, INSERTION_BETTER, DELETION_OPENS, INSERTION_OPENS = 1, 2, 4, 8
@@ -79,7 +79,8 @@ def cell(diagonal, gain, E, F, opening, extending, floor):
     """Return (H, E of the cell below, F of the cell to the right, answers); no score falls below `floor`."""
     m = max(diagonal + gain, floor)
     md = max(m, E)
-    opened, E_extended, F_extended = max(md - opening, floor), max(E - extending, floor), max(F - extending, floor)
+    opened = max(md - opening, floor)
+    E_extended, F_extended = max(E - extending, floor), max(F - extending, floor)
     answers = (
         (DELETION_BETTER if m < E else 0)
         | (INSERTION_BETTER if md < F else 0)
@@ -129,7 +130,8 @@ def finish(runs, begin, number, place, totals, gaps):
     place: (target, query) position before that cell. totals: (rest of the score, edit distance). gaps: (opening,
     extension, mode). Returns (query start, target start, edit distance, rest of the score, runs): see `pairs.Walks`.
     """
-    (i, j), (left, edits), (opening, extension, mode) = place, totals, gaps
+    i, j = place
+    (left, edits), (opening, extension, mode) = totals, gaps
     inserted, deleted = (j + 1 if mode != LOCAL else 0), (i + 1 if mode == GLOBAL else 0)
     for rest, gap in ((inserted, INSERTION), (deleted, DELETION)):
         if rest > 0:

@@ -79,6 +79,7 @@ def transpose_groups(sequences, width, count, offsets, filler, out):
     """Transpose each `count` sequences into `width` lanes; group g has the positions offsets[g] to offsets[g + 1]."""
     codes, starts, lengths, places = sequences
     for group in range(offsets.size - 1):
-        begin, stop, position = group * count, (group + 1) * count, offsets[group]
+        begin, stop = group * count, (group + 1) * count
+        position = offsets[group]
         some = LaneSequences(codes, starts[begin:stop], lengths[begin:stop], places[begin:stop])
         transpose(some, width, offsets[group + 1] - position, filler, out[position * width :])

@@ -105,10 +105,9 @@ def weigh(read_offsets, places, loci, rules, weighed):
 @kernel
 def judge_locus(a, span, length, repetitive, known):
     """Return the MAPQ of a read at the locus of place a, and the score of the best other locus."""
-    distinct, apart, loci = known.ranking.distinct, known.apart, known.loci
     for b in range(*span):
-        apart.distinct[b] = distinct[b] and (a == b or not is_same_locus(a, b, loci))
-    return judge(a, span, length, repetitive, known.places, known.rules, apart)
+        known.apart.distinct[b] = known.ranking.distinct[b] and (a == b or not is_same_locus(a, b, known.loci))
+    return judge(a, span, length, repetitive, known.places, known.rules, known.apart)
 
 
 @kernel
@@ -117,10 +116,16 @@ def best_hit(a, span, length, known):
 
     It is in the locus of a, preferred among equals, or has no place on the primary assembly.
     """
-    places, loci, (distinct, key, _, _) = known.places, known.loci, known.ranking
-    score, best, is_near = places.score, -1, False
+    places, loci = known.places, known.loci
+    score, ranking = places.score, known.ranking
+    best, is_near = -1, False
     for b in range(*span):
-        if not loci.is_alternate[b] or not distinct[b] or score[b] <= score[a] or not is_rival(a, b, length, places):
+        if (
+            not loci.is_alternate[b]
+            or not ranking.distinct[b]
+            or score[b] <= score[a]
+            or not is_rival(a, b, length, places)
+        ):
             continue
         near = is_same_locus(a, b, loci)
         if known.weighed.has_place[b] and not near:
@@ -128,7 +133,7 @@ def best_hit(a, span, length, known):
         if best >= 0 and score[b] == score[best] and near != is_near:
             comes_first = near
         else:
-            comes_first = best < 0 or is_ahead(b, best, score, key)
+            comes_first = best < 0 or is_ahead(b, best, score, ranking.key)
         if comes_first:
             best, is_near = b, near
     return best
@@ -150,8 +155,8 @@ def find_hits(reads, repetitive, choices, min_score, known, hits):
     loci, offsets = known.loci, known.places.offsets
     hits.is_other[:] = 0
     for r in range(choices.proper.size):
-        first, span, number = choices.choice_offsets[r], (offsets[r], offsets[r + 1]), 0
-        hits.best[r] = -1
+        first, span = choices.choice_offsets[r], (offsets[r], offsets[r + 1])
+        number, hits.best[r] = 0, -1
         for a in range(*span):
             number += loci.is_alternate[a]
         if number == 0 or first == choices.choice_offsets[r + 1]:
@@ -174,8 +179,10 @@ def find_hits(reads, repetitive, choices, min_score, known, hits):
 
 @kernel
 def put_choice(c, role, quality, second_score, places, out, made):
-    out.candidate[made], out.strand[made], out.score[made] = c, places.strand[c], places.score[c]
-    out.role[made], out.mapping_quality[made], out.second_score[made] = role, quality, second_score
+    out.candidate[made] = c
+    out.strand[made], out.score[made] = places.strand[c], places.score[c]
+    out.role[made] = role
+    out.mapping_quality[made], out.second_score[made] = quality, second_score
     return made + 1
 
 
@@ -206,7 +213,7 @@ def put_others(r, room, known, hits, out, made):
 @kernel
 def join(choices, known, hits, out):
     """Write the choices and the hits that follow them to `out`; return their number."""
-    made, places, rules = np.int64(0), known.places, known.rules
+    made, places = np.int64(0), known.places
     out.choice_offsets[0] = 0
     for r in range(choices.proper.size):
         first, last = choices.choice_offsets[r], choices.choice_offsets[r + 1]
@@ -218,7 +225,7 @@ def join(choices, known, hits, out):
             quality, second_score = hits.mapping_quality[r], hits.second_score[r]
             made = put_choice(hits.best[r], ALTERNATE, quality, second_score, places, out, made)
         made = copy_choices(secondary, last, places, choices, out, made)
-        room = rules.max_secondary - (last - secondary) if rules.keeps_best else places.score.size
+        room = known.rules.max_secondary - (last - secondary) if known.rules.keeps_best else places.score.size
         made = put_others(r, room, known, hits, out, made)
         out.proper[r], out.choice_offsets[r + 1] = choices.proper[r], made
     return made

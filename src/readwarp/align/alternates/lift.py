@@ -38,7 +38,8 @@ class LiftRules(NamedTuple):
 @kernel
 def longest_run(table, start, stop):
     """Find the run that overlaps most with [start, stop) of an ALT contig; -1 if none does."""
-    run, best, most = np.searchsorted(table.start, stop) - 1, -1, 0
+    run = np.searchsorted(table.start, stop) - 1
+    best, most = -1, 0
     while run >= 0 and table.stop[run] > start:
         shared = min(stop, table.stop[run]) - max(start, table.start[run])
         if shared >= most:
@@ -50,7 +51,8 @@ def longest_run(table, start, stop):
 @kernel
 def lift(a, length, table, loci):
     """Move place a of a read to the primary assembly by the run of its ALT contig with which it overlaps most."""
-    start, stop, diagonal, contig_offsets = loci.start[a], loci.stop[a], loci.diagonal[a], table.contig_offsets
+    start, stop = loci.start[a], loci.stop[a]
+    diagonal, contig_offsets = loci.diagonal[a], table.contig_offsets
     run = longest_run(table, start, stop)
     if run < 0:
         loci.start[a], loci.stop[a] = NOWHERE, NOWHERE
@@ -74,7 +76,8 @@ def find(read_offsets, places, table, begin, loci):
     for r in range(read_offsets.size - 1):
         for a in range(places.offsets[r], places.offsets[r + 1]):
             stop = places.stop[a]
-            loci.is_alternate[a], loci.strand[a], loci.diagonal[a] = 0, places.strand[a], places.v[a]
+            loci.is_alternate[a] = 0
+            loci.strand[a], loci.diagonal[a] = places.strand[a], places.v[a]
             loci.start[a], loci.stop[a] = places.v[a] + places.query_start[a], stop
             if stop > begin:
                 contig = contig_of(contig_offsets, stop - 1)
@@ -128,7 +131,8 @@ def plan(read_offsets, places, loci, contig_offsets, rules, out):
             if not is_usable(a, length, places, rules) or has_window(a, r, loci, places, length, rules, out, made):
                 continue
             contig, diagonal = contig_of(contig_offsets, loci.start[a]), loci.diagonal[a]
-            out.read[made], out.strand[made], out.diagonal[made] = r, loci.strand[a], diagonal
+            out.read[made] = r
+            out.strand[made], out.diagonal[made] = loci.strand[a], diagonal
             out.window_start[made] = max(contig_offsets[contig], diagonal - rules.padding)
             out.window_stop[made] = min(contig_offsets[contig + 1], diagonal + length + rules.padding)
             out.query_start[made], out.query_stop[made] = 0, 0

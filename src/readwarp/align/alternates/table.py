@@ -133,7 +133,8 @@ def _parse(path: Path, record: int, contig: int, fields: list[str], numbers: dic
     name = fields[0]
     if len(fields) < FIELDS or not NUMBER.fullmatch(fields[1]):
         raise _error(path, f"{name}: is not a SAM record", record)
-    flag, target, position, cigar = int(fields[1]), fields[2], fields[3], fields[5]
+    flag, target = int(fields[1]), fields[2]
+    position, cigar = fields[3], fields[5]
     if flag & (UNMAPPED | SECONDARY) or target == "*":
         return None
     if target not in numbers:
@@ -159,7 +160,8 @@ def _runs_of(path: Path, aligned: Aligned, reference: Reference) -> ndarray:
         end = f"its CIGAR goes {counted(int(on_target.sum()) - room, 'base')} beyond {reference.names[aligned.target]}"
         raise _error(path, f"{name}: {end}", aligned.record)
     is_run = (on_query > 0) & (on_target > 0)
-    query, target, count = (np.cumsum(on_query) - on_query)[is_run], np.cumsum(on_target)[is_run], count[is_run]
+    query = (np.cumsum(on_query) - on_query)[is_run]
+    target, count = np.cumsum(on_target)[is_run], count[is_run]
     first, onto = (int(reference.contig_offsets[contig]) for contig in (aligned.contig, aligned.target))
     if aligned.is_reverse:  # the CIGAR goes along the reverse complement of the ALT contig
         start, image = first + length - query - count, target - 1

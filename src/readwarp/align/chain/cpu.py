@@ -28,10 +28,10 @@ def chain_hits(
 @kernel
 def chain_reads(read_offsets, hits, contig_offsets, limits, links, chain_offsets, rows, settled):
     """Write the chains of each read to `rows`; clear `settled` where one may hide another. links: room for a read."""
-    anchors, anchor_offsets, first = hits.anchors, hits.anchor_offsets, 0
+    anchor_offsets, first = hits.anchor_offsets, 0
     for read in range(anchor_offsets.size - 1):
         length = read_offsets[read + 1] - read_offsets[read]
-        mine = anchors[anchor_offsets[read] : anchor_offsets[read + 1]]
+        mine = hits.anchors[anchor_offsets[read] : anchor_offsets[read + 1]]
         best = rows[first : first + min(mine.size, limits.max_chains)]
         found, is_complete = chain_read(mine, contig_offsets, length, limits, links, best)
         settled[read] &= is_complete
@@ -45,25 +45,27 @@ def chain_read(anchors, contig_offsets, length, limits, links, best):
 
     Anchors that can be linked form a cluster.
     """
-    found, stop, contig_stop, k, is_complete = np.int64(0), np.int64(0), np.int64(0), limits.k, True
+    found = stop = np.int64(0)
+    contig_stop, is_complete = np.int64(0), True
     while stop < anchors.size:
         start, reference = stop, reference_of(anchors[stop])
         if reference >= contig_stop or strand_of(anchors[start]) != strand_of(anchors[start - 1]):
             contig_stop = contig_offsets[contig_of(contig_offsets, reference) + 1]
         stop, covered, on_one_diagonal = scalar.cluster_from(anchors, start, length, contig_stop, limits)
         if on_one_diagonal:
-            found = scalar.insert(best, found, covered, anchors[start], anchors[stop - 1], k)
+            found = scalar.insert(best, found, covered, anchors[start], anchors[stop - 1], limits.k)
         else:
             is_complete &= scalar.have_one_place(anchors[start:stop])
             link_anchors(anchors[start:stop], limits, links)
-            found = trace_chains(anchors[start:stop], k, links, best, found)
+            found = trace_chains(anchors[start:stop], limits.k, links, best, found)
     return found, is_complete
 
 
 @kernel
 def link_anchors(anchors, limits, links):
     """Find the best chain that ends in each anchor, its score and previous anchor; ties go to the nearer one."""
-    (scores, parents), k, max_gap = links, limits.k, limits.max_gap
+    scores, parents = links
+    k, max_gap = limits.k, limits.max_gap
     for i in range(anchors.size):
         reference, query = reference_of(anchors[i]), query_of(anchors[i])
         score, parent = k, -1

@@ -49,10 +49,10 @@ def chain_hits(
     reads: ReadBatch, hits: SeedHits, contig_offsets: Any, seed: SeedParameters, parameters: ChainParameters
 ) -> Chains:
     """See cpu.chain_hits. Inputs are on the device, results on the host."""
-    workspace, n, anchors = current(), hits.status.size, hits.anchors.size
+    workspace, n = current(), hits.status.size
     with workspace.frame():
-        rows = workspace.empty((anchors, COLUMNS), np.int64)
-        links = ChainLinks(*(workspace.empty(anchors, np.int32) for _ in range(2)))
+        rows = workspace.empty((hits.anchors.size, COLUMNS), np.int64)
+        links = ChainLinks(*(workspace.empty(hits.anchors.size, np.int32) for _ in range(2)))
         found, offsets, settled = (
             workspace.empty(size, dtype) for size, dtype in ((n, np.int32), (n + 1, np.int64), (n, np.uint8))
         )
@@ -95,7 +95,8 @@ def chain_reads(read_offsets, hits, contig_offsets, limits, links, rows, found, 
 @cuda.jit(device=True)
 def chain_read(anchors, contig_offsets, length, limits, links, best, lane, cells):
     """See cpu.chain_read; only the first thread of the warp returns the right number."""
-    found, stop, contig_stop, k, is_complete = 0, 0, np.int64(0), limits.k, True
+    found = stop = 0
+    contig_stop, is_complete = np.int64(0), True
     while stop < anchors.size:
         start, reference = stop, reference_of(anchors[stop])
         if reference >= contig_stop or strand_of(anchors[start]) != strand_of(anchors[start - 1]):
@@ -103,10 +104,10 @@ def chain_read(anchors, contig_offsets, length, limits, links, best, lane, cells
         stop, covered, on_one_diagonal = cluster_from(anchors, start, length, contig_stop, limits)
         if not on_one_diagonal:
             is_complete &= have_one_place(anchors[start:stop])
-            link_anchors(anchors[start:stop], k, limits.max_gap, links, lane)
-            found = trace_chains(anchors[start:stop], k, links, best, found, lane, cells)
+            link_anchors(anchors[start:stop], limits.k, limits.max_gap, links, lane)
+            found = trace_chains(anchors[start:stop], limits.k, links, best, found, lane, cells)
         elif lane == 0:
-            found = insert(best, found, covered, anchors[start], anchors[stop - 1], k)
+            found = insert(best, found, covered, anchors[start], anchors[stop - 1], limits.k)
     return found, is_complete
 
 

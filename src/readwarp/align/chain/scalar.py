@@ -80,7 +80,8 @@ def cluster_from(anchors, start, length, contig_stop, limits):
     """Return (stop, read bases covered, whether all lie on one diagonal) of the linkable anchors from `start` on."""
     k, strand = limits.k, strand_of(anchors[start])
     reference, query = reference_of(anchors[start]), query_of(anchors[start])
-    covered, on_one_diagonal, stop = k, True, start + 1
+    stop, covered = start + 1, k
+    on_one_diagonal = True
     while stop < anchors.size:
         step = reference_of(anchors[stop]) - reference
         if strand_of(anchors[stop]) != strand or step > length + limits.max_gap or reference + step >= contig_stop:
@@ -119,7 +120,8 @@ def copy_row(rows, source, target):
 @scalar
 def insert(best, found, score, first, last, k):
     """Insert the chain from anchor `first` to anchor `last` among the best; return the number of chains."""
-    strand, start, query = strand_of(first), reference_of(first), query_of(first)
+    strand = strand_of(first)
+    start, query = reference_of(first), query_of(first)
     row = found
     while row > 0 and is_before(best, row - 1, score, strand, start, query):
         row -= 1

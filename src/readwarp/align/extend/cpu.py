@@ -24,7 +24,7 @@ AHEAD = 8  # candidates between the prefetch of their windows and their use
 MAX_WINDOW = MAX_READ_LENGTH + 1024  # bases searched for a better place without dynamic programming
 U0, U1, U2, U3, U4, U8 = (np.uint64(n) for n in (0, 1, 2, 3, 4, 8))
 LOW, TWO, FOUR = (np.uint8(n) for n in (3, 2, 4))
-OK, UNGAPPED, TOO_LONG = int(Status.OK), int(Status.UNGAPPED), int(Status.TOO_LONG)
+OK, UNGAPPED, TOO_LONG = map(int, (Status.OK, Status.UNGAPPED, Status.TOO_LONG))
 
 
 class LaidReads(NamedTuple):
@@ -76,11 +76,12 @@ def score(reads: Oriented, candidates: Candidates, packed: ndarray, scoring: Sco
     programming; if nothing scores above 0, the score is 0 and the alignment ends at the window's start. TOO_LONG: a
     read beyond MAX_READ_LENGTH, score 0.
     """
-    number, scheme, laid = len(candidates), Scheme(costs_of(scoring), LOCAL), lay(reads, candidates)
-    best, query_stop, status = np.zeros(number, np.int32), np.zeros(number, np.int32), np.zeros(number, np.uint8)
-    scores = Scores(best, query_stop, candidates.window_start.copy(), status)
+    number = len(candidates)
+    scheme, laid = Scheme(costs_of(scoring), LOCAL), lay(reads, candidates)
+    best, query_stop = np.zeros((2, number), np.int32)
+    scores = Scores(best, query_stop, candidates.window_start.copy(), np.zeros(number, np.uint8))
     score_ungapped(reads.bases, laid, packed, scheme.costs, scores)
-    rest = np.flatnonzero(status == OK)
+    rest = np.flatnonzero(scores.status == OK)
     pairs = windows_of(reads.bases, take(laid, "candidates", rest), packed)
     put_ends(pairwise.score_pairs(pairs, scheme, best[rest]), rest, candidates, scores)
     return scores
@@ -98,7 +99,8 @@ def trace(reads: Oriented, candidates: Candidates, packed: ndarray, scoring: Sco
 
     A candidate without an alignment (score 0, too long) has an empty CIGAR and its status.
     """
-    scheme, laid, scores = Scheme(costs_of(scoring), LOCAL), lay(reads, candidates), within_parts(candidates, scores)
+    scheme = Scheme(costs_of(scoring), LOCAL)
+    laid, scores = lay(reads, candidates), within_parts(candidates, scores)
     spans = empty(TracedSpans, {"candidates": len(candidates)})
     trace_ungapped(reads.bases, laid, packed, scheme.costs, scores, spans)
     gapped, ends = gapped_ends(candidates, scores)
@@ -160,11 +162,11 @@ def lay(reads: Oriented, candidates: Candidates) -> LaidReads:
 @kernel
 def find_oriented(candidates, offsets, starts, lengths):
     """Find where the oriented read of each candidate starts, and its length, without the bases left out."""
-    read, strand, bases = candidates.read, candidates.strand, offsets[-1]
     part_start, part_stop = candidates.part_start, candidates.part_stop
     for c in range(starts.size):
-        starts[c] = offsets[read[c]] + strand[c] * bases + part_start[c]
-        lengths[c] = (part_stop[c] or offsets[read[c] + 1] - offsets[read[c]]) - part_start[c]
+        read = candidates.read[c]
+        starts[c] = offsets[read] + candidates.strand[c] * offsets[-1] + part_start[c]
+        lengths[c] = (part_stop[c] or offsets[read + 1] - offsets[read]) - part_start[c]
 
 
 def windows_of(oriented: ndarray, laid: LaidReads, packed: ndarray) -> Pairs:
@@ -214,7 +216,8 @@ def find_mismatches(query, target, first, places):
 
     Most words of eight bases are equal.
     """
-    beside, number, stop = query[first : first + target.size], 0, np.uint64(target.size)
+    beside = query[first : first + target.size]
+    number, stop = 0, np.uint64(target.size)
     for i in range(U0, stop, U8):
         if i + U8 > stop or load_eight(beside, i) != load_eight(target, i):
             for k in range(i, min(i + U8, stop)):
@@ -231,7 +234,8 @@ def best_segment(query, target, first, mismatches, costs):
     """
     last, length = first + target.size, query.size
     known, unknown = np.int32(costs.mismatch), np.int32(min(costs.mismatch, UNKNOWN_COST))
-    running, best, stop = np.int32(costs.bonus if first == 0 else 0), np.int32(0), np.int32(0)
+    running = np.int32(costs.bonus if first == 0 else 0)
+    best = stop = np.int32(0)
     begin = first
     for place in mismatches:
         running += np.int32((place - begin) * costs.match)
@@ -259,7 +263,8 @@ def score_ungapped(oriented, laid, packed, costs, scores):
     for c in range(starts.size):
         if c + AHEAD < starts.size:
             prefetch_bases(packed, window_start[c + AHEAD], window_stop[c + AHEAD])
-        window, diagonal, length = (window_start[c], window_stop[c]), diagonals[c], np.int64(lengths[c])
+        window = window_start[c], window_stop[c]
+        diagonal, length = diagonals[c], np.int64(lengths[c])
         if length > MAX_READ_LENGTH:
             status[c] = TOO_LONG
             continue
@@ -276,7 +281,8 @@ def score_ungapped(oriented, laid, packed, costs, scores):
             (is_whole and are_unknown(query, mismatches))
             or is_proven(query, best, mismatches, packed, window, costs, room)
         ):
-            query_stop[c], reference_stop[c], status[c] = end, diagonal + end, UNGAPPED
+            query_stop[c], reference_stop[c] = end, diagonal + end
+            status[c] = UNGAPPED
         score[c] = best
 
 
@@ -292,10 +298,10 @@ def are_unknown(query, places):
 @kernel
 def is_proven(query, score, mismatches, packed, window, costs, room):
     """Return whether no alignment in the window beats the ungapped one with these mismatches (see `scalar`)."""
-    length, size, number = query.size, window[1] - window[0], mismatches.size
-    if score == length * costs.match + 2 * costs.bonus:
+    size = window[1] - window[0]
+    if score == query.size * costs.match + 2 * costs.bonus:
         return True
-    if not may_be_best(score, length, number, costs) or size > room.codes.size:
+    if not may_be_best(score, query.size, mismatches.size, costs) or size > room.codes.size:
         return False
     codes, fours = room.codes[:size], room.fours[:size]
     unpack_codes(packed, window[0], window[1], codes)
@@ -305,10 +311,10 @@ def is_proven(query, score, mismatches, packed, window, costs, room):
     if highest == NEVER:
         return False
     join_fours(codes, fours)
-    for i in range(number):
+    for i in range(mismatches.size):
         if query[mismatches[i]] == UNKNOWN:
             return False
-        start, stop = part_around(i, mismatches, number, length)
+        start, stop = part_around(i, mismatches, mismatches.size, query.size)
         if stop - start < LEAST_PART:
             return False
         probe = np.uint64(max(0, min(mismatches[i] - start - LEAST_PART // 2, stop - start - LEAST_PART)))
@@ -339,7 +345,8 @@ def occurs(part, probe, codes, fours):
     the mismatch, so that they miss the read's own place. codes, fours: of the window (see `join_fours`).
     """
     number, least = np.uint64(max(0, codes.size - part.size + 1)), np.uint8(255)
-    low, high, ahead = four_at(part, probe), four_at(part, probe + U4), fours[probe:]
+    low, high = four_at(part, probe), four_at(part, probe + U4)
+    ahead = fours[probe:]
     for t in range(number):
         least = min(least, (ahead[t] ^ low) | (ahead[t + U4] ^ high))
     if least > 0:
@@ -364,7 +371,8 @@ def trace_ungapped(oriented, laid, packed, costs, found, spans):
     for c in range(starts.size):
         if c + AHEAD < starts.size:
             prefetch_bases(packed, reference_stop[c + AHEAD] - lengths[c + AHEAD], reference_stop[c + AHEAD])
-        raw[c], query_start[c], edit_distance[c] = 0, query_stop[c], 0
+        raw[c] = edit_distance[c] = 0
+        query_start[c] = query_stop[c]
         if status[c] == UNGAPPED:
             query, stop = oriented[starts[c] : starts[c] + lengths[c]], np.int64(query_stop[c])
             first = max(0, stop - reference_stop[c])
@@ -377,10 +385,10 @@ def trace_ungapped(oriented, laid, packed, costs, found, spans):
 @kernel
 def walk_back(query, target, first, mismatches, score, costs):
     """See scalar.walk_ungapped: walk from mismatch to mismatch of query[first:] with the target, which ends with it."""
-    match, bonus, length, stop = costs.match, costs.bonus, query.size, first + target.size
-    if score == length * match + 2 * bonus:
-        return score - np.int32(2 * bonus), np.int32(0), np.int32(0)
-    raw = left = np.int64(score - (bonus if stop == length else 0))
+    match, stop = costs.match, first + target.size
+    if score == query.size * match + 2 * costs.bonus:
+        return score - np.int32(2 * costs.bonus), np.int32(0), np.int32(0)
+    raw = left = np.int64(score - (costs.bonus if stop == query.size else 0))
     i, edits = stop, 0
     for k in range(mismatches.size - 1, -2, -1):
         if i < stop and left <= 0:

@@ -60,7 +60,8 @@ def orient(reads: ReadBatch, there: ReadBatch) -> Oriented:
 
 def score(reads: Oriented, candidates: Candidates, packed: Any, scoring: Scoring) -> Scores:
     """See cpu.score."""
-    workspace, scheme, laid = current(), Scheme(costs_of(scoring), LOCAL), lay(reads, candidates)
+    workspace = current()
+    scheme, laid = Scheme(costs_of(scoring), LOCAL), lay(reads, candidates)
     with workspace.frame():
         found = Scores(*(workspace.empty(len(candidates), dtype) for dtype in SCORE_TYPES))
         score_ungapped[threads_for(len(candidates), workspace)](
@@ -76,7 +77,8 @@ def score(reads: Oriented, candidates: Candidates, packed: Any, scoring: Scoring
 
 def trace(reads: Oriented, candidates: Candidates, packed: Any, scoring: Scoring, scores: Scores) -> Extensions:
     """See cpu.trace."""
-    workspace, scheme, laid = current(), Scheme(costs_of(scoring), LOCAL), lay(reads, candidates)
+    workspace = current()
+    scheme, laid = Scheme(costs_of(scoring), LOCAL), lay(reads, candidates)
     scores = within_parts(candidates, scores)
     with workspace.frame():
         starts, lengths, there = workspace.on_card((laid.starts, laid.lengths, scores))
@@ -170,9 +172,11 @@ def score_ungapped(oriented, laid, packed, costs, scores):
     c = cuda.grid(1)
     if c >= laid.starts.size:
         return
-    start, stop, diagonal, length = laid.window_start[c], laid.window_stop[c], laid.diagonal[c], laid.lengths[c]
+    start, stop = laid.window_start[c], laid.window_stop[c]
+    diagonal, length = laid.diagonal[c], laid.lengths[c]
     score, query_stop, reference_stop, status = scores
-    score[c], query_stop[c], reference_stop[c], status[c] = 0, 0, start, OK
+    score[c] = query_stop[c] = 0
+    reference_stop[c], status[c] = start, OK
     if length > MAX_READ_LENGTH:
         status[c] = TOO_LONG
         return
@@ -193,7 +197,8 @@ def score_ungapped(oriented, laid, packed, costs, scores):
     if best > 0 and not is_best and unknown == 0:
         is_best = is_proven(query, best, mismatches, number, packed, (start, stop), costs)
     if best > 0 and is_best:
-        query_stop[c], reference_stop[c], status[c] = end, diagonal + end, UNGAPPED
+        query_stop[c], reference_stop[c] = end, diagonal + end
+        status[c] = UNGAPPED
 
 
 @cuda.jit(device=True)
@@ -233,8 +238,10 @@ def trace_ungapped(oriented, starts, lengths, packed, costs, found, spans):
     c = cuda.grid(1)
     if c >= starts.size:
         return
-    score, edits, start = np.int32(0), np.int32(0), found.query_stop[c]
+    score = edits = np.int32(0)
+    start = found.query_stop[c]
     if found.status[c] == UNGAPPED:
         query, diagonal = oriented[starts[c] : starts[c] + lengths[c]], found.reference_stop[c] - start
         score, start, edits = walk_ungapped(query, start, diagonal, found.score[c], packed, costs)
-    spans.score[c], spans.query_start[c], spans.edit_distance[c] = score, start, edits
+    spans.score[c] = score
+    spans.query_start[c], spans.edit_distance[c] = start, edits

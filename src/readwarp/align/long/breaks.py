@@ -35,8 +35,6 @@ def find_breaks(
 @kernel
 def explain(laid, read, cut, is_bad, is_break):
     """Mark in `is_break` bad pieces within which another chain of the read lies."""
-    runs, run_offsets, query_start, query_length = cut.runs, cut.run_offsets, cut.query_start, cut.query_length
-    start, length, strand = laid.start, laid.query_length, laid.strand
     first = 0
     for chain in range(read.size):
         while read[first] != read[chain]:
@@ -46,16 +44,16 @@ def explain(laid, read, cut, is_bad, is_break):
             last += 1
         if last - first == 1:
             continue
-        for row in range(run_offsets[chain], run_offsets[chain + 1]):
-            piece = np.int64(runs[row] >> 4)
-            if runs[row] & 15 != PIECE or not is_bad[piece] or is_break[piece]:
+        for row in range(cut.run_offsets[chain], cut.run_offsets[chain + 1]):
+            piece = np.int64(cut.runs[row] >> 4)
+            if cut.runs[row] & 15 != PIECE or not is_bad[piece] or is_break[piece]:
                 continue
-            low = query_start[piece] - start[chain]
-            high = low + query_length[piece]
+            low = cut.query_start[piece] - laid.start[chain]
+            high = low + cut.query_length[piece]
             for other in range(first, last):
                 begin, end = laid.query_start[other], laid.query_stop[other]
-                if strand[other] != strand[chain]:
-                    begin, end = length[chain] - end, length[chain] - begin
+                if laid.strand[other] != laid.strand[chain]:
+                    begin, end = laid.query_length[chain] - end, laid.query_length[chain] - begin
                 shared = 2 * (min(high, end) - max(low, begin))
                 if other != chain and shared >= high - low and shared >= end - begin:
                     is_break[piece] = True

@@ -85,10 +85,10 @@ def choose(
 ) -> tuple[Choices, Extensions]:
     """Choose the alignments that become records, the primary of each read first."""
     extensions, read, strand = found
-    scoring, records, lengths = parameters.scoring, parameters.records, np.diff(reads.read_offsets)
+    lengths = np.diff(reads.read_offsets)
     length = lengths[read]
     reached = (extensions.query_start == 0).astype(np.int32) + (extensions.query_stop == length)
-    score = (extensions.score + scoring.end_bonus * reached).astype(np.int32)
+    score = (extensions.score + parameters.scoring.end_bonus * reached).astype(np.int32)
     start = np.where(strand == 0, extensions.query_start, length - extensions.query_stop)
     stop = np.where(strand == 0, extensions.query_stop, length - extensions.query_start)
     keys = np.empty(read.size, np.uint64)
@@ -102,11 +102,11 @@ def choose(
     places = extensions.reference_start, extensions.reference_stop
     ranked = Ranked(offsets, *(column[order] for column in (strand, start, stop, *places, score, is_alternate)))
     verdicts = empty(Verdicts, {"alignments": read.size})
-    judge(ranked, scoring.match + scoring.mismatch, verdicts)
+    judge(ranked, parameters.scoring.match + parameters.scoring.mismatch, verdicts)
     rules = rules_of(ranked, repetitive, lengths, parameters)
     out = empty(Choices, {"reads": len(reads), "choices": read.size})
-    secondary = records.max_secondary if records.secondary_records else 0
-    made = list_choices(ranked, verdicts, rules, (secondary, round(1000 * records.secondary_ratio)), out)
+    secondary = parameters.records.max_secondary if parameters.records.secondary_records else 0
+    made = list_choices(ranked, verdicts, rules, (secondary, round(1000 * parameters.records.secondary_ratio)), out)
     rows = order[out.candidate[:made]]
     return take(out, "choices", slice(made))._replace(candidate=rows), take(extensions, "extensions", rows)
 
@@ -146,7 +146,8 @@ def judge(ranked, near, verdicts):
     rivals, is_left_out, second, crowd = verdicts
     for read in range(offsets.size - 1):
         for b in range(offsets[read], offsets[read + 1]):
-            rivals[b], is_left_out[b], second[b], crowd[b] = NO_RIVAL, False, 0, 0
+            rivals[b], is_left_out[b] = NO_RIVAL, False
+            second[b], crowd[b] = 0, 0
             for a in range(offsets[read], b):
                 if rivals[a] != NO_RIVAL:
                     continue
@@ -183,25 +184,29 @@ def relative_trust(identity, best):
 @kernel
 def list_choices(ranked, verdicts, rules, secondary, out):
     """Write the rows of each read by role to `out`, `candidate` counting in `ranked`; return their number."""
-    offsets, score, start, stop, strand = ranked.offsets, ranked.score, ranked.start, ranked.stop, ranked.strand
+    offsets = ranked.offsets
+    score, start = ranked.score, ranked.start
+    stop, strand = ranked.stop, ranked.strand
     rivals, is_left_out, second, crowd = verdicts
-    (max_secondary, ratio), slope, crowd_penalty, share = secondary, rules.slope, rules.crowd_penalty, rules.share
+    (max_secondary, ratio), crowd_penalty = secondary, rules.crowd_penalty
     made = np.int64(0)
     out.choice_offsets[0] = 0
     for read in range(offsets.size - 1):
-        first, others, best = made, np.int64(0), np.int64(SCALE)
+        first = made
+        others, best = np.int64(0), np.int64(SCALE)
         for a in range(offsets[read], offsets[read + 1]):
             if rivals[a] != NO_RIVAL or score[a] < rules.min_score:
                 continue
-            out.candidate[made], out.strand[made], out.score[made] = a, strand[a], score[a]
+            out.candidate[made] = a
+            out.strand[made], out.score[made] = strand[a], score[a]
             out.role[made] = PRIMARY if made == first else SUPPLEMENTARY
             out.second_score[made] = second[a]
             delta = score[a] - second[a]
             penalty, perfect = crowd_penalty[min(crowd[a], MAX_CROWD)], max((stop[a] - start[a]) * rules.match, 1)
             identity = identity_of(np.int64(score[a]), perfect)
             best = identity if made == first else best
-            trusted = slope[a] * relative_trust(identity, best) // SCALE
-            quality = mapping_quality(delta, delta, trusted, penalty, score[a], perfect, share[read])
+            trusted = rules.slope[a] * relative_trust(identity, best) // SCALE
+            quality = mapping_quality(delta, delta, trusted, penalty, score[a], perfect, rules.share[read])
             out.mapping_quality[made] = quality
             made += 1
         for b in range(offsets[read], offsets[read + 1] if made > first else offsets[read]):
@@ -209,8 +214,10 @@ def list_choices(ranked, verdicts, rules, secondary, out):
             if a == NO_RIVAL or is_left_out[b] or others == max_secondary:
                 continue
             if 1000 * np.int64(score[b]) >= ratio * np.int64(score[a]) and score[a] >= rules.min_score:
-                out.candidate[made], out.strand[made], out.score[made] = b, strand[b], score[b]
-                out.role[made], out.second_score[made], out.mapping_quality[made] = SECONDARY, score[a], 0
+                out.candidate[made] = b
+                out.strand[made], out.score[made] = strand[b], score[b]
+                out.role[made] = SECONDARY
+                out.second_score[made], out.mapping_quality[made] = score[a], 0
                 made, others = made + 1, others + 1
         out.proper[read], out.choice_offsets[read + 1] = 0, made
     return made

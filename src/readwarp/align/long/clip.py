@@ -40,9 +40,9 @@ class AlignedSpans(NamedTuple):
 def score_runs(sequences, starts, spans, costs, gaps, runs):
     """Score each run and count its edits. starts: of the reads in the oriented bases."""
     offsets, cigar, scores, edits = runs
-    query_start, reference_start, (bases, packed) = spans.query_start, spans.reference_start, sequences
+    bases, packed = sequences
     for row in range(starts.size):
-        q, r = starts[row] + query_start[row], reference_start[row]
+        q, r = starts[row] + spans.query_start[row], spans.reference_start[row]
         for i in range(offsets[row], offsets[row + 1]):
             operation, length = cigar[i] & 15, np.int64(cigar[i] >> 4)
             if operation == MATCH:
@@ -52,7 +52,8 @@ def score_runs(sequences, starts, spans, costs, gaps, runs):
                     different += base != code
                     score += gain_of_bases(base, code, costs)
                 scores[i] = score
-                edits[i], q, r = different, q + length, r + length
+                edits[i] = different
+                q, r = q + length, r + length
                 continue
             scores[i], edits[i] = -cost_of_gap(length, gaps), length
             q, r = q + length * (operation == INSERTION), r + length * (operation == DELETION)
@@ -67,7 +68,8 @@ def clip_ends(runs, bonus, spans):
     for row in range(query_start.size):
         last = offsets[row + 1]
         total = np.int64(bonus if query_start[row] == 0 else 0)
-        best, first, low, high = np.int64(-1), begin, begin, begin
+        best, first = np.int64(-1), begin
+        low = high = begin
         for i in range(begin, last):
             is_match = cigar[i] & 15 == MATCH
             if is_match and total < 0:
@@ -76,7 +78,8 @@ def clip_ends(runs, bonus, spans):
             whole = total + (bonus if i == last - 1 and query_stop[row] == query_length[row] else 0)
             if is_match and whole > best:
                 best, low, high = whole, first, i + 1
-        score, edit_distance, at = np.int64(0), np.int64(0), made
+        score = edit_distance = np.int64(0)
+        at = made
         for i in range(begin, last):
             operation, length = cigar[i] & 15, np.int64(cigar[i] >> 4)
             on_query, on_reference = length * (operation != DELETION), length * (operation != INSERTION)

@@ -97,7 +97,8 @@ def cut_anchors(bases, starts, anchors_of_chains, k, packed, costs, cut):
                     code = reference_code(packed, reference + j)
                     lost += costs.match - gain_of_bases(bases[query + j], code, costs)
                 if lost <= least_loss_by_gaps(costs):
-                    matched, on_query, on_reference = matched + on_query, np.int64(0), np.int64(0)
+                    matched += on_query
+                    on_query = on_reference = np.int64(0)
             if on_query > 0 or on_reference > 0:
                 runs[row] = np.uint32(matched << 4 | MATCH)
                 if on_reference == 0:

@@ -30,7 +30,8 @@ PIECE = 1 << 14  # bases sketched at once
 
 
 def find_seeds(reads: ReadBatch, index: Index, parameters: LongSeedParameters, longest: int) -> SeedHits:
-    n, p, entries = len(reads), index.parameters, entries_of(index)
+    n = len(reads)
+    p, entries = index.parameters, entries_of(index)
     lengths = np.diff(reads.read_offsets)
     pieces = -(-lengths // PIECE)
     room = int(max_syncmers(lengths, p.k, p.t).sum() + pieces.sum()) + 1  # each piece may round up
@@ -53,30 +54,33 @@ def sketch_reads(reads, shape, limits, scratch, seeds):
     """Write the syncmers of each read whose hash has no bit of the mask to `seeds`. limits: mask, longest read."""
     mask, longest = limits
     bases, read_offsets = reads.bases, reads.read_offsets
-    offsets, hashes, query, strand = seeds.offsets, seeds.hashes, seeds.query, seeds.strand
-    row, k, out = np.int64(0), shape.k, Syncmers(seeds.hashes, seeds.query, seeds.strand)
+    hashes = seeds.hashes
+    query, strand = seeds.query, seeds.strand
+    row, out = np.int64(0), Syncmers(seeds.hashes, seeds.query, seeds.strand)
     for read in range(read_offsets.size - 1):
         start, stop = read_offsets[read], read_offsets[read + 1]
         end = stop if stop - start <= longest else start
         for begin in range(start, end, PIECE):  # a k-mer belongs to the piece in which it begins
-            last = sketch(bases, begin, min(begin + PIECE + k - 1, stop), shape, scratch, out, row)
+            last = sketch(bases, begin, min(begin + PIECE + shape.k - 1, stop), shape, scratch, out, row)
             for i in range(row, last):
                 if hashes[i] & mask == 0:
                     hashes[row], query[row], strand[row] = hashes[i], query[i] + begin - start, strand[i]
                     row += 1
-        offsets[read + 1] = row
+        seeds.offsets[read + 1] = row
 
 
 @kernel
 def choose(read_offsets, seeds, limits, hits):
     """Keep the `entries` of the seeds in use, clear the others, and write each read's number of anchors to `hits`."""
-    offsets, queries, counts = seeds.offsets, seeds.query, seeds.entries
-    anchor_offsets, repetitive, (max_hits, rescue_hits, stretch) = hits.anchor_offsets, hits.repetitive, limits
+    offsets, counts = seeds.offsets, seeds.entries
+    max_hits, rescue_hits, stretch = limits
     for read in range(read_offsets.size - 1):
-        row, last, anchors = offsets[read], offsets[read + 1], np.int64(0)
+        row, last = offsets[read], offsets[read + 1]
+        anchors = np.int64(0)
         while row < last:
-            stop, rarest, frequent = row, row, True
-            while stop < last and queries[stop] // stretch == queries[row] // stretch:
+            stop = rarest = row
+            frequent = True
+            while stop < last and seeds.query[stop] // stretch == seeds.query[row] // stretch:
                 if counts[stop] > 0:
                     frequent &= counts[stop] > max_hits
                     if counts[rarest] == 0 or counts[stop] < counts[rarest]:
@@ -85,20 +89,20 @@ def choose(read_offsets, seeds, limits, hits):
             for i in range(row, stop):
                 if counts[i] > max_hits and not (frequent and i == rarest and counts[i] <= rescue_hits):
                     counts[i] = 0
-                    repetitive[read] += 1
+                    hits.repetitive[read] += 1
                 anchors += counts[i]
             row = stop
-        anchor_offsets[read + 1] = anchor_offsets[read] + anchors
+        hits.anchor_offsets[read + 1] = hits.anchor_offsets[read] + anchors
 
 
 @kernel
 def emit(read_offsets, seeds, entries, k, hits):
     """Write the unsorted anchors of the seeds in use to `hits`."""
     offsets, _, _, queries, strands, firsts, counts = seeds
-    (_, tags, positions, _), anchors, row = entries, hits.anchors, 0
+    (_, tags, positions, _), row = entries, 0
     for read in range(read_offsets.size - 1):
         length = read_offsets[read + 1] - read_offsets[read]
         for i in range(offsets[read], offsets[read + 1]):
             for entry in range(np.int64(firsts[i]), np.int64(firsts[i]) + counts[i]):
-                anchors[row] = anchor_of(positions[entry], tags[entry] & 1, queries[i], strands[i], length, k)
+                hits.anchors[row] = anchor_of(positions[entry], tags[entry] & 1, queries[i], strands[i], length, k)
                 row += 1

@@ -80,7 +80,8 @@ def select(chains, lengths, k, limits, parts, is_selected):
             ):
                 part += 1
             if part == found:
-                part_chain[part], part_start[part], part_stop[part], rivals[part] = chain, start, stop, 0
+                part_chain[part], rivals[part] = chain, 0
+                part_start[part], part_stop[part] = start, stop
                 is_selected[chain], found = True, found + 1
             elif rivals[part] < max_rivals:
                 is_near = 1000 * np.int64(score[chain]) >= min_ratio * np.int64(score[part_chain[part]])

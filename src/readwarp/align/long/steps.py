@@ -44,12 +44,12 @@ def align(
 
     alternates: the ALT contigs; None: all contigs are treated alike.
     """
-    long, reference, k = parameters.long, index.reference, index.parameters.k
-    backend, genome = side.backend, Genome(reference.packed, reference.contig_offsets)
+    long, k = parameters.long, index.parameters.k
+    backend, genome = side.backend, Genome.of(index.reference)
     with metrics.time("seed"):
         hits = find_seeds(reads, index, long.seed, parameters.longest_single)
     with metrics.time("chain"):
-        chains = backend.step(CHAIN).chain_hits(hits, reference.contig_offsets, k, long.chain)
+        chains = backend.step(CHAIN).chain_hits(hits, genome.contig_offsets, k, long.chain)
         metrics.count("chains", chains.score.size)
         if alternates:
             chains = put_alternates_last(chains, alternates)

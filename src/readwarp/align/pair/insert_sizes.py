@@ -40,7 +40,7 @@ def is_confident(r, length, chains):
 def measure_pairs(reads, chains, contig_offsets, out):
     """Write first reads and outer distances (0: not forward-reverse) of confident pairs to `out`; return the number."""
     found = 0
-    read_offsets, start, strand = reads.read_offsets, chains.reference_start, chains.strand
+    read_offsets, start = reads.read_offsets, chains.reference_start
     for r in range(reads.segment.size - 1):
         if reads.segment[r] != FIRST:
             continue
@@ -53,8 +53,8 @@ def measure_pairs(reads, chains, contig_offsets, out):
         v_a, v_b = start[a] - chains.query_start[a], start[b] - chains.query_start[b]
         if abs(v_a - v_b) > MAX_INSERT:
             continue
-        distance = outer_distance(strand[a], v_a, length_a, v_b, length_b)
-        out[found, 0], out[found, 1] = r, distance if strand[a] != strand[b] and distance > 0 else 0
+        distance = outer_distance(chains.strand[a], v_a, length_a, v_b, length_b)
+        out[found, 0], out[found, 1] = r, distance if chains.strand[a] != chains.strand[b] and distance > 0 else 0
         found += 1
     return found
 
@@ -86,7 +86,8 @@ def fit(evidence: list[InsertEvidence], parameters: PairParameters) -> InsertSiz
     q1, q3 = (int(distances[int(share * distances.size)]) for share in (0.25, 0.75))
     spread = q3 - q1
     inner = distances[(distances >= q1 - 2 * spread) & (distances <= q3 + 2 * spread)]
-    n, total, squares = inner.size, int(inner.sum()), int((inner * inner).sum())  # integers: same on every machine
+    n = inner.size
+    total, squares = int(inner.sum()), int((inner * inner).sum())  # integers: same on every machine
     mean = total / n
     deviation = max(1.0, ((n * squares - total * total) / (n * n)) ** 0.5)
     low = min(q1 - 3 * spread, int(mean - parameters.deviations * deviation))

@@ -24,7 +24,8 @@ class PartRules(NamedTuple):
 def add(a, r, length, part, places, contig_offsets, out, made):
     """Write a window for a part of read r, a read's length around place a, to row `made`; return the next row."""
     contig, v = contig_of(contig_offsets, places.stop[a] - 1), places.v[a]
-    out.read[made], out.strand[made], out.diagonal[made] = r, places.strand[a], v + part[0]
+    out.read[made] = r
+    out.strand[made], out.diagonal[made] = places.strand[a], v + part[0]
     out.window_start[made] = max(contig_offsets[contig], v - length)
     out.window_stop[made] = min(contig_offsets[contig + 1], v + 2 * length)
     out.query_start[made], out.query_stop[made] = 0, 0
@@ -35,7 +36,7 @@ def add(a, r, length, part, places, contig_offsets, out, made):
 @kernel
 def plan(read_offsets, places, contig_offsets, rules, out):
     """Write the windows of all reads to `out`; return their number."""
-    made, least, shared = 0, rules.least, rules.least // 4
+    made, shared = 0, rules.least // 4
     out.candidate_offsets[0] = 0
     for r in range(read_offsets.size - 1):
         length, min_score = read_offsets[r + 1] - read_offsets[r], -1
@@ -43,14 +44,14 @@ def plan(read_offsets, places, contig_offsets, rules, out):
             start, stop = np.int64(places.query_start[a]) + shared, np.int64(places.query_stop[a]) - shared
             if places.query_stop[a] == length:
                 start += rules.bonus
-            if max(start, length - stop) < least or places.status[a] > UNGAPPED:
+            if max(start, length - stop) < rules.least or places.status[a] > UNGAPPED:
                 continue
             if min_score < 0:
                 min_score = min_anchor_score(r, places, rules)
             if places.score[a] >= min_score:
-                if start >= least:
+                if start >= rules.least:
                     made = add(a, r, length, (0, min(start, length)), places, contig_offsets, out, made)
-                if length - stop >= least:
+                if length - stop >= rules.least:
                     made = add(a, r, length, (max(0, stop), length), places, contig_offsets, out, made)
         out.candidate_offsets[r + 1] = made
     return made

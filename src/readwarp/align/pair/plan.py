@@ -27,19 +27,19 @@ class PlanRules(NamedTuple):
 def add_mate_scores(r, read_offsets, chains, contig_offsets, limits, value):
     """Write each chain's score plus that of the mate's best concordant chain to `value`, for reads r and r + 1."""
     length_a, length_b = read_offsets[r + 1] - read_offsets[r], read_offsets[r + 2] - read_offsets[r + 1]
-    offsets, start, query_start = chains.chain_offsets, chains.reference_start, chains.query_start
-    strand, score, model = chains.strand, chains.score, limits.model[r]
+    offsets, start = chains.chain_offsets, chains.reference_start
+    model = limits.model[r]
     low, high = limits.low[model], limits.high[model]
     for a in range(offsets[r], offsets[r + 1]):
-        v_a = start[a] - query_start[a]
+        v_a = start[a] - chains.query_start[a]
         for b in range(offsets[r + 1], offsets[r + 2]):
-            if strand[a] == strand[b]:
+            if chains.strand[a] == chains.strand[b]:
                 continue
-            d = outer_distance(strand[a], v_a, length_a, start[b] - query_start[b], length_b)
+            d = outer_distance(chains.strand[a], v_a, length_a, start[b] - chains.query_start[b], length_b)
             if d < low or d > high:
                 continue
             if contig_of(contig_offsets, start[a]) == contig_of(contig_offsets, start[b]):
-                both = score[a] + score[b]
+                both = chains.score[a] + chains.score[b]
                 value[a], value[b] = max(value[a], both), max(value[b], both)
 
 
@@ -61,7 +61,8 @@ def best_chains(r, length, chains, value, order):
     out: such a place for the same part of the read could not win; and since it is worse by a penalty and a mismatch, it
     could not lower the winner's MAPQ.
     """
-    first, last, n, score = chains.chain_offsets[r], chains.chain_offsets[r + 1], 0, chains.score
+    first, last = chains.chain_offsets[r], chains.chain_offsets[r + 1]
+    n, score = 0, chains.score
     top = first
     for c in range(first, last):
         top = c if value[c] > value[top] else top
@@ -83,7 +84,8 @@ def best_chains(r, length, chains, value, order):
 @kernel
 def plan(reads, chains, contig_offsets, rules, out):
     """Write the candidates of all reads to `out`, which has a row per chain; return their number."""
-    value, order, made = chains.score.copy(), np.empty(rules.max_candidates, np.int64), 0
+    value, order = chains.score.copy(), np.empty(rules.max_candidates, np.int64)
+    made = 0
     read_offsets, segment = reads.read_offsets, reads.segment
     out.candidate_offsets[0] = 0
     for r in range(segment.size):
@@ -95,7 +97,8 @@ def plan(reads, chains, contig_offsets, rules, out):
             contig = contig_of(contig_offsets, chains.reference_start[c])
             head = chains.reference_start[c] - chains.query_start[c]
             tail = chains.reference_stop[c] - chains.query_stop[c]
-            out.read[made], out.strand[made], out.diagonal[made] = r, chains.strand[c], head
+            out.read[made] = r
+            out.strand[made], out.diagonal[made] = chains.strand[c], head
             out.window_start[made] = max(contig_offsets[contig], min(head, tail) - rules.padding)
             out.window_stop[made] = min(contig_offsets[contig + 1], max(head, tail) + length + rules.padding)
             out.query_start[made], out.query_stop[made] = chains.query_start[c], chains.query_stop[c]

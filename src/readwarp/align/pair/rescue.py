@@ -16,7 +16,8 @@ from readwarp.ragged import empty, take
 from readwarp.rules.bases import base_at
 from readwarp.rules.statuses import Status
 
-UNPAIRED, FIRST, UNGAPPED = int(Segment.UNPAIRED), int(Segment.FIRST), int(Status.UNGAPPED)
+UNPAIRED, FIRST, _ = map(int, Segment)
+UNGAPPED = int(Status.UNGAPPED)
 WORD = 10  # bases of an exact match
 WORD_MASK = (1 << 2 * WORD) - 1
 SLOTS = 4096  # in the hash table of the mate's words
@@ -104,7 +105,8 @@ def promising_diagonals(counts, size):
         highest = max(highest, held)
     if highest < MIN_WORDS:
         return -1, -1, -1
-    first, last, best, held = size, -1, 0, 0
+    first, last = size, -1
+    best = held = 0
     for i in range(size):
         held += counts[i] - (counts[i - BAND] if i >= BAND else 0)
         if 2 * held >= highest:
@@ -120,15 +122,15 @@ def next_alone(a, last, mate, lengths, places, contig_offsets, rules, min_score)
 
     lengths: of the read and its mate; min_score: for a good candidate of the read.
     """
-    strand, v, limits, good = places.strand, places.v, rules.limits, 3 * lengths[1] * rules.match // 5
+    limits, good = rules.limits, 3 * lengths[1] * rules.match // 5
     low, high = limits.low[limits.model[mate]], limits.high[limits.model[mate]]
     while a < last:
         if places.status[a] <= UNGAPPED and places.score[a] >= min_score:
             alone = True
             for b in range(places.offsets[mate], places.offsets[mate + 1]):
-                if strand[a] == strand[b] or places.status[b] > UNGAPPED or places.score[b] < good:
+                if places.strand[a] == places.strand[b] or places.status[b] > UNGAPPED or places.score[b] < good:
                     continue
-                d = outer_distance(strand[a], v[a], lengths[0], v[b], lengths[1])
+                d = outer_distance(places.strand[a], places.v[a], lengths[0], places.v[b], lengths[1])
                 if low <= d <= high:
                     contig = contig_of(contig_offsets, places.stop[a] - 1)
                     if contig_of(contig_offsets, places.stop[b] - 1) == contig:
@@ -179,14 +181,17 @@ def rescue_mate(a, mate, reads, places, genome, rules, table, out):
 
     Return the number of rows so far.
     """
-    read_offsets, contig_offsets, made = reads.read_offsets, genome.contig_offsets, out.candidate_offsets[mate]
+    read_offsets, contig_offsets = reads.read_offsets, genome.contig_offsets
+    made = out.candidate_offsets[mate]
     r = mate + 1 if reads.segment[mate] == FIRST else mate - 1
     length, mate_length = read_offsets[r + 1] - read_offsets[r], read_offsets[mate + 1] - read_offsets[mate]
     last, min_score = places.offsets[r + 1], min_anchor_score(r, places, rules)
-    indexed, searched, model = -1, 0, rules.limits.model[mate]
+    indexed = -1
+    searched, model = 0, rules.limits.model[mate]
     low, high = rules.limits.low[model], rules.limits.high[model]
     while a < last and searched < rules.max_rescues:
-        contig, strand, v = contig_of(contig_offsets, places.stop[a] - 1), places.strand[a], places.v[a]
+        contig = contig_of(contig_offsets, places.stop[a] - 1)
+        strand, v = places.strand[a], places.v[a]
         contig_start, contig_stop = contig_offsets[contig], contig_offsets[contig + 1]
         start, stop = mate_window(strand, v, length, mate_length, low, high, contig_start, contig_stop)
         a = next_alone(a + 1, last, mate, (length, mate_length), places, contig_offsets, rules, min_score)
@@ -200,7 +205,8 @@ def rescue_mate(a, mate, reads, places, genome, rules, table, out):
         head, tail, best = promising_diagonals(table.counts, stop - start + mate_length)
         diagonal = start + best - mate_length
         if head >= 0 and not is_known(diagonal, mate, strand, places, out, made):
-            out.read[made], out.strand[made], out.diagonal[made] = mate, strand, diagonal
+            out.read[made] = mate
+            out.strand[made], out.diagonal[made] = strand, diagonal
             out.window_start[made] = max(contig_start, start + head - mate_length - rules.padding)
             out.window_stop[made] = min(contig_stop, start + tail + rules.padding)
             out.query_start[made], out.query_stop[made] = 0, 0
@@ -225,13 +231,13 @@ def rescue(reads, settled, places, genome, rules, out):
         np.zeros(MAX_READ_LENGTH, np.int32),
         np.zeros(MAX_WINDOW + MAX_READ_LENGTH, np.int16),
     )
-    read_offsets, segment, made = reads.read_offsets, reads.segment, 0
+    read_offsets, made = reads.read_offsets, 0
     out.candidate_offsets[0] = 0
-    for mate in range(segment.size):
+    for mate in range(reads.segment.size):
         mate_length = read_offsets[mate + 1] - read_offsets[mate]
-        may_be = segment[mate] != UNPAIRED and WORD <= mate_length <= MAX_READ_LENGTH
+        may_be = reads.segment[mate] != UNPAIRED and WORD <= mate_length <= MAX_READ_LENGTH
         if may_be and may_gain(mate, settled, places, rules):
-            r = mate + 1 if segment[mate] == FIRST else mate - 1
+            r = mate + 1 if reads.segment[mate] == FIRST else mate - 1
             lengths, last = (read_offsets[r + 1] - read_offsets[r], mate_length), places.offsets[r + 1]
             min_score = min_anchor_score(r, places, rules)
             a = next_alone(places.offsets[r], last, mate, lengths, places, genome.contig_offsets, rules, min_score)
@@ -253,7 +259,8 @@ def plan_rescue(
 
     settled: of `Chains`. Any other place of such a mate is worse than its best by more than a pair adds.
     """
-    pair, match, min_score = parameters.pair, parameters.scoring.match, parameters.records.min_score
+    pair = parameters.pair
+    match, min_score = parameters.scoring.match, parameters.records.min_score
     if not pair.rescue:
         return empty(Candidates, {"candidates": 0}, candidate_offsets=np.zeros(len(reads) + 1, np.int64))
     limits = sizes.limits(reads.read_group)

@@ -10,9 +10,12 @@ from readwarp.align.long.lengths import are_long
 from readwarp.align.places import share_half
 from readwarp.align.records.choose import (
     ALTERNATE,
+    FIRST,
     PRIMARY,
     SECONDARY,
     SUPPLEMENTARY,
+    UNGAPPED,
+    UNPAIRED,
     Choices,
     TracedChoices,
     min_mate_score,
@@ -22,15 +25,12 @@ from readwarp.align.records.tags import RecordRows, encode_tags
 from readwarp.compiler.jit import kernel
 from readwarp.config import AlignParameters
 from readwarp.formats.alignments.records import AlignmentBatch
-from readwarp.formats.common.reads import ReadBatch, Segment
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.index.reference import Reference
 from readwarp.ragged import empty, replace, take
 from readwarp.rules import flags
 from readwarp.rules.bases import base_at
 from readwarp.rules.cigar import EQUAL, HARD_CLIP, MATCH, SOFT_CLIP, UNEQUAL, run_of
-from readwarp.rules.statuses import Status
-
-UNPAIRED, FIRST, UNGAPPED = int(Segment.UNPAIRED), int(Segment.FIRST), int(Status.UNGAPPED)
 
 
 class Layout(NamedTuple):
@@ -64,7 +64,8 @@ def lay_rows(read_offsets, aligned, traced, layout, rows):
     for r in range(read_offsets.size - 1):
         length, first = read_offsets[r + 1] - read_offsets[r], made
         half = max(1, aligned[r] // 2)
-        reads[made], traces[made], kinds[made] = r, -1, PRIMARY
+        reads[made] = r
+        traces[made], kinds[made] = -1, PRIMARY
         made += 1
         for e in range(choices.choice_offsets[r], choices.choice_offsets[r + 1]):
             role = choices.role[e]
@@ -79,13 +80,16 @@ def lay_rows(read_offsets, aligned, traced, layout, rows):
                 for other in range(first, made):
                     adds = adds and not shares_half(traces[other], e, length, choices.strand, extensions)
                 if adds:
-                    reads[made], traces[made], kinds[made] = r, e, SUPPLEMENTARY
+                    reads[made] = r
+                    traces[made], kinds[made] = e, SUPPLEMENTARY
                     made += 1
             elif role == ALTERNATE:
-                reads[made], traces[made], kinds[made] = r, e, ALTERNATE
+                reads[made] = r
+                traces[made], kinds[made] = e, ALTERNATE
                 made += 1
             elif layout.secondary and is_new(e, traces[first:made], choices.strand, extensions):
-                reads[made], traces[made], kinds[made] = r, e, SECONDARY
+                reads[made] = r
+                traces[made], kinds[made] = e, SECONDARY
                 made += 1
         if layout.five_prime:
             lead_with_first_part(traces[first:made], kinds[first:made], length, choices.strand, extensions)
@@ -122,7 +126,8 @@ def fill_places(rows: RecordRows, traced: TracedChoices, contig_offsets: ndarray
     e = rows.trace[is_mapped]
     start = traced.extensions.reference_start[e]
     contig = np.searchsorted(contig_offsets, start, side="right") - 1
-    out.contig[:], out.position[:], out.mapping_quality[:] = -1, -1, 0
+    out.contig[:] = out.position[:] = -1
+    out.mapping_quality[:] = 0
     out.contig[is_mapped], out.position[is_mapped] = contig, start - contig_offsets[contig]
     out.mapping_quality[is_mapped] = traced.choices.mapping_quality[e]
 
@@ -139,7 +144,8 @@ def template_length(e, m, strand, extensions):
 @kernel
 def fill_mates(reads, rows, traced, splits, out):
     """Set flags and mate fields; an unmapped read takes its mapped mate's place. splits: flag of supplementary rows."""
-    strand, proper, role, kind = traced.choices.strand, traced.choices.proper, traced.choices.role, rows.kind
+    strand, role = traced.choices.strand, traced.choices.role
+    kind = rows.kind
     segment, failed = reads.segment, reads.failed
     for row in range(rows.read.size):
         r, e = rows.read[row], rows.trace[row]
@@ -148,7 +154,8 @@ def fill_mates(reads, rows, traced, splits, out):
         flag |= flags.SECONDARY if kind[row] == SECONDARY else flags.SUPPLEMENTARY if kind[row] == ALTERNATE else 0
         flag |= flags.FAILED if failed[r] else 0
         out.has_bases[row] = kind[row] != SECONDARY
-        out.mate_contig[row], out.mate_position[row], out.template_length[row] = -1, -1, 0
+        out.mate_contig[row] = out.mate_position[row] = -1
+        out.template_length[row] = 0
         if segment[r] != UNPAIRED:
             mate_row = rows.offsets[r + 1] if segment[r] == FIRST else rows.offsets[r - 1]
             m = rows.trace[mate_row]
@@ -161,7 +168,7 @@ def fill_mates(reads, rows, traced, splits, out):
                 out.contig[row], out.position[row] = out.mate_contig[row], out.mate_position[row]
             elif m >= 0:
                 is_pair = role[rows.trace[own_row]] == PRIMARY and role[m] == PRIMARY  # both rows that make it proper
-                flag |= flags.PROPER * proper[r] if is_pair and kind[row] != SECONDARY else 0
+                flag |= flags.PROPER * traced.choices.proper[r] if is_pair and kind[row] != SECONDARY else 0
                 if out.contig[row] == out.contig[mate_row]:
                     out.template_length[row] = template_length(e, m, strand, traced.extensions)
         out.flag[row] = flag
@@ -185,15 +192,15 @@ def write_matches(bases, strand, q, packed, position, count, out, made):
 @kernel
 def write_cigars(reads, packed, rows, traced, hard_clips, eqx, alignments):
     """Write the CIGARs of all records; return the number of their operations."""
-    made, read_offsets, kind, (choices, extensions) = 0, reads.read_offsets, rows.kind, traced
+    made, (choices, extensions) = 0, traced
     out, offsets = alignments.cigar, alignments.cigar_offsets
     cigar, cigar_offsets = extensions.cigar, extensions.cigar_offsets
     offsets[0] = 0
     for row in range(rows.read.size):
         r, e = rows.read[row], rows.trace[row]
         if e >= 0:
-            bases, strand = reads.bases[read_offsets[r] : read_offsets[r + 1]], choices.strand[e]
-            clip = HARD_CLIP if hard_clips and row > rows.offsets[r] and kind[row] != ALTERNATE else SOFT_CLIP
+            bases, strand = reads.bases[reads.read_offsets[r] : reads.read_offsets[r + 1]], choices.strand[e]
+            clip = HARD_CLIP if hard_clips and row > rows.offsets[r] and rows.kind[row] != ALTERNATE else SOFT_CLIP
             q, position = np.int64(extensions.query_start[e]), extensions.reference_start[e]
             if q > 0:
                 out[made] = q << 4 | clip
@@ -235,7 +242,7 @@ def build(
     """
     aligned, reads = batch
     extensions = place_in_written(aligned, reads, choices, extensions)
-    traced, options, contig_offsets = TracedChoices(choices, extensions), parameters.records, reference.contig_offsets
+    traced, options = TracedChoices(choices, extensions), parameters.records
     layout = Layout(
         options.min_score, min_mate_score(parameters), options.secondary_records, options.five_prime_primary
     )
@@ -246,7 +253,7 @@ def build(
     rows = take(rows, "records", slice(n))
     room = extensions.cigar.size + 2 * n + (2 * int(extensions.edit_distance.sum()) if options.eqx else 0)
     out = replace(empty(AlignmentBatch, {"records": n, "operations": room, "tag bytes": 0}), read=rows.read)
-    fill_places(rows, traced, contig_offsets, out)
+    fill_places(rows, traced, reference.contig_offsets, out)
     fill_mates(reads, rows, traced, flags.SECONDARY if options.splits_as_secondary else flags.SUPPLEMENTARY, out)
     hard_clips = not options.soft_clip_supplementary
     used = write_cigars(reads, reference.packed, rows, traced, hard_clips, options.eqx, out)

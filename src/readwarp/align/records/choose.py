@@ -17,8 +17,9 @@ from readwarp.ragged import empty, take
 from readwarp.rules.hashes import hash_of
 from readwarp.rules.statuses import Status
 
-FIRST, LAST, UNGAPPED = int(Segment.FIRST), int(Segment.LAST), int(Status.UNGAPPED)
-PRIMARY, SUPPLEMENTARY, SECONDARY = 0, 1, 2
+UNPAIRED, FIRST, LAST = map(int, Segment)
+UNGAPPED = int(Status.UNGAPPED)
+PRIMARY, SUPPLEMENTARY, SECONDARY = range(3)
 ALTERNATE = 3  # a hit on an ALT contig better than the primary one (`align.alternates`)
 MAX_SUPPLEMENTARY = 4
 
@@ -83,17 +84,17 @@ def rank_read(r, lowest, name_key, reads, places, ranking):
     Candidates need the score `lowest` or, for a short read, half its length.
     """
     first, last = places.offsets[r], places.offsets[r + 1]
-    strand, v, score, distinct, key = places.strand, places.v, places.score, ranking.distinct, ranking.key
+    score, distinct = places.score, ranking.distinct
     lowest = max(1, min(lowest, (reads.read_offsets[r + 1] - reads.read_offsets[r]) // 2))
     for a in range(first, last):
         distinct[a] = places.status[a] <= UNGAPPED and score[a] >= lowest
-        key[a] = scalar.mix(name_key ^ np.uint64(v[a] * 2 + strand[a]))
+        ranking.key[a] = scalar.mix(name_key ^ np.uint64(places.v[a] * 2 + places.strand[a]))
         for b in range(first, a):
-            if distinct[a] and distinct[b] and strand[a] == strand[b] and v[a] == v[b]:
+            if distinct[a] and distinct[b] and places.strand[a] == places.strand[b] and places.v[a] == places.v[b]:
                 distinct[a if score[a] <= score[b] else b] = 0
     best = -1
     for a in range(first, last):
-        if distinct[a] and (best < 0 or is_ahead(a, best, score, key)):
+        if distinct[a] and (best < 0 or is_ahead(a, best, score, ranking.key)):
             best = a
     return best
 
@@ -109,18 +110,19 @@ def weigh_pairs(r, read_offsets, places, contig_offsets, rules, ranking):
 
     Returns the rows of the best pair (-1, -1: none) and its score times FINE.
     """
-    best_a, best_b, best_score, best_key = -1, -1, 0, np.uint64(0)
+    best_a = best_b = -1
+    best_score, best_key = 0, np.uint64(0)
     length_a, length_b = read_offsets[r + 1] - read_offsets[r], read_offsets[r + 2] - read_offsets[r + 1]
-    strand, v, stop, worth, model = places.strand, places.v, places.stop, ranking.worth, rules.limits.model[r]
+    worth, model = ranking.worth, rules.limits.model[r]
     low, high = rules.limits.low[model], rules.limits.high[model]
     for a in range(places.offsets[r], places.offsets[r + 1]):
         for b in range(places.offsets[r + 1], places.offsets[r + 2]):
-            if not ranking.distinct[a] or not ranking.distinct[b] or strand[a] == strand[b]:
+            if not ranking.distinct[a] or not ranking.distinct[b] or places.strand[a] == places.strand[b]:
                 continue
-            d = outer_distance(strand[a], v[a], length_a, v[b], length_b)
+            d = outer_distance(places.strand[a], places.v[a], length_a, places.v[b], length_b)
             if d < low or d > high:
                 continue
-            if contig_of(contig_offsets, stop[a] - 1) != contig_of(contig_offsets, stop[b] - 1):
+            if contig_of(contig_offsets, places.stop[a] - 1) != contig_of(contig_offsets, places.stop[b] - 1):
                 continue
             both = scalar.FINE * (places.score[a] + places.score[b]) - rules.insert_penalty[model, d]
             whole = (both + scalar.FINE // 2) // scalar.FINE
@@ -159,7 +161,7 @@ def is_rival(a, b, length, places):
 @kernel
 def survey_rivals(a, span, length, places, rules, ranking):
     """Return best worth and score of other places for the same part of the read, and how many are near that worth."""
-    best_worth, best_score, crowd = 0, 0, 0
+    best_worth = best_score = crowd = 0
     near = rules.match + rules.mismatch
     for counting in range(2):
         for b in range(*span):
@@ -203,7 +205,8 @@ def distance(a, b, places):
 @kernel
 def pick_supplementary(a, span, length, places, ranking):
     """Pick the best candidates for parts that the primary a leaves over, best first; return their number."""
-    score, key, picked, n = places.score, ranking.key, ranking.picked, 0
+    score, key = places.score, ranking.key
+    picked, n = ranking.picked, 0
     for b in range(*span):
         if b == a or not ranking.distinct[b] or is_rival(a, b, length, places):
             continue
@@ -227,7 +230,8 @@ def pick_secondary(a, span, length, places, rules, ranking, n):
 
     If there are too many: the best ones, best first, or none.
     """
-    score, key, picked, found, most = places.score, ranking.key, ranking.picked, n, n + rules.max_secondary
+    picked = ranking.picked
+    found, most = n, n + rules.max_secondary
     if most == n:
         return n
     for b in range(*span):
@@ -236,11 +240,11 @@ def pick_secondary(a, span, length, places, rules, ranking, n):
         if is_rival(a, b, length, places):
             if found == most and not rules.keeps_best:
                 return n
-            if found == most and not is_ahead(b, picked[most - 1], score, key):
+            if found == most and not is_ahead(b, picked[most - 1], places.score, ranking.key):
                 continue
             found = min(found + 1, most)
             i = found - 1
-            while rules.keeps_best and i > n and is_ahead(b, picked[i - 1], score, key):
+            while rules.keeps_best and i > n and is_ahead(b, picked[i - 1], places.score, ranking.key):
                 picked[i] = picked[i - 1]
                 i -= 1
             picked[i] = b
@@ -258,7 +262,8 @@ def list_choices(a, r, length, repetitive, places, rules, ranking, out):
     for i in range(-1, pick_secondary(a, span, length, places, rules, ranking, others)):
         c = a if i < 0 else ranking.picked[i]
         quality, next_score = judge(c, span, length, repetitive, places, rules, ranking)
-        out.candidate[made], out.strand[made], out.score[made] = c, places.strand[c], score[c]
+        out.candidate[made] = c
+        out.strand[made], out.score[made] = places.strand[c], score[c]
         out.second_score[made], out.mapping_quality[made] = next_score, quality if i < others else 0
         out.role[made] = PRIMARY if i < 0 else (SUPPLEMENTARY if i < others else SECONDARY)
         made += 1
@@ -268,16 +273,16 @@ def list_choices(a, r, length, repetitive, places, rules, ranking, out):
 @kernel
 def choose_places(reads, repetitive, places, contig_offsets, rules, out):
     """Write the choices of all reads to `out`; return their number."""
-    candidates, read_offsets, segment = places.score.size, reads.read_offsets, reads.segment
+    candidates = places.score.size
     of_one, winner = rules.of_one, np.empty(2, np.int64)
     picked = np.empty(MAX_SUPPLEMENTARY + of_one.max_secondary, np.int64)
     ranking = Ranking(np.zeros(candidates, np.uint8), np.empty(candidates, np.uint64), places.score.copy(), picked)
     made = np.int64(0)
     out.choice_offsets[0] = 0
-    for r in range(segment.size):
-        if segment[r] == LAST:
+    for r in range(reads.segment.size):
+        if reads.segment[r] == LAST:
             continue
-        mates = 2 if segment[r] == FIRST else 1
+        mates = 2 if reads.segment[r] == FIRST else 1
         name_key = hash_of(reads.names, reads.name_offsets[r], reads.name_offsets[r + 1])
         for m in range(mates):
             winner[m] = rank_read(r + m, rules.min_score, name_key, reads, places, ranking)
@@ -286,14 +291,14 @@ def choose_places(reads, repetitive, places, contig_offsets, rules, out):
         if leaning:
             winner[weak] = rank_read(r + weak, rules.min_mate_score, name_key, reads, places, ranking)
         paired = pairing and winner[0] >= 0 and winner[1] >= 0
-        paired = paired and place_pair(r, read_offsets, places, contig_offsets, rules, ranking, winner)
+        paired = paired and place_pair(r, reads.read_offsets, places, contig_offsets, rules, ranking, winner)
         if leaning:
             if not paired:
                 winner[weak] = -1
             for a in range(places.offsets[r + weak], places.offsets[r + weak + 1]):
                 ranking.worth[a] = places.score[a]  # the mate adds no confidence
         for q in range(r, r + mates):
-            length = read_offsets[q + 1] - read_offsets[q]
+            length = reads.read_offsets[q + 1] - reads.read_offsets[q]
             made = list_choices(winner[q - r], q, length, repetitive[q], places, of_one, ranking, out)
             out.proper[q], out.choice_offsets[q + 1] = paired, made
     return made
@@ -305,17 +310,17 @@ def min_mate_score(parameters: AlignParameters) -> int:
 
 
 def place_rules(parameters: AlignParameters) -> PlaceRules:
-    scoring, records, seed = parameters.scoring, parameters.records, parameters.seed
+    scoring = parameters.scoring
     return PlaceRules(
         scalar.quality_slopes(scoring.match),
         scalar.crowd_penalties(),
         scoring.match,
         scoring.mismatch,
         scoring.end_bonus,
-        records.max_secondary,
-        records.secondary_records,
-        round(1000 * records.secondary_ratio),
-        seed.k - seed.s + 1,
+        parameters.records.max_secondary,
+        parameters.records.secondary_records,
+        round(1000 * parameters.records.secondary_ratio),
+        parameters.seed.k - parameters.seed.s + 1,
     )
 
 

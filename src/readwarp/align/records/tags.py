@@ -7,22 +7,20 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.places import Genome, contig_of
-from readwarp.align.records.choose import ALTERNATE, PRIMARY, SECONDARY, TracedChoices
+from readwarp.align.records.choose import ALTERNATE, FIRST, PRIMARY, SECONDARY, UNGAPPED, UNPAIRED, TracedChoices
 from readwarp.align.records.scalar import are_equal, base_of
 from readwarp.compiler.jit import kernel
 from readwarp.config import CS_FORMS
 from readwarp.formats.alignments.layout import TEXT
 from readwarp.formats.alignments.records import AlignmentBatch
 from readwarp.formats.alignments.tag_bytes import put_float, put_integer, put_letter, put_run, put_tag
-from readwarp.formats.common.reads import ReadBatch, Segment
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.formats.common.text import put_number
 from readwarp.index.reference import Reference
 from readwarp.ragged import offsets_of
 from readwarp.rules.bases import IUPAC, LETTERS, base_at, nibble_at
 from readwarp.rules.cigar import DELETION, INSERTION, LETTER_BYTES, MATCH, SHARES, rounded_share, run_of
-from readwarp.rules.statuses import Status
 
-UNPAIRED, FIRST, UNGAPPED = int(Segment.UNPAIRED), int(Segment.FIRST), int(Status.UNGAPPED)
 NM, MD, AS, XS, DE, MC, MQ, MS, SA, PA, XA, CS = (
     int.from_bytes(name, "little")
     for name in (b"NM", b"MD", b"AS", b"XS", b"de", b"MC", b"MQ", b"ms", b"SA", b"pa", b"XA", b"cs")
@@ -69,9 +67,9 @@ def contig_names(names: tuple[str, ...]) -> ContigNames:
 @kernel
 def put_divergence(out, at, e, extensions):
     """Put de of alignment e: the fraction of differing columns, a gap counting once, as a float of four decimals."""
-    cigar, different, columns = extensions.cigar, np.int64(extensions.edit_distance[e]), np.int64(0)
+    different, columns = np.int64(extensions.edit_distance[e]), np.int64(0)
     for i in range(extensions.cigar_offsets[e], extensions.cigar_offsets[e + 1]):
-        operation, count, _, _ = run_of(cigar[i])
+        operation, count, _, _ = run_of(extensions.cigar[i])
         is_gap = operation == INSERTION or operation == DELETION
         columns += 1 if is_gap else count
         different += 1 - count if is_gap else 0
@@ -88,7 +86,8 @@ def put_operations(out, at, operations, start, stop):
 @kernel
 def put_matches(out, at, run, bases, packed, strand):
     """Put aligned bases as runs of = and X. run: where they begin in read and reference, and their number."""
-    (q, position, count), first, before = run, 0, False
+    q, position, count = run
+    first, before = 0, False
     for i in range(count):
         there = base_at(packed[(position + i) >> 1], position + i)
         is_equal = are_equal(base_of(bases, q + i, strand), there)
@@ -101,12 +100,12 @@ def put_matches(out, at, run, bases, packed, strand):
 @kernel
 def put_clipped(out, at, e, bases, strand, extensions, shared):
     """Put the CIGAR of alignment e of a read, with soft clips."""
-    q, position, cigar = np.int64(extensions.query_start[e]), extensions.reference_start[e], extensions.cigar
+    q, position = np.int64(extensions.query_start[e]), extensions.reference_start[e]
     tail = bases.size - extensions.query_stop[e]
     if q > 0:
         at = put_run(out, at, q, SOFT_CLIP)
     for i in range(extensions.cigar_offsets[e], extensions.cigar_offsets[e + 1]):
-        operation, count, on_reference, on_read = run_of(cigar[i])
+        operation, count, on_reference, on_read = run_of(extensions.cigar[i])
         if shared.eqx and operation == MATCH:
             at = put_matches(out, at, (q, position, count), bases, shared.genome.packed, strand)
         else:
@@ -121,7 +120,8 @@ def put_differences(out, at, e, bases, packed, strand, extensions):
 
     Bases are compared only while there are differences to come.
     """
-    q, position, matched = np.int64(extensions.query_start[e]), extensions.reference_start[e], 0
+    q = np.int64(extensions.query_start[e])
+    position, matched = extensions.reference_start[e], 0
     cigar, to_come = extensions.cigar, np.int64(extensions.edit_distance[e])
     for i in range(extensions.cigar_offsets[e], extensions.cigar_offsets[e + 1]):
         operation, count, _, _ = run_of(cigar[i])
@@ -182,10 +182,10 @@ def put_pairs(out, at, run, bases, packed, strand, is_long):
 @kernel
 def put_cs(out, at, e, bases, packed, strand, extensions, is_long):
     """Put cs of alignment e of a read, as in minimap2."""
-    q, position, cigar = np.int64(extensions.query_start[e]), extensions.reference_start[e], extensions.cigar
+    q, position = np.int64(extensions.query_start[e]), extensions.reference_start[e]
     at = put_tag(out, at, CS, TEXT)
     for i in range(extensions.cigar_offsets[e], extensions.cigar_offsets[e + 1]):
-        operation, count, on_reference, on_read = run_of(cigar[i])
+        operation, count, on_reference, on_read = run_of(extensions.cigar[i])
         if operation == INSERTION:
             at = put_letter(out, at, PLUS)
             for j in range(q, q + count):
@@ -210,7 +210,8 @@ def put_contig(out, at, contig, names):
 @kernel
 def put_supplementary(out, at, row, bases, rows, traced, alignments, shared):
     """Put SA: the other parts of the read, primary first: contig,position,strand,CIGAR,MAPQ,NM;"""
-    at, (choices, extensions), r = put_tag(out, at, SA, TEXT), traced, rows.read[row]
+    at = put_tag(out, at, SA, TEXT)
+    (choices, extensions), r = traced, rows.read[row]
     for other in range(rows.offsets[r], rows.offsets[r + 1]):
         if other == row or rows.kind[other] == SECONDARY:
             continue
@@ -238,17 +239,17 @@ def put_ratio(out, at, row, rows, extensions):
 @kernel
 def put_secondary(out, at, r, bases, traced, shared):
     """Put XA: other places of the read: contig,strand and position,CIGAR,NM; nothing if there are none."""
-    has_begun, (choices, extensions), contig_offsets = False, traced, shared.genome.contig_offsets
+    has_begun, (choices, extensions) = False, traced
     for e in range(choices.choice_offsets[r], choices.choice_offsets[r + 1]):
         if choices.role[e] != SECONDARY or extensions.status[e] > UNGAPPED:
             continue
         if not has_begun:
             at, has_begun = put_tag(out, at, XA, TEXT), True
         start = extensions.reference_start[e]
-        contig = contig_of(contig_offsets, start)
+        contig = contig_of(shared.genome.contig_offsets, start)
         at = put_contig(out, at, contig, shared.names)
         at = put_letter(out, at, MINUS if choices.strand[e] else PLUS)
-        at = put_run(out, at, start - contig_offsets[contig] + 1, COMMA)
+        at = put_run(out, at, start - shared.genome.contig_offsets[contig] + 1, COMMA)
         at = put_clipped(out, at, e, bases, choices.strand[e], extensions, shared)
         at = put_run(out, put_letter(out, at, COMMA), extensions.edit_distance[e], SEMICOLON)
     return put_letter(out, at, END) if has_begun else at
@@ -262,24 +263,20 @@ def mate_of(r, segment):
 @kernel
 def total_room(segment, rows, traced, alignments, max_name, shared):
     """Return the maximum bytes of all tags; SA and XA name no more places than were traced."""
-    room, (choices, extensions), cs = 0, traced, shared.cs
-    choice_offsets, cigar_offsets, mate_cigars = (
-        choices.choice_offsets,
-        extensions.cigar_offsets,
-        alignments.cigar_offsets,
-    )
+    room, (choices, extensions) = 0, traced
+    choice_offsets, cigar_offsets = choices.choice_offsets, extensions.cigar_offsets
     for row in range(rows.read.size):
         r, e = rows.read[row], rows.trace[row]
         room += FIXED_ROOM
         if segment[r] != UNPAIRED:
             mate_row = rows.offsets[mate_of(r, segment)]
-            room += NUMBER_ROOM * (mate_cigars[mate_row + 1] - mate_cigars[mate_row])
+            room += NUMBER_ROOM * (alignments.cigar_offsets[mate_row + 1] - alignments.cigar_offsets[mate_row])
         if e >= 0:
             room += MISMATCH_ROOM * (extensions.edit_distance[e] + 2)
             first, last = choice_offsets[r], choice_offsets[r + 1]
-            if cs != NO_CS:
+            if shared.cs != NO_CS:
                 room += CS_ROOM * (extensions.edit_distance[e] + cigar_offsets[e + 1] - cigar_offsets[e] + 1)
-            if cs == LONG_CS:
+            if shared.cs == LONG_CS:
                 room += extensions.query_stop[e] - extensions.query_start[e]
             operations = cigar_offsets[last] - cigar_offsets[first]
             if shared.eqx:
@@ -314,7 +311,7 @@ def put_mate(out, at, mate, reads, rows, alignments):
 @kernel
 def write_tags(reads, shared, rows, traced, alignments, out, out_offsets):
     """Write the tags of all records; return their bytes."""
-    at, packed, (choices, extensions), kind = 0, shared.genome.packed, traced, rows.kind
+    at, (choices, extensions) = 0, traced
     cs, has_de = shared.cs, shared.has_de
     out_offsets[0] = 0
     for row in range(rows.read.size):
@@ -323,7 +320,7 @@ def write_tags(reads, shared, rows, traced, alignments, out, out_offsets):
         if e >= 0:
             at = put_integer(out, at, NM, np.int64(extensions.edit_distance[e]))
             at = put_tag(out, at, MD, TEXT)
-            at = put_differences(out, at, e, bases, packed, choices.strand[e], extensions)
+            at = put_differences(out, at, e, bases, shared.genome.packed, choices.strand[e], extensions)
             bonus = choices.score[e] - extensions.score[e]
             at = put_integer(out, put_letter(out, at, END), AS, np.int64(extensions.score[e]))
             at = put_integer(out, at, XS, np.int64(max(0, choices.second_score[e] - bonus)))
@@ -332,13 +329,13 @@ def write_tags(reads, shared, rows, traced, alignments, out, out_offsets):
         if reads.segment[r] != UNPAIRED:
             at = put_mate(out, at, mate_of(r, reads.segment), reads, rows, alignments)
         first, stop = rows.offsets[r], rows.offsets[r + 1]
-        if stop - first > 1 and kind[row] != SECONDARY and kind[first + 1] != SECONDARY:
+        if stop - first > 1 and rows.kind[row] != SECONDARY and rows.kind[first + 1] != SECONDARY:
             at = put_supplementary(out, at, row, bases, rows, traced, alignments, shared)
         if e >= 0 and choices.role[e] == PRIMARY:
             at = put_ratio(out, at, row, rows, extensions)
             at = put_secondary(out, at, r, bases, traced, shared)
         if e >= 0 and cs != NO_CS:
-            at = put_cs(out, at, e, bases, packed, choices.strand[e], extensions, cs == LONG_CS)
+            at = put_cs(out, at, e, bases, shared.genome.packed, choices.strand[e], extensions, cs == LONG_CS)
         out_offsets[row + 1] = at
     return at
 

@@ -51,7 +51,7 @@ def find_seeds(
 def find_some(
     reads: ReadBatch, weak: Weak, index: Index, repeats: ReferenceRuns, parameters: AlignParameters
 ) -> SeedHits:
-    p, n, entries = index.parameters, weak.rows.size, entries_of(index)
+    p, entries = index.parameters, entries_of(index)
     firsts, spelled = offsets_of(weak.spellings), take(reads, "reads", np.repeat(weak.rows, weak.spellings))
     lengths, number = np.diff(spelled.read_offsets), len(spelled)
     letters = np.repeat((np.arange(number) - np.repeat(firsts[:-1], weak.spellings)).astype(np.uint8), lengths)
@@ -62,8 +62,8 @@ def find_some(
     sketch_reads(spelled, Shape.of(p), scratch_of(MAX_READ_LENGTH), seeds, np.empty(number, np.uint8))
     last = seeds.offsets[-1]
     look_up(np.arange(last), seeds, entries)
-    room = int(np.minimum(seeds.entries[:last], FEW).sum()) + n * 2 * KEPT
-    hits = replace(SeedHits.none(n), anchors=np.empty(room, np.uint64))
+    room = int(np.minimum(seeds.entries[:last], FEW).sum()) + weak.rows.size * 2 * KEPT
+    hits = replace(SeedHits.none(weak.rows.size), anchors=np.empty(room, np.uint64))
     rules = p.k, parameters.seed.max_hits, p.k - p.s + 1
     runs = repeats.runs if weak.has_run.any() else Runs(*np.zeros((2, 1, 1), np.int64))
     gather(spelled, firsts, weak, seeds, entries, runs, rules, hits)
@@ -73,17 +73,13 @@ def find_some(
 @kernel
 def list_weak(reads, chains, k, beside_mates, weak):
     """Write the reads of `find_weak` to `weak`; return their number."""
-    number, packed, segment, offsets = (
-        np.int64(0),
-        np.empty(MAX_READ_LENGTH // 2, np.uint8),
-        reads.segment,
-        reads.read_offsets,
-    )
-    for read in range(segment.size):
+    number, packed = np.int64(0), np.empty(MAX_READ_LENGTH // 2, np.uint8)
+    offsets = reads.read_offsets
+    for read in range(reads.segment.size):
         if not is_weak(read, offsets, chains, k) or chains.status[read] != Status.OK:
             continue
-        mate = read + 1 if segment[read] == FIRST else read - 1
-        if beside_mates and segment[read] != UNPAIRED and not is_weak(mate, offsets, chains, k):
+        mate = read + 1 if reads.segment[read] == FIRST else read - 1
+        if beside_mates and reads.segment[read] != UNPAIRED and not is_weak(mate, offsets, chains, k):
             continue
         bases, is_chained = reads.bases[offsets[read] : offsets[read + 1]], has_chains(read, chains)
         weak.rows[number], weak.chained[number] = read, is_chained
@@ -109,15 +105,17 @@ def is_weak(read, read_offsets, chains, k):
 @kernel
 def gather(spelled, firsts, weak, seeds, entries, runs, rules, hits):
     """Write sorted anchors of weak reads to `hits`. firsts: of their spellings; rules: k, max_hits, bases per seed."""
-    offsets, counts, anchors, (k, max_hits, step), size = seeds.offsets, seeds.entries, hits.anchors, rules, 0
+    counts, anchors = seeds.entries, hits.anchors
+    (k, max_hits, step), size = rules, 0
     packed = np.empty(MAX_READ_LENGTH // 2, np.uint8)
     for read in range(weak.rows.size):
         one, begin = firsts[read], size
         bases = spelled.bases[spelled.read_offsets[one] : spelled.read_offsets[one + 1]]
         length = bases.size
         mixed = mix(hash_of(spelled.names, spelled.name_offsets[one], spelled.name_offsets[one + 1]))
-        most, rarest, found, left_out = max_hits if weak.chained[read] else FEW, -1, 0, 0
-        for i in range(offsets[one], offsets[firsts[read + 1]]):
+        most, rarest = max_hits if weak.chained[read] else FEW, -1
+        found = left_out = 0
+        for i in range(seeds.offsets[one], seeds.offsets[firsts[read + 1]]):
             if counts[i] > most:
                 left_out += 1
                 if rarest < 0 or counts[i] < counts[rarest]:

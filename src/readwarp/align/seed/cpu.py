@@ -54,14 +54,16 @@ class Seeds(NamedTuple):
 def find_seeds(
     reads: ReadBatch, index: Index, genome: Genome, parameters: SeedParameters, scoring: Scoring
 ) -> SeedHits:
-    n, p, entries = len(reads), index.parameters, entries_of(index)
+    n = len(reads)
+    p, entries = index.parameters, entries_of(index)
     lengths = np.diff(reads.read_offsets)
     room = int(max_syncmers(np.minimum(lengths, MAX_READ_LENGTH), p.k, p.t).sum()) + 1
     seeds = empty(Seeds, {"reads": n, "seeds": room}, first=np.empty(room, entries.bucket_starts.dtype))
     seeds.offsets[0] = 0
     hits = SeedHits.none(n)
     sketch_reads(reads, Shape.of(p), scratch_of(MAX_READ_LENGTH), seeds, hits.status)
-    rows, settled, caps = np.empty(room, np.int64), hits.settled, np.empty(n, np.int64)
+    rows = np.empty(room, np.int64)
+    settled, caps = hits.settled, np.empty(n, np.int64)
     look_up(rows[: list_apart(seeds, rows)], seeds, entries)
     limits = limits_of(parameters)
     settle(reads, genome, seeds, entries, (p.k, limits, proof_of(parameters, scoring)), settled)
@@ -78,22 +80,23 @@ def find_seeds(
 @kernel
 def sketch_reads(reads, shape, scratch, seeds, status):
     """Write the syncmers of each read to `seeds`, those that do not overlap first, up to `stops`."""
-    row, bases, read_offsets, offsets = np.int64(0), reads.bases, reads.read_offsets, seeds.offsets
+    row = np.int64(0)
     out = Syncmers(seeds.hashes, seeds.query, seeds.strand)
-    for read in range(read_offsets.size - 1):
-        start, stop = read_offsets[read], read_offsets[read + 1]
+    for read in range(reads.read_offsets.size - 1):
+        start, stop = reads.read_offsets[read], reads.read_offsets[read + 1]
         if stop - start > MAX_READ_LENGTH:
             status[read] = Status.TOO_LONG
         else:
-            row = sketch(bases, start, stop, shape, scratch, out, row)
-        seeds.stops[read] = put_apart_first(seeds, offsets[read], row, shape.k)
-        offsets[read + 1] = row
+            row = sketch(reads.bases, start, stop, shape, scratch, out, row)
+        seeds.stops[read] = put_apart_first(seeds, seeds.offsets[read], row, shape.k)
+        seeds.offsets[read + 1] = row
 
 
 @kernel
 def put_apart_first(seeds, first, last, k):
     """Move as many of a read's ordered seeds as do not overlap to the front; return the row after them."""
-    hashes, query, strand = seeds.hashes, seeds.query, seeds.strand
+    hashes = seeds.hashes
+    query, strand = seeds.query, seeds.strand
     stop, free = first, np.int64(0)
     for i in range(first, last):
         if query[i] >= free:
@@ -119,20 +122,20 @@ def list_apart(seeds, rows):
 @kernel
 def list_others(seeds, settled, rows):
     """Write the rows of the other seeds, of unsettled reads, to `rows`; return their number."""
-    number, offsets, stops = 0, seeds.offsets, seeds.stops
-    for read in range(stops.size):
+    number = 0
+    for read in range(seeds.stops.size):
         if not settled[read]:
-            for i in range(stops[read], offsets[read + 1]):
+            for i in range(seeds.stops[read], seeds.offsets[read + 1]):
                 rows[number] = i
                 number += 1
-            stops[read] = offsets[read + 1]
+            seeds.stops[read] = seeds.offsets[read + 1]
     return number
 
 
 @kernel
 def look_up(rows, seeds, entries):
     """Find first entry and number of entries of these seeds, with prefetches of buckets and, AHEAD later, of tags."""
-    hashes, firsts, counts = seeds.hashes, seeds.first, seeds.entries
+    hashes = seeds.hashes
     bucket_starts, tags, _, bucket_bits = entries
     size = rows.size
     for i in range(size + 2 * AHEAD):
@@ -148,7 +151,7 @@ def look_up(rows, seeds, entries):
             last = first
             if first < high and tags[first] <= tag + 1:
                 last = lower_bound(tags, first + 1, high, tag + 2)
-            firsts[seed], counts[seed] = first, last - first
+            seeds.first[seed], seeds.entries[seed] = first, last - first
 
 
 @kernel
@@ -168,20 +171,20 @@ def lower_bound(tags, low, high, value):
 @kernel
 def choose(seeds, settled, limits, caps, hits):
     """Write the cap of each read (see `scalar.next_cap`) to caps; anchor offsets and the seeds left out to hits."""
-    offsets, stops, counts = seeds.offsets, seeds.stops, seeds.entries
     anchor_offsets, repetitive = hits.anchor_offsets, hits.repetitive
     for read in range(caps.size):
         cap, wanted = 0, limits.max_hits
         while wanted != cap:
-            cap, anchors, left_out = wanted, 0, 0
-            for i in range(offsets[read], stops[read]):
-                if counts[i] > cap:
+            cap = wanted
+            anchors = left_out = 0
+            for i in range(seeds.offsets[read], seeds.stops[read]):
+                if seeds.entries[i] > cap:
                     left_out += 1
                 else:
-                    anchors += counts[i]
+                    anchors += seeds.entries[i]
             if settled[read] or (left_out == 0 and anchors == 0):
                 break
-            wanted = next_cap(cap, anchors, left_out, stops[read] - offsets[read], limits)
+            wanted = next_cap(cap, anchors, left_out, seeds.stops[read] - seeds.offsets[read], limits)
         caps[read], repetitive[read] = cap, 0 if settled[read] else left_out
         anchor_offsets[read + 1] = anchor_offsets[read] + anchors
 
@@ -194,7 +197,8 @@ def emit(read_offsets, seeds, caps, entries, k, room, hits):
     """
     offsets, stops, _, queries, strands, firsts, counts = seeds
     (_, tags, positions, _), anchors = entries, hits.anchors
-    row, found, runs = 0, np.empty(room, np.uint64), np.empty(room + 1, np.int64)
+    row = 0
+    found, runs = np.empty(room, np.uint64), np.empty(room + 1, np.int64)
     support = np.zeros(2 * WINDOWS, np.uint16)
     for read in range(caps.size):
         if read + READS_AHEAD < caps.size:
@@ -248,8 +252,10 @@ def keep_other_parts(found, size, seeds, used, shape, support, highest, out):
 
     used: rows of the read's seeds, and the cap. shape: k, and bits of a part's length.
     """
-    queries, counts, (first, last, cap), (k, bits) = seeds.query, seeds.entries, used, shape
-    covered, seeded, stop = np.int64(0), np.int64(0), 0
+    queries, counts = seeds.query, seeds.entries
+    (first, last, cap), (k, bits) = used, shape
+    covered = seeded = np.int64(0)
+    stop = 0
     for i in range(first, last):
         if 0 < counts[i] <= cap:
             start, stop, parts = stop, stop + counts[i], parts_of(queries[i], k, bits)
@@ -283,7 +289,8 @@ def sort(values, space, runs):
     The anchors of a seed rise, as do those of one place on the forward strand; on the other strand they fall. runs:
     room for their starts.
     """
-    size, source, target = values.size, values, space
+    size = values.size
+    source, target = values, space
     if FEW < size <= MANY:
         sort_by_rank(values, space)
         return
@@ -331,8 +338,9 @@ def find_runs(values, runs):
 @kernel
 def merge(source, start, middle, stop, target):
     """Merge source[start:middle] and source[middle:stop] into target[start:stop]. Unsigned rows cannot be negative."""
-    left, right, at = np.uint64(start), np.uint64(middle), np.uint64(start)
-    middle, stop, one = np.uint64(middle), np.uint64(stop), np.uint64(1)
+    left = at = np.uint64(start)
+    right = middle = np.uint64(middle)
+    stop, one = np.uint64(stop), np.uint64(1)
     while left < middle and right < stop:
         is_left = np.uint64(source[left] <= source[right])
         target[at] = min(source[left], source[right])  # avoids an unpredictable branch

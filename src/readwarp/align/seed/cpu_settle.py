@@ -20,17 +20,17 @@ def settle(reads, genome, seeds, entries, rules, settled):
 
     The place tried is the first one of the rarest seed.
     """
-    bases, offsets, (k, limits, proof) = reads.bases, reads.read_offsets, rules
+    offsets, (k, limits, proof) = reads.read_offsets, rules
     tried, known = np.empty(RING, np.int64), np.empty(RING, np.int64)
-    places, space, number = np.empty(RING, np.uint64), np.empty(MAX_READ_LENGTH, np.uint8), settled.size
-    for step in range(number + 2 * AHEAD):
-        if step < number:
+    places, space = np.empty(RING, np.uint64), np.empty(MAX_READ_LENGTH, np.uint8)
+    for step in range(settled.size + 2 * AHEAD):
+        if step < settled.size:
             slot = step & (RING - 1)
             tried[slot], known[slot] = find_rarest(step, seeds, limits, proof)
             if tried[slot] >= 0:
                 prefetch(entries.positions, np.int64(seeds.first[tried[slot]]))
         read, slot = step - AHEAD, (step - AHEAD) & (RING - 1)
-        if 0 <= read < number and tried[slot] >= 0:
+        if 0 <= read < settled.size and tried[slot] >= 0:
             places[slot] = first_place(tried[slot], seeds, entries, offsets[read + 1] - offsets[read], k)
             start = reference_of(places[slot]) - query_of(places[slot])
             prefetch_bases(genome.packed, start, start + offsets[read + 1] - offsets[read])
@@ -38,7 +38,7 @@ def settle(reads, genome, seeds, entries, rules, settled):
         if read >= 0:
             settled[read] = 0
             if tried[slot] >= 0:
-                oriented = bases[offsets[read] : offsets[read + 1]]
+                oriented = reads.bases[offsets[read] : offsets[read + 1]]
                 differences = count_differences(oriented, places[slot], genome, space)
                 settled[read] = differences >= 0 and is_settled(known[slot], differences, proof)
 
@@ -49,7 +49,8 @@ def find_rarest(read, seeds, limits, proof):
 
     The seed is -1 if these could not settle the read.
     """
-    rarest, known, anchors, counts = -1, 0, np.int64(0), seeds.entries
+    rarest, known = -1, 0
+    anchors, counts = np.int64(0), seeds.entries
     for i in range(seeds.offsets[read], seeds.stops[read]):
         if counts[i] <= limits.max_hits:
             known += 1

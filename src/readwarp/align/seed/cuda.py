@@ -58,14 +58,17 @@ def find_seeds(
     reads: ReadBatch, index: Index, genome: Genome, parameters: SeedParameters, scoring: Scoring
 ) -> SeedHits:
     """See cpu.find_seeds. Inputs and results are on the device; the caller's frame frees memory."""
-    workspace, p, n = current(), index.parameters, len(reads)
-    size, shape, entries = slots_of(n, reads.bases.size, p.t), Shape.of(p), entries_of(index)
+    workspace = current()
+    p, n = index.parameters, len(reads)
+    size = slots_of(n, reads.bases.size, p.t)
+    shape, entries = Shape.of(p), entries_of(index)
     limits = limits_of(parameters)
     anchor_offsets, starts = (workspace.empty(n + 1, np.int64) for _ in range(2))
     repetitive, status, settled = (workspace.empty(n, dtype) for dtype in (np.int32, np.uint8, np.uint8))
     seed_counts, sizes = (workspace.empty(n, np.int32) for _ in range(2))
     slots = SeedSlots(*(workspace.empty(size, dtype) for dtype in (np.uint64, np.int32, np.int32)))
-    per_read, per_seed, warps = threads_for(n, workspace), threads_for(size, workspace), warps_for(n, workspace)
+    per_read, per_seed = threads_for(n, workspace), threads_for(size, workspace)
+    warps = warps_for(n, workspace)
 
     sketch_reads[per_read](reads.bases, reads.read_offsets, shape, slots, seed_counts, status)
     look_up[per_seed](slots, entries, 0)
@@ -93,7 +96,7 @@ def device_bytes(reads: int, bases: int, t: int, found: int, anchors: int) -> in
 @cuda_kernel
 def sketch_reads(bases, read_offsets, shape, slots, seed_counts, status):
     """Write the syncmers of each read, as in `index.syncmers.sketch`; those that overlap earlier ones are LATER."""
-    (k, s, t), hashes, queries = shape, slots.seeds, slots.queries
+    k, s, t = shape
     ring = cuda.shared.array((RING, THREADS), np.uint32)
     read, thread = cuda.grid(1), np.uint32(cuda.threadIdx.x)  # unsigned: no index counts from the end
     if read >= seed_counts.size:
@@ -101,8 +104,10 @@ def sketch_reads(bases, read_offsets, shape, slots, seed_counts, status):
     start, length = read_offsets[read], np.int32(read_offsets[read + 1] - read_offsets[read])
     first, end = slot_of(read_offsets, read, t), slot_of(read_offsets, read + 1, t)
     status[read] = TOO_LONG if length > MAX_READ_LENGTH else 0
-    mask, short, shift = np.uint64(mask_of(k)), np.uint64(mask_of(s)), np.uint64(2 * (k - s))
-    row, run, free = first, np.int32(0), np.int32(0)
+    mask = np.uint64(mask_of(k))
+    short, shift = np.uint64(mask_of(s)), np.uint64(2 * (k - s))
+    row = first
+    run = free = np.int32(0)
     word = complement = np.uint64(0)
     for i in range(length if length <= MAX_READ_LENGTH else 0):
         base = bases[start + i]
@@ -117,14 +122,14 @@ def sketch_reads(bases, read_offsets, shape, slots, seed_counts, status):
                 larger += np.int32(ring[place, thread] > middle)
                 place = np.uint32((place + (RING - 1)) & (RING - 1))
             if larger == k - s:
-                hashes[row] = mix(min(word, complement))
+                slots.seeds[row] = mix(min(word, complement))
                 query = np.int32(i - k + 1)
-                queries[row] = np.int32(query << 1 | (word > complement) | (LATER if query < free else 0))
+                slots.queries[row] = np.int32(query << 1 | (word > complement) | (LATER if query < free else 0))
                 free = np.int32(query + k) if query >= free else free
                 row += 1
     seed_counts[read] = row - first
     for slot in range(row, end):
-        queries[slot] = EMPTY
+        slots.queries[slot] = EMPTY
 
 
 @cuda_kernel
@@ -133,7 +138,8 @@ def look_up(slots, entries, later):
 
     later: 0 or LATER, the flag of the seeds to look up.
     """
-    slot, (seeds, queries, _), (bucket_starts, tags, _, bucket_bits) = cuda.grid(1), slots, entries
+    slot = cuda.grid(1)
+    (seeds, queries, _), (bucket_starts, tags, _, bucket_bits) = slots, entries
     if slot >= queries.size or queries[slot] == EMPTY or queries[slot] & LATER != later:
         return
     hashed = np.uint64(seeds[slot])
@@ -164,9 +170,11 @@ def choose(read_offsets, t, seed_counts, slots, limits, settled, sizes, repetiti
         return
     first = slot_of(read_offsets, read, t)
     last = first + seed_counts[read]
-    cap, wanted, anchors, left_out = np.int64(0), np.int64(limits.max_hits), np.int64(0), np.int64(0)
+    cap, wanted = np.int64(0), np.int64(limits.max_hits)
+    anchors = left_out = np.int64(0)
     while wanted != cap:
-        cap, anchors, left_out = wanted, np.int64(0), np.int64(0)
+        cap = wanted
+        anchors = left_out = np.int64(0)
         for i in range(first, last):
             count = count_of(seeds[i]) if queries[i] != EMPTY else 0
             left_out += count > cap
@@ -185,13 +193,15 @@ def choose(read_offsets, t, seed_counts, slots, limits, settled, sizes, repetiti
 @cuda_kernel
 def emit(read_offsets, shape, seed_counts, slots, entries, starts, found, sizes):
     """Write anchors of the seeds not left out, without weak places, to the read's part of `found`. A warp per read."""
-    (k, _, t), (seeds, queries, rows), (_, tags, positions, _) = shape, slots, entries
+    k, _, t = shape
+    (seeds, queries, rows), (_, tags, positions, _) = slots, entries
     support = cuda.shared.array(WINDOWS, np.uint32)
     cells = cuda.shared.array(2, np.int32)
     read, lane = cuda.blockIdx.x, cuda.threadIdx.x
     if read >= sizes.size:
         return
-    length, first, size = read_offsets[read + 1] - read_offsets[read], slot_of(read_offsets, read, t), sizes[read]
+    length = read_offsets[read + 1] - read_offsets[read]
+    first, size = slot_of(read_offsets, read, t), sizes[read]
     mine = found[starts[read] : starts[read] + size]
     for i in range(first + lane, first + seed_counts[read], WARP):
         if rows[i] != EMPTY:

@@ -41,7 +41,8 @@ def settle(bases, read_offsets, genome, seed_counts, slots, entries, rules, sett
 @cuda.jit(device=True)
 def find_rarest(first, last, slots, limits, lane):
     """Return the first slot with the fewest places (-1: too many anchors), and how many seeds have all places known."""
-    known, anchors, rank = np.int64(0), np.int64(0), NOTHING
+    known = anchors = np.int64(0)
+    rank = NOTHING
     for i in range(first + lane, last, WARP):
         count = count_of(slots.seeds[i])
         if slots.queries[i] & LATER == 0 and count <= limits.max_hits:

@@ -42,7 +42,8 @@ class ReferenceRuns:
 def list_runs(genome, runs):
     packed, offsets = genome
     for contig in range(offsets.size - 1):
-        place, first, last = offsets[contig], offsets[contig], offsets[contig + 1]
+        place = first = offsets[contig]
+        last = offsets[contig + 1]
         while place + PERIOD < last:
             start, stop = place, place
             if base_at(packed[place >> 1], place) == base_at(packed[(place + PERIOD) >> 1], place + PERIOD):
@@ -90,7 +91,8 @@ def lowest_rotation(packed, place, step):
 @kernel
 def keep(runs, unit, start, length):
     """Insert a run among those of its unit, if it is longer than one of them."""
-    starts, lengths, row = runs.starts[unit], runs.lengths[unit], KEPT
+    starts, lengths = runs.starts[unit], runs.lengths[unit]
+    row = KEPT
     while row > 0 and length > lengths[row - 1]:
         row -= 1
     for other in range(KEPT - 1, row, -1):

@@ -53,7 +53,8 @@ class Cuts(NamedTuple):
 @scalar
 def is_adapter_beyond(bases, spans, fragment, rules):
     """Return whether mates agree beyond their fragment, or one continues like a known adapter, or neither continues."""
-    (start, length, mate_start, mate_length), firsts, lasts = spans, rules.firsts, rules.lasts
+    start, length, mate_start, mate_length = spans
+    firsts, lasts = rules.firsts, rules.lasts
     beyond, mate_beyond = max(0, length - fragment), max(0, mate_length - fragment)
     n = min(beyond, mate_beyond, rule.ALIKE)
     if n and rule.are_alike(bases, start + fragment, mate_start + fragment, n):
@@ -73,7 +74,8 @@ def find_fitting(bases, planes, spans, is_long, limit, rules, scratch):
     mismatches and overlap of another fragment; the fraction of mismatches must not be higher, or the score must be. An
     overlap of 0: no limit.
     """
-    best, best_score, best_mismatches, (start, length, mate_start, mate_length) = 0, -1, 0, spans
+    best, best_score, best_mismatches = 0, -1, 0
+    start, length, mate_start, mate_length = spans
     (hits, pattern), (most, of) = scratch, limit
     for slot in range(2):
         own = length if slot == 0 else mate_length
@@ -133,7 +135,8 @@ def find_adapter(bases, span, planes, adapters, at_least, hits):
     there.
     """
     (start, length), (masks, offsets) = span, adapters
-    best, covered, stop = length, 0, start + length
+    best = length
+    covered, stop = 0, start + length
     for number in range(offsets.size - 1):
         first, last = offsets[number], offsets[number + 1]
         least = min(at_least, last - first)
@@ -174,8 +177,10 @@ def cut_pair(bases, spans, planes, rules, scratch):
 @kernel
 def find_cuts(reads, rules, cuts):
     """Write what is cut off each read to `cuts`."""
-    bases, offsets, segment, qualities = reads.bases, reads.read_offsets, reads.segment, reads.qualities
-    names, name_offsets, (prefixes, prefix_offsets) = reads.names, reads.name_offsets, rules.instruments
+    bases, offsets = reads.bases, reads.read_offsets
+    segment = reads.segment
+    names, name_offsets = reads.names, reads.name_offsets
+    prefixes, prefix_offsets = rules.instruments
     cut, fragments = cuts.bases, cuts.fragment
     longest = 0
     for r in range(segment.size):
@@ -197,7 +202,8 @@ def find_cuts(reads, rules, cuts):
             spans = offsets[first], start - offsets[first], start, stop - start
             kept[0], kept[1], reason, fragment = cut_pair(bases, spans, planes, rules, (hits, pattern))
         for i in range(first, r + 1):
-            start, stop, fragments[i] = offsets[i], offsets[i + 1], fragment
+            start, stop = offsets[i], offsets[i + 1]
+            fragments[i] = fragment
             end = start + kept[i - first]
             for other in range(cut.shape[1]):
                 cut[i, other] = 0
@@ -208,7 +214,7 @@ def find_cuts(reads, rules, cuts):
                 end = rule.poly_g_start(bases, start, stop)
                 cut[i, POLY_G] = stop - end
             if rules.min_quality:
-                good = rule.quality_stop(qualities, start, end, rules.min_quality)
+                good = rule.quality_stop(reads.qualities, start, end, rules.min_quality)
                 cut[i, QUALITY] = end - good
 
 

@@ -46,7 +46,8 @@ def find_prefix(planes, places, pattern, start, stop, hits):
 
     pattern: masks, at most PREFIX. Carry-save counting at 64 places at once.
     """
-    found, one, wanted = False, np.uint64(1), pattern[start:stop]
+    found = False
+    one, wanted = np.uint64(1), pattern[start:stop]
     for w in range((places + 63) >> 6):
         once = twice = thrice = np.uint64(0)
         for j in range(wanted.size):
@@ -153,7 +154,8 @@ def begins_adapter(bases, start, stop, masks, offsets):
 @scalar
 def poly_g_start(bases, start, stop):
     """Find where the poly-G tail of bases[start:stop] begins; `stop` if there is none."""
-    score, best, at = 0, 0, stop
+    score = best = 0
+    at = stop
     for i in range(stop - 1, start - 1, -1):
         score += 1 if bases[i] == 2 else -OTHER
         if score > best:
@@ -166,7 +168,8 @@ def poly_g_start(bases, start, stop):
 @scalar
 def quality_stop(qualities, start, stop, limit):
     """Find where qualities[start:stop] end without their low tail. Missing quality (255) counts as good."""
-    total, most, at = 0, 0, stop
+    total = most = 0
+    at = stop
     for i in range(stop - 1, start - 1, -1):
         total += limit - np.int64(qualities[i])
         if total < 0:

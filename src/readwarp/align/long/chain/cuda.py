@@ -100,7 +100,8 @@ def better(best, anchor, earlier, number, is_offered, limits):
 @cuda.jit(device=True)
 def offer(anchors, links, linked, places, limits):
     """Offer links from WARP anchors, starting at `first`, to later ones. linked: this thread's (anchor, score)."""
-    (scores, parents), (anchor, score), (first, size, lane) = links, linked, places
+    scores, parents = links
+    (anchor, score), (first, size, lane) = linked, places
     last = cuda.shfl_sync(0xFFFFFFFF, anchor[0], WARP - 1)
     for begin in range(first + WARP, min(size, np.int32(first + DENSE_LOOKBACK + WARP)), WARP):
         i = min(np.int32(begin + lane), np.int32(size - 1))

@@ -6,7 +6,8 @@ from readwarp.compiler.jit import scalar
 from readwarp.config import LongChainParameters
 
 # An anchor is linked to one of the LOOKBACK before it, or of the DENSE_LOOKBACK within NEAR reference bases.
-LOOKBACK, DENSE_LOOKBACK, NEAR = 64, 1024, 256
+LOOKBACK = 64
+DENSE_LOOKBACK, NEAR = 1024, 256
 STEEP = 64  # gap bases that cost as much as in an alignment; further ones cost an eighth
 NOT_LINKED = -(1 << 30)
 

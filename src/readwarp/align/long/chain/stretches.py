@@ -20,7 +20,8 @@ def find_stretches(hits: SeedHits, contig_offsets: ndarray, limits: LongChainLim
 @kernel
 def cut_reads(hits, contig_offsets, longest, stops):
     """Write the end of each stretch to `stops`; return the number of stretches."""
-    anchors, anchor_offsets, found = hits.anchors, hits.anchor_offsets, 0
+    anchors, anchor_offsets = hits.anchors, hits.anchor_offsets
+    found = 0
     for read in range(anchor_offsets.size - 1):
         stop, last = anchor_offsets[read], anchor_offsets[read + 1]
         while stop < last:

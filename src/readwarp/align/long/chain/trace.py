@@ -48,8 +48,9 @@ def trace_reads(hits, order, links, limits, traced):
     A branch begins anew where the score is lowest on the way back to the chain it leaves: what lies before costs more
     than it brings. Those anchors remain for other chains.
     """
-    anchors, anchor_offsets, (scores, parents) = hits.anchors, hits.anchor_offsets, links
-    (min_score, min_anchors, k), row, place = limits, 0, 0
+    anchor_offsets, (scores, parents) = hits.anchor_offsets, links
+    min_score, min_anchors, k = limits
+    row = place = 0
     for read in range(anchor_offsets.size - 1):
         before = row
         for rank in range(anchor_offsets[read], anchor_offsets[read + 1]):
@@ -59,7 +60,8 @@ def trace_reads(hits, order, links, limits, traced):
                 continue
             if highest < min_score:
                 break
-            i, walked, size = end, 0, 0
+            i, walked = end, 0
+            size = 0
             while i >= 0 and scores[i] > 0:
                 walked += 1
                 if scores[i] <= lowest:
@@ -69,7 +71,7 @@ def trace_reads(hits, order, links, limits, traced):
             is_kept = size >= min_anchors and score >= min_score
             for at in range(place + size - 1, place - 1, -1):
                 if is_kept:
-                    traced.anchors[at] = anchors[i]
+                    traced.anchors[at] = hits.anchors[i]
                 scores[i] = -scores[i]
                 i = np.int64(parents[i])
             if is_kept:

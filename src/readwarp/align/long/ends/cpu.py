@@ -73,22 +73,25 @@ def fill(bases, corners, end, packed, costs, limits, space):
     """Return (best score without bonus, rows, columns); leave the directions of all cells up to there in `space`."""
     (band, drop), (H, F, directions, _) = limits, space
     _, _, gap_open, gap_extend, bonus = costs
-    query, reference, step = corners.query[end], corners.reference[end], np.int64(corners.step[end])
+    query, reference = corners.query[end], corners.reference[end]
+    step = np.int64(corners.step[end])
     width, length = 2 * band + 3, corners.reference_length[end]
     for at in range(width):
         j = at - band - 1
         H[at] = 0 if j == 0 else (-gap_open - j * gap_extend if 0 < j <= min(band, length) else UNREACHED)
         F[at] = UNREACHED
-    best, best_score, best_row, best_column = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    best = best_score = best_row = best_column = np.int64(0)
     for i in range(1, min(corners.query_length[end], MAX_ROWS) + 1):
-        base, highest, E = bases[query + (i - 1) * step], np.int64(UNREACHED), np.int64(UNREACHED)
+        base = bases[query + (i - 1) * step]
+        highest = E = np.int64(UNREACHED)
         last, left = bonus if i == corners.query_length[end] else 0, np.int64(UNREACHED)
         for at in range(1, width - 1):
             j = i + at - band - 1
             cell = (i - 1) * width + at
             directions[cell] = 0
             if j < 0 or j > length:
-                H[at], F[at], left = UNREACHED, UNREACHED, np.int64(UNREACHED)
+                H[at] = F[at] = UNREACHED
+                left = np.int64(UNREACHED)
                 continue
             above, opened = np.int64(F[at + 1] - gap_extend), np.int64(H[at + 1] - gap_open - gap_extend)
             f, direction = max(above, opened), F_OPENS if opened >= above else 0
@@ -103,7 +106,8 @@ def fill(bases, corners, end, packed, costs, limits, space):
                 h, direction = E, direction | FROM_E
             if f > h:
                 h, direction = f, (direction | FROM_F) & ~FROM_E
-            H[at], F[at], left, directions[cell] = max(h, UNREACHED), max(f, UNREACHED), h, direction
+            H[at], F[at] = max(h, UNREACHED), max(f, UNREACHED)
+            left, directions[cell] = h, direction
             highest = max(highest, h)
             if h + last > best:
                 best, best_score, best_row, best_column = np.int64(h + last), h, np.int64(i), np.int64(j)
@@ -115,7 +119,8 @@ def fill(bases, corners, end, packed, costs, limits, space):
 @scalar
 def walk(space, i, j, band):
     """Walk from a cell back to the corner; write the runs, last one first, and return their number."""
-    width, number, state = 2 * band + 3, 0, MATCH
+    width = 2 * band + 3
+    number, state = 0, MATCH
     while i > 0 or j > 0:
         operation = DELETION
         if i > 0:

@@ -64,7 +64,8 @@ def words_of(band: int) -> int:
 
 def _parts(order: ndarray, sizes: ndarray) -> Iterator[ndarray]:
     """Cut `order` into parts of as many ends (at least one) as fit the room; without ends, yield one empty part."""
-    left, total, begin = current().left, np.cumsum(sizes), 0
+    left = current().left
+    total, begin = np.cumsum(sizes), 0
     room = ROOM if left is None else min(ROOM, left // 2)
     while True:
         spent = int(total[begin - 1]) if begin else 0
@@ -148,7 +149,8 @@ def finish_row(arrays, E, length, place, gaps):
 
     place: as in start_row; gaps: (cost of the first base, of each further one).
     """
-    (H, F, through, answers), (left, stop), (opening, extending), none = arrays, place, gaps, np.int32(UNREACHED)
+    (H, F, through, answers), (left, stop) = arrays, place
+    (opening, extending), none = gaps, np.int32(UNREACHED)
     highest, column = np.int32(2 * none), np.int32(0)
     for n in range(H.size):
         h, direction = through[n], 0
@@ -193,7 +195,8 @@ def fill_kernel(cells: int, in_bytes: bool = True) -> Any:
         codes = cuda.local.array(cells, np.int32)
         through = cuda.local.array(cells, np.int32)  # H without gaps
         answers = cuda.local.array(words, np.uint32)
-        (bases, packed), (band, drop), place = sequences, limits, directions_at[end] + lane
+        (bases, packed), (band, drop) = sequences, limits
+        place = directions_at[end] + lane
         query, step = corners.query[end], np.int64(corners.step[end])
         corner, whole = (corners.reference[end], step), corners.query_length[end]
         length, extending = np.int32(min(corners.reference_length[end], 1 << 30)), costs.gap_extend
@@ -201,7 +204,7 @@ def fill_kernel(cells: int, in_bytes: bool = True) -> Any:
         left = np.int32(lane * cells - band)  # column of the thread's first cell in row 0
         stop = np.int32(2 * band + 1 - lane * cells)  # the thread's cells within the band
         start_row((H, F, codes), packed, corner, length, (left, stop), costs)
-        best, score, best_row, best_column = np.int32(0), np.int32(0), np.int32(0), np.int32(0)
+        best = score = best_row = best_column = np.int32(0)
         for row in range(1, min(whole, MAX_ROWS) + 1):
             base, last = np.int32(bases[query + (row - 1) * step]), np.int32(0)
             if row == whole:
@@ -250,7 +253,8 @@ def direction_of(directions, row, column, shape):
     """Return the direction of a cell; `directions` begins with row 1. E_OPENS is that of the cell to the right."""
     band, cells = shape
     at = np.int32(column - row + band)
-    lane, n, words = np.int32(at // cells), np.int32(at % cells), np.int32((cells + 7) >> 3)
+    lane, n = np.int32(at // cells), np.int32(at % cells)
+    words = np.int32((cells + 7) >> 3)
     return (directions[((row - 1) * words + (n >> 3)) * WARP + lane] >> np.uint32(4 * (n & 7))) & 15
 
 
@@ -260,7 +264,8 @@ def walk_ends(found, shape, directions_at, directions, runs_at, runs, numbers):
     end = cuda.grid(1)
     if end >= numbers.size:
         return
-    i, j, mine, at = found[1, end], found[2, end], directions[directions_at[end] :], runs_at[end]
+    i, j = found[1, end], found[2, end]
+    mine, at = directions[directions_at[end] :], runs_at[end]
     number, state = np.int32(0), MATCH
     while i > 0:
         direction = direction_of(mine, i, j, shape)
