@@ -80,7 +80,7 @@ CHAIN = [
 LONG_CHAIN = [
     Kernel(
         "long link_stretches", "align.long.chain.cuda", "link_stretches",
-        "u8[] i8[] i4[] align.long.chain.scalar.LongChainLimits(i4 i4 i4) align.chain.scalar.ChainLinks", 32,
+        "u8[] i8[] i4[] align.chain.scalar.LinkRules(i4 i4 i4 i4 i4 i4 i4 i4) align.chain.scalar.ChainLinks", 32,
         loop=Loop("SHFL", "SHFL", 3, 1),
     )
 ]  # fmt: skip

@@ -12,6 +12,7 @@ from readwarp.align.batches import Candidates, Scores
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import AlignParameters
 from readwarp.index.reference import Reference
+from readwarp.rules.hashes import mix
 
 
 class Genome(NamedTuple):
@@ -110,3 +111,44 @@ def outer_distance(strand_a, v_a, length_a, v_b, length_b):
 def share_half(start_a, stop_a, start_b, stop_b):
     """Return whether two spans of a read share at least half of the shorter one."""
     return 2 * (min(stop_a, stop_b) - max(start_a, start_b)) >= min(stop_a - start_a, stop_b - start_b)
+
+
+@scalar
+def turned(start, stop, length, is_reverse):
+    """Return a span of a read, counted from the read's other end if it is reversed."""
+    if is_reverse:
+        start, stop = length - stop, length - start
+    return start, stop
+
+
+@scalar
+def are_rivals(a, b, length, strand, spans):
+    """Return whether a and b place the same part of a read: at least half of the shorter span.
+
+    spans: a batch with query_start and query_stop on the oriented read.
+    """
+    start, stop = turned(spans.query_start[b], spans.query_stop[b], length, strand[a] != strand[b])
+    return share_half(spans.query_start[a], spans.query_stop[a], start, stop)
+
+
+@scalar
+def place_key(name_key, diagonal, strand):
+    """Return the key that breaks ties between places: reads scatter over equal ones, but in the same way in any batch.
+
+    name_key: hash of the read's name.
+    """
+    return mix(name_key ^ np.uint64(diagonal * 2 + strand))
+
+
+@scalar
+def put_window(out, row, place, window, contig, contig_offsets, chained, part):
+    """Write a window, clipped to its contig, to a row of `out` (Candidates); return the next row.
+
+    place: read, strand and diagonal; chained, part: see Candidates.
+    """
+    out.read[row], out.strand[row], out.diagonal[row] = place
+    out.window_start[row] = max(contig_offsets[contig], window[0])
+    out.window_stop[row] = min(contig_offsets[contig + 1], window[1])
+    out.query_start[row], out.query_stop[row] = chained
+    out.part_start[row], out.part_stop[row] = part
+    return row + 1

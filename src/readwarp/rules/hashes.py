@@ -24,12 +24,14 @@ def hash_of(values, start, stop):
     return value
 
 
-def spread(hashes: ndarray) -> ndarray:
-    """Spread hashes (uint64) uniformly with the finalizer of SplitMix64 (Steele et al. 2014).
-
-    Names that differ only in their last letters have similar hashes, but unrelated ranks.
-    """
-    value = hashes + np.uint64(0x9E3779B97F4A7C15)
+@scalar
+def mix(value):
+    """Scatter the bits of a uint64 by a bijection, the finalizer of SplitMix64 (Steele et al. 2014)."""
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(value ^ (value >> np.uint64(31)))
+    return value ^ (value >> np.uint64(31))
+
+
+def spread(hashes: ndarray) -> ndarray:
+    """Spread hashes (uint64) uniformly: names that differ only in their last letters have similar hashes."""
+    return np.asarray(mix.py_func(hashes + np.uint64(0x9E3779B97F4A7C15)))

@@ -12,7 +12,7 @@ from readwarp.align.insert_models import InsertModels, InsertSizes
 from readwarp.align.places import places_of
 from readwarp.align.records import choose
 from readwarp.align.records.choose import PRIMARY, SECONDARY, SUPPLEMENTARY
-from readwarp.align.records.scalar import (
+from readwarp.align.records.quality import (
     FINE,
     HARMLESS_SHARE,
     MAX_CROWD,
@@ -21,7 +21,7 @@ from readwarp.align.records.scalar import (
     crowd_penalties,
     insert_penalties,
     mapping_quality,
-    quality_slopes,
+    slope_table,
 )
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.formats.common.reads import ReadBatch, Segment
@@ -95,7 +95,7 @@ def test_insert_penalties_are_bwa_s():
 )
 def test_mapping_quality_is_bounded_and_monotonic(delta, alone, length, crowd, lost, share):
     def quality(delta=delta, alone=alone, crowd=crowd, lost=lost, share=share):
-        slope, penalty = quality_slopes(1)[length], crowd_penalties()[crowd]
+        slope, penalty = slope_table(1)[length], crowd_penalties()[crowd]
         return mapping_quality(delta, alone, slope, penalty, length + 10 - lost, length + 10, share)
 
     base = quality()

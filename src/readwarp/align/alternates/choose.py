@@ -9,7 +9,7 @@ from readwarp.align import records
 from readwarp.align.alternates.lift import Loci, find_loci, is_same_locus, is_usable, rules_of
 from readwarp.align.alternates.table import Alternates
 from readwarp.align.insert_models import InsertModels
-from readwarp.align.places import Places
+from readwarp.align.places import Places, are_rivals
 from readwarp.align.records.choose import (
     ALTERNATE,
     SECONDARY,
@@ -17,9 +17,9 @@ from readwarp.align.records.choose import (
     PlaceRules,
     Ranking,
     is_ahead,
-    is_rival,
     judge,
     place_rules,
+    put_choice,
     rank_read,
 )
 from readwarp.compiler.jit import kernel
@@ -124,7 +124,7 @@ def best_hit(a, span, length, known):
             not loci.is_alternate[b]
             or not ranking.distinct[b]
             or score[b] <= score[a]
-            or not is_rival(a, b, length, places)
+            or not are_rivals(a, b, length, places.strand, places)
         ):
             continue
         near = is_same_locus(a, b, loci)
@@ -146,7 +146,7 @@ def mark_others(a, best, span, length, known, is_other):
     lowest = known.rules.secondary_ratio * places.score[a if best < 0 else best]
     for b in range(*span):
         if b != best and known.loci.is_alternate[b] and known.ranking.distinct[b]:
-            is_other[b] = 1000 * places.score[b] >= lowest and is_rival(a, b, length, places)
+            is_other[b] = 1000 * places.score[b] >= lowest and are_rivals(a, b, length, places.strand, places)
 
 
 @kernel
@@ -175,15 +175,6 @@ def find_hits(reads, repetitive, choices, min_score, known, hits):
             quality, hits.second_score[r] = judge_locus(best, span, length, repetitive[r], known)
             is_near = is_same_locus(a, best, loci)
             hits.mapping_quality[r] = max(quality, choices.mapping_quality[first]) if is_near else quality
-
-
-@kernel
-def put_choice(c, role, quality, second_score, places, out, made):
-    out.candidate[made] = c
-    out.strand[made], out.score[made] = places.strand[c], places.score[c]
-    out.role[made] = role
-    out.mapping_quality[made], out.second_score[made] = quality, second_score
-    return made + 1
 
 
 @kernel

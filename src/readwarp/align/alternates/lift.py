@@ -7,7 +7,7 @@ from numpy import ndarray
 
 from readwarp.align.alternates.table import Alternates, primary_stop
 from readwarp.align.batches import Candidates, Scores
-from readwarp.align.places import Places, contig_of, places_of
+from readwarp.align.places import Places, contig_of, places_of, put_window
 from readwarp.compiler.jit import kernel
 from readwarp.config import AlignParameters
 from readwarp.formats.common.reads import ReadBatch
@@ -131,13 +131,8 @@ def plan(read_offsets, places, loci, contig_offsets, rules, out):
             if not is_usable(a, length, places, rules) or has_window(a, r, loci, places, length, rules, out, made):
                 continue
             contig, diagonal = contig_of(contig_offsets, loci.start[a]), loci.diagonal[a]
-            out.read[made] = r
-            out.strand[made], out.diagonal[made] = loci.strand[a], diagonal
-            out.window_start[made] = max(contig_offsets[contig], diagonal - rules.padding)
-            out.window_stop[made] = min(contig_offsets[contig + 1], diagonal + length + rules.padding)
-            out.query_start[made], out.query_stop[made] = 0, 0
-            out.part_start[made], out.part_stop[made] = 0, 0
-            made += 1
+            place, window = (r, loci.strand[a], diagonal), (diagonal - rules.padding, diagonal + length + rules.padding)
+            made = put_window(out, made, place, window, contig, contig_offsets, (0, 0), (0, 0))
         out.candidate_offsets[r + 1] = made
     return made
 

@@ -53,25 +53,29 @@ def chain_read(anchors, contig_offsets, length, limits, links, best):
             contig_stop = contig_offsets[contig_of(contig_offsets, reference) + 1]
         stop, covered, on_one_diagonal = scalar.cluster_from(anchors, start, length, contig_stop, limits)
         if on_one_diagonal:
-            found = scalar.insert(best, found, covered, anchors[start], anchors[stop - 1], limits.k)
+            found = scalar.insert(best, found, covered, anchors[start], anchors[stop - 1], limits.rules.k)
         else:
             is_complete &= scalar.have_one_place(anchors[start:stop])
-            link_anchors(anchors[start:stop], limits, links)
-            found = trace_chains(anchors[start:stop], limits.k, links, best, found)
+            link_anchors(anchors[start:stop], 0, stop - start, limits.rules, links)
+            found = trace_chains(anchors[start:stop], limits.rules.k, links, best, found)
     return found, is_complete
 
 
 @kernel
-def link_anchors(anchors, limits, links):
-    """Find the best chain that ends in each anchor, its score and previous anchor; ties go to the nearer one."""
-    scores, parents = links
-    k, max_gap = limits.k, limits.max_gap
-    for i in range(anchors.size):
+def link_anchors(anchors, start, stop, rules, links):
+    """Find the best chain that ends in each of the linkable anchors[start:stop]: its score and previous anchor.
+
+    Ties go to the nearer one.
+    """
+    (scores, parents), k = links, rules.k
+    for i in range(start, stop):
         reference, query = reference_of(anchors[i]), query_of(anchors[i])
         score, parent = k, -1
-        for j in range(i - 1, max(i - scalar.LOOKBACK, 0) - 1, -1):
+        for j in range(i - 1, max(i - rules.dense_lookback, start) - 1, -1):
+            if i - j > rules.lookback and reference - reference_of(anchors[j]) > rules.near:
+                break
             if scores[j] + k > score:
-                gain = scalar.link(query - query_of(anchors[j]), reference - reference_of(anchors[j]), k, max_gap)
+                gain = scalar.link(query - query_of(anchors[j]), reference - reference_of(anchors[j]), rules)
                 if scores[j] + gain > score:
                     score, parent = scores[j] + gain, j
         scores[i], parents[i] = score, parent

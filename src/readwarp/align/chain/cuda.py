@@ -104,19 +104,19 @@ def chain_read(anchors, contig_offsets, length, limits, links, best, lane, cells
         stop, covered, on_one_diagonal = cluster_from(anchors, start, length, contig_stop, limits)
         if not on_one_diagonal:
             is_complete &= have_one_place(anchors[start:stop])
-            link_anchors(anchors[start:stop], limits.k, limits.max_gap, links, lane)
-            found = trace_chains(anchors[start:stop], limits.k, links, best, found, lane, cells)
+            link_anchors(anchors[start:stop], limits.rules, links, lane)
+            found = trace_chains(anchors[start:stop], limits.rules.k, links, best, found, lane, cells)
         elif lane == 0:
-            found = insert(best, found, covered, anchors[start], anchors[stop - 1], limits.k)
+            found = insert(best, found, covered, anchors[start], anchors[stop - 1], limits.rules.k)
     return found, is_complete
 
 
 @cuda.jit(device=True)
-def link_anchors(anchors, k, max_gap, links, lane):
+def link_anchors(anchors, rules, links, lane):
     """See cpu.link_anchors. Thread j % WARP keeps anchors j and j - WARP of the last LOOKBACK and their scores, so that
     nothing is read twice (score 0: no anchor); the threads exchange their best ranks.
     """
-    scores, parents = links
+    (scores, parents), k = links, rules.k
     near_reference = far_reference = np.int64(0)
     near_query = far_query = np.int64(0)
     near_score = far_score = np.int32(0)
@@ -125,11 +125,11 @@ def link_anchors(anchors, k, max_gap, links, lane):
         nearest = np.int32(LOOKBACK - 1 - ((i - 1 - lane) & (WARP - 1)))
         score, nearness = np.int32(k), np.int32(0)
         if near_score > 0:
-            gained = np.int32(near_score + link(query - near_query, reference - near_reference, k, max_gap))
+            gained = np.int32(near_score + link(query - near_query, reference - near_reference, rules))
             if gained > score:
                 score, nearness = gained, nearest
         if far_score + k > score:
-            gained = np.int32(far_score + link(query - far_query, reference - far_reference, k, max_gap))
+            gained = np.int32(far_score + link(query - far_query, reference - far_reference, rules))
             if gained > score:
                 score, nearness = gained, np.int32(nearest - WARP)
         rank = best_of(np.int32(score << NEARNESS_BITS | nearness if score > k else 0))

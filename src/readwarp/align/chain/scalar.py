@@ -6,7 +6,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.anchors import query_of, reference_of, strand_of
-from readwarp.align.places import share_half
+from readwarp.align.places import share_half, turned
 from readwarp.compiler.jit import scalar
 from readwarp.config import ChainParameters, SeedParameters
 
@@ -15,13 +15,26 @@ COLUMN_TYPES = (np.int64, np.int64, np.int32, np.int32, np.uint8, np.int32)  # t
 LOOKBACK = 64  # earlier anchors to which an anchor may be linked
 CLUSTER_CHAINS = 16  # maximum number per place
 NOT_LINKED = -(1 << 30)
+ANY = 1 << 30  # no limit
+
+
+class LinkRules(NamedTuple):
+    """Rules of links between anchors, by kind of read."""
+
+    k: int
+    max_gap: int
+    max_step: int  # bases from anchor to anchor, on the read or on the reference
+    gap_open: int  # cost of any gap
+    steep: int  # bases of a gap that cost 1 each; further ones cost an eighth
+    lookback: int  # earlier anchors to which an anchor may be linked, ...
+    dense_lookback: int  # ... or, within `near` reference bases, this many
+    near: int
 
 
 class ChainLimits(NamedTuple):
     """Limits of chaining: see `config.ChainParameters`."""
 
-    k: int
-    max_gap: int
+    rules: LinkRules
     max_chains: int
     drop: int  # in 1/1024
 
@@ -34,22 +47,26 @@ class ChainLinks(NamedTuple):
 
 
 def limits_of(seed: SeedParameters, parameters: ChainParameters) -> ChainLimits:
-    return ChainLimits(seed.k, parameters.max_gap, parameters.max_chains, round(1024 * parameters.drop))
+    rules = LinkRules(seed.k, parameters.max_gap, ANY, 3, 0, LOOKBACK, LOOKBACK, 0)
+    return ChainLimits(rules, parameters.max_chains, round(1024 * parameters.drop))
 
 
 @scalar
-def gap_cost(gap):
+def gap_cost(gap, rules):
     """Return the cost of shifting the diagonal by `gap` bases."""
-    return 0 if gap == 0 else 3 + (gap >> 3)
+    return 0 if gap == 0 else rules.gap_open + min(gap, rules.steep) + (max(gap - rules.steep, 0) >> 3)
 
 
 @scalar
-def link(query_step, reference_step, k, max_gap):
-    """Return what an anchor adds to an earlier one's chain: newly covered bases less the gap cost, or NOT_LINKED."""
-    gap = abs(reference_step - query_step)
-    if query_step <= 0 or reference_step <= 0 or gap > max_gap:
+def link(on_query, on_reference, rules):
+    """Return what an anchor adds to an earlier one's chain at this distance: newly covered bases less the gap cost.
+
+    NOT_LINKED where they cannot be linked.
+    """
+    gap, step = abs(on_reference - on_query), min(on_query, on_reference)
+    if step <= 0 or step > rules.max_step or gap > rules.max_gap:
         return NOT_LINKED
-    return min(k, min(query_step, reference_step)) - gap_cost(gap)
+    return min(rules.k, step) - gap_cost(gap, rules)
 
 
 @scalar
@@ -69,22 +86,25 @@ def is_worth_extending(chains, row, length, drop):
     """Return whether a chain scores well compared with the best one (row 0), or covers another part of the read."""
     if chains[row, SCORE] * 1024 >= drop * chains[0, SCORE]:
         return True
-    start, stop = chains[row, QUERY_START], chains[row, QUERY_STOP]
-    if chains[row, STRAND] != chains[0, STRAND]:
-        start, stop = length - stop, length - start
+    is_turned = chains[row, STRAND] != chains[0, STRAND]
+    start, stop = turned(chains[row, QUERY_START], chains[row, QUERY_STOP], length, is_turned)
     return not share_half(start, stop, chains[0, QUERY_START], chains[0, QUERY_STOP])
 
 
 @scalar
 def cluster_from(anchors, start, length, contig_stop, limits):
     """Return (stop, read bases covered, whether all lie on one diagonal) of the linkable anchors from `start` on."""
-    k, strand = limits.k, strand_of(anchors[start])
+    k, strand = limits.rules.k, strand_of(anchors[start])
     reference, query = reference_of(anchors[start]), query_of(anchors[start])
     stop, covered = start + 1, k
     on_one_diagonal = True
     while stop < anchors.size:
         step = reference_of(anchors[stop]) - reference
-        if strand_of(anchors[stop]) != strand or step > length + limits.max_gap or reference + step >= contig_stop:
+        if (
+            strand_of(anchors[stop]) != strand
+            or step > length + limits.rules.max_gap
+            or reference + step >= contig_stop
+        ):
             break
         query_step = query_of(anchors[stop]) - query
         on_one_diagonal &= step == query_step

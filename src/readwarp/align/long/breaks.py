@@ -10,6 +10,7 @@ from numpy import ndarray
 
 from readwarp.align.long.cut import PIECE, CutChains
 from readwarp.align.long.laid import LaidAlignments
+from readwarp.align.places import turned
 from readwarp.compiler.jit import kernel
 from readwarp.pairwise.pairs import Costs
 
@@ -51,9 +52,10 @@ def explain(laid, read, cut, is_bad, is_break):
             low = cut.query_start[piece] - laid.start[chain]
             high = low + cut.query_length[piece]
             for other in range(first, last):
-                begin, end = laid.query_start[other], laid.query_stop[other]
-                if laid.strand[other] != laid.strand[chain]:
-                    begin, end = laid.query_length[chain] - end, laid.query_length[chain] - begin
+                is_turned = laid.strand[other] != laid.strand[chain]
+                begin, end = turned(
+                    laid.query_start[other], laid.query_stop[other], laid.query_length[chain], is_turned
+                )
                 shared = 2 * (min(high, end) - max(low, begin))
                 if other != chain and shared >= high - low and shared >= end - begin:
                     is_break[piece] = True

@@ -23,9 +23,16 @@ from numpy import ndarray
 
 from readwarp.align.alternates.table import Alternates, are_alternate
 from readwarp.align.batches import Extensions
-from readwarp.align.places import share_half
-from readwarp.align.records.choose import PRIMARY, SECONDARY, SUPPLEMENTARY, Choices
-from readwarp.align.records.scalar import MAX_CROWD, SCALE, SLOPE, crowd_penalties, mapping_quality, mix
+from readwarp.align.places import place_key, share_half
+from readwarp.align.records.choose import PRIMARY, SECONDARY, SUPPLEMENTARY, Choices, put_choice
+from readwarp.align.records.quality import (
+    MAX_CROWD,
+    SCALE,
+    crowd_penalties,
+    mapping_quality,
+    quality_slopes,
+    share_left_out,
+)
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import AlignParameters
 from readwarp.formats.common.reads import ReadBatch
@@ -71,7 +78,9 @@ class QualityRules(NamedTuple):
 
     slope: Annotated[ndarray, "int32 [alignments]"]
     crowd_penalty: Annotated[ndarray, "int32 [places]"]
-    share: Annotated[ndarray, "int32 [reads]"]  # in 1 / SCALE: seeds left out as repetitive
+    repetitive: Annotated[ndarray, "int32 [reads]"]  # seeds left out
+    lengths: Annotated[ndarray, "int64 [reads]"]
+    seed_step: int  # read bases per seed
     match: int
     min_score: int
 
@@ -112,14 +121,11 @@ def choose(
 
 
 def rules_of(ranked: Ranked, repetitive: ndarray, lengths: ndarray, parameters: AlignParameters) -> QualityRules:
-    seed = parameters.seed
-    step = (seed.k - seed.s + 1) << parameters.long.seed.sampling_bits  # read bases per seed
-    share = np.minimum(SCALE, repetitive * np.int64(step) * SCALE // np.maximum(lengths, 1)).astype(np.int32)
-    span = np.maximum(ranked.stop - ranked.start, 50)
-    shares = np.log(50) / np.log(span)
-    trust = np.minimum(1.0, ranked.score / (parameters.scoring.match * SURE))
-    slope = np.rint(SCALE * SLOPE / parameters.scoring.match * shares * shares * trust).astype(np.int32)
-    return QualityRules(slope, crowd_penalties(), share, parameters.scoring.match, parameters.records.min_score)
+    seed, match = parameters.seed, parameters.scoring.match
+    step = (seed.k - seed.s + 1) << parameters.long.seed.sampling_bits
+    trust = np.minimum(1.0, ranked.score / (match * SURE))
+    slope = np.rint(quality_slopes(ranked.stop - ranked.start, match) * trust).astype(np.int32)
+    return QualityRules(slope, crowd_penalties(), repetitive, lengths, step, match, parameters.records.min_score)
 
 
 def distances(read: ndarray, strand: ndarray, extensions: Extensions, order: ndarray) -> ndarray:
@@ -136,7 +142,7 @@ def make_keys(reads, read, diagonal, strand, keys):
     for row in range(read.size):
         r = read[row]
         name_key = hash_of(names, name_offsets[r], name_offsets[r + 1])
-        keys[row] = mix(name_key ^ np.uint64(diagonal[row] * 2 + strand[row]))
+        keys[row] = place_key(name_key, diagonal[row], strand[row])
 
 
 @kernel
@@ -184,12 +190,9 @@ def relative_trust(identity, best):
 @kernel
 def list_choices(ranked, verdicts, rules, secondary, out):
     """Write the rows of each read by role to `out`, `candidate` counting in `ranked`; return their number."""
-    offsets = ranked.offsets
-    score, start = ranked.score, ranked.start
-    stop, strand = ranked.stop, ranked.strand
+    offsets, score = ranked.offsets, ranked.score
     rivals, is_left_out, second, crowd = verdicts
-    (max_secondary, ratio), crowd_penalty = secondary, rules.crowd_penalty
-    made = np.int64(0)
+    (max_secondary, ratio), made = secondary, np.int64(0)
     out.choice_offsets[0] = 0
     for read in range(offsets.size - 1):
         first = made
@@ -197,27 +200,21 @@ def list_choices(ranked, verdicts, rules, secondary, out):
         for a in range(offsets[read], offsets[read + 1]):
             if rivals[a] != NO_RIVAL or score[a] < rules.min_score:
                 continue
-            out.candidate[made] = a
-            out.strand[made], out.score[made] = strand[a], score[a]
-            out.role[made] = PRIMARY if made == first else SUPPLEMENTARY
-            out.second_score[made] = second[a]
             delta = score[a] - second[a]
-            penalty, perfect = crowd_penalty[min(crowd[a], MAX_CROWD)], max((stop[a] - start[a]) * rules.match, 1)
+            penalty = rules.crowd_penalty[min(crowd[a], MAX_CROWD)]
+            perfect = max((ranked.stop[a] - ranked.start[a]) * rules.match, 1)
             identity = identity_of(np.int64(score[a]), perfect)
             best = identity if made == first else best
             trusted = rules.slope[a] * relative_trust(identity, best) // SCALE
-            quality = mapping_quality(delta, delta, trusted, penalty, score[a], perfect, rules.share[read])
-            out.mapping_quality[made] = quality
-            made += 1
+            share = share_left_out(rules.repetitive[read], rules.seed_step, rules.lengths[read])
+            quality = mapping_quality(delta, delta, trusted, penalty, score[a], perfect, share)
+            role = PRIMARY if made == first else SUPPLEMENTARY
+            made = put_choice(a, role, quality, second[a], ranked, out, made)
         for b in range(offsets[read], offsets[read + 1] if made > first else offsets[read]):
             a = rivals[b]
             if a == NO_RIVAL or is_left_out[b] or others == max_secondary:
                 continue
             if 1000 * np.int64(score[b]) >= ratio * np.int64(score[a]) and score[a] >= rules.min_score:
-                out.candidate[made] = b
-                out.strand[made], out.score[made] = strand[b], score[b]
-                out.role[made] = SECONDARY
-                out.second_score[made], out.mapping_quality[made] = score[a], 0
-                made, others = made + 1, others + 1
+                made, others = put_choice(b, SECONDARY, 0, score[a], ranked, out, made), others + 1
         out.proper[read], out.choice_offsets[read + 1] = 0, made
     return made

@@ -15,7 +15,7 @@ from numpy import ndarray
 
 from readwarp.align.anchors import query_of, strand_of
 from readwarp.align.batches import LongChains
-from readwarp.align.places import share_half
+from readwarp.align.places import share_half, turned
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import LongExtendParameters
 from readwarp.ragged import empty
@@ -56,8 +56,7 @@ def is_rival(chain, other, start, stop, length, chains):
     """Return whether `other` has at least half as many anchors in the span of `chain` on the sequenced read."""
     offsets, anchors = chains.anchor_offsets, chains.anchors
     first, last = offsets[other], offsets[other + 1]
-    if strand_of(anchors[first]):
-        start, stop = length - stop, length - start
+    start, stop = turned(start, stop, length, strand_of(anchors[first]))
     here = first_from(anchors, first, last, stop) - first_from(anchors, first, last, start)
     return 2 * here >= offsets[chain + 1] - offsets[chain]
 
@@ -70,9 +69,7 @@ def select(chains, lengths, k, limits, parts, is_selected):
         found, length = 0, lengths[read]
         for chain in range(chain_offsets[read], chain_offsets[read + 1]):
             first, last = anchors[anchor_offsets[chain]], anchors[anchor_offsets[chain + 1] - 1]
-            start, stop = query_of(first), query_of(last) + k
-            if strand_of(first):
-                start, stop = length - stop, length - start
+            start, stop = turned(query_of(first), query_of(last) + k, length, strand_of(first))
             part = 0
             while part < found and not (
                 share_half(part_start[part], part_stop[part], start, stop)

@@ -7,7 +7,7 @@ from numpy import ndarray
 
 from readwarp.align.batches import Candidates
 from readwarp.align.pair.rescue import UNGAPPED, min_anchor_score
-from readwarp.align.places import Places, contig_of
+from readwarp.align.places import Places, contig_of, put_window
 from readwarp.compiler.jit import kernel
 from readwarp.config import AlignParameters
 from readwarp.ragged import empty, take
@@ -24,13 +24,8 @@ class PartRules(NamedTuple):
 def add(a, r, length, part, places, contig_offsets, out, made):
     """Write a window for a part of read r, a read's length around place a, to row `made`; return the next row."""
     contig, v = contig_of(contig_offsets, places.stop[a] - 1), places.v[a]
-    out.read[made] = r
-    out.strand[made], out.diagonal[made] = places.strand[a], v + part[0]
-    out.window_start[made] = max(contig_offsets[contig], v - length)
-    out.window_stop[made] = min(contig_offsets[contig + 1], v + 2 * length)
-    out.query_start[made], out.query_stop[made] = 0, 0
-    out.part_start[made], out.part_stop[made] = part
-    return made + 1
+    place, window = (r, places.strand[a], v + part[0]), (v - length, v + 2 * length)
+    return put_window(out, made, place, window, contig, contig_offsets, (0, 0), part)
 
 
 @kernel

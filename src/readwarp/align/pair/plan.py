@@ -6,7 +6,7 @@ import numpy as np
 
 from readwarp.align.batches import Candidates, Chains, Scores
 from readwarp.align.insert_models import InsertLimits, InsertModels
-from readwarp.align.places import contig_of, outer_distance
+from readwarp.align.places import contig_of, outer_distance, put_window, turned
 from readwarp.compiler.jit import kernel
 from readwarp.config import PairParameters
 from readwarp.formats.common.reads import ReadBatch, Segment
@@ -46,9 +46,8 @@ def add_mate_scores(r, read_offsets, chains, contig_offsets, limits, value):
 @kernel
 def shares_half(c, top, length, chains):
     """Return whether chain c shares at least half of its part of the read with chain `top`."""
-    head, tail = chains.query_start[c], chains.query_stop[c]
-    if chains.strand[c] != chains.strand[top]:
-        head, tail = length - tail, length - head
+    is_turned = chains.strand[c] != chains.strand[top]
+    head, tail = turned(chains.query_start[c], chains.query_stop[c], length, is_turned)
     shared = min(tail, chains.query_stop[top]) - max(head, chains.query_start[top])
     return 2 * shared >= tail - head
 
@@ -97,13 +96,9 @@ def plan(reads, chains, contig_offsets, rules, out):
             contig = contig_of(contig_offsets, chains.reference_start[c])
             head = chains.reference_start[c] - chains.query_start[c]
             tail = chains.reference_stop[c] - chains.query_stop[c]
-            out.read[made] = r
-            out.strand[made], out.diagonal[made] = chains.strand[c], head
-            out.window_start[made] = max(contig_offsets[contig], min(head, tail) - rules.padding)
-            out.window_stop[made] = min(contig_offsets[contig + 1], max(head, tail) + length + rules.padding)
-            out.query_start[made], out.query_stop[made] = chains.query_start[c], chains.query_stop[c]
-            out.part_start[made], out.part_stop[made] = 0, 0
-            made += 1
+            place, chained = (r, chains.strand[c], head), (chains.query_start[c], chains.query_stop[c])
+            window = min(head, tail) - rules.padding, max(head, tail) + length + rules.padding
+            made = put_window(out, made, place, window, contig, contig_offsets, chained, (0, 0))
         out.candidate_offsets[r + 1] = made
     return made
 

@@ -7,7 +7,7 @@ from numpy import ndarray
 
 from readwarp.align.batches import Candidates
 from readwarp.align.insert_models import InsertLimits, InsertModels
-from readwarp.align.places import Genome, Places, contig_of, outer_distance
+from readwarp.align.places import Genome, Places, contig_of, outer_distance, put_window
 from readwarp.compiler.jit import kernel
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.formats.common.reads import ReadBatch, Segment
@@ -205,13 +205,8 @@ def rescue_mate(a, mate, reads, places, genome, rules, table, out):
         head, tail, best = promising_diagonals(table.counts, stop - start + mate_length)
         diagonal = start + best - mate_length
         if head >= 0 and not is_known(diagonal, mate, strand, places, out, made):
-            out.read[made] = mate
-            out.strand[made], out.diagonal[made] = strand, diagonal
-            out.window_start[made] = max(contig_start, start + head - mate_length - rules.padding)
-            out.window_stop[made] = min(contig_stop, start + tail + rules.padding)
-            out.query_start[made], out.query_stop[made] = 0, 0
-            out.part_start[made], out.part_stop[made] = 0, 0
-            made += 1
+            window = start + head - mate_length - rules.padding, start + tail + rules.padding
+            made = put_window(out, made, (mate, strand, diagonal), window, contig, contig_offsets, (0, 0), (0, 0))
         searched += 1
     return made
 

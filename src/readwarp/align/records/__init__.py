@@ -18,7 +18,7 @@ half the read's length; for a read without such a place, `min_mate_bases` matche
 **Ties** go to the smallest mix(hash of the name ^ place): reads of repeats scatter, but in the same way in any batch.
 
 **MAPQ** of a read placed at a follows from worth(a) less the next best worth among its other places: see
-`records.scalar.mapping_quality`.
+`records.quality.mapping_quality`.
 
 **Rows.** One primary per read. Supplementary alignments share less than half of the shorter read span with each earlier
 row of the read. XA names up to `max_secondary` other places with at least `secondary_ratio` of the best score, or none

@@ -7,7 +7,7 @@ from numpy import ndarray
 
 from readwarp.align.batches import Extensions
 from readwarp.align.long.lengths import are_long
-from readwarp.align.places import share_half
+from readwarp.align.places import are_rivals, turned
 from readwarp.align.records.choose import (
     ALTERNATE,
     FIRST,
@@ -20,8 +20,7 @@ from readwarp.align.records.choose import (
     TracedChoices,
     min_mate_score,
 )
-from readwarp.align.records.scalar import are_equal, base_of
-from readwarp.align.records.tags import RecordRows, encode_tags
+from readwarp.align.records.tags import RecordRows, are_equal, base_of, encode_tags
 from readwarp.compiler.jit import kernel
 from readwarp.config import AlignParameters
 from readwarp.formats.alignments.records import AlignmentBatch
@@ -40,16 +39,6 @@ class Layout(NamedTuple):
     min_mate_score: int  # for a read of a proper pair
     secondary: bool  # secondary places become records
     five_prime: bool  # the part sequenced first becomes the primary of a split read
-
-
-@kernel
-def shares_half(a, b, length, strand, extensions):
-    """Return whether two traced places share at least half of the shorter span of the read."""
-    query_start, query_stop = extensions.query_start, extensions.query_stop
-    head, tail = query_start[b], query_stop[b]
-    if strand[a] != strand[b]:
-        head, tail = length - tail, length - head
-    return share_half(query_start[a], query_stop[a], head, tail)
 
 
 @kernel
@@ -75,26 +64,26 @@ def lay_rows(read_offsets, aligned, traced, layout, rows):
                     break
             elif role == PRIMARY:
                 traces[first] = e
-            elif role == SUPPLEMENTARY:
-                adds = True
-                for other in range(first, made):
-                    adds = adds and not shares_half(traces[other], e, length, choices.strand, extensions)
-                if adds:
-                    reads[made] = r
-                    traces[made], kinds[made] = e, SUPPLEMENTARY
-                    made += 1
-            elif role == ALTERNATE:
+            elif is_row(e, role, traces[first:made], length, layout, traced):
                 reads[made] = r
-                traces[made], kinds[made] = e, ALTERNATE
-                made += 1
-            elif layout.secondary and is_new(e, traces[first:made], choices.strand, extensions):
-                reads[made] = r
-                traces[made], kinds[made] = e, SECONDARY
+                traces[made], kinds[made] = e, role
                 made += 1
         if layout.five_prime:
             lead_with_first_part(traces[first:made], kinds[first:made], length, choices.strand, extensions)
         offsets[r + 1] = made
     return made
+
+
+@kernel
+def is_row(e, role, others, length, layout, traced):
+    """Return whether a place that is not the primary one becomes a record beside others of the read."""
+    if role == SECONDARY:
+        return layout.secondary and is_new(e, others, traced.choices.strand, traced.extensions)
+    if role == SUPPLEMENTARY:
+        for other in others:
+            if are_rivals(other, e, length, traced.choices.strand, traced.extensions):
+                return False
+    return True
 
 
 @kernel
@@ -114,7 +103,7 @@ def lead_with_first_part(traces, kinds, length, strand, extensions):
     for row in range(traces.size):
         e = traces[row]
         if e >= 0 and (kinds[row] == PRIMARY or kinds[row] == SUPPLEMENTARY):
-            begin = extensions.query_start[e] if strand[e] == 0 else length - extensions.query_stop[e]
+            begin, _ = turned(extensions.query_start[e], extensions.query_stop[e], length, strand[e])
             if begin < least:
                 first, least = row, begin
     traces[0], traces[first] = traces[first], traces[0]

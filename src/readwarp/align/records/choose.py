@@ -7,14 +7,21 @@ from numpy import ndarray
 
 from readwarp.align.batches import Extensions
 from readwarp.align.insert_models import InsertLimits, InsertModels
-from readwarp.align.places import Places, contig_of, outer_distance, share_half
-from readwarp.align.records import scalar
-from readwarp.align.records.scalar import mapping_quality
+from readwarp.align.places import Places, are_rivals, contig_of, outer_distance, place_key
+from readwarp.align.records.quality import (
+    FINE,
+    MAX_CROWD,
+    crowd_penalties,
+    insert_penalties,
+    mapping_quality,
+    share_left_out,
+    slope_table,
+)
 from readwarp.compiler.jit import kernel
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.formats.common.reads import ReadBatch, Segment
 from readwarp.ragged import empty, take
-from readwarp.rules.hashes import hash_of
+from readwarp.rules.hashes import hash_of, mix
 from readwarp.rules.statuses import Status
 
 UNPAIRED, FIRST, LAST = map(int, Segment)
@@ -88,7 +95,7 @@ def rank_read(r, lowest, name_key, reads, places, ranking):
     lowest = max(1, min(lowest, (reads.read_offsets[r + 1] - reads.read_offsets[r]) // 2))
     for a in range(first, last):
         distinct[a] = places.status[a] <= UNGAPPED and score[a] >= lowest
-        ranking.key[a] = scalar.mix(name_key ^ np.uint64(places.v[a] * 2 + places.strand[a]))
+        ranking.key[a] = place_key(name_key, places.v[a], places.strand[a])
         for b in range(first, a):
             if distinct[a] and distinct[b] and places.strand[a] == places.strand[b] and places.v[a] == places.v[b]:
                 distinct[a if score[a] <= score[b] else b] = 0
@@ -124,10 +131,10 @@ def weigh_pairs(r, read_offsets, places, contig_offsets, rules, ranking):
                 continue
             if contig_of(contig_offsets, places.stop[a] - 1) != contig_of(contig_offsets, places.stop[b] - 1):
                 continue
-            both = scalar.FINE * (places.score[a] + places.score[b]) - rules.insert_penalty[model, d]
-            whole = (both + scalar.FINE // 2) // scalar.FINE
+            both = FINE * (places.score[a] + places.score[b]) - rules.insert_penalty[model, d]
+            whole = (both + FINE // 2) // FINE
             worth[a], worth[b] = max(worth[a], whole), max(worth[b], whole)
-            key = scalar.mix(ranking.key[a] ^ (ranking.key[b] << np.uint64(1)))
+            key = mix(ranking.key[a] ^ (ranking.key[b] << np.uint64(1)))
             if best_a < 0 or both > best_score or (both == best_score and key < best_key):
                 best_a, best_b, best_score, best_key = a, b, both, key
     return best_a, best_b, best_score
@@ -142,20 +149,10 @@ def place_pair(r, read_offsets, places, contig_offsets, rules, ranking, winner):
             ranking.worth[a] += score[winner[1 - m]] - rules.unpaired_penalty
     apart = score[winner[0]] + score[winner[1]] - rules.unpaired_penalty
     a, b, together = weigh_pairs(r, read_offsets, places, contig_offsets, rules, ranking)
-    if a < 0 or together <= scalar.FINE * apart:
+    if a < 0 or together <= FINE * apart:
         return False
     winner[0], winner[1] = a, b
     return True
-
-
-@kernel
-def is_rival(a, b, length, places):
-    """Return whether two candidates place the same part of a read."""
-    head_a, tail_a = places.query_start[a], places.query_stop[a]
-    head_b, tail_b = places.query_start[b], places.query_stop[b]
-    if places.strand[a] != places.strand[b]:
-        head_b, tail_b = length - tail_b, length - head_b
-    return share_half(head_a, tail_a, head_b, tail_b)
 
 
 @kernel
@@ -165,12 +162,12 @@ def survey_rivals(a, span, length, places, rules, ranking):
     near = rules.match + rules.mismatch
     for counting in range(2):
         for b in range(*span):
-            if b == a or not ranking.distinct[b] or not is_rival(a, b, length, places):
+            if b == a or not ranking.distinct[b] or not are_rivals(a, b, length, places.strand, places):
                 continue
             if counting:
                 crowd += ranking.worth[b] >= best_worth - near
             best_score, best_worth = max(best_score, places.score[b]), max(best_worth, ranking.worth[b])
-    return best_worth, best_score, min(crowd, scalar.MAX_CROWD)
+    return best_worth, best_score, min(crowd, MAX_CROWD)
 
 
 @kernel
@@ -184,7 +181,7 @@ def judge(a, span, length, repetitive, places, rules, ranking):
         rules.crowd_penalty[crowd],
         places.score[a],
         length * rules.match + 2 * rules.end_bonus,
-        min(scalar.SCALE, repetitive * rules.seed_step * scalar.SCALE // length),
+        share_left_out(repetitive, rules.seed_step, length),
     )
     return quality, next_score
 
@@ -208,7 +205,7 @@ def pick_supplementary(a, span, length, places, ranking):
     score, key = places.score, ranking.key
     picked, n = ranking.picked, 0
     for b in range(*span):
-        if b == a or not ranking.distinct[b] or is_rival(a, b, length, places):
+        if b == a or not ranking.distinct[b] or are_rivals(a, b, length, places.strand, places):
             continue
         row = n
         while row > 0:
@@ -237,7 +234,7 @@ def pick_secondary(a, span, length, places, rules, ranking, n):
     for b in range(*span):
         if b == a or not ranking.distinct[b] or 1000 * places.score[b] < rules.secondary_ratio * places.score[a]:
             continue
-        if is_rival(a, b, length, places):
+        if are_rivals(a, b, length, places.strand, places):
             if found == most and not rules.keeps_best:
                 return n
             if found == most and not is_ahead(b, picked[most - 1], places.score, ranking.key):
@@ -257,17 +254,23 @@ def list_choices(a, r, length, repetitive, places, rules, ranking, out):
     made = out.choice_offsets[r]
     if a < 0:
         return made
-    span, score = (places.offsets[r], places.offsets[r + 1]), places.score
+    span = places.offsets[r], places.offsets[r + 1]
     others = pick_supplementary(a, span, length, places, ranking)
     for i in range(-1, pick_secondary(a, span, length, places, rules, ranking, others)):
         c = a if i < 0 else ranking.picked[i]
+        role = PRIMARY if i < 0 else (SUPPLEMENTARY if i < others else SECONDARY)
         quality, next_score = judge(c, span, length, repetitive, places, rules, ranking)
-        out.candidate[made] = c
-        out.strand[made], out.score[made] = places.strand[c], score[c]
-        out.second_score[made], out.mapping_quality[made] = next_score, quality if i < others else 0
-        out.role[made] = PRIMARY if i < 0 else (SUPPLEMENTARY if i < others else SECONDARY)
-        made += 1
+        made = put_choice(c, role, 0 if role == SECONDARY else quality, next_score, places, out, made)
     return made
+
+
+@kernel
+def put_choice(c, role, quality, second_score, scored, out, made):
+    """Write candidate c, of a batch with strand and score, to row `made` of `out`; return the next row."""
+    out.candidate[made], out.strand[made] = c, scored.strand[c]
+    out.role[made], out.mapping_quality[made] = role, quality
+    out.score[made], out.second_score[made] = scored.score[c], second_score
+    return made + 1
 
 
 @kernel
@@ -312,8 +315,8 @@ def min_mate_score(parameters: AlignParameters) -> int:
 def place_rules(parameters: AlignParameters) -> PlaceRules:
     scoring = parameters.scoring
     return PlaceRules(
-        scalar.quality_slopes(scoring.match),
-        scalar.crowd_penalties(),
+        slope_table(scoring.match),
+        crowd_penalties(),
         scoring.match,
         scoring.mismatch,
         scoring.end_bonus,
@@ -325,7 +328,7 @@ def place_rules(parameters: AlignParameters) -> PlaceRules:
 
 
 def rules_of(sizes: InsertModels, read_group: ndarray, parameters: AlignParameters) -> ChoiceRules:
-    penalties = [scalar.insert_penalties(each, parameters.scoring.match) for each in sizes.all]
+    penalties = [insert_penalties(each, parameters.scoring.match) for each in sizes.all]
     table = np.zeros((len(penalties), max(row.size for row in penalties)), np.int32)
     for row, penalty in zip(table, penalties, strict=True):
         row[: penalty.size] = penalty

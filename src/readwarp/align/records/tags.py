@@ -8,8 +8,7 @@ from numpy import ndarray
 
 from readwarp.align.places import Genome, contig_of
 from readwarp.align.records.choose import ALTERNATE, FIRST, PRIMARY, SECONDARY, UNGAPPED, UNPAIRED, TracedChoices
-from readwarp.align.records.scalar import are_equal, base_of
-from readwarp.compiler.jit import kernel
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import CS_FORMS
 from readwarp.formats.alignments.layout import TEXT
 from readwarp.formats.alignments.records import AlignmentBatch
@@ -62,6 +61,17 @@ class TagContext(NamedTuple):
 def contig_names(names: tuple[str, ...]) -> ContigNames:
     encoded = [name.encode() for name in names]
     return ContigNames(np.frombuffer(b"".join(encoded), np.uint8), offsets_of([len(name) for name in encoded]))
+
+
+@scalar
+def base_of(bases, q, strand):
+    """Return the base of a read at a query position; outside 0-3 if it is not A C G T."""
+    return np.int64(bases[q]) if strand == 0 else 3 - np.int64(bases[bases.size - 1 - q])
+
+
+@scalar
+def are_equal(base, reference_base):
+    return base == reference_base and 0 <= base <= 3
 
 
 @kernel

@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.align.trim import scalar as rule
+from readwarp.align.trim import matches as rule
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.formats.common.reads import Segment
 from readwarp.formats.common.text import Names

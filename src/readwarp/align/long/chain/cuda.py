@@ -11,8 +11,8 @@ from numpy import ndarray
 
 from readwarp.align.anchors import query_of, reference_of
 from readwarp.align.batches import LongChains, SeedHits
-from readwarp.align.chain.scalar import ChainLinks
-from readwarp.align.long.chain.scalar import DENSE_LOOKBACK, LOOKBACK, NEAR, LongChainLimits, limits_of, link
+from readwarp.align.chain.scalar import ChainLinks, LinkRules, link
+from readwarp.align.long.chain.scalar import DENSE_LOOKBACK, LOOKBACK, NEAR, rules_of
 from readwarp.align.long.chain.stretches import find_stretches
 from readwarp.align.long.chain.trace import trace_links
 from readwarp.config import LongChainParameters
@@ -24,17 +24,17 @@ from readwarp.device.staging import rounded
 
 def chain_hits(hits: SeedHits, contig_offsets: ndarray, k: int, parameters: LongChainParameters) -> LongChains:
     """See cpu.chain_hits. Inputs and results are on the host."""
-    limits = limits_of(k, parameters)
-    stretches = find_stretches(hits, contig_offsets, limits)
-    return trace_links(hits, link_hits(hits.anchors, stretches, limits), k, parameters)
+    rules = rules_of(k, parameters)
+    stretches = find_stretches(hits, contig_offsets, rules)
+    return trace_links(hits, link_hits(hits.anchors, stretches, rules), k, parameters)
 
 
-def link_hits(anchors: ndarray, stretches: ndarray, limits: LongChainLimits) -> ChainLinks:
+def link_hits(anchors: ndarray, stretches: ndarray, rules: LinkRules) -> ChainLinks:
     order = np.argsort(-np.diff(stretches), kind="stable").astype(np.int32)
     with current().frame() as workspace:
         there, stretches, order = workspace.on_card((anchors, stretches, order))
         links = ChainLinks(*(workspace.empty(anchors.size, np.int32) for _ in range(2)))
-        narrow = LongChainLimits(*(np.int32(limit) for limit in limits))  # type: ignore[arg-type]
+        narrow = LinkRules(*(np.int32(rule) for rule in rules))  # type: ignore[arg-type]
         link_stretches[warps_for(order.size, workspace)](there, stretches, order, narrow, links)
         return ChainLinks(*workspace.download(*links))
 
@@ -45,7 +45,7 @@ def device_bytes(anchors: int, stretches: int) -> int:
 
 
 @cuda_kernel
-def link_stretches(anchors, stretches, order, limits, links):
+def link_stretches(anchors, stretches, order, rules, links):
     """See cpu.link_stretches. Anchors of a stretch are numbered from its first one."""
     if cuda.blockIdx.x >= order.size:
         return
@@ -53,7 +53,7 @@ def link_stretches(anchors, stretches, order, limits, links):
     start = stretches[stretch]
     size = np.int32(stretches[stretch + 1] - start)
     anchors, links = anchors[start:], ChainLinks(links.scores[start:], links.parents[start:])
-    (scores, parents), k = links, limits.k
+    (scores, parents), k = links, rules.k
     for each in range(lane, size, WARP):
         scores[each], parents[each] = k, -1
     for tile in range(0, size, WARP):
@@ -62,11 +62,11 @@ def link_stretches(anchors, stretches, order, limits, links):
         anchor, best = place_of(anchors[i]), (scores[i], parents[i])
         for step in range(min(np.int32(first + WARP), size) - first - 1):
             earlier = passed_on(anchor, best[0], np.int32(step))
-            best = better(best, anchor, earlier, np.int32(first + step), lane > step, limits)
+            best = better(best, anchor, earlier, np.int32(first + step), lane > step, rules)
         score, parent = best
         if first + lane < size:
             scores[i], parents[i] = score, start + parent if parent >= 0 else -1
-        offer(anchors, links, (anchor, score), (first, size, lane), limits)
+        offer(anchors, links, (anchor, score), (first, size, lane), rules)
 
 
 @cuda.jit(device=True)
@@ -88,17 +88,17 @@ def passed_on(anchor, score, lane):
 
 
 @cuda.jit(device=True)
-def better(best, anchor, earlier, number, is_offered, limits):
+def better(best, anchor, earlier, number, is_offered, rules):
     """Return the better (score, previous anchor): `best`, or through anchor `number`, which wins ties."""
     (score, parent), (reference, query, through) = best, earlier
-    gained = np.int32(through + link(np.int32(anchor[1] - query), np.int32(anchor[0] - reference), limits))
-    if is_offered and gained > limits.k and gained >= score:
+    gained = np.int32(through + link(np.int32(anchor[1] - query), np.int32(anchor[0] - reference), rules))
+    if is_offered and gained > rules.k and gained >= score:
         return gained, number
     return score, parent
 
 
 @cuda.jit(device=True)
-def offer(anchors, links, linked, places, limits):
+def offer(anchors, links, linked, places, rules):
     """Offer links from WARP anchors, starting at `first`, to later ones. linked: this thread's (anchor, score)."""
     scores, parents = links
     (anchor, score), (first, size, lane) = linked, places
@@ -112,6 +112,6 @@ def offer(anchors, links, linked, places, limits):
         for step in range(WARP):
             earlier, back = passed_on(anchor, score, np.int32(step)), np.int32(distance + lane - step)
             is_near = np.int32(later[0] - earlier[0]) <= NEAR and back <= DENSE_LOOKBACK
-            best = better(best, later, earlier, np.int32(first + step), back <= LOOKBACK or is_near, limits)
+            best = better(best, later, earlier, np.int32(first + step), back <= LOOKBACK or is_near, rules)
         if begin + lane < size:
             scores[i], parents[i] = best

@@ -5,15 +5,15 @@ from numpy import ndarray
 
 from readwarp.align.anchors import reference_of, strand_of
 from readwarp.align.batches import SeedHits
-from readwarp.align.long.chain.scalar import LongChainLimits
+from readwarp.align.chain.scalar import LinkRules
 from readwarp.align.places import contig_of
 from readwarp.compiler.jit import kernel
 
 
-def find_stretches(hits: SeedHits, contig_offsets: ndarray, limits: LongChainLimits) -> ndarray:
+def find_stretches(hits: SeedHits, contig_offsets: ndarray, rules: LinkRules) -> ndarray:
     """Return the stretches, int64 [stretches + 1] of anchors: one read, strand and contig, no step too long to link."""
     stops = np.empty(hits.anchors.size, np.int64)
-    found = cut_reads(hits, contig_offsets, limits.max_step + limits.max_gap, stops)
+    found = cut_reads(hits, contig_offsets, rules.max_step + rules.max_gap, stops)
     return np.concatenate((np.zeros(1, np.int64), stops[:found]))
 
 

@@ -1,4 +1,4 @@
-"""Rules for scoring pairs, for MAPQ and for comparing bases, with their tables."""
+"""Pair scores and mapping qualities, with their tables."""
 
 import math
 from functools import lru_cache
@@ -27,11 +27,16 @@ def insert_penalties(sizes: InsertSizes, match: int) -> np.ndarray:
     return out
 
 
+def quality_slopes(lengths: np.ndarray, match: int) -> np.ndarray:
+    """Return Phred units (times SCALE) per unit of score difference, for aligned spans of these lengths: float64."""
+    shares = np.log(50) / np.log(np.maximum(lengths, 50))
+    return np.asarray(SCALE * SLOPE / match * shares * shares)
+
+
 @lru_cache(maxsize=16)
-def quality_slopes(match: int) -> np.ndarray:
-    """Return Phred units (times SCALE) per unit of score difference, by read length: int32 [MAX_READ_LENGTH + 1]."""
-    shares = [1.0 if n < 50 else math.log(50) / math.log(n) for n in range(MAX_READ_LENGTH + 1)]
-    return np.array([round(SCALE * SLOPE / match * share * share) for share in shares], np.int32)
+def slope_table(match: int) -> np.ndarray:
+    """Return the rounded slopes by read length: int32 [MAX_READ_LENGTH + 1]."""
+    return np.rint(quality_slopes(np.arange(MAX_READ_LENGTH + 1), match)).astype(np.int32)
 
 
 @lru_cache(maxsize=1)
@@ -41,22 +46,9 @@ def crowd_penalties() -> np.ndarray:
 
 
 @scalar
-def mix(x):
-    """Scatter the bits of a uint64 by a bijection (Steele, Lea and Flood 2014: splitmix64)."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
-
-@scalar
-def base_of(bases, q, strand):
-    """Return the base of a read at a query position; outside 0-3 if it is not A C G T."""
-    return np.int64(bases[q]) if strand == 0 else 3 - np.int64(bases[bases.size - 1 - q])
-
-
-@scalar
-def are_equal(base, reference_base):
-    return base == reference_base and 0 <= base <= 3
+def share_left_out(repetitive, step, length):
+    """Return the share of a read's seeds left out as repetitive, in 1 / SCALE. step: read bases per seed."""
+    return min(SCALE, repetitive * step * SCALE // length)
 
 
 @scalar
