@@ -7,12 +7,7 @@ from typing import Any, Unpack
 
 from readwarp.align import steps, trim
 from readwarp.align.alternates import Alternates, read_alternates
-from readwarp.align.api import (
-    ALTERNATES,
-    alignment_parameters,
-    alternates_of,
-    given_sizes,
-)
+from readwarp.align.api import ALTERNATES, alignment_parameters, alternates_of, given_sizes
 from readwarp.align.insert_models import InsertModels, InsertSizes
 from readwarp.align.results import Record, Records
 from readwarp.compiler.prepare import prepare_once

@@ -51,12 +51,7 @@ def bytes_to_sort(resources: Resources, files: Iterable[Path]) -> int:
 
 
 def plan_batches(
-    resources: Resources,
-    index: Index,
-    backend: Backend,
-    sort_bytes: int,
-    trims: bool = False,
-    may_fork: bool = False,
+    resources: Resources, index: Index, backend: Backend, sort_bytes: int, trims: bool = False, may_fork: bool = False
 ) -> Plan:
     """Plan the host's memory. may_fork: workers may be processes. Raises MemoryBudgetError."""
     is_on_cards, budget = backend.name == "cuda", budget_of(resources)

@@ -6,12 +6,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from readwarp.align.inputs import merge_programs
+from readwarp.align.inputs import merge_comments, merge_programs
 from readwarp.align.summary import note_molecules
 from readwarp.config import BY_ENDS, DuplicateRules
 from readwarp.errors import InputError
 from readwarp.formats.alignments.header import (
-    PART,
     check_ids,
     contig_in,
     field,
@@ -105,9 +104,9 @@ def plan_merge(paths: Sequence[Path], sort: str, command: str | None) -> tuple[s
         check_ids(path, lines_of(header, "RG"))
     own = [line for header in headers.values() for line in lines_of(header, "RG")]
     programs = merge_programs(list(headers.values()))
-    comments = [line for header in headers.values() for line in lines_of(header, "CO") if not line.startswith(PART)]
+    comments = merge_comments(list(headers.values()))
     lines = program_lines(programs, command) if command else programs
-    text = header_text(contigs[paths[0]], sort, merge_lines(own), lines, list(dict.fromkeys(comments)))
+    text = header_text(contigs[paths[0]], sort, merge_lines(own), lines, comments)
     return text, group_parts(headers)
 
 

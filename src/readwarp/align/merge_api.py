@@ -18,10 +18,7 @@ from readwarp.stream.reporter import Result
 
 
 def merge(
-    *alignments: AnyPath,
-    output: AnyPath,
-    progress: Listener | bool | None = None,
-    **options: Unpack[MergeOptions],
+    *alignments: AnyPath, output: AnyPath, progress: Listener | bool | None = None, **options: Unpack[MergeOptions]
 ) -> Result:
     """Merge parts and lanes of `readwarp.align` into one file, sorted, marked and indexed, like `readwarp merge`.
 

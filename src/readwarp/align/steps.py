@@ -65,11 +65,7 @@ def place(
 
 
 def align_batch(
-    reads: ReadBatch,
-    index: PlacedIndex,
-    sizes: InsertModels,
-    parameters: AlignParameters,
-    metrics: Metrics,
+    reads: ReadBatch, index: PlacedIndex, sizes: InsertModels, parameters: AlignParameters, metrics: Metrics
 ) -> tuple[ReadBatch, AlignmentBatch]:
     """Align a batch; return its reads as shown in records, and the records.
 

@@ -42,6 +42,14 @@ push_nibble = instruction("shf.r.wrap.b32 $0, $1, $2, 4;", 2)
 
 
 @cuda.jit(device=True)
+def highest_of(value):
+    """Return the highest value in the warp; all threads take part."""
+    for distance in (16, 8, 4, 2, 1):
+        value = max(value, cuda.shfl_xor_sync(0xFFFFFFFF, value, distance))
+    return value
+
+
+@cuda.jit(device=True)
 def shuffle_up(value):
     """Return the value of the previous thread; all threads of the warp take part."""
     return cuda.shfl_up_sync(0xFFFFFFFF, value, 1)

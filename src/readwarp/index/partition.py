@@ -145,7 +145,8 @@ def scatter(packed, contig_offsets, stretch, form, filling, chunks, wanted):
                 slot = slots[owner]
                 if slot & (CHUNK - 1) == 0:
                     chunk = min(fetch_add(taken, 0, 1), owners.size - 1)
-                    owners[chunk], uppers[chunk], sizes[chunk] = owner, upper, CHUNK
+                    owners[chunk], uppers[chunk] = owner, upper
+                    sizes[chunk] = CHUNK
                     slot = chunk * CHUNK
                 inner, tag = np.uint64(bucket & inner_mask), np.uint64(tag_of(hashes[i], bucket_bits))
                 key = inner << np.uint64(16) | tag << np.uint64(1) | np.uint64(strands[i])

@@ -16,7 +16,7 @@ from readwarp.device.memory import Workspace, current
 from readwarp.pairwise.band import gain_of, trace_pair
 from readwarp.pairwise.cpu import check_walks, finish_traces, rows_to_trace, score_empty_pairs, start_walks, tasks_of
 from readwarp.pairwise.cuda_local import engines, fits_tiles, score_on_tiles
-from readwarp.pairwise.cuda_trace import trace
+from readwarp.pairwise.cuda_trace import room_of, trace
 from readwarp.pairwise.matches import split_pair
 from readwarp.pairwise.pairs import Ends, Pairs, Scheme, Traces
 from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OVERFLOWN, SEMIGLOBAL, UNREACHED, cell
@@ -79,7 +79,7 @@ def trace_pairs(pairs: Pairs, scheme: Scheme, ends: Ends, letters: int = ALPHABE
             trace_by_threads(take(pairs, "pairs", wide), scheme, take(ends, "pairs", wide)),
         )
         return take(concatenate(parts, "pairs"), "pairs", np.argsort(np.concatenate((narrow, wide))))
-    return check_walks(tasks, scheme, *trace(tasks, scheme, _room()))
+    return check_walks(tasks, scheme, *trace(tasks, scheme, room_of(ROOM)))
 
 
 def trace_by_threads(pairs: Pairs, scheme: Scheme, ends: Ends) -> Traces:
@@ -114,15 +114,9 @@ def _grid(threads: int) -> int:
     return -(-threads // THREADS)
 
 
-def _room() -> int:
-    """Return the working memory of a launch in bytes: ROOM, but at most half of what a planned workspace has left."""
-    left = current().left
-    return ROOM if left is None else min(ROOM, left // 2)
-
-
 def _parts(order: ndarray, sizes: ndarray) -> Iterator[ndarray]:
     """Cut `order` into parts, each of as many pairs (at least one) as fit the room at the size of their largest."""
-    begin, room = 0, _room()
+    begin, room = 0, room_of(ROOM)
     while begin < order.size:
         largest = np.maximum.accumulate(sizes[begin:])
         fits = largest * np.arange(1, largest.size + 1) <= room

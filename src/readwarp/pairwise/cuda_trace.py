@@ -26,44 +26,9 @@ from readwarp.device.cuda_launch import WARP, threads_for
 from readwarp.device.cuda_scan import exclusive_scan
 from readwarp.device.instructions import dot, multiply_add, permute_bytes, push_nibble, shuffle_up
 from readwarp.device.memory import current
+from readwarp.pairwise import scalar as rule
+from readwarp.pairwise import trace_plan
 from readwarp.pairwise.pairs import Costs, Scheme, Tasks, Walks
-from readwarp.pairwise.scalar import (
-    GLOBAL,
-    LOCAL,
-    ON_BEST,
-    ON_PAIR,
-    ON_PAIR_OR_DELETION,
-    UNREACHED,
-    finish,
-    gain_of_bases,
-    operation,
-    push,
-    state_after,
-)
-from readwarp.pairwise.trace_plan import (
-    COLUMNS,
-    DIRECTIONS_AT,
-    FIRST,
-    GROUP,
-    OUTSIDE,
-    PAD,
-    PAIR,
-    QUERY_AT,
-    REACHED,
-    ROWS,
-    RUNS_AT,
-    SHIFT,
-    SLOT,
-    SLOTS,
-    STEPS,
-    TARGET_AT,
-    WARP_OF,
-    WORDS,
-    TraceRound,
-    TraceSlots,
-    gains_of,
-    plan_trace,
-)
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
 # Two signs become the lowest bytes (0 or -1), which these factors turn into bits of the byte of two cells.
@@ -101,9 +66,9 @@ def _make_cell(is_local: bool) -> Any:
 @cuda.jit(device=True)
 def score_before(i, j, gaps, bonus, mode):
     """Return H of the cell before (i, j), the first cell of its diagonal. gaps: (opening, extension)."""
-    if mode == LOCAL:
+    if mode == rule.LOCAL:
         return bonus if j == 0 else np.int32(0)
-    gap = j if j > 0 else (i if mode == GLOBAL else np.int32(0))
+    gap = j if j > 0 else (i if mode == rule.GLOBAL else np.int32(0))
     return np.int32(-gaps[0] - gap * gaps[1]) if gap > 0 else np.int32(0)
 
 
@@ -115,9 +80,9 @@ def code_of(codes, place, length, otherwise):
 @cuda.jit(device=True)
 def slot_of(geometry, warps, number, lane, group):
     """Return (slot, rows) of a lane of that warp; lanes without a slot take another's slot, and no rows."""
-    first, which = np.int32(warps[number, SLOT]), np.int32(lane // group)
-    if which < warps[number, SLOTS]:
-        return np.int32(first + which), geometry[ROWS, first + which]
+    first, which = np.int32(warps[number, trace_plan.SLOT]), np.int32(lane // group)
+    if which < warps[number, trace_plan.SLOTS]:
+        return np.int32(first + which), geometry[trace_plan.ROWS, first + which]
     return first, np.int32(0)
 
 
@@ -134,8 +99,8 @@ def _make_borders(mode: int, gap_extend: int) -> Any:
             j = np.int32(left + n)
             i = np.int32(first + max(-j, 0))
             h = score_before(i, max(j, np.int32(0)), (costs.gap_open, e), costs.bonus, mode)
-            H[n], E[n] = np.int32(h + floor + (n - 2) * e), np.int32(UNREACHED)
-            window[n >> 3] = push_nibble(window[n >> 3], code_of(query, np.int32(j + row), columns, PAD))
+            H[n], E[n] = np.int32(h + floor + (n - 2) * e), np.int32(rule.UNREACHED)
+            window[n >> 3] = push_nibble(window[n >> 3], code_of(query, np.int32(j + row), columns, trace_plan.PAD))
 
     return set_borders
 
@@ -147,9 +112,9 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
     warps: of `trace_plan.TracePlan`, to launch. gains: int32 [16], see `trace_plan.gains_of`. costs, directions: int32.
     """
     cells, halves = 8 * words, 2 * words
-    is_local = mode == LOCAL
+    is_local = mode == rule.LOCAL
     cell, set_borders = _make_cell(is_local), _make_borders(mode, gap_extend)
-    none, e = np.int32(UNREACHED), np.int32(gap_extend)
+    none, e = np.int32(rule.UNREACHED), np.int32(gap_extend)
 
     @cuda_kernel
     def fill_directions(slots, warps, gains, costs, directions):
@@ -161,25 +126,28 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
         number, lane = np.int32(thread // WARP), np.int32(thread % WARP)
         if number >= warps.shape[0]:
             return
-        group, geometry = np.int32(warps[number, GROUP]), slots.geometry
+        group, geometry = np.int32(warps[number, trace_plan.GROUP]), slots.geometry
         rank, last = np.int32(lane % group), np.int32(group - 1)
         slot, rows = slot_of(geometry, warps, number, lane, group)
-        first, columns = geometry[FIRST, slot], geometry[COLUMNS, slot]
-        query = slots.queries[slots.starts[QUERY_AT, slot] :]
-        target = slots.targets[slots.starts[TARGET_AT, slot] + first :]
-        place, stop = np.uint64(warps[number, DIRECTIONS_AT] + lane), np.int32(warps[number, STEPS] - rank)
+        first, columns = geometry[trace_plan.FIRST, slot], geometry[trace_plan.COLUMNS, slot]
+        query = slots.queries[slots.starts[trace_plan.QUERY_AT, slot] :]
+        target = slots.targets[slots.starts[trace_plan.TARGET_AT, slot] + first :]
+        place, stop = (
+            np.uint64(warps[number, trace_plan.DIRECTIONS_AT] + lane),
+            np.int32(warps[number, trace_plan.STEPS] - rank),
+        )
         H = cuda.local.array(cells, np.int32)
         E = cuda.local.array(cells, np.int32)
         x = cuda.local.array(halves, np.int32)
         window = cuda.local.array(words, np.int32)
         answers = cuda.local.array(words, np.int32)
         row = np.int32(-rank)
-        left = np.int32(first - geometry[SHIFT, slot] + rank * cells)  # column of the first cell in row 0
+        left = np.int32(first - geometry[trace_plan.SHIFT, slot] + rank * cells)  # column of the first cell in row 0
         floor = np.int32(e * (rank * cells - 2 * rank))
         set_borders((H, E, window), query, (row, left, first), columns, floor, costs)
         one = np.int32(group > 0)  # the compiler cannot know it, so the product goes to the FMA pipe
         F = none
-        base, column = code_of(target, row, rows, OUTSIDE), np.int32(left + row + cells)
+        base, column = code_of(target, row, rows, trace_plan.OUTSIDE), np.int32(left + row + cells)
         while row < stop:
             F = shuffle_up(F)
             if rank == 0:
@@ -188,7 +156,10 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
             opening = np.int32(-costs.gap_open)
             if not is_local and row < 0:
                 opening = none
-            base, following = code_of(target, np.int32(row + 1), rows, OUTSIDE), code_of(query, column, columns, PAD)
+            base, following = (
+                code_of(target, np.int32(row + 1), rows, trace_plan.OUTSIDE),
+                code_of(query, column, columns, trace_plan.PAD),
+            )
             for w in range(words):
                 x[2 * w] = permute_bytes(low, high, window[w])
                 x[2 * w + 1] = permute_bytes(low, high, np.int32(window[w] >> 16))
@@ -224,19 +195,22 @@ def walk_back(slots, warps, directions, bounds, costs, mode, runs, walks):
         return
     queries, targets, starts, geometry = slots
     _, _, gap_open, gap_extend, _ = costs
-    pair = geometry[PAIR, slot]
-    first, shift = geometry[FIRST, slot], geometry[SHIFT, slot]
-    query_at, target_at = starts[QUERY_AT, slot], starts[TARGET_AT, slot]
-    at = starts[RUNS_AT, slot]
-    i, j = np.int32(first + geometry[ROWS, slot] - 1), np.int32(geometry[COLUMNS, slot] - 1)
-    left = geometry[REACHED, slot]
+    pair = geometry[trace_plan.PAIR, slot]
+    first, shift = geometry[trace_plan.FIRST, slot], geometry[trace_plan.SHIFT, slot]
+    query_at, target_at = starts[trace_plan.QUERY_AT, slot], starts[trace_plan.TARGET_AT, slot]
+    at = starts[trace_plan.RUNS_AT, slot]
+    i, j = np.int32(first + geometry[trace_plan.ROWS, slot] - 1), np.int32(geometry[trace_plan.COLUMNS, slot] - 1)
+    left = geometry[trace_plan.REACHED, slot]
     edits = number = np.int32(0)
-    warp = geometry[WARP_OF, slot]
-    words = np.int32(warps[warp, WORDS])
+    warp = geometry[trace_plan.WARP_OF, slot]
+    words = np.int32(warps[warp, trace_plan.WORDS])
     stride, cells = np.int32(words * WARP), np.int32(8 * words)
-    base = warps[warp, DIRECTIONS_AT] + (slot - warps[warp, SLOT]) * warps[warp, GROUP]
-    taken, state = MATCH, ON_PAIR if mode == LOCAL else ON_BEST  # a local alignment ends with an aligned pair
-    while i >= 0 and j >= 0 and not (mode == LOCAL and left == 0 and number > 0):
+    base = warps[warp, trace_plan.DIRECTIONS_AT] + (slot - warps[warp, trace_plan.SLOT]) * warps[warp, trace_plan.GROUP]
+    taken, state = (
+        MATCH,
+        rule.ON_PAIR if mode == rule.LOCAL else rule.ON_BEST,
+    )  # a local alignment ends with an aligned pair
+    while i >= 0 and j >= 0 and not (mode == rule.LOCAL and left == 0 and number > 0):
         d = np.int32(j - i + shift)
         rank = np.int32(d // cells)
         d = np.int32(d - rank * cells)
@@ -244,29 +218,29 @@ def walk_back(slots, warps, directions, bounds, costs, mode, runs, walks):
         d = np.int32(28 - ((d & 7) << 2))
         answers = (directions[place] >> d) & 15
         if number > 0:
-            state = state_after(taken, answers)
-        if state == ON_PAIR_OR_DELETION:
+            state = rule.state_after(taken, answers)
+        if state == rule.ON_PAIR_OR_DELETION:
             left += gap_open
-        taken = operation(state, answers)
+        taken = rule.operation(state, answers)
         length = np.int32(1)
         if taken == MATCH:  # also all pairs before it where no gap is better
             length = np.int32(0)
             while True:
                 query, target = queries[query_at + j], targets[target_at + i]
-                left = np.int32(left - gain_of_bases(query, target, costs))
+                left = np.int32(left - rule.gain_of_bases(query, target, costs))
                 edits += query != target
                 i, j, length = np.int32(i - 1), np.int32(j - 1), np.int32(length + 1)
                 place -= stride
-                if i < 0 or j < 0 or (mode == LOCAL and left == 0) or (directions[place] >> d) & 3:
+                if i < 0 or j < 0 or (mode == rule.LOCAL and left == 0) or (directions[place] >> d) & 3:
                     break
         else:
             left, edits = np.int32(left + gap_extend), np.int32(edits + 1)
             i -= 1 if taken == DELETION else 0
             j -= 1 if taken == INSERTION else 0
-        number = push(runs, at, number, taken, length)
+        number = rule.push(runs, at, number, taken, length)
     if taken != MATCH:
         left += gap_open
-    found = finish(runs, at, number, (i, j), (left, edits), (gap_open, gap_extend, mode))
+    found = rule.finish(runs, at, number, (i, j), (left, edits), (gap_open, gap_extend, mode))
     walks.query_start[pair], walks.target_start[pair], walks.edit_distance[pair] = found[:3]
     walks.left[pair], walks.runs[pair] = found[3], found[4]
 
@@ -276,7 +250,7 @@ def copy_runs(slots, offsets, runs, cigar):
     """Copy each slot's runs to their place among the runs of all pairs, first run first."""
     slot = cuda.grid(1)
     if slot < slots.geometry.shape[1]:
-        pair, at = slots.geometry[PAIR, slot], slots.starts[RUNS_AT, slot]
+        pair, at = slots.geometry[trace_plan.PAIR, slot], slots.starts[trace_plan.RUNS_AT, slot]
         begin, stop = offsets[pair], offsets[pair + 1]
         for k in range(stop - begin):
             cigar[begin + k] = runs[at + stop - begin - 1 - k]
@@ -285,9 +259,9 @@ def copy_runs(slots, offsets, runs, cigar):
 def trace(tasks: Tasks, scheme: Scheme, room: int) -> tuple[Walks, ndarray, ndarray]:
     """Return (walks, offsets int64 [p + 1], CIGARs) of pairs that `trace_plan` can plan."""
     workspace = current()
-    number, plan = len(tasks.pairs), plan_trace(tasks, scheme, room)
+    number, plan = len(tasks.pairs), trace_plan.plan_trace(tasks, scheme, room)
     with workspace.frame():
-        slots, warps, gains = workspace.on_card((plan.slots, plan.warps, gains_of(scheme.costs)))
+        slots, warps, gains = workspace.on_card((plan.slots, plan.warps, trace_plan.gains_of(scheme.costs)))
         outcome = workspace.empty((5, number), np.int32)
         runs, offsets = workspace.empty(plan.runs, np.uint32), workspace.empty(number + 1, np.int64)
         columns = [*(outcome[k] for k in range(5)), offsets]
@@ -309,12 +283,20 @@ def trace(tasks: Tasks, scheme: Scheme, room: int) -> tuple[Walks, ndarray, ndar
     return Walks(*columns), offsets, cigar
 
 
+def room_of(most: int) -> int:
+    """Return the working memory of a launch in bytes: at most half of what a planned workspace has left."""
+    left = current().left
+    return most if left is None else min(most, left // 2)
+
+
 def narrow(costs: Costs) -> Costs:
     """Convert the costs to int32, since kernels take Python's integers as 64 bits."""
     return Costs(*(np.int32(cost) for cost in costs))  # type: ignore[arg-type]
 
 
-def _fill(some: TraceRound, slots: TraceSlots, warps: Any, gains: Any, scheme: Scheme, directions: Any) -> None:
+def _fill(
+    some: trace_plan.TraceRound, slots: trace_plan.TraceSlots, warps: Any, gains: Any, scheme: Scheme, directions: Any
+) -> None:
     """Compute the directions of the round's slots."""
     workspace = current()
     for words, first, last in some.words:

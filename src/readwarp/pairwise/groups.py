@@ -141,15 +141,21 @@ def _collect(found: ndarray, lengths: ndarray, pads: ndarray, first: ndarray, mo
 
 
 @kernel
+def begin_group(groups, g, scheme):
+    """Return group g, its top row set."""
+    columns, rows, (queries, query_offsets), (targets, target_offsets), H, E, matrix, gains = groups
+    query, target = queries[query_offsets[g] * byte_lanes(H) :], targets[target_offsets[g] * byte_lanes(H) :]
+    group = Group(columns[g], rows[g], query, target, H, E, matrix, gains)
+    set_top_row(group, scheme)
+    return group
+
+
+@kernel
 def score_groups(groups, first, scheme, found):
     """Write the vectors of `score_group` for each group to `found`."""
-    columns, rows, (queries, query_offsets), (targets, target_offsets), H, E, matrix, gains = groups
-    span = byte_lanes(H)
-    for g in range(columns.size):
-        query, target = queries[query_offsets[g] * span :], targets[target_offsets[g] * span :]
-        group = Group(columns[g], rows[g], query, target, H, E, matrix, gains)
-        set_top_row(group, scheme)
-        score_group(group, first[g], scheme, found[found.size // columns.size * g :])
+    number = groups.columns.size
+    for g in range(number):
+        score_group(begin_group(groups, g, scheme), first[g], scheme, found[found.size // number * g :])
 
 
 class CellBands(NamedTuple):
@@ -206,15 +212,11 @@ def trace_sorted(tasks: Tasks, order: ndarray, scheme: Scheme, width: Any, walks
 @kernel
 def trace_groups(tasks, order, groups, bands, scheme, bits, walks, cigar):
     """Trace each group, and walk back from the ends of its pairs. bits: space for one group's directions."""
-    columns, rows, (queries, query_offsets), (targets, target_offsets), H, E, matrix, gains = groups
     lead, width, _, origins = bands
-    count, span = VECTOR_BYTES // H.itemsize, byte_lanes(H)
-    for g in range(columns.size):
-        query, target = queries[query_offsets[g] * span :], targets[target_offsets[g] * span :]
-        group = Group(columns[g], rows[g], query, target, H, E, matrix, gains)
-        set_top_row(group, scheme)
-        trace_group(group, lead[g], width[g], scheme, bits)
-        stride = min(columns[g], lead[g] + width[g] + 1)
+    count, span = VECTOR_BYTES // groups.H.itemsize, byte_lanes(groups.H)
+    for g in range(groups.columns.size):
+        trace_group(begin_group(groups, g, scheme), lead[g], width[g], scheme, bits)
+        stride = min(groups.columns[g], lead[g] + width[g] + 1)
         for k in range(g * count, min((g + 1) * count, order.size)):
             directions = Directions(bits, k - g * count, span, stride, width[g], origins[k])
             walk_pair(tasks, order[k], directions, scheme, walks, cigar)

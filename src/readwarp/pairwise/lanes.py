@@ -84,10 +84,7 @@ def gap(extended, opened, extending):
 @kernel
 def place_if_greater(a, b, like, position, low, high):
     """Return the digits of `position` in the lanes where a > b, `low` and `high` elsewhere."""
-    return (
-        where_greater(a, b, splat(like, position), low),
-        where_greater(a, b, splat(like, position // BLOCK), high),
-    )
+    return (where_greater(a, b, splat(like, position), low), where_greater(a, b, splat(like, position // BLOCK), high))
 
 
 @kernel

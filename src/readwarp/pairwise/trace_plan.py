@@ -125,7 +125,7 @@ def plan_trace(tasks: Tasks, scheme: Scheme, room: int) -> TracePlan:
     warps = _warps(shapes[slots], rows[slots])
     each = np.repeat(np.arange(len(warps)), warps[:, SLOTS])
     geometry = np.stack((slots, *(row[slots] for row in (first, rows, columns, shift, reached)), each))
-    rounds = tuple(_round(warps, *cut) for cut in _cuts(_sizes(warps), room // 4))
+    rounds = tuple(_round(warps, *cut) for cut in cuts(_sizes(warps), room // 4))
     laid = TraceSlots(pairs.queries, pairs.targets, starts, geometry.astype(np.int32))
     return TracePlan(laid, warps, rounds, max(1, int(runs.sum())))
 
@@ -159,7 +159,7 @@ def _round(warps: ndarray, low: int, high: int) -> TraceRound:
     return TraceRound(int(some[0, SLOT]), int(some[-1, SLOT] + some[-1, SLOTS]), tuple(words), int(sizes.sum()))
 
 
-def _cuts(sizes: ndarray, room: int) -> Iterator[tuple[int, int]]:
+def cuts(sizes: ndarray, room: int) -> Iterator[tuple[int, int]]:
     """Cut sizes into (begin, stop) of those that fit `room` together, or of a single one that does not."""
     total, begin = np.cumsum(sizes), 0
     while begin < sizes.size:

@@ -63,7 +63,8 @@ def lift(a, length, table, loci):
         loci.strand[a] = 1 - loci.strand[a]
     else:
         shift = table.image[run] - table.start[run]
-        start, stop, diagonal = start + shift, stop + shift, diagonal + shift
+        start, stop = start + shift, stop + shift
+        diagonal += shift
     contig = contig_of(contig_offsets, table.image[run])
     loci.start[a], loci.stop[a] = max(start, contig_offsets[contig]), min(stop, contig_offsets[contig + 1])
     loci.diagonal[a] = diagonal

@@ -4,7 +4,7 @@ import numpy as np
 
 from readwarp.align.anchors import query_of, reference_of, strand_of
 from readwarp.align.batches import Chains, SeedHits
-from readwarp.align.chain import scalar
+from readwarp.align.chain import scalar as rule
 from readwarp.align.chain.scalar import ChainLinks
 from readwarp.align.places import contig_of
 from readwarp.compiler.jit import kernel
@@ -16,12 +16,12 @@ def chain_hits(
     reads: ReadBatch, hits: SeedHits, contig_offsets: np.ndarray, seed: SeedParameters, parameters: ChainParameters
 ) -> Chains:
     sizes, settled = np.diff(hits.anchor_offsets), hits.settled.copy()
-    rows = np.empty((int(np.minimum(sizes, parameters.max_chains).sum()), scalar.COLUMNS), np.int64)
+    rows = np.empty((int(np.minimum(sizes, parameters.max_chains).sum()), rule.COLUMNS), np.int64)
     offsets = np.zeros(sizes.size + 1, np.int64)
     links = ChainLinks(*(np.empty(int(sizes.max(initial=0)), np.int32) for _ in range(2)))
-    limits = scalar.limits_of(seed, parameters)
+    limits = rule.limits_of(seed, parameters)
     chain_reads(reads.read_offsets, hits, contig_offsets, limits, links, offsets, rows, settled)
-    columns = [column.astype(dtype) for column, dtype in zip(rows[: offsets[-1]].T, scalar.COLUMN_TYPES, strict=True)]
+    columns = [column.astype(dtype) for column, dtype in zip(rows[: offsets[-1]].T, rule.COLUMN_TYPES, strict=True)]
     return Chains(*[offsets, *columns, hits.repetitive, settled, hits.status])
 
 
@@ -35,7 +35,7 @@ def chain_reads(read_offsets, hits, contig_offsets, limits, links, chain_offsets
         best = rows[first : first + min(mine.size, limits.max_chains)]
         found, is_complete = chain_read(mine, contig_offsets, length, limits, links, best)
         settled[read] &= is_complete
-        first += scalar.drop_weak(best, found, length, limits.drop)
+        first += rule.drop_weak(best, found, length, limits.drop)
         chain_offsets[read + 1] = first
 
 
@@ -51,11 +51,11 @@ def chain_read(anchors, contig_offsets, length, limits, links, best):
         start, reference = stop, reference_of(anchors[stop])
         if reference >= contig_stop or strand_of(anchors[start]) != strand_of(anchors[start - 1]):
             contig_stop = contig_offsets[contig_of(contig_offsets, reference) + 1]
-        stop, covered, on_one_diagonal = scalar.cluster_from(anchors, start, length, contig_stop, limits)
+        stop, covered, on_one_diagonal = rule.cluster_from(anchors, start, length, contig_stop, limits)
         if on_one_diagonal:
-            found = scalar.insert(best, found, covered, anchors[start], anchors[stop - 1], limits.rules.k)
+            found = rule.insert(best, found, covered, anchors[start], anchors[stop - 1], limits.rules.k)
         else:
-            is_complete &= scalar.have_one_place(anchors[start:stop])
+            is_complete &= rule.have_one_place(anchors[start:stop])
             link_anchors(anchors[start:stop], 0, stop - start, limits.rules, links)
             found = trace_chains(anchors[start:stop], limits.rules.k, links, best, found)
     return found, is_complete
@@ -75,7 +75,7 @@ def link_anchors(anchors, start, stop, rules, links):
             if i - j > rules.lookback and reference - reference_of(anchors[j]) > rules.near:
                 break
             if scores[j] + k > score:
-                gain = scalar.link(query - query_of(anchors[j]), reference - reference_of(anchors[j]), rules)
+                gain = rule.link(query - query_of(anchors[j]), reference - reference_of(anchors[j]), rules)
                 if scores[j] + gain > score:
                     score, parent = scores[j] + gain, j
         scores[i], parents[i] = score, parent
@@ -85,12 +85,12 @@ def link_anchors(anchors, start, stop, rules, links):
 def trace_chains(anchors, k, links, best, found):
     """Trace chains back by descending score of their last anchors; each anchor belongs to one chain."""
     scores = links.scores
-    for _ in range(scalar.CLUSTER_CHAINS):
+    for _ in range(rule.CLUSTER_CHAINS):
         last = 0
         for i in range(1, anchors.size):
             if scores[i] > scores[last]:
                 last = i
         if scores[last] < k:
             break
-        found = scalar.trace_back(anchors, k, links, best, found, last)
+        found = rule.trace_back(anchors, k, links, best, found, last)
     return found

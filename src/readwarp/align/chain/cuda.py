@@ -11,32 +11,14 @@ import numpy as np
 
 from readwarp.align.anchors import query_of, reference_of, strand_of
 from readwarp.align.batches import Chains, SeedHits
-from readwarp.align.chain.scalar import (
-    CLUSTER_CHAINS,
-    COLUMN_TYPES,
-    COLUMNS,
-    LOOKBACK,
-    QUERY_START,
-    QUERY_STOP,
-    SCORE,
-    START,
-    STOP,
-    STRAND,
-    ChainLinks,
-    cluster_from,
-    drop_weak,
-    have_one_place,
-    insert,
-    limits_of,
-    link,
-    trace_back,
-)
+from readwarp.align.chain import scalar as rule
 from readwarp.align.places import contig_of
 from readwarp.config import ChainParameters, SeedParameters
 from readwarp.device import cuda_scan
 from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import WARP, threads_for, warps_for
 from readwarp.device.cuda_scan import exclusive_scan
+from readwarp.device.instructions import highest_of
 from readwarp.device.memory import current
 from readwarp.device.staging import rounded
 from readwarp.formats.common.reads import ReadBatch
@@ -51,17 +33,17 @@ def chain_hits(
     """See cpu.chain_hits. Inputs are on the device, results on the host."""
     workspace, n = current(), hits.status.size
     with workspace.frame():
-        rows = workspace.empty((hits.anchors.size, COLUMNS), np.int64)
-        links = ChainLinks(*(workspace.empty(hits.anchors.size, np.int32) for _ in range(2)))
+        rows = workspace.empty((hits.anchors.size, rule.COLUMNS), np.int64)
+        links = rule.ChainLinks(*(workspace.empty(hits.anchors.size, np.int32) for _ in range(2)))
         found, offsets, settled = (
             workspace.empty(size, dtype) for size, dtype in ((n, np.int32), (n + 1, np.int64), (n, np.uint8))
         )
         chain_reads[warps_for(n, workspace)](
-            reads.read_offsets, hits, contig_offsets, limits_of(seed, parameters), links, rows, found, settled
+            reads.read_offsets, hits, contig_offsets, rule.limits_of(seed, parameters), links, rows, found, settled
         )
         exclusive_scan(found, offsets, workspace)
         chain_offsets, *of_reads = workspace.download(offsets, hits.repetitive, settled, hits.status)
-        columns = [workspace.empty(int(chain_offsets[-1]), dtype) for dtype in COLUMN_TYPES]
+        columns = [workspace.empty(int(chain_offsets[-1]), dtype) for dtype in rule.COLUMN_TYPES]
         there = Chains(*[offsets, *columns, hits.repetitive, settled, hits.status])
         close_up[threads_for(n, workspace)](hits.anchor_offsets, rows, there)
         return Chains(*[chain_offsets, *workspace.download(*columns), *of_reads])
@@ -69,9 +51,9 @@ def chain_hits(
 
 def device_bytes(reads: int, anchors: int, chains: int) -> int:
     """Return the peak bytes of the workspace, hits excluded."""
-    per_anchor = rounded(8 * COLUMNS * anchors) + 2 * rounded(4 * anchors)
+    per_anchor = rounded(8 * rule.COLUMNS * anchors) + 2 * rounded(4 * anchors)
     per_read = rounded(4 * reads) + rounded(8 * (reads + 1)) + rounded(reads)
-    columns = sum(rounded(np.dtype(dtype).itemsize * chains) for dtype in COLUMN_TYPES)
+    columns = sum(rounded(np.dtype(dtype).itemsize * chains) for dtype in rule.COLUMN_TYPES)
     return per_anchor + per_read + max(cuda_scan.device_bytes(reads), columns)
 
 
@@ -85,11 +67,11 @@ def chain_reads(read_offsets, hits, contig_offsets, limits, links, rows, found, 
     first, last = hits.anchor_offsets[read], hits.anchor_offsets[read + 1]
     length = read_offsets[read + 1] - read_offsets[read]
     best = rows[first : first + min(last - first, limits.max_chains)]
-    mine = ChainLinks(links.scores[first:last], links.parents[first:last])
+    mine = rule.ChainLinks(links.scores[first:last], links.parents[first:last])
     number, is_complete = chain_read(hits.anchors[first:last], contig_offsets, length, limits, mine, best, lane, cells)
     if lane == 0:
         settled[read] = hits.settled[read] if is_complete else 0
-        found[read] = drop_weak(best, number, length, limits.drop)
+        found[read] = rule.drop_weak(best, number, length, limits.drop)
 
 
 @cuda.jit(device=True)
@@ -101,13 +83,13 @@ def chain_read(anchors, contig_offsets, length, limits, links, best, lane, cells
         start, reference = stop, reference_of(anchors[stop])
         if reference >= contig_stop or strand_of(anchors[start]) != strand_of(anchors[start - 1]):
             contig_stop = contig_offsets[contig_of(contig_offsets, reference) + 1]
-        stop, covered, on_one_diagonal = cluster_from(anchors, start, length, contig_stop, limits)
+        stop, covered, on_one_diagonal = rule.cluster_from(anchors, start, length, contig_stop, limits)
         if not on_one_diagonal:
-            is_complete &= have_one_place(anchors[start:stop])
+            is_complete &= rule.have_one_place(anchors[start:stop])
             link_anchors(anchors[start:stop], limits.rules, links, lane)
             found = trace_chains(anchors[start:stop], limits.rules.k, links, best, found, lane, cells)
         elif lane == 0:
-            found = insert(best, found, covered, anchors[start], anchors[stop - 1], limits.rules.k)
+            found = rule.insert(best, found, covered, anchors[start], anchors[stop - 1], limits.rules.k)
     return found, is_complete
 
 
@@ -122,46 +104,38 @@ def link_anchors(anchors, rules, links, lane):
     near_score = far_score = np.int32(0)
     for i in range(anchors.size):
         reference, query = reference_of(anchors[i]), query_of(anchors[i])
-        nearest = np.int32(LOOKBACK - 1 - ((i - 1 - lane) & (WARP - 1)))
+        nearest = np.int32(rule.LOOKBACK - 1 - ((i - 1 - lane) & (WARP - 1)))
         score, nearness = np.int32(k), np.int32(0)
         if near_score > 0:
-            gained = np.int32(near_score + link(query - near_query, reference - near_reference, rules))
+            gained = np.int32(near_score + rule.link(query - near_query, reference - near_reference, rules))
             if gained > score:
                 score, nearness = gained, nearest
         if far_score + k > score:
-            gained = np.int32(far_score + link(query - far_query, reference - far_reference, rules))
+            gained = np.int32(far_score + rule.link(query - far_query, reference - far_reference, rules))
             if gained > score:
                 score, nearness = gained, np.int32(nearest - WARP)
-        rank = best_of(np.int32(score << NEARNESS_BITS | nearness if score > k else 0))
+        rank = highest_of(np.int32(score << NEARNESS_BITS | nearness if score > k else 0))
         score = np.int32(rank >> NEARNESS_BITS if rank > 0 else k)
         if lane == i % WARP:
             far_reference, far_query, far_score = near_reference, near_query, near_score
             near_reference, near_query, near_score = np.int64(reference), np.int64(query), score
         if lane == 0:
             scores[i] = score
-            parents[i] = i - LOOKBACK + (rank & ((1 << NEARNESS_BITS) - 1)) if rank > 0 else -1
+            parents[i] = i - rule.LOOKBACK + (rank & ((1 << NEARNESS_BITS) - 1)) if rank > 0 else -1
     cuda.syncthreads()
-
-
-@cuda.jit(device=True)
-def best_of(rank):
-    """Return the highest rank in the warp."""
-    for distance in (16, 8, 4, 2, 1):
-        rank = max(rank, cuda.shfl_xor_sync(0xFFFFFFFF, rank, distance))
-    return rank
 
 
 @cuda.jit(device=True)
 def trace_chains(anchors, k, links, best, found, lane, cells):
     """Trace chains back by descending score of their last anchors; each anchor belongs to one chain."""
     scores = links.scores
-    for _ in range(CLUSTER_CHAINS):
+    for _ in range(rule.CLUSTER_CHAINS):
         last = np.int32(best_end(scores, anchors.size, lane, cells))
         if scores[last] < k:
             break
         cuda.syncthreads()
         if lane == 0:
-            found = trace_back(anchors, k, links, best, found, last)
+            found = rule.trace_back(anchors, k, links, best, found, last)
         cuda.syncthreads()
     cuda.syncthreads()
     return found
@@ -193,6 +167,6 @@ def close_up(starts, rows, chains):
         return
     for i in range(chains.chain_offsets[read], chains.chain_offsets[read + 1]):
         row = starts[read] + i - chains.chain_offsets[read]
-        chains.reference_start[i], chains.reference_stop[i] = rows[row, START], rows[row, STOP]
-        chains.query_start[i], chains.query_stop[i] = rows[row, QUERY_START], rows[row, QUERY_STOP]
-        chains.strand[i], chains.score[i] = rows[row, STRAND], rows[row, SCORE]
+        chains.reference_start[i], chains.reference_stop[i] = rows[row, rule.START], rows[row, rule.STOP]
+        chains.query_start[i], chains.query_stop[i] = rows[row, rule.QUERY_START], rows[row, rule.QUERY_STOP]
+        chains.strand[i], chains.score[i] = rows[row, rule.STRAND], rows[row, rule.SCORE]

@@ -9,29 +9,8 @@ from typing import Any
 import numpy as np
 
 from readwarp.align.batches import Candidates, Extensions, Scores
-from readwarp.align.extend.cpu import (
-    MAX_WINDOW,
-    OK,
-    TOO_LONG,
-    UNGAPPED,
-    LaidReads,
-    Oriented,
-    TracedSpans,
-    costs_of,
-    gapped_ends,
-    gather,
-    lay,
-    put_ends,
-    within_parts,
-)
-from readwarp.align.extend.scalar import (
-    LEAST_PART,
-    MAX_PARTS,
-    lengthen,
-    may_be_best,
-    part_around,
-    walk_ungapped,
-)
+from readwarp.align.extend import cpu
+from readwarp.align.extend.scalar import LEAST_PART, MAX_PARTS, lengthen, may_be_best, part_around, walk_ungapped
 from readwarp.config import MAX_READ_LENGTH, Scoring
 from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import THREADS, WARP, threads_for
@@ -50,48 +29,48 @@ ROOM = MAX_PARTS + 1  # mismatches of a read; any beyond MAX_PARTS share the las
 SCORE_TYPES = (np.int32, np.int32, np.int64, np.uint8)  # columns of Scores
 
 
-def orient(reads: ReadBatch, there: ReadBatch) -> Oriented:
+def orient(reads: ReadBatch, there: ReadBatch) -> cpu.Oriented:
     """See cpu.orient; the bases stay until the caller's frame ends."""
     workspace = current()
     oriented = workspace.empty(2 * reads.bases.size, np.uint8)
     orient_reads[threads_for(WARP * len(reads), workspace)](there.bases, there.read_offsets, oriented)
-    return Oriented(oriented, reads.read_offsets)
+    return cpu.Oriented(oriented, reads.read_offsets)
 
 
-def score(reads: Oriented, candidates: Candidates, packed: Any, scoring: Scoring) -> Scores:
+def score(reads: cpu.Oriented, candidates: Candidates, packed: Any, scoring: Scoring) -> Scores:
     """See cpu.score."""
     workspace = current()
-    scheme, laid = Scheme(costs_of(scoring), LOCAL), lay(reads, candidates)
+    scheme, laid = Scheme(cpu.costs_of(scoring), LOCAL), cpu.lay(reads, candidates)
     with workspace.frame():
         found = Scores(*(workspace.empty(len(candidates), dtype) for dtype in SCORE_TYPES))
         score_ungapped[threads_for(len(candidates), workspace)](
             reads.bases, workspace.on_card(laid), packed, narrow(scheme.costs), found
         )
         scores = Scores(*workspace.download(*found))
-    rest = np.flatnonzero(scores.status == OK)
+    rest = np.flatnonzero(scores.status == cpu.OK)
     with workspace.frame():
         pairs = windows_of(reads.bases, take(laid, "candidates", rest), packed)
-        put_ends(pairwise.score_pairs(pairs, scheme, scores.score[rest]), rest, candidates, scores)
+        cpu.put_ends(pairwise.score_pairs(pairs, scheme, scores.score[rest]), rest, candidates, scores)
     return scores
 
 
-def trace(reads: Oriented, candidates: Candidates, packed: Any, scoring: Scoring, scores: Scores) -> Extensions:
+def trace(reads: cpu.Oriented, candidates: Candidates, packed: Any, scoring: Scoring, scores: Scores) -> Extensions:
     """See cpu.trace."""
     workspace = current()
-    scheme, laid = Scheme(costs_of(scoring), LOCAL), lay(reads, candidates)
-    scores = within_parts(candidates, scores)
+    scheme, laid = Scheme(cpu.costs_of(scoring), LOCAL), cpu.lay(reads, candidates)
+    scores = cpu.within_parts(candidates, scores)
     with workspace.frame():
         starts, lengths, there = workspace.on_card((laid.starts, laid.lengths, scores))
-        spans = TracedSpans(*(workspace.empty(len(candidates), np.int32) for _ in range(3)))
+        spans = cpu.TracedSpans(*(workspace.empty(len(candidates), np.int32) for _ in range(3)))
         trace_ungapped[threads_for(len(candidates), workspace)](
             reads.bases, starts, lengths, packed, narrow(scheme.costs), there, spans
         )
-        spans = TracedSpans(*workspace.download(*spans))
-    gapped, ends = gapped_ends(candidates, scores)
+        spans = cpu.TracedSpans(*workspace.download(*spans))
+    gapped, ends = cpu.gapped_ends(candidates, scores)
     with workspace.frame():
         pairs = windows_of(reads.bases, take(laid, "candidates", gapped), packed)
         traces = trace_windows(pairs, scheme, ends)
-    return gather(candidates, scores, spans, gapped, traces)
+    return cpu.gather(candidates, scores, spans, gapped, traces)
 
 
 def score_windows(pairs: Pairs, scheme: Scheme) -> Ends:
@@ -128,7 +107,7 @@ def column_bytes(dtypes: tuple[type, ...], size: int) -> int:
     return sum(rounded(np.dtype(dtype).itemsize * size) for dtype in dtypes)
 
 
-def windows_of(oriented: Any, laid: LaidReads, packed: Any) -> Pairs:
+def windows_of(oriented: Any, laid: cpu.LaidReads, packed: Any) -> Pairs:
     """Pair oriented reads with whole windows."""
     workspace, begins = current(), laid.window_start
     sizes = laid.window_stop - begins
@@ -176,9 +155,9 @@ def score_ungapped(oriented, laid, packed, costs, scores):
     diagonal, length = laid.diagonal[c], laid.lengths[c]
     score, query_stop, reference_stop, status = scores
     score[c] = query_stop[c] = 0
-    reference_stop[c], status[c] = start, OK
+    reference_stop[c], status[c] = start, cpu.OK
     if length > MAX_READ_LENGTH:
-        status[c] = TOO_LONG
+        status[c] = cpu.TOO_LONG
         return
     query = oriented[laid.starts[c] : laid.starts[c] + length]
     first, last = np.int32(min(max(start - diagonal, 0), length)), np.int32(max(min(stop - diagonal, length), 0))
@@ -198,7 +177,7 @@ def score_ungapped(oriented, laid, packed, costs, scores):
         is_best = is_proven(query, best, mismatches, number, packed, (start, stop), costs)
     if best > 0 and is_best:
         query_stop[c], reference_stop[c] = end, diagonal + end
-        status[c] = UNGAPPED
+        status[c] = cpu.UNGAPPED
 
 
 @cuda.jit(device=True)
@@ -207,7 +186,7 @@ def is_proven(query, score, mismatches, number, packed, window, costs):
     length = np.int32(query.size)
     if score == length * costs.match + 2 * costs.bonus:
         return True
-    if not may_be_best(score, length, number, costs) or window[1] - window[0] > MAX_WINDOW:
+    if not may_be_best(score, length, number, costs) or window[1] - window[0] > cpu.MAX_WINDOW:
         return False
     for place in range(window[0], window[1]):
         if reference_code(packed, place) == NEVER:
@@ -240,7 +219,7 @@ def trace_ungapped(oriented, starts, lengths, packed, costs, found, spans):
         return
     score = edits = np.int32(0)
     start = found.query_stop[c]
-    if found.status[c] == UNGAPPED:
+    if found.status[c] == cpu.UNGAPPED:
         query, diagonal = oriented[starts[c] : starts[c] + lengths[c]], found.reference_stop[c] - start
         score, start, edits = walk_ungapped(query, start, diagonal, found.score[c], packed, costs)
     spans.score[c] = score

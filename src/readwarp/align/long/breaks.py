@@ -8,8 +8,7 @@ of each.
 import numpy as np
 from numpy import ndarray
 
-from readwarp.align.long.cut import PIECE, CutChains
-from readwarp.align.long.laid import LaidAlignments
+from readwarp.align.long.cut import PIECE, CutChains, LaidAlignments
 from readwarp.align.places import turned
 from readwarp.compiler.jit import kernel
 from readwarp.pairwise.pairs import Costs

@@ -24,15 +24,8 @@ from numpy import ndarray
 from readwarp.align.alternates.table import Alternates, are_alternate
 from readwarp.align.batches import Extensions
 from readwarp.align.places import place_key, share_half
+from readwarp.align.records import quality as rule
 from readwarp.align.records.choose import PRIMARY, SECONDARY, SUPPLEMENTARY, Choices, put_choice
-from readwarp.align.records.quality import (
-    MAX_CROWD,
-    SCALE,
-    crowd_penalties,
-    mapping_quality,
-    quality_slopes,
-    share_left_out,
-)
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import AlignParameters
 from readwarp.formats.common.reads import ReadBatch
@@ -124,8 +117,8 @@ def rules_of(ranked: Ranked, repetitive: ndarray, lengths: ndarray, parameters: 
     seed, match = parameters.seed, parameters.scoring.match
     step = (seed.k - seed.s + 1) << parameters.long.seed.sampling_bits
     trust = np.minimum(1.0, ranked.score / (match * SURE))
-    slope = np.rint(quality_slopes(ranked.stop - ranked.start, match) * trust).astype(np.int32)
-    return QualityRules(slope, crowd_penalties(), repetitive, lengths, step, match, parameters.records.min_score)
+    slope = np.rint(rule.quality_slopes(ranked.stop - ranked.start, match) * trust).astype(np.int32)
+    return QualityRules(slope, rule.crowd_penalties(), repetitive, lengths, step, match, parameters.records.min_score)
 
 
 def distances(read: ndarray, strand: ndarray, extensions: Extensions, order: ndarray) -> ndarray:
@@ -177,14 +170,14 @@ def are_same_place(a, b, ranked):
 @scalar
 def identity_of(score, perfect):
     """Return the identity in units of 1 / SCALE, at least 1."""
-    return max(1, min(SCALE, score * SCALE // perfect))
+    return max(1, min(rule.SCALE, score * rule.SCALE // perfect))
 
 
 @scalar
 def relative_trust(identity, best):
     """Return (identity / best)^4 in units of 1 / SCALE, at most 1."""
-    square = min(SCALE, identity * SCALE // best) ** 2 // SCALE
-    return square * square // SCALE
+    square = min(rule.SCALE, identity * rule.SCALE // best) ** 2 // rule.SCALE
+    return square * square // rule.SCALE
 
 
 @kernel
@@ -196,18 +189,18 @@ def list_choices(ranked, verdicts, rules, secondary, out):
     out.choice_offsets[0] = 0
     for read in range(offsets.size - 1):
         first = made
-        others, best = np.int64(0), np.int64(SCALE)
+        others, best = np.int64(0), np.int64(rule.SCALE)
         for a in range(offsets[read], offsets[read + 1]):
             if rivals[a] != NO_RIVAL or score[a] < rules.min_score:
                 continue
             delta = score[a] - second[a]
-            penalty = rules.crowd_penalty[min(crowd[a], MAX_CROWD)]
+            penalty = rules.crowd_penalty[min(crowd[a], rule.MAX_CROWD)]
             perfect = max((ranked.stop[a] - ranked.start[a]) * rules.match, 1)
             identity = identity_of(np.int64(score[a]), perfect)
             best = identity if made == first else best
-            trusted = rules.slope[a] * relative_trust(identity, best) // SCALE
-            share = share_left_out(rules.repetitive[read], rules.seed_step, rules.lengths[read])
-            quality = mapping_quality(delta, delta, trusted, penalty, score[a], perfect, share)
+            trusted = rules.slope[a] * relative_trust(identity, best) // rule.SCALE
+            share = rule.share_left_out(rules.repetitive[read], rules.seed_step, rules.lengths[read])
+            quality = rule.mapping_quality(delta, delta, trusted, penalty, score[a], perfect, share)
             role = PRIMARY if made == first else SUPPLEMENTARY
             made = put_choice(a, role, quality, second[a], ranked, out, made)
         for b in range(offsets[read], offsets[read + 1] if made > first else offsets[read]):

@@ -1,4 +1,4 @@
-"""Cut chains of long reads into runs of the alignment and pieces that are still to be aligned.
+"""Lay chains on their long reads, and cut them into runs of the alignment and pieces that are still to be aligned.
 
     cut_chains(bases, starts, chains: LongChains, k, packed, costs: Costs) -> Cut
 
@@ -19,8 +19,9 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.align.anchors import query_of, reference_of
+from readwarp.align.anchors import query_of, reference_of, strand_of
 from readwarp.align.batches import LongChains
+from readwarp.align.extend.cpu import Oriented
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.pairwise.pairs import Costs
 from readwarp.pairwise.scalar import gain_of_bases
@@ -29,6 +30,35 @@ from readwarp.rules.bases import reference_code
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
 PIECE = 15  # an operation outside the CIGAR set: the number of a piece
+
+
+class LaidAlignments(NamedTuple):
+    """Chains laid on their oriented reads."""
+
+    strand: Annotated[ndarray, "int64 [chains]"]
+    start: Annotated[ndarray, "int64 [chains]"]  # start of the read in the oriented bases
+    query_start: Annotated[ndarray, "int64 [chains]"]  # first anchor, on the oriented read
+    query_stop: Annotated[ndarray, "int64 [chains]"]
+    query_length: Annotated[ndarray, "int64 [chains]"]  # read length
+    reference_start: Annotated[ndarray, "int64 [chains]"]
+    reference_stop: Annotated[ndarray, "int64 [chains]"]
+
+
+def lay(reads: Oriented, chains: LongChains, read: ndarray, k: int) -> LaidAlignments:
+    """Lay the chains on their reads. read (int64 [chains]): read of each chain."""
+    anchors, offsets = chains.anchors, chains.anchor_offsets
+    first, last = anchors[offsets[:-1]], anchors[offsets[1:] - 1]
+    query, reference = query_of.py_func, reference_of.py_func  # in Python, of whole arrays
+    strand = strand_of.py_func(first)
+    return LaidAlignments(
+        strand,
+        reads.offsets[read] + strand * reads.offsets[-1],
+        query(first),
+        query(last) + k,
+        reads.offsets[read + 1] - reads.offsets[read],
+        reference(first),
+        reference(last) + k,
+    )
 
 
 class CutChains(NamedTuple):

@@ -9,11 +9,10 @@ from readwarp.align.batches import Extensions, LongChains
 from readwarp.align.extend.cpu import costs_of
 from readwarp.align.long.breaks import break_chains, find_breaks
 from readwarp.align.long.clip import AlignedSpans, CigarRuns, clip_ends, score_runs
-from readwarp.align.long.cut import CutChains, cut_chains
+from readwarp.align.long.cut import CutChains, LaidAlignments, cut_chains, lay
 from readwarp.align.long.ends.scalar import Corners, Ended
 from readwarp.align.long.gaps import GapCosts, unite_gaps
 from readwarp.align.long.join import join_runs, put_left
-from readwarp.align.long.laid import LaidAlignments, lay
 from readwarp.align.long.pieces import PieceSequences, parts_of, score_pieces, trace_pieces
 from readwarp.align.places import Genome
 from readwarp.config import LongExtendParameters, Scoring

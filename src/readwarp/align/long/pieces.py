@@ -45,10 +45,7 @@ def parts_of(sequences: PieceSequences, cut: CutChains) -> list[SidePieces]:
     """Assign the pieces whose tables are not too large. Data on a card stays until the caller's frame ends."""
     (reads, genome, backend, bases, packed), small = sequences, fits(cut)
     on_card = small & (cut.query_length * cut.reference_length <= MAX_CELLS_ON_CARD) & (backend.name == "cuda")
-    sides = (
-        (on_card, backend.step(EXTEND), bases, packed),
-        (small & ~on_card, cpu, reads.bases, genome.packed),
-    )
+    sides = ((on_card, backend.step(EXTEND), bases, packed), (small & ~on_card, cpu, reads.bases, genome.packed))
     parts = []
     for mine, step, queries, targets in sides:
         rows = np.flatnonzero(mine)

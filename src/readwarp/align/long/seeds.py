@@ -24,7 +24,7 @@ from readwarp.config import LongSeedParameters
 from readwarp.formats.common.reads import ReadBatch
 from readwarp.index import Index
 from readwarp.index.syncmers import Shape, Syncmers, max_syncmers, scratch_of, sketch
-from readwarp.ragged import empty, replace
+from readwarp.ragged import replace
 
 PIECE = 1 << 14  # bases sketched at once
 
@@ -35,8 +35,7 @@ def find_seeds(reads: ReadBatch, index: Index, parameters: LongSeedParameters, l
     lengths = np.diff(reads.read_offsets)
     pieces = -(-lengths // PIECE)
     room = int(max_syncmers(lengths, p.k, p.t).sum() + pieces.sum()) + 1  # each piece may round up
-    seeds = empty(Seeds, {"reads": n, "seeds": room}, first=np.empty(room, entries.bucket_starts.dtype))
-    seeds.offsets[0] = 0
+    seeds = Seeds.room(n, room, entries)
     hits = SeedHits.none(n)
     scratch, mask = scratch_of(PIECE + p.k), np.uint64((1 << parameters.sampling_bits) - 1)
     sketch_reads(reads, Shape.of(p), (mask, longest), scratch, seeds)

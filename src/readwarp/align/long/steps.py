@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from readwarp.align.alternates.table import Alternates, are_alternate
-from readwarp.align.anchors import QUERY_BITS, REFERENCE_BITS
+from readwarp.align.anchors import reference_of, strand_of
 from readwarp.align.batches import Extensions, LongChains
 from readwarp.align.long.choose import LongAlignments, choose
 from readwarp.align.long.extension import extend
@@ -61,7 +61,7 @@ def align(
         sequences = PieceSequences(backend.to_host(oriented), genome, backend, oriented.bases, side.packed)
         extended = extend(sequences, chains, read, k, parameters.scoring, long.extend)
     with metrics.time("choose"):
-        strand = (chains.anchors[chains.anchor_offsets[:-1]] >> np.uint64(63)).astype(np.uint8)
+        strand = strand_of.py_func(chains.anchors[chains.anchor_offsets[:-1]]).astype(np.uint8)
         found = LongAlignments(extended.extensions, read[extended.chain], strand[extended.chain])
         metrics.count("candidates", found.read.size)
         choices, extensions = choose(reads, found, hits.repetitive, parameters, alternates)
@@ -70,9 +70,7 @@ def align(
 
 def put_alternates_last(chains: LongChains, alternates: Alternates) -> LongChains:
     """Reorder the chains of each read: those on the primary assembly before those on ALT contigs."""
-    first = chains.anchors[chains.anchor_offsets[:-1]]
-    position = (first >> np.uint64(QUERY_BITS) & np.uint64((1 << REFERENCE_BITS) - 1)).astype(np.int64)
-    is_alternate = are_alternate(alternates, position)
+    is_alternate = are_alternate(alternates, reference_of.py_func(chains.anchors[chains.anchor_offsets[:-1]]))
     if not is_alternate.any():
         return chains
     read = np.repeat(np.arange(chains.chain_offsets.size - 1), np.diff(chains.chain_offsets))

@@ -8,15 +8,7 @@ from numpy import ndarray
 from readwarp.align.batches import Extensions
 from readwarp.align.insert_models import InsertLimits, InsertModels
 from readwarp.align.places import Places, are_rivals, contig_of, outer_distance, place_key
-from readwarp.align.records.quality import (
-    FINE,
-    MAX_CROWD,
-    crowd_penalties,
-    insert_penalties,
-    mapping_quality,
-    share_left_out,
-    slope_table,
-)
+from readwarp.align.records import quality as rule
 from readwarp.compiler.jit import kernel
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.formats.common.reads import ReadBatch, Segment
@@ -131,8 +123,8 @@ def weigh_pairs(r, read_offsets, places, contig_offsets, rules, ranking):
                 continue
             if contig_of(contig_offsets, places.stop[a] - 1) != contig_of(contig_offsets, places.stop[b] - 1):
                 continue
-            both = FINE * (places.score[a] + places.score[b]) - rules.insert_penalty[model, d]
-            whole = (both + FINE // 2) // FINE
+            both = rule.FINE * (places.score[a] + places.score[b]) - rules.insert_penalty[model, d]
+            whole = (both + rule.FINE // 2) // rule.FINE
             worth[a], worth[b] = max(worth[a], whole), max(worth[b], whole)
             key = mix(ranking.key[a] ^ (ranking.key[b] << np.uint64(1)))
             if best_a < 0 or both > best_score or (both == best_score and key < best_key):
@@ -149,7 +141,7 @@ def place_pair(r, read_offsets, places, contig_offsets, rules, ranking, winner):
             ranking.worth[a] += score[winner[1 - m]] - rules.unpaired_penalty
     apart = score[winner[0]] + score[winner[1]] - rules.unpaired_penalty
     a, b, together = weigh_pairs(r, read_offsets, places, contig_offsets, rules, ranking)
-    if a < 0 or together <= FINE * apart:
+    if a < 0 or together <= rule.FINE * apart:
         return False
     winner[0], winner[1] = a, b
     return True
@@ -167,21 +159,21 @@ def survey_rivals(a, span, length, places, rules, ranking):
             if counting:
                 crowd += ranking.worth[b] >= best_worth - near
             best_score, best_worth = max(best_score, places.score[b]), max(best_worth, ranking.worth[b])
-    return best_worth, best_score, min(crowd, MAX_CROWD)
+    return best_worth, best_score, min(crowd, rule.MAX_CROWD)
 
 
 @kernel
 def judge(a, span, length, repetitive, places, rules, ranking):
     """Return the MAPQ of a read placed at a, and the score of the best other place for the same part."""
     next_worth, next_score, crowd = survey_rivals(a, span, length, places, rules, ranking)
-    quality = mapping_quality(
+    quality = rule.mapping_quality(
         ranking.worth[a] - next_worth,
         places.score[a] - next_score,
         rules.slope[min(length, MAX_READ_LENGTH)],
         rules.crowd_penalty[crowd],
         places.score[a],
         length * rules.match + 2 * rules.end_bonus,
-        share_left_out(repetitive, rules.seed_step, length),
+        rule.share_left_out(repetitive, rules.seed_step, length),
     )
     return quality, next_score
 
@@ -315,8 +307,8 @@ def min_mate_score(parameters: AlignParameters) -> int:
 def place_rules(parameters: AlignParameters) -> PlaceRules:
     scoring = parameters.scoring
     return PlaceRules(
-        slope_table(scoring.match),
-        crowd_penalties(),
+        rule.slope_table(scoring.match),
+        rule.crowd_penalties(),
         scoring.match,
         scoring.mismatch,
         scoring.end_bonus,
@@ -328,7 +320,7 @@ def place_rules(parameters: AlignParameters) -> PlaceRules:
 
 
 def rules_of(sizes: InsertModels, read_group: ndarray, parameters: AlignParameters) -> ChoiceRules:
-    penalties = [insert_penalties(each, parameters.scoring.match) for each in sizes.all]
+    penalties = [rule.insert_penalties(each, parameters.scoring.match) for each in sizes.all]
     table = np.zeros((len(penalties), max(row.size for row in penalties)), np.int32)
     for row, penalty in zip(table, penalties, strict=True):
         row[: penalty.size] = penalty

@@ -57,8 +57,7 @@ def find_some(
     letters = np.repeat((np.arange(number) - np.repeat(firsts[:-1], weak.spellings)).astype(np.uint8), lengths)
     spelled = replace(spelled, bases=np.where(spelled.bases < ALL, spelled.bases, letters))
     room = int(max_syncmers(lengths, p.k, p.t).sum()) + 1
-    seeds = empty(Seeds, {"reads": number, "seeds": room}, first=np.empty(room, entries.bucket_starts.dtype))
-    seeds.offsets[0] = 0
+    seeds = Seeds.room(number, room, entries)
     sketch_reads(spelled, Shape.of(p), scratch_of(MAX_READ_LENGTH), seeds, np.empty(number, np.uint8))
     last = seeds.offsets[-1]
     look_up(np.arange(last), seeds, entries)

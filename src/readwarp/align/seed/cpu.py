@@ -8,20 +8,8 @@ from numpy import ndarray
 from readwarp.align.anchors import anchor_of
 from readwarp.align.batches import SeedHits
 from readwarp.align.places import Genome
+from readwarp.align.seed import scalar as rule
 from readwarp.align.seed.cpu_settle import settle
-from readwarp.align.seed.scalar import (
-    LEAST,
-    UNFILTERED,
-    WINDOWS,
-    entries_of,
-    is_supported,
-    limits_of,
-    next_cap,
-    part_bits,
-    parts_of,
-    proof_of,
-    window_of,
-)
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.compiler.simd import prefetch
 from readwarp.config import MAX_READ_LENGTH, Scoring, SeedParameters
@@ -50,23 +38,30 @@ class Seeds(NamedTuple):
     first: Annotated[ndarray, "uint32 [seeds]"]  # first entry in the index, in the dtype of bucket_starts
     entries: Annotated[ndarray, "uint32 [seeds]"]  # number of entries
 
+    @classmethod
+    def room(cls, reads: int, seeds: int, entries: rule.Entries) -> "Seeds":
+        """Allocate for up to this many seeds."""
+        first = np.empty(seeds, entries.bucket_starts.dtype)
+        made = empty(cls, {"reads": reads, "seeds": seeds}, first=first)
+        made.offsets[0] = 0
+        return made
+
 
 def find_seeds(
     reads: ReadBatch, index: Index, genome: Genome, parameters: SeedParameters, scoring: Scoring
 ) -> SeedHits:
     n = len(reads)
-    p, entries = index.parameters, entries_of(index)
+    p, entries = index.parameters, rule.entries_of(index)
     lengths = np.diff(reads.read_offsets)
     room = int(max_syncmers(np.minimum(lengths, MAX_READ_LENGTH), p.k, p.t).sum()) + 1
-    seeds = empty(Seeds, {"reads": n, "seeds": room}, first=np.empty(room, entries.bucket_starts.dtype))
-    seeds.offsets[0] = 0
+    seeds = Seeds.room(n, room, entries)
     hits = SeedHits.none(n)
     sketch_reads(reads, Shape.of(p), scratch_of(MAX_READ_LENGTH), seeds, hits.status)
     rows = np.empty(room, np.int64)
     settled, caps = hits.settled, np.empty(n, np.int64)
     look_up(rows[: list_apart(seeds, rows)], seeds, entries)
-    limits = limits_of(parameters)
-    settle(reads, genome, seeds, entries, (p.k, limits, proof_of(parameters, scoring)), settled)
+    limits = rule.limits_of(parameters)
+    settle(reads, genome, seeds, entries, (p.k, limits, rule.proof_of(parameters, scoring)), settled)
     look_up(rows[: list_others(seeds, settled, rows)], seeds, entries)
     choose(seeds, settled, limits, caps, hits)
     room = int(np.diff(hits.anchor_offsets).max(initial=0))
@@ -184,7 +179,7 @@ def choose(seeds, settled, limits, caps, hits):
                     anchors += seeds.entries[i]
             if settled[read] or (left_out == 0 and anchors == 0):
                 break
-            wanted = next_cap(cap, anchors, left_out, seeds.stops[read] - seeds.offsets[read], limits)
+            wanted = rule.next_cap(cap, anchors, left_out, seeds.stops[read] - seeds.offsets[read], limits)
         caps[read], repetitive[read] = cap, 0 if settled[read] else left_out
         anchor_offsets[read + 1] = anchor_offsets[read] + anchors
 
@@ -199,7 +194,7 @@ def emit(read_offsets, seeds, caps, entries, k, room, hits):
     (_, tags, positions, _), anchors = entries, hits.anchors
     row = 0
     found, runs = np.empty(room, np.uint64), np.empty(room + 1, np.int64)
-    support = np.zeros(2 * WINDOWS, np.uint16)
+    support = np.zeros(2 * rule.WINDOWS, np.uint16)
     for read in range(caps.size):
         if read + READS_AHEAD < caps.size:
             for i in range(offsets[read + READS_AHEAD], stops[read + READS_AHEAD]):
@@ -212,10 +207,10 @@ def emit(read_offsets, seeds, caps, entries, k, room, hits):
                     found[size] = anchor_of(positions[entry], tags[entry] & 1, queries[i], strands[i], length, k)
                     size += 1
         mine = anchors[row : row + size]
-        if size > UNFILTERED:
+        if size > rule.UNFILTERED:
             kept, highest = leave_out_weak(found[:size], support, mine)
             if kept < size:
-                used, shape = (offsets[read], stops[read], caps[read]), (k, part_bits(length))
+                used, shape = (offsets[read], stops[read], caps[read]), (k, rule.part_bits(length))
                 kept = keep_other_parts(found, kept, seeds, used, shape, support, highest, mine)
             size = kept
         else:
@@ -236,13 +231,13 @@ def leave_out_weak(found, support, out):
     highest, size = np.int64(0), 0
     for anchor in found:
         for half in range(2):
-            window = window_of(anchor, half)
+            window = rule.window_of(anchor, half)
             count = np.int64(support[window]) + 1
             support[window] = count
             highest = max(highest, count)
     for anchor in found:
         out[size] = anchor
-        size += is_supported(support_of(anchor, support), highest)
+        size += rule.is_supported(support_of(anchor, support), highest)
     return size, highest
 
 
@@ -258,10 +253,10 @@ def keep_other_parts(found, size, seeds, used, shape, support, highest, out):
     stop = 0
     for i in range(first, last):
         if 0 < counts[i] <= cap:
-            start, stop, parts = stop, stop + counts[i], parts_of(queries[i], k, bits)
+            start, stop, parts = stop, stop + counts[i], rule.parts_of(queries[i], k, bits)
             seeded |= parts
             for j in range(start, stop):
-                if is_supported(support_of(found[j], support), highest):
+                if rule.is_supported(support_of(found[j], support), highest):
                     covered |= parts
                     break
     if seeded != covered:
@@ -269,17 +264,17 @@ def keep_other_parts(found, size, seeds, used, shape, support, highest, out):
         for i in range(first, last):
             if 0 < counts[i] <= cap:
                 start, stop = stop, stop + counts[i]
-                if covered & parts_of(queries[i], k, bits) == 0:
+                if covered & rule.parts_of(queries[i], k, bits) == 0:
                     for j in range(start, stop):
                         out[size] = found[j]
-                        size += support_of(found[j], support) >= LEAST
+                        size += support_of(found[j], support) >= rule.LEAST
     return size
 
 
 @scalar
 def support_of(anchor, support):
     """Return the number of anchors of its place."""
-    return max(support[window_of(anchor, 0)], support[window_of(anchor, 1)])
+    return max(support[rule.window_of(anchor, 0)], support[rule.window_of(anchor, 1)])
 
 
 @kernel

@@ -11,31 +11,9 @@ import numpy as np
 from readwarp.align.anchors import anchor_of, query_of, strand_of
 from readwarp.align.batches import SeedHits
 from readwarp.align.places import Genome
+from readwarp.align.seed import cuda_slots
+from readwarp.align.seed import scalar as rule
 from readwarp.align.seed.cuda_settle import settle
-from readwarp.align.seed.cuda_slots import (
-    EMPTY,
-    LATER,
-    SeedSlots,
-    count_of,
-    entry_of,
-    found_at,
-    place_on_read,
-    slot_of,
-    slots_of,
-)
-from readwarp.align.seed.scalar import (
-    LEAST,
-    UNFILTERED,
-    WINDOWS,
-    entries_of,
-    is_supported,
-    limits_of,
-    next_cap,
-    part_bits,
-    parts_of,
-    proof_of,
-    window_of,
-)
 from readwarp.config import MAX_READ_LENGTH, Scoring, SeedParameters
 from readwarp.device import cuda_scan
 from readwarp.device.cuda_jit import cuda, cuda_kernel
@@ -60,21 +38,21 @@ def find_seeds(
     """See cpu.find_seeds. Inputs and results are on the device; the caller's frame frees memory."""
     workspace = current()
     p, n = index.parameters, len(reads)
-    size = slots_of(n, reads.bases.size, p.t)
-    shape, entries = Shape.of(p), entries_of(index)
-    limits = limits_of(parameters)
+    size = cuda_slots.slots_of(n, reads.bases.size, p.t)
+    shape, entries = Shape.of(p), rule.entries_of(index)
+    limits = rule.limits_of(parameters)
     anchor_offsets, starts = (workspace.empty(n + 1, np.int64) for _ in range(2))
     repetitive, status, settled = (workspace.empty(n, dtype) for dtype in (np.int32, np.uint8, np.uint8))
     seed_counts, sizes = (workspace.empty(n, np.int32) for _ in range(2))
-    slots = SeedSlots(*(workspace.empty(size, dtype) for dtype in (np.uint64, np.int32, np.int32)))
+    slots = cuda_slots.SeedSlots(*(workspace.empty(size, dtype) for dtype in (np.uint64, np.int32, np.int32)))
     per_read, per_seed = threads_for(n, workspace), threads_for(size, workspace)
     warps = warps_for(n, workspace)
 
     sketch_reads[per_read](reads.bases, reads.read_offsets, shape, slots, seed_counts, status)
     look_up[per_seed](slots, entries, 0)
-    rules = shape, limits, proof_of(parameters, scoring)
+    rules = shape, limits, rule.proof_of(parameters, scoring)
     settle[warps](reads.bases, reads.read_offsets, genome, seed_counts, slots, entries, rules, settled)
-    look_up[per_seed](slots, entries, LATER)
+    look_up[per_seed](slots, entries, cuda_slots.LATER)
     choose[per_read](reads.read_offsets, p.t, seed_counts, slots, limits, settled, sizes, repetitive)
     exclusive_scan(sizes, starts, workspace)
     found = workspace.empty(total_of(starts, workspace), np.uint64)
@@ -87,7 +65,7 @@ def find_seeds(
 
 def device_bytes(reads: int, bases: int, t: int, found: int, anchors: int) -> int:
     """Return the peak bytes of the workspace. found, anchors: of all reads, with and without weak places."""
-    slots, scan = slots_of(reads, bases, t), cuda_scan.device_bytes(reads)
+    slots, scan = cuda_slots.slots_of(reads, bases, t), cuda_scan.device_bytes(reads)
     per_read = 2 * rounded(8 * (reads + 1)) + 3 * rounded(4 * reads) + 2 * rounded(reads)
     per_seed = rounded(8 * slots) + 2 * rounded(4 * slots)
     return per_read + per_seed + max(scan, rounded(8 * found) + max(scan, rounded(8 * anchors)))
@@ -102,7 +80,7 @@ def sketch_reads(bases, read_offsets, shape, slots, seed_counts, status):
     if read >= seed_counts.size:
         return
     start, length = read_offsets[read], np.int32(read_offsets[read + 1] - read_offsets[read])
-    first, end = slot_of(read_offsets, read, t), slot_of(read_offsets, read + 1, t)
+    first, end = cuda_slots.slot_of(read_offsets, read, t), cuda_slots.slot_of(read_offsets, read + 1, t)
     status[read] = TOO_LONG if length > MAX_READ_LENGTH else 0
     mask = np.uint64(mask_of(k))
     short, shift = np.uint64(mask_of(s)), np.uint64(2 * (k - s))
@@ -124,12 +102,14 @@ def sketch_reads(bases, read_offsets, shape, slots, seed_counts, status):
             if larger == k - s:
                 slots.seeds[row] = mix(min(word, complement))
                 query = np.int32(i - k + 1)
-                slots.queries[row] = np.int32(query << 1 | (word > complement) | (LATER if query < free else 0))
+                slots.queries[row] = np.int32(
+                    query << 1 | (word > complement) | (cuda_slots.LATER if query < free else 0)
+                )
                 free = np.int32(query + k) if query >= free else free
                 row += 1
     seed_counts[read] = row - first
     for slot in range(row, end):
-        slots.queries[slot] = EMPTY
+        slots.queries[slot] = cuda_slots.EMPTY
 
 
 @cuda_kernel
@@ -140,14 +120,14 @@ def look_up(slots, entries, later):
     """
     slot = cuda.grid(1)
     (seeds, queries, _), (bucket_starts, tags, _, bucket_bits) = slots, entries
-    if slot >= queries.size or queries[slot] == EMPTY or queries[slot] & LATER != later:
+    if slot >= queries.size or queries[slot] == cuda_slots.EMPTY or queries[slot] & cuda_slots.LATER != later:
         return
     hashed = np.uint64(seeds[slot])
     bucket, tag = bucket_of(hashed, bucket_bits), np.int64(tag_of(hashed, bucket_bits)) << 1
     low, high = np.int64(bucket_starts[bucket]), np.int64(bucket_starts[bucket + 1])
     first = lower_bound(tags, low, high, tag)
     count = lower_bound(tags, first, high, tag + 2) - first
-    seeds[slot] = found_at(first, count)
+    seeds[slot] = cuda_slots.found_at(first, count)
 
 
 @cuda.jit(device=True)
@@ -168,7 +148,7 @@ def choose(read_offsets, t, seed_counts, slots, limits, settled, sizes, repetiti
     read, (seeds, queries, rows) = cuda.grid(1), slots
     if read >= seed_counts.size:
         return
-    first = slot_of(read_offsets, read, t)
+    first = cuda_slots.slot_of(read_offsets, read, t)
     last = first + seed_counts[read]
     cap, wanted = np.int64(0), np.int64(limits.max_hits)
     anchors = left_out = np.int64(0)
@@ -176,17 +156,17 @@ def choose(read_offsets, t, seed_counts, slots, limits, settled, sizes, repetiti
         cap = wanted
         anchors = left_out = np.int64(0)
         for i in range(first, last):
-            count = count_of(seeds[i]) if queries[i] != EMPTY else 0
+            count = cuda_slots.count_of(seeds[i]) if queries[i] != cuda_slots.EMPTY else 0
             left_out += count > cap
             anchors += count if count <= cap else 0
         if settled[read] or (left_out == 0 and anchors == 0):
             break
-        wanted = np.int64(next_cap(cap, anchors, left_out, last - first, limits))
+        wanted = np.int64(rule.next_cap(cap, anchors, left_out, last - first, limits))
     sizes[read], repetitive[read] = anchors, 0 if settled[read] else left_out
     row = np.int64(0)
     for i in range(first, last):
-        count = count_of(seeds[i]) if queries[i] != EMPTY else 0
-        rows[i] = row if 0 < count <= cap else EMPTY
+        count = cuda_slots.count_of(seeds[i]) if queries[i] != cuda_slots.EMPTY else 0
+        rows[i] = row if 0 < count <= cap else cuda_slots.EMPTY
         row += count if count <= cap else 0
 
 
@@ -195,20 +175,20 @@ def emit(read_offsets, shape, seed_counts, slots, entries, starts, found, sizes)
     """Write anchors of the seeds not left out, without weak places, to the read's part of `found`. A warp per read."""
     k, _, t = shape
     (seeds, queries, rows), (_, tags, positions, _) = slots, entries
-    support = cuda.shared.array(WINDOWS, np.uint32)
+    support = cuda.shared.array(rule.WINDOWS, np.uint32)
     cells = cuda.shared.array(2, np.int32)
     read, lane = cuda.blockIdx.x, cuda.threadIdx.x
     if read >= sizes.size:
         return
     length = read_offsets[read + 1] - read_offsets[read]
-    first, size = slot_of(read_offsets, read, t), sizes[read]
+    first, size = cuda_slots.slot_of(read_offsets, read, t), sizes[read]
     mine = found[starts[read] : starts[read] + size]
     for i in range(first + lane, first + seed_counts[read], WARP):
-        if rows[i] != EMPTY:
-            entry, (query, strand) = entry_of(seeds[i]), place_on_read(queries[i])
-            for j in range(count_of(seeds[i])):
+        if rows[i] != cuda_slots.EMPTY:
+            entry, (query, strand) = cuda_slots.entry_of(seeds[i]), cuda_slots.place_on_read(queries[i])
+            for j in range(cuda_slots.count_of(seeds[i])):
                 mine[rows[i] + j] = anchor_of(positions[entry + j], tags[entry + j] & 1, query, strand, length, k)
-    if size > UNFILTERED:
+    if size > rule.UNFILTERED:
         cuda.syncthreads()
         kept = leave_out_weak(mine, (length, k), size, lane, support, cells)
         if lane == 0:
@@ -222,25 +202,25 @@ def leave_out_weak(found, lengths, size, lane, support, cells):
     support: counters of one half in the lower 16 bits, of the other in the upper 16. The warp reads WARP anchors before
     it writes those it keeps, so that it never overwrites unread ones.
     """
-    for window in range(lane, WINDOWS, WARP):
+    for window in range(lane, rule.WINDOWS, WARP):
         support[window] = 0
     if lane < 2:
         cells[lane] = 0
     cuda.syncthreads()
     for i in range(lane, size, WARP):
-        cuda.atomic.add(support, window_of(found[i], 0), np.uint32(1))
-        cuda.atomic.add(support, window_of(found[i], 1) - WINDOWS, np.uint32(1 << 16))
+        cuda.atomic.add(support, rule.window_of(found[i], 0), np.uint32(1))
+        cuda.atomic.add(support, rule.window_of(found[i], 1) - rule.WINDOWS, np.uint32(1 << 16))
     cuda.syncthreads()
     highest = np.int32(0)
-    for window in range(lane, WINDOWS, WARP):
+    for window in range(lane, rule.WINDOWS, WARP):
         highest = max(highest, np.int32(support[window] & 0xFFFF), np.int32(support[window] >> 16))
     cuda.atomic.max(cells, HIGHEST, highest)
     cuda.syncthreads()
     (length, k), covered = lengths, np.int64(0)
-    bits = part_bits(length)
+    bits = rule.part_bits(length)
     for i in range(lane, size, WARP):
-        if is_supported(support_of(found[i], support), cells[HIGHEST]):
-            covered |= parts_of(start_of(found[i], length, k), k, bits)
+        if rule.is_supported(support_of(found[i], support), cells[HIGHEST]):
+            covered |= rule.parts_of(start_of(found[i], length, k), k, bits)
     for distance in (16, 8, 4, 2, 1):
         covered |= cuda.shfl_xor_sync(0xFFFFFFFF, covered, distance)
     for begin in range(0, size, WARP):
@@ -248,8 +228,8 @@ def leave_out_weak(found, lengths, size, lane, support, cells):
         if begin + lane < size:
             anchor = found[begin + lane]
             own = support_of(anchor, support)
-            is_other = own >= LEAST and covered & parts_of(start_of(anchor, length, k), k, bits) == 0
-            stays = is_supported(own, cells[HIGHEST]) or is_other
+            is_other = own >= rule.LEAST and covered & rule.parts_of(start_of(anchor, length, k), k, bits) == 0
+            stays = rule.is_supported(own, cells[HIGHEST]) or is_other
         cuda.syncthreads()
         if stays:
             found[cuda.atomic.add(cells, KEPT, 1)] = anchor
@@ -260,8 +240,8 @@ def leave_out_weak(found, lengths, size, lane, support, cells):
 @cuda.jit(device=True)
 def support_of(anchor, support):
     """Return the number of anchors of its place."""
-    lower = np.int32(support[window_of(anchor, 0)] & 0xFFFF)
-    return max(lower, np.int32(support[window_of(anchor, 1) - WINDOWS] >> 16))
+    lower = np.int32(support[rule.window_of(anchor, 0)] & 0xFFFF)
+    return max(lower, np.int32(support[rule.window_of(anchor, 1) - rule.WINDOWS] >> 16))
 
 
 @cuda.jit(device=True)

@@ -74,7 +74,8 @@ def find_fitting(bases, planes, spans, is_long, limit, rules, scratch):
     mismatches and overlap of another fragment; the fraction of mismatches must not be higher, or the score must be. An
     overlap of 0: no limit.
     """
-    best, best_score, best_mismatches = 0, -1, 0
+    best, best_score = 0, -1
+    best_mismatches = 0
     start, length, mate_start, mate_length = spans
     (hits, pattern), (most, of) = scratch, limit
     for slot in range(2):

@@ -9,7 +9,7 @@ from readwarp.align.batches import LongChains, SeedHits
 from readwarp.align.chain.scalar import ChainLinks
 from readwarp.compiler.jit import kernel
 from readwarp.config import LongChainParameters
-from readwarp.ragged import offsets_of, take
+from readwarp.ragged import empty, offsets_of, take
 
 
 class TracedChains(NamedTuple):
@@ -28,9 +28,7 @@ def trace_links(hits: SeedHits, links: ChainLinks, k: int, parameters: LongChain
     order = np.lexsort((-links.scores, reads))
     least = max(1, parameters.min_anchors)
     room = hits.anchors.size // least
-    traced = TracedChains(
-        np.empty(sizes.size, np.int64), np.empty(room, np.int64), np.empty(room, np.int32), np.empty_like(hits.anchors)
-    )
+    traced = empty(TracedChains, {"reads": sizes.size, "chains": room, "anchors": hits.anchors.size})
     trace_reads(hits, order, links, (parameters.min_score, least, k), traced)
     chain_offsets = offsets_of(traced.found)
     total = int(chain_offsets[-1])

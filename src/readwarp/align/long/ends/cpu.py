@@ -5,20 +5,11 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.align.long.ends.scalar import (
-    E_OPENS,
-    F_OPENS,
-    FROM_E,
-    FROM_F,
-    MAX_ROWS,
-    UNREACHED,
-    Corners,
-    Ended,
-)
+from readwarp.align.long.ends.scalar import E_OPENS, F_OPENS, FROM_E, FROM_F, MAX_ROWS, UNREACHED, Corners, Ended
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.pairwise.pairs import Costs
 from readwarp.pairwise.scalar import gain_of_bases
-from readwarp.ragged import offsets_of
+from readwarp.ragged import empty
 from readwarp.rules.bases import reference_code
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
@@ -29,27 +20,17 @@ class EndSpace(NamedTuple):
     H: Annotated[ndarray, "int32 [columns]"]  # one row; column j at j - i + band + 1
     F: Annotated[ndarray, "int32 [columns]"]
     directions: Annotated[ndarray, "uint8 [cells]"]
-    runs: Annotated[ndarray, "uint32 [rows]"]
+    runs: Annotated[ndarray, "uint32 [runs]"]
 
 
 def extend_ends(bases: ndarray, corners: Corners, packed: ndarray, costs: Costs, band: int, drop: int) -> Ended:
     """Extend the ends. `costs.bonus` is for the read's last base. An end that gains nothing has no runs."""
     number, columns = len(corners), 2 * band + 3
     most = int(np.minimum(corners.query_length, MAX_ROWS).max(initial=0))
-    space = EndSpace(
-        np.empty(columns, np.int32),
-        np.empty(columns, np.int32),
-        np.empty(most * columns, np.uint8),
-        np.empty(2 * most + band + 1, np.uint32),
-    )
-    room = offsets_of(2 * np.minimum(corners.query_length, MAX_ROWS) + band + 1)
-    ended = Ended(
-        np.zeros(number, np.int32),
-        np.zeros(number, np.int64),
-        np.zeros(number, np.int64),
-        np.zeros(number + 1, np.int64),
-        np.empty(room[-1], np.uint32),
-    )
+    space = empty(EndSpace, {"columns": columns, "cells": most * columns, "runs": 2 * most + band + 1})
+    room = int((2 * np.minimum(corners.query_length, MAX_ROWS) + band + 1).sum())
+    ended = empty(Ended, {"ends": number, "runs": room})
+    ended.run_offsets[0] = 0
     extend_all(bases, corners, packed, costs, (band, drop), space, ended)
     return ended._replace(runs=ended.runs[: ended.run_offsets[-1]])
 

@@ -6,31 +6,21 @@ enters its first cell, and its cells are then final. Opening a gap within a dele
 thread's directions, four bits each, form a word per eight cells; the words of a warp are side by side.
 """
 
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy import ndarray
 
-from readwarp.align.long.ends.scalar import (
-    E_OPENS,
-    F_OPENS,
-    FROM_E,
-    FROM_F,
-    MAX_ROWS,
-    UNREACHED,
-    Corners,
-    Ended,
-)
+from readwarp.align.long.ends.scalar import E_OPENS, F_OPENS, FROM_E, FROM_F, MAX_ROWS, UNREACHED, Corners, Ended
 from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import WARP, threads_for, warps_for
 from readwarp.device.cuda_scan import exclusive_scan
-from readwarp.device.instructions import permute_bytes
+from readwarp.device.instructions import highest_of, permute_bytes
 from readwarp.device.memory import current
-from readwarp.pairwise.cuda_trace import narrow
+from readwarp.pairwise.cuda_trace import narrow, room_of
 from readwarp.pairwise.pairs import Costs
 from readwarp.pairwise.scalar import UNKNOWN_COST, gain_of_bases, push
+from readwarp.pairwise.trace_plan import cuts
 from readwarp.ragged import concatenate, offsets_of, take
 from readwarp.rules.bases import UNKNOWN, reference_code
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
@@ -45,9 +35,9 @@ def extend_ends(bases: Any, corners: Corners, packed: Any, costs: Costs, band: i
     """See cpu.extend_ends. Bases and reference are on the device; corners and results on the host."""
     order = np.argsort(-corners.query_length, kind="stable")
     rows = np.minimum(corners.query_length, MAX_ROWS)[order]
+    parts = list(cuts(4 * WARP * words_of(band) * rows, room_of(ROOM))) or [(0, 0)]
     ended = [
-        extend_some(bases, take(corners, "ends", some), packed, costs, band, drop)
-        for some in _parts(order, 4 * WARP * words_of(band) * rows)
+        extend_some(bases, take(corners, "ends", order[begin:stop]), packed, costs, band, drop) for begin, stop in parts
     ]
     return take(concatenate(ended, "ends"), "ends", np.argsort(order))
 
@@ -60,20 +50,6 @@ def cells_of(band: int) -> int:
 def words_of(band: int) -> int:
     """Return the words of a row's directions per thread."""
     return -(-cells_of(band) // 8)
-
-
-def _parts(order: ndarray, sizes: ndarray) -> Iterator[ndarray]:
-    """Cut `order` into parts of as many ends (at least one) as fit the room; without ends, yield one empty part."""
-    left = current().left
-    total, begin = np.cumsum(sizes), 0
-    room = ROOM if left is None else min(ROOM, left // 2)
-    while True:
-        spent = int(total[begin - 1]) if begin else 0
-        stop = max(begin + 1, int(np.searchsorted(total, spent + room, "right")))
-        yield order[begin:stop]
-        begin = stop
-        if begin >= order.size:
-            return
 
 
 def extend_some(bases: Any, corners: Corners, packed: Any, costs: Costs, band: int, drop: int) -> Ended:
@@ -169,14 +145,6 @@ def finish_row(arrays, E, length, place, gaps):
         if h > highest:
             highest, column = h, j
     return highest, column
-
-
-@cuda.jit(device=True)
-def highest_of(value):
-    """Return the highest value in the warp."""
-    for distance in (16, 8, 4, 2, 1):
-        value = max(value, cuda.shfl_xor_sync(EVERYONE, value, distance))
-    return value
 
 
 @lru_cache

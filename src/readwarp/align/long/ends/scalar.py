@@ -5,7 +5,8 @@ from typing import Annotated, NamedTuple
 from numpy import ndarray
 
 MAX_ROWS = 1 << 13  # a read with more bases beyond its last anchor is clipped there
-FROM_E, FROM_F, E_OPENS, F_OPENS = 1, 2, 4, 8  # direction bits of a cell
+FROM_E, FROM_F = 1, 2  # direction bits of a cell: how it is reached, ...
+E_OPENS, F_OPENS = 4, 8  # ... and whether gaps open there
 UNREACHED = -(1 << 29)
 
 
