@@ -52,7 +52,7 @@ SCAN = [
     Kernel("scan sum_tiles", "device.cuda_scan", "sum_tiles", "i4[] i8[]", 64),
     Kernel("scan scan_tiles", "device.cuda_scan", "scan_tiles", "i4[] i8[] i8[]", 64),
 ]
-SLOTS, ENTRIES = "align.seed.cuda.SeedSlots", "align.seed.scalar.Entries"
+SLOTS, ENTRIES = "align.seed.cuda_slots.SeedSlots", "align.seed.scalar.Entries"
 SEED = [
     Kernel(f"seed {name}", "align.seed.cuda", name, arguments, threads)
     for name, arguments, threads in (

@@ -14,7 +14,7 @@ from readwarp.align.insert_models import InsertModels
 from readwarp.align.long import steps as long
 from readwarp.align.long.lengths import are_long
 from readwarp.align.long.steps import ON_DEVICE
-from readwarp.align.places import Genome, Places, places_of
+from readwarp.align.places import Genome, places_of
 from readwarp.align.seed import again
 from readwarp.align.seed.runs import ReferenceRuns
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
@@ -139,8 +139,11 @@ def align_short(
                 candidates, scores = pair.merge(candidates, scores, lifted, lifted_scores)
                 metrics.count("lifted_windows", len(lifted))
         with metrics.time("choose"):
-            places = places_of(candidates, scores, parameters)
-            choices = choose(reads, places, index, sizes, parameters, chains.repetitive)
+            known = reads, places_of(candidates, scores, parameters), sizes, parameters, chains.repetitive
+            if index.alternates:  # loci of the primary assembly compete
+                choices = alternates.choose(*known, index.alternates)
+            else:
+                choices = records.choose(*known, reference.contig_offsets)
         with metrics.time("extend_trace"):
             chosen, found = (take(batch, "candidates", choices.candidate) for batch in (candidates, scores))
             extensions = extend.trace(oriented, chosen, index.packed, scoring, found)
@@ -151,21 +154,6 @@ def align_short(
     for step, done in (("chain", chains), ("extend_score", scores)):
         count_statuses(step, done.status, metrics)
     return choices, extensions
-
-
-def choose(
-    reads: ReadBatch,
-    places: Places,
-    index: PlacedIndex,
-    sizes: InsertModels,
-    parameters: AlignParameters,
-    repetitive: np.ndarray,
-) -> records.Choices:
-    """Choose the places of reads, as competing loci of the primary assembly if the ALT contigs are known."""
-    given = reads, places, sizes, parameters, repetitive
-    if index.alternates:
-        return alternates.choose(*given, index.alternates)
-    return records.choose(*given, index.host.reference.contig_offsets)
 
 
 def trim(reads: ReadBatch, parameters: AlignParameters, metrics: Metrics) -> trimming.Trimmed:

@@ -332,7 +332,7 @@ def test_cuda_takes_the_bytes_it_says():
         assert scores.status.tolist() == [Status.UNGAPPED] * 3
     assert np.diff(marks).tolist() == [cuda.oriented_bytes(70), cuda.scored_bytes(3)]
     with planned(1 << 20) as workspace, workspace.frame():
-        oriented = cuda.Oriented(workspace.upload(np.zeros(140, np.uint8)), reads.read_offsets)
+        oriented = cpu.Oriented(workspace.upload(np.zeros(140, np.uint8)), reads.read_offsets)
         bases = workspace.upload(packed(reference))
         before = workspace.high_water
         many, found = (take(batch, "candidates", np.arange(200) % 3) for batch in (windows, scores))

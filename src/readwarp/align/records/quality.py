@@ -36,7 +36,7 @@ def quality_slopes(lengths: np.ndarray, match: int) -> np.ndarray:
 @lru_cache(maxsize=16)
 def slope_table(match: int) -> np.ndarray:
     """Return the rounded slopes by read length: int32 [MAX_READ_LENGTH + 1]."""
-    return np.rint(quality_slopes(np.arange(MAX_READ_LENGTH + 1), match)).astype(np.int32)
+    return np.asarray(np.rint(quality_slopes(np.arange(MAX_READ_LENGTH + 1), match)), np.int32)
 
 
 @lru_cache(maxsize=1)

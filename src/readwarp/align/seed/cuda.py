@@ -14,6 +14,7 @@ from readwarp.align.places import Genome
 from readwarp.align.seed import cuda_slots
 from readwarp.align.seed import scalar as rule
 from readwarp.align.seed.cuda_settle import settle
+from readwarp.align.seed.scalar import WINDOWS  # an array's size must be a name
 from readwarp.config import MAX_READ_LENGTH, Scoring, SeedParameters
 from readwarp.device import cuda_scan
 from readwarp.device.cuda_jit import cuda, cuda_kernel
@@ -175,7 +176,7 @@ def emit(read_offsets, shape, seed_counts, slots, entries, starts, found, sizes)
     """Write anchors of the seeds not left out, without weak places, to the read's part of `found`. A warp per read."""
     k, _, t = shape
     (seeds, queries, rows), (_, tags, positions, _) = slots, entries
-    support = cuda.shared.array(rule.WINDOWS, np.uint32)
+    support = cuda.shared.array(WINDOWS, np.uint32)
     cells = cuda.shared.array(2, np.int32)
     read, lane = cuda.blockIdx.x, cuda.threadIdx.x
     if read >= sizes.size:
@@ -202,17 +203,17 @@ def leave_out_weak(found, lengths, size, lane, support, cells):
     support: counters of one half in the lower 16 bits, of the other in the upper 16. The warp reads WARP anchors before
     it writes those it keeps, so that it never overwrites unread ones.
     """
-    for window in range(lane, rule.WINDOWS, WARP):
+    for window in range(lane, WINDOWS, WARP):
         support[window] = 0
     if lane < 2:
         cells[lane] = 0
     cuda.syncthreads()
     for i in range(lane, size, WARP):
         cuda.atomic.add(support, rule.window_of(found[i], 0), np.uint32(1))
-        cuda.atomic.add(support, rule.window_of(found[i], 1) - rule.WINDOWS, np.uint32(1 << 16))
+        cuda.atomic.add(support, rule.window_of(found[i], 1) - WINDOWS, np.uint32(1 << 16))
     cuda.syncthreads()
     highest = np.int32(0)
-    for window in range(lane, rule.WINDOWS, WARP):
+    for window in range(lane, WINDOWS, WARP):
         highest = max(highest, np.int32(support[window] & 0xFFFF), np.int32(support[window] >> 16))
     cuda.atomic.max(cells, HIGHEST, highest)
     cuda.syncthreads()
@@ -241,7 +242,7 @@ def leave_out_weak(found, lengths, size, lane, support, cells):
 def support_of(anchor, support):
     """Return the number of anchors of its place."""
     lower = np.int32(support[rule.window_of(anchor, 0)] & 0xFFFF)
-    return max(lower, np.int32(support[rule.window_of(anchor, 1) - rule.WINDOWS] >> 16))
+    return max(lower, np.int32(support[rule.window_of(anchor, 1) - WINDOWS] >> 16))
 
 
 @cuda.jit(device=True)
