@@ -148,19 +148,19 @@ def call_window(steps: CallSteps, place: Place, max_bases: int | None) -> Window
 
 def call_stretch(steps: CallSteps, window: TargetStretch, max_bases: int | None) -> WindowCalls:
     """Call a window of one axis."""
-    limit, metrics, bases = DepthLimit(steps.parameters.max_depth), steps.metrics, steps.bases(window.contig)
+    limit, bases = DepthLimit(steps.parameters.max_depth), steps.bases(window.contig)
     reads = read_window(steps, window, limit, max_bases)
-    counts.count_reads(metrics, reads, limit, window)
+    counts.count_reads(steps.metrics, reads, limit, window)
     if len(reads) == 0 and not steps.forced:
         return found_nothing(steps, window)
     piled, removed = pile_up(steps, reads, window)
-    counts.count_removed(metrics, removed, window, steps.primers.get(window.contig, NO_PRIMERS).start.size > 0)
-    counts.count_bases(metrics, piled.pileup, window)
+    counts.count_removed(steps.metrics, removed, window, steps.primers.get(window.contig, NO_PRIMERS).start.size > 0)
+    counts.count_bases(steps.metrics, piled.pileup, window)
     inside = replace(piled.around.trim(), start=window.start, stop=window.stop)
-    check_qualities(piled.reads, piled.pileup, inside, window.mask(), metrics)
+    check_qualities(piled.reads, piled.pileup, inside, window.mask(), steps.metrics)
     limited = [Limited("depth", limit.blocks * BLOCK, (limit.blocks + 1) * BLOCK)]
     calls = cut_at_origin(call_sites(steps, piled, window, limited), steps.strip, bases.letters)
-    counts.count_left_out(metrics, limited, window)
+    counts.count_left_out(steps.metrics, limited, window)
     kept = keep_calls(join_calls((calls,), window.start, window.stop, steps.samples), window.start, window.mask())
     if not steps.with_bands:
         shallow = shallow_runs(piled.pileup, window, steps.least_depth)
@@ -194,11 +194,12 @@ def pile_up(steps: CallSteps, reads: AlignedReads, window: TargetStretch) -> tup
 
 def call_sites(steps: CallSteps, piled: Piled, window: TargetStretch, limited: list[Limited]) -> Calls:
     """Call sites in the window, and around it as far as they matter inside. Omissions are added to `limited`."""
-    reads, around, p, time = piled.reads, piled.around, steps.parameters, steps.metrics.time
+    reads, around = piled.reads, piled.around
+    p = steps.parameters
     margin = BAND_MARGIN if steps.with_bands else CALL_MARGIN
     low, high = window.start - margin, window.stop + margin
     noted: list[ndarray] = []
-    with time("sites"):
+    with steps.metrics.time("sites"):
         sites = find_sites(piled.pileup, around, p, steps.forced, pileups(steps, piled, noted), piled.copies)
         sides = find_sides(reads, steps.phasing, around, p) if steps.phasing else None
         if sides:
@@ -206,7 +207,7 @@ def call_sites(steps: CallSteps, piled: Piled, window: TargetStretch, limited: l
             sites = drop_slips(sites, around, sided, piled.copies, steps.platform.gaps)
     depths = Depths(first_place(around.start), np.stack(noted))
     here = Here(reads, around, depths, sides, steps.ploidies, steps.reference, steps.strip, steps.backend, limited)
-    with time("regions"):
+    with steps.metrics.time("regions"):
         places = find_clip_places(reads, around, piled.copies)
         mates = partial(find_lost, steps.alignments, around.contig)
         sites, unknown = add_clipped(reads, places, drop_overhangs(reads, places, sites, around), around, mates)
@@ -217,11 +218,11 @@ def call_sites(steps: CallSteps, piled: Piled, window: TargetStretch, limited: l
     parts = list[Calls]()
     for some in split_sites(single, reads):
         evidence = weigh_substitutions(reads, some, p)
-        with time("genotypes"):
+        with steps.metrics.time("genotypes"):
             parts.append(steps.model.call(some, evidence, None, here))
     if len(regions):
         regional, likelihoods, phase = weigh_regions(steps, regions, sites, here, window)
-        with time("genotypes"):
+        with steps.metrics.time("genotypes"):
             parts.append(steps.model.call(regional, likelihoods, phase, here))
     letters = steps.bases(around.contig).letters
     join = partial(join_substitutions, distance=p.max_mnp_distance, reference=letters)
@@ -232,7 +233,8 @@ def weigh_regions(
     steps: CallSteps, regions: Regions, sites: Sites, here: Here, window: TargetStretch
 ) -> tuple[Sites, Likelihoods, Phase]:
     """Weigh sites in the regions by whole haplotypes. Bases of low quality do not count."""
-    metrics, reads, p, around = steps.metrics, here.reads, steps.parameters, here.window
+    metrics, reads = steps.metrics, here.reads
+    p, around = steps.parameters, here.window
     usable = replace(reads, qualities=reads.qualities * (reads.qualities >= p.min_base_quality))
     regions, (sites, not_tried) = split_samples(regions, reads), limit_alleles(sites, around)
     copies = steps.ploidies.max_within(regions.contig, regions.start, regions.stop)
@@ -272,7 +274,8 @@ def weigh_regions(
 def link_window(steps: CallSteps, window: Place, max_bases: int | None) -> Links:
     """Link the sites of a window, to phase its contig. Raises RegionTooDeepError like `call_window`."""
     assert isinstance(window, TargetStretch), "contigs of long reads share no strip"
-    p, noted, parts = steps.parameters, list[ndarray](), list[Links]()
+    p, noted = steps.parameters, list[ndarray]()
+    parts = list[Links]()
     reads = read_window(steps, window, DepthLimit(p.max_depth), max_bases)
     if len(reads) == 0:
         return no_links()

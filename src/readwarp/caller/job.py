@@ -73,7 +73,8 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
         return call_fractions(job, reference, reporter)
     metrics, structural = reporter.metrics, None
     with metrics.time("call"), open_calling(job, reference, metrics, may_fork()) as calling:
-        steps, kernels, plan = calling.steps, "call", calling.plan
+        steps, kernels = calling.steps, "call"
+        plan = calling.plan
         state, shared = share_calling(calling)
         if steps.platform.is_long:
             kernels = "call.long"

@@ -34,7 +34,8 @@ def gather(sites: Sequence[JointSite], files: Sequence[GenomicFile], lines: Sequ
     """Gather the evidence of each file's lines that span the sites. Raises InputError for unusable columns."""
     pool: dict[Codes, int] = {CODES_OF_BLOCK: 0}
     rows, code, is_own, covers, cover_code = _choose_lines(sites, lines, pool)
-    parts, columns, known = [], [], 0
+    parts, columns = [], []
+    known = 0
     for number, file in enumerate(files):
         row, cover = rows[:, number], covers[:, number]
         used = np.unique(np.concatenate((row[row >= 0], cover[cover >= 0])))

@@ -104,19 +104,18 @@ def ploidies_of(evidence: CellEvidence) -> tuple[ndarray, ndarray]:
 @kernel
 def find_ploidies(evidence, ploidy, status):
     """Derive ploidies from the number of PLs; without PLs, take the highest of the other samples at the site, or 2."""
-    cell, code, codes, code_offsets = evidence.cell, evidence.code, evidence.codes, evidence.code_offsets
-    copy_offsets = evidence.cells.copy_offsets
+    code, copy_offsets = evidence.code, evidence.cells.copy_offsets
     likelihood_offsets, depth_offsets = evidence.cells.likelihood_offsets, evidence.cells.depth_offsets
-    for s in range(cell.shape[0]):
+    for s in range(evidence.cell.shape[0]):
         highest = 0
-        for i in range(cell.shape[1]):
+        for i in range(evidence.cell.shape[1]):
             ploidy[s, i], values = 0, 0
-            if cell[s, i] >= 0:
-                values = likelihood_offsets[cell[s, i] + 1] - likelihood_offsets[cell[s, i]]
+            if evidence.cell[s, i] >= 0:
+                values = likelihood_offsets[evidence.cell[s, i] + 1] - likelihood_offsets[evidence.cell[s, i]]
             if values == 0:
                 continue
-            alleles, k = code_offsets[code[s, i] + 1] - code_offsets[code[s, i]], cell[s, i]
-            listed = alleles - (codes[code_offsets[code[s, i] + 1] - 1] == OTHER)
+            alleles, k = evidence.code_offsets[code[s, i] + 1] - evidence.code_offsets[code[s, i]], evidence.cell[s, i]
+            listed = alleles - (evidence.codes[evidence.code_offsets[code[s, i] + 1] - 1] == OTHER)
             ploidy[s, i] = ploidy_by(values, alleles, listed, copy_offsets[k + 1] - copy_offsets[k])
             depths = depth_offsets[k + 1] - depth_offsets[k]
             if ploidy[s, i] == 0:
@@ -124,7 +123,7 @@ def find_ploidies(evidence, ploidy, status):
             elif code[s, i] and depths and depths != alleles and depths != listed:
                 status[s, i] = BAD_DEPTHS
             highest = max(highest, ploidy[s, i])
-        for i in range(cell.shape[1]):
+        for i in range(evidence.cell.shape[1]):
             if ploidy[s, i] == 0:
                 ploidy[s, i] = highest if highest else 2
 
@@ -135,26 +134,25 @@ def spread(alleles, evidence, tables, out):
 
     All are 0 if the sample's likeliest genotype has an allele that was left out.
     """
-    cells, cell, cover = evidence.cells, evidence.cell, evidence.cover
-    codes, code_offsets = evidence.codes, evidence.code_offsets
-    ploidy, phred, phred_offsets, samples = out.ploidy, out.phred, out.phred_offsets, out.ploidy.shape[1]
+    cells = evidence.cells
+    samples = out.ploidy.shape[1]
     genotype, room = np.empty((2, tables.alleles.shape[1]), np.int64), np.empty(tables.largest, np.int32)
     kinds = np.empty(tables.first.shape[1] + 2, np.int64)
-    for s in range(cell.shape[0]):
+    for s in range(evidence.cell.shape[0]):
         n, star = alleles.number[s], alleles.star[s]
         for i in range(samples):
-            k = cell[s, i]
+            k = evidence.cell[s, i]
             if k < 0 or cells.likelihood_offsets[k + 1] == cells.likelihood_offsets[k]:
                 continue
-            p, code = ploidy[s, i], evidence.code[s, i]
-            own = codes[code_offsets[code] : code_offsets[code + 1]]
+            p, code = out.ploidy[s, i], evidence.code[s, i]
+            own = evidence.codes[evidence.code_offsets[code] : evidence.code_offsets[code + 1]]
             lost = penalty = 0  # copies that a deletion across takes, and the PL if it takes none
-            if cover[s, i] >= 0:
+            if evidence.cover[s, i] >= 0:
                 code = evidence.cover_code[s, i]
-                across = codes[code_offsets[code] : code_offsets[code + 1]]
-                for a in genotype_in(cells, cover[s, i]):
+                across = evidence.codes[evidence.code_offsets[code] : evidence.code_offsets[code + 1]]
+                for a in genotype_in(cells, evidence.cover[s, i]):
                     lost += 0 <= a < across.size and across[a] == star
-                lost, penalty = min(lost, p), max(0, cells.quality[cover[s, i]])
+                lost, penalty = min(lost, p), max(0, cells.quality[evidence.cover[s, i]])
             values = cells.likelihoods[cells.likelihood_offsets[k] : cells.likelihood_offsets[k + 1]]
             genotype[0] = find_kinds(own, star if lost else 0, kinds[: n + 2]) - 1
             size = number_of(genotype[0], p) + 1
@@ -166,7 +164,7 @@ def spread(alleles, evidence, tables, out):
             if lost:
                 reduce_to(own, values, p, Deletion(star, 0, penalty), genotype, line)
             column = s * samples + i
-            mine = phred[phred_offsets[column] : phred_offsets[column + 1]]
+            mine = out.phred[out.phred_offsets[column] : out.phred_offsets[column + 1]]
             lowest = expand(line, tables.alleles[rows_of(tables, p, n)], p, genotype[0], mine)
             if alleles.is_cut[s] and lowest > 0:
                 mine[:] = 0
@@ -203,18 +201,17 @@ def reduce_to(codes, values, p, deletion, room, line):
     """
     listed, genotype = room
     listed[:] = 0
-    star, phred, kind = deletion.star, line.phred, line.kind
-    n = kind.size - 2
+    n = line.kind.size - 2
     for g in range(values.size):
         left = deletion.lost
         for copy in range(p):
             number = codes[listed[copy]]
             if number == 0 and left:
-                number, left = star, left - 1
+                number, left = deletion.star, left - 1
             number = n if number == OTHER else n + 1 if number == LEFT_OUT else number
-            insert_allele(genotype, copy, kind[number])
+            insert_allele(genotype, copy, line.kind[number])
         target = number_of(genotype, p)
-        phred[target] = min(phred[target], values[g] + deletion.penalty)
+        line.phred[target] = min(line.phred[target], values[g] + deletion.penalty)
         next_genotype(listed, p)
 
 
@@ -224,17 +221,16 @@ def expand(line, genotypes, p, genotype, phred):
 
     An allele that the line does not list counts as its <NON_REF>; a genotype that nothing becomes, as the worst.
     """
-    kind, reduced = line.kind, line.phred
-    other = kind[kind.size - 2]
+    other = line.kind[line.kind.size - 2]
     lowest, worst = UNREACHED, 0
     for g in range(phred.size):
         is_known = True
         for copy in range(p):
-            own = kind[genotypes[g, copy]]
+            own = line.kind[genotypes[g, copy]]
             own = own if own >= 0 else other
             is_known &= own >= 0
             insert_allele(genotype, copy, max(own, 0))
-        phred[g] = reduced[number_of(genotype, p)] if is_known else UNREACHED
+        phred[g] = line.phred[number_of(genotype, p)] if is_known else UNREACHED
         lowest = min(lowest, phred[g])
         worst = max(worst, phred[g] if phred[g] < UNREACHED else 0)
     for g in range(phred.size):
@@ -248,8 +244,8 @@ def find_genotypes(alleles, tables, out):
 
     A sample whose PLs are posteriors is weighed as if there were no others: its prior is flat.
     """
-    ploidy, is_informed, phred, phred_offsets = out.ploidy, out.is_informed, out.phred, out.phred_offsets
-    has_prior = out.has_prior
+    ploidy, phred = out.ploidy, out.phred
+    phred_offsets = out.phred_offsets
     samples, room = ploidy.shape[1], tables.first.shape[1]
     own, weights = np.empty((samples, room)), np.empty(tables.largest)
     others, fresh = np.empty(room), np.empty(room)
@@ -261,11 +257,11 @@ def find_genotypes(alleles, tables, out):
             change = 0.0
             fresh[:n] = 0.0
             for i in range(samples):
-                if not is_informed[s, i]:
+                if not out.is_informed[s, i]:
                     continue
                 p, column = ploidy[s, i], s * samples + i
                 for a in range(n):
-                    others[a] = total[a] - own[i, a] if turn and not has_prior[s, i] else 0.0
+                    others[a] = total[a] - own[i, a] if turn and not out.has_prior[s, i] else 0.0
                 genotypes = tables.alleles[rows_of(tables, p, n)]
                 weigh(phred[phred_offsets[column] : phred_offsets[column + 1]], genotypes, p, others[:n], weights)
                 for a in range(n):
@@ -280,19 +276,20 @@ def find_genotypes(alleles, tables, out):
                 total[a] = fresh[a]
             if change < TOLERANCE:
                 break
-        number = is_informed[s].sum()
+        number = out.is_informed[s].sum()
         for i in range(samples):
-            if not is_informed[s, i]:
+            if not out.is_informed[s, i]:
                 continue
-            p, column, genotypes = ploidy[s, i], s * samples + i, tables.alleles[rows_of(tables, ploidy[s, i], n)]
+            p, column = ploidy[s, i], s * samples + i
+            genotypes = tables.alleles[rows_of(tables, ploidy[s, i], n)]
             for a in range(n):
-                others[a] = 0.0 if has_prior[s, i] else max(0.0, total[a] - own[i, a])
+                others[a] = 0.0 if out.has_prior[s, i] else max(0.0, total[a] - own[i, a])
             place = weigh(phred[phred_offsets[column] : phred_offsets[column + 1]], genotypes, p, others[:n], weights)
             for copy in range(p):
                 out.best[s, i, copy] = genotypes[place, copy]
             if number == 1:  # GQ of `readwarp call`
                 own_phred = phred[phred_offsets[column] : phred_offsets[column + 1]]
-                out.genotype_quality[s, i] = genotype_phred(own_phred, genotypes, p, place, has_prior[s, i])
+                out.genotype_quality[s, i] = genotype_phred(own_phred, genotypes, p, place, out.has_prior[s, i])
             else:
                 out.genotype_quality[s, i] = phred_of_others(weights[: genotypes.shape[0]], place)
 

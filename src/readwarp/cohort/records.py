@@ -36,7 +36,8 @@ COHORT_FIELDS: tuple[HeaderField, ...] = tuple(
 
 def keep_alleles(alleles: SiteAlleles, evidence: CellEvidence, found: Genotyped) -> Emitted:
     """Keep the sites where a sample has an allele other than REF and `*`, each with REF and the alleles that occur."""
-    sites, kept, stars = [], list[list[int]](), []
+    sites, kept = [], list[list[int]]()
+    stars = []
     for s, (best, star) in enumerate(zip(found.best, alleles.star.tolist(), strict=True)):
         carried = sorted({0, *np.unique(best).tolist()} - {-1})
         if set(carried) - {0, star}:
@@ -59,7 +60,7 @@ def keep_alleles(alleles: SiteAlleles, evidence: CellEvidence, found: Genotyped)
 @kernel
 def fill_records(alleles, evidence, found, tables, out):
     """Fill GT, PS, DP, AD, PL and SB of each sample."""
-    cells, best, codes, code_offsets = evidence.cells, found.best, evidence.codes, evidence.code_offsets
+    cells = evidence.cells
     genotype, place = out.genotype, np.empty(128, np.int64)
     ordered = np.empty(tables.alleles.shape[1], np.int64)
     samples = evidence.cell.shape[1]
@@ -74,14 +75,14 @@ def fill_records(alleles, evidence, found, tables, out):
             phred = out.phred[out.phred_offsets[column] : out.phred_offsets[column + 1]]
             fill_phred(found.phred[found.phred_offsets[s * samples + i] :], kept, p, tables, ordered, phred)
             for copy in range(p):
-                genotype[v, i, copy] = place[best[s, i, copy]] if best[s, i, copy] >= 0 else -1
+                genotype[v, i, copy] = place[found.best[s, i, copy]] if found.best[s, i, copy] >= 0 else -1
             k, code = evidence.cell[s, i], evidence.code[s, i]
             if k < 0:
                 continue
             out.depth[v, i] = max(0, cells.depth[k])
             if evidence.is_own[s, i]:
                 out.strands[v, i], out.independent[v, i] = cells.strands[k], cells.independent[k]
-            mine = codes[code_offsets[code] : code_offsets[code + 1]]
+            mine = evidence.codes[evidence.code_offsets[code] : evidence.code_offsets[code + 1]]
             allele_depth = out.allele_depth[out.depth_offsets[column] : out.depth_offsets[column + 1]]
             depths = cells.depths[cells.depth_offsets[k] : cells.depth_offsets[k + 1]]
             if code == 0:  # reference block
@@ -92,7 +93,7 @@ def fill_records(alleles, evidence, found, tables, out):
                 if place[mine[a]] >= 0:
                     allele_depth[place[mine[a]]] += max(0, depths[a])
             has_set = evidence.is_own[s, i] and cells.is_phased[k] and cells.phase_set[k] > 0
-            if has_set and take_phase(genotype_in(cells, k), mine, p, alleles.star[s], best[s, i], ordered):
+            if has_set and take_phase(genotype_in(cells, k), mine, p, alleles.star[s], found.best[s, i], ordered):
                 for copy in range(p):
                     genotype[v, i, copy] = place[ordered[copy]]
                 out.phase_set[v, i] = cells.phase_set[k] - 1
@@ -188,14 +189,14 @@ def _count_reads(evidence: CellEvidence, site: ndarray) -> tuple[ndarray, ndarra
     """Count reads at the sites of records, int64: by file, all and those that show ALT [records, files]; over all
     files, those that count for strand bias [records, 4], -1 if a line has none.
     """
-    cells, cell, is_own = evidence.cells, evidence.cell[site], evidence.is_own[site]
-    before = offsets_of(cells.depths)  # sum of all AD before each
-    first, last = cells.depth_offsets[:-1], cells.depth_offsets[1:]
+    cell, is_own = evidence.cell[site], evidence.is_own[site]
+    before = offsets_of(evidence.cells.depths)  # sum of all AD before each
+    first, last = evidence.cells.depth_offsets[:-1], evidence.cells.depth_offsets[1:]
     alt_depth = before[last] - before[np.minimum(first + 1, last)]
     starts = np.searchsorted(evidence.owner, np.arange(evidence.owner[-1] + 1))
-    strands = np.where(is_own[:, :, None], cells.independent[cell], 0)
+    strands = np.where(is_own[:, :, None], evidence.cells.independent[cell], 0)
     return (
-        np.add.reduceat(np.where(is_own, np.maximum(0, cells.depth[cell]), 0), starts, axis=1, dtype=np.int64),
+        np.add.reduceat(np.where(is_own, np.maximum(0, evidence.cells.depth[cell]), 0), starts, axis=1, dtype=np.int64),
         np.add.reduceat(np.where(is_own, alt_depth[cell], 0), starts, axis=1),
         np.where(strands.min(axis=(1, 2))[:, None] < 0, -1, strands.sum(axis=1, dtype=np.int64)),
     )

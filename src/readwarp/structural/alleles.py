@@ -57,7 +57,8 @@ def spell(start: int, stop: int, length: int, new: bytes | None, bases: Bases) -
         return Allele(start, deleted, b"" if length < 0 else None, length)
     old = bases.between(start, stop)
     ahead = common(old, new)
-    old, new, start = old[ahead:], new[ahead:], start + ahead
+    old, new = old[ahead:], new[ahead:]
+    start += ahead
     behind = common(old[::-1], new[::-1])
     old, new = old[: len(old) - behind], new[: len(new) - behind]
     if not (old and new):

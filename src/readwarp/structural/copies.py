@@ -21,7 +21,8 @@ def move_copies(events: StructuralEvents, bases: Bases) -> StructuralEvents:
 
     A moved one takes the contig's bases for those that it leaves behind: the read's were compared with them.
     """
-    start, stop, held = events.start.copy(), events.stop.copy(), events.bases.copy()
+    start, stop = events.start.copy(), events.stop.copy()
+    held = events.bases.copy()
     is_pure = (events.start == events.stop) & (events.length >= MIN_COPY)
     for row in np.flatnonzero(is_pure).tolist():
         own = slice(*events.base_offsets[row : row + 2].tolist())

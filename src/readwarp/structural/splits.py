@@ -77,7 +77,8 @@ def pair(spans: ReadSpans, low: int, high: int, parameters: StructuralParameters
     ]
     known = [between for one, other in permutations(rows, 2) if (between := compare(one, other))]
     usable = [each for each in known if is_plausible(each, parameters)]
-    out, ends, begins = list[Between](), set[int](), set[int]()
+    out, ends = list[Between](), set[int]()
+    begins = set[int]()
     for between in sorted(usable, key=lambda each: (abs(each.length), each)):
         if between.first not in ends and between.second not in begins:
             ends.add(between.first)

@@ -61,20 +61,17 @@ def compare_bases(reads, rows, start, reference, counts, is_inside, min_depth, o
 
     reference: from `start` on. counts: of the pileup (symbols and strands), at the reference's positions.
     """
-    cigar, cigar_offsets, read_offsets = reads.cigar, reads.cigar_offsets, reads.read_offsets
-    bases, qualities, position = reads.bases, reads.qualities, reads.position
-    number, errors = out.bases, out.errors
     for i in range(rows.size):
         read = rows[i]
-        p, q = position[read] - start, read_offsets[read]
-        for j in range(cigar_offsets[read], cigar_offsets[read + 1]):
-            operation, length, on_reference, on_read = run_of(cigar[j])
+        p, q = reads.position[read] - start, reads.read_offsets[read]
+        for j in range(reads.cigar_offsets[read], reads.cigar_offsets[read + 1]):
+            operation, length, on_reference, on_read = run_of(reads.cigar[j])
             if is_match(operation):
                 for k in range(max(0, -p), min(length, reference.size - p)):
-                    w, base = p + k, bases[q + k]
+                    w, base = p + k, reads.bases[q + k]
                     if is_inside[w] and base < 4 and reference[w] < 4 and is_plain(counts, w, reference[w], min_depth):
-                        number[qualities[q + k]] += 1
-                        errors[qualities[q + k]] += base != reference[w]
+                        out.bases[reads.qualities[q + k]] += 1
+                        out.errors[reads.qualities[q + k]] += base != reference[w]
             p, q = p + on_reference, q + on_read
 
 

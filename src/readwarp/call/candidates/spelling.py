@@ -36,7 +36,8 @@ def spell_alleles(bases: Bases, position: int, new: bytes, size: int) -> Iterato
         yield from _list_substitutions(position, old, new)
         return
     while old and new and old[0] == new[0]:
-        position, old, new = position + 1, old[1:], new[1:]
+        position, old = position + 1, old[1:]
+        new = new[1:]
     while old and new and old[-1] == new[-1]:
         old, new = old[:-1], new[:-1]
     barrier = 1  # nothing moves past it: an indel has an anchor base
@@ -67,7 +68,8 @@ def _split(position: int, old: bytes, new: bytes) -> Iterator[tuple[int, bytes, 
     for operation, length in _align(old, new):
         if (operation == MATCH) != was_match and stretch != (0, 0):
             yield position, old[: stretch[0]], new[: stretch[1]]
-            position, old, new = position + stretch[0], old[stretch[0] :], new[stretch[1] :]
+            position, old = position + stretch[0], old[stretch[0] :]
+            new = new[stretch[1] :]
             stretch = (0, 0)
         was_match = operation == MATCH
         stretch = (stretch[0] + length * (operation != INSERTION), stretch[1] + length * (operation != DELETION))
@@ -85,7 +87,8 @@ def _align(old: bytes, new: bytes) -> list[tuple[int, int]]:
 
 def _move_left(bases: Bases, begin: int, old: bytes, new: bytes, barrier: int) -> tuple[int, bytes]:
     """Left-align a deletion of `old` or an insertion of `new`; return its start and inserted bases."""
-    gap, ahead, shift = old or new, b"", 0
+    gap, ahead = old or new, b""
+    shift = 0
     while begin - shift > barrier:
         if not ahead:
             ahead = bases.between(max(0, begin - shift - STRIDE), begin - shift)

@@ -61,8 +61,8 @@ class Strip:
 
     def halves(self) -> "tuple[Place, Place]":
         """Split into the first contigs and the others."""
-        n, stretches, lengths = len(self.stretches) // 2, self.stretches, self.lengths
-        return strip_of(stretches[:n], lengths[:n]), strip_of(stretches[n:], lengths[n:])
+        n = len(self.stretches) // 2
+        return strip_of(self.stretches[:n], self.lengths[:n]), strip_of(self.stretches[n:], self.lengths[n:])
 
     @property
     def called(self) -> list[tuple[TargetStretch, int]]:

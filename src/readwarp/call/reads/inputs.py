@@ -117,7 +117,8 @@ class AlignmentFiles:
         RegionTooDeepError where reads have more than `max_bases`, and more than half of that within the depth limit.
         """
         contig, start, stop = place
-        parts, bases, room = list[AlignedReads](), 0, max_bases or HELD_BASES
+        parts, bases = list[AlignedReads](), 0
+        room = max_bases or HELD_BASES
         for source in self.sources:
             for part in source.parts(contig, start, stop):
                 parts.append(part)
@@ -266,7 +267,8 @@ def _explain_other_names(reader: AlignedReader, reference: Reference) -> str:
 
 
 def _check_contig(reader: AlignedReader, line: dict[str, Any], reference: Reference, contig: int) -> None:
-    name, own, md5 = line["SN"], int(np.diff(reference.contig_offsets)[contig]), reference.md5[contig]
+    name, own = line["SN"], int(np.diff(reference.contig_offsets)[contig])
+    md5 = reference.md5[contig]
     if line["LN"] != own:
         raise InputError(reader.path, f"its contig {name!r} has {line['LN']} bases, in the reference {own}")
     if line.get("M5", md5).lower() != md5:

@@ -189,7 +189,7 @@ def rewrite(record: Record, choice: Realignment, header: pysam.AlignmentHeader, 
 def distance_of(record: Record, bases: Bases) -> int:
     """Return NM: bases that differ, are inserted or deleted."""
     reference = bases.array(record.reference_start, record.reference_end)
-    at, read, distance = 0, 0, 0
+    at = read = distance = 0
     codes = codes_of(record)[0]
     for operation, length in record.cigartuples:
         if operation == MATCH:

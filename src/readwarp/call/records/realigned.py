@@ -125,7 +125,8 @@ def variants_of(sites: Sequence[CalledSite], sample: int, copy: int) -> Iterator
 
 
 def _spell(variants: Sequence[Variant], start: int, stop: int, bases: Bases, samples: Sequence[int]) -> Haplotype:
-    parts, runs, at = list[bytes](), list[Run](), start
+    parts, runs = list[bytes](), list[Run]()
+    at = start
     for position, old, new in variants:
         shared = len(old) if len(old) == len(new) else _shared(old, new)
         parts += [bases.between(at, position), encode(new)]
@@ -223,7 +224,8 @@ def carry_over(runs: Sequence[Run], places: Sequence[int], skipped: int, length:
     places: the reference position of each base of the haplotype from the start of the alignment on. skipped: bases of
     the read before it, of `length`.
     """
-    steps, at, used = list[tuple[int, int]](), 0, skipped  # operation and position of each base of the read
+    steps = list[tuple[int, int]]()  # operation and position of each base of the read
+    at, used = 0, skipped
     for operation, number in runs:
         for _ in range(number):
             if operation != DELETION:

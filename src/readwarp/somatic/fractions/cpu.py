@@ -22,19 +22,15 @@ def multiply(contrasts: Contrasts) -> Products:
 def multiply_all(contrasts, products, growths):
     read_offsets, others, gain, node_offsets, fraction = contrasts
     lanes = VECTOR_BYTES // products.itemsize
-    zero, one, small, growth = (
-        splat(products, 0.0),
-        splat(products, 1.0),
-        splat(products, SMALL),
-        splat(products, GROWTH),
-    )
+    zero, one = splat(products, 0.0), splat(products, 1.0)
+    small, growth = splat(products, SMALL), splat(products, GROWTH)
     for item in range(node_offsets.size - 1):
         low, high = read_offsets[item], read_offsets[item + 1]
         for node in range(node_offsets[item], node_offsets[item + 1], VECTORS * lanes):
             f0, f1 = load(fraction, node), load(fraction, node + lanes)
             f2, f3 = load(fraction, node + 2 * lanes), load(fraction, node + 3 * lanes)
-            p0, p1, p2, p3 = one, one, one, one
-            n0, n1, n2, n3 = zero, zero, zero, zero
+            p0 = p1 = p2 = p3 = one
+            n0 = n1 = n2 = n3 = zero
             for start in range(low, high, AT_ONCE):
                 for r in range(start, min(start + AT_ONCE, high)):
                     g, q = splat(products, gain[r]), splat(products, others[r])

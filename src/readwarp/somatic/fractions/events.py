@@ -45,19 +45,19 @@ def link(sites, likelihoods, place, records, marks, first):
 @kernel
 def are_together(sites, likelihoods, records, pair, marks):
     """Return whether most reads that show either record, and are informative for both, show both."""
-    pair_offsets, read, allele = likelihoods.pair_offsets, likelihoods.read, likelihoods.allele
+    allele = likelihoods.allele
     one, other = records.site[pair[0]], records.site[pair[1]]
     mine = records.allele[pair[0]] - sites.allele_offsets[one]
     its = records.allele[pair[1]] - sites.allele_offsets[other]
-    for k in range(pair_offsets[one], pair_offsets[one + 1]):
-        marks[read[k]] = 0 if allele[k] == NOTHING else 2 if allele[k] == mine else 1
+    for k in range(likelihoods.pair_offsets[one], likelihoods.pair_offsets[one + 1]):
+        marks[likelihoods.read[k]] = 0 if allele[k] == NOTHING else 2 if allele[k] == mine else 1
     both = either = 0
-    for k in range(pair_offsets[other], pair_offsets[other + 1]):
-        if marks[read[k]] and allele[k] != NOTHING:
-            both += marks[read[k]] == 2 and allele[k] == its
-            either += marks[read[k]] == 2 or allele[k] == its
-    for k in range(pair_offsets[one], pair_offsets[one + 1]):
-        marks[read[k]] = 0
+    for k in range(likelihoods.pair_offsets[other], likelihoods.pair_offsets[other + 1]):
+        if marks[likelihoods.read[k]] and allele[k] != NOTHING:
+            both += marks[likelihoods.read[k]] == 2 and allele[k] == its
+            either += marks[likelihoods.read[k]] == 2 or allele[k] == its
+    for k in range(likelihoods.pair_offsets[one], likelihoods.pair_offsets[one + 1]):
+        marks[likelihoods.read[k]] = 0
     return both > 1 and both >= TOGETHER * either
 
 

@@ -62,7 +62,8 @@ def count(allele_offsets, likelihoods, orientation, records, is_tumour, histogra
         other = records.allele[row] - allele_offsets[site]
         histograms[:] = 0
         for pair in range(likelihoods.pair_offsets[site], likelihoods.pair_offsets[site + 1]):
-            s, allele, strand = likelihoods.sample[pair], likelihoods.allele[pair], likelihoods.strand[pair]
+            s, allele = likelihoods.sample[pair], likelihoods.allele[pair]
+            strand = likelihoods.strand[pair]
             if allele == NOTHING:
                 continue
             out.depth[row, s] += 1

@@ -82,7 +82,8 @@ def pile_common(common: CommonSites, reference: ndarray, start: int, bases: Sequ
     """
     rows = common.position - start
     inside = (rows >= 0) & (rows < reference.size)
-    rows, base, frequency = rows[inside], common.base[inside], common.frequency[inside]
+    rows, base = rows[inside], common.base[inside]
+    frequency = common.frequency[inside]
     counts = np.stack([own[rows] for own in bases], axis=1).astype(np.int64)
     old, new = (
         np.take_along_axis(counts, column.astype(np.int64)[:, None, None], axis=2)
@@ -162,7 +163,8 @@ def log_likelihoods(terms: Terms, fraction: ndarray, sample: int, tried: ndarray
 
 def log_pure(terms: Terms, sample: int, fraction: ndarray) -> ndarray:
     """Return log A at each c (float64 [sites, fractions])."""
-    old, new, rate = terms.old[:, sample, None], terms.new[:, sample, None], terms.rate[sample]
+    old, new = terms.old[:, sample, None], terms.new[:, sample, None]
+    rate = terms.rate[sample]
     parts = []
     for copies, weight in enumerate(terms.log_copies):
         share = rate + (1 - 2 * rate) * fraction * copies / 2

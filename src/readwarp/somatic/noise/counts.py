@@ -80,7 +80,8 @@ def count_errors(
     counted: limits, and which positions within them count (bool). Counts of neighbouring limits add up to those of
     both, to the last bit, if the window has a margin around them.
     """
-    pileups, window, (limits, is_counted) = list(pileups), window.trim(), counted
+    pileups, window = list(pileups), window.trim()
+    limits, is_counted = counted
     within = limits.start - window.start, limits.stop - window.start
     out, runs = no_counts(len(pileups)), np.empty(window.bases.size, np.int64)
     outside = np.ones(window.bases.size, bool)
@@ -147,14 +148,13 @@ def measure_runs(bases, runs):
 @kernel
 def pile_up(reads, orientation, limits, piles):
     start, stop, min_quality = limits
-    position, cigar, cigar_offsets = reads.position, reads.cigar, reads.cigar_offsets
-    bases, qualities, mapping_quality = reads.bases, reads.qualities, reads.mapping_quality
-    for read in range(position.size):
-        p, q, side = position[read], reads.read_offsets[read], orientation[read]
-        for i in range(cigar_offsets[read], cigar_offsets[read + 1]):
-            operation, length, on_reference, on_read = run_of(cigar[i])
+    for read in range(reads.position.size):
+        p, q = reads.position[read], reads.read_offsets[read]
+        side = orientation[read]
+        for i in range(reads.cigar_offsets[read], reads.cigar_offsets[read + 1]):
+            operation, length, on_reference, on_read = run_of(reads.cigar[i])
             for k in range(max(0, start - p), min(length, stop - p) if is_match(operation) else 0):
-                base, quality = bases[q + k], min(qualities[q + k], mapping_quality[read])
+                base, quality = reads.bases[q + k], min(reads.qualities[q + k], reads.mapping_quality[read])
                 if base < 4 and quality >= min_quality and quality > 1:
                     piles.reads[p + k - start, side] += 1
                     piles.errors[p + k - start, side] += ERRORS[quality]
@@ -166,7 +166,8 @@ def pile_up(reads, orientation, limits, piles):
 def count_substitutions(reference, within, piles, damage, sites):
     reads, expected, shown = damage
     for w in range(max(1, within[0]), min(reference.size - 1, within[1])):
-        before, base, after = reference[w - 1], reference[w], reference[w + 1]
+        before, base = reference[w - 1], reference[w]
+        after = reference[w + 1]
         depth = piles.reads[w, 0] + piles.reads[w, 1]
         if max(before, base, after) > 3 or depth == 0:
             continue

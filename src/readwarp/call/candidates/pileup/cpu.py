@@ -26,35 +26,33 @@ def count_window(reads: AlignedReads, window: Window, parameters: CallParameters
 def count_bases(reads, limits, counts, events):
     """Add every read to `counts`, and write its events in the order of its CIGAR."""
     start, stop, min_base_quality = limits
-    cigar, cigar_offsets, bases, qualities = reads.cigar, reads.cigar_offsets, reads.bases, reads.qualities
-    numbers, quality_sums = counts.counts, counts.quality_sums
-    event_position, event_length, event_query = events.position, events.length, events.query
     for read in range(reads.position.size):
         strand = np.uint64((reads.flag[read] >> 4) & 1)
-        p, q, event = reads.position[read], reads.read_offsets[read], events.offsets[read]
+        p, q = reads.position[read], reads.read_offsets[read]
+        event = events.offsets[read]
         quality = 0  # quality of the last aligned base
-        for i in range(cigar_offsets[read], cigar_offsets[read + 1]):
-            operation, length, on_reference, on_read = run_of(cigar[i])
+        for i in range(reads.cigar_offsets[read], reads.cigar_offsets[read + 1]):
+            operation, length, on_reference, on_read = run_of(reads.cigar[i])
             if is_match(operation):
                 for k in range(max(0, start - p), min(length, stop - p)):
                     w, place = np.uint64(p + k - start), np.uint64(q + k)  # unsigned: no test for negative indices
-                    base = np.uint64(bases[place])
-                    if is_usable(base, qualities[place], min_base_quality):
-                        numbers[w, base, strand] += 1
-                        quality_sums[w, base, strand] += qualities[place]
-                quality = qualities[q + length - 1] if length else 0
+                    base = np.uint64(reads.bases[place])
+                    if is_usable(base, reads.qualities[place], min_base_quality):
+                        counts.counts[w, base, strand] += 1
+                        counts.quality_sums[w, base, strand] += reads.qualities[place]
+                quality = reads.qualities[q + length - 1] if length else 0
             else:
                 if operation in (INSERTION, DELETION):
                     if start < p <= stop and is_event(length, quality):
-                        event_position[event] = p - 1
-                        event_length[event] = length if operation == INSERTION else -length
-                        event_query[event] = q
+                        events.position[event] = p - 1
+                        events.length[event] = length if operation == INSERTION else -length
+                        events.query[event] = q
                     event += 1
                 if operation == DELETION and quality > 0:
                     for across in range(max(p, start), min(p + length, stop)):
                         w = np.uint64(across - start)
-                        numbers[w, DELETED, strand] += 1
-                        quality_sums[w, DELETED, strand] += quality
+                        counts.counts[w, DELETED, strand] += 1
+                        counts.quality_sums[w, DELETED, strand] += quality
                 quality = 0
             p, q = p + on_reference, q + on_read
 
@@ -62,9 +60,9 @@ def count_bases(reads, limits, counts, events):
 @kernel
 def shift_events(window, bases, events):
     """Move each event left while the base before it equals its last base."""
-    reference, start, position, length = window.bases, window.start, events.position, events.length
+    position = events.position
     for event in range(position.size):
-        if length[event] != 0:
+        if events.length[event] != 0:
             position[event], events.shift[event] = move_left(
-                reference, start, bases, position[event], np.int64(length[event]), events.query[event]
+                window.bases, window.start, bases, position[event], np.int64(events.length[event]), events.query[event]
             )

@@ -79,14 +79,14 @@ def find_clips(reads: AlignedReads) -> Clips:
 
 def find_clip_places(reads: AlignedReads, window: Window, ploidy: ndarray | None = None) -> ClipPlaces:
     """Find the window's clip places, shown by at least one sample. `ploidy`: int8 [positions, samples]; None: 2."""
-    start, stop, is_on = window.start, window.stop, window.trim().bases != OUTSIDE
-    is_place, clips = np.zeros((2, max(0, stop - start - 1)), bool), find_clips(reads)
-    is_near = (reads.position < stop) & (reads.reference_stop > start)
-    is_inside = (clips.place > start) & (clips.place < stop)
+    start, is_on = window.start, window.trim().bases != OUTSIDE
+    is_place, clips = np.zeros((2, max(0, window.stop - start - 1)), bool), find_clips(reads)
+    is_near = (reads.position < window.stop) & (reads.reference_stop > start)
+    is_inside = (clips.place > start) & (clips.place < window.stop)
     for sample in range(int(reads.sample.max(initial=0)) + 1):
         own = is_near & (reads.sample == sample)
-        first, last = np.maximum(reads.position[own], start), np.minimum(reads.reference_stop[own], stop)
-        size = stop - start + 1
+        first, last = np.maximum(reads.position[own], start), np.minimum(reads.reference_stop[own], window.stop)
+        size = window.stop - start + 1
         depth = np.cumsum(np.bincount(first - start, minlength=size) - np.bincount(last - start, minlength=size))
         number, mine = np.zeros(is_place.shape, np.int32), is_inside & (clips.sample == sample)
         np.add.at(number, (clips.side[mine], clips.place[mine] - start - 1), 1)
@@ -217,7 +217,8 @@ def _spell(reference: ndarray, left: int, right: int, new: bytes) -> Variant:
     while old and new and old[-1] == new[-1]:
         old, new = old[:-1], new[:-1]
     while old and new and old[0] == new[0]:
-        left, old, new = left + 1, old[1:], new[1:]
+        left, old = left + 1, old[1:]
+        new = new[1:]
     gap = b"" if old and new else old or new
     for _ in range(MAX_SHIFT):
         if not gap or left < 2 or reference[left - 2] == OUTSIDE or gap[-1] != reference[left - 1]:

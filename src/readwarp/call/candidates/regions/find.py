@@ -129,7 +129,8 @@ def _cut(marks: Marks, number: ndarray, start: ndarray, stop: ndarray) -> Region
     """Cut unions at multiples of MAX_REGION; parts where no mark begins are left out."""
     part = marks.place // MAX_REGION
     order = np.lexsort((part, number))
-    marks, number, part = take(marks, "marks", order), number[order], part[order]
+    marks, number = take(marks, "marks", order), number[order]
+    part = part[order]
     is_first = np.ones(part.size, bool)
     is_first[1:] = (number[1:] != number[:-1]) | (part[1:] != part[:-1])
     union, part = number[is_first], part[is_first] * MAX_REGION

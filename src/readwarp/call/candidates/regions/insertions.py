@@ -45,7 +45,8 @@ def assemble(left: bytes, right: bytes, reads: Sequence[bytes]) -> bytes | None:
 
 def find_overlap(left: bytes, right: bytes) -> tuple[int, int]:
     """Return where `right` begins within `left` and the number of bases up to the end of either; (0, 0): nowhere."""
-    own, other, best = np.frombuffer(left, np.uint8), np.frombuffer(right, np.uint8), (0, 0)
+    own, other = np.frombuffer(left, np.uint8), np.frombuffer(right, np.uint8)
+    best = (0, 0)
     for place in range(len(left) - MIN_OVERLAP + 1):
         size = min(len(left) - place, len(right))
         is_longest = size >= max(MIN_OVERLAP, best[1] + 1)

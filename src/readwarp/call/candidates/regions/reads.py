@@ -50,13 +50,12 @@ def _thin(rank: ndarray, max_reads: int) -> ndarray:
 @kernel
 def cut_reads(reads, regions):
     """Set the `base_start` and `base_stop` of each row of the regions."""
-    position, read_offsets, cigar, cigar_offsets = reads.position, reads.read_offsets, reads.cigar, reads.cigar_offsets
-    start, stop, low, high = regions.start, regions.stop, regions.low, regions.high
-    for g in range(start.size):
+    for g in range(regions.start.size):
+        bounds = regions.start[g], regions.stop[g], regions.low[g], regions.high[g]
         for row in range(regions.read_offsets[g], regions.read_offsets[g + 1]):
             read = regions.read[row]
-            own = cigar[cigar_offsets[read] : cigar_offsets[read + 1]]
-            span = cut(own, position[read], read_offsets[read], start[g], stop[g], low[g], high[g])
+            own = reads.cigar[reads.cigar_offsets[read] : reads.cigar_offsets[read + 1]]
+            span = cut(own, reads.position[read], reads.read_offsets[read], *bounds)
             regions.base_start[row], regions.base_stop[row] = span
 
 
@@ -68,8 +67,8 @@ def cut(cigar, position, first_base, start, stop, low, high):
     [aligned, after). `inside` is the first base aligned at or after `low`, `outside` the base after the last one
     aligned before `high`.
     """
-    shared, found, found_stop = np.int64(0), first_base, first_base
-    p, q, q0 = position, first_base, first_base
+    shared, p = np.int64(0), position
+    found = found_stop = q = q0 = first_base
     p0 = p1 = aligned = after = inside = outside = np.int64(-1)
     for i in range(cigar.size + 1):
         operation, length, on_reference, on_read = run_of(cigar[i] if i < cigar.size else np.uint32(SKIP))

@@ -39,21 +39,18 @@ def find_sites(
     """Find candidate sites; see the step's contract. `ploidy` defaults to that of the parameters everywhere."""
     window = window.trim()
     asked = forced.within(pileup.contig, pileup.start, pileup.stop) if forced else []
-    shown, indels, samples = np.zeros(window.bases.size, np.uint8), set[Variant](), 0
+    shown, indels = np.zeros(window.bases.size, np.uint8), set[Variant]()
+    samples = 0
     usual = np.full(window.bases.size, parameters.ploidy, np.int8)
     copies = repeat(usual) if ploidy is None else np.ascontiguousarray(ploidy.T)
-    count, fraction, quality = (
-        parameters.min_alternate_count,
-        parameters.min_alternate_fraction,
-        parameters.min_alternate_quality,
-    )
+    count = parameters.min_alternate_count
     bases, events = np.zeros((window.bases.size, 4, 2)), Counter[Variant]()  # reads of samples that have enough
     scale = scale_shares(np.arange(MAX_PLOIDY + 1))
-    shares = max(fraction, LEAST) * scale
+    shares = max(parameters.min_alternate_fraction, LEAST) * scale
     min_ratio = np.where(scale < 1.0, SHARED, -np.inf)  # at high ploidy errors reach the share of one copy
     for own, own_copies in zip(of_samples or (pileup,), copies, strict=ploidy is not None):
         samples += 1
-        find_bases(own, window.bases, own_copies, count, shares, quality, min_ratio, shown)
+        find_bases(own, window.bases, own_copies, count, shares, parameters.min_alternate_quality, min_ratio, shown)
         indels.update(_find_indels(own, parameters, own_copies))
         if own is not pileup:  # one of several samples
             add_bases(own, own_copies, shares, bases)
@@ -134,17 +131,16 @@ def find_bases(pileup, reference, copies, min_count, min_fraction, min_quality, 
     copies: int8 [positions]. min_fraction, min_ratio: float64, by number of copies; the least share and the least
     `log_ratio` (-inf: none).
     """
-    counts, quality_sums = pileup.counts, pileup.quality_sums
     for w in range(reference.size):
         if reference[w] > 3:
             continue
         depth = 0
         for base in range(5):
-            depth += counts[w, base, 0] + counts[w, base, 1]
+            depth += pileup.counts[w, base, 0] + pileup.counts[w, base, 1]
         min_number = max(min_count, min_fraction[copies[w]] * depth)
         for base in range(5):
-            number = counts[w, base, 0] + counts[w, base, 1]
-            quality = quality_sums[w, base, 0] + quality_sums[w, base, 1]
+            number = pileup.counts[w, base, 0] + pileup.counts[w, base, 1]
+            quality = pileup.quality_sums[w, base, 0] + pileup.quality_sums[w, base, 1]
             if base == reference[w] or number < min_number or quality < min_quality:
                 continue
             if min_ratio[copies[w]] <= log_ratio(number, depth, -0.1 * quality - number * LOG10_3):
@@ -157,26 +153,24 @@ def add_bases(pileup, copies, min_fraction, sums):
 
     copies, min_fraction: see `find_bases`. sums: float64 [positions, base, number and quality].
     """
-    counts, quality_sums = pileup.counts, pileup.quality_sums
     for w in range(copies.size):
         depth = 0
         for base in range(5):
-            depth += counts[w, base, 0] + counts[w, base, 1]
+            depth += pileup.counts[w, base, 0] + pileup.counts[w, base, 1]
         for base in range(4):
-            number = counts[w, base, 0] + counts[w, base, 1]
+            number = pileup.counts[w, base, 0] + pileup.counts[w, base, 1]
             if number and number >= min_fraction[copies[w]] * depth:
                 sums[w, base, 0] += number
-                sums[w, base, 1] += quality_sums[w, base, 0] + quality_sums[w, base, 1]
+                sums[w, base, 1] += pileup.quality_sums[w, base, 0] + pileup.quality_sums[w, base, 1]
 
 
 @kernel
 def find_shared_bases(pileup, reference, sums, min_count, shown):
     """Set the bits of `shown`, see `find_bases`, where samples together show base b. sums: of `add_bases`."""
-    counts = pileup.counts
     for w in range(reference.size):
         depth = 0
         for base in range(5):
-            depth += counts[w, base, 0] + counts[w, base, 1]
+            depth += pileup.counts[w, base, 0] + pileup.counts[w, base, 1]
         for base in range(4):
             number = sums[w, base, 0]
             if reference[w] > 3 or base == reference[w] or number < min_count:
@@ -259,30 +253,29 @@ def limit_alleles(sites: Sites, window: Window) -> tuple[Sites, list[Variant]]:
 @kernel
 def extend_tracts(sites, window):
     """Set the `stop` of each indel site, past the rightmost place where an allele could be written, and its `unit`."""
-    reference, deleted, inserted = window.bases, sites.deleted, sites.inserted
-    inserted_offsets = sites.inserted_offsets
+    reference = window.bases
     for site in range(sites.begin.size):
         if not sites.is_indel[site]:
             continue
         begin = sites.begin[site] - window.first
         stop, first = begin, sites.allele_offsets[site] + 1
         for a in range(first, sites.allele_offsets[site + 1]):
-            source, length = inserted_offsets[a], inserted_offsets[a + 1] - inserted_offsets[a]
-            shift, gap = 0, np.int64(deleted[a]) if length == 0 else length
-            is_replacement = deleted[a] > 0 and length > 0
+            source, length = sites.inserted_offsets[a], sites.inserted_offsets[a + 1] - sites.inserted_offsets[a]
+            shift, gap = 0, np.int64(sites.deleted[a]) if length == 0 else length
+            is_replacement = sites.deleted[a] > 0 and length > 0
             while shift < MAX_TRACT and not is_replacement:
                 right = begin + shift + (gap if length == 0 else 0)
                 if right >= reference.size or reference[right] > 3:
                     break
-                left = inserted[source + shift] if shift < length else reference[right - gap]
+                left = sites.inserted[source + shift] if shift < length else reference[right - gap]
                 if left != reference[right]:
                     break
                 shift += 1
-            stop = max(stop, begin + shift + deleted[a])
+            stop = max(stop, begin + shift + sites.deleted[a])
             if a == first and is_replacement:
-                sites.unit[site] = max(length, np.int64(deleted[a]))
+                sites.unit[site] = max(length, np.int64(sites.deleted[a]))
             elif a == first:
-                sites.unit[site] = period(inserted, source, length) if length else period(reference, begin, gap)
+                sites.unit[site] = period(sites.inserted, source, length) if length else period(reference, begin, gap)
         sites.stop[site] = stop + window.first
 
 

@@ -114,19 +114,17 @@ def cut(column, base_start, offsets):
 @kernel
 def hide_neighbours(places, regions, reads, rows):
     """Zero the qualities of rows at the places (ascending) outside their region."""
-    position, cigar, cigar_offsets, base_offsets = reads.position, reads.cigar, reads.cigar_offsets, reads.read_offsets
-    base_start, base_stop, row_offsets, qualities = regions.base_start, regions.base_stop, rows.offsets, rows.qualities
     for g in range(regions.start.size):
         start, stop = regions.start[g], regions.stop[g]
         for r in range(regions.read_offsets[g], regions.read_offsets[g + 1]):
             read = regions.read[r]
-            p, q = position[read], base_offsets[read]
-            for i in range(cigar_offsets[read], cigar_offsets[read + 1]):
-                operation, length, on_reference, on_read = run_of(cigar[i])
+            p, q = reads.position[read], reads.read_offsets[read]
+            for i in range(reads.cigar_offsets[read], reads.cigar_offsets[read + 1]):
+                operation, length, on_reference, on_read = run_of(reads.cigar[i])
                 k = np.searchsorted(places, p) if is_match(operation) else places.size
                 while k < places.size and places[k] < p + length:
                     base = q + places[k] - p
-                    if not start <= places[k] < stop and base_start[r] <= base < base_stop[r]:
-                        qualities[row_offsets[r] + base - base_start[r]] = 0
+                    if not start <= places[k] < stop and regions.base_start[r] <= base < regions.base_stop[r]:
+                        rows.qualities[rows.offsets[r] + base - regions.base_start[r]] = 0
                     k += 1
                 p, q = p + on_reference, q + on_read

@@ -58,7 +58,8 @@ def weigh_fragments(reads: AlignedReads, sites: Sites, out: Likelihoods) -> Site
         reach[alleles] = places / places[0]
         row, samples = out.read[pairs] - low, (out.sample[pairs], near.sample[usual])
         row[(row < 0) | (row >= high - low)] = -1  # last entry of these arrays
-        fit, begins, ends = fit_lengths(length[row], change[alleles], length[usual], samples), start[row], stop[row]
+        fit, begins = fit_lengths(length[row], change[alleles], length[usual], samples), start[row]
+        ends = stop[row]
         ends_within = (begins > first).astype(np.int64) + (ends <= last)
         fit[ends_within == 1] = np.maximum(fit, fit[:, :1])[ends_within == 1]  # the end may be in any copy of the tract
         fit[(begins < 0) | (begins >= last) | (ends <= first + 1) | (ends_within == 2)] = 0.0

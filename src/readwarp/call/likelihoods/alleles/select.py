@@ -34,18 +34,18 @@ def bound_fragments(weighed: WeighedReads, reads: AlignedReads, weight: int = MA
 
     weight: the most that a read may count, in Phred. Values change in place. Returns bool [rows].
     """
-    regions, values, fragment = weighed.regions, weighed.values, weighed.fragment
+    regions = weighed.regions
     number = np.repeat(np.diff(weighed.haplotypes.haplotype_offsets), np.diff(regions.read_offsets))  # of each row
     first = offsets_of(number)[:-1]
-    of_fragment = np.repeat(first[fragment] - first, number) + np.arange(values.size)
-    sums = np.bincount(of_fragment, values, values.size)
+    of_fragment = np.repeat(first[weighed.fragment] - first, number) + np.arange(weighed.values.size)
+    sums = np.bincount(of_fragment, weighed.values, weighed.values.size)
     best = np.maximum.reduceat(sums, first) if first.size else first
     mapping_quality = np.zeros(first.size)
-    np.maximum.at(mapping_quality, fragment, reads.mapping_quality[regions.read])
+    np.maximum.at(mapping_quality, weighed.fragment, reads.mapping_quality[regions.read])
     floor = -0.1 * np.minimum(mapping_quality, weight)
-    values[:] = np.maximum(sums - np.repeat(best, number), np.repeat(floor, number))[of_fragment]
-    perfect = find_perfect(weighed.rows, fragment, best <= -MAX_MISFIT)
-    return np.asarray((best - perfect > -MAX_MISFIT)[fragment])
+    weighed.values[:] = np.maximum(sums - np.repeat(best, number), np.repeat(floor, number))[of_fragment]
+    perfect = find_perfect(weighed.rows, weighed.fragment, best <= -MAX_MISFIT)
+    return np.asarray((best - perfect > -MAX_MISFIT)[weighed.fragment])
 
 
 def find_perfect(rows: ReadRows, fragment: ndarray, is_wanted: ndarray) -> ndarray:
@@ -125,8 +125,10 @@ def select(haplotype_offsets, row_offsets, pairs, values, ploidy, variants, sele
     for g in range(best.shape[0]):
         first, stop = haplotype_offsets[g], haplotype_offsets[g + 1]
         low, high = row_offsets[g], row_offsets[g + 1]
-        masks, costs, stays = variants.masks[first:stop], variants.costs[g], selected.stays[first:stop]
-        linear, other, sums = room.linear[: high - low], room.other[: high - low], room.sums[: high - low]
+        masks, costs = variants.masks[first:stop], variants.costs[g]
+        stays = selected.stays[first:stop]
+        linear, other = room.linear[: high - low], room.other[: high - low]
+        sums = room.sums[: high - low]
         copies = np.int64(ploidy[g])
         is_sided = odds.size > 0 and copies == 2
         for r in range(high - low):
@@ -157,24 +159,24 @@ def mix(linear, masks, costs, stays, sums, room):
     Starting from all, try to drop the haplotype of the least fraction, of equal ones the costliest. It goes if the rest
     explain the reads as well, less its own variants' costs. The reference haplotype stays.
     """
-    number, share, order = masks.size, room[0], room[1]
-    is_in = np.ones(number, np.bool_)
-    share[:number] = 1.0 / number
-    best = fit_fractions(linear, is_in, share, room[2], sums) - cost_of(union_of(masks, is_in), costs) - number
-    order[:number] = share[:number]
-    for _ in range(number - 1):
+    share, order = room[0], room[1]
+    is_in = np.ones(masks.size, np.bool_)
+    share[: masks.size] = 1.0 / masks.size
+    best = fit_fractions(linear, is_in, share, room[2], sums) - cost_of(union_of(masks, is_in), costs) - masks.size
+    order[: masks.size] = share[: masks.size]
+    for _ in range(masks.size - 1):
         least = -1
-        for h in range(1, number):
+        for h in range(1, masks.size):
             if order[h] < 0.0 or (least >= 0 and order[h] > order[least]):
                 continue
             if least < 0 or order[h] < order[least] or cost_of(masks[h], costs) >= cost_of(masks[least], costs):
                 least = h
         order[least] = -1.0
         is_in[least] = False
-        before = share[:number].copy()
+        before = share[: masks.size].copy()
         share[least] = 0.0
-        rest = share[:number].sum()
-        for h in range(number):
+        rest = share[: masks.size].sum()
+        for h in range(masks.size):
             share[h] = (share[h] / rest if rest > 0.0 else 0.0) + (ALIVE if is_in[h] else 0.0)
         fit = fit_fractions(linear, is_in, share, room[2], sums)
         score = fit - cost_of(union_of(masks, is_in), costs) - is_in.sum()
@@ -182,8 +184,8 @@ def mix(linear, masks, costs, stays, sums, room):
             best = score
         else:
             is_in[least] = True
-            share[:number] = before
-    for h in range(number):
+            share[: masks.size] = before
+    for h in range(masks.size):
         stays[h] |= is_in[h]
 
 
@@ -242,17 +244,17 @@ def try_pairs(tables, is_sided, masks, costs, stays, combination, sums, scores):
 
     is_sided: the order of a pair matters.
     """
-    number, best, (linear, other) = masks.size, -np.inf, tables
-    for a in range(number):
+    best, (linear, other) = -np.inf, tables
+    for a in range(masks.size):
         for r in range(sums.size):
             sums[r] = linear[r, a]
-        for b in range(0 if is_sided else a, number):
+        for b in range(0 if is_sided else a, masks.size):
             scores[a, b] = score_exchange(other, sums, b, 2, 1) - cost_of(masks[a] | masks[b], costs)
             if scores[a, b] > best:
                 best = scores[a, b]
                 combination[0], combination[1] = a, b
-    for a in range(number):
-        for b in range(0 if is_sided else a, number):
+    for a in range(masks.size):
+        for b in range(0 if is_sided else a, masks.size):
             if scores[a, b] > best - MAX_BEHIND:
                 stays[a] = True
                 stays[b] = True
@@ -265,7 +267,8 @@ def climb(linear, masks, costs, stays, combination, sums, scores):
     sums, scores: scratch space.
     """
     ploidy, number = combination.size, masks.size
-    best, first, is_better = -np.inf, 0, True
+    best, first = -np.inf, 0
+    is_better = True
     for r in range(sums.size):
         sums[r] = 0.0
     for h in range(number):

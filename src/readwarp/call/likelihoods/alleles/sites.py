@@ -51,7 +51,8 @@ def regional_sites(
     The span is the site and the deletions across it, since reads across these show that a copy lacks it. Alleles of a
     place that stay for most samples come first, then those on better haplotypes.
     """
-    regions, rows, spans = weighed.regions, list[Site](), list[tuple[int, int]]()
+    regions, rows = weighed.regions, list[Site]()
+    spans = list[tuple[int, int]]()
     starts = regions.places[:-1]
     for g, (first, stop) in zip(starts, pairwise(weighed.haplotypes.haplotype_offsets[regions.places]), strict=True):
         own = _rank_alleles(weighed.haplotypes, variants, stays, (first, stop))

@@ -44,15 +44,15 @@ def weigh_haplotypes(
 
     compare_more: compares reads with other haplotypes, like `weighed`. `weighed.values` are bounded in place.
     """
-    regions, variants, ploidy = weighed.regions, variants_of(weighed.haplotypes), copies.ploidy
+    regions, variants = weighed.regions, variants_of(weighed.haplotypes)
     weight = SURE_WEIGHT if copies.are_fractions else MAX_WEIGHT
     raw = weighed.values.copy() if len(regions.places) <= len(regions) else weighed.values
     selected = Selection(
         informs=bound_fragments(weighed, reads, weight),
         stays=np.zeros(len(weighed.haplotypes), bool),
-        best=np.zeros((len(regions), int(ploidy.max(initial=1))), np.int32),
+        best=np.zeros((len(regions), int(copies.ploidy.max(initial=1))), np.int32),
     )
-    own = ploidy[np.arange(len(regions)), regions.sample]
+    own = copies.ploidy[np.arange(len(regions)), regions.sample]
     select_haplotypes(weighed, own, number_variants(weighed.haplotypes, variants), copies, selected)
     keep_forced(variants, selected.stays, forced)
     sites, place, span = regional_sites(weighed, variants, selected.stays, forced, window)
@@ -64,7 +64,7 @@ def weigh_haplotypes(
         selected = join_selections(selected, number, len(weighed.haplotypes))
         selected = replace(selected, informs=bound_fragments(weighed, reads, weight))
     bounds = regions.start[regions.places[place]], regions.stop[regions.places[place]]
-    phase = Phase(place, *bounds, np.zeros((len(sites), ploidy.shape[1], selected.best.shape[1]), np.int8))
+    phase = Phase(place, *bounds, np.zeros((len(sites), copies.ploidy.shape[1], selected.best.shape[1]), np.int8))
     number, rows = find_rows(sites, place, span, weighed, reads)
     out = new_likelihoods(reads, sites, number, regions.read[rows])
     weigh_rows(sites, weighed, selected, reads, rows, np.empty(len(weighed.haplotypes), np.int8), phase, out)
@@ -98,12 +98,13 @@ def place_of(reads, read, target, haplotypes, h):
     Soft-clipped ends continue along the diagonal, beyond the bases that haplotype h deletes. Beyond h's ends it is the
     read's first or last base.
     """
-    position, first, last = reads.position[read], reads.read_offsets[read], reads.read_offsets[read + 1] - 1
-    cigar, start, stop = reads.cigar, reads.cigar_offsets[read], reads.cigar_offsets[read + 1]
-    place, operation = find_base(cigar, start, stop, position, first, target)
+    position, first = reads.position[read], reads.read_offsets[read]
+    last = reads.read_offsets[read + 1] - 1
+    start, stop = reads.cigar_offsets[read], reads.cigar_offsets[read + 1]
+    place, operation = find_base(reads.cigar, start, stop, position, first, target)
     if operation >= 0:
         return place if place >= first else last
-    leading, trailing = soft_clips(cigar, start, stop)
+    leading, trailing = soft_clips(reads.cigar, start, stop)
     if target < position:
         return first + max(0, leading - (position - target) + count_deleted(haplotypes, h, target + 1, position))
     end = reads.reference_stop[read]
@@ -123,12 +124,13 @@ def count_deleted(haplotypes, h, low, high):
 @kernel
 def alleles_of_haplotypes(g, haplotypes, s, sites, out):
     """Set `out` (int8) to the allele of site s on each haplotype of region g; -1 if it is not listed."""
-    variant_offsets, begin, deleted = haplotypes.variant_offsets, haplotypes.begin, haplotypes.deleted
+    begin, deleted = haplotypes.begin, haplotypes.deleted
     inserted, inserted_offsets = haplotypes.inserted, haplotypes.inserted_offsets
-    place, is_indel, low, high = sites.begin[s], sites.is_indel[s], sites.allele_offsets[s], sites.allele_offsets[s + 1]
+    place, is_indel = sites.begin[s], sites.is_indel[s]
+    low, high = sites.allele_offsets[s], sites.allele_offsets[s + 1]
     for h in range(haplotypes.haplotype_offsets[g], haplotypes.haplotype_offsets[g + 1]):
         out[h] = 0
-        for v in range(variant_offsets[h], variant_offsets[h + 1]):
+        for v in range(haplotypes.variant_offsets[h], haplotypes.variant_offsets[h + 1]):
             source, size = inserted_offsets[v], inserted_offsets[v + 1] - inserted_offsets[v]
             if begin[v] == place and (deleted[v] != size) == is_indel:
                 out[h] = -1
@@ -157,46 +159,43 @@ def weigh_rows(sites, weighed, selected, reads, rows, shown, phase, out):
 
     shown: int8, scratch for an allele of each haplotype.
     """
-    regions, haplotypes, values = weighed.regions, weighed.haplotypes, weighed.values
-    stays, informs, best = selected.stays, selected.informs, selected.best
-    place_of_region, sample, start = regions.place, regions.sample, 0
-    flag, shared, hidden = reads.flag, reads.shared, reads.hidden
+    start = 0
     read_offsets, qualities = reads.read_offsets, reads.qualities
     for s in range(phase.region.size):
         begin = sites.begin[s] - sites.is_indel[s]
-        while place_of_region[start] < phase.region[s]:
+        while weighed.regions.place[start] < phase.region[s]:
             start += 1
         g = own = start
-        while own < sample.size and place_of_region[own] == phase.region[s]:
-            alleles_of_haplotypes(own, haplotypes, s, sites, shown)
-            for copy in range(best.shape[1]):
-                phase.allele[s, sample[own], copy] = shown[best[own, copy]]
+        while own < weighed.regions.sample.size and weighed.regions.place[own] == phase.region[s]:
+            alleles_of_haplotypes(own, weighed.haplotypes, s, sites, shown)
+            for copy in range(selected.best.shape[1]):
+                phase.allele[s, weighed.regions.sample[own], copy] = shown[selected.best[own, copy]]
             own += 1
         alleles = sites.allele_offsets[s + 1] - sites.allele_offsets[s]
         for pair in range(out.pair_offsets[s], out.pair_offsets[s + 1]):
             r, low = rows[pair], out.value_offsets[s] + (pair - out.pair_offsets[s]) * alleles
-            while r >= regions.read_offsets[g + 1]:
+            while r >= weighed.regions.read_offsets[g + 1]:
                 g += 1
-            first = haplotypes.haplotype_offsets[g]
-            number = haplotypes.haplotype_offsets[g + 1] - first
+            first = weighed.haplotypes.haplotype_offsets[g]
+            number = weighed.haplotypes.haplotype_offsets[g + 1] - first
             table = out.values[low : low + alleles]
             for a in range(alleles):
                 table[a] = ABSENT
-            row, lowest = weighed.pair_offsets[g] + (r - regions.read_offsets[g]) * number, 0.0
+            row, lowest = weighed.pair_offsets[g] + (r - weighed.regions.read_offsets[g]) * number, 0.0
             likeliest, most = first, -np.inf
             for h in range(number):
-                lowest = min(lowest, values[row + h])
+                lowest = min(lowest, weighed.values[row + h])
                 allele = shown[first + h]
-                if stays[first + h] and allele >= 0:
-                    table[allele] = max(table[allele], values[row + h])
-                    if values[row + h] > most:
-                        likeliest, most = first + h, values[row + h]
-            out.allele[pair] = find_best(table, lowest, informs[r])
-            read = regions.read[r]
-            place = place_of(reads, read, begin, haplotypes, likeliest)
+                if selected.stays[first + h] and allele >= 0:
+                    table[allele] = max(table[allele], weighed.values[row + h])
+                    if weighed.values[row + h] > most:
+                        likeliest, most = first + h, weighed.values[row + h]
+            out.allele[pair] = find_best(table, lowest, selected.informs[r])
+            read = weighed.regions.read[r]
+            place = place_of(reads, read, begin, weighed.haplotypes, likeliest)
             before, after = place - read_offsets[read], read_offsets[read + 1] - 1 - place
-            out.quality[pair], out.strand[pair] = qualities[place], strand_at(shared, flag, read, before)
-            out.end_distance[pair] = min(FAR, before + hidden[read, 0], after + hidden[read, 1])
+            out.quality[pair], out.strand[pair] = qualities[place], strand_at(reads.shared, reads.flag, read, before)
+            out.end_distance[pair] = min(FAR, before + reads.hidden[read, 0], after + reads.hidden[read, 1])
 
 
 @kernel

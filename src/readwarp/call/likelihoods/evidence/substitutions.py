@@ -101,32 +101,28 @@ def new_likelihoods(reads: AlignedReads, sites: Sites, number: ndarray, read: nd
 @kernel
 def compare_bases(reads, sites, min_base_quality, out):
     """Fill in the likelihoods of each pair's base under the site's alleles."""
-    position, bases, qualities, read_offsets = reads.position, reads.bases, reads.qualities, reads.read_offsets
-    cigar, cigar_offsets, mapping_quality = reads.cigar, reads.cigar_offsets, reads.mapping_quality
-    shared, hidden, flag, reference_stop = reads.shared, reads.hidden, reads.flag, reads.reference_stop
-    pair_offsets, value_offsets, inserted, values = out.pair_offsets, out.value_offsets, sites.inserted, out.values
-    rows, allele, quality, strand, end_distance = out.read, out.allele, out.quality, out.strand, out.end_distance
     for site in range(sites.begin.size):
         begin, first = sites.begin[site], sites.allele_offsets[site]
         number = sites.allele_offsets[site + 1] - first
-        for pair in range(pair_offsets[site], pair_offsets[site + 1]):
-            read, row = rows[pair], value_offsets[site] + (pair - pair_offsets[site]) * number
-            start, stop, first_base = cigar_offsets[read], cigar_offsets[read + 1], read_offsets[read]
-            place, operation = find_base(cigar, start, stop, position[read], first_base, begin)
+        for pair in range(out.pair_offsets[site], out.pair_offsets[site + 1]):
+            read, row = out.read[pair], out.value_offsets[site] + (pair - out.pair_offsets[site]) * number
+            start, stop = reads.cigar_offsets[read], reads.cigar_offsets[read + 1]
+            first_base = reads.read_offsets[read]
+            place, operation = find_base(reads.cigar, start, stop, reads.position[read], first_base, begin)
             is_deleted = operation == DELETION and place >= first_base
-            q = min(qualities[place], mapping_quality[read]) if is_deleted or is_match(operation) else 0
-            if q < min_base_quality or q < 2 or (bases[place] > 3 and not is_deleted):
+            q = min(reads.qualities[place], reads.mapping_quality[read]) if is_deleted or is_match(operation) else 0
+            if q < min_base_quality or q < 2 or (reads.bases[place] > 3 and not is_deleted):
                 for a in range(number):
-                    values[row + a] = 0.0
-                allele[pair] = NOTHING
+                    out.values[row + a] = 0.0
+                out.allele[pair] = NOTHING
                 continue
-            base = 4 if is_deleted else bases[place]
-            allele[pair], quality[pair] = OTHER, qualities[place]
-            strand[pair] = strand_at(shared, flag, read, place - first_base)
-            before, after = begin - position[read], reference_stop[read] - 1 - begin
-            end_distance[pair] = min(FAR, before + hidden[read, 0], after + hidden[read, 1])
+            base = 4 if is_deleted else reads.bases[place]
+            out.allele[pair], out.quality[pair] = OTHER, reads.qualities[place]
+            out.strand[pair] = strand_at(reads.shared, reads.flag, read, place - first_base)
+            before, after = begin - reads.position[read], reads.reference_stop[read] - 1 - begin
+            out.end_distance[pair] = min(FAR, before + reads.hidden[read, 0], after + reads.hidden[read, 1])
             for a in range(number):
-                fits = inserted[first + a] == base
-                values[row + a] = log_match(q) if fits else log_mismatch(q)
+                fits = sites.inserted[first + a] == base
+                out.values[row + a] = log_match(q) if fits else log_mismatch(q)
                 if fits:
-                    allele[pair] = a
+                    out.allele[pair] = a

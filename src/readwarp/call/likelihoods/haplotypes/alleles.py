@@ -85,7 +85,6 @@ def room_to_combine(groups: RegionReads, bounds: ndarray) -> WayRoom:
 @kernel
 def combine(groups, alleles, bounds, spans, reads, window, room, drafts):
     """Add the haplotypes of each group's alleles to the drafts. bounds: of `alleles_of`."""
-    ways, bit, is_asked = room.ways, alleles.bit, alleles.is_asked
     for g in range(groups.region.size):
         region = groups.region[g]
         low, high = bounds[region, 0], bounds[region, 1]
@@ -94,22 +93,22 @@ def combine(groups, alleles, bounds, spans, reads, window, room, drafts):
         unite_reads(g, groups, room)
         shown = room.seen.shown[groups.fragment_offsets[g] : groups.fragment_offsets[g + 1]]
         known = room.seen.known[groups.fragment_offsets[g] : groups.fragment_offsets[g + 1]]
-        found, is_full = combine_alleles(low, high, alleles, shown, known, spans.rarest[region], ways)
+        found, is_full = combine_alleles(low, high, alleles, shown, known, spans.rarest[region], room.ways)
         drafts.is_full[region] |= is_full
         taken = np.uint64(0)
         for w in range(found):
-            if ways.support[w] != NO_WAY:
-                taken |= ways.bits[w]
-                stop = spell(low, high, ways.bits[w], region, alleles, spans, window, drafts)
-                add_draft(drafts, region, stop, ways.support[w], NOT_ASKED)
+            if room.ways.support[w] != NO_WAY:
+                taken |= room.ways.bits[w]
+                stop = spell(low, high, room.ways.bits[w], region, alleles, spans, window, drafts)
+                add_draft(drafts, region, stop, room.ways.support[w], NOT_ASKED)
         for i in range(low, high):
-            if is_asked[i] or not taken & bit[i]:
+            if alleles.is_asked[i] or not taken & alleles.bit[i]:
                 support = np.int64(0)
                 for f in range(shown.size):
-                    support += 1 if shown[f] & bit[i] else 0
-                bit[i] = ONE
+                    support += 1 if shown[f] & alleles.bit[i] else 0
+                alleles.bit[i] = ONE
                 stop = spell(i, i + 1, ONE, region, alleles, spans, window, drafts)
-                add_draft(drafts, region, stop, support, i if is_asked[i] else NOT_ASKED)
+                add_draft(drafts, region, stop, support, i if alleles.is_asked[i] else NOT_ASKED)
 
 
 @kernel
@@ -118,74 +117,72 @@ def choose(low, high, g, groups, alleles, reads, window, room):
 
     If so, MAX_FORKS are chosen: first those that nobody asked for, then those that most reads of the group show.
     """
-    bit, is_asked, number, shown = alleles.bit, alleles.is_asked, room.number, room.said.shown
     if high - low <= MAX_FORKS:
         for i in range(low, high):
-            bit[i] = bit_of(i - low)
+            alleles.bit[i] = bit_of(i - low)
         return False
     begin, end = groups.read_offsets[g], groups.read_offsets[g + 1]
     for first in range(low, high, MAX_FORKS):
         stop = min(high, first + MAX_FORKS)
         for i in range(first, stop):
-            bit[i] = bit_of(i - first)
+            alleles.bit[i] = bit_of(i - first)
         look(first, stop, g, groups, alleles, reads, window, room.said)
         for i in range(first, stop):
-            number[i - low] = 0 if is_asked[i] else end - begin + 1
+            room.number[i - low] = 0 if alleles.is_asked[i] else end - begin + 1
             for r in range(begin, end):
-                number[i - low] += 1 if shown[r] & bit[i] else 0
+                room.number[i - low] += 1 if room.said.shown[r] & alleles.bit[i] else 0
     for _ in range(MAX_FORKS):
         best = 0
         for i in range(high - low):
-            best = i if number[i] > number[best] else best
-        number[best] = -1
+            best = i if room.number[i] > room.number[best] else best
+        room.number[best] = -1
     chosen, is_lost = 0, False
     for i in range(low, high):
-        is_chosen = number[i - low] < 0
-        bit[i] = bit_of(chosen) if is_chosen else np.uint64(0)
+        is_chosen = room.number[i - low] < 0
+        alleles.bit[i] = bit_of(chosen) if is_chosen else np.uint64(0)
         chosen += is_chosen
-        is_lost |= not is_chosen and number[i - low] % (end - begin + 1) > 0
+        is_lost |= not is_chosen and room.number[i - low] % (end - begin + 1) > 0
     return is_lost
 
 
 @kernel
 def unite_reads(g, groups, room):
     """Combine the reads of each fragment of a group; a fragment is uninformative where they disagree."""
-    shows, knows, shown, known = room.said.shown, room.said.known, room.seen.shown, room.seen.known
+    shown, known = room.seen.shown, room.seen.known
     for f in range(groups.fragment_offsets[g], groups.fragment_offsets[g + 1]):
         shown[f], known[f] = np.uint64(0), np.uint64(0)
     for r in range(groups.read_offsets[g], groups.read_offsets[g + 1]):
         f = groups.fragment[r]
-        differs = known[f] & knows[r] & (shown[f] ^ shows[r])
-        shown[f], known[f] = (shown[f] | shows[r]) & ~differs, (known[f] | knows[r]) & ~differs
+        differs = known[f] & room.said.known[r] & (shown[f] ^ room.said.shown[r])
+        shown[f], known[f] = (shown[f] | room.said.shown[r]) & ~differs, (known[f] | room.said.known[r]) & ~differs
 
 
 @kernel
 def look(low, high, g, groups, alleles, reads, window, said):
     """Set what each read of a group, cut to its bases, shows of the alleles [low, high)."""
-    begin, deleted, added, end, bit = alleles.begin, alleles.deleted, alleles.added, alleles.stop, alleles.bit
-    cigar, cigar_offsets = reads.cigar, reads.cigar_offsets
     for r in range(groups.read_offsets[g], groups.read_offsets[g + 1]):
-        read, first, stop = groups.read[r], groups.base_start[r], groups.base_stop[r]
+        read, first = groups.read[r], groups.base_start[r]
+        stop = groups.base_stop[r]
         shown = known = more_shown = more_known = np.uint64(0)
         p, q = reads.position[read] - window.first, reads.read_offsets[read]
-        is_inside, left, right = False, p, p  # [left, right): where the bases [first, stop) are aligned
-        for c in range(cigar_offsets[read], cigar_offsets[read + 1]):
-            operation, length, on_reference, on_read = run_of(cigar[c])
+        is_inside, (left, right) = False, (p, p)  # [left, right): where the bases [first, stop) are aligned
+        for c in range(reads.cigar_offsets[read], reads.cigar_offsets[read + 1]):
+            operation, length, on_reference, on_read = run_of(reads.cigar[c])
             if is_match(operation) and q + length > first and q < stop:
                 left = left if is_inside else p + max(0, first - q)
                 is_inside, right = True, p + min(length, stop - q)
                 bases = max(q, first), min(q + length, stop)
                 more_shown, more_known = look_at_bases(low, high, alleles, bases, q - p, reads)
             elif operation in (INSERTION, DELETION) and first <= q <= stop and is_inside:
-                more_shown, more_known = look_at_gap(low, high, alleles, cigar[c], p, q, reads, window)
+                more_shown, more_known = look_at_gap(low, high, alleles, reads.cigar[c], p, q, reads, window)
             if operation == SKIP and is_inside:
                 break
             shown, known = shown | more_shown, known | more_known
             p, q = p + on_reference, q + on_read
         for i in range(low, high):
-            is_gap = (deleted[i] == 0) != (added[i] == 0)  # a CIGAR cannot show both at once
-            if is_inside and is_gap and left + MARGIN <= begin[i] and end[i] + MARGIN <= right:
-                known |= bit[i]
+            is_gap = (alleles.deleted[i] == 0) != (alleles.added[i] == 0)  # a CIGAR cannot show both at once
+            if is_inside and is_gap and left + MARGIN <= alleles.begin[i] and alleles.stop[i] + MARGIN <= right:
+                known |= alleles.bit[i]
         said.shown[r], said.known[r] = shown, known
 
 
@@ -193,7 +190,8 @@ def look(low, high, g, groups, alleles, reads, window, said):
 def look_at_bases(low, high, alleles, aligned, ahead, reads):
     """Return the substitutions that aligned bases (first, stop) show and know; they lie `ahead` of their positions."""
     begin, deleted, added, source, _, _, bit, own = alleles
-    shown, known, (first, stop) = np.uint64(0), np.uint64(0), aligned
+    shown, known = np.uint64(0), np.uint64(0)
+    first, stop = aligned
     for i in range(low, high):
         place = begin[i] + ahead
         if deleted[i] != 1 or added[i] != 1 or not first <= place < stop:
@@ -208,25 +206,26 @@ def look_at_bases(low, high, alleles, aligned, ahead, reads):
 @kernel
 def look_at_gap(low, high, alleles, run, p, q, reads, window):
     """Return what an insertion or deletion of a CIGAR, at position p and base q, shows and knows."""
-    begin, deleted, added, bit = alleles.begin, alleles.deleted, alleles.added, alleles.bit
+    added = alleles.added
     operation, length, on_reference, on_read = run_of(run)
     shown = known = np.uint64(0)
     for i in range(low, high):
-        if deleted[i] == added[i] == 1:
-            if operation == DELETION and p <= begin[i] < p + length:
-                known |= bit[i]
+        if alleles.deleted[i] == added[i] == 1:
+            if operation == DELETION and p <= alleles.begin[i] < p + length:
+                known |= alleles.bit[i]
             continue
-        is_alike = deleted[i] == on_reference and added[i] == on_read and 0 <= p - begin[i] <= MAX_SHIFT
+        is_alike = alleles.deleted[i] == on_reference and added[i] == on_read and 0 <= p - alleles.begin[i] <= MAX_SHIFT
         if is_alike and is_event(alleles, i, operation, p, q, reads.bases, window.bases):
-            shown |= bit[i]
-            known |= bit[i]
+            shown |= alleles.bit[i]
+            known |= alleles.bit[i]
     return shown, known
 
 
 @kernel
 def is_event(alleles, i, operation, p, q, bases, reference):
     """Return whether a CIGAR's indel of the size of allele i is that allele once left-aligned."""
-    begin, deleted, added = alleles.begin[i], alleles.deleted[i], alleles.added[i]
+    begin, deleted = alleles.begin[i], alleles.deleted[i]
+    added = alleles.added[i]
     source, own = alleles.source[i], alleles.bases
     for k in range(p - begin):
         gone = reference[p - 1 - k]
@@ -246,8 +245,10 @@ def combine_alleles(low, high, alleles, shown, known, rarest, ways):
     shown, known, rarest: see `count_agreeing`.
     """
     bits, place, support = ways
-    bits[0], place[0], support[0] = 0, 0, shown.size
-    found, is_full, before = np.int64(1), False, np.uint64(0)
+    bits[0], place[0] = 0, 0
+    support[0] = shown.size
+    found, is_full = np.int64(1), False
+    before = np.uint64(0)
     for i in range(low, high):
         choice = alleles.bit[i]
         is_shown = False
@@ -276,11 +277,11 @@ def combine_alleles(low, high, alleles, shown, known, rarest, ways):
 @kernel
 def is_possible(low, i, alleles, way):
     """Return whether allele i overlaps none of the way's alleles, which are in [low, i) and start no further right."""
-    begin, deleted, added, bit = alleles.begin, alleles.deleted, alleles.added, alleles.bit
+    begin = alleles.begin
     for j in range(low, i):
-        if way & bit[j]:
-            are_gaps = deleted[i] != added[i] and deleted[j] != added[j]
-            if begin[i] < begin[j] + deleted[j] or (are_gaps and begin[i] == begin[j]):
+        if way & alleles.bit[j]:
+            are_gaps = alleles.deleted[i] != alleles.added[i] and alleles.deleted[j] != alleles.added[j]
+            if begin[i] < begin[j] + alleles.deleted[j] or (are_gaps and begin[i] == begin[j]):
                 return False
     return True
 
@@ -292,8 +293,9 @@ def spell(low, high, way, region, alleles, spans, window, drafts):
     Returns the end of its bases; -1 if it is too long or reaches beyond the span.
     """
     begin, deleted, added, source, _, _, bit, own = alleles
-    reference, bases, longer = window.bases, drafts.bases, 0
-    place, p, last = drafts.used[1], spans.low[region], spans.high[region]
+    longer = 0
+    place, p = drafts.used[1], spans.low[region]
+    last = spans.high[region]
     for i in range(low, high):
         longer += added[i] if way & bit[i] else 0
     if longer > MAX_LONGER:
@@ -302,7 +304,7 @@ def spell(low, high, way, region, alleles, spans, window, drafts):
         if way & bit[i]:
             if begin[i] < p or begin[i] + deleted[i] > last:
                 return np.int64(-1)
-            place = copy(reference, p, begin[i], bases, place)
-            place = copy(own, source[i], source[i] + added[i], bases, place)
+            place = copy(window.bases, p, begin[i], drafts.bases, place)
+            place = copy(own, source[i], source[i] + added[i], drafts.bases, place)
             p = begin[i] + deleted[i]
-    return copy(reference, p, last, bases, place)
+    return copy(window.bases, p, last, drafts.bases, place)

@@ -68,7 +68,6 @@ def room_to_assemble(groups: RegionReads, reference: ndarray) -> GraphRoom:
 @kernel
 def assemble(groups, spans, reads, reference, sizes, graph, room, drafts):
     """Add the ways through the graph of each group's reads to the drafts. sizes: the k to try, in this order."""
-    ways, forks, rarest = room.ways, room.forks, spans.rarest
     for g in range(groups.region.size):
         region = groups.region[g]
         low, high = spans.known_low[region], spans.known_high[region]
@@ -83,20 +82,20 @@ def assemble(groups, spans, reads, reference, sizes, graph, room, drafts):
             if graph.state[NODES] != high - low - k + 1:
                 continue  # the reference repeats a k-mer
             thread_reads(g, groups, reads, graph)
-            found = find_core(graph, rarest[region])
+            found = find_core(graph, spans.rarest[region])
             if not sort_core(found, graph):
                 continue
-            number = number_forks(found, graph, forks)
+            number = number_forks(found, graph, room.forks)
             if number < 0:
                 drafts.is_full[region] = True
                 continue
-            follow_fragments(g, groups, reads, number, forks, graph, room.seen)
+            follow_fragments(g, groups, reads, number, room.forks, graph, room.seen)
             start = next_fork(np.int64(0), number, graph)
-            found, is_lost = find_ways(number, start, forks, shown, known, rarest[region], ways)
+            found, is_lost = find_ways(number, start, room.forks, shown, known, spans.rarest[region], room.ways)
             drafts.is_full[region] |= is_lost
             for w in range(found):
-                if ways.support[w] != NO_WAY:
-                    spell_way(region, ways.bits[w], ways.support[w], graph, spans, reference, drafts)
+                if room.ways.support[w] != NO_WAY:
+                    spell_way(region, room.ways.bits[w], room.ways.support[w], graph, spans, reference, drafts)
             break
 
 
@@ -111,52 +110,49 @@ def make_room(g, groups, nodes, k, graph):
 @kernel
 def thread_reads(g, groups, reads, graph):
     """Add the group's reads to the graph."""
-    bases, qualities, fragment = reads.bases, reads.qualities, groups.fragment
-    base_start, base_stop = groups.base_start, groups.base_stop
     for r in range(groups.read_offsets[g], groups.read_offsets[g + 1]):
-        thread(bases, qualities, base_start[r], base_stop[r], fragment[r], graph)
+        thread(reads.bases, reads.qualities, groups.base_start[r], groups.base_stop[r], groups.fragment[r], graph)
 
 
 @kernel
 def follow_fragments(g, groups, reads, number, forks, graph, seen):
     """Set the forks' edges that each fragment of a group shows, and all edges of the forks it passes."""
-    bases, qualities, shown, known = reads.bases, reads.qualities, seen.shown, seen.known
+    qualities, shown = reads.qualities, seen.shown
     first, stop = groups.fragment_offsets[g], groups.fragment_offsets[g + 1]
     for f in range(first, stop):
-        shown[f] = known[f] = np.uint64(0)
+        shown[f] = seen.known[f] = np.uint64(0)
     for r in range(groups.read_offsets[g], groups.read_offsets[g + 1] if number > 0 else 0):
-        shown[groups.fragment[r]] |= follow(bases, qualities, groups.base_start[r], groups.base_stop[r], graph)
+        shown[groups.fragment[r]] |= follow(reads.bases, qualities, groups.base_start[r], groups.base_stop[r], graph)
     for f in range(first, stop):
         for fork in range(number):
             choice = choice_of(fork, forks)
             if shown[f] & choice:
-                known[f] |= choice
+                seen.known[f] |= choice
 
 
 @kernel
 def number_forks(found, graph, forks):
     """Assign bits to the edges of forks; return the number of forks, -1 if they have more than MAX_FORKS edges."""
-    following, last, core, order = graph.following, graph.last, graph.core, graph.order
     nodes, bits, leads_to = forks
     number, bit = 0, 0
     bits[0] = 0
     for i in range(found):
-        node = order[i]
+        node = graph.order[i]
         degree = 0
         for base in range(4):
-            degree += (core[node] >> base) & 1
-        last[node, FIRST_BIT] = -1
+            degree += (graph.core[node] >> base) & 1
+        graph.last[node, FIRST_BIT] = -1
         if degree > 1:
             if bit + degree > MAX_FORKS:
                 return -1
-            nodes[number], last[node, FIRST_BIT], last[node, FORK] = node, bit, number
+            nodes[number], graph.last[node, FIRST_BIT], graph.last[node, FORK] = node, bit, number
             number, bit = number + 1, bit + degree
             bits[number] = bit
     for fork in range(number):
         bit = bits[fork]
         for base in range(4):
-            if (core[nodes[fork]] >> base) & 1:
-                leads_to[bit] = next_fork(np.int64(following[nodes[fork], base]), number, graph)
+            if (graph.core[nodes[fork]] >> base) & 1:
+                leads_to[bit] = next_fork(np.int64(graph.following[nodes[fork], base]), number, graph)
                 bit += 1
     return number
 
@@ -164,13 +160,13 @@ def number_forks(found, graph, forks):
 @kernel
 def next_fork(node, number, graph):
     """Return the fork to which the only way from a node leads; `number` for the sink."""
-    following, last, core, sink = graph.following, graph.last, graph.core, graph.state[SINK]
-    while node != sink and last[node, FIRST_BIT] < 0:
+    sink = graph.state[SINK]
+    while node != sink and graph.last[node, FIRST_BIT] < 0:
         for base in range(4):
-            if (core[node] >> base) & 1:
-                node = np.int64(following[node, base])
+            if (graph.core[node] >> base) & 1:
+                node = np.int64(graph.following[node, base])
                 break
-    return number if node == sink else np.int64(last[node, FORK])
+    return number if node == sink else np.int64(graph.last[node, FORK])
 
 
 @kernel
@@ -186,14 +182,16 @@ def find_ways(number, start, forks, shown, known, rarest, ways):
     shown, known, rarest: see `count_agreeing`.
     """
     bits, place, support = ways
-    bits[0], place[0], support[0] = 0, start, shown.size
+    bits[0], place[0] = 0, start
+    support[0] = shown.size
     found, is_full = np.int64(1), False
     for fork in range(start, number):
         choice = choice_of(fork, forks)
         for w in range(found):
             if place[w] != fork or support[w] < 0:
                 continue
-            way, so_far, before = bits[w], support[w], np.uint64(0)
+            way, so_far = bits[w], support[w]
+            before = np.uint64(0)
             for earlier in range(fork):
                 taken = choice_of(earlier, forks)
                 before = taken if way & taken else before
@@ -212,22 +210,22 @@ def find_ways(number, start, forks, shown, known, rarest, ways):
 @kernel
 def spell_way(region, way, support, graph, spans, reference, drafts):
     """Add the haplotype of a way to the drafts, unless it is too long."""
-    following, core, last, bases = graph.following, graph.core, graph.last, drafts.bases
-    low, high, k, sink = spans.low[region], spans.high[region], graph.state[K], graph.state[SINK]
+    low, high = spans.low[region], spans.high[region]
+    k, sink = graph.state[K], graph.state[SINK]
     place = drafts.used[1]
     stop = place + high - low + MAX_LONGER
-    place = copy(reference, low, spans.known_low[region] + k, bases, place)
+    place = copy(reference, low, spans.known_low[region] + k, drafts.bases, place)
     node = np.int64(0)
     while node != sink and place < stop:
-        bit = np.int64(last[node, FIRST_BIT])
+        bit = np.int64(graph.last[node, FIRST_BIT])
         for base in range(4):
-            if (core[node] >> base) & 1:
+            if (graph.core[node] >> base) & 1:
                 if bit < 0 or way & bit_of(bit):
-                    bases[place] = base
-                    node = np.int64(following[node, base])
+                    drafts.bases[place] = base
+                    node = np.int64(graph.following[node, base])
                     place += 1
                     break
                 bit += 1
     rest = spans.known_high[region]
     if place + high - rest <= stop and node == sink:
-        add_draft(drafts, region, copy(reference, rest, high, bases, place), support, NOT_ASKED)
+        add_draft(drafts, region, copy(reference, rest, high, drafts.bases, place), support, NOT_ASKED)

@@ -104,12 +104,12 @@ def unite(drafts: Drafts) -> ndarray:
 
     The first of equal drafts represents them, with their greatest support.
     """
-    bases, region, support = list_bases(drafts), drafts.region, drafts.support
+    bases = list_bases(drafts)
     number = len(bases)
     first: dict[tuple[int, bytes], int] = {}
-    for row in np.lexsort((drafts.asked[:number] == NOT_ASKED, region[:number])).tolist():
-        same = first.setdefault((int(region[row]), bases[row]), row)
-        support[same] = max(support[same], support[row])
+    for row in np.lexsort((drafts.asked[:number] == NOT_ASKED, drafts.region[:number])).tolist():
+        same = first.setdefault((int(drafts.region[row]), bases[row]), row)
+        drafts.support[same] = max(drafts.support[same], drafts.support[row])
     return np.array(list(first.values()), np.int64)
 
 
@@ -118,19 +118,20 @@ def drop_unseen(drafts: Drafts, rows: ndarray, place: ndarray) -> ndarray:
 
     place: int64 [regions].
     """
-    bases, support, region = list_bases(drafts), drafts.support, drafts.region
-    shown = {(int(place[region[row]]), bases[row]) for row in rows.tolist() if support[row] > 0}
-    is_own = (drafts.asked[rows] != NOT_ASKED) | (support[rows] > 0)
-    others = ((int(place[region[row]]), bases[row]) not in shown for row in rows[~is_own].tolist())
+    bases = list_bases(drafts)
+    shown = {(int(place[drafts.region[row]]), bases[row]) for row in rows.tolist() if drafts.support[row] > 0}
+    is_own = (drafts.asked[rows] != NOT_ASKED) | (drafts.support[rows] > 0)
+    others = ((int(place[drafts.region[row]]), bases[row]) not in shown for row in rows[~is_own].tolist())
     is_own[~is_own] = np.fromiter(others, bool)
     return np.asarray(rows[is_own])
 
 
 def rank(drafts: Drafts, rows: ndarray) -> ndarray:
     """Return the drafts in their final order, without those beyond the limit."""
-    bases, support, asked, region = list_bases(drafts), drafts.support, drafts.asked, drafts.region.tolist()
+    bases, asked = list_bases(drafts), drafts.asked
+    region = drafts.region.tolist()
     ranked, others = list[int](), Counter[int]()
-    for row in sorted(rows.tolist(), key=lambda i: (region[i], asked[i] != REFERENCE, -support[i], bases[i])):
+    for row in sorted(rows.tolist(), key=lambda i: (region[i], asked[i] != REFERENCE, -drafts.support[i], bases[i])):
         others[region[row]] += int(asked[row] == NOT_ASKED)
         if asked[row] == NOT_ASKED and others[region[row]] >= MAX_HAPLOTYPES:
             drafts.is_full[region[row]] = True

@@ -95,9 +95,10 @@ def masks_of(k):
 @kernel
 def thread(sequence, qualities, first, stop, fragment, graph):
     """Add the usable k-mers of sequence[first:stop] to the graph; return the last node, -1 for none."""
-    following, preceding, counts, last, k = graph.following, graph.preceding, graph.counts, graph.last, graph.state[K]
+    k = graph.state[K]
     mask_low, mask_high = masks_of(k)
-    high, low, run, node = np.uint64(0), np.uint64(0), 0, np.int64(-1)
+    high = low = np.uint64(0)
+    run, node = 0, np.int64(-1)
     for i in range(first, stop):
         base = np.int64(sequence[i])
         if not is_usable(base, qualities[i]):
@@ -112,14 +113,14 @@ def thread(sequence, qualities, first, stop, fragment, graph):
         if node < 0:
             node = node_of(high, low, graph)
             continue
-        after = np.int64(following[node, base])
+        after = np.int64(graph.following[node, base])
         if after < 0:
             after = node_of(high, low, graph)
-            following[node, base] = after
-            preceding[after, gone] = node
-        if last[node, base] != fragment:
-            last[node, base] = fragment
-            counts[node, base] += REFERENCE if fragment == REFERENCE_ITSELF else 1
+            graph.following[node, base] = after
+            graph.preceding[after, gone] = node
+        if graph.last[node, base] != fragment:
+            graph.last[node, base] = fragment
+            graph.counts[node, base] += REFERENCE if fragment == REFERENCE_ITSELF else 1
         node = after
     return node
 
@@ -127,9 +128,10 @@ def thread(sequence, qualities, first, stop, fragment, graph):
 @kernel
 def follow(sequence, qualities, first, stop, graph):
     """Return the bits of the fork edges on the usable k-mers of sequence[first:stop], all of which are in the graph."""
-    following, last, core, k = graph.following, graph.last, graph.core, graph.state[K]
+    k = graph.state[K]
     mask_low, mask_high = masks_of(k)
-    high, low, run, node, shown = np.uint64(0), np.uint64(0), 0, np.int64(-1), np.uint64(0)
+    high = low = shown = np.uint64(0)
+    run, node = 0, np.int64(-1)
     for i in range(first, stop):
         base = np.int64(sequence[i])
         if not is_usable(base, qualities[i]):
@@ -143,12 +145,12 @@ def follow(sequence, qualities, first, stop, graph):
         if node < 0:
             node = node_of(high, low, graph)
             continue
-        if core[node] & LEADS and (core[node] >> base) & 1 and last[node, FIRST_BIT] >= 0:
-            bit = last[node, FIRST_BIT]
+        if graph.core[node] & LEADS and (graph.core[node] >> base) & 1 and graph.last[node, FIRST_BIT] >= 0:
+            bit = graph.last[node, FIRST_BIT]
             for smaller in range(base):
-                bit += (core[node] >> smaller) & 1
+                bit += (graph.core[node] >> smaller) & 1
             shown |= np.uint64(1) << np.uint64(bit)
-        node = np.int64(following[node, base])
+        node = np.int64(graph.following[node, base])
     return shown
 
 
@@ -158,66 +160,68 @@ def find_core(graph, rarest):
 
     Edges stay that the reference shows, or MIN_FRAGMENTS fragments that are one in `rarest` of those leaving the node.
     """
-    following, preceding, counts, core, order = graph.following, graph.preceding, graph.counts, graph.core, graph.order
     sink, reached = graph.state[SINK], np.uint8(REACHED)
-    order[0], number, done = 0, 1, 0
-    core[0] |= reached
+    graph.order[0] = done = 0
+    number = 1
+    graph.core[0] |= reached
     while done < number:
-        node = order[done]
+        node = graph.order[done]
         done += 1
         leaving = 0
         for base in range(4):
-            leaving += counts[node, base] & (REFERENCE - 1)
+            leaving += graph.counts[node, base] & (REFERENCE - 1)
         for base in range(4):
-            shown, after = counts[node, base], following[node, base]
+            shown, after = graph.counts[node, base], graph.following[node, base]
             if after >= 0 and shown >= MIN_FRAGMENTS and shown * rarest >= leaving:
-                core[node] |= np.uint8(1 << base)
-                if not core[after] & reached:
-                    core[after] |= reached
-                    order[number] = after
+                graph.core[node] |= np.uint8(1 << base)
+                if not graph.core[after] & reached:
+                    graph.core[after] |= reached
+                    graph.order[number] = after
                     number += 1
-    order[0], found, done = sink, 1, 0  # the reference leads there
-    core[sink] |= LEADS
+    graph.order[0] = sink  # the reference leads there
+    found, done = 1, 0
+    graph.core[sink] |= LEADS
     while done < found:
-        node = order[done]
+        node = graph.order[done]
         done += 1
         added = np.int64(graph.keys[node, 1] & np.uint64(3))  # last base of its k-mer, by all edges to it
         for first in range(4):
-            before = preceding[node, first]
-            if before >= 0 and (core[before] >> added) & 1 and not core[before] & LEADS:
-                core[before] |= LEADS
-                order[found] = before
+            before = graph.preceding[node, first]
+            if before >= 0 and (graph.core[before] >> added) & 1 and not graph.core[before] & LEADS:
+                graph.core[before] |= LEADS
+                graph.order[found] = before
                 found += 1
     for i in range(found):
-        node = order[i]
+        node = graph.order[i]
         for base in range(4):
-            if (core[node] >> base) & 1 and not core[following[node, base]] & LEADS:
-                core[node] &= ~np.uint8(1 << base)
+            if (graph.core[node] >> base) & 1 and not graph.core[graph.following[node, base]] & LEADS:
+                graph.core[node] &= ~np.uint8(1 << base)
     return found
 
 
 @kernel
 def sort_core(number, graph):
     """Sort the `number` nodes of the core topologically, from node 0 on; return False if they have a cycle."""
-    following, entering, core, order = graph.following, graph.last[:, ENTERING], graph.core, graph.order
+    entering = graph.last[:, ENTERING]
     for i in range(number):
-        entering[order[i]] = 0
+        entering[graph.order[i]] = 0
     for i in range(number):
-        node = order[i]
+        node = graph.order[i]
         for base in range(4):
-            if (core[node] >> base) & 1:
-                entering[following[node, base]] += 1
+            if (graph.core[node] >> base) & 1:
+                entering[graph.following[node, base]] += 1
     if entering[0] > 0:
         return False
-    order[0], placed, done = 0, 1, 0
+    graph.order[0] = done = 0
+    placed = 1
     while done < placed:
-        node = order[done]
+        node = graph.order[done]
         done += 1
         for base in range(4):
-            if (core[node] >> base) & 1:
-                after = following[node, base]
+            if (graph.core[node] >> base) & 1:
+                after = graph.following[node, base]
                 entering[after] -= 1
                 if entering[after] == 0:
-                    order[placed] = after
+                    graph.order[placed] = after
                     placed += 1
     return placed == number

@@ -99,7 +99,6 @@ def find_variants(runs, q, p, pairs, number, variants):
 
     Neighbouring gaps are one variant, or substitutions where they insert as many bases as they delete.
     """
-    bases, reference = pairs.queries, pairs.targets
     _, begin, deleted, inserted, inserted_offsets = variants
     i = 0
     while i < runs.size:
@@ -112,13 +111,13 @@ def find_variants(runs, q, p, pairs, number, variants):
         place = inserted_offsets[number]
         if taken == gone:
             for step in range(taken):
-                if bases[q + step] != reference[p + step]:
-                    begin[number], deleted[number], inserted[place] = p + step, 1, bases[q + step]
+                if pairs.queries[q + step] != pairs.targets[p + step]:
+                    begin[number], deleted[number], inserted[place] = p + step, 1, pairs.queries[q + step]
                     number, place = number + 1, place + 1
                     inserted_offsets[number] = place
         else:
             begin[number], deleted[number] = p, gone
-            copy(bases, q, q + taken, inserted, place)
+            copy(pairs.queries, q, q + taken, inserted, place)
             number += 1
             inserted_offsets[number] = place + taken
         p, q = p + gone, q + taken
@@ -132,11 +131,13 @@ def normalise(first, stop, region, spans, reference, variants):
     Returns whether all are allowed (none too long, or at an end of the span), and the end of those that remain.
     """
     _, begin, deleted, inserted, inserted_offsets = variants
-    low, high, start, end = spans.low[region], spans.high[region], spans.start[region], spans.stop[region]
+    low, high = spans.low[region], spans.high[region]
+    start, end = spans.start[region], spans.stop[region]
     number, barrier = first, low  # nothing moves past the barrier
     for v in range(first, stop):
         source, size = inserted_offsets[v], inserted_offsets[v + 1] - inserted_offsets[v]
-        place, p, gone = inserted_offsets[number], begin[v], deleted[v]
+        place, p = inserted_offsets[number], begin[v]
+        gone = deleted[v]
         is_gap = gone != size
         for i in range(size):
             inserted[place + i] = inserted[source + i]
@@ -179,10 +180,10 @@ def has_unknown(bases, first, size):
 def rebuild(draft, first, stop, drafts, spans, reference, variants, out):
     """Add the haplotype that variants [first, stop) make of the reference's span, with the draft's support."""
     _, begin, deleted, inserted, inserted_offsets = variants
-    region, bases, place = drafts.region[draft], out.bases, out.used[1]
+    region, place = drafts.region[draft], out.used[1]
     p = spans.low[region]
     for v in range(first, stop):
-        place, p = copy(reference, p, begin[v], bases, place), begin[v] + deleted[v]
-        place = copy(inserted, inserted_offsets[v], inserted_offsets[v + 1], bases, place)
-    place = copy(reference, p, spans.high[region], bases, place)
+        place, p = copy(reference, p, begin[v], out.bases, place), begin[v] + deleted[v]
+        place = copy(inserted, inserted_offsets[v], inserted_offsets[v + 1], out.bases, place)
+    place = copy(reference, p, spans.high[region], out.bases, place)
     add_draft(out, region, place, drafts.support[draft], drafts.asked[draft])

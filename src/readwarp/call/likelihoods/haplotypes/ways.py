@@ -82,7 +82,7 @@ def count_agreeing(shown, known, rarest, before, choice, way):
     choice alone.
     """
     upto = choice | (choice - ONE)
-    linked, leaving, entering, agreeing, alone = 0, 0, 0, 0, 0
+    linked = leaving = entering = agreeing = alone = 0
     for f in range(shown.size):
         if known[f] & choice:
             differs = (shown[f] ^ way) & known[f]

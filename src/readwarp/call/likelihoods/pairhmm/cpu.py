@@ -179,13 +179,12 @@ def sum_groups(groups, tables, space, symbols, sums):
 
     symbols: a vector of integers of the same width as the sums' dtype.
     """
-    count, rows = symbols.size, groups.rows
-    width = max(count, 8)
-    for group in range(rows.size):
-        begin, stop = group * count, (group + 1) * count
+    width = max(symbols.size, 8)
+    for group in range(groups.rows.size):
+        begin, stop = group * symbols.size, (group + 1) * symbols.size
         starts, pads = groups.starts[begin:stop], groups.pads[begin:stop]
         bases = groups.bases[groups.base_offsets[group] * width :]
         haplotype = groups.haplotypes[groups.haplotype_offsets[group] * width :]
-        _terms_into_lanes(tables, starts, pads, rows[group], space.at, space.terms)
+        _terms_into_lanes(tables, starts, pads, groups.rows[group], space.at, space.terms)
         scale, own = groups.scale[begin:stop], sums[begin:stop]
-        sum_group(bases, haplotype, space, rows[group], groups.columns[group], scale, symbols, own)
+        sum_group(bases, haplotype, space, groups.rows[group], groups.columns[group], scale, symbols, own)

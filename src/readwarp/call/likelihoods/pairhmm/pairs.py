@@ -163,16 +163,15 @@ def first_of_kind(contents: tuple[ndarray, ...], offsets: ndarray) -> ndarray:
 @kernel
 def find_first(contents, offsets, table, first):
     """Fill `first`; see `first_of_kind`. table: -1 in each slot; its size is a power of 2, at least twice the items."""
-    slots = table.size
     for item in range(first.size):
         begin, stop = offsets[item], offsets[item + 1]
-        slot = np.int64(_hash(contents, begin, stop) & np.uint64(slots - 1))
+        slot = np.int64(_hash(contents, begin, stop) & np.uint64(table.size - 1))
         while table[slot] >= 0:
             other = table[slot]
             length = offsets[other + 1] - offsets[other]
             if length == stop - begin and _are_equal(contents, offsets[other], begin, length):
                 break
-            slot = (slot + 1) & (slots - 1)
+            slot = (slot + 1) & (table.size - 1)
         if table[slot] < 0:
             table[slot] = item
         first[item] = table[slot]
@@ -201,7 +200,8 @@ def log_probabilities(reads, haplotypes, haplotype_offsets, pair_read, pair_hapl
     for pair in range(pair_read.size):
         low = haplotype_offsets[pair_haplotype[pair]]
         size = haplotype_offsets[pair_haplotype[pair] + 1] - low
-        M, X, Y = np.full(size + 1, -math.inf), np.full(size + 1, -math.inf), np.full(size + 1, -math.log(size))
+        M, X = np.full(size + 1, -math.inf), np.full(size + 1, -math.inf)
+        Y = np.full(size + 1, -math.log(size))
         open_before = stay_before = straight = -math.inf
         close = 0.0
         for i in range(offsets[pair_read[pair]], offsets[pair_read[pair] + 1]):
@@ -213,11 +213,13 @@ def log_probabilities(reads, haplotypes, haplotype_offsets, pair_read, pair_hapl
             for j in range(1, size + 1):
                 symbol = haplotypes[low + j - 1]
                 kind = 2 if symbol >= UNKNOWN else 0 if symbol == bases[i] else 1
-                M_above, X_above, gap_above = M[j], X[j], _sum(X[j], Y[j])
+                M_above, X_above = M[j], X[j]
+                gap_above = _sum(X[j], Y[j])
                 M[j] = _log(emission[kind]) + _sum(M_diagonal + straight, gap_diagonal + close)
                 X[j] = _sum(M_above + open_before, X_above + stay_before)
                 Y[j] = _sum(M_left + open_here, Y_left + stay_here)
-                M_diagonal, gap_diagonal, M_left, Y_left = M_above, gap_above, M[j], Y[j]
+                M_diagonal, gap_diagonal = M_above, gap_above
+                M_left, Y_left = M[j], Y[j]
             open_before, stay_before = open_here, stay_here
             straight, close = _log(1.0 - 2.0 * opening), _log(1.0 - extending)
         total = -math.inf

@@ -83,7 +83,8 @@ def row_constants(bases, qualities, gap_open, gap_extend, probability, i, begin,
         inserted, deleted = opening_before, 0.0
     if i != begin:
         before = 1.0 - 2.0 * opening_before
-        same, other, from_n = same * before, other * before, from_n * before
+        same, other = same * before, other * before
+        from_n = from_n * before
     return same, other, from_n, inserted, deleted, stays, extending
 
 

@@ -65,7 +65,8 @@ def compare_gaps(reads, pairs, sites, shown):
     for site in range(begin.size):
         for pair in range(offsets[site], offsets[site + 1]):
             r = read[pair]
-            p, change_here, number = reads.position[r], np.int64(0), 0
+            p, change_here = reads.position[r], np.int64(0)
+            number = 0
             if p >= begin[site] or reads.reference_stop[r] <= stop[site]:
                 continue
             for i in range(reads.cigar_offsets[r], reads.cigar_offsets[r + 1]):

@@ -132,7 +132,8 @@ def join_sets(pairs, laid, totals, sets):
     """
     (offsets, read, _), (side, first) = pairs, laid
     (total, own), (within, own_set) = totals, sets
-    start, number, site = np.int64(-1), 0, 0
+    start, number = np.int64(-1), 0
+    site = 0
     while site < side.size:
         stop, margin = site, 0.0
         while stop < side.size and first[stop] == first[site]:
@@ -168,7 +169,8 @@ def sum_reads(pairs, laid, total):
 @kernel
 def turn_links(pairs, laid, sums):
     """Flip all sites of a phase set from one on where that is more likely; return the number of flips."""
-    (offsets, read, odds), (side, first), (total, before, turned) = pairs, laid, sums
+    (offsets, read, odds), (side, first) = pairs, laid
+    total, before, turned = sums
     before[:] = 0.0
     turned[:] = 0.0
     number, turn = 0, 1

@@ -93,11 +93,10 @@ def take_sides(sides: Sides, groups: ComparisonGroups, samples: int) -> tuple[nd
 @kernel
 def choose_sets(sides, groups, votes, sets):
     """Choose the phase set of most reads of each group and sample, by the Boyer-Moore majority vote."""
-    offsets, reads, sample, phase_set = groups.pair_offsets, groups.read, groups.sample, sides.phase_set
     for group in range(groups.start.size):
         votes[:] = 0
-        for pair in range(offsets[group], offsets[group + 1]):
-            own, s = phase_set[reads[pair]], sample[pair]
+        for pair in range(groups.pair_offsets[group], groups.pair_offsets[group + 1]):
+            own, s = sides.phase_set[groups.read[pair]], groups.sample[pair]
             if own < 0:
                 continue
             if votes[s] == 0:

@@ -64,14 +64,15 @@ def score_clips(reads, reference, first, ends, step, costs, out):
 
     reference: its bases 0-4 from `first` on, as far as overhanging clips reach on that side.
     """
-    cigar, cigar_offsets, read_offsets = reads.cigar, reads.cigar_offsets, reads.read_offsets
     for read in range(out.size):
-        leading, trailing = soft_clips(cigar, cigar_offsets[read], cigar_offsets[read + 1])
+        leading, trailing = soft_clips(reads.cigar, reads.cigar_offsets[read], reads.cigar_offsets[read + 1])
         if step < 0:
-            size, place, base = leading, reads.position[read] - 1, read_offsets[read] + leading - 1
+            size, place = leading, reads.position[read] - 1
+            base = reads.read_offsets[read] + leading - 1
             is_over = size > 0 and reads.position[read] - size < ends[0]
         else:
-            size, place, base = trailing, reads.reference_stop[read], read_offsets[read + 1] - trailing
+            size, place = trailing, reads.reference_stop[read]
+            base = reads.read_offsets[read + 1] - trailing
             is_over = size > 0 and place + size > ends[1]
         if is_over:
             out[read] = best_size(reads.bases, base, reference, place - first, size, step, costs)
@@ -80,7 +81,7 @@ def score_clips(reads, reference, first, ends, step, costs, out):
 @scalar
 def best_size(bases, base, reference, place, size, step, costs):
     """Return the number of clipped bases, outwards from `base`, that align best from `place` on; 0 if none pays."""
-    score, best, found = 0, 0, 0
+    score = best = found = 0
     for k in range(size):
         at = place + step * k
         if not 0 <= at < reference.size:

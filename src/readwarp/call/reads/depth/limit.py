@@ -69,9 +69,9 @@ def blocks_of(reads, read, first, number, room):
 
     number: blocks of the window; others are ignored.
     """
-    cigar, p, found = reads.cigar, reads.position[read], 0
+    p, found = reads.position[read], 0
     for i in range(reads.cigar_offsets[read], reads.cigar_offsets[read + 1]):
-        operation, length, on_reference, _ = run_of(cigar[i])
+        operation, length, on_reference, _ = run_of(reads.cigar[i])
         if (is_match(operation) or operation == DELETION) and length:
             for block in range(max(p // BLOCK - first, 0), min((p + length - 1) // BLOCK - first + 1, number)):
                 if found == 0 or room[found - 1] < block:
@@ -108,14 +108,14 @@ def hide_bases(reads, rank, first, limits, stays):
 
     Clipped and inserted bases are in the block of the aligned base before them, at a read's start of the one after.
     """
-    position, cigar, cigar_offsets, read_offsets = reads.position, reads.cigar, reads.cigar_offsets, reads.read_offsets
     qualities, number = reads.qualities, limits.shape[1]
-    for read in range(position.size):
-        p, q, own = position[read], read_offsets[read], limits[reads.sample[read]]
-        for i in range(cigar_offsets[read], cigar_offsets[read + 1]):
-            operation, length, on_reference, on_read = run_of(cigar[i])
+    for read in range(reads.position.size):
+        p, q = reads.position[read], reads.read_offsets[read]
+        own = limits[reads.sample[read]]
+        for i in range(reads.cigar_offsets[read], reads.cigar_offsets[read + 1]):
+            operation, length, on_reference, on_read = run_of(reads.cigar[i])
             is_aligned = (is_match(operation) or operation == DELETION) and length > 0
-            last = max(p + on_reference - 1, position[read]) if is_aligned else max(p - 1, position[read])
+            last = max(p + on_reference - 1, reads.position[read]) if is_aligned else max(p - 1, reads.position[read])
             begin = p if is_aligned else last
             for block in range(begin // BLOCK, last // BLOCK + 1):
                 counts = not 0 <= block - first < number or rank[read] < own[block - first]

@@ -35,11 +35,11 @@ def agree(reads, overlap, begin, end, shift):
 @kernel
 def extends(reads, place, stop, step, shift):
     """Return whether the score from `place` to `stop` never drops by MAX_LOSS, as it does where an alignment ends."""
-    bases, qualities, loss = reads.bases, reads.qualities, 0
+    loss = 0
     while place != stop and loss < MAX_LOSS:
-        if bases[place] == bases[place - shift]:
+        if reads.bases[place] == reads.bases[place - shift]:
             loss = max(0, loss - 1)
-        elif min(qualities[place], qualities[place - shift]) >= MIN_QUALITY:
+        elif min(reads.qualities[place], reads.qualities[place - shift]) >= MIN_QUALITY:
             loss += MISMATCH
         place += step
     return loss < MAX_LOSS

@@ -46,17 +46,16 @@ def cut_long(reads: AlignedReads, low: int, high: int) -> AlignedReads:
 @kernel
 def find_parts(reads, low, high, parts):
     """Fill the parts."""
-    cigar, offsets, position, reference_stop = reads.cigar, reads.cigar_offsets, reads.position, reads.reference_stop
     first_operation, last_operation, skipped, taken, first_base, stop_base, start, stop = parts
-    for read in range(position.size):
-        first, last = offsets[read], offsets[read + 1] - 1
-        first_operation[read], last_operation[read], skipped[read], taken[read] = first, last, 0, cigar[last] >> 4
+    for read in range(reads.position.size):
+        first, last = reads.cigar_offsets[read], reads.cigar_offsets[read + 1] - 1
+        first_operation[read], last_operation[read], skipped[read], taken[read] = first, last, 0, reads.cigar[last] >> 4
         first_base[read], stop_base[read] = reads.read_offsets[read], reads.read_offsets[read + 1]
-        start[read], stop[read] = position[read], reference_stop[read]
-        cuts_start, cuts_stop = position[read] < low, reference_stop[read] > high
-        p, q = position[read], first_base[read]
+        start[read], stop[read] = reads.position[read], reads.reference_stop[read]
+        cuts_start, cuts_stop = reads.position[read] < low, reads.reference_stop[read] > high
+        p, q = reads.position[read], first_base[read]
         for i in range(first, last + 1):
-            operation, length, on_reference, on_read = run_of(cigar[i])
+            operation, length, on_reference, on_read = run_of(reads.cigar[i])
             if is_match(operation) and length:
                 if cuts_start and p <= low:
                     skip = min(low - p, length - 1)
@@ -73,29 +72,28 @@ def find_parts(reads, low, high, parts):
 @kernel
 def copy_parts(reads, parts, out):
     """Fill the columns of bases and operations, and those that count bases."""
-    cigar, offsets, bases, qualities = reads.cigar, reads.cigar_offsets, reads.bases, reads.qualities
-    read_offsets, cigar_offsets, shared, hidden = out.read_offsets, out.cigar_offsets, out.shared, out.hidden
+    offsets = reads.cigar_offsets
     used = done = 0
-    read_offsets[0] = cigar_offsets[0] = 0
-    for read in range(shared.shape[0]):
+    out.read_offsets[0] = out.cigar_offsets[0] = 0
+    for read in range(out.shared.shape[0]):
         first, last = parts.first_operation[read], parts.last_operation[read]
         first_base, stop_base = parts.first_base[read], parts.stop_base[read]
         size = stop_base - first_base
-        out.bases[used : used + size] = bases[first_base:stop_base]
-        out.qualities[used : used + size] = qualities[first_base:stop_base]
+        out.bases[used : used + size] = reads.bases[first_base:stop_base]
+        out.qualities[used : used + size] = reads.qualities[first_base:stop_base]
         for i in range(first, last + 1):
-            length = parts.taken[read] if i == last else np.int64(cigar[i] >> 4)
+            length = parts.taken[read] if i == last else np.int64(reads.cigar[i] >> 4)
             length -= parts.skipped[read] if i == first else 0
-            out.cigar[done + i - first] = length << 4 | cigar[i] & 15
+            out.cigar[done + i - first] = length << 4 | reads.cigar[i] & 15
         used, done = used + size, done + last + 1 - first
-        read_offsets[read + 1], cigar_offsets[read + 1] = used, done
+        out.read_offsets[read + 1], out.cigar_offsets[read + 1] = used, done
         before = first_base - reads.read_offsets[read]
         for side in range(2):
-            shared[read, side] = min(size, max(0, reads.shared[read, side] - before))
-        leading = clip_of(cigar[offsets[read]]) if first > offsets[read] else 0
-        trailing = clip_of(cigar[offsets[read + 1] - 1]) if last < offsets[read + 1] - 1 else 0
-        hidden[read, 0] = reads.hidden[read, 0] + leading + parts.start[read] - reads.position[read]
-        hidden[read, 1] = reads.hidden[read, 1] + trailing + reads.reference_stop[read] - parts.stop[read]
+            out.shared[read, side] = min(size, max(0, reads.shared[read, side] - before))
+        leading = clip_of(reads.cigar[offsets[read]]) if first > offsets[read] else 0
+        trailing = clip_of(reads.cigar[offsets[read + 1] - 1]) if last < offsets[read + 1] - 1 else 0
+        out.hidden[read, 0] = reads.hidden[read, 0] + leading + parts.start[read] - reads.position[read]
+        out.hidden[read, 1] = reads.hidden[read, 1] + trailing + reads.reference_stop[read] - parts.stop[read]
 
 
 @scalar

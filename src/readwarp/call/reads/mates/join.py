@@ -50,17 +50,16 @@ def find_overhangs(reads, reference, begin, first, stop, found):
 
     reference: its bases from `begin` on.
     """
-    bases, offsets, cigar_offsets = reads.bases, reads.read_offsets, reads.cigar_offsets
     for read in range(first.size):
         before, after = reads.position[read] - first[read], stop[read] - reads.reference_stop[read]
         if before > MAX_END and after > MAX_END:
             continue
-        leading, trailing = soft_clips(reads.cigar, cigar_offsets[read], cigar_offsets[read + 1])
+        leading, trailing = soft_clips(reads.cigar, reads.cigar_offsets[read], reads.cigar_offsets[read + 1])
         place, end = first[read] - begin, reads.reference_stop[read] - begin
-        own, last = offsets[read] + leading - before, offsets[read + 1] - trailing
-        if 0 < before <= MAX_END and leading > before and are_alike(bases, own, reference, place, before):
+        own, last = reads.read_offsets[read] + leading - before, reads.read_offsets[read + 1] - trailing
+        if 0 < before <= MAX_END and leading > before and are_alike(reads.bases, own, reference, place, before):
             found.before[read] = before
-        if 0 < after <= MAX_END and trailing > after and are_alike(bases, last, reference, end, after):
+        if 0 < after <= MAX_END and trailing > after and are_alike(reads.bases, last, reference, end, after):
             found.after[read] = after
 
 
@@ -134,47 +133,45 @@ def choose_switches(reads, pairs, bounds, switch):
 @kernel
 def write_reads(reads, pairs, bounds, switch, chosen, out):
     """Fill `out` with the chosen reads; a read without aligned bases in its bounds has neither bases nor operations."""
-    position, flag, mapping_quality = reads.position, reads.flag, reads.mapping_quality
-    cigar, cigar_offsets, read_offsets = reads.cigar, reads.cigar_offsets, reads.read_offsets
-    first, stop, hidden, mates, shift = bounds.first, bounds.stop, bounds.hidden, pairs.mate, pairs.shift
-    reference_stop = reads.reference_stop
-    target, to_bases, to_qualities = out.cigar, out.bases, out.qualities
+    read_offsets, first = reads.read_offsets, bounds.first
+    target = out.cigar
     used, operations = np.int64(0), np.int64(0)
     out.read_offsets[0] = out.cigar_offsets[0] = 0
     for row in range(chosen.size):
         read = chosen[row]
-        mate, begin, low, high = mates[read], operations, cigar_offsets[read], cigar_offsets[read + 1]
+        mate, begin = pairs.mate[read], operations
+        low, high = reads.cigar_offsets[read], reads.cigar_offsets[read + 1]
         is_joined = switch[read] >= 0
-        is_whole = not is_joined and stop[read] - first[read] == read_offsets[read + 1] - read_offsets[read]
-        out.position[row], out.reference_stop[row] = position[read], reference_stop[read]
-        if is_whole and high - low == 1 and is_match(cigar[low] & 15):  # most reads
-            target[operations] = cigar[low]
+        is_whole = not is_joined and bounds.stop[read] - first[read] == read_offsets[read + 1] - read_offsets[read]
+        out.position[row], out.reference_stop[row] = reads.position[read], reads.reference_stop[read]
+        if is_whole and high - low == 1 and is_match(reads.cigar[low] & 15):  # most reads
+            target[operations] = reads.cigar[low]
             operations += 1
         else:
-            end, base = switch[read] if is_joined else stop[read], read_offsets[read]
-            operations = copy_operations(cigar, (low, high), base, first[read], end, target, begin, begin)
+            end, base = switch[read] if is_joined else bounds.stop[read], read_offsets[read]
+            operations = copy_operations(reads.cigar, (low, high), base, first[read], end, target, begin, begin)
             if is_joined:
-                own, base = (cigar_offsets[mate], cigar_offsets[mate + 1]), read_offsets[mate]
-                cut = switch[read] - shift[read]
-                operations = copy_operations(cigar, own, base, cut, stop[mate], target, begin, operations)
+                own, base = (reads.cigar_offsets[mate], reads.cigar_offsets[mate + 1]), read_offsets[mate]
+                cut = switch[read] - pairs.shift[read]
+                operations = copy_operations(reads.cigar, own, base, cut, bounds.stop[mate], target, begin, operations)
             operations = close_operations(target, begin, operations)
             if operations > begin:
-                place = first_aligned(cigar, low, high, position[read], read_offsets[read], first[read])
+                place = first_aligned(reads.cigar, low, high, reads.position[read], read_offsets[read], first[read])
                 out.position[row], out.reference_stop[row] = place, place + span_of(target, begin, operations)
-        out.flag[row], out.name_hash[row], out.sample[row] = flag[read], reads.name_hash[read], reads.sample[read]
-        out.mapping_quality[row], out.fragment_end[row] = mapping_quality[read], reads.fragment_end[read]
-        out.hidden[row, 0], out.hidden[row, 1] = hidden[read, 0], hidden[read, 1]
+        out.flag[row], out.name_hash[row], out.sample[row] = reads.flag[read], reads.name_hash[read], reads.sample[read]
+        out.mapping_quality[row], out.fragment_end[row] = reads.mapping_quality[read], reads.fragment_end[read]
+        out.hidden[row, 0], out.hidden[row, 1] = bounds.hidden[read, 0], bounds.hidden[read, 1]
         if operations > begin and is_joined:
-            out.hidden[row, 1] = hidden[mate, 1]
-            out.mapping_quality[row] = max(mapping_quality[read], mapping_quality[mate])
+            out.hidden[row, 1] = bounds.hidden[mate, 1]
+            out.mapping_quality[row] = max(reads.mapping_quality[read], reads.mapping_quality[mate])
             out.shared[row, 0], out.shared[row, 1] = find_shared_bases(read, mate, pairs, bounds)
             used = join_bases(reads, read, mate, pairs.shift[read], bounds, out, used)
         elif operations > begin:
-            size = stop[read] - first[read]
-            copy_bases(reads.bases, first[read], size, to_bases, used)
-            copy_bases(reads.qualities, first[read], size, to_qualities, used)
+            size = bounds.stop[read] - first[read]
+            copy_bases(reads.bases, first[read], size, out.bases, used)
+            copy_bases(reads.qualities, first[read], size, out.qualities, used)
             used += size
-            out.shared[row, 0] = out.shared[row, 1] = 0 if flag[read] & REVERSE else size
+            out.shared[row, 0] = out.shared[row, 1] = 0 if reads.flag[read] & REVERSE else size
         out.read_offsets[row + 1], out.cigar_offsets[row + 1] = used, operations
 
 
@@ -227,16 +224,16 @@ def close_operations(cigar, begin, used):
 @kernel
 def join_bases(reads, read, mate, shift, bounds, out, used):
     """Append the bases of a fragment; return the number used so far."""
-    bases, qualities, first, stop = reads.bases, reads.qualities, bounds.first[read], bounds.stop[mate] + shift
+    first, stop = bounds.first[read], bounds.stop[mate] + shift
     own_stop, mate_first = bounds.stop[read], bounds.first[mate] + shift
     for place in range(first, stop):
-        base, quality = bases[place if place < own_stop else place - shift], np.uint8(0)
+        base, quality = reads.bases[place if place < own_stop else place - shift], np.uint8(0)
         if place < own_stop:
-            quality = qualities[place]
+            quality = reads.qualities[place]
         else:
-            quality = qualities[place - shift]
+            quality = reads.qualities[place - shift]
         if mate_first <= place < own_stop:
-            other, other_quality = bases[place - shift], qualities[place - shift]
+            other, other_quality = reads.bases[place - shift], reads.qualities[place - shift]
             if base == other:
                 quality = max(quality, other_quality)
             elif base >= UNKNOWN or (other < UNKNOWN and other_quality > quality):

@@ -20,28 +20,26 @@ def merge_mates(reads: AlignedReads, rows: ndarray) -> None:
 @kernel
 def merge_groups(reads, order, places, others):
     """Merge the qualities in place. order: reads by name, then in file order. places, others: scratch for a block."""
-    name_hash, sample, position, reference_stop = reads.name_hash, reads.sample, reads.position, reads.reference_stop
-    cigar, cigar_offsets, read_offsets = reads.cigar, reads.cigar_offsets, reads.read_offsets
-    bases, qualities = reads.bases, reads.qualities
+    position = reads.position
     for i in range(order.size - 1):
         first, following = order[i], order[i + 1]
-        if name_hash[following] != name_hash[first] or position[following] >= reference_stop[first]:
+        if reads.name_hash[following] != reads.name_hash[first] or position[following] >= reads.reference_stop[first]:
             continue
-        for block in range(position[first], reference_stop[first], places.size):
-            stop = min(reference_stop[first], block + places.size)
-            own = cigar_offsets[first], cigar_offsets[first + 1]
-            locate_bases(cigar, own, position[first], read_offsets[first], block, stop, places)
-            if not has_quality(qualities, places[: stop - block]):
+        for block in range(position[first], reads.reference_stop[first], places.size):
+            stop = min(reads.reference_stop[first], block + places.size)
+            own = reads.cigar_offsets[first], reads.cigar_offsets[first + 1]
+            locate_bases(reads.cigar, own, position[first], reads.read_offsets[first], block, stop, places)
+            if not has_quality(reads.qualities, places[: stop - block]):
                 continue
             for j in range(i + 1, order.size):
                 second = order[j]
-                if name_hash[second] != name_hash[first] or position[second] >= stop:
+                if reads.name_hash[second] != reads.name_hash[first] or position[second] >= stop:
                     break
-                low, high = max(block, position[second]), min(stop, reference_stop[second])
-                if sample[second] == sample[first] and low < high:
-                    own = cigar_offsets[second], cigar_offsets[second + 1]
-                    locate_bases(cigar, own, position[second], read_offsets[second], low, high, others)
-                    merge_bases(bases, qualities, places[low - block : high - block], others)
+                low, high = max(block, position[second]), min(stop, reads.reference_stop[second])
+                if reads.sample[second] == reads.sample[first] and low < high:
+                    own = reads.cigar_offsets[second], reads.cigar_offsets[second + 1]
+                    locate_bases(reads.cigar, own, position[second], reads.read_offsets[second], low, high, others)
+                    merge_bases(reads.bases, reads.qualities, places[low - block : high - block], others)
 
 
 @kernel

@@ -57,8 +57,8 @@ def sort_equals(values, order):
 @kernel
 def pair_reads(reads, order, out):
     """Fill `out` with pairs. order: reads by name, then in file order."""
-    name_hash, sample, flag, mates = reads.name_hash, reads.sample, reads.flag, out.mate
-    position, reference_stop, meets = reads.position, reads.reference_stop, out.meets
+    name_hash, flag = reads.name_hash, reads.flag
+    position, reference_stop = reads.position, reads.reference_stop
     first = 0
     while first < order.size:
         stop, reach = first + 1, reference_stop[order[first]]
@@ -66,7 +66,7 @@ def pair_reads(reads, order, out):
             reach = max(reach, reference_stop[order[stop]])
             stop += 1
         for k in range(first, stop):
-            meets[order[k]] = stop - first > 1
+            out.meets[order[k]] = stop - first > 1
         if 1 < stop - first <= MAX_RECORDS:
             for a in range(first, stop):
                 one = order[a]
@@ -76,16 +76,16 @@ def pair_reads(reads, order, out):
                 for b in range(first, stop):
                     other = order[b]
                     is_mate = flag[other] & REVERSE and (flag[one] ^ flag[other]) & SEGMENTS == SEGMENTS
-                    is_free = mates[other] == NONE and sample[one] == sample[other]
+                    is_free = out.mate[other] == NONE and reads.sample[one] == reads.sample[other]
                     overlaps = position[one] < reference_stop[other] and position[other] < reference_stop[one]
                     if is_mate and is_free and overlaps:
                         base, mate_base, found = find_shared(reads, one, other)
                         if found > size:
-                            size, mates[one] = found, other
+                            size, out.mate[one] = found, other
                             out.shift[one], out.begin[one], out.end[one] = base - mate_base, base, base + found
                 if size:
-                    other = mates[one]
-                    mates[other], out.shift[other] = one, -out.shift[one]
+                    other = out.mate[one]
+                    out.mate[other], out.shift[other] = one, -out.shift[one]
                     out.begin[other], out.end[other] = out.begin[one] - out.shift[one], out.end[one] - out.shift[one]
         first = stop
 
@@ -93,25 +93,29 @@ def pair_reads(reads, order, out):
 @kernel
 def find_shared(reads, one, other):
     """Find the longest stretch that two reads align alike, gaps included: its first base in each, its size."""
-    cigar, cigar_offsets = reads.cigar, reads.cigar_offsets
-    i, p, q = cigar_offsets[one], reads.position[one], reads.read_offsets[one]
-    j, u, v = cigar_offsets[other], reads.position[other], reads.read_offsets[other]
+    i, p = reads.cigar_offsets[one], reads.position[one]
+    q = reads.read_offsets[one]
+    j, u = reads.cigar_offsets[other], reads.position[other]
+    v = reads.read_offsets[other]
     base = mate_base = size = np.int64(0)
     first = mate_first = np.int64(NONE)  # first bases of the stretch so far
-    while i < cigar_offsets[one + 1] and j < cigar_offsets[other + 1]:
-        operation, _, on_reference, on_read = run_of(cigar[i])
-        mate_operation, _, mate_on_reference, mate_on_read = run_of(cigar[j])
+    while i < reads.cigar_offsets[one + 1] and j < reads.cigar_offsets[other + 1]:
+        operation, _, on_reference, on_read = run_of(reads.cigar[i])
+        mate_operation, _, mate_on_reference, mate_on_read = run_of(reads.cigar[j])
         start, stop = max(p, u), min(p + on_reference, u + mate_on_reference)
         if is_match(operation) and is_match(mate_operation) and start < stop:
             own, others = q + start - p, v + start - u
             if first == NONE or own - first != others - mate_first:
                 first, mate_first = own, others
             if own + stop - start - first > size:
-                base, mate_base, size = first, mate_first, own + stop - start - first
+                base, mate_base = first, mate_first
+                size = own + stop - start - first
         if p + on_reference <= u + mate_on_reference:
-            i, p, q = i + 1, p + on_reference, q + on_read
+            i, p = i + 1, p + on_reference
+            q += on_read
         else:
-            j, u, v = j + 1, u + mate_on_reference, v + mate_on_read
+            j, u = j + 1, u + mate_on_reference
+            v += mate_on_read
     return base, mate_base, size
 
 

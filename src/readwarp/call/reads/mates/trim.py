@@ -39,21 +39,20 @@ def find_bounds(
 @kernel
 def narrow(reads, pairs, window, low, high, ignore_soft_clips, out):
     """Exclude bases beyond the mate, outside [low, high) (int64 [reads]) and in deliberate clips."""
-    cigar, cigar_offsets, read_offsets, mates = reads.cigar, reads.cigar_offsets, reads.read_offsets, pairs.mate
-    position, reference_stop, fragment_ends = reads.position, reads.reference_stop, reads.fragment_end
-    firsts, stops, hidden = out.first, out.stop, out.hidden
-    for read in range(mates.size):
-        begin, end, mate = read_offsets[read], read_offsets[read + 1], mates[read]
-        own_start, own_stop, fragment_end = position[read], reference_stop[read], fragment_ends[read]
-        leading, trailing = soft_clips(cigar, cigar_offsets[read], cigar_offsets[read + 1])
+    for read in range(pairs.mate.size):
+        begin, end = reads.read_offsets[read], reads.read_offsets[read + 1]
+        mate = pairs.mate[read]
+        own_start, own_stop = reads.position[read], reads.reference_stop[read]
+        fragment_end = reads.fragment_end[read]
+        leading, trailing = soft_clips(reads.cigar, reads.cigar_offsets[read], reads.cigar_offsets[read + 1])
         inner, outer = begin + leading, end - trailing
         first, stop = begin, end
         if mate != NONE:
-            before, after = hard_clips(cigar, cigar_offsets[mate], cigar_offsets[mate + 1])
+            before, after = hard_clips(reads.cigar, reads.cigar_offsets[mate], reads.cigar_offsets[mate + 1])
             if reads.flag[read] & REVERSE:
-                first = read_offsets[mate] - before + pairs.shift[read]
+                first = reads.read_offsets[mate] - before + pairs.shift[read]
             else:
-                stop = read_offsets[mate + 1] + after + pairs.shift[read]
+                stop = reads.read_offsets[mate + 1] + after + pairs.shift[read]
         elif reads.flag[read] & REVERSE:
             if 0 <= fragment_end < own_stop:
                 first = base_at(reads, read, fragment_end)
@@ -70,25 +69,25 @@ def narrow(reads, pairs, window, low, high, ignore_soft_clips, out):
             first = max(first, inner)
         if trailing and is_masked(reads, window, outer, end, 1, own_stop):
             stop = min(stop, outer)
-        hidden[read, 0], hidden[read, 1] = max(0, min(first, end) - begin), max(0, end - max(stop, begin))
+        out.hidden[read, 0], out.hidden[read, 1] = max(0, min(first, end) - begin), max(0, end - max(stop, begin))
         if ignore_soft_clips:
             first, stop = max(first, inner), min(stop, outer)
-        firsts[read], stops[read] = first, max(first, stop)
+        out.first[read], out.stop[read] = first, max(first, stop)
 
 
 @kernel
 def base_at(reads, read, target):
     """Return the index of the first base at or after a reference position; clips continue along the diagonal."""
-    position, cigar_offsets, cigar = reads.position[read], reads.cigar_offsets, reads.cigar
+    position = reads.position[read]
     first, last = reads.read_offsets[read], reads.read_offsets[read + 1]
-    leading, trailing = soft_clips(cigar, cigar_offsets[read], cigar_offsets[read + 1])
+    leading, trailing = soft_clips(reads.cigar, reads.cigar_offsets[read], reads.cigar_offsets[read + 1])
     if target < position:
         return max(first, first + leading - (position - target))
     if target >= reads.reference_stop[read]:
         return min(last, last - trailing + target - reads.reference_stop[read])
     p, q = position, first
-    for i in range(cigar_offsets[read], cigar_offsets[read + 1]):
-        operation, _, on_reference, on_read = run_of(cigar[i])
+    for i in range(reads.cigar_offsets[read], reads.cigar_offsets[read + 1]):
+        operation, _, on_reference, on_read = run_of(reads.cigar[i])
         if p + on_reference > target:
             return q + target - p if is_match(operation) else q
         p, q = p + on_reference, q + on_read
@@ -98,13 +97,13 @@ def base_at(reads, read, target):
 @kernel
 def is_masked(reads, window, base, limit, step, position):
     """Return whether clipped bases, from the innermost outwards to the limit, match the reference on the diagonal."""
-    reference, bases, score, best = window.bases, reads.bases, 0, 0
+    score, best = 0, 0
     place = position - window.first
-    while (base < limit if step > 0 else base >= limit) and 0 <= place < reference.size and best < MIN_CLIP:
-        if reference[place] == OUTSIDE:
+    while (base < limit if step > 0 else base >= limit) and 0 <= place < window.bases.size and best < MIN_CLIP:
+        if window.bases[place] == OUTSIDE:
             break
-        if bases[base] < 4 and reference[place] < 4:
-            score += 1 if bases[base] == reference[place] else -MISMATCH
+        if reads.bases[base] < 4 and window.bases[place] < 4:
+            score += 1 if reads.bases[base] == window.bases[place] else -MISMATCH
         best = max(best, score)
         base, place = base + step, place + step
     return best >= MIN_CLIP

@@ -106,38 +106,37 @@ def weigh_positions(pileup, gaps, substitutions, indels, losses, out):
 
     substitutions, indels: of `odds_tables`. losses: float64 [kind, copies + 1], scratch for one position.
     """
-    counts, quality_sums, reference, depth = pileup.counts, pileup.quality_sums, out.base, out.depth
-    spanning, number_gaps, phred = gaps.spanning, gaps.gaps, gaps.phred
-    ploidy, likelihoods, quality = out.ploidy, out.likelihoods, out.quality
-    for w in range(reference.size):
-        copies, own, other, own_sum, other_sum = np.int64(ploidy[w]), 0, 0, 0, 0
+    phred = gaps.phred
+    for w in range(out.base.size):
+        copies = np.int64(out.ploidy[w])
+        own = other = own_sum = other_sum = 0
         for base in range(4):
-            number = np.int64(counts[w, base, 0]) + counts[w, base, 1]
-            total = np.int64(quality_sums[w, base, 0]) + quality_sums[w, base, 1]
-            if base == reference[w]:
+            number = np.int64(pileup.counts[w, base, 0]) + pileup.counts[w, base, 1]
+            total = np.int64(pileup.quality_sums[w, base, 0]) + pileup.quality_sums[w, base, 1]
+            if base == out.base[w]:
                 own, own_sum = number, total
             else:
                 other, other_sum = other + number, other_sum + total
-        depth[w] = own + other + counts[w, DELETED, 0] + counts[w, DELETED, 1]
-        if depth[w] == 0 or copies == 0 or reference[w] > 3:
-            quality[w] = UNKNOWN
+        out.depth[w] = own + other + pileup.counts[w, DELETED, 0] + pileup.counts[w, DELETED, 1]
+        if out.depth[w] == 0 or copies == 0 or out.base[w] > 3:
+            out.quality[w] = UNKNOWN
             continue
         match, gap = substitutions[copies], indels[copies]
         own_mean = min(own_sum // max(own, 1), MAX_QUALITY)
         other_mean = min(other_sum // max(other, 1), MAX_QUALITY)
         none = own * match[0, own_mean] - other_sum - TEN_LOG10_3 * other
-        whole = spanning[w] * gap[0, phred[w]] + number_gaps[w] * gap[copies, phred[w]]
+        whole = gaps.spanning[w] * gap[0, phred[w]] + gaps.gaps[w] * gap[copies, phred[w]]
         for k in range(1, copies + 1):
             fits = own * match[k, own_mean] if k < copies else -own_sum - TEN_LOG10_3 * own
             losses[0, k] = none - fits - other * match[copies - k, other_mean]
-            losses[1, k] = whole - spanning[w] * gap[k, phred[w]] - number_gaps[w] * gap[copies - k, phred[w]]
+            losses[1, k] = whole - gaps.spanning[w] * gap[k, phred[w]] - gaps.gaps[w] * gap[copies - k, phred[w]]
         by_base, by_gap = losses[0, 1], losses[1, 1]
         for k in range(2, copies + 1):
             by_base, by_gap = min(by_base, losses[0, k]), min(by_gap, losses[1, k])
-        kind, quality[w] = 1 if by_gap < by_base else 0, MAX_GENOTYPE_QUALITY
+        kind, out.quality[w] = 1 if by_gap < by_base else 0, MAX_GENOTYPE_QUALITY
         for k in range(1, copies + 1):
-            likelihoods[w, k] = round(max(0.0, losses[kind, k]))
-            quality[w] = min(quality[w], likelihoods[w, k])
+            out.likelihoods[w, k] = round(max(0.0, losses[kind, k]))
+            out.quality[w] = min(out.quality[w], out.likelihoods[w, k])
 
 
 @cache
@@ -204,25 +203,23 @@ def add_non_ref(sites: Sites, likelihoods: Likelihoods, model: GapModel) -> tupl
 @kernel
 def weigh_other(sites, likelihoods, slips, out):
     """Copy each row of values to `out`, followed by the value of <NON_REF>."""
-    pair_offsets, allele, values, longer = likelihoods.pair_offsets, likelihoods.allele, likelihoods.values, out.values
-    quality, mapping_quality = likelihoods.quality, likelihoods.mapping_quality
     for site in range(sites.begin.size):
         n, is_indel = sites.allele_offsets[site + 1] - sites.allele_offsets[site], sites.is_indel[site]
         unit, tract = sites.unit[site], sites.stop[site] - sites.begin[site]
         slip = -0.1 * slips[min(unit, slips.shape[0]) - 1, min(max(tract, 1) // unit, slips.shape[1] - 1)]
-        for pair in range(pair_offsets[site], pair_offsets[site + 1]):
-            k = pair - pair_offsets[site]
+        for pair in range(likelihoods.pair_offsets[site], likelihoods.pair_offsets[site + 1]):
+            k = pair - likelihoods.pair_offsets[site]
             row, target = likelihoods.value_offsets[site] + k * n, out.value_offsets[site] + k * (n + 1)
             lowest, highest = math.inf, -math.inf
             for a in range(n):
-                longer[target + a] = values[row + a]
-                lowest, highest = min(lowest, values[row + a]), max(highest, values[row + a])
-            q = min(quality[pair], mapping_quality[pair])
-            if allele[pair] == NOTHING:
-                longer[target + n] = highest
+                out.values[target + a] = likelihoods.values[row + a]
+                lowest, highest = min(lowest, likelihoods.values[row + a]), max(highest, likelihoods.values[row + a])
+            q = min(likelihoods.quality[pair], likelihoods.mapping_quality[pair])
+            if likelihoods.allele[pair] == NOTHING:
+                out.values[target + n] = highest
             elif is_indel:
-                longer[target + n] = highest + slip
+                out.values[target + n] = highest + slip
             elif lowest == highest and highest == log_mismatch(q):
-                longer[target + n] = log_match(q)
+                out.values[target + n] = log_match(q)
             else:
-                longer[target + n] = lowest
+                out.values[target + n] = lowest

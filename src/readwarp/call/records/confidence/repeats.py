@@ -58,20 +58,20 @@ def find_repeats(window: Window, slips: ndarray) -> Repeats:
 @kernel
 def mark_repeats(window, slips, out):
     """Widen `first` and `last` to the repeats, and lower `phred` to that of their errors."""
-    reference, offset, first, last, phred = window.bases, window.start - window.first, out.first, out.last, out.phred
+    offset = window.start - window.first
     for unit in range(1, MAX_UNIT + 1):
         begin = 0  # start of the stretch whose bases equal those one unit before
-        for i in range(unit, reference.size + 1):
-            if i < reference.size and reference[i] == reference[i - unit] and reference[i] < 4:
+        for i in range(unit, window.bases.size + 1):
+            if i < window.bases.size and window.bases[i] == window.bases[i - unit] and window.bases[i] < 4:
                 continue
             tract = i - begin
             if tract >= 2 * unit:
                 error = np.int32(round(slips[unit - 1, min(tract // unit, slips.shape[1] - 1)]))
                 low = begin - offset if tract <= MAX_TRACT else NOWHERE
-                for p in range(max(begin - 1 - offset, 0), min(i - offset, first.size)):
-                    first[p] = min(first[p], low)
-                    last[p] = max(last[p], i - 1 - offset)
-                    phred[p] = min(phred[p], error)
+                for p in range(max(begin - 1 - offset, 0), min(i - offset, out.first.size)):
+                    out.first[p] = min(out.first[p], low)
+                    out.last[p] = max(out.last[p], i - 1 - offset)
+                    out.phred[p] = min(out.phred[p], error)
             begin = i - unit + 1
 
 
@@ -81,7 +81,7 @@ def count_spanning(reads, start, repeats, called, spanning):
 
     Positions count from `start`. called: the CalledGaps.
     """
-    first, last, cigar, qualities = repeats.first, repeats.last, reads.cigar, reads.qualities
+    cigar = reads.cigar
     for read in range(reads.position.size):
         p, q = reads.position[read] - start, reads.read_offsets[read]
         i, end = reads.cigar_offsets[read], reads.cigar_offsets[read + 1]
@@ -94,11 +94,12 @@ def count_spanning(reads, start, repeats, called, spanning):
                     stop += run_of(cigar[after])[2]
                     after += 1
             _, _, on_reference, on_read = run_of(cigar[i])
-            a, b = max(p, 0), min(p + on_reference, first.size)
+            a, b = max(p, 0), min(p + on_reference, repeats.first.size)
             if is_aligned(cigar[i]) and a < b:
-                own = qualities[q + a - p : q + b - p]
-                add_spanning(first[a:b], last[a:b], own, np.int32(begin), np.int32(stop), spanning[a:b])
-            p, q, i = p + on_reference, q + on_read, i + 1
+                own = reads.qualities[q + a - p : q + b - p]
+                add_spanning(repeats.first[a:b], repeats.last[a:b], own, np.int32(begin), np.int32(stop), spanning[a:b])
+            p, q = p + on_reference, q + on_read
+            i += 1
             after = max(after, i)
 
 

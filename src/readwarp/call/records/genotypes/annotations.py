@@ -46,7 +46,8 @@ def symmetric_odds_ratio(a, b, c, d):
 
     ln(R + 1 / R) + ln(min(a, b) / max(a, b)) - ln(min(c, d) / max(c, d)) with R = a d / (b c), each count plus one.
     """
-    a, b, c, d = a + 1.0, b + 1.0, c + 1.0, d + 1.0
+    a, b = a + 1.0, b + 1.0
+    c, d = c + 1.0, d + 1.0
     ratio = a * d / (b * c)
     return math.log(ratio + 1.0 / ratio) + math.log(min(a, b) / max(a, b)) - math.log(min(c, d) / max(c, d))
 
@@ -148,43 +149,39 @@ def summarise(sites: Sites, likelihoods: Likelihoods, is_kept: ndarray, out: Emi
 @kernel
 def summarise_all(sites, likelihoods, is_kept, counts, out, columns):
     """Summarise records. counts: scratch for counts of each MAPQ, end distance and base quality on REF and ALT."""
-    pair_offsets, allele, sample = likelihoods.pair_offsets, likelihoods.allele, likelihoods.sample
-    strand, quality = likelihoods.strand, likelihoods.quality
-    mapping_quality, end_distance = likelihoods.mapping_quality, likelihoods.end_distance
-    depth_offsets, allele_depth, samples = out.depth_offsets, out.allele_depth, out.depth.shape[1]
-    strands, independent, star = out.strands, out.independent, out.star
+    samples = out.depth.shape[1]
     for row in range(out.site.size):
         for k in range(counts.size):
             counts[k] = 0
         squares = alt_squares = distances = ref_distances = np.int64(0)
         reads = alt_reads = ref_reads = 0
         first = sites.allele_offsets[out.site[row]]
-        for pair in range(pair_offsets[out.site[row]], pair_offsets[out.site[row] + 1]):
-            if allele[pair] == NOTHING:
+        for pair in range(likelihoods.pair_offsets[out.site[row]], likelihoods.pair_offsets[out.site[row] + 1]):
+            if likelihoods.allele[pair] == NOTHING:
                 continue
-            square = np.int64(mapping_quality[pair]) * mapping_quality[pair]
+            square = np.int64(likelihoods.mapping_quality[pair]) * likelihoods.mapping_quality[pair]
             reads, squares = reads + 1, squares + square
-            if allele[pair] < 0 or not is_kept[first + allele[pair]]:
+            if likelihoods.allele[pair] < 0 or not is_kept[first + likelihoods.allele[pair]]:
                 continue
             number = 0
-            for a in range(first, first + allele[pair]):
+            for a in range(first, first + likelihoods.allele[pair]):
                 number += is_kept[a]
-            allele_depth[depth_offsets[row * samples + sample[pair]] + number] += 1
+            out.allele_depth[out.depth_offsets[row * samples + likelihoods.sample[pair]] + number] += 1
             side = 1 if number else 0
-            cell = 2 * side + (strand[pair] & 1)
-            strands[row, sample[pair], cell] += 1
-            if number == star[row]:
+            cell = 2 * side + (likelihoods.strand[pair] & 1)
+            out.strands[row, likelihoods.sample[pair], cell] += 1
+            if number == out.star[row]:
                 continue
-            if not strand[pair] & DEPENDENT:
-                independent[row, sample[pair], cell] += 1
-            counts[side * VALUES + mapping_quality[pair]] += 1
-            counts[(2 + side) * VALUES + max(0, min(MAX_VALUE, end_distance[pair]))] += 1
-            counts[(4 + side) * VALUES + quality[pair]] += 1
+            if not likelihoods.strand[pair] & DEPENDENT:
+                out.independent[row, likelihoods.sample[pair], cell] += 1
+            counts[side * VALUES + likelihoods.mapping_quality[pair]] += 1
+            counts[(2 + side) * VALUES + max(0, min(MAX_VALUE, likelihoods.end_distance[pair]))] += 1
+            counts[(4 + side) * VALUES + likelihoods.quality[pair]] += 1
             if side:
                 alt_reads, alt_squares = alt_reads + 1, alt_squares + square
-                distances += end_distance[pair]
+                distances += likelihoods.end_distance[pair]
             else:
-                ref_reads, ref_distances = ref_reads + 1, ref_distances + end_distance[pair]
+                ref_reads, ref_distances = ref_reads + 1, ref_distances + likelihoods.end_distance[pair]
         columns.DP[row], alt_depth, (a, b, c, d) = sum_samples(row, out)
         out.squares[row] = squares
         if alt_depth:

@@ -38,7 +38,8 @@ def _has_low_fraction(facts: GenotypeFacts) -> ndarray:
     """
     is_low = _is_below_limit(facts.fraction, facts.ploidy, facts.limits)
     rows = np.flatnonzero(is_low)
-    depth, around, expected = facts.depth[rows], facts.depth_around[rows], facts.expected[rows]
+    depth, around = facts.depth[rows], facts.depth_around[rows]
+    expected = facts.expected[rows]
     is_usual = depth.sum(axis=1, where=expected > 0) >= LEAST_SHARE * around.sum(axis=1, where=expected > 0)
     misfit = fraction_misfit(depth, facts.fraction[rows], expected)
     is_low[rows] = ~is_usual | (misfit > facts.limits.max_fraction_misfit)

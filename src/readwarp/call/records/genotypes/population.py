@@ -46,7 +46,8 @@ def phred_of_excess(none: int, one: int, both: int) -> float:
 
     P(h) = N! / (a! h! b!) * 2^h * A! B! / (2 N)! for h heterozygous samples, A and B copies of the alleles.
     """
-    first, second, samples = 2 * none + one, 2 * both + one, none + one + both
+    first, second = 2 * none + one, 2 * both + one
+    samples = none + one + both
     fixed = math.lgamma(samples + 1) + math.lgamma(first + 1) + math.lgamma(second + 1) - math.lgamma(2 * samples + 1)
 
     def share(h: int) -> float:

@@ -59,7 +59,8 @@ def find_qualities(sites, scores, tables, snv, indel, choice):
             is_any |= choice.is_kept[first + a]
         if not is_any:
             continue
-        theta, bounds, log_none = theta_of(sites, site, snv, indel), start(now), 0.0
+        theta, bounds = theta_of(sites, site, snv, indel), start(now)
+        log_none = 0.0
         for s in range(samples):
             copies = np.int64(scores.ploidy[site, s])
             if scores.depth[site, s] == 0 or copies == 0:
@@ -79,7 +80,8 @@ def sum_by_copies(values, scale, genotypes, copies, numbers, theta, out):
     That one is computed apart, since it may be too small for `out`. values * scale: natural logarithms of likelihoods.
     numbers: by allele, 0 for those like the reference's, -1 for an unlisted last one, whose genotypes are left out.
     """
-    best, top, none = -np.inf, -np.inf, 0.0  # greatest of all, and of those without ALT copies; the sum of the latter
+    best = top = -np.inf  # greatest of all, and of those without ALT copies
+    none = 0.0  # sum of the latter
     for g in range(values.size):
         if numbers[genotypes[g, copies - 1]] >= 0:
             best = max(best, scale * values[g])
@@ -154,7 +156,8 @@ def share_of_ways(k, j, before, more):
     """
     if j > k or j > more or k - j > before:
         return 0.0
-    share, marks, free, places = 1.0, k, before + more - k, before + more
+    share, marks = 1.0, k
+    free, places = before + more - k, before + more
     for i in range(more):
         if i < j:
             share *= (i + 1 + more - j) / (i + 1.0) * marks / places

@@ -63,7 +63,6 @@ def drop_rarest(
 @kernel
 def find_shares(crowded, sites, likelihoods, share):
     """Fill the share (float64 [alleles]) of each allele of the crowded sites."""
-    pair_offsets, value_offsets, values = likelihoods.pair_offsets, likelihoods.value_offsets, likelihoods.values
     for site in crowded:
         first = sites.allele_offsets[site]
         n = sites.allele_offsets[site + 1] - first
@@ -71,17 +70,18 @@ def find_shares(crowded, sites, likelihoods, share):
         own[:] = 1.0 / n
         for _ in range(ROUNDS):
             fresh[:], reads = 0.0, 0
-            for pair in range(pair_offsets[site], pair_offsets[site + 1]):
+            for pair in range(likelihoods.pair_offsets[site], likelihoods.pair_offsets[site + 1]):
                 if likelihoods.allele[pair] == NOTHING:
                     continue
-                row, best, total = value_offsets[site] + (pair - pair_offsets[site]) * n, -np.inf, 0.0
+                row, best = likelihoods.value_offsets[site] + (pair - likelihoods.pair_offsets[site]) * n, -np.inf
+                total = 0.0
                 for a in range(n):
-                    best = max(best, values[row + a])
+                    best = max(best, likelihoods.values[row + a])
                 for a in range(n):
-                    total += own[a] * 10.0 ** (values[row + a] - best)
+                    total += own[a] * 10.0 ** (likelihoods.values[row + a] - best)
                 reads += 1
                 for a in range(n if total > 0.0 else 0):
-                    fresh[a] += own[a] * 10.0 ** (values[row + a] - best) / total
+                    fresh[a] += own[a] * 10.0 ** (likelihoods.values[row + a] - best) / total
             for a in range(n):
                 own[a] = fresh[a] / max(reads, 1)
         share[first : first + n] = own
@@ -90,26 +90,26 @@ def find_shares(crowded, sites, likelihoods, share):
 @kernel
 def take_values(allele_offsets, new, likelihoods, out):
     """Fill the values and alleles of `out`. new: int8, new numbers of the alleles, -1 for those dropped."""
-    pair_offsets, values, allele = likelihoods.pair_offsets, likelihoods.values, out.allele
     for site in range(allele_offsets.size - 1):
         first, place = allele_offsets[site], out.value_offsets[site]
         n = allele_offsets[site + 1] - first
-        for pair in range(pair_offsets[site], pair_offsets[site + 1]):
-            row = likelihoods.value_offsets[site] + (pair - pair_offsets[site]) * n
-            best, second, shown = -np.inf, -np.inf, np.int8(OTHER)
+        for pair in range(likelihoods.pair_offsets[site], likelihoods.pair_offsets[site + 1]):
+            row = likelihoods.value_offsets[site] + (pair - likelihoods.pair_offsets[site]) * n
+            best, second = -np.inf, -np.inf
+            shown = np.int8(OTHER)
             for a in range(n):
                 if new[first + a] < 0:
                     continue
-                value = values[row + a]
+                value = likelihoods.values[row + a]
                 out.values[place] = value
                 place += 1
                 if value > best:
                     best, second, shown = value, best, new[first + a]
                 else:
                     second = max(second, value)
-            if allele[pair] >= 0:
-                kept = new[first + allele[pair]]
-                allele[pair] = kept if kept >= 0 else shown if best - second > INFORMED else np.int8(OTHER)
+            if out.allele[pair] >= 0:
+                kept = new[first + out.allele[pair]]
+                out.allele[pair] = kept if kept >= 0 else shown if best - second > INFORMED else np.int8(OTHER)
 
 
 def silence_absent(likelihoods: Likelihoods, copies: ndarray) -> Likelihoods:

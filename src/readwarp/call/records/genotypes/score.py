@@ -61,61 +61,58 @@ def score_genotypes(
 @kernel
 def score_all(sites, likelihoods, odds, tables, reads, out):
     """Score all sites. reads: scratch for the reads of any site."""
-    pair_offsets, allele, sample = likelihoods.pair_offsets, likelihoods.allele, likelihoods.sample
-    ploidy, offsets, depth = out.ploidy, out.offsets, out.depth
-    rows, samples, first, shares = tables.alleles, out.depth.shape[1], reads.first, reads.shares
+    samples = out.depth.shape[1]
     for site in range(sites.begin.size):
         alleles = sites.allele_offsets[site + 1] - sites.allele_offsets[site]
-        for pair in range(pair_offsets[site], pair_offsets[site + 1]):
-            depth[site, sample[pair]] += allele[pair] != NOTHING
-        first[0] = 0
+        for pair in range(likelihoods.pair_offsets[site], likelihoods.pair_offsets[site + 1]):
+            out.depth[site, likelihoods.sample[pair]] += likelihoods.allele[pair] != NOTHING
+        reads.first[0] = 0
         for s in range(samples):
-            first[s + 1] = first[s] + depth[site, s]
+            reads.first[s + 1] = reads.first[s] + out.depth[site, s]
         gather_reads(site, likelihoods, odds, alleles, reads)
         for s in range(samples):
-            own, copies = offsets[site * samples + s], np.int64(ploidy[site, s])
-            table, linear = tables.first[copies, alleles], reads.linear[first[s] : first[s + 1]]
-            weight = reads.weight[first[s] : first[s + 1]]
+            own, copies = out.offsets[site * samples + s], np.int64(out.ploidy[site, s])
+            table, linear = tables.first[copies, alleles], reads.linear[reads.first[s] : reads.first[s + 1]]
+            weight = reads.weight[reads.first[s] : reads.first[s + 1]]
             for g in range(tables.size[copies, alleles] if copies else 0):
                 for a in range(alleles):
-                    shares[a] = 0.0
+                    reads.shares[a] = 0.0
                 for copy in range(copies):
-                    shares[rows[table + g, copy]] += 1.0
+                    reads.shares[tables.alleles[table + g, copy]] += 1.0
                 reach = 0.0
                 for a in range(alleles):
-                    shares[a] /= copies
-                    reach += shares[a] * sites.reach[sites.allele_offsets[site] + a]
-                a, b, total = rows[table + g, 0], rows[table + g, copies - 1], reads.highest[s]
+                    reads.shares[a] /= copies
+                    reach += reads.shares[a] * sites.reach[sites.allele_offsets[site] + a]
+                a, b = tables.alleles[table + g, 0], tables.alleles[table + g, copies - 1]
+                total = reads.highest[s]
                 if odds.size and copies == 2 and a != b:
                     one, other = sided_likelihood(linear, weight, a, b), sided_likelihood(linear, weight, b, a)
                     rarer = 10.0 ** (min(one, other) - max(one, other))
                     total += max(one, other) + math.log10(0.5 + 0.5 * rarer)
                 else:
-                    total += log_likelihood(linear, alleles, shares)
+                    total += log_likelihood(linear, alleles, reads.shares)
                 out.values[own + g] = total - reads.number[s] * math.log10(reach)
 
 
 @kernel
 def gather_reads(site, likelihoods, odds, alleles, reads):
     """Fill `reads`, whose `first` are known, with the informative ones."""
-    allele, sample, values = likelihoods.allele, likelihoods.sample, likelihoods.values
-    linear, weight, place, highest = reads.linear, reads.weight, reads.place, reads.highest
     low, high = likelihoods.pair_offsets[site], likelihoods.pair_offsets[site + 1]
-    for s in range(place.size):
-        place[s], highest[s], reads.number[s] = reads.first[s], 0.0, 0
+    for s in range(reads.place.size):
+        reads.place[s], reads.highest[s], reads.number[s] = reads.first[s], 0.0, 0
     for pair in range(low, high):
-        reads.number[sample[pair]] += 1
-        if allele[pair] == NOTHING:
+        reads.number[likelihoods.sample[pair]] += 1
+        if likelihoods.allele[pair] == NOTHING:
             continue
-        s, row = sample[pair], likelihoods.value_offsets[site] + (pair - low) * alleles
-        best = values[row]
+        s, row = likelihoods.sample[pair], likelihoods.value_offsets[site] + (pair - low) * alleles
+        best = likelihoods.values[row]
         for a in range(1, alleles):
-            best = max(best, values[row + a])
+            best = max(best, likelihoods.values[row + a])
         for a in range(alleles):
-            linear[place[s], a] = 10.0 ** (values[row + a] - best)
-        weight[place[s]] = 1.0 / (1.0 + 10.0 ** -odds[pair]) if odds.size else 0.5
-        highest[s] += best
-        place[s] += 1
+            reads.linear[reads.place[s], a] = 10.0 ** (likelihoods.values[row + a] - best)
+        reads.weight[reads.place[s]] = 1.0 / (1.0 + 10.0 ** -odds[pair]) if odds.size else 0.5
+        reads.highest[s] += best
+        reads.place[s] += 1
 
 
 @kernel
@@ -166,27 +163,28 @@ def choose_alleles(sites: Sites, scores: GenotypeScores, tables: GenotypeTables,
 
 @kernel
 def choose_all(sites, scores, tables, room, out):
-    mark, is_kept, numbers, samples = out.mark, out.is_kept, room.numbers, scores.depth.shape[1]
+    samples = scores.depth.shape[1]
     for site in range(sites.begin.size):
         first = sites.allele_offsets[site]
         alleles = sites.allele_offsets[site + 1] - first
-        is_any, last, has_star = False, first + alleles - 1, samples > 1
+        is_any, last = False, first + alleles - 1
+        has_star = samples > 1
         for a in range(alleles):
-            is_kept[first + a] = a > 0 and sites.is_forced[first + a] and mark[first + a] != MISSING_BASE
-            has_star |= is_kept[first + a]
+            out.is_kept[first + a] = a > 0 and sites.is_forced[first + a] and out.mark[first + a] != MISSING_BASE
+            has_star |= out.is_kept[first + a]
         for a in range(alleles):
-            is_plain = mark[first + a] != MISSING_BASE or has_star
-            numbers[a] = 0 if not is_plain else -1 if mark[first + a] == UNLISTED else a
+            is_plain = out.mark[first + a] != MISSING_BASE or has_star
+            room.numbers[a] = 0 if not is_plain else -1 if out.mark[first + a] == UNLISTED else a
         for s in range(samples):
             copies, own = np.int64(scores.ploidy[site, s]), scores.values[scores.offsets[site * samples + s] :]
             if scores.depth[site, s] and copies:
-                keep_carried(own, copies, tables, room, is_kept[first : last + 1])
+                keep_carried(own, copies, tables, room, out.is_kept[first : last + 1])
         for a in range(first, last + 1):
-            is_any |= is_kept[a] and mark[a] != MISSING_BASE
+            is_any |= out.is_kept[a] and out.mark[a] != MISSING_BASE
         for a in range(first, last + 1):
-            is_kept[a] &= is_any
-        is_kept[first] = is_any
-        is_kept[last] |= is_any and mark[last] == UNLISTED
+            out.is_kept[a] &= is_any
+        out.is_kept[first] = is_any
+        out.is_kept[last] |= is_any and out.mark[last] == UNLISTED
 
 
 @kernel
@@ -206,26 +204,25 @@ def reduce_scores(scores, genotypes, copies, listed, room, phred):
     The room's `numbers` are known. phred: int32, UNREACHED if nothing becomes the genotype. Genotypes from `listed` on
     have an unlisted allele: they cannot be called, and are no better than the best one.
     """
-    numbers, genotype, top = room.numbers, room.genotype, room.best
     highest = -np.inf
     for g in range(phred.size):
-        top[g] = -np.inf
+        room.best[g] = -np.inf
     for g in range(genotypes.shape[0]):
         is_complete = True
         for copy in range(copies):
-            number = numbers[genotypes[g, copy]]
+            number = room.numbers[genotypes[g, copy]]
             is_complete &= number >= 0
-            insert_allele(genotype, copy, number)
+            insert_allele(room.genotype, copy, number)
         if is_complete:
-            target = number_of(genotype, copies)
-            top[target] = max(top[target], scores[g])
+            target = number_of(room.genotype, copies)
+            room.best[target] = max(room.best[target], scores[g])
             if target < listed:
                 highest = max(highest, scores[g])
     best = -1
     for g in range(phred.size):
         phred[g] = UNREACHED
-        if top[g] > -np.inf:
-            phred[g] = np.int32(min(LARGEST, max(0.0, math.floor(10.0 * (highest - top[g]) + 0.5))))
+        if room.best[g] > -np.inf:
+            phred[g] = np.int32(min(LARGEST, max(0.0, math.floor(10.0 * (highest - room.best[g]) + 0.5))))
         if best < 0 and phred[g] == 0:
             best = g
     return best
@@ -243,19 +240,19 @@ def fill_genotypes(
 
 @kernel
 def fill_all(sites, scores, choice, tables, has_prior, room, out):
-    is_kept, mark, samples, numbers = choice.is_kept, choice.mark, out.depth.shape[1], room.numbers
+    samples = out.depth.shape[1]
     for row in range(out.site.size):
         site = out.site[row]
         first = sites.allele_offsets[site]
         alleles = sites.allele_offsets[site + 1] - first
         kept = 0
         for a in range(alleles):
-            numbers[a] = kept if is_kept[first + a] else 0 if mark[first + a] == MISSING_BASE else -1
-            kept += is_kept[first + a]
-        has_unlisted = mark[first + alleles - 1] == UNLISTED
+            room.numbers[a] = kept if choice.is_kept[first + a] else 0 if choice.mark[first + a] == MISSING_BASE else -1
+            kept += choice.is_kept[first + a]
+        has_unlisted = choice.mark[first + alleles - 1] == UNLISTED
         for a in range(alleles):
-            if numbers[a] < 0 and has_unlisted:
-                numbers[a] = kept - 1
+            if room.numbers[a] < 0 and has_unlisted:
+                room.numbers[a] = kept - 1
         for s in range(samples):
             copies, column = np.int64(out.ploidy[row, s]), row * samples + s
             if out.depth[row, s] == 0 or copies == 0:

@@ -37,9 +37,8 @@ def name_long_sets(phase_set: ndarray) -> list[tuple[str, ...]]:
 
 @kernel
 def order_alleles(sites, likelihoods, sides, out):
-    pair_offsets, allele, sample = likelihoods.pair_offsets, likelihoods.allele, likelihoods.sample
-    value_offsets, values = likelihoods.value_offsets, likelihoods.values
-    (odds, whole, sets), genotypes, strand = sides, out.genotype, likelihoods.strand
+    allele, sample = likelihoods.allele, likelihoods.sample
+    (odds, whole, sets), genotypes = sides, out.genotype
     for row in range(out.site.size):
         site = out.site[row]
         first = sites.allele_offsets[site]
@@ -50,10 +49,10 @@ def order_alleles(sites, likelihoods, sides, out):
                 continue
             a, b = out.allele[kept + genotypes[row, s, 0]] - first, out.allele[kept + genotypes[row, s, 1]] - first
             margin = 0.0
-            for pair in range(pair_offsets[site], pair_offsets[site + 1]):
+            for pair in range(likelihoods.pair_offsets[site], likelihoods.pair_offsets[site + 1]):
                 if sample[pair] == s and allele[pair] != NOTHING:
-                    at = value_offsets[site] + (pair - pair_offsets[site]) * number
-                    one, other = values[at + a], values[at + b]
+                    at = likelihoods.value_offsets[site] + (pair - likelihoods.pair_offsets[site]) * number
+                    one, other = likelihoods.values[at + a], likelihoods.values[at + b]
                     w, ratio = 1.0 / (1.0 + 10.0 ** -whole[pair]), 10.0 ** min(300.0, max(-300.0, other - one))
                     margin += math.log10((w + (1.0 - w) * ratio) / (w * ratio + 1.0 - w))
             if abs(margin) >= MIN_MARGIN:
@@ -61,6 +60,6 @@ def order_alleles(sites, likelihoods, sides, out):
                 if margin < 0:
                     genotypes[row, s, 0], genotypes[row, s, 1] = genotypes[row, s, 1], genotypes[row, s, 0]
                     a, b = b, a
-                for pair in range(pair_offsets[site], pair_offsets[site + 1]):
+                for pair in range(likelihoods.pair_offsets[site], likelihoods.pair_offsets[site + 1]):
                     if sample[pair] == s and abs(odds[pair]) >= SURE and allele[pair] == (a if odds[pair] > 0 else b):
-                        strand[pair] |= DEPENDENT
+                        likelihoods.strand[pair] |= DEPENDENT

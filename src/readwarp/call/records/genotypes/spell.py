@@ -43,7 +43,8 @@ def spell_alleles(sites: Sites, out: ListedRecords, window: Window) -> Spelled:
 
     Bases that all alleles of a record share at an end are left out, as long as each keeps one.
     """
-    reference, inserted, codes = _text(window.bases), _text(sites.inserted), sites.inserted.tobytes()
+    reference, inserted = _text(window.bases), _text(sites.inserted)
+    codes = sites.inserted.tobytes()
     ends = sites.inserted_offsets
     first, last = ends[out.allele].tolist(), ends[out.allele + 1].tolist()
     deleted, bounds = sites.deleted[out.allele].tolist(), pairwise(out.kept_offsets.tolist())

@@ -49,8 +49,8 @@ def fill_together(
 @kernel
 def add_priors(sites, scores, tables, snv, indel, values):
     """Add log10 of each genotype's prior to `values`, which equal the scores."""
-    ploidy, depth, offsets = scores.ploidy, scores.depth, scores.offsets
-    samples, room = depth.shape[1], tables.first.shape[1]
+    ploidy, offsets = scores.ploidy, scores.offsets
+    samples, room = scores.depth.shape[1], tables.first.shape[1]
     counts, logs = np.empty(room), np.empty(room)
     for site in range(sites.begin.size):
         alleles = sites.allele_offsets[site + 1] - sites.allele_offsets[site]
@@ -69,7 +69,7 @@ def add_priors(sites, scores, tables, snv, indel, values):
             counts[:alleles] = theta
             counts[0] = REFERENCES
             for s in range(samples):
-                if depth[site, s] and ploidy[site, s]:
+                if scores.depth[site, s] and ploidy[site, s]:
                     low = offsets[site * samples + s] - first
                     add_copies(
                         fits[low:],
