@@ -97,7 +97,7 @@ class CallSteps:
     phasing: Phasing | None = None  # phasing of the contig
     shared: LogLikelihoods | None = None  # likelihoods by a card in another process; None: the backend's
     least_depth: int = 0  # least depth of a base of the consensus genome
-    strip: Strip | None = None  # its axis is contig 0; None: contigs are the reference's
+    axis: StripBases | None = None  # contig 0, where contigs share a strip; None: contigs are the reference's
 
     @property
     def samples(self) -> int:
@@ -113,19 +113,20 @@ class CallSteps:
         return pileup
 
     def bases(self, contig: int) -> Bases:
-        return StripBases(self.reference, self.strip) if self.strip else Bases(self.reference, contig)
+        return self.axis or Bases(self.reference, contig)
 
     def on(self, place: Place) -> "tuple[CallSteps, TargetStretch]":
         """Return the steps on the axis of a place, and the place there."""
         if not isinstance(place, Strip):
             return self, place
+        axis = StripBases(self.reference, place)
         along = replace(
             self,
-            alignments=self.alignments.along(place, StripBases(self.reference, place)),
+            alignments=self.alignments.along(axis),
             ploidies=self.ploidies.along(place),
             forced=self.forced.along(place) if self.forced else None,
             primers=primers_along(self.primers, place),
-            strip=place,
+            axis=axis,
         )
         return along, place.as_stretch()
 
@@ -148,7 +149,7 @@ def call_window(steps: CallSteps, place: Place, max_bases: int | None) -> Window
 
 def call_stretch(steps: CallSteps, window: TargetStretch, max_bases: int | None) -> WindowCalls:
     """Call a window of one axis."""
-    limit, bases = DepthLimit(steps.parameters.max_depth), steps.bases(window.contig)
+    limit = DepthLimit(steps.parameters.max_depth)
     reads = read_window(steps, window, limit, max_bases)
     counts.count_reads(steps.metrics, reads, limit, window)
     if len(reads) == 0 and not steps.forced:
@@ -159,7 +160,7 @@ def call_stretch(steps: CallSteps, window: TargetStretch, max_bases: int | None)
     inside = replace(piled.around.trim(), start=window.start, stop=window.stop)
     check_qualities(piled.reads, piled.pileup, inside, window.mask(), steps.metrics)
     limited = [Limited("depth", limit.blocks * BLOCK, (limit.blocks + 1) * BLOCK)]
-    calls = cut_at_origin(call_sites(steps, piled, window, limited), steps.strip, bases.letters)
+    calls = cut_at_origin(call_sites(steps, piled, window, limited), steps.bases(window.contig))
     counts.count_left_out(steps.metrics, limited, window)
     kept = keep_calls(join_calls((calls,), window.start, window.stop, steps.samples), window.start, window.mask())
     if not steps.with_bands:
@@ -206,7 +207,8 @@ def call_sites(steps: CallSteps, piled: Piled, window: TargetStretch, limited: l
             sided = sided_pileups(steps, piled, sides)
             sites = drop_slips(sites, around, sided, piled.copies, steps.platform.gaps)
     depths = Depths(first_place(around.start), np.stack(noted))
-    here = Here(reads, around, depths, sides, steps.ploidies, steps.reference, steps.strip, steps.backend, limited)
+    bases = steps.bases(around.contig)
+    here = Here(reads, around, depths, sides, steps.ploidies, bases, steps.backend, limited)
     with steps.metrics.time("regions"):
         places = find_clip_places(reads, around, piled.copies)
         mates = partial(find_lost, steps.alignments, around.contig)
@@ -224,8 +226,7 @@ def call_sites(steps: CallSteps, piled: Piled, window: TargetStretch, limited: l
         regional, likelihoods, phase = weigh_regions(steps, regions, sites, here, window)
         with steps.metrics.time("genotypes"):
             parts.append(steps.model.call(regional, likelihoods, phase, here))
-    letters = steps.bases(around.contig).letters
-    join = partial(join_substitutions, distance=p.max_mnp_distance, reference=letters)
+    join = partial(join_substitutions, distance=p.max_mnp_distance, reference=bases.letters)
     return steps.model.finish(join_calls(parts, low, high, steps.samples), join)
 
 

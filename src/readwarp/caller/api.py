@@ -15,14 +15,7 @@ from readwarp.config.declare import chosen, keywords_of
 from readwarp.config.options import CallingOptions, FileOptions
 from readwarp.formats.common.files import named_files
 from readwarp.formats.common.qualities import encoding_of
-from readwarp.python.keywords import (
-    AnyPath,
-    as_paths,
-    as_tuple,
-    check_keywords,
-    command_line,
-    path_or_none,
-)
+from readwarp.python.keywords import AnyPath, as_paths, as_tuple, check_keywords, command_line, path_or_none
 from readwarp.stream.choice import resources_of
 from readwarp.stream.display import Listener, reporting
 from readwarp.stream.reporter import Result

@@ -152,9 +152,7 @@ class Caller:
         """
         check_together("call", {"gvcf": gvcf, "alleles": alleles, "max_mnp_distance": self.parameters.max_mnp_distance})
         job = replace(
-            self._job(alignments, regions, samples, alleles, ploidies, primers),
-            output=Path(output),
-            gvcf=gvcf,
+            self._job(alignments, regions, samples, alleles, ploidies, primers), output=Path(output), gvcf=gvcf
         )
         check_new(Path(output), force, [self.path, *job.alignments])
         check_inputs(job.alignments)

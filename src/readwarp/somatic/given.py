@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from readwarp.call.candidates.batches import Sites
 from readwarp.call.likelihoods.batches import Likelihoods, Phase
-from readwarp.call.places.strips import Strip
+from readwarp.call.places.bases import Bases
 from readwarp.call.places.targets import TargetStretch
 from readwarp.call.records.model import Here
 from readwarp.config import CallParameters, FractionParameters
@@ -53,18 +53,16 @@ class GivenFractions:
         mode = parameters.fractions
         return mode is not None and mode.is_somatic and not (mode.normals or self.population or self.panel)
 
-    def common(self, window: TargetStretch, reference: Reference, strip: Strip | None) -> CommonSites | None:
-        """Return the sites that estimate contamination, or None. strip: whose axis the window is on."""
+    def common(self, window: TargetStretch, bases: Bases) -> CommonSites | None:
+        """Return the sites of a window of these bases that estimate contamination, or None."""
         if self.population is None or self.contamination is not None:
             return None
-        return self.population.common(window[:3], reference, strip)
+        return self.population.common(window.start, window.stop, bases)
 
-    def known(self, sites: Sites, reference: Reference, strip: Strip | None) -> PopulationAlleles:
-        """Look up the sites. strip: whose axis the sites are on. Raises InputError."""
-        nothing = np.full(sites.deleted.size, np.nan)
-        population, panel = (
-            nothing if file is None else file.among(sites, reference, strip) for file in (self.population, self.panel)
-        )
+    def known(self, sites: Sites, bases: Bases) -> PopulationAlleles:
+        """Look up sites of these bases. Raises InputError."""
+        nothing, files = np.full(sites.deleted.size, np.nan), (self.population, self.panel)
+        population, panel = (nothing if file is None else file.among(sites, bases) for file in files)
         return PopulationAlleles(population, ~np.isnan(panel))
 
 
@@ -91,14 +89,18 @@ class FractionModel:
     given: GivenFractions
     are_fractions: bool = True
 
+    @property
+    def mode(self) -> FractionParameters:
+        assert self.parameters.fractions is not None
+        return self.parameters.fractions
+
     def call(self, sites: Sites, likelihoods: Likelihoods, phase: Phase | None, here: Here) -> Calls:
-        known = self.given.known(sites, here.reference, here.strip)
+        known = self.given.known(sites, here.bases)
         setting = self.given.setting(self.parameters, here.backend)
         return call_alleles(sites, (likelihoods, phase), here.reads, here.window, known, setting)
 
     def finish(self, calls: Calls, join: Callable[[Calls], Calls]) -> Calls:
-        assert self.parameters.fractions is not None
-        return count_events(join(calls), self.parameters.fractions)
+        return count_events(join(calls), self.mode)
 
 
 logger = logging.getLogger("readwarp")

@@ -18,7 +18,6 @@ from readwarp.call.candidates.batches import Sites
 from readwarp.call.candidates.sites.find import list_alleles
 from readwarp.call.candidates.spelling import Allele, spell_alleles
 from readwarp.call.places.bases import Bases, encode
-from readwarp.call.places.strips import Strip
 from readwarp.errors import InputError
 from readwarp.formats.common.index import explain_other
 from readwarp.formats.common.silence import quiet_htslib
@@ -29,7 +28,6 @@ from readwarp.somatic.noise.contamination import LEAST_FREQUENCY, MOST_FREQUENCY
 SPARE = 1024  # bases that an allele may have moved left of its record's start
 
 COLUMNS = np.int64, np.uint8, np.float64  # dtypes of CommonSites
-Region = tuple[int, int, int]  # contig, start, stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,29 +39,29 @@ class KnownAlleles:
     contigs: frozenset[str]  # contigs with records
     has_frequencies: bool  # has INFO AF
 
-    def among(self, sites: Sites, reference: Reference, strip: Strip | None) -> ndarray:
-        """Return AF of each allele of the sites, or 1 (float64 [alleles]); NaN where the file lacks it.
+    def among(self, sites: Sites, bases: Bases) -> ndarray:
+        """Return AF of each allele of sites of these bases, or 1 (float64 [alleles]); NaN where the file lacks it.
 
-        strip: whose axis the sites are on. Raises InputError.
+        Raises InputError.
         """
         out = np.full(sites.deleted.size, np.nan)
         if len(sites) == 0:
             return out
         low, high = int(sites.position.min()), int(sites.begin.max()) + 1
         places = frozenset(sites.begin.tolist())
-        known = dict(self._along((sites.contig, low, high + SPARE), reference, strip, places))
+        known = dict(self._within(low, high + SPARE, bases, places))
         for row, allele in enumerate(list_alleles(sites)):
             out[row] = known.get(allele, np.nan)
         return out
 
-    def common(self, span: Region, reference: Reference, strip: Strip | None) -> CommonSites:
-        """Return substitutions of a span with a common allele; positions with two of them are left out.
+    def common(self, low: int, high: int, bases: Bases) -> CommonSites:
+        """Return substitutions of [low, high) with a common allele; positions with two of them are left out.
 
-        strip: whose axis the span is on. Raises InputError.
+        Raises InputError.
         """
         found = sorted(
             (begin, inserted[0], value)
-            for (begin, deleted, inserted), value in self._along(span, reference, strip)
+            for (begin, deleted, inserted), value in self._within(low, high, bases)
             if deleted == len(inserted) == 1 and LEAST_FREQUENCY <= value <= MOST_FREQUENCY
         )
         position, base, frequency = (np.array([row[k] for row in found], kind) for k, kind in enumerate(COLUMNS))
@@ -71,22 +69,20 @@ class KnownAlleles:
         alone = first[number == 1]
         return CommonSites(position[alone], base[alone], frequency[alone])
 
-    def _along(
-        self, span: Region, reference: Reference, strip: Strip | None, places: frozenset[int] | None = None
+    def _within(
+        self, low: int, high: int, bases: Bases, places: frozenset[int] | None = None
     ) -> Iterator[tuple[Allele, float]]:
-        """Yield the alleles of a span, and their AF. With `places`, single-base changes elsewhere are skipped.
+        """Yield the alleles of [low, high), and their AF. With `places`, single-base changes elsewhere are skipped.
 
         Most records change one base where no site is: they are skipped before anything is made of them.
         """
-        own, low, high = span
-        for contig, origin in zip(strip.contigs, strip.origins.tolist(), strict=True) if strip else [(own, 0)]:
-            bases = Bases(reference, contig)
-            start, stop = max(0, low - origin), min(bases.length, high - origin)
-            if start < stop and reference.names[contig] in self.contigs:
-                for record in self._read(reference.names[contig], start, stop):
+        for contig, origin in bases.parts:
+            start, stop = max(0, low - origin), min(contig.length, high - origin)
+            if start < stop and contig.name in self.contigs:
+                for record in self._read(contig.name, start, stop):
                     if places and record.start + origin not in places and max(map(len, record.alleles or ("",))) == 1:
                         continue
-                    for (begin, deleted, inserted), value in self._alleles_of(record, bases):
+                    for (begin, deleted, inserted), value in self._alleles_of(record, contig):
                         if record.start - begin <= SPARE:
                             yield (begin + origin, deleted, inserted), value
 

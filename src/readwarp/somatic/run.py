@@ -16,8 +16,7 @@ from readwarp.call.places.strips import Place
 from readwarp.call.places.targets import bases_of
 from readwarp.call.reads.depth.limit import DepthLimit
 from readwarp.call.steps import CallSteps, pile_up, pileups, read_window
-from readwarp.call.windows.run import Calling
-from readwarp.config import FractionParameters
+from readwarp.call.windows.run import Calling, work_with
 from readwarp.errors import UsageError
 from readwarp.formats.variants.calls import Calls
 from readwarp.formats.variants.vcf import VariantWriter
@@ -26,15 +25,14 @@ from readwarp.somatic.fractions.shortlist import (
     ShortlistedRecords,
     candidates_of,
     filter_together,
-    header_lines,
 )
 from readwarp.somatic.fractions.tally import orientations_of
 from readwarp.somatic.genome.write import ConsensusGenome
 from readwarp.somatic.given import FractionModel, GivenFractions
-from readwarp.somatic.noise import LEARNED, LEARNING_WINDOW
+from readwarp.somatic.noise import CONTEXTS, LEARNED, LEARNING_WINDOW
 from readwarp.somatic.noise.contamination import Contamination, estimate_contamination
 from readwarp.somatic.noise.counts import ErrorCounts, add_counts, count_errors, covered_bases, no_counts
-from readwarp.somatic.noise.fit import Noise, fit_noise
+from readwarp.somatic.noise.fit import fit_noise
 from readwarp.somatic.noise.kinship import CARRIED, are_two_people, have_same_reads
 from readwarp.stream.reporter import Meter
 from readwarp.stream.workers import ItemResult, Workers, map_counted
@@ -45,11 +43,6 @@ GOLDEN = (5**0.5 - 1) / 2  # multiples of it, modulo 1, are spread evenly
 
 T = TypeVar("T")
 logger = logging.getLogger("readwarp")
-
-
-def work_with(given: GivenFractions, work: Callable[[Calling, Place], T], calling: Calling, window: Place) -> T:
-    model = FractionModel(calling.steps.parameters, given)
-    return work(replace(calling, steps=replace(calling.steps, model=model)), window)
 
 
 def spread_out(windows: Sequence[T]) -> list[T]:
@@ -71,7 +64,7 @@ def learn_window(steps: CallSteps, place: Place, max_bases: int | None) -> Error
         return None
     piled, _ = pile_up(own, reads, window)
     limits = PileupLimits(window.start, window.stop, own.parameters.min_base_quality)
-    common = given_of(own).common(window, own.reference, own.strip)
+    common = given_of(own).common(window, own.bases(window.contig))
     orientations, each = orientations_of(piled.reads), pileups(own, piled, [])
     return count_errors(piled.reads, orientations, piled.around, each, (limits, window.mask()), common)
 
@@ -133,36 +126,39 @@ def find_contamination(calling: Calling, errors: ErrorCounts) -> Contamination |
     return found
 
 
-class LearnedNoise(NamedTuple):
-    """Noise and contamination, known before alleles are called by fractions."""
-
-    given: GivenFractions  # includes the noise and the contamination
-    noise: Noise
-    contamination: Contamination | None
-    mode: FractionParameters
-
-    def header(self, threshold: float, samples: tuple[str, ...]) -> list[str]:
-        return header_lines(threshold, self.noise, self.contamination, samples, self.mode)
-
-
-def learn_fractions(calling: Calling, workers: Workers[Calling]) -> LearnedNoise:
+def learn_fractions(calling: Calling, workers: Workers[Calling]) -> FractionModel:
     """Learn noise and contamination. Raises UsageError where the tumour and its normal have the same reads."""
-    known, given = calling.steps.parameters.fractions, given_of(calling.steps)
-    assert known is not None
-    errors = learn_errors(calling, workers)
-    check_samples(calling.samples, known.normals, errors.kinship)
+    parameters, errors = calling.steps.parameters, learn_errors(calling, workers)
+    assert parameters.fractions is not None
+    check_samples(calling.samples, parameters.fractions.normals, errors.kinship)
     noise, contamination = fit_noise(errors), find_contamination(calling, errors)
-    with_both = replace(given, noise=noise, contamination=contamination)
-    return LearnedNoise(with_both, noise, contamination, known)
+    return FractionModel(parameters, replace(given_of(calling.steps), noise=noise, contamination=contamination))
+
+
+def header_lines(model: FractionModel, threshold: float) -> list[str]:
+    """Make header lines of the threshold, and of each sample's role, noise and contamination."""
+    lines, given, mode = [f"##fraction_threshold={threshold:.4g}"], model.given, model.mode
+    noise, known = given.noise, given.contamination
+    assert noise is not None
+    if mode.is_somatic:
+        lines += [f"##{'normal' if name in mode.normals else 'tumor'}_sample={name}" for name in given.samples]
+    for name, fraction, error, sites in zip(given.samples, *known, strict=True) if known else ():
+        learned = f",StandardError={error:.3g},Sites={sites}" if error == error else ""
+        if fraction == fraction:
+            lines.append(f"##contamination=<ID={name},Fraction={fraction:.4g}{learned}>")
+    for name, damage, (power, reach) in zip(given.samples, noise.damage, noise.shape, strict=True):
+        rates = ",".join(f"{rate:.3g}" for rate in damage[:CONTEXTS].ravel())
+        lines.append(f'##damage=<ID={name},Power={power:g},Reach={reach:g},Rates="{rates}">')
+    return lines
 
 
 def gather_fractions(calling: Calling, workers: Workers[Calling]) -> tuple[list[Calls], list[str]]:
     """Return calls by fractions with their filters, in order, and the lines of their header."""
-    learned = learn_fractions(calling, workers)
-    with closing(calling.run(workers, partial(work_with, learned.given, Calling.call))) as windows:
+    model = learn_fractions(calling, workers)
+    with closing(calling.run(workers, partial(work_with, {"model": model}, Calling.call))) as windows:
         calls = [part.calls for parts in windows for part in parts]
-        found, threshold = filter_together(calls, learned.mode.min_probability)
-    return found, learned.header(threshold, calling.samples)
+        found, threshold = filter_together(calls, model.mode.min_probability)
+    return found, header_lines(model, threshold)
 
 
 def write_candidates(calling: Calling, window: Place) -> ItemResult[ListedCandidates]:
@@ -179,8 +175,8 @@ def write_fractions(
 
     open_output: makes the writer for a header with these lines.
     """
-    learned, whole = learn_fractions(calling, workers), bases_of(calling.targets)
-    work = partial(work_with, learned.given, write_candidates)
+    model, whole = learn_fractions(calling, workers), bases_of(calling.targets)
+    work = partial(work_with, {"model": model}, write_candidates)
     with closing(Shortlist()) as shortlist, closing(calling.run(workers, work)) as results:
         for parts, shallow, bases in results:
             for part, runs in zip(parts, shallow, strict=True):
@@ -188,8 +184,8 @@ def write_fractions(
                 if genome:
                     genome.add_shallow(runs)
             meter.reach(meter.done + bases, whole)
-        threshold = shortlist.choose_threshold(learned.mode.min_probability)
-        with open_output(learned.header(threshold, calling.samples)) as writer:
+        threshold = shortlist.choose_threshold(model.mode.min_probability)
+        with open_output(header_lines(model, threshold)) as writer:
             for line in shortlist.lines(threshold, calling.steps.metrics):
                 writer.write(line)
                 if genome:

@@ -12,7 +12,8 @@ from helpers.command_samples import run_main
 from helpers.making import Read, random_sequence, write_bam, write_fasta
 from readwarp.call.candidates.batches import Sites
 from readwarp.call.candidates.sites.find import sites_of
-from readwarp.call.places.strips import strip_of
+from readwarp.call.places.bases import Bases
+from readwarp.call.places.strips import StripBases, strip_of
 from readwarp.call.places.targets import stretch_of
 from readwarp.call.places.window import Window
 from readwarp.errors import InputError
@@ -70,7 +71,7 @@ def test_alleles_are_found_as_calls_spell_them(tmp_path, reference):
     base = bytes(["ACGT".index(OTHER[SEQUENCE[place]])])
     sites = made_sites([(340, True, [(0, b"\x00\x01")]), (place, False, [(1, base)]), (500, False, [(1, b"\x00")])])
     sites = replace(sites, contig=1)
-    found = known.among(sites, reference, None)
+    found = known.among(sites, Bases(reference, 1))
     start = {at: row for row, at in zip(sites.allele_offsets[:-1].tolist(), sites.begin.tolist(), strict=True)}
     assert found[start[place] + 1] == pytest.approx(0.25)
     assert np.isnan(found[start[500] + 1]) and np.isnan(found[list(start.values())]).all()
@@ -89,7 +90,7 @@ def test_an_insertion_or_deletion_before_all_other_sites(gap, tmp_path, referenc
     known = open_known(write_vcf(tmp_path / "known.vcf", [row]), reference, with_frequencies=True)
     for more in ([], [(place + 100, False, [(1, b"\x00")])]):
         sites = replace(made_sites([(place, True, [gap]), *more]), contig=1)
-        assert known.among(sites, reference, None)[1] == pytest.approx(0.2)
+        assert known.among(sites, Bases(reference, 1))[1] == pytest.approx(0.2)
 
 
 def test_an_allele_that_moves_far(tmp_path):
@@ -102,7 +103,7 @@ def test_an_allele_that_moves_far(tmp_path):
         row = start + 1, text[start], text[start] + text[start + 1 : start + 4], "AF=0.2"
         known = open_known(write_vcf(tmp_path / f"{start}.vcf", [row]), reference, with_frequencies=True)
         for more in ([], [(start + 50, False, [(1, b"\x00")])]):
-            found = known.among(made_sites([(first, True, [(0, inserted)]), *more], text), reference, None)[1]
+            found = known.among(made_sites([(first, True, [(0, inserted)]), *more], text), Bases(reference, 0))[1]
             assert found == pytest.approx(0.2) if is_found else np.isnan(found)
 
 
@@ -113,7 +114,7 @@ def test_along_a_strip(tmp_path, reference):
     base = bytes(["ACGT".index(OTHER[SEQUENCE[200]])])
     sites = made_sites([(200, False, [(1, base)])])
     sites = replace(sites, begin=sites.begin + origin)
-    found = open_known(path, reference, with_frequencies=True).among(sites, reference, strip)
+    found = open_known(path, reference, with_frequencies=True).among(sites, StripBases(reference, strip))
     assert found[1] == pytest.approx(0.5)
 
 
@@ -129,13 +130,13 @@ def test_common_substitutions(tmp_path, reference):
         substitution(400, "AF=0.5"),
     ]
     known = open_known(write_vcf(tmp_path / "known.vcf", rows), reference, with_frequencies=True)
-    found = known.common((1, 150, 300), reference, None)
+    found = known.common(150, 300, Bases(reference, 1))
     assert found.position.tolist() == [200, 225] and found.frequency == pytest.approx([0.5, 0.02])
     assert found.base.tolist() == ["ACGT".index(OTHER[SEQUENCE[at]]) for at in (200, 225)]
     strip = strip_of([stretch_of([Target(c, 0, LENGTH)]) for c in (0, 1)], (LENGTH, LENGTH))
-    along = known.common((0, 0, strip.stop), reference, strip)
+    along = known.common(0, strip.stop, StripBases(reference, strip))
     assert (along.position - strip.origins[1]).tolist() == [200, 225, 400]
-    assert known.common((0, 0, LENGTH), reference, None).position.tolist() == []
+    assert known.common(0, LENGTH, Bases(reference, 0)).position.tolist() == []
 
 
 @pytest.mark.parametrize(
@@ -199,7 +200,7 @@ def test_alleles_that_are_not_text(tmp_path, reference):
     known = open_known(path, reference, with_frequencies=True)
     sites = replace(made_sites([(200, False, [(1, b"\x00")])]), contig=1)
     with pytest.raises(InputError, match=r"known\.vcf\.gz: record c:\d+-\d+: cannot be read"):
-        known.among(sites, reference, None)
+        known.among(sites, Bases(reference, 1))
 
 
 def test_an_alt_that_is_ref(tmp_path, reference):
@@ -207,7 +208,7 @@ def test_an_alt_that_is_ref(tmp_path, reference):
     known = open_known(write_vcf(tmp_path / "known.vcf", [equal]), reference, with_frequencies=True)
     sites = replace(made_sites([(200, False, [(1, b"\x00")])]), contig=1)
     with pytest.raises(InputError, match=rf"known\.vcf\.gz: record c:201: REF is an ALT too: {SEQUENCE[200]}"):
-        known.among(sites, reference, None)
+        known.among(sites, Bases(reference, 1))
 
 
 def test_another_reference(tmp_path, reference):
@@ -215,7 +216,7 @@ def test_another_reference(tmp_path, reference):
     known = open_known(write_vcf(tmp_path / "known.vcf", [wrong]), reference, with_frequencies=True)
     sites = replace(made_sites([(200, False, [(1, b"\x00")])]), contig=1)
     with pytest.raises(InputError, match="unlike the reference"):
-        known.among(sites, reference, None)
+        known.among(sites, Bases(reference, 1))
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,12 @@ class Bases:
 
     def __init__(self, reference: Reference, contig: int):
         self._packed, (self._offset, end) = reference.packed, reference.contig_offsets[contig : contig + 2].tolist()
-        self.length = end - self._offset
+        self.length, self.name = end - self._offset, reference.names[contig]
+
+    @property
+    def parts(self) -> "list[tuple[Bases, int]]":
+        """Return the contigs that lie here, each with the position of its first base."""
+        return [(self, 0)]
 
     def array(self, start: int, stop: int) -> ndarray:
         """Return the bases of [start, stop) (uint8 [stop - start])."""

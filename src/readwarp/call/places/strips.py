@@ -130,13 +130,20 @@ class StripBases(Bases):
 
     def __init__(self, reference: Reference, strip: Strip):
         self._contigs = {contig: Bases(reference, contig) for contig in set(strip.contigs)}
-        self._strip, self.length = strip, int(strip.origins[-1]) + self._contigs[strip.contigs[-1]].length
+        self.strip, self.length = strip, strip.stop
+
+    @property
+    def parts(self) -> list[tuple[Bases, int]]:
+        return [
+            (self._contigs[c], origin)
+            for c, origin in zip(self.strip.contigs, self.strip.origins.tolist(), strict=True)
+        ]
 
     def array(self, start: int, stop: int) -> ndarray:
         out = np.full(stop - start, OUTSIDE, np.uint8)
-        rows = self._strip.rows_of(np.array((start, stop))).clip(0)
+        rows = self.strip.rows_of(np.array((start, stop))).clip(0)
         for row in range(int(rows[0]), int(rows[1]) + 1):
-            bases, origin = self._contigs[self._strip.contigs[row]], int(self._strip.origins[row])
+            bases, origin = self._contigs[self.strip.contigs[row]], int(self.strip.origins[row])
             low, high = max(start, origin), min(stop, origin + bases.length)
             if low < high:
                 out[low - start : high - start] = bases.array(low - origin, high - origin)

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import pysam
 
-from readwarp.call.places.bases import Bases
 from readwarp.call.places.circle import Circle
-from readwarp.call.places.strips import Strip
+from readwarp.call.places.strips import StripBases
 from readwarp.call.reads.circular.extend import drop_doubles, read_around, sort_reads
 from readwarp.call.reads.depth.limit import DepthLimit
 from readwarp.errors import InputError, TooLargeError
@@ -52,14 +51,14 @@ class AlignmentSource:
     contigs: dict[int, int]  # reference contig -> number in the file
     keep: ReadFilter  # its read groups by sample of this file ...
     samples: np.ndarray  # ... and the index of each of these samples among all (uint16)
-    strip: Strip | None = None  # its axis is contig 0 ...
-    bases: Bases | None = None  # ... and these are the reference's bases there
+    axis: StripBases | None = None  # contig 0, where contigs share a strip
 
     def locate(self, contig: int, position: int) -> tuple[str, int] | None:
         """Return the file's name of a contig, or of the strip's contig at the position, and the position there."""
-        if self.strip:
-            row = int(self.strip.rows_of(np.array(position)))
-            contig, position = self.strip.contigs[row], position - int(self.strip.origins[row])
+        if self.axis:
+            strip = self.axis.strip
+            row = int(strip.rows_of(np.array(position)))
+            contig, position = strip.contigs[row], position - int(strip.origins[row])
         return (self.reader.names[self.contigs[contig]], position) if contig in self.contigs else None
 
     def sample_of(self, record: pysam.AlignedSegment) -> int | None:
@@ -78,12 +77,11 @@ class AlignmentSource:
             yield replace(part, sample=self.samples[part.sample])
 
     def _parts(self, contig: int, start: int, stop: int) -> Iterator[AlignedReads]:
-        if isinstance(self.strip, Circle):
-            if (own := self.strip.stretch.contig) in self.contigs and self.bases:
-                around = self.strip, self.bases, (start, stop)
-                yield from read_around(self.reader, self.contigs[own], *around, self.keep)
-        elif self.strip:
-            for run, origins in self.strip.runs(self.contigs):
+        if self.axis and isinstance(circle := self.axis.strip, Circle):
+            if (own := circle.stretch.contig) in self.contigs:
+                yield from read_around(self.reader, self.contigs[own], circle, self.axis, (start, stop), self.keep)
+        elif self.axis:
+            for run, origins in self.axis.strip.runs(self.contigs):
                 yield from self.reader.parts_of_contigs(run, origins, self.keep)
         elif contig in self.contigs:
             yield from self.reader.parts(self.contigs[contig], start, stop, self.keep)
@@ -106,9 +104,9 @@ class AlignmentFiles:
         for source in self.sources:
             source.reader.rest()
 
-    def along(self, strip: Strip, bases: Bases) -> "AlignmentFiles":
-        """Move the files to the strip's axis, as contig 0. bases: of the axis."""
-        return AlignmentFiles(tuple(replace(source, strip=strip, bases=bases) for source in self.sources), self.samples)
+    def along(self, axis: StripBases) -> "AlignmentFiles":
+        """Move the files to the axis of a strip, as contig 0."""
+        return replace(self, sources=tuple(replace(source, axis=axis) for source in self.sources))
 
     def read(self, place: tuple[int, int, int], limit: DepthLimit, max_bases: int | None = None) -> AlignedReads:
         """Read the usable reads that overlap a place, sorted by position, then in the order of files.
@@ -134,7 +132,8 @@ class AlignmentFiles:
             name = self.sources[0].reader.path if len(self.sources) == 1 else f"all {len(self.sources)} files"
             reason = f"more than {MAX_READS:,} reads in a window at position {start + 1:,} of contig {contig + 1}"
             raise InputError(name, f"{reason}: lower --max-depth")
-        if isinstance(circle := self.sources[0].strip, Circle):
+        axis = self.sources[0].axis
+        if axis and isinstance(circle := axis.strip, Circle):
             return sort_reads(drop_doubles(reads, circle))
         return take(reads, "reads", np.argsort(reads.position, kind="stable")) if len(self.sources) > 1 else reads
 

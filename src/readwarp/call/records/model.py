@@ -7,8 +7,8 @@ from typing import NamedTuple, Protocol
 from readwarp.call.candidates.batches import Sites
 from readwarp.call.likelihoods.batches import Likelihoods, Phase
 from readwarp.call.likelihoods.phase.sides import ComparisonGroups, take_sides
+from readwarp.call.places.bases import Bases
 from readwarp.call.places.ploidy import Ploidies
-from readwarp.call.places.strips import Strip
 from readwarp.call.places.window import Window
 from readwarp.call.reads.gap_models import GapModel
 from readwarp.call.reads.sides import Sides
@@ -22,7 +22,6 @@ from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
 from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.formats.variants.calls import Calls
-from readwarp.index.reference import Reference
 
 
 class Here(NamedTuple):
@@ -33,8 +32,7 @@ class Here(NamedTuple):
     depths: Depths
     sides: Sides | None  # None: haplotypes are unknown
     ploidies: Ploidies
-    reference: Reference
-    strip: Strip | None  # whose axis the window is on
+    bases: Bases  # of the window's contig, or of the axis on which contigs share it
     backend: Backend
     limited: list[Limited]  # omissions, to be added to
 

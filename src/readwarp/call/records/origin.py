@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from readwarp.call.places.bases import Bases
 from readwarp.call.places.circle import Circle
-from readwarp.call.places.strips import Strip
+from readwarp.call.places.strips import StripBases
 from readwarp.call.records.genotypes.calls import join_calls, name_set, take_calls
 from readwarp.call.records.genotypes.order import genotypes_of
 from readwarp.call.records.genotypes.score import genotype_phred
@@ -23,20 +24,20 @@ class OriginSide(NamedTuple):
     number: tuple[int, ...]  # new number of each allele of the call
 
 
-def cut_at_origin(calls: Calls, strip: Strip | None, letters: Letters) -> Calls:
-    """Return calls sorted by position, on a strip's axis if there is one. Only a Circle has an origin within it."""
-    if not isinstance(strip, Circle):
+def cut_at_origin(calls: Calls, bases: Bases) -> Calls:
+    """Return calls sorted by position; only the axis of a Circle has an origin within it."""
+    if not isinstance(bases, StripBases) or not isinstance(circle := bases.strip, Circle):
         return calls
     stop = calls.position + np.array([len(alleles[0]) for alleles in calls.alleles], np.int64)
-    is_cut = strip.crosses(calls.position, stop)
+    is_cut = circle.crosses(calls.position, stop)
     if not is_cut.any():
         return calls
     pieces = [take_calls(calls, np.flatnonzero(~is_cut))]
     for row in np.flatnonzero(is_cut).tolist():
         whole = take_calls(calls, np.array([row]))
         tie(whole)
-        origin = int(strip.origins[strip.rows_of(stop[row] - 1)])
-        for part in split(int(calls.position[row]), calls.alleles[row], origin, letters):
+        origin = int(circle.origins[circle.rows_of(stop[row] - 1)])
+        for part in split(int(calls.position[row]), calls.alleles[row], origin, bases.letters):
             pieces.append(take_part(whole, part))
     samples = calls.phase_set.shape[1]
     return join_calls(pieces, int(calls.position[0]), int(stop.max()) + 1, samples)

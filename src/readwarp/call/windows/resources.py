@@ -94,12 +94,7 @@ def _widest_window(resources: Resources, bases: int, threads: int) -> int:
 
 
 def open_workers(
-    state: S,
-    plan: WorkerPlan,
-    alignments: AlignmentFiles,
-    command: str,
-    metrics: Metrics,
-    reply: Reply | None = None,
+    state: S, plan: WorkerPlan, alignments: AlignmentFiles, command: str, metrics: Metrics, reply: Reply | None = None
 ) -> AbstractContextManager[Workers[S]]:
     """Open workers; see `workers.open_workers`."""
     if plan.processes:

@@ -1,19 +1,19 @@
 """Run windows of the reference through workers: called or linked in parallel, and written in order."""
 
 import logging
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby, pairwise, repeat
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
 from readwarp.call.likelihoods.pairhmm.given import log_likelihoods_by
 from readwarp.call.likelihoods.phase.join import phase_sites
-from readwarp.call.likelihoods.phase.links import Links, Phasing, join_links, no_links
+from readwarp.call.likelihoods.phase.links import Links, join_links, no_links
 from readwarp.call.places.circle import lay_round
 from readwarp.call.places.strips import Place, join_contigs
 from readwarp.call.places.targets import bases_of, join_targets
@@ -128,7 +128,7 @@ class Calling:
                     phasing = phase_sites(join_links([no_links(), *links]))
                 if self.tagged:
                     self.tagged.add(contig, phasing)
-                yield from map_counted(workers, partial(work_in_phase, phasing, work), windows, metrics)
+                yield from map_counted(workers, partial(work_with, {"phasing": phasing}, work), windows, metrics)
         else:
             yield from map_counted(workers, work, self.windows(self.window), metrics)
 
@@ -140,8 +140,9 @@ class Calling:
         return lay_round(join_contigs(stretches, lengths, apart, size), lengths, self.circular)
 
 
-def work_in_phase(phasing: Phasing, work: Callable[[Calling, Place], T], calling: Calling, window: Place) -> T:
-    return work(replace(calling, steps=replace(calling.steps, phasing=phasing)), window)
+def work_with(changes: Mapping[str, Any], work: Callable[[Calling, Place], T], calling: Calling, window: Place) -> T:
+    """Work on a window with these fields of the steps."""
+    return work(replace(calling, steps=replace(calling.steps, **changes)), window)
 
 
 class Written(NamedTuple):

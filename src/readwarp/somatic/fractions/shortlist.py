@@ -10,16 +10,12 @@ from numpy import ndarray
 
 from readwarp.call.records import limits
 from readwarp.call.records.variant_job import HeaderFields
-from readwarp.config import FractionParameters
 from readwarp.formats.variants.calls import Calls
 from readwarp.formats.variants.vcf import format_calls
 from readwarp.metrics import Metrics
 from readwarp.ragged import replace
 from readwarp.somatic.fractions.annotations import FORMAT, INFORMATION
 from readwarp.somatic.fractions.filters import BY_QUALITY, FILTERS
-from readwarp.somatic.noise import CONTEXTS
-from readwarp.somatic.noise.contamination import Contamination
-from readwarp.somatic.noise.fit import Noise
 
 HELD = 64 << 20  # bytes of records in memory; more are on disk
 PASS, FILTER = b"PASS", 6  # FILTER value; its column in VCF
@@ -123,29 +119,6 @@ def best_threshold(real: ndarray) -> float:
     real = np.sort(real)[::-1]
     expected = 2 * np.cumsum(real) / (np.arange(1, real.size + 1) + real.sum())
     return float(expected.max(initial=0.0)) / 2
-
-
-def header_lines(
-    threshold: float,
-    noise: Noise,
-    contamination: Contamination | None,
-    samples: tuple[str, ...],
-    mode: FractionParameters,
-) -> list[str]:
-    """Make header lines of the threshold, and of each sample's role, noise and contamination."""
-    lines = [f"##fraction_threshold={threshold:.4g}"]
-    if mode.is_somatic:
-        lines += [f"##{'normal' if name in mode.normals else 'tumor'}_sample={name}" for name in samples]
-    for name, fraction, error, sites in zip(samples, *contamination, strict=True) if contamination else ():
-        learned = f",StandardError={error:.3g},Sites={sites}" if error == error else ""
-        if fraction == fraction:
-            lines.append(f"##contamination=<ID={name},Fraction={fraction:.4g}{learned}>")
-    for sample, name in enumerate(samples):
-        rates = ",".join(f"{rate:.3g}" for rate in noise.damage[sample, :CONTEXTS].ravel())
-        lines.append(
-            f'##damage=<ID={name},Power={noise.shape[sample, 0]:g},Reach={noise.shape[sample, 1]:g},Rates="{rates}">'
-        )
-    return lines
 
 
 def count(fields: list[bytes], metrics: Metrics) -> None:

@@ -1,7 +1,6 @@
 """Write the consensus genome of a sample, a FASTA of its most frequent alleles for lineage tools (host only).
 
     find_shallow(counts, is_inside, start, least) -> runs of a window with too few informative reads
-    split_runs(runs, strip) -> runs on its contigs
     ConsensusGenome: add_shallow(runs), add(line of VCF), write()
 
 Calls that pass are applied to the reference, and N takes the place of a base

@@ -15,10 +15,7 @@ from readwarp.system.machine import usable_threads
 
 
 def panel(
-    *normals: AnyPath,
-    output: AnyPath,
-    progress: Listener | bool | None = None,
-    **options: Unpack[PanelOptions],
+    *normals: AnyPath, output: AnyPath, progress: Listener | bool | None = None, **options: Unpack[PanelOptions]
 ) -> Result:
     """Make a panel of normals, for `readwarp.call(..., somatic=True, panel_of_normals=...)`, as `readwarp panel` does.
 

@@ -80,11 +80,7 @@ def pair_hmm(
 
 
 def _compute(
-    backend: Backend,
-    threads: int,
-    rows: ReadRows,
-    haplotypes: tuple[Any, ndarray],
-    pairs: tuple[ndarray, ndarray],
+    backend: Backend, threads: int, rows: ReadRows, haplotypes: tuple[Any, ndarray], pairs: tuple[ndarray, ndarray]
 ) -> ndarray:
     step, (read, haplotype) = backend.step("readwarp.call.likelihoods.pairhmm"), pairs
     values = np.empty(read.size)

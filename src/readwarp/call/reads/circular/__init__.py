@@ -4,7 +4,7 @@
     read_around(reader, number, circle, bases, place, keep) -> parts of AlignedReads on the circle's axis
     drop_doubles(reads, circle) -> AlignedReads without records that repeat a read's bases
     sort_reads(reads) -> AlignedReads by position
-    cut_at_origin(calls, strip, letters) -> Calls, none of which crosses the origin
+    cut_at_origin(calls, bases) -> Calls, none of which crosses the origin
 
 The origin lies between the last base of a contig and its first. A Circle is a strip (`call.places.strips`) on which the
 contig follows itself, so a window of the contig has neighbours on both sides, with the contig's positions. Every window

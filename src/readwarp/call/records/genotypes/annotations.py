@@ -97,10 +97,7 @@ ANNOTATIONS = (  # in the order of a record
     ),
     Annotation("SOR", "Strand bias: symmetric odds ratio", by_strands(symmetric_odds_ratio)),
     Annotation(
-        "ED",
-        "Mean distance of the ALT alleles from the nearer end of the aligned read",
-        by_alt_reads(cohort.mean),
-        2,
+        "ED", "Mean distance of the ALT alleles from the nearer end of the aligned read", by_alt_reads(cohort.mean), 2
     ),
     Annotation(
         "EDR",

@@ -8,12 +8,7 @@ from readwarp.call.candidates.batches import Sites
 from readwarp.call.records.genotypes.emitted import Emitted
 from readwarp.call.records.genotypes.order import GenotypeTables, rows_of
 from readwarp.call.records.genotypes.quality import theta_of
-from readwarp.call.records.genotypes.score import (
-    GenotypeScores,
-    KeptAlleles,
-    choose_alleles,
-    fill_genotypes,
-)
+from readwarp.call.records.genotypes.score import GenotypeScores, KeptAlleles, choose_alleles, fill_genotypes
 from readwarp.compiler.jit import kernel
 from readwarp.config import CallParameters
 from readwarp.ragged import replace
