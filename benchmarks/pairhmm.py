@@ -21,7 +21,7 @@ import numpy as np
 
 from rates import Contest, best_rates, report, save
 from readwarp.call.likelihoods.pairhmm import ReadRows, cpu
-from readwarp.call.likelihoods.pairhmm.lanes import LaneSpace, sum_group
+from readwarp.call.likelihoods.pairhmm.cpu import LaneSpace, sum_group
 from readwarp.call.likelihoods.pairhmm.scalar import COLUMNS
 from readwarp.compiler.simd import lanes
 

@@ -9,8 +9,7 @@ import pytest
 from helpers.jobs import call_variants
 from helpers.making import Read, aligned_reads, random_sequence, tiled, window_of, write_fasta, write_samples
 from readwarp.call.candidates.regions.clips import find_clip_places
-from readwarp.call.candidates.regions.find import find_regions
-from readwarp.call.candidates.regions.reads import split_samples
+from readwarp.call.candidates.regions.find import find_regions, split_samples
 from readwarp.call.candidates.sites.find import sites_of
 from readwarp.call.likelihoods.haplotypes.ways import group_reads
 from readwarp.config import CallParameters

@@ -6,7 +6,7 @@ import pytest
 from helpers.jobs import call_variants, genotype_cohort
 from helpers.making import Read, other, random_sequence, tiled, write_fasta, write_samples
 from helpers.vcf_checks import check_vcf, check_with_bcftools
-from readwarp.call.records.genotypes.population import phred_of_excess
+from readwarp.call.records.genotypes.calls import phred_of_excess
 from readwarp.ragged import replace
 
 SEQUENCES = {name: random_sequence(1500, seed=seed) for seed, name in enumerate(("1", "X", "Y"), 31)}

@@ -9,8 +9,7 @@ from helpers.making import Read, aligned_reads
 from readwarp.config import StructuralParameters
 from readwarp.ragged import check, empty
 from readwarp.structural.evidence import BETWEEN, PARTIAL, WITHIN, ReadSpans, StructuralEvents, join_evidence
-from readwarp.structural.gather import gather
-from readwarp.structural.splits import find_splits
+from readwarp.structural.gather import find_splits, gather
 
 PARAMETERS = StructuralParameters(
     min_span=20, min_part=3, max_join=5, min_sv_length=20, max_sv_length=45

@@ -13,8 +13,7 @@ from readwarp.config import StructuralParameters
 from readwarp.index.reference import Reference
 from readwarp.ragged import check, empty
 from readwarp.rules.bases import pack
-from readwarp.structural.alleles import Allele, represent, shared_bases, spell
-from readwarp.structural.copies import move_copies
+from readwarp.structural.alleles import Allele, move_copies, represent, shared_bases, spell
 from readwarp.structural.evidence import WITHIN, ReadSpans, StructuralEvents
 from readwarp.structural.genotype import Crossings, VariantPlace, genotype
 from readwarp.structural.records import spell_out

@@ -20,23 +20,26 @@ from readwarp.call.candidates.batches import Pileup, Regions, Sites
 from readwarp.call.candidates.pileup import MAX_INDEL
 from readwarp.call.candidates.qualities import check_qualities
 from readwarp.call.candidates.regions.clips import add_clipped, drop_overhangs, find_clip_places
-from readwarp.call.candidates.regions.find import find_regions
-from readwarp.call.candidates.regions.reads import split_samples, thin_reads
+from readwarp.call.candidates.regions.find import find_regions, split_samples, thin_reads
 from readwarp.call.candidates.sites import MAX_TRACT
-from readwarp.call.candidates.sites.find import find_sites, limit_alleles
+from readwarp.call.candidates.sites.find import drop_slips, find_sites, limit_alleles
 from readwarp.call.candidates.sites.forced import Forced
-from readwarp.call.candidates.sites.slips import drop_slips
-from readwarp.call.likelihoods.alleles.compare import WeighedReads, compare
-from readwarp.call.likelihoods.alleles.copies import part_mates
+from readwarp.call.likelihoods.alleles.compare import WeighedReads, compare, part_mates
 from readwarp.call.likelihoods.alleles.select import Copies
-from readwarp.call.likelihoods.alleles.sites import forced_variants, variants_of
-from readwarp.call.likelihoods.alleles.weigh import weigh_haplotypes
+from readwarp.call.likelihoods.alleles.weigh import forced_variants, variants_of, weigh_haplotypes
 from readwarp.call.likelihoods.batches import Haplotypes, Likelihoods, Phase
 from readwarp.call.likelihoods.evidence.substitutions import split_sites, weigh_substitutions
 from readwarp.call.likelihoods.haplotypes.build import build_haplotypes
 from readwarp.call.likelihoods.pairhmm import LogLikelihoods
-from readwarp.call.likelihoods.phase.gaps import find_linking, weigh_gaps
-from readwarp.call.likelihoods.phase.links import Links, Phasing, join_links, link_sites, no_links
+from readwarp.call.likelihoods.phase.links import (
+    Links,
+    Phasing,
+    find_linking,
+    join_links,
+    link_sites,
+    no_links,
+    weigh_gaps,
+)
 from readwarp.call.likelihoods.phase.sides import ComparisonGroups, find_sides, take_sides
 from readwarp.call.places.bases import Bases
 from readwarp.call.places.ploidy import Ploidies
@@ -52,10 +55,9 @@ from readwarp.call.reads.mates.primers import NO_PRIMERS, Primers, primers_along
 from readwarp.call.reads.platforms import Platform
 from readwarp.call.reads.sides import Sides, split_sides
 from readwarp.call.records import counts
-from readwarp.call.records.axis import put_back
+from readwarp.call.records.axis import cut_at_origin, put_back
 from readwarp.call.records.confidence import REACH
-from readwarp.call.records.confidence.bands import reference_bands, unknown_bands
-from readwarp.call.records.confidence.repeats import find_called
+from readwarp.call.records.confidence.bands import find_called, reference_bands, unknown_bands
 from readwarp.call.records.found import WindowCalls, shallow_runs
 from readwarp.call.records.genotypes.calls import join_calls, keep_calls, no_calls
 from readwarp.call.records.genotypes.genotype import genotype_sites
@@ -65,7 +67,6 @@ from readwarp.call.records.genotypes.rarest import silence_absent
 from readwarp.call.records.genotypes.surroundings import Depths, SitePriors, first_place, note_depth
 from readwarp.call.records.limits import Limited, limit_of, limits_of, mark_limits
 from readwarp.call.records.model import AlleleModel, Here
-from readwarp.call.records.origin import cut_at_origin
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
 from readwarp.formats.alignments.aligned import AlignedReads

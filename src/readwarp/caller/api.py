@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 from readwarp.call.places.targets import places_of, spell_regions
 from readwarp.caller.job import run_call
@@ -12,7 +12,7 @@ from readwarp.config import MAX_PLOIDY, CallParameters, FractionParameters, Geno
 from readwarp.config.combinations import check_kind, check_together
 from readwarp.config.commands import CallerOptions, CallOptions
 from readwarp.config.declare import chosen, keywords_of
-from readwarp.config.options import CallingOptions, FileOptions
+from readwarp.config.options import FileOptions
 from readwarp.formats.common.files import named_files
 from readwarp.formats.common.qualities import encoding_of
 from readwarp.python.keywords import AnyPath, as_paths, as_tuple, check_keywords, command_line, path_or_none
@@ -20,6 +20,7 @@ from readwarp.stream.choice import resources_of
 from readwarp.stream.display import Listener, reporting
 from readwarp.stream.reporter import Result
 
+FILES = "alleles", "primers", "bam_output", "haplotag", "sv", "consensus", "population", "panel_of_normals"
 OF_FRACTIONS: dict[str, Any] = {  # fields of `CallParameters` where alleles have fractions
     "ploidy": MAX_PLOIDY,
     "max_depth": 100_000,
@@ -64,7 +65,7 @@ def make_job(
     command: str,
 ) -> CallJob:
     """Make the job. Raises UsageError, and InputError for a list that cannot be read."""
-    names, contigs = chosen(FileOptions(), options).names(as_paths(alignments)), chosen(CallingOptions(), options)
+    names, given = chosen(FileOptions(), options).names(as_paths(alignments)), cast(Mapping[str, Any], options)
     return CallJob(
         reference=Path(reference),
         alignments=tuple(path for name in names for path in named_files(name, "BAM or CRAM")),
@@ -74,22 +75,15 @@ def make_job(
         places=places_of(options),
         samples=as_tuple(options.get("sample")),
         gvcf=options.get("gvcf", False),
-        alleles=path_or_none(options.get("alleles")),
-        ploidies=path_or_none(contigs.ploidy_bed),
-        primers=path_or_none(options.get("primers")),
-        circular=as_tuple(contigs.circular),
-        bam_output=path_or_none(options.get("bam_output")),
-        haplotag=path_or_none(options.get("haplotag")),
+        ploidies=path_or_none(options.get("ploidy_bed")),
+        circular=as_tuple(options.get("circular")),
         structural=chosen(StructuralParameters(), options),
-        consensus=path_or_none(options.get("consensus")),
-        population=path_or_none(options.get("population")),
-        panel_of_normals=path_or_none(options.get("panel_of_normals")),
         genome=chosen(GenomeParameters(), options),
-        sv=path_or_none(options.get("sv")),
         sv_only=options.get("sv_only", False),
         phred=encoding_of(options.get("phred33", False), options.get("phred64", False)),
         command=command,
         force=options.get("force", False),
+        **{name: path_or_none(given.get(name)) for name in FILES},
     )
 
 

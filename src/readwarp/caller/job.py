@@ -1,8 +1,10 @@
 """Run the calling job: sorted alignments to a VCF file, by windows of the reference in parallel, written in order."""
 
 import logging
+from pathlib import Path
 
 from readwarp.call.reads.platforms import has_long_reads
+from readwarp.call.records.counts import warn_of_limits
 from readwarp.call.records.variant_job import FIELDS, GENOMIC_FIELDS
 from readwarp.call.windows.resources import open_workers, plan_workers
 from readwarp.call.windows.run import write_windows
@@ -14,11 +16,9 @@ from readwarp.caller.opening import (
     open_alignments,
     open_calling,
     readers_of,
-    reply_of,
     share_calling,
     structural_steps,
 )
-from readwarp.caller.warnings import warn_of_limits
 from readwarp.config.combinations import check_kind
 from readwarp.device.backend import Backend
 from readwarp.errors import UsageError
@@ -71,7 +71,7 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
         from readwarp.caller.fractions import call_fractions
 
         return call_fractions(job, reference, reporter)
-    metrics, structural = reporter.metrics, None
+    metrics, beside = reporter.metrics, dict[str, Path | None]()
     with metrics.time("call"), open_calling(job, reference, metrics, may_fork()) as calling:
         steps, kernels = calling.steps, "call"
         plan = calling.plan
@@ -80,7 +80,7 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
             kernels = "call.long"
             reporter.prepare(kernels, job.resources.threads)
         with (
-            open_workers(state, plan, steps.alignments, kernels, metrics, reply_of(shared)) as workers,
+            open_workers(state, plan, steps.alignments, kernels, metrics, shared.answer if shared else None) as workers,
             reporter.progress("calling", "bases") as meter,
             job.open_output(reference, calling.samples, GENOMIC_FIELDS if job.gvcf else FIELDS) as writer,
         ):
@@ -98,15 +98,13 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
                     writer.beside.append(calling.tagged.write())
             if job.sv:
                 given = workers, CallState.gather
-                structural = write_structural_file(job, job.sv, calling.structural, calling.targets, given, reporter)
-                writer.beside.append(structural.file)
+                file, index = write_structural_file(job, job.sv, calling.structural, calling.targets, given, reporter)
+                writer.beside.append(file)
+                beside = {"structural": job.sv, "structural_index": index}
         note_cards(calling, shared, metrics)
-    warn_of_limits(job, metrics)
+    warn_of_limits(job.primers, metrics)
     files = {"variants": job.output, "variants_index": writer.index, "realigned": job.bam_output}
-    files["haplotagged"] = job.haplotag
-    if structural:
-        files |= {"structural": job.sv, "structural_index": structural.index_path}
-    return Result.of(metrics, files)
+    return Result.of(metrics, {**files, "haplotagged": job.haplotag, **beside})
 
 
 def call_structural_only(job: CallJob, reference: Reference, reporter: Reporter) -> Result:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from readwarp.call.candidates.sites.forced import Forced, read_alleles
-from readwarp.call.likelihoods.pairhmm.shared import SharedCard
+from readwarp.call.likelihoods.pairhmm.given import SharedCard
 from readwarp.call.places.circle import find_circular
 from readwarp.call.places.ploidy import Ploidies, read_ploidies
 from readwarp.call.places.targets import bases_of
@@ -29,7 +29,6 @@ from readwarp.formats.common.regions import Target
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.stream.choice import CALL, choose_backend
-from readwarp.stream.processes import Reply
 from readwarp.stream.room import PipeRoom
 from readwarp.stream.workers import ItemResult
 from readwarp.structural.evidence import StructuralEvidence
@@ -258,7 +257,3 @@ def read_forced(path: Path, reference: Reference, metrics: Metrics) -> Forced:
         metrics.count(f"alleles_skipped_{reason}", number)
         logger.warning("%s: %s left out (%s)", path, counted(number, "allele"), reason)
     return forced
-
-
-def reply_of(shared: SharedCard | None) -> Reply | None:
-    return shared.answer if shared else None

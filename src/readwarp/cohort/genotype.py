@@ -51,14 +51,6 @@ class SampleLine(NamedTuple):
     kind: Annotated[ndarray, "int64 [alleles]"]  # by site allele, then unlisted and left-out ones; -1: not in the line
 
 
-class Deletion(NamedTuple):
-    """Effect of a deletion across a site on the REF of a line."""
-
-    star: int  # number of `*`
-    lost: int  # copies of REF that become `*`
-    penalty: int  # PL that this adds
-
-
 def genotype_sites(alleles: SiteAlleles, evidence: CellEvidence, theta: ndarray) -> Genotyped:
     """Genotype the sites, unless any status is not 0. `theta`: float64 [sites], prior of other alleles."""
     out, tables = _allocate(alleles, evidence)
@@ -160,9 +152,9 @@ def spread(alleles, evidence, tables, out):
                 room = np.empty(size, np.int32)
             line = SampleLine(room[:size], kinds[: n + 2])
             line.phred[:] = UNREACHED
-            reduce_to(own, values, p, Deletion(star, lost, 0), genotype, line)
+            reduce_to(own, values, p, (star, lost, 0), genotype, line)
             if lost:
-                reduce_to(own, values, p, Deletion(star, 0, penalty), genotype, line)
+                reduce_to(own, values, p, (star, 0, penalty), genotype, line)
             column = s * samples + i
             mine = out.phred[out.phred_offsets[column] : out.phred_offsets[column + 1]]
             lowest = expand(line, tables.alleles[rows_of(tables, p, n)], p, genotype[0], mine)
@@ -196,22 +188,22 @@ def find_kinds(codes, star, kinds):
 def reduce_to(codes, values, p, deletion, room, line):
     """Fill the Line: the lowest PL of the genotypes that become the same one over its kinds of alleles.
 
-    The first copies of REF become `*` if a deletion takes them. A line may list too many alleles for a table of its
-    genotypes. room: int64 [2, copies].
+    deletion: the number of `*`, how many copies of REF become `*` by a deletion across the site, the first ones, and
+    the PL that this adds. A line may list too many alleles for a table of its genotypes. room: int64 [2, copies].
     """
-    listed, genotype = room
+    (star, lost, penalty), (listed, genotype) = deletion, room
     listed[:] = 0
     n = line.kind.size - 2
     for g in range(values.size):
-        left = deletion.lost
+        left = lost
         for copy in range(p):
             number = codes[listed[copy]]
             if number == 0 and left:
-                number, left = deletion.star, left - 1
+                number, left = star, left - 1
             number = n if number == OTHER else n + 1 if number == LEFT_OUT else number
             insert_allele(genotype, copy, line.kind[number])
         target = number_of(genotype, p)
-        line.phred[target] = min(line.phred[target], values[g] + deletion.penalty)
+        line.phred[target] = min(line.phred[target], values[g] + penalty)
         next_genotype(listed, p)
 
 

@@ -20,6 +20,7 @@ from readwarp.call.places.window import Window
 from readwarp.call.records.genotypes.emitted import STAR
 from readwarp.call.records.genotypes.order import most_alleles
 from readwarp.call.records.genotypes.quality import indel_prior, substitution_prior
+from readwarp.call.records.genotypes.spell import count_shared_at_end
 from readwarp.cohort import REACH
 from readwarp.config import CallParameters
 from readwarp.formats.variants.genomic_kernels import VARIANT, Lines
@@ -216,9 +217,8 @@ def find_deleted(reference: str, alternate: str) -> tuple[int, int]:
     """Return the bases of REF that an allele lacks, [first, last), before the common end."""
     if not alternate.isalpha():
         return 0, 0
-    while len(alternate) > 1 and len(reference) > 1 and alternate[-1] == reference[-1]:
-        reference, alternate = reference[:-1], alternate[:-1]
-    return len(alternate), len(reference)
+    shared = count_shared_at_end((reference, alternate))
+    return len(alternate) - shared, len(reference) - shared
 
 
 def _add_star(site: JointSite) -> None:

@@ -173,7 +173,7 @@ class CallingOptions:
     targets: AnyPath | Sequence[AnyPath] | None = option(
         None, "call in these intervals only; BED, interval list, list of regions or a region; may be repeated", "-L"
     )
-    interval_padding: int = option(0, "extend regions and targets by N bases on either side")
+    interval_padding: int = option(0, "extend regions and targets by N bases on either side", least=0)
     exclude_regions: AnyPath | Sequence[AnyPath] | None = option(
         None, "skip these intervals (formats as -L); may be repeated"
     )
@@ -211,7 +211,7 @@ class FractionOptions:
     panel_of_normals: AnyPath | None = option(None, "panel of normals: VCF.gz or BCF with its index", metavar="VCF")
     consensus: AnyPath | None = option(None, "write the consensus genome (with --mixture)", metavar="FASTA")
     normal: str | Sequence[str] = option((), "matched normal sample, for --somatic; may be repeated")
-    min_samples: int = option(2, "keep alleles found in at least N normals", kind="count")
+    min_samples: int = option(2, "keep alleles found in at least N normals", kind="count", least=1)
 
 
 @options

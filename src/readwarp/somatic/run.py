@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.candidates.pileup.events import PileupLimits
+from readwarp.call.candidates.pileup.cpu import PileupLimits
 from readwarp.call.places.strips import Place
 from readwarp.call.places.targets import bases_of
 from readwarp.call.reads.depth.limit import DepthLimit
@@ -20,20 +20,25 @@ from readwarp.call.windows.run import Calling, work_with
 from readwarp.errors import UsageError
 from readwarp.formats.variants.calls import Calls
 from readwarp.formats.variants.vcf import VariantWriter
+from readwarp.somatic.fractions.annotations import orientations_of
 from readwarp.somatic.fractions.shortlist import (
     Shortlist,
     ShortlistedRecords,
     candidates_of,
     filter_together,
 )
-from readwarp.somatic.fractions.tally import orientations_of
-from readwarp.somatic.genome.write import ConsensusGenome
+from readwarp.somatic.genome import ConsensusGenome
 from readwarp.somatic.given import FractionModel, GivenFractions
 from readwarp.somatic.noise import CONTEXTS, LEARNED, LEARNING_WINDOW
-from readwarp.somatic.noise.contamination import Contamination, estimate_contamination
+from readwarp.somatic.noise.contamination import (
+    CARRIED,
+    Contamination,
+    are_two_people,
+    estimate_contamination,
+    have_same_reads,
+)
 from readwarp.somatic.noise.counts import ErrorCounts, add_counts, count_errors, covered_bases, no_counts
 from readwarp.somatic.noise.fit import fit_noise
-from readwarp.somatic.noise.kinship import CARRIED, are_two_people, have_same_reads
 from readwarp.stream.reporter import Meter
 from readwarp.stream.workers import ItemResult, Workers, map_counted
 from readwarp.wording import counted

@@ -1,9 +1,9 @@
 """Call structural variants from long reads: indels within alignments, or between two alignments of a read.
 
     gather     AlignedReads of a window -> Evidence: Spans of alignments, and Events in their CIGARs
-    copies     insertions into their own copy -> moved to the copy's beginning
-    splits     Spans of a contig -> Events between alignments of a read
-    cluster    Events -> clusters, one per variant
+    alleles    insertions into their own copy -> moved to the copy's beginning
+    gather     Spans of a contig -> Events between alignments of a read
+    steps      Events -> clusters, one per variant
     alleles    cluster -> the event that most reads show, as REF and ALT
     genotype   reads for and against each variant, and genotype likelihoods
     records    VCF

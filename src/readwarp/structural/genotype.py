@@ -39,14 +39,6 @@ class StructuralGenotype(NamedTuple):
     phred: tuple[int, ...]  # PL; empty without copies
 
 
-class VariantPlace(NamedTuple):
-    """Reference bases [start, stop) of a variant."""
-
-    start: int
-    stop: int
-    shared: int  # bases from its start on that the variant and the reference have in common
-
-
 class Crossings:
     """Alignments of a contig, to count the reads at a breakpoint."""
 
@@ -56,18 +48,21 @@ class Crossings:
         self._longest = int((spans.stop - spans.start).max(initial=0))
         self._samples, self._parameters = samples, parameters
 
-    def count(self, place: VariantPlace, events: StructuralEvents) -> SupportCounts:
-        """Count the reads at a place. `events`: of the cluster, each of another read."""
+    def count(self, start: int, stop: int, shared: int, events: StructuralEvents) -> SupportCounts:
+        """Count the reads at the variant [start, stop). `events`: of the cluster, each of another read.
+
+        shared: bases from its start on that the variant and the reference have in common.
+        """
         names, flank = events.name, self._parameters.flank
-        low, high = place.start - self._longest - CLIP_DISTANCE, place.stop + place.shared + CLIP_DISTANCE
+        low, high = start - self._longest - CLIP_DISTANCE, stop + shared + CLIP_DISTANCE
         near = slice(*np.searchsorted(self._spans.start, (low, high + 1)).tolist())
         spans = type(self._spans)(*(column[near] for column in self._spans))
         others = ~np.isin(spans.name, names)
-        ends = (place.start, spans.clipped, spans.stop), (place.stop, spans.query_start, spans.start)
+        ends = (start, spans.clipped, spans.stop), (stop, spans.query_start, spans.start)
         clipped, against = [], []
         for at, clip, edge in ends:
-            is_near = (np.abs(edge - at) <= CLIP_DISTANCE) | (np.abs(edge - at - place.shared) <= CLIP_DISTANCE)
-            crosses = (spans.start <= at - flank) & (spans.stop >= at + place.shared + flank)
+            is_near = (np.abs(edge - at) <= CLIP_DISTANCE) | (np.abs(edge - at - shared) <= CLIP_DISTANCE)
+            crosses = (spans.start <= at - flank) & (spans.stop >= at + shared + flank)
             clipped.append(self._per_sample(spans, others & is_near & (clip >= self._parameters.least_length)))
             against.append(self._per_sample(spans, others & crosses))
         shown = np.bincount(events.sample, minlength=self._samples)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -30,13 +30,6 @@ Gathering = tuple[
 ]  # workers that gather, and their function
 
 
-class StructuralFile(NamedTuple):
-    """Complete file of structural variants, to be named together with the file of small variants."""
-
-    file: OutputFile
-    index_path: Path | None  # path that its index will have
-
-
 def write_structural_file(
     job: VariantJob,
     path: Path,
@@ -44,12 +37,12 @@ def write_structural_file(
     targets: Sequence[Target],
     gathering: Gathering[S],
     reporter: Reporter,
-) -> StructuralFile:
-    """Run `write_structural` on a file of its own, which is removed on failure."""
+) -> tuple[OutputFile, Path | None]:
+    """Run `write_structural` on a file of its own; return it, complete but not yet named, and its index's path."""
     writer = job.make_writer(path, steps.reference, steps.alignments.samples, STRUCTURAL_FIELDS)
     try:
         write_structural(steps, targets, writer, gathering, reporter)
-        return StructuralFile(writer.prepare(), writer.index)
+        return writer.prepare(), writer.index
     except BaseException:
         writer.abort()
         raise

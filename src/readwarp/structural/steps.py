@@ -22,13 +22,11 @@ from readwarp.metrics import Metrics
 from readwarp.ragged import concatenate, first_alike, take
 from readwarp.rules.cigar import HARD_CLIP
 from readwarp.stream.workers import ItemResult
-from readwarp.structural.alleles import Allele, represent, shared_bases, spell
-from readwarp.structural.copies import move_copies
+from readwarp.structural.alleles import Allele, move_copies, represent, shared_bases, spell
 from readwarp.structural.evidence import BETWEEN, WITHIN, StructuralEvents, StructuralEvidence, join_evidence
-from readwarp.structural.gather import follow, gather
-from readwarp.structural.genotype import Crossings, VariantPlace, genotype
+from readwarp.structural.gather import find_splits, follow, gather
+from readwarp.structural.genotype import Crossings, genotype
 from readwarp.structural.records import StructuralVariant, anchor_of, format_variant
-from readwarp.structural.splits import find_splits
 
 
 def cluster(events: StructuralEvents, parameters: StructuralParameters) -> list[ndarray]:
@@ -151,7 +149,7 @@ class StructuralSteps:
         self, contig: int, allele: Allele, events: StructuralEvents, crossings: Crossings, bases: Bases
     ) -> StructuralVariant | None:
         """Weigh one allele. None: too few reads show it, or no sample has it."""
-        counts = crossings.count(VariantPlace(allele.start, allele.stop, shared_bases(allele, bases)), events)
+        counts = crossings.count(allele.start, allele.stop, shared_bases(allele, bases), events)
         if (counts.shown + counts.clipped).max() < self.parameters.min_sv_support:
             return None
         copies = self.ploidies.at(contig, np.array([anchor_of(allele)]))[0].tolist()

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readwarp.call.reads.mates.primers import NONE, primers_of, repeat_primers
+from readwarp.call.records.axis import join_likelihoods, split, split_allele
 from readwarp.call.records.genotypes.order import genotypes_of
-from readwarp.call.records.origin import join_likelihoods, split, split_allele
 
 HOME = 1000  # the origin
 

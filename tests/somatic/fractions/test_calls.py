@@ -11,6 +11,7 @@ from readwarp.device.backend import Backend
 from readwarp.formats.variants.vcf import format_calls
 from readwarp.ragged import empty
 from readwarp.somatic.fractions import EMIT
+from readwarp.somatic.fractions.annotations import AlleleTally
 from readwarp.somatic.fractions.calls import (
     Setting,
     call_alleles,
@@ -19,8 +20,7 @@ from readwarp.somatic.fractions.calls import (
 )
 from readwarp.somatic.fractions.events import count_events
 from readwarp.somatic.fractions.filters import FILTERS, FractionFacts
-from readwarp.somatic.fractions.somatic import PopulationAlleles
-from readwarp.somatic.fractions.tally import AlleleTally
+from readwarp.somatic.fractions.products import PopulationAlleles
 from readwarp.somatic.noise.fit import no_noise
 
 MIXTURE, TUMOUR = FractionParameters(), FractionParameters(is_somatic=True)

@@ -7,9 +7,9 @@ from helpers.making_sites import from_bases, made_calls, substitutions
 from readwarp.config import FractionParameters
 from readwarp.ragged import replace
 from readwarp.somatic.fractions import APART, REACH
+from readwarp.somatic.fractions.annotations import TalliedAlleles
 from readwarp.somatic.fractions.events import count_events, link_records
 from readwarp.somatic.fractions.filters import BY_QUALITY, CLUSTERED
-from readwarp.somatic.fractions.tally import TalliedAlleles
 
 MIXTURE, TUMOUR = FractionParameters(), FractionParameters(is_somatic=True)
 

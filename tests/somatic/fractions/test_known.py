@@ -20,7 +20,7 @@ from readwarp.errors import InputError
 from readwarp.formats.common.regions import Target
 from readwarp.index.build import read_reference
 from readwarp.ragged import replace
-from readwarp.somatic.known import SPARE, open_known
+from readwarp.somatic.given import SPARE, open_known
 
 SIZE, LENGTH = 100, 700
 SEQUENCE = random_sequence(340, seed=31) + "ACACACACAC" + random_sequence(LENGTH - 350, seed=32)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from readwarp.config import FractionParameters
 from readwarp.somatic.fractions import INDEL_PRIOR, RARE
-from readwarp.somatic.fractions.products import FractionEvidence
-from readwarp.somatic.fractions.somatic import (
+from readwarp.somatic.fractions.products import (
     MAX_PHRED,
+    FractionEvidence,
     Odds,
     SomaticPriors,
     phred_of,

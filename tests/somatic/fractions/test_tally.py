@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from helpers.making import Read, aligned_reads
 from helpers.making_sites import made_likelihoods, substitutions
-from readwarp.somatic.fractions.tally import VALUES, TalliedAlleles, orientations_of, tally
+from readwarp.somatic.fractions.annotations import VALUES, TalliedAlleles, orientations_of, tally
 
 SAMPLES = 2
 

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from helpers.command_samples import reverse_complement
 from helpers.making import LETTERS, Read, aligned_reads, random_sequence, reads_of, window_of
-from readwarp.call.candidates.pileup.cpu import count_window
-from readwarp.call.candidates.pileup.events import PileupLimits
+from readwarp.call.candidates.pileup.cpu import PileupLimits, count_window
 from readwarp.config import CallParameters
 from readwarp.ragged import replace, take
-from readwarp.somatic.fractions.tally import orientations_of
+from readwarp.somatic.fractions.annotations import orientations_of
 from readwarp.somatic.noise import CLASSES, CONTEXTS, EXCESS, FEW, MAX_FEW, MAX_SHARE, RUNS, SUBSTITUTIONS
 from readwarp.somatic.noise.counts import (
     BINS,

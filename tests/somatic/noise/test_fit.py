@@ -14,9 +14,8 @@ from readwarp.somatic.noise import (
     SHAPES,
     SUBSTITUTIONS,
 )
-from readwarp.somatic.noise.alleles import noise_of
 from readwarp.somatic.noise.counts import DAMAGES, bin_of, no_counts
-from readwarp.somatic.noise.fit import SHRINKAGE, Noise, fit_noise, mass_between, no_noise, variant_density
+from readwarp.somatic.noise.fit import SHRINKAGE, Noise, fit_noise, mass_between, no_noise, noise_of, variant_density
 
 CT = 2  # a class
 GRID = np.geomspace(LEAST, 1, 20_001)

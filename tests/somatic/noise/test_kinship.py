@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from readwarp.somatic.noise.kinship import (
+from readwarp.somatic.noise.contamination import (
     CARRIED,
     COVERED,
     EQUAL,

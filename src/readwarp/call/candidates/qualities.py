@@ -7,7 +7,6 @@ bases of quality SURE or more count, since a few bad bases would mask errors in 
 """
 
 import math
-from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy import ndarray
@@ -29,13 +28,6 @@ CHANCES = np.rint(10.0 ** (6 - 0.1 * np.arange(256))).astype(np.int64)  # errors
 CHECKED, ERRORS, EXPECTED = "bases_checked", "bases_checked_that_differ", "bases_checked_expected_to_differ_x1e6"
 
 
-class ComparedBases(NamedTuple):
-    """Bases compared with the reference, by quality."""
-
-    bases: Annotated[ndarray, "int64 [256]"]
-    errors: Annotated[ndarray, "int64 [256]"]
-
-
 def count_missing(reads: AlignedReads) -> ndarray:
     """Return the positions of reads without qualities (int64)."""
     first = reads.read_offsets[:-1]
@@ -45,21 +37,22 @@ def count_missing(reads: AlignedReads) -> ndarray:
 def check_qualities(reads: AlignedReads, pileup: Pileup, window: Window, is_inside: ndarray, metrics: Metrics) -> None:
     """Count bases and errors of the window. reads: trimmed to evidence. is_inside: bool [bases]."""
     rows = np.flatnonzero(reads.name_hash % np.uint64(SHARE) == 0)
-    out = ComparedBases(np.zeros(256, np.int64), np.zeros(256, np.int64))
+    number, errors = out = np.zeros((2, 256), np.int64)
     if rows.size:
         bases = window.bases[window.start - window.first :][: is_inside.size]
         own = pileup.counts[window.start - pileup.start :][: is_inside.size]
         compare_bases(reads, rows, window.start, bases, own, is_inside, MIN_DEPTH, out)
-    metrics.count(CHECKED, out.bases[SURE:MISSING].sum())
-    metrics.count(ERRORS, out.errors[SURE:MISSING].sum())
-    metrics.count(EXPECTED, (CHANCES * out.bases)[SURE:MISSING].sum())
+    metrics.count(CHECKED, number[SURE:MISSING].sum())
+    metrics.count(ERRORS, errors[SURE:MISSING].sum())
+    metrics.count(EXPECTED, (CHANCES * number)[SURE:MISSING].sum())
 
 
 @kernel
 def compare_bases(reads, rows, start, reference, counts, is_inside, min_depth, out):
-    """Compare the bases of these reads with the reference, where it is inside; count them in `out` (ComparedBases).
+    """Compare the bases of these reads with the reference, where it is inside.
 
-    reference: from `start` on. counts: of the pileup (symbols and strands), at the reference's positions.
+    reference: from `start` on. counts: of the pileup (symbols and strands), at the reference's positions. out: int64
+    [2, 256], to which bases and errors are added by quality.
     """
     for i in range(rows.size):
         read = rows[i]
@@ -70,17 +63,15 @@ def compare_bases(reads, rows, start, reference, counts, is_inside, min_depth, o
                 for k in range(max(0, -p), min(length, reference.size - p)):
                     w, base = p + k, reads.bases[q + k]
                     if is_inside[w] and base < 4 and reference[w] < 4 and is_plain(counts, w, reference[w], min_depth):
-                        out.bases[reads.qualities[q + k]] += 1
-                        out.errors[reads.qualities[q + k]] += base != reference[w]
+                        out[0, reads.qualities[q + k]] += 1
+                        out[1, reads.qualities[q + k]] += base != reference[w]
             p, q = p + on_reference, q + on_read
 
 
 @kernel
 def is_plain(counts, w, base, min_depth):
     """Return whether a variant is unlikely at position w, where the reference has this base."""
-    depth = 0
-    for symbol in range(counts.shape[1]):
-        depth += counts[w, symbol, 0] + counts[w, symbol, 1]
+    depth = counts[w].sum()
     others = depth - counts[w, base, 0] - counts[w, base, 1]
     return depth >= min_depth and (others < 2 or others < RARE * depth)
 

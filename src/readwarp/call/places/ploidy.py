@@ -1,7 +1,7 @@
 """Read ploidies that differ within the reference and among samples, such as on sex chromosomes, from a BED file."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -42,12 +42,6 @@ def whole_course(copies: int) -> CopyNumbers:
     return CopyNumbers(np.zeros(1, np.int64), np.full(1, copies, np.int8))
 
 
-def join_courses(courses: Iterable[tuple[CopyNumbers, int]]) -> CopyNumbers:
-    """Join courses one after another, each from an origin on."""
-    columns = zip(*((course.start + origin, course.copies) for course, origin in courses), strict=True)
-    return CopyNumbers(*map(np.concatenate, columns))
-
-
 class Ploidies(NamedTuple):
     """Copies of each position in each sample. Samples with the same ploidies share a table."""
 
@@ -57,11 +51,12 @@ class Ploidies(NamedTuple):
 
     def along(self, strip: Strip) -> "Ploidies":
         """Move ploidies to the strip's axis, as contig 0."""
-        places = list(zip(strip.contigs, strip.origins.tolist(), strict=True))
         whole, tables = whole_course(self.default), list[dict[int, CopyNumbers]]()
         for table in self.tables:
-            own = [(table.get(contig, whole), origin) for contig, origin in places]
-            tables.append({} if table.keys().isdisjoint(strip.contigs) else {0: join_courses(own)})
+            own = [table.get(contig, whole) for contig in strip.contigs]
+            start = [course.start + origin for course, origin in zip(own, strip.origins, strict=True)]
+            joined = CopyNumbers(np.concatenate(start), np.concatenate([course.copies for course in own]))
+            tables.append({} if table.keys().isdisjoint(strip.contigs) else {0: joined})
         return self._replace(tables=tuple(tables))
 
     def at(self, contig: int, position: ndarray) -> ndarray:

@@ -12,7 +12,6 @@ from numpy import ndarray
 from readwarp.config.commands import CallOptions, GenotypeOptions, RunOptions
 from readwarp.config.declare import chosen
 from readwarp.config.options import CallingOptions
-from readwarp.errors import UsageError
 from readwarp.formats.common.regions import Contigs, Region, Target, locate_regions, merge_targets, read_targets
 from readwarp.index.reference import Reference
 from readwarp.python.keywords import as_texts
@@ -35,10 +34,6 @@ class CallTargets:
     targets: tuple[str, ...] = ()  # BED files, interval lists, lists of regions, or texts of regions
     excluded: tuple[str, ...] = ()  # places that are not called, given like `targets`
     padding: int = 0  # bases on either side of regions and targets
-
-    def __post_init__(self) -> None:
-        if self.padding < 0:
-            raise UsageError("--interval-padding must be at least 0")
 
     @property
     def is_partial(self) -> bool:

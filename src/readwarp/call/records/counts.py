@@ -1,12 +1,14 @@
-"""Count a window for the metrics: neighbouring windows see the same reads, and each counts its own."""
+"""Count a window for the metrics, and warn of counts: neighbouring windows see the same reads, each counts its own."""
 
+import logging
 from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 
 from readwarp.call.candidates.batches import Pileup
 from readwarp.call.candidates.pileup import MAX_INDEL
-from readwarp.call.candidates.qualities import count_missing
+from readwarp.call.candidates.qualities import count_missing, explain_qualities
 from readwarp.call.likelihoods.alleles.compare import WeighedReads
 from readwarp.call.places.targets import TargetStretch
 from readwarp.call.reads.depth.limit import DepthLimit
@@ -16,6 +18,21 @@ from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.metrics import Metrics
 from readwarp.rules.cigar import DELETION, INSERTION
 from readwarp.rules.statuses import Status
+from readwarp.wording import counted
+
+logger = logging.getLogger("readwarp")
+WARNINGS = {  # counter -> noun and the rest of a warning
+    "windows_halved": ("window", "too deep for the GPU's memory: split"),
+    "windows_on_host": ("window", "too deep for the GPU's memory: called on the CPU"),
+    "comparisons_on_host": ("comparison", "of reads with haplotypes too large for the GPU's memory: made on the CPU"),
+    "reads_beyond_max_depth": ("read", "left out where the depth exceeds --max-depth"),
+    "regions_thinned": ("region", "with too many reads of a sample to compare with haplotypes: some were left out"),
+    "regions_short_of_haplotypes": ("region", "with too many haplotypes in a sample: some were left out"),
+    "regions_cut": ("region", "too long and split: variants are not phased across the cuts"),
+    "alleles_left_out": ("allele", "left out at sites with too many"),
+    "reads_without_qualities": ("read", "without base qualities: Q20 is assumed"),
+}
+LEAST_PRIMED = 0.25  # share of reads at a primer: nearly all are; by chance, 0.1 where amplicons tile a genome
 
 
 def count_reads(metrics: Metrics, reads: AlignedReads, limit: DepthLimit, window: TargetStretch) -> None:
@@ -88,3 +105,16 @@ def lie_within(position: np.ndarray, window: TargetStretch) -> np.ndarray:
     own = (position >= window.start) & (position < window.stop)
     own[own] = window.mask()[position[own] - window.start]
     return own
+
+
+def warn_of_limits(primers: Path | None, metrics: Metrics) -> None:
+    """Warn of what a run left out. primers: the file."""
+    for name, (noun, text) in WARNINGS.items():
+        if number := metrics.counts.get(name):
+            logger.warning("%s %s", counted(number, noun), text)
+    at, beside = (metrics.counts.get(f"reads_{where}_primers", 0) for where in ("at", "beside"))
+    if at < LEAST_PRIMED * (at + beside):
+        text = "%s: only %.0f %% of reads begin at a primer: does the scheme belong to this library?"
+        logger.warning(text, primers, 100 * at / (at + beside))
+    if promise := explain_qualities(metrics.counts):
+        logger.warning("%s", promise)

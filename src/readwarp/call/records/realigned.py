@@ -8,7 +8,7 @@ that alignment, carried over to the reference.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -128,20 +128,14 @@ def _spell(variants: Sequence[Variant], start: int, stop: int, bases: Bases, sam
     parts, runs = list[bytes](), list[Run]()
     at = start
     for position, old, new in variants:
-        shared = len(old) if len(old) == len(new) else _shared(old, new)
+        alike = takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False))
+        shared = len(old) if len(old) == len(new) else len(list(alike))
         parts += [bases.between(at, position), encode(new)]
         runs += [(MATCH, position - at + shared), (INSERTION, len(new) - shared), (DELETION, len(old) - shared)]
         at = position + len(old)
     parts.append(bases.between(at, stop))
     sequence = np.frombuffer(b"".join(parts), np.uint8)
     return Haplotype(sequence, join_runs([*runs, (MATCH, stop - at)]), tuple(dict.fromkeys(samples)))
-
-
-def _shared(old: str, new: str) -> int:
-    """Count the letters that both begin with."""
-    return next(
-        (i for i, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), min(len(old), len(new))
-    )
 
 
 def join_runs(runs: Iterable[Run]) -> tuple[Run, ...]:

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from math import ceil
 from typing import NamedTuple, TypeVar
 
-from readwarp.call.likelihoods.pairhmm.shared import SharedCard
+from readwarp.call.likelihoods.pairhmm.given import SharedCard
 from readwarp.call.places.strips import Place
 from readwarp.call.places.targets import MARGIN, bases_of
 from readwarp.call.reads.inputs import AlignmentFiles

@@ -10,22 +10,37 @@ from readwarp.call.likelihoods.batches import Likelihoods, Phase
 from readwarp.call.places.window import Window
 from readwarp.call.records.filters import find_failed
 from readwarp.call.records.genotypes.emitted import MISSING_BASE
-from readwarp.call.records.genotypes.spell import Spelled, spell_alleles
+from readwarp.call.records.genotypes.spell import ListedRecords, Spelled, spell_alleles
 from readwarp.config import CallParameters, FractionParameters
 from readwarp.device.backend import Backend
 from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.formats.variants.calls import Calls
 from readwarp.ragged import replace
 from readwarp.somatic.fractions import EMIT
-from readwarp.somatic.fractions.annotations import describe, describe_samples
+from readwarp.somatic.fractions.annotations import (
+    OTHER,
+    AlleleTally,
+    TalliedAlleles,
+    describe,
+    describe_samples,
+    orientations_of,
+    tally,
+)
 from readwarp.somatic.fractions.contrasts import contrast
 from readwarp.somatic.fractions.events import link_records
 from readwarp.somatic.fractions.filters import FILTERS, FractionFacts
-from readwarp.somatic.fractions.products import FractionEvidence, likelihoods_at, log_likelihoods, weigh_products
-from readwarp.somatic.fractions.somatic import Odds, PopulationAlleles, SomaticPriors, weigh_alleles, weigh_foreign
-from readwarp.somatic.fractions.tally import OTHER, AlleleTally, TalliedAlleles, orientations_of, tally
-from readwarp.somatic.noise.alleles import AlleleNoise, noise_of
-from readwarp.somatic.noise.fit import Noise
+from readwarp.somatic.fractions.products import (
+    FractionEvidence,
+    Odds,
+    PopulationAlleles,
+    SomaticPriors,
+    likelihoods_at,
+    log_likelihoods,
+    weigh_alleles,
+    weigh_foreign,
+    weigh_products,
+)
+from readwarp.somatic.noise.fit import AlleleNoise, Noise, noise_of
 
 TINY = 1e-9  # rounding error of a share
 
@@ -53,15 +68,6 @@ class WeighedAlleles(NamedTuple):
     evidence: FractionEvidence  # [alleles, samples]
     tumour_share: ndarray  # largest in any sample but the normal, [alleles]
     odds: Odds  # [alleles]
-
-
-class FractionRecords(NamedTuple):
-    """Records for `spell_alleles`: REF and ALT of each."""
-
-    site: ndarray
-    allele: ndarray
-    kept_offsets: ndarray
-    is_indel: ndarray
 
 
 def call_alleles(
@@ -174,10 +180,10 @@ def choose_records(sites: Sites, shown: ndarray) -> TalliedAlleles:
     return TalliedAlleles(np.searchsorted(sites.allele_offsets, rows, side="right") - 1, rows)
 
 
-def list_records(sites: Sites, records: TalliedAlleles) -> FractionRecords:
-    number = records.site.size
-    both = np.stack((sites.allele_offsets[records.site], records.allele), axis=1).ravel()
-    return FractionRecords(records.site, both, np.arange(0, 2 * number + 1, 2), sites.is_indel[records.site])
+def list_records(sites: Sites, records: TalliedAlleles) -> ListedRecords:
+    """List REF and ALT of each record."""
+    both, number = np.stack((sites.allele_offsets[records.site], records.allele), axis=1).ravel(), records.site.size
+    return ListedRecords(records.site, np.arange(0, 2 * number + 1, 2), both, sites.is_indel[records.site])
 
 
 def build(

@@ -11,9 +11,9 @@ from readwarp.config import FractionParameters
 from readwarp.formats.variants.calls import Calls
 from readwarp.ragged import replace
 from readwarp.somatic.fractions import APART, LIKELY, MOST, REACH, TOGETHER
+from readwarp.somatic.fractions.annotations import TalliedAlleles
 from readwarp.somatic.fractions.filters import CLUSTERED
 from readwarp.somatic.fractions.shortlist import doubts_of
-from readwarp.somatic.fractions.tally import TalliedAlleles
 
 
 def link_records(sites: Sites, likelihoods: Likelihoods, place: ndarray, records: TalliedAlleles) -> ndarray:

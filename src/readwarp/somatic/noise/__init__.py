@@ -45,8 +45,8 @@ to expect.
 Variants are at most MOST_VARIANTS: the excess of rho are errors too, whatever their cause. Nothing is learned about
 fractions above MAX_SHARE, and such alleles are not noise.
 
-*Other people.* The same windows show whether samples are from one person (`kinship`), and, at common sites of a
-population, the contamination of each (`contamination`).
+*Other people.* The same windows show whether samples are from one person (`contamination.count_kinship`), and, at
+common sites of a population, the contamination of each (`contamination`).
 
 Targets of up to LEARNED bases are used whole, in any windows: counts of neighbouring windows add up to the last bit. In
 larger ones, windows of LEARNING_WINDOW bases are used in an order that spreads them over the targets, until LEARNED

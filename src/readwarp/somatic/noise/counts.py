@@ -8,7 +8,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.call.candidates.batches import Pileup
-from readwarp.call.candidates.pileup.events import PileupLimits
+from readwarp.call.candidates.pileup.cpu import PileupLimits
 from readwarp.call.likelihoods.evidence.substitutions import log_mismatch
 from readwarp.call.places.window import Window
 from readwarp.compiler.jit import kernel, scalar
@@ -16,8 +16,7 @@ from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import empty, take
 from readwarp.rules.cigar import is_match, run_of
 from readwarp.somatic.noise import CLASSES, CONTEXTS, EXCESS, FEW, MAX_FEW, MAX_SHARE, ORIENTATIONS, RUNS, SUBSTITUTIONS
-from readwarp.somatic.noise.contamination import CommonSites, SitePiles, pile_common
-from readwarp.somatic.noise.kinship import count_kinship
+from readwarp.somatic.noise.contamination import CommonSites, SitePiles, count_kinship, pile_common
 
 EXACT, RATIO = 32, 1.1  # numbers of reads up to EXACT have their own bins; each further bin is wider by RATIO
 BINS = 160
@@ -32,7 +31,7 @@ class ErrorCounts(NamedTuple):
     expected: Annotated[ndarray, "float64 [samples, classes of damage, orientations]"]  # expected by quality
     shown: Annotated[ndarray, "float64 [samples, classes of damage, orientations]"]
     sites: Annotated[ndarray, "int64 [samples, classes, bins, bins]"]  # by depth and by reads that show the allele
-    kinship: Annotated[ndarray, "int64 [samples, samples, 4]"]  # see `kinship`
+    kinship: Annotated[ndarray, "int64 [samples, samples, 4]"]  # see `count_kinship`
     piles: list[SitePiles]  # piles at the population's common alleles, by window
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from heapq import merge
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -141,6 +142,7 @@ def collect(files: Sequence[NormalFile], least: int) -> Iterator[PanelAllele]:
     for file in files:
         streams.append(read_shown(file, first))
         first += len(file.samples)
+    place_of = attrgetter("contig", "position")
     for place, shown in groupby(merge(*streams, key=place_of), key=place_of):
         found: dict[tuple[str, str], dict[int, Reads]] = {}
         for one in shown:
@@ -148,10 +150,6 @@ def collect(files: Sequence[NormalFile], least: int) -> Iterator[PanelAllele]:
         for pair in sorted(found):
             if len(found[pair]) >= least:
                 yield PanelAllele(*place, *pair, list(found[pair].values()))
-
-
-def place_of(shown: ShownAllele) -> tuple[int, int]:
-    return shown[:2]
 
 
 def fit_beta(reads: Sequence[Reads]) -> tuple[float, float]:

@@ -33,8 +33,6 @@ class PanelJob:
             raise UsageError("no calls of normals are given")
         if "-" in map(str, self.inputs):
             raise UsageError("calls are read from files, not from stdin (-)")
-        if self.min_samples < 1:
-            raise UsageError("--min-samples must be at least 1")
 
 
 def run_panel(job: PanelJob, reporter: Reporter) -> Result:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.making import codes, random_sequence
-from readwarp.call.candidates.regions.insertions import END, assemble, find_overlap, pair_ends
+from readwarp.call.candidates.regions.clips import END, assemble, find_overlap, pair_ends
 
 
 def pieces(bases: str, length: int, step: int) -> list[bytes]:

@@ -23,11 +23,10 @@ from readwarp.call.candidates.pileup import MAX_INDEL
 from readwarp.call.candidates.pileup.cpu import count_window
 from readwarp.call.candidates.regions import FLANK, MIN_BASES, MIN_FLANK, REACHES, SPARE
 from readwarp.call.candidates.regions.clips import add_clipped, find_clip_places
-from readwarp.call.candidates.regions.find import find_regions
-from readwarp.call.candidates.regions.reads import split_samples, thin_reads
+from readwarp.call.candidates.regions.find import find_regions, split_samples, thin_reads
 from readwarp.call.candidates.sites.find import find_sites
 from readwarp.call.places.targets import MAX_REGION
-from readwarp.call.reads.mates.merge import merge_mates
+from readwarp.call.reads.mates.pairs import merge_mates
 from readwarp.config import CallParameters
 from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import replace

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from helpers.making import Read, aligned_reads, window_of
 from readwarp.call.candidates.pileup.cpu import count_window
 from readwarp.call.candidates.sites import MAX_SHOWN, MAX_SLIP, MIN_SHOWN
-from readwarp.call.candidates.sites.find import find_sites, list_alleles
-from readwarp.call.candidates.sites.slips import drop_slips, odds_against_slips, slip_rates
+from readwarp.call.candidates.sites.find import drop_slips, find_sites, list_alleles, odds_against_slips, slip_rates
 from readwarp.call.reads.gap_models import HIFI, NANOPORE
 from readwarp.call.reads.sides import SURE, split_sides
 from readwarp.config import CallParameters

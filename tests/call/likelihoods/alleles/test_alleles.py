@@ -16,8 +16,7 @@ from readwarp.call.candidates.sites.find import sites_of
 from readwarp.call.likelihoods.alleles import INDEL_COST, MAX_BEHIND, MAX_MISFIT, SNV_COST
 from readwarp.call.likelihoods.alleles.compare import WeighedReads, compare, find_fragments
 from readwarp.call.likelihoods.alleles.select import Copies, Selection, bound_fragments, select_haplotypes
-from readwarp.call.likelihoods.alleles.sites import number_variants, variants_of
-from readwarp.call.likelihoods.alleles.weigh import place_of, weigh_haplotypes
+from readwarp.call.likelihoods.alleles.weigh import number_variants, place_of, variants_of, weigh_haplotypes
 from readwarp.call.likelihoods.batches import Haplotypes
 from readwarp.call.likelihoods.evidence import NOTHING
 from readwarp.call.likelihoods.pairhmm import ReadRows

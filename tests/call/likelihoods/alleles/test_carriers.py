@@ -6,10 +6,15 @@ from hypothesis import strategies as st
 
 from helpers.making import offsets
 from readwarp.call.candidates.batches import Regions
-from readwarp.call.likelihoods.alleles.carriers import find_carriers, join_selections, join_tables, take_carriers
 from readwarp.call.likelihoods.alleles.compare import WeighedReads
 from readwarp.call.likelihoods.alleles.select import Selection
-from readwarp.call.likelihoods.alleles.sites import variants_of
+from readwarp.call.likelihoods.alleles.weigh import (
+    find_carriers,
+    join_selections,
+    join_tables,
+    take_carriers,
+    variants_of,
+)
 from readwarp.call.likelihoods.batches import Haplotypes
 from readwarp.call.likelihoods.pairhmm import ReadRows
 

@@ -10,8 +10,7 @@ import pytest
 
 from helpers.hmm_oracle import all_with_status, random_read
 from readwarp.call.likelihoods.pairhmm import cpu
-from readwarp.call.likelihoods.pairhmm.given import log_likelihoods_by
-from readwarp.call.likelihoods.pairhmm.shared import SharedCard
+from readwarp.call.likelihoods.pairhmm.given import SharedCard, log_likelihoods_by
 from readwarp.rules.statuses import Status
 
 NUMBER = 5

@@ -6,7 +6,7 @@ import pytest
 from helpers.making import Read, aligned_reads, codes, window_of
 from readwarp.call.candidates.sites.find import sites_of
 from readwarp.call.likelihoods.evidence import NOTHING
-from readwarp.call.likelihoods.phase.gaps import find_linking, show_gaps, weigh_gaps
+from readwarp.call.likelihoods.phase.links import find_linking, show_gaps, weigh_gaps
 from readwarp.call.reads.gap_models import HIFI
 
 REFERENCE = "ACGTCAGGTTTCACGATCAGTTACGCATTAGC"

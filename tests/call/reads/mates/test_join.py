@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from helpers.making import Read, aligned_reads, other, random_sequence, tiled, window_of, write_bam
 from readwarp.call.reads.mates import DEFAULT_QUALITY, MAX_RECORDS, MAX_UNIT, MIN_REPEAT
-from readwarp.call.reads.mates.anchor import is_anchor, is_repeat
-from readwarp.call.reads.mates.join import Removed, join_mates
+from readwarp.call.reads.mates.join import Removed, is_anchor, is_repeat, join_mates
 from readwarp.call.reads.mates.primers import NO_PRIMERS, Primers, primers_of
 from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.formats.alignments.regions import AlignedReader, ReadFilter

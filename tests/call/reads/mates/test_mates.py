@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.making import Read, aligned_reads, reads_of
-from readwarp.call.reads.mates import merge
+from readwarp.call.reads.mates import pairs
 from readwarp.call.reads.mates.pairs import order_by_name
 from readwarp.ragged import replace
 
@@ -45,7 +45,7 @@ def test_equals_plain_python(data):
 
 
 def merged(reads):
-    merge.merge_mates(reads, np.arange(len(reads)))
+    pairs.merge_mates(reads, np.arange(len(reads)))
     return reads.qualities
 
 

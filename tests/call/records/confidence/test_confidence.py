@@ -18,8 +18,14 @@ from readwarp.call.likelihoods.evidence import NOTHING, OTHER
 from readwarp.call.likelihoods.evidence.substitutions import log_match, log_mismatch
 from readwarp.call.reads.gap_models import HIFI, NANOPORE, SHORT, slip_table
 from readwarp.call.records.confidence import GQ_BANDS, MAX_UNIT, REACH
-from readwarp.call.records.confidence.bands import add_non_ref, count_gaps, reference_bands, unknown_bands
-from readwarp.call.records.confidence.repeats import find_called, find_repeats
+from readwarp.call.records.confidence.bands import (
+    add_non_ref,
+    count_gaps,
+    find_called,
+    find_repeats,
+    reference_bands,
+    unknown_bands,
+)
 from readwarp.call.records.genotypes.emitted import UNLISTED
 from readwarp.call.records.genotypes.order import genotypes_of
 from readwarp.config import CallParameters

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readwarp.call.records.genotypes.emitted import Emitted, allocate
-from readwarp.call.records.genotypes.order import genotypes_of, tables_for
-from readwarp.call.records.genotypes.population import (
+from readwarp.call.records.genotypes.calls import (
     allele_qualities_by_depth,
     excess_heterozygosity,
     inbreeding_coefficient,
     phred_of_excess,
 )
+from readwarp.call.records.genotypes.emitted import Emitted, allocate
+from readwarp.call.records.genotypes.order import genotypes_of, tables_for
 
 
 def record(genotypes, alleles: int = 2, phred=None, depth: int = 10) -> Emitted:

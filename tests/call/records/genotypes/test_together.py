@@ -9,11 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.making_sites import call_sites, from_bases, substitutions
-from readwarp.call.records.genotypes.genotype import mark_alleles
+from readwarp.call.records.genotypes.genotype import REFERENCES, add_priors, mark_alleles
 from readwarp.call.records.genotypes.order import genotypes_of, tables_for
 from readwarp.call.records.genotypes.quality import find_qualities
 from readwarp.call.records.genotypes.score import GenotypeScores, KeptAlleles, score_genotypes
-from readwarp.call.records.genotypes.together import REFERENCES, add_priors
 from readwarp.ragged import offsets_of
 
 SNV, INDEL = 1e-3, 1.25e-4

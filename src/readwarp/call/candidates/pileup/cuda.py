@@ -12,7 +12,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.call.candidates.batches import Pileup
-from readwarp.call.candidates.pileup.events import (
+from readwarp.call.candidates.pileup.cpu import (
     BaseCounts,
     IndelEvents,
     PileupLimits,

@@ -1,4 +1,4 @@
-"""Find candidate sites in a pileup (host only)."""
+"""Find candidate sites in a pileup, less indels that are likelier slips of the sequencer (host only)."""
 
 import math
 from collections import Counter, defaultdict
@@ -10,9 +10,19 @@ from numpy import ndarray
 
 from readwarp.call.candidates.batches import Pileup, Sites
 from readwarp.call.candidates.pileup.scalar import DELETED
-from readwarp.call.candidates.sites import INDEL_ERROR, MAX_ALLELES, MAX_TRACT, SHARED
+from readwarp.call.candidates.sites import (
+    INDEL_ERROR,
+    MAX_ALLELES,
+    MAX_SHOWN,
+    MAX_SLIP,
+    MAX_TRACT,
+    MIN_SHOWN,
+    SHARED,
+    SIDES,
+)
 from readwarp.call.candidates.sites.forced import Forced
 from readwarp.call.places.window import Window
+from readwarp.call.reads.gap_models import GapModel, opening_table
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import MAX_PLOIDY, CallParameters
 from readwarp.ragged import offsets_of, replace, take
@@ -134,9 +144,7 @@ def find_bases(pileup, reference, copies, min_count, min_fraction, min_quality, 
     for w in range(reference.size):
         if reference[w] > 3:
             continue
-        depth = 0
-        for base in range(5):
-            depth += pileup.counts[w, base, 0] + pileup.counts[w, base, 1]
+        depth = pileup.counts[w].sum()
         min_number = max(min_count, min_fraction[copies[w]] * depth)
         for base in range(5):
             number = pileup.counts[w, base, 0] + pileup.counts[w, base, 1]
@@ -154,9 +162,7 @@ def add_bases(pileup, copies, min_fraction, sums):
     copies, min_fraction: see `find_bases`. sums: float64 [positions, base, number and quality].
     """
     for w in range(copies.size):
-        depth = 0
-        for base in range(5):
-            depth += pileup.counts[w, base, 0] + pileup.counts[w, base, 1]
+        depth = pileup.counts[w].sum()
         for base in range(4):
             number = pileup.counts[w, base, 0] + pileup.counts[w, base, 1]
             if number and number >= min_fraction[copies[w]] * depth:
@@ -168,9 +174,7 @@ def add_bases(pileup, copies, min_fraction, sums):
 def find_shared_bases(pileup, reference, sums, min_count, shown):
     """Set the bits of `shown`, see `find_bases`, where samples together show base b. sums: of `add_bases`."""
     for w in range(reference.size):
-        depth = 0
-        for base in range(5):
-            depth += pileup.counts[w, base, 0] + pileup.counts[w, base, 1]
+        depth = pileup.counts[w].sum()
         for base in range(4):
             number = sums[w, base, 0]
             if reference[w] > 3 or base == reference[w] or number < min_count:
@@ -289,3 +293,70 @@ def period(bases, start, size):
         if repeats:
             return unit
     return size
+
+
+def drop_slips(
+    sites: Sites, window: Window, sided: Sequence[Sequence[Pileup]], ploidy: ndarray, model: GapModel
+) -> Sites:
+    """Drop slips; see the step's contract. sided: the pileups of `split_sides` of each sample's reads."""
+    site = np.repeat(np.arange(len(sites)), np.diff(sites.allele_offsets))
+    is_reference = np.zeros(site.size, bool)
+    is_reference[sites.allele_offsets[:-1]] = True
+    tried = np.flatnonzero(sites.is_indel[site] & ~is_reference & ~sites.is_forced)
+    every = list_alleles(sites)
+    variants = [every[allele] for allele in tried.tolist()]
+    copies = ploidy[sites.position[site[tried]] - window.start]
+    slip, stays = slip_rates(variants, window, model), np.ones(site.size, bool)
+    stays[tried] = False
+    for pileups, own_copies in zip(sided, copies.T, strict=True):
+        odds = odds_against_slips(*_count(variants, pileups), 1.0 / np.maximum(1, own_copies), slip)
+        stays[tried] |= odds >= 0
+    fewer = replace(take(sites, "alleles", stays), allele_offsets=offsets_of(stays)[sites.allele_offsets])
+    extend_tracts(fewer, window.trim())
+    has_others = np.diff(fewer.allele_offsets) > 1
+    return take(fewer, "sites", has_others | ~sites.is_indel)
+
+
+def slip_rates(variants: Sequence[Variant], window: Window, model: GapModel) -> ndarray:
+    """Return the share of reads that show each indel by a sequencer error (float64 [variants]).
+
+    variants: sorted by position.
+    """
+    alone = sites_of([(at, True, [(0, b""), (gone, bases)]) for at, gone, bases in variants], window.trim())
+    tract, unit = alone.stop - alone.begin, alone.unit
+    deleted, gap = np.array([(gone, max(gone, len(bases))) for _, gone, bases in variants], np.int64).reshape(-1, 2).T
+    k = np.minimum(unit, len(model.slips)) - 1
+    is_tract = (unit <= len(model.slips)) & (tract >= model.repeats * unit)
+    table = opening_table(model)
+    opening = np.where(is_tract, table[k, np.minimum(tract, table.shape[1] - 1)], model.opening)
+    extension = np.where(is_tract, np.array(model.extensions)[k], model.extension)
+    places = np.where(is_tract, tract, tract - deleted + 1)
+    rates = places * 10 ** (-0.1 * (opening + extension * (gap - 1)))
+    return np.asarray(np.minimum(MAX_SLIP, rates))
+
+
+def odds_against_slips(number: ndarray, depth: ndarray, one_copy: ndarray, slip: ndarray) -> ndarray:
+    """Return log10 of the likelihood ratio of the reads with carriers of the allele and with slips alone.
+
+    number, depth: reads that show it, and all reads (int64 [sides, alleles]). one_copy: share of one copy among all;
+    slip: share of reads that slip (float64 [alleles] each).
+    """
+    best = np.full(slip.size, -np.inf)
+    for carriers in ((1.0, 0.0, 0.5), (0.0, 1.0, 0.5), (1.0, 1.0, 1.0), None):
+        w = np.broadcast_to(one_copy, depth.shape) if carriers is None else np.array(carriers)[:, None]
+        shown = (number * (w > 0)).sum(axis=0) / np.maximum(1, (w * depth).sum(axis=0))
+        share = w * np.clip(shown, MIN_SHOWN, MAX_SHOWN) + (1 - w) * slip
+        odds = number * np.log10(share / slip) + (depth - number) * np.log10((1 - share) / (1 - slip))
+        best = np.maximum(best, odds.sum(axis=0))
+    return best
+
+
+def _count(variants: Sequence[Variant], pileups: Sequence[Pileup]) -> tuple[ndarray, ndarray]:
+    """Count the reads that show each variant, and all reads (int64 [sides, variants] each)."""
+    number, depth = np.zeros((2, SIDES, len(variants)), np.int64)
+    begin = np.array([at for at, _, _ in variants], np.int64)
+    for side, pileup in enumerate(pileups):
+        shown = dict(zip(list_indels(pileup), pileup.allele_counts.sum(axis=1).tolist(), strict=True))
+        number[side] = [shown.get(variant, 0) for variant in variants]
+        depth[side] = pileup.counts[begin - 1 - pileup.start].sum(axis=(1, 2))
+    return number, np.maximum(number, depth)

@@ -88,7 +88,7 @@ def select_haplotypes(
 ) -> None:
     """Set `stays` and `best`; beyond the ploidy (int8 [regions]) `best` repeats the combination's first haplotype.
 
-    numbers: of `sites.number_variants`. For fractions `best` is the reference haplotype.
+    numbers: of `weigh.number_variants`. For fractions `best` is the reference haplotype.
     """
     offsets, read_offsets = weighed.haplotypes.haplotype_offsets, weighed.regions.read_offsets
     speaks = selected.informs & (weighed.fragment == np.arange(weighed.fragment.size))

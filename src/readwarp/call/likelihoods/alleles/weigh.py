@@ -1,24 +1,29 @@
-"""Turn the haplotypes that explain the reads into sites and likelihoods of their alleles (host only)."""
+"""Turn the haplotypes that explain the reads into sites and likelihoods of their alleles (host only).
 
+Haplotypes of other samples are borrowed, so that each sample's reads are compared with every allele.
+"""
+
+from collections import Counter
 from collections.abc import Callable
+from itertools import compress, groupby, pairwise
 
 import numpy as np
 from numpy import ndarray
 
 from readwarp.call.candidates.batches import Sites
-from readwarp.call.candidates.sites.find import Variant, limit_alleles
-from readwarp.call.likelihoods.alleles import INFORMED, MAX_WEIGHT, SURE_WEIGHT
-from readwarp.call.likelihoods.alleles.carriers import (
-    alleles_by_place,
-    find_carriers,
-    join_selections,
-    join_tables,
-    take_carriers,
+from readwarp.call.candidates.sites.find import (
+    MISSING,
+    Site,
+    Variant,
+    limit_alleles,
+    list_alleles,
+    list_variants,
+    sites_of,
 )
+from readwarp.call.likelihoods.alleles import INFORMED, MAX_WEIGHT, SURE_WEIGHT
 from readwarp.call.likelihoods.alleles.compare import WeighedReads
 from readwarp.call.likelihoods.alleles.reach import lies_within, weigh_fragments
 from readwarp.call.likelihoods.alleles.select import Copies, Selection, bound_fragments, select_haplotypes
-from readwarp.call.likelihoods.alleles.sites import keep_forced, number_variants, regional_sites, variants_of
 from readwarp.call.likelihoods.batches import Haplotypes, Likelihoods, Phase
 from readwarp.call.likelihoods.evidence import FAR, NOTHING
 from readwarp.call.likelihoods.evidence.substitutions import count_ends_once, new_likelihoods, strand_at
@@ -26,8 +31,178 @@ from readwarp.call.places.window import Window
 from readwarp.call.reads.clips import clips_of
 from readwarp.compiler.jit import kernel
 from readwarp.formats.alignments.aligned import AlignedReads
-from readwarp.ragged import first_alike, ranges, replace
+from readwarp.ragged import concatenate, first_alike, offsets_of, ranges, replace, take
 from readwarp.rules.cigar import find_base, soft_clips
+
+
+def forced_variants(sites: Sites) -> frozenset[Variant]:
+    """Return the variants that the user asked for, from sites made of the pileup."""
+    return frozenset(compress(list_alleles(sites), sites.is_forced))
+
+
+def variants_of(haplotypes: Haplotypes) -> list[list[Variant]]:
+    """List the variants of each haplotype."""
+    every = list_variants(haplotypes.begin, haplotypes.deleted, haplotypes.inserted, haplotypes.inserted_offsets)
+    return [every[first:stop] for first, stop in pairwise(haplotypes.variant_offsets.tolist())]
+
+
+def number_variants(haplotypes: Haplotypes, variants: list[list[Variant]]) -> ndarray:
+    """Number each variant among the distinct ones of its region (int32 [variants]), in order of appearance."""
+    found = list[int]()
+    for first, stop in pairwise(haplotypes.haplotype_offsets.tolist()):
+        numbers = dict[Variant, int]()
+        found += [numbers.setdefault(variant, len(numbers)) for own in variants[first:stop] for variant in own]
+    return np.array(found, np.int32)
+
+
+def keep_forced(variants: list[list[Variant]], stays: ndarray, forced: frozenset[Variant]) -> None:
+    """Keep the first haplotype with each forced variant that none of those that stay has."""
+    if not forced:
+        return
+    shown = {variant for own in compress(variants, stays) for variant in own}
+    for h, own in enumerate(variants):
+        if forced.intersection(own) - shown:
+            stays[h] = True
+            shown.update(own)
+
+
+def regional_sites(
+    weighed: WeighedReads, variants: list[list[Variant]], stays: ndarray, forced: frozenset[Variant], window: Window
+) -> tuple[Sites, ndarray, ndarray]:
+    """Return the sorted sites, the place of each (int64 [sites]), and the span [start, stop) that its reads meet.
+
+    The span is the site and the deletions across it, since reads across these show that a copy lacks it. Alleles of a
+    place that stay for most samples come first, then those on better haplotypes.
+    """
+    regions, rows = weighed.regions, list[Site]()
+    spans = list[tuple[int, int]]()
+    starts = regions.places[:-1]
+    for g, (first, stop) in zip(starts, pairwise(weighed.haplotypes.haplotype_offsets[regions.places]), strict=True):
+        own = _rank_alleles(weighed.haplotypes, variants, stays, (first, stop))
+        inside = [v for v in own if regions.start[g] <= v[0] < regions.stop[g]]
+        inside.sort(key=lambda v: (_place_of(v), v not in forced))  # stable
+        for (position, is_indel), group in groupby(inside, key=_place_of):
+            alleles, begin = [variant[1:] for variant in group], position + is_indel
+            ends = [(at, at + gone) for at, gone, bases in own if not bases and at <= position and begin < at + gone]
+            missing = [MISSING] if ends else []
+            spans.append((min((at - 1 for at, _ in ends), default=begin), max((at for _, at in ends), default=begin)))
+            unchanged = (0, b"") if is_indel else (1, bytes([window.bases[begin - window.first]]))
+            rows.append((begin, is_indel, [unchanged, *alleles, *missing]))
+    sites = sites_of(rows, window, forced)
+    low, high = np.array(spans, np.int64).reshape(-1, 2).T
+    span = np.stack((np.minimum(sites.position, low), np.maximum(sites.stop, high)), axis=1)
+    return sites, np.searchsorted(regions.start[starts], sites.begin, side="right") - 1, span
+
+
+def _rank_alleles(
+    haplotypes: Haplotypes, variants: list[list[Variant]], stays: ndarray, bounds: tuple[int, int]
+) -> list[Variant]:
+    """Rank the distinct variants of haplotypes [first, stop) that stay, by number of regions, then in their order."""
+    first, stop = bounds
+    region = np.searchsorted(haplotypes.haplotype_offsets, np.arange(first, stop), side="right")
+    found = dict[Variant, set[int]]()
+    for h in np.flatnonzero(stays[first:stop]).tolist():
+        for variant in variants[first + h]:
+            found.setdefault(variant, set()).add(int(region[h]))
+    return sorted(found, key=lambda variant: -len(found[variant]))
+
+
+def _place_of(variant: Variant) -> tuple[int, bool]:
+    """Return the variant's position and whether it is an indel: variants that share both are alleles of one site."""
+    is_indel = variant[1] != len(variant[2])
+    return variant[0] - is_indel, is_indel
+
+
+Variants = list[list[Variant]]  # variants of each haplotype
+
+
+def alleles_by_place(sites: Sites, place: ndarray, number: int) -> list[set[Variant]]:
+    """Collect the alleles of the sites of each place. `place`: int64 [sites]."""
+    out = [set[Variant]() for _ in range(number)]
+    every, bounds = list_alleles(sites), pairwise(sites.allele_offsets.tolist())
+    for own, (first, stop) in zip(place.tolist(), bounds, strict=True):
+        out[own].update(every[first + 1 : stop])
+    return out
+
+
+def find_carriers(
+    weighed: WeighedReads, variants: Variants, stays: ndarray, wanted: list[set[Variant]]
+) -> list[list[int]]:
+    """Find, for each region, other samples' haplotypes with the wanted alleles of its place that none of its own has.
+
+    An allele found only on haplotypes that do not stay lets one of these stay. Other samples' haplotypes are taken if
+    they stay: first those that stay for most samples, then those of fewest variants.
+    """
+    offsets, places = weighed.haplotypes.haplotype_offsets.tolist(), weighed.regions.places.tolist()
+    carriers: list[list[int]] = [[] for _ in range(len(weighed.regions))]
+    for number, (first, stop) in enumerate(pairwise(places)):
+        if stop - first > 1:
+            donors = _rank_donors(variants, stays, offsets[first], offsets[stop])
+            for region in range(first, stop):
+                own = range(offsets[region], offsets[region + 1])
+                missing = wanted[number].difference(*(variants[h] for h in own if stays[h]))
+                idle = sorted((h for h in own if not stays[h]), key=lambda h: len(variants[h]))
+                stays[_cover(missing, idle, variants)] = True
+                carriers[region] = _cover(missing, donors, variants)
+    return carriers
+
+
+def _rank_donors(variants: Variants, stays: ndarray, first: int, stop: int) -> list[int]:
+    """Rank the distinct haplotypes of a place that stay."""
+    number, found = Counter[tuple[Variant, ...]](), dict[tuple[Variant, ...], int]()
+    for h in (np.flatnonzero(stays[first:stop]) + first).tolist():
+        number[tuple(variants[h])] += 1
+        found.setdefault(tuple(variants[h]), h)
+    return [h for _, h in sorted(found.items(), key=lambda item: (-number[item[0]], len(item[0]), item[0]))]
+
+
+def _cover(missing: set[Variant], haplotypes: list[int], variants: Variants) -> list[int]:
+    """Choose haplotypes in turn that have an allele still missing, and remove these from `missing`."""
+    out = []
+    for h in haplotypes:
+        if not missing.isdisjoint(variants[h]):
+            missing.difference_update(variants[h])
+            out.append(h)
+        if not missing:
+            break
+    return out
+
+
+def take_carriers(haplotypes: Haplotypes, carriers: list[list[int]]) -> Haplotypes:
+    """Take the given haplotypes of each region."""
+    rows = np.array([h for own in carriers for h in own], np.int64)
+    return replace(take(haplotypes, "haplotypes", rows), haplotype_offsets=offsets_of([len(own) for own in carriers]))
+
+
+def join_tables(own: WeighedReads, more: WeighedReads) -> tuple[WeighedReads, ndarray]:
+    """Join the haplotypes of each region side by side; also return the new number of each of `own` (int64)."""
+    numbers = [np.diff(part.haplotypes.haplotype_offsets) for part in (own, more)]
+    offsets, rows = offsets_of(numbers[0] + numbers[1]), np.diff(own.regions.read_offsets)
+    within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets))
+    is_own = within < np.repeat(numbers[0], np.diff(offsets))
+    number = np.flatnonzero(is_own)
+    order = np.argsort(np.concatenate((number, np.flatnonzero(~is_own))))
+    haplotypes = take(concatenate([own.haplotypes, more.haplotypes], "haplotypes"), "haplotypes", order)
+    each = is_own[ranges(offsets, np.repeat(np.arange(rows.size), rows))]
+    values, status = np.empty(each.size), np.empty(each.size, np.uint8)
+    for part, chosen in ((own, each), (more, ~each)):
+        values[chosen], status[chosen] = part.values, part.status
+    joined = replace(
+        own,
+        haplotypes=replace(haplotypes, haplotype_offsets=offsets, status=own.haplotypes.status),
+        pair_offsets=offsets_of(rows * np.diff(offsets)),
+        values=values,
+        status=status,
+    )
+    return joined, number
+
+
+def join_selections(selected: Selection, number: ndarray, haplotypes: int) -> Selection:
+    """Extend the selection by carriers, which stay, to that many haplotypes. number: of `join_tables`."""
+    stays = np.ones(haplotypes, bool)
+    stays[number] = selected.stays
+    return replace(selected, stays=stays, best=number[selected.best].astype(np.int32))
+
 
 ABSENT = -1000.0  # log10, for an allele that no haplotype has, before reads are bounded
 

@@ -25,16 +25,16 @@ float64. Pairs whose haplotype has an unknown base start in float64. Equal pairs
 has log10 P = 0; a haplotype without bases is a ValueError.
 
 A value has the same bits for any set and order of pairs, vector width and number of threads, on CPU and CUDA: each
-cell's five fma are IEEE operations in one order (`lanes`), the last row is summed from column 1 on, one rule decides on
-both sides when float64 is needed (`scalar.is_enough`), and logarithms are the host's.
+cell's five fma are IEEE operations in one order (`cpu.cell`), the last row is summed from column 1 on, one rule decides
+on both sides when float64 is needed (`scalar.is_enough`), and logarithms are the host's.
 
 Status: OK; TOO_LONG if CUDA has no shape for the pair, so that the host computed it; OVERFLOW if the value was computed
 in logarithms, on either side. All values are equally accurate.
 
     scalar.py  rules, float32 and float64     pairs.py  pairs to compute, their precision
     penalties.py  gaps by context             api.py    pair_hmm()
-    lanes.py, cpu.py  CPU lanes               cuda.py, cuda_sums.py  CUDA
-    given.py  inputs of a card                shared.py  one card for several processes
+    cpu.py    CPU lanes                       cuda.py, cuda_sums.py  CUDA
+    given.py  inputs of a card, which several processes may share
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """CUDA kernels of PairHMM: row constants, sums of pairs, and the choice of pairs to repeat in float64.
 
 Thread r of a group holds rows r * K to r * K + K - 1 and computes column j one step after thread r - 1, which passes T
-and X (see `lanes`) to its first row. Rows, padding, the places of fma and the order of sums are those of the CPU lanes.
+and X (see `cpu`) to its first row. Rows, padding, the places of fma and the order of sums are those of the CPU lanes.
 
 Emissions are looked up rather than selected: shared memory holds those of a thread's rows for each possible haplotype
 base, in pieces of 16 bytes, next to the neighbouring threads' pieces. So one load serves four rows (two in float64),

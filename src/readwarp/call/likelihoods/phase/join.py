@@ -27,14 +27,6 @@ class PhasedSites(NamedTuple):
     first: Annotated[ndarray, "int64 [sites]"]  # first site of its phase set
 
 
-class SideSums(NamedTuple):
-    """Odds of the reads, and scratch for two further sums."""
-
-    total: Annotated[ndarray, "float64 [reads]"]
-    before: Annotated[ndarray, "float64 [reads]"]
-    turned: Annotated[ndarray, "float64 [reads]"]
-
-
 def phase_sites(links: Links) -> Phasing:
     """Phase the sites of a contig; see the step's contract."""
     samples = np.unique(links.sample) if links.sample.size else np.zeros(1, np.uint16)
@@ -58,13 +50,9 @@ def _phase_sample(links: Links) -> Phasing:
     sets = np.full(names.size, -1)
     place_reads(pairs, laid, links.position, sets, total)
     kept = np.flatnonzero(laid.side)
+    columns = "position", "sample", "reference", "alternate", "change", "stop"
     return Phasing(
-        position=links.position[kept],
-        sample=links.sample[kept],
-        reference=links.reference[kept],
-        alternate=links.alternate[kept],
-        change=links.change[kept],
-        stop=links.stop[kept],
+        **{name: getattr(links, name)[kept] for name in columns},
         side=laid.side[kept],
         name_hash=names,
         read_sample=np.full(names.size, links.sample[0] if sites else 0, np.uint16),
@@ -86,10 +74,10 @@ def _repair(pairs: LinkedPairs, laid: PhasedSites) -> None:
     of_set = np.repeat(laid.first, np.diff(pairs.offsets))
     _, read = np.unique(np.stack((of_set, pairs.read)), axis=1, return_inverse=True)
     apart = pairs._replace(read=read.astype(np.int64))
-    sums = SideSums(*np.zeros((3, read.max(initial=-1) + 1)))
-    sum_reads(apart, laid, sums.total)
+    total, before, turned = np.zeros((3, read.max(initial=-1) + 1))
+    sum_reads(apart, laid, total)
     for _ in range(ROUNDS):
-        if turn_links(apart, laid, sums) + turn_sites(apart, laid, sums.total) == 0:
+        if turn_links(apart, laid, total, (before, turned)) + turn_sites(apart, laid, total) == 0:
             break
 
 
@@ -167,10 +155,13 @@ def sum_reads(pairs, laid, total):
 
 
 @kernel
-def turn_links(pairs, laid, sums):
-    """Flip all sites of a phase set from one on where that is more likely; return the number of flips."""
+def turn_links(pairs, laid, total, room):
+    """Flip all sites of a phase set from one on where that is more likely; return the number of flips.
+
+    room: scratch for two further sums of each read.
+    """
     (offsets, read, odds), (side, first) = pairs, laid
-    total, before, turned = sums
+    before, turned = room
     before[:] = 0.0
     turned[:] = 0.0
     number, turn = 0, 1

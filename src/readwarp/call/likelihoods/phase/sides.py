@@ -9,8 +9,7 @@ from readwarp.call.candidates.sites.find import Site, sites_of
 from readwarp.call.likelihoods.evidence import NOTHING
 from readwarp.call.likelihoods.evidence.substitutions import weigh_substitutions
 from readwarp.call.likelihoods.phase import MAX_ODDS
-from readwarp.call.likelihoods.phase.gaps import GAP_ODDS, show_gaps
-from readwarp.call.likelihoods.phase.links import Phasing, log_odds
+from readwarp.call.likelihoods.phase.links import GAP_ODDS, Phasing, log_odds, show_gaps
 from readwarp.call.places.window import Window
 from readwarp.call.reads.sides import Sides
 from readwarp.compiler.jit import kernel

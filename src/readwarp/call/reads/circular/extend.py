@@ -14,21 +14,12 @@ from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.formats.alignments.decoded import place_reads
 from readwarp.formats.alignments.regions import AlignedReader, ReadFilter
 from readwarp.pairwise.scalar import UNKNOWN_COST
-from readwarp.ragged import concatenate, empty, offsets_of, replace, take
+from readwarp.ragged import concatenate, offsets_of, replace, take
 from readwarp.rules.cigar import MATCH, SOFT_CLIP, is_match, run_of, soft_clips
 from readwarp.rules.flags import FIRST, LAST, REVERSE, SUPPLEMENTARY
 
-
-class ExtensionCosts(NamedTuple):
-    """Penalties, as magnitudes."""
-
-    match: int
-    mismatch: int
-    unknown: int  # a base that is not A, C, G or T, on either side
-    end_bonus: int
-
-
-COSTS = ExtensionCosts(Scoring().match, Scoring().mismatch, UNKNOWN_COST, Scoring().end_bonus)
+MATCHES, MISMATCH = Scoring().match, Scoring().mismatch
+END_BONUS = Scoring().end_bonus
 
 
 class Continued(NamedTuple):
@@ -53,13 +44,13 @@ def find_continued(reads: AlignedReads, bases: Bases, ends: tuple[int, int]) -> 
     reach = int(np.diff(reads.read_offsets).max(initial=0))
     first = max(0, ends[1] - reach)
     around = bases.array(first, ends[1] + reach)  # the bases around both ends are the same
-    score_clips(reads, around, first - (ends[1] - ends[0]), ends, -1, COSTS, out.before)
-    score_clips(reads, around, first, ends, 1, COSTS, out.after)
+    score_clips(reads, around, first - (ends[1] - ends[0]), ends, -1, out.before)
+    score_clips(reads, around, first, ends, 1, out.after)
     return out
 
 
 @kernel
-def score_clips(reads, reference, first, ends, step, costs, out):
+def score_clips(reads, reference, first, ends, step, out):
     """Set the number of clipped bases that are aligned, before the reads (step -1) or after them (1).
 
     reference: its bases 0-4 from `first` on, as far as overhanging clips reach on that side.
@@ -75,11 +66,11 @@ def score_clips(reads, reference, first, ends, step, costs, out):
             base = reads.read_offsets[read + 1] - trailing
             is_over = size > 0 and place + size > ends[1]
         if is_over:
-            out[read] = best_size(reads.bases, base, reference, place - first, size, step, costs)
+            out[read] = best_size(reads.bases, base, reference, place - first, size, step)
 
 
 @scalar
-def best_size(bases, base, reference, place, size, step, costs):
+def best_size(bases, base, reference, place, size, step):
     """Return the number of clipped bases, outwards from `base`, that align best from `place` on; 0 if none pays."""
     score = best = found = 0
     for k in range(size):
@@ -88,10 +79,10 @@ def best_size(bases, base, reference, place, size, step, costs):
             break
         own, other = bases[base + step * k], reference[at]
         if own > 3 or other > 3:
-            score -= costs.unknown
+            score -= UNKNOWN_COST
         else:
-            score += costs.match if own == other else -costs.mismatch
-        gain = score + (costs.end_bonus if k + 1 == size else 0)
+            score += MATCHES if own == other else -MISMATCH
+        gain = score + (END_BONUS if k + 1 == size else 0)
         if gain > best:
             best, found = gain, k + 1
     return found
@@ -99,43 +90,35 @@ def best_size(bases, base, reference, place, size, step, costs):
 
 def align_clips(reads: AlignedReads, continued: Continued) -> AlignedReads:
     """Align the continued bases of the reads' clips."""
-    room = offsets_of(np.diff(reads.cigar_offsets) + 2)
-    rows = {"operations": int(room[-1])}
-    out = empty(Cigars, {"reads": len(reads), **rows})
-    write_cigars(reads.cigar, reads.cigar_offsets, continued, out)
+    cigar, offsets = np.empty(reads.cigar.size + 2 * len(reads), np.uint32), np.zeros(len(reads) + 1, np.int64)
+    write_cigars(reads.cigar, reads.cigar_offsets, continued, cigar, offsets)
     return replace(
         reads,
         position=reads.position - continued.before,
         reference_stop=reads.reference_stop + continued.after,
-        cigar=out.cigar[: out.cigar_offsets[-1]],
-        cigar_offsets=out.cigar_offsets,
+        cigar=cigar[: offsets[-1]],
+        cigar_offsets=offsets,
     )
 
 
-class Cigars(NamedTuple):
-    cigar: Annotated[ndarray, "uint32 [operations]"]
-    cigar_offsets: Annotated[ndarray, "int64 [reads + 1]"]
-
-
 @kernel
-def write_cigars(cigar, offsets, continued, out):
-    """Fill `out`, which has room for two more operations per read."""
+def write_cigars(cigar, offsets, continued, out, out_offsets):
+    """Fill `out`, which has room for two more operations per read, and its offsets after the first."""
     used = np.int64(0)
-    out.cigar_offsets[0] = 0
     for read in range(offsets.size - 1):
         begin, is_leading = used, True
         for i in range(offsets[read], offsets[read + 1]):
             operation, length, _, _ = run_of(cigar[i])
             if operation != SOFT_CLIP:
-                used = push(out.cigar, begin, used, operation, length)
+                used = push(out, begin, used, operation, length)
                 is_leading = is_leading and not is_match(operation)
             elif is_leading:
-                used = push(out.cigar, begin, used, SOFT_CLIP, length - continued.before[read])
-                used = push(out.cigar, begin, used, MATCH, continued.before[read])
+                used = push(out, begin, used, SOFT_CLIP, length - continued.before[read])
+                used = push(out, begin, used, MATCH, continued.before[read])
             else:
-                used = push(out.cigar, begin, used, MATCH, continued.after[read])
-                used = push(out.cigar, begin, used, SOFT_CLIP, length - continued.after[read])
-        out.cigar_offsets[read + 1] = used
+                used = push(out, begin, used, MATCH, continued.after[read])
+                used = push(out, begin, used, SOFT_CLIP, length - continued.after[read])
+        out_offsets[read + 1] = used
 
 
 @scalar

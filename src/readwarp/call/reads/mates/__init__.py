@@ -25,7 +25,7 @@ Then overlapping mates become one read, if the stretch places them reliably: it 
 shifted against itself by up to half of them it differs in MIN_DIFFERENCES or more. Nor may it lie in a tandem repeat of
 a longer unit (up to its own size, or MAX_UNIT): MIN_REPEAT bases or more that recur in the fragment one unit further
 on. (In a tandem repeat that neither mate spans, a fragment of another length would look alike.) And the mates must
-agree where they overlap (`anchor.agree`): mates that end in different copies of a unit do not. The joined read is the
+agree where they overlap (`join.agree`): mates that end in different copies of a unit do not. The joined read is the
 fragment, sequenced twice in part but one observation, from the forward mate's first base to the reverse mate's last.
 Where two bases agree, the higher quality remains. Where they differ, the better base remains with the difference of the
 qualities, and a known base replaces an unknown one. The alignment is the forward mate's up to the middle of the
@@ -33,11 +33,11 @@ stretch, then the reverse mate's: each is aligned best towards its 5' end. The f
 the higher MAPQ.
 
 Other reads of one name and sample that overlap (mates that were not joined or share a strand, supplementary alignments,
-more than MAX_RECORDS of one name in a row) stay apart, and `merge.merge_mates` makes their bases at a position count
+more than MAX_RECORDS of one name in a row) stay apart, and `pairs.merge_mates` makes their bases at a position count
 once, in file order. If two agree, the better one (the first on a tie) keeps its quality; if they differ, it keeps the
 difference. The other's becomes 0.
 
-Ends of contigs (`ends.align_overhangs`). An aligner clips a read that hangs over the end of its contig at a difference
+Ends of contigs (`join.align_overhangs`). An aligner clips a read that hangs over the end of its contig at a difference
 near that end. Where at most MAX_DIFFERENCES of the clipped bases that lie on the contig differ from its last MAX_END
 bases or fewer, the read is aligned to the end.
 

@@ -13,8 +13,8 @@ For a sample's reads r and a genotype G of `ploidy` alleles:
          copies of ALT alleles as in P(G), and of 1 for none
     QUAL = -10 log10 P(no ALT allele | D)
 
-Samples share their evidence (`together`). With L_s(j) = P(D | G) summed over the genotypes of sample s with j copies of
-ALT alleles, times theta^(d - 1), and M copies in all:
+Samples share their evidence (`genotype.add_priors`). With L_s(j) = P(D | G) summed over the genotypes of sample s with
+j copies of ALT alleles, times theta^(d - 1), and M copies in all:
 
     P(D, k ALT copies) = theta / k * sum over j_1 + j_2 + ... = k of prod_s C(ploidy_s, j_s) L_s(j_s) / C(M, k)
 

@@ -77,7 +77,7 @@ def quality_by_depth(reports: Reports, name: str) -> float:
 
 
 def by_genotypes(reports: Reports, name: str) -> float:
-    """Return NaN: `population` computes the value from the record's genotypes."""
+    """Return NaN: `calls` computes the value from the record's genotypes."""
     return NAN
 
 

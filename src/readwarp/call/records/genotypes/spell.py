@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,17 +17,13 @@ NAMES = {bytes([MISSING_BASE]): STAR, bytes([UNLISTED]): NON_REF}  # alleles wit
 Alleles = tuple[str, ...]
 
 
-class ListedRecords(Protocol):
+class ListedRecords(NamedTuple):
     """Records and the alleles that they keep of their sites: see `Emitted`."""
 
-    @property
-    def site(self) -> np.ndarray: ...
-    @property
-    def kept_offsets(self) -> np.ndarray: ...
-    @property
-    def allele(self) -> np.ndarray: ...
-    @property
-    def is_indel(self) -> np.ndarray: ...
+    site: np.ndarray
+    kept_offsets: np.ndarray
+    allele: np.ndarray
+    is_indel: np.ndarray
 
 
 class Spelled(NamedTuple):

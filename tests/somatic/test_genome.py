@@ -15,7 +15,7 @@ from readwarp.call.places.targets import stretch_of
 from readwarp.call.records.axis import split_runs
 from readwarp.call.records.found import find_shallow
 from readwarp.formats.common.regions import Target
-from readwarp.somatic.genome.write import Change, choose_gaps, name_bases
+from readwarp.somatic.genome import Change, choose_gaps, name_bases
 
 SEQUENCE = random_sequence(900, seed=12)
 SIZE = 100

@@ -1,4 +1,15 @@
-"""Apply the calls of a sample to the reference, and write FASTA."""
+"""Write the consensus genome of a sample, a FASTA of its most frequent alleles for lineage tools (host only).
+
+Calls that pass are applied to the reference, and N takes the place of a base
+
+* that fewer than `least_depth` reads cover, deletions counted, unlike ivar consensus (Grubaugh et al. 2019,
+  doi:10.1186/s13059-018-1618-7): a deletion is observed, not unknown; or
+* that lies outside the targets and was not called.
+
+At a position, the reference base has the fraction that the others leave. Bases are taken, the most frequent first,
+until together they reach `share`: one gives its letter, several their IUPAC code. Indels are applied from a fraction of
+HALF on; if two overlap, the more frequent one, on a tie the first.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,10 +25,10 @@ from readwarp.formats.common.output_file import OutputFile
 from readwarp.formats.common.regions import Target
 from readwarp.formats.common.writing import writing
 from readwarp.index.reference import Reference
-from readwarp.somatic.genome import HALF
 
 WIDTH = 60  # letters per line
 UNKNOWN = ord("N")
+HALF = 0.5  # least fraction of an indel
 
 
 class Change(NamedTuple):
