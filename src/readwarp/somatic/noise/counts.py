@@ -11,6 +11,7 @@ from readwarp.call.candidates.batches import Pileup
 from readwarp.call.candidates.pileup.cpu import PileupLimits
 from readwarp.call.likelihoods.evidence.substitutions import log_mismatch
 from readwarp.call.places.window import Window
+from readwarp.call.reads.usable import INFORMATIVE
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import empty, take
@@ -154,7 +155,7 @@ def pile_up(reads, orientation, limits, piles):
             operation, length, on_reference, on_read = run_of(reads.cigar[i])
             for k in range(max(0, start - p), min(length, stop - p) if is_match(operation) else 0):
                 base, quality = reads.bases[q + k], min(reads.qualities[q + k], reads.mapping_quality[read])
-                if base < 4 and quality >= min_quality and quality > 1:
+                if base < 4 and quality >= min_quality and quality >= INFORMATIVE:
                     piles.reads[p + k - start, side] += 1
                     piles.errors[p + k - start, side] += ERRORS[quality]
                     piles.bases[p + k - start, base, side] += 1

@@ -1,6 +1,7 @@
 """Decide which bases and events count, and shift events; shared by CPU and CUDA."""
 
 from readwarp.call.candidates.pileup import MAX_INDEL, MAX_SHIFT
+from readwarp.call.reads.usable import HIDDEN
 from readwarp.compiler.jit import scalar
 from readwarp.rules.bases import OUTSIDE
 
@@ -9,13 +10,13 @@ DELETED = 4  # row of Pileup.counts
 
 @scalar
 def is_usable(base, quality, min_base_quality):
-    return base < 4 and quality >= min_base_quality and quality > 0
+    return base < 4 and quality >= min_base_quality and quality > HIDDEN
 
 
 @scalar
 def is_event(length, quality):
     """Return whether an indel counts after an aligned base of that quality."""
-    return length <= MAX_INDEL and quality > 0
+    return length <= MAX_INDEL and quality > HIDDEN
 
 
 @scalar

@@ -11,12 +11,13 @@ from readwarp.call.likelihoods.alleles.compare import WeighedReads
 from readwarp.call.likelihoods.batches import Haplotypes
 from readwarp.call.likelihoods.pairhmm import ReadRows
 from readwarp.call.likelihoods.pairhmm.scalar import UNKNOWN
+from readwarp.call.reads.usable import INFORMATIVE
 from readwarp.compiler.jit import kernel
 from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import offsets_of, ranges
 
 ERRORS = 10.0 ** (-0.1 * np.arange(256))
-LOG_MATCH = np.where(np.arange(256) > 1, np.log10(1.0 - np.minimum(ERRORS, 0.9)), 0.0)  # by base quality
+LOG_MATCH = np.where(np.arange(256) >= INFORMATIVE, np.log10(1.0 - np.minimum(ERRORS, 0.9)), 0.0)  # by base quality
 TINY = 1e-200  # smaller products are turned into logarithms
 ROUNDS, ALIVE = 60, 1e-4  # rounds of expectation-maximisation; initial fraction, which must be able to grow
 
@@ -51,7 +52,7 @@ def bound_fragments(weighed: WeighedReads, reads: AlignedReads, weight: int = MA
 def find_perfect(rows: ReadRows, fragment: ndarray, is_wanted: ndarray) -> ndarray:
     """Return log10 P(errorless match) of the wanted fragments, 0 elsewhere (float64 [rows]).
 
-    Uninformative bases (quality below 2, or N) cost nothing, as in the PairHMM.
+    Bases that are not INFORMATIVE, or N, cost nothing, as in the PairHMM.
     """
     own = np.flatnonzero(is_wanted[fragment])
     bases = ranges(rows.offsets, own)

@@ -11,6 +11,7 @@ from readwarp.call.candidates.batches import Sites
 from readwarp.call.likelihoods.batches import Likelihoods
 from readwarp.call.likelihoods.evidence import DEPENDENT, FAR, NOTHING, OTHER
 from readwarp.call.reads.clips import clips_of, reads_across
+from readwarp.call.reads.usable import INFORMATIVE
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import CallParameters
 from readwarp.formats.alignments.aligned import AlignedReads
@@ -51,14 +52,14 @@ PAIRS = 1 << 19  # site-read pairs weighed at a time, of some 100 bytes each
 
 @scalar
 def log_match(quality):
-    """Return log10(1 - e); a base of quality 0 or 1 is uninformative."""
-    return math.log10(1.0 - 10.0 ** (-0.1 * quality)) if quality > 1 else -LOG10_3
+    """Return log10(1 - e); a base that is not INFORMATIVE fits all alleles alike."""
+    return math.log10(1.0 - 10.0 ** (-0.1 * quality)) if quality >= INFORMATIVE else -LOG10_3
 
 
 @scalar
 def log_mismatch(quality):
     """Return log10(e / 3)."""
-    return -0.1 * quality - LOG10_3 if quality > 1 else -LOG10_3
+    return -0.1 * quality - LOG10_3 if quality >= INFORMATIVE else -LOG10_3
 
 
 def split_sites(sites: Sites, reads: AlignedReads) -> Iterator[Sites]:
@@ -111,7 +112,7 @@ def compare_bases(reads, sites, min_base_quality, out):
             place, operation = find_base(reads.cigar, start, stop, reads.position[read], first_base, begin)
             is_deleted = operation == DELETION and place >= first_base
             q = min(reads.qualities[place], reads.mapping_quality[read]) if is_deleted or is_match(operation) else 0
-            if q < min_base_quality or q < 2 or (reads.bases[place] > 3 and not is_deleted):
+            if q < min_base_quality or q < INFORMATIVE or (reads.bases[place] > 3 and not is_deleted):
                 for a in range(number):
                     out.values[row + a] = 0.0
                 out.allele[pair] = NOTHING

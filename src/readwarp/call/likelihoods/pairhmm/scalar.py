@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from readwarp.call.reads.usable import INFORMATIVE
 from readwarp.compiler.jit import scalar
 
 UNKNOWN, BEYOND = 4, 5  # codes of a haplotype's base: unknown; past its end
 BEFORE = 6  # code of a read's base in the rows before the read
-UNINFORMATIVE = 2  # a base of lower quality is uninformative
 MIN_OPEN = 4  # lowest Phred of a gap's opening: 1 - 2 * open must stay above 0
 FROM_UNKNOWN = 0.25  # P(base | unknown base of the haplotype)
 PROBABILITY = 10.0 ** (-0.1 * np.arange(256))  # P(error) by Phred
@@ -52,7 +52,7 @@ FLOAT64 = Precision(np.float64, np.int64, scale_bits=900, floor_bits=-1022, code
 @scalar
 def emissions(error, quality, base):
     """Return P(read base | haplotype base) where that is the same, another one, or unknown."""
-    if quality < UNINFORMATIVE or base >= UNKNOWN:
+    if quality < INFORMATIVE or base >= UNKNOWN:
         return 1.0, 1.0, 1.0
     return 1.0 - error, error / 3.0, FROM_UNKNOWN
 

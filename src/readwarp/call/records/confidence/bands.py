@@ -18,6 +18,7 @@ from readwarp.call.likelihoods.evidence.substitutions import LOG10_3, log_match,
 from readwarp.call.places.bases import encode
 from readwarp.call.places.window import Window, contigs_around
 from readwarp.call.reads.gap_models import GapModel, slip_table
+from readwarp.call.reads.usable import HIDDEN
 from readwarp.call.records.confidence import GQ_BANDS, MAX_UNIT, REACH, UNKNOWN
 from readwarp.call.records.genotypes.emitted import UNLISTED
 from readwarp.compiler.jit import kernel, scalar
@@ -132,7 +133,7 @@ def is_called(run, position, called):
 @kernel
 def add_spanning(first, last, qualities, start, stop, spanning):
     for i in range(spanning.size):
-        spanning[i] += np.int32(first[i] >= start) & np.int32(last[i] < stop) & np.int32(qualities[i] > 0)
+        spanning[i] += np.int32(first[i] >= start) & np.int32(last[i] < stop) & np.int32(qualities[i] > HIDDEN)
 
 
 MAX_QUALITY = 93
