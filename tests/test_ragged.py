@@ -11,7 +11,7 @@ from numpy import ndarray
 from readwarp.align import batches as align
 from readwarp.call.candidates import batches as candidates
 from readwarp.call.likelihoods import batches as likelihoods
-from readwarp.call.places import window
+from readwarp.call.places import bases
 from readwarp.formats.alignments import aligned, records
 from readwarp.formats.common import reads
 from readwarp.formats.variants import calls
@@ -127,7 +127,7 @@ def test_replace_keeps_the_rest():
     assert (other.room, len(other)) == (4, 1) and other.height is batch.height
 
 
-MODULES = [align, candidates, likelihoods, pairs, aligned, records, reads, calls, window]
+MODULES = [align, candidates, likelihoods, pairs, aligned, records, reads, calls, bases]
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)

@@ -154,15 +154,15 @@ TRACE = [
     ),
     Kernel("pairwise copy_runs", "pairwise.cuda_trace", "copy_runs", f"{TRACED} i8[] u4[] u4[]", 128),
 ]  # fmt: skip
-COUNTS, EVENTS = "call.candidates.pileup.events.BaseCounts", "call.candidates.pileup.events.IndelEvents"
+COUNTS, EVENTS = "call.candidates.pileup.cpu.BaseCounts", "call.candidates.pileup.cpu.IndelEvents"
 PILEUP = [
     Kernel(f"pileup {name}", "call.candidates.pileup.cuda", name, arguments, 128)
     for name, arguments in (
         (
             "count_bases",
-            f"call.candidates.pileup.cuda.PileupReads call.candidates.pileup.events.PileupLimits {COUNTS} {EVENTS}",
+            f"call.candidates.pileup.cuda.PileupReads call.candidates.pileup.cpu.PileupLimits {COUNTS} {EVENTS}",
         ),
-        ("shift_events", f"call.places.window.Window u1[] {EVENTS}"),
+        ("shift_events", f"call.places.bases.Window u1[] {EVENTS}"),
     )
 ]
 

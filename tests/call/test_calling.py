@@ -12,7 +12,7 @@ import pytest
 from helpers.jobs import call_variants
 from helpers.making import Read, other, random_sequence, tiled, write_bam, write_fasta
 from readwarp.call.likelihoods.evidence import substitutions
-from readwarp.call.reads.depth.limit import DepthLimit
+from readwarp.call.reads.depth import DepthLimit
 from readwarp.call.reads.inputs import AlignmentFiles, AlignmentSource, RegionTooDeepError
 from readwarp.call.windows import resources
 from readwarp.config import CallParameters, FractionParameters, Resources

@@ -99,7 +99,7 @@ def test_keys_change_with_what_is_imported_and_with_nothing_else(copied):
     package, run = copied
     names = [
         f"readwarp.{name}"
-        for name in ("pairwise.lanes", "pairwise.groups", "call.likelihoods.pairhmm.lanes", "index.bases")
+        for name in ("pairwise.lanes", "pairwise.groups", "call.likelihoods.pairhmm.scalar", "index.bases")
     ]
     before = run(KEYS, *names)
     add_a_line(package / "cli" / "call.py")

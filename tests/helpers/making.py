@@ -11,7 +11,7 @@ import numpy as np
 import pysam
 from hypothesis import strategies as st
 
-from readwarp.call.places.window import Window
+from readwarp.call.places.bases import Window
 from readwarp.formats.alignments.aligned import AlignedReads
 
 LETTERS = "ACGTN"

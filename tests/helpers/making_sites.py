@@ -8,7 +8,7 @@ import numpy as np
 from helpers.making import offsets
 from readwarp.call.candidates.batches import Sites
 from readwarp.call.likelihoods.batches import Likelihoods, Phase
-from readwarp.call.places.window import Window
+from readwarp.call.places.bases import Window
 from readwarp.call.records.genotypes.genotype import genotype_sites
 from readwarp.call.records.genotypes.surroundings import Depths, SitePriors
 from readwarp.config import CallParameters

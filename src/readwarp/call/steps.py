@@ -28,7 +28,7 @@ from readwarp.call.likelihoods.alleles.compare import WeighedReads, compare, par
 from readwarp.call.likelihoods.alleles.select import Copies
 from readwarp.call.likelihoods.alleles.weigh import forced_variants, variants_of, weigh_haplotypes
 from readwarp.call.likelihoods.batches import Haplotypes, Likelihoods, Phase
-from readwarp.call.likelihoods.evidence.substitutions import split_sites, weigh_substitutions
+from readwarp.call.likelihoods.evidence import split_sites, weigh_substitutions
 from readwarp.call.likelihoods.haplotypes.build import build_haplotypes
 from readwarp.call.likelihoods.pairhmm import LogLikelihoods
 from readwarp.call.likelihoods.phase.links import (
@@ -41,12 +41,11 @@ from readwarp.call.likelihoods.phase.links import (
     weigh_gaps,
 )
 from readwarp.call.likelihoods.phase.sides import ComparisonGroups, find_sides, take_sides
-from readwarp.call.places.bases import Bases
+from readwarp.call.places.bases import Bases, Window
 from readwarp.call.places.ploidy import Ploidies
 from readwarp.call.places.strips import Place, Strip, StripBases
 from readwarp.call.places.targets import BLOCK, MARGIN, TargetStretch
-from readwarp.call.places.window import Window
-from readwarp.call.reads.depth.limit import DepthLimit
+from readwarp.call.reads.depth import DepthLimit
 from readwarp.call.reads.inputs import AlignmentFiles
 from readwarp.call.reads.mates.cut import cut_long
 from readwarp.call.reads.mates.join import Removed, join_mates

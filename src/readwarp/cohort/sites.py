@@ -15,8 +15,7 @@ from numpy import ndarray
 
 from readwarp.call.candidates.sites import MAX_TRACT
 from readwarp.call.candidates.sites.find import Allele, sites_of
-from readwarp.call.places.bases import Bases, encode
-from readwarp.call.places.window import Window
+from readwarp.call.places.bases import Bases, Window, encode
 from readwarp.call.records.genotypes.emitted import STAR
 from readwarp.call.records.genotypes.order import most_alleles
 from readwarp.call.records.genotypes.quality import indel_prior, substitution_prior

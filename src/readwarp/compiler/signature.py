@@ -5,7 +5,7 @@
     u1[:]  i8[:,:]                          an array, C-contiguous
     i4[:,:]F  i8[:]A                        in Fortran order; with gaps
     (u1[:],i8)                              a tuple
-    readwarp.call.places.window:Window(i8,i8,u1[:])    a named tuple: its class and its fields
+    readwarp.call.places.bases:Window(i8,i8,u1[:])    a named tuple: its class and its fields
 
 A read-only array has the type of any other: kernels do not write to their inputs. The system would stop a write to a
 mapped file.

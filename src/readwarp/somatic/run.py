@@ -14,7 +14,7 @@ from numpy import ndarray
 from readwarp.call.candidates.pileup.cpu import PileupLimits
 from readwarp.call.places.strips import Place
 from readwarp.call.places.targets import bases_of
-from readwarp.call.reads.depth.limit import DepthLimit
+from readwarp.call.reads.depth import DepthLimit
 from readwarp.call.steps import CallSteps, pile_up, pileups, read_window
 from readwarp.call.windows.run import Calling, work_with
 from readwarp.errors import UsageError

@@ -12,7 +12,7 @@ from numpy import ndarray
 from readwarp.call.places.bases import Bases
 from readwarp.call.places.ploidy import Ploidies
 from readwarp.call.places.targets import MARGIN
-from readwarp.call.reads.depth.limit import DepthLimit
+from readwarp.call.reads.depth import DepthLimit
 from readwarp.call.reads.inputs import AlignmentFiles
 from readwarp.config import CallParameters, StructuralParameters
 from readwarp.formats.alignments.aligned import AlignedReads

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from helpers.jobs import call_variants
 from helpers.making import Read, codes, other, random_sequence, write_bam, write_fasta
 from readwarp.call.candidates.sites.find import sites_of
+from readwarp.call.places.bases import Window
 from readwarp.call.places.strips import Strip, join_contigs, next_origin
 from readwarp.call.places.targets import BLOCK, MARGIN, MAX_REGION, STEP, Target, join_targets, stretch_of
-from readwarp.call.places.window import Window
 from readwarp.call.records.genotypes.emitted import allocate
 from readwarp.call.records.genotypes.order import genotype_tables
 from readwarp.call.records.genotypes.spell import spell_alleles

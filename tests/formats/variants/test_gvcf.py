@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from helpers.making import codes, random_sequence, write_fasta
 from helpers.vcf_checks import body, quiet_bcftools
-from readwarp.call.places.window import Window
+from readwarp.call.places.bases import Window
 from readwarp.call.records.confidence.bands import Confidence, join_positions
 from readwarp.call.records.variant_job import GENOMIC_FIELDS
 from readwarp.formats.variants.calls import Bands

@@ -12,10 +12,9 @@ from helpers.command_samples import run_main
 from helpers.making import Read, random_sequence, write_bam, write_fasta
 from readwarp.call.candidates.batches import Sites
 from readwarp.call.candidates.sites.find import sites_of
-from readwarp.call.places.bases import Bases
+from readwarp.call.places.bases import Bases, Window
 from readwarp.call.places.strips import StripBases, strip_of
 from readwarp.call.places.targets import stretch_of
-from readwarp.call.places.window import Window
 from readwarp.errors import InputError
 from readwarp.formats.common.regions import Target
 from readwarp.index.build import read_reference

@@ -12,7 +12,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.call.candidates.batches import Pileup
-from readwarp.call.places.window import Window
+from readwarp.call.places.bases import Window
 from readwarp.compiler.jit import kernel
 from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.formats.common.qualities import MISSING

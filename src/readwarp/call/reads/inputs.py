@@ -13,8 +13,8 @@ import pysam
 
 from readwarp.call.places.circle import Circle
 from readwarp.call.places.strips import StripBases
-from readwarp.call.reads.circular.extend import drop_doubles, read_around, sort_reads
-from readwarp.call.reads.depth.limit import DepthLimit
+from readwarp.call.reads.circular import drop_doubles, read_around, sort_reads
+from readwarp.call.reads.depth import DepthLimit
 from readwarp.errors import InputError, TooLargeError
 from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.formats.alignments.decoded import join_parts

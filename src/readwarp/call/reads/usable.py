@@ -8,11 +8,17 @@ of all bases around it.
 import numpy as np
 from numpy import ndarray
 
+from readwarp.compiler.jit import scalar
 from readwarp.rules.bases import UNKNOWN
 
 HIDDEN = 0  # of bases beyond the depth limit, and of those that the mate shows as well
 INFORMATIVE = 2  # least Phred of evidence
 MIN_QUALITY = 10  # least Phred of bases that spell
+
+
+@scalar
+def spells(base, quality):
+    return base < UNKNOWN and quality >= MIN_QUALITY
 
 
 def hide_poor(bases: ndarray, qualities: ndarray) -> ndarray:

@@ -11,7 +11,7 @@ from readwarp.call.candidates.pileup import MAX_INDEL
 from readwarp.call.candidates.qualities import count_missing, explain_qualities
 from readwarp.call.likelihoods.alleles.compare import WeighedReads
 from readwarp.call.places.targets import TargetStretch
-from readwarp.call.reads.depth.limit import DepthLimit
+from readwarp.call.reads.depth import DepthLimit
 from readwarp.call.reads.mates.join import Removed
 from readwarp.call.records.limits import ALLELES, Limited
 from readwarp.formats.alignments.aligned import AlignedReads

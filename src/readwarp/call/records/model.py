@@ -7,9 +7,8 @@ from typing import NamedTuple, Protocol
 from readwarp.call.candidates.batches import Sites
 from readwarp.call.likelihoods.batches import Likelihoods, Phase
 from readwarp.call.likelihoods.phase.sides import ComparisonGroups, take_sides
-from readwarp.call.places.bases import Bases
+from readwarp.call.places.bases import Bases, Window
 from readwarp.call.places.ploidy import Ploidies
-from readwarp.call.places.window import Window
 from readwarp.call.reads.gap_models import GapModel
 from readwarp.call.reads.sides import Sides
 from readwarp.call.records.confidence.bands import add_non_ref

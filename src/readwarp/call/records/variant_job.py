@@ -2,8 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, NamedTuple
@@ -109,18 +108,9 @@ class VariantJob:
         filters = [row._replace(description=row.description.format(limits=self.limits)) for row in fields.filters]
         return Header(*named, fields.information, filters, fields.genotypes, fields.extra).text()
 
-    @contextmanager
-    def open_output(
-        self, reference: Reference, samples: Sequence[str], fields: HeaderFields = FIELDS
-    ) -> Iterator[VariantWriter]:
-        """Yield the writer, once it has the header; if the block fails, no file is left."""
-        writer = self.make_writer(self.output, reference, samples, fields)
-        try:
-            yield writer
-        except BaseException:
-            writer.abort()
-            raise
-        writer.close()
+    def open_output(self, reference: Reference, samples: Sequence[str], fields: HeaderFields = FIELDS) -> VariantWriter:
+        """Make the writer of the output, which has the header."""
+        return self.make_writer(self.output, reference, samples, fields)
 
     def make_writer(
         self, path: Path | None, reference: Reference, samples: Sequence[str], fields: HeaderFields

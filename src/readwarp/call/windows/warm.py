@@ -3,7 +3,7 @@
 import numpy as np
 
 from readwarp.call.likelihoods.pairhmm import ReadRows
-from readwarp.call.places.window import Window
+from readwarp.call.places.bases import Window
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
 from readwarp.formats.alignments.aligned import AlignedReads

@@ -7,7 +7,7 @@ from numpy import ndarray
 
 from readwarp.call.candidates.batches import Sites
 from readwarp.call.likelihoods.batches import Likelihoods, Phase
-from readwarp.call.places.window import Window
+from readwarp.call.places.bases import Window
 from readwarp.call.records.filters import find_failed
 from readwarp.call.records.genotypes.emitted import MISSING_BASE
 from readwarp.call.records.genotypes.spell import ListedRecords, Spelled, spell_alleles

@@ -9,8 +9,8 @@ from numpy import ndarray
 
 from readwarp.call.candidates.batches import Pileup
 from readwarp.call.candidates.pileup.cpu import PileupLimits
-from readwarp.call.likelihoods.evidence.substitutions import log_mismatch
-from readwarp.call.places.window import Window
+from readwarp.call.likelihoods.evidence import log_mismatch
+from readwarp.call.places.bases import Window
 from readwarp.call.reads.usable import INFORMATIVE
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.formats.alignments.aligned import AlignedReads

@@ -8,7 +8,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.call.candidates.batches import Sites
-from readwarp.call.places.window import Window
+from readwarp.call.places.bases import Window
 from readwarp.call.records.genotypes.emitted import MISSING_BASE
 from readwarp.compiler.jit import kernel
 from readwarp.somatic.noise import (

@@ -65,18 +65,16 @@ def write_panel(job: PanelJob, files: list[NormalFile], samples: int, reporter: 
     first, output = files[0], None if job.output is None else str(job.output)
     names, metrics = list(first.contigs), reporter.metrics
     metrics.count("variants", 0)
-    writer = VariantWriter(output, header_of(job, first), max(first.contigs.values(), default=1), job.threads)
-    try:
-        with reporter.progress("collecting", "alleles") as meter:
-            for allele in collect(files, job.min_samples):
-                writer.write(format_allele(allele, names, samples))
-                metrics.count("variants", 1)
-                if metrics.counts["variants"] % TOLD == 0:
-                    meter.advance(TOLD)
-    except BaseException:
-        writer.abort()
-        raise
-    writer.close()
+    longest = max(first.contigs.values(), default=1)
+    with (
+        VariantWriter(output, header_of(job, first), longest, job.threads) as writer,
+        reporter.progress("collecting", "alleles") as meter,
+    ):
+        for allele in collect(files, job.min_samples):
+            writer.write(format_allele(allele, names, samples))
+            metrics.count("variants", 1)
+            if metrics.counts["variants"] % TOLD == 0:
+                meter.advance(TOLD)
     return writer.index
 
 

@@ -21,7 +21,7 @@ from readwarp.call.likelihoods.batches import Haplotypes
 from readwarp.call.likelihoods.evidence import NOTHING
 from readwarp.call.likelihoods.pairhmm import ReadRows
 from readwarp.call.likelihoods.pairhmm.cpu import log_likelihoods
-from readwarp.call.places.window import Window
+from readwarp.call.places.bases import Window
 from readwarp.call.reads.gap_models import SHORT
 from readwarp.ragged import check, replace
 

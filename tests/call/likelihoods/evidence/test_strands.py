@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from helpers.making import Read, aligned_reads, window_of
 from helpers.making_sites import made_likelihoods
-from readwarp.call.likelihoods.evidence import DEPENDENT, NOTHING
-from readwarp.call.likelihoods.evidence.substitutions import count_ends_once, ends_of, strand_at
+from readwarp.call.likelihoods.evidence import DEPENDENT, NOTHING, count_ends_once, ends_of, strand_at
 from readwarp.call.reads.mates.join import join_mates
 from readwarp.call.reads.mates.primers import NO_PRIMERS
 from readwarp.ragged import replace

@@ -13,7 +13,7 @@ from readwarp.call.candidates.pileup import MAX_INDEL
 from readwarp.call.likelihoods.batches import Haplotypes
 from readwarp.call.likelihoods.haplotypes import MAX_HAPLOTYPES
 from readwarp.call.likelihoods.haplotypes.build import build_haplotypes
-from readwarp.call.places.window import Window
+from readwarp.call.places.bases import Window
 from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import check as check_batch
 from readwarp.ragged import replace

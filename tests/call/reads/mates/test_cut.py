@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.making import Read, aligned_reads, reads_of
-from readwarp.call.likelihoods.evidence.substitutions import ends_of
+from readwarp.call.likelihoods.evidence import ends_of
 from readwarp.call.reads.mates.cut import cut_long
 from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import take

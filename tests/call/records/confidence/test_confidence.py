@@ -14,8 +14,7 @@ from readwarp.call.candidates.batches import Sites
 from readwarp.call.candidates.pileup.cpu import count_window
 from readwarp.call.candidates.sites import MAX_TRACT
 from readwarp.call.likelihoods.batches import Likelihoods
-from readwarp.call.likelihoods.evidence import NOTHING, OTHER
-from readwarp.call.likelihoods.evidence.substitutions import log_match, log_mismatch
+from readwarp.call.likelihoods.evidence import NOTHING, OTHER, log_match, log_mismatch
 from readwarp.call.reads.gap_models import HIFI, NANOPORE, SHORT, slip_table
 from readwarp.call.records.confidence import GQ_BANDS, MAX_UNIT, REACH
 from readwarp.call.records.confidence.bands import (

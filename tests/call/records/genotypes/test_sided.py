@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.making_sites import from_bases, made_likelihoods, substitutions
-from readwarp.call.places.window import Window
+from readwarp.call.places.bases import Window
 from readwarp.call.records.genotypes.genotype import genotype_sites
 from readwarp.call.records.genotypes.order import tables_for
 from readwarp.call.records.genotypes.score import GenotypeScores, score_genotypes

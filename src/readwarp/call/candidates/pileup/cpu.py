@@ -7,7 +7,7 @@ from numpy import ndarray
 
 from readwarp.call.candidates.batches import Pileup
 from readwarp.call.candidates.pileup.scalar import DELETED, is_event, is_usable, move_left, rotate
-from readwarp.call.places.window import Window
+from readwarp.call.places.bases import Window
 from readwarp.compiler.jit import kernel
 from readwarp.config import CallParameters
 from readwarp.formats.alignments.aligned import AlignedReads

@@ -21,7 +21,7 @@ from readwarp.call.candidates.pileup.cpu import (
     new_events,
 )
 from readwarp.call.candidates.pileup.scalar import DELETED, is_event, is_usable, move_left
-from readwarp.call.places.window import Window
+from readwarp.call.places.bases import Window
 from readwarp.config import CallParameters
 from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import THREADS, WARP, threads_for

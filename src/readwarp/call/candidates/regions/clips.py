@@ -24,7 +24,7 @@ from readwarp.call.candidates.batches import Sites
 from readwarp.call.candidates.pileup import MAX_INDEL, MAX_INSERTION, MAX_SHIFT
 from readwarp.call.candidates.regions import MIN_CLIP_FRACTION, MIN_CLIP_QUALITY, MIN_CLIPS
 from readwarp.call.candidates.sites.find import Site, Variant, list_alleles, sites_of
-from readwarp.call.places.window import Window, contigs_around
+from readwarp.call.places.bases import Window, contigs_around
 from readwarp.call.reads.clips import MIN_CLIP, clips_of
 from readwarp.call.reads.usable import hide_poor
 from readwarp.compiler.jit import kernel

@@ -9,8 +9,8 @@ from readwarp.call.candidates.batches import Regions, Sites
 from readwarp.call.candidates.pileup import MAX_INDEL
 from readwarp.call.candidates.regions import FLANK, MIN_BASES, MIN_FLANK, REACHES, SPARE
 from readwarp.call.candidates.regions.clips import ClipPlaces, pair_places
+from readwarp.call.places.bases import Window, contigs_around
 from readwarp.call.places.targets import MAX_REGION
-from readwarp.call.places.window import Window, contigs_around
 from readwarp.call.reads.clips import reads_across
 from readwarp.compiler.jit import kernel
 from readwarp.formats.alignments.aligned import AlignedReads

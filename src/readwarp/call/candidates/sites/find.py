@@ -21,7 +21,7 @@ from readwarp.call.candidates.sites import (
     SIDES,
 )
 from readwarp.call.candidates.sites.forced import Forced
-from readwarp.call.places.window import Window
+from readwarp.call.places.bases import Window
 from readwarp.call.reads.gap_models import GapModel, opening_table
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import MAX_PLOIDY, CallParameters

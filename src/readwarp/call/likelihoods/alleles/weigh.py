@@ -25,9 +25,8 @@ from readwarp.call.likelihoods.alleles.compare import WeighedReads
 from readwarp.call.likelihoods.alleles.reach import lies_within, weigh_fragments
 from readwarp.call.likelihoods.alleles.select import Copies, Selection, bound_fragments, select_haplotypes
 from readwarp.call.likelihoods.batches import Haplotypes, Likelihoods, Phase
-from readwarp.call.likelihoods.evidence import FAR, NOTHING
-from readwarp.call.likelihoods.evidence.substitutions import count_ends_once, new_likelihoods, strand_at
-from readwarp.call.places.window import Window
+from readwarp.call.likelihoods.evidence import FAR, NOTHING, count_ends_once, new_likelihoods, strand_at
+from readwarp.call.places.bases import Window
 from readwarp.call.reads.clips import clips_of
 from readwarp.compiler.jit import kernel
 from readwarp.formats.alignments.aligned import AlignedReads

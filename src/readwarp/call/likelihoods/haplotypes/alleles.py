@@ -24,7 +24,7 @@ from readwarp.call.likelihoods.haplotypes.ways import (
     count_agreeing,
     new_ways,
 )
-from readwarp.call.reads.usable import MIN_QUALITY
+from readwarp.call.reads.usable import spells
 from readwarp.compiler.jit import kernel
 from readwarp.rules.cigar import DELETION, INSERTION, SKIP, is_match, run_of
 
@@ -196,7 +196,7 @@ def look_at_bases(low, high, alleles, aligned, ahead, reads):
         place = begin[i] + ahead
         if deleted[i] != 1 or added[i] != 1 or not first <= place < stop:
             continue
-        if reads.bases[place] < 4 and reads.qualities[place] >= MIN_QUALITY:
+        if spells(reads.bases[place], reads.qualities[place]):
             known |= bit[i]
             if reads.bases[place] == own[source[i]]:
                 shown |= bit[i]

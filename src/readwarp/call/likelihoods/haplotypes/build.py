@@ -32,7 +32,7 @@ from readwarp.call.likelihoods.haplotypes.drafts import (
 )
 from readwarp.call.likelihoods.haplotypes.graph import Graph, new_graph
 from readwarp.call.likelihoods.haplotypes.ways import RegionReads, group_reads
-from readwarp.call.places.window import Window
+from readwarp.call.places.bases import Window
 from readwarp.compiler.jit import kernel
 from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.pairwise.cpu import score_pairs, trace_pairs

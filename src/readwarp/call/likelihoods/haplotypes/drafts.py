@@ -9,7 +9,7 @@ from numpy import ndarray
 
 from readwarp.call.candidates.batches import Regions
 from readwarp.call.likelihoods.haplotypes import MAX_HAPLOTYPES, RAREST
-from readwarp.call.places.window import Window
+from readwarp.call.places.bases import Window
 from readwarp.compiler.jit import kernel
 from readwarp.ragged import empty, offsets_of
 from readwarp.rules.shares import scale_shares

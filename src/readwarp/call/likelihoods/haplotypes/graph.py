@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.call.likelihoods.haplotypes import MIN_FRAGMENTS
-from readwarp.call.reads.usable import MIN_QUALITY
+from readwarp.call.reads.usable import spells
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.ragged import empty
 
@@ -38,11 +38,6 @@ class Graph(NamedTuple):
 def new_graph(nodes: int) -> Graph:
     """Allocate a graph of that many nodes."""
     return empty(Graph, {"nodes": nodes, "slots": 1 << max(4, int(2 * nodes - 1).bit_length())})
-
-
-@scalar
-def is_usable(base, quality):
-    return base < 4 and quality >= MIN_QUALITY
 
 
 @scalar
@@ -101,7 +96,7 @@ def thread(sequence, qualities, first, stop, fragment, graph):
     run, node = 0, np.int64(-1)
     for i in range(first, stop):
         base = np.int64(sequence[i])
-        if not is_usable(base, qualities[i]):
+        if not spells(base, qualities[i]):
             run, node = 0, np.int64(-1)
             continue
         gone = np.int64(((high if k > 32 else low) >> np.uint64(2 * ((k - 1) & 31))) & np.uint64(3))
@@ -134,7 +129,7 @@ def follow(sequence, qualities, first, stop, graph):
     run, node = 0, np.int64(-1)
     for i in range(first, stop):
         base = np.int64(sequence[i])
-        if not is_usable(base, qualities[i]):
+        if not spells(base, qualities[i]):
             run, node = 0, np.int64(-1)
             continue
         high = ((high << np.uint64(2)) | (low >> np.uint64(62))) & mask_high

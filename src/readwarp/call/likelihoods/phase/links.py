@@ -13,10 +13,9 @@ from numpy import ndarray
 from readwarp.call.candidates.batches import Sites
 from readwarp.call.candidates.sites.find import list_alleles, slip_rates
 from readwarp.call.likelihoods.batches import Likelihoods
-from readwarp.call.likelihoods.evidence import FAR, NOTHING, OTHER
-from readwarp.call.likelihoods.evidence.substitutions import LOG10_3, new_likelihoods
+from readwarp.call.likelihoods.evidence import FAR, LOG10_3, NOTHING, OTHER, new_likelihoods
 from readwarp.call.likelihoods.phase import GAP_QUALITY, MAX_ODDS, MIN_QUALITY
-from readwarp.call.places.window import Window
+from readwarp.call.places.bases import Window
 from readwarp.call.reads.clips import reads_across
 from readwarp.call.reads.gap_models import GapModel
 from readwarp.compiler.jit import kernel

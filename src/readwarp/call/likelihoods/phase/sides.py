@@ -6,11 +6,10 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.call.candidates.sites.find import Site, sites_of
-from readwarp.call.likelihoods.evidence import NOTHING
-from readwarp.call.likelihoods.evidence.substitutions import weigh_substitutions
+from readwarp.call.likelihoods.evidence import NOTHING, weigh_substitutions
 from readwarp.call.likelihoods.phase import MAX_ODDS
 from readwarp.call.likelihoods.phase.links import GAP_ODDS, Phasing, log_odds, show_gaps
-from readwarp.call.places.window import Window
+from readwarp.call.places.bases import Window
 from readwarp.call.reads.sides import Sides
 from readwarp.compiler.jit import kernel
 from readwarp.config import CallParameters

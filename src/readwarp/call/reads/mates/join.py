@@ -5,8 +5,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.places.window import Window, contigs_around
-from readwarp.call.reads.circular.extend import Continued, align_clips
+from readwarp.call.places.bases import Window, contigs_around
+from readwarp.call.reads.circular import Continued, align_clips
 from readwarp.call.reads.mates import DEFAULT_QUALITY, MAX_UNIT, MIN_ANCHOR, MIN_DIFFERENCES, MIN_REPEAT, MISMATCH
 from readwarp.call.reads.mates.pairs import NONE, OverlappingMates, find_pairs, merge_mates
 from readwarp.call.reads.mates.primers import Primers

@@ -4,7 +4,7 @@ from typing import Annotated, NamedTuple
 
 from numpy import ndarray
 
-from readwarp.call.places.window import Window
+from readwarp.call.places.bases import Window
 from readwarp.call.reads.clips import MIN_CLIP
 from readwarp.call.reads.mates import MISMATCH
 from readwarp.call.reads.mates.pairs import NONE, OverlappingMates, hard_clips

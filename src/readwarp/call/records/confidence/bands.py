@@ -13,10 +13,8 @@ from readwarp.call.candidates.pileup.scalar import DELETED
 from readwarp.call.candidates.sites import MAX_TRACT
 from readwarp.call.candidates.sites.find import Site, sites_of
 from readwarp.call.likelihoods.batches import Likelihoods
-from readwarp.call.likelihoods.evidence import NOTHING
-from readwarp.call.likelihoods.evidence.substitutions import LOG10_3, log_match, log_mismatch
-from readwarp.call.places.bases import encode
-from readwarp.call.places.window import Window, contigs_around
+from readwarp.call.likelihoods.evidence import LOG10_3, NOTHING, log_match, log_mismatch
+from readwarp.call.places.bases import Window, contigs_around, encode
 from readwarp.call.reads.gap_models import GapModel, slip_table
 from readwarp.call.reads.usable import HIDDEN
 from readwarp.call.records.confidence import GQ_BANDS, MAX_UNIT, REACH, UNKNOWN

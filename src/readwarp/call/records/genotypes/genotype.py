@@ -9,7 +9,7 @@ from numpy import ndarray
 from readwarp.call.candidates.batches import Sites
 from readwarp.call.likelihoods.batches import Likelihoods, Phase
 from readwarp.call.likelihoods.evidence import DEPENDENT, NOTHING
-from readwarp.call.places.window import Window
+from readwarp.call.places.bases import Window
 from readwarp.call.reads.sides import SURE
 from readwarp.call.records.genotypes.annotations import ANNOTATIONS, Columns, summarise
 from readwarp.call.records.genotypes.calls import build_calls

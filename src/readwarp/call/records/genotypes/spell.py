@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from readwarp.call.candidates.batches import Sites
-from readwarp.call.places.window import Window
+from readwarp.call.places.bases import Window
 from readwarp.call.records.genotypes.emitted import MISSING_BASE, STAR, UNLISTED
 from readwarp.formats.variants.gvcf import NON_REF
 from readwarp.rules.bases import LETTERS, OUTSIDE

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from helpers.making import Read, aligned_reads, codes, random_sequence
 from readwarp.call.places.circle import Circle
 from readwarp.call.places.targets import Target, stretch_of
-from readwarp.call.reads.circular.extend import COSTS, continue_clips, drop_doubles, sort_reads
+from readwarp.call.reads.circular import END_BONUS, MATCHES, MISMATCH, continue_clips, drop_doubles, sort_reads
+from readwarp.pairwise.scalar import UNKNOWN_COST
 from readwarp.ragged import check
 from readwarp.rules.cigar import LETTERS
 
@@ -32,9 +33,9 @@ def size_by_trial(clip: str, beside: str) -> int:
     """How many bases of a clip, outwards, are best aligned."""
     scores = [0]
     for own, other in zip(clip, beside, strict=True):
-        step = -COSTS.unknown if "N" in (own, other) else COSTS.match if own == other else -COSTS.mismatch
+        step = -UNKNOWN_COST if "N" in (own, other) else MATCHES if own == other else -MISMATCH
         scores.append(scores[-1] + step)
-    scores[-1] += COSTS.end_bonus if clip else 0
+    scores[-1] += END_BONUS if clip else 0
     return scores.index(max(scores))
 
 

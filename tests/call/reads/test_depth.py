@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from helpers.making import Read, aligned_reads, reads_of
 from readwarp.call.places.targets import BLOCK
-from readwarp.call.reads.depth.limit import DepthLimit
+from readwarp.call.reads.depth import DepthLimit
 from readwarp.ragged import concatenate, replace, take
 from readwarp.rules.hashes import spread
 
