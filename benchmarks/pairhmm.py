@@ -4,9 +4,9 @@
 
 Prints 10^9 cells (read bases x haplotype bases) per second of processor time (GCUPS, best of several rounds that
 alternate) and with --save adds its rows to benchmarks/results/pairhmm.csv. "Kernel" is the vector recurrence alone
-(`lanes.py`); "pairs" is `cpu.log_likelihoods`: equal pairs, order, row constants, lanes, logarithms, and float64 where
-float32 is too small. "Regions" are sets as in variant calling: 40 reads of 60-150 bases, 2-10 haplotypes of 150-300.
-"Plain C": one pair after another, row by row, `cc -O3 -march=native` (gcc vectorises M and X, not Y).
+(`cpu.sum_group`); "pairs" is `cpu.log_likelihoods`: equal pairs, order, row constants, lanes, logarithms, and float64
+where float32 is too small. "Regions" are sets as in variant calling: 40 reads of 60-150 bases, 2-10 haplotypes of
+150-300. "Plain C": one pair after another, row by row, `cc -O3 -march=native` (gcc vectorises M and X, not Y).
 """
 
 import argparse

@@ -12,7 +12,7 @@ from readwarp.config import MAX_PLOIDY, CallParameters, FractionParameters, Geno
 from readwarp.config.combinations import check_kind, check_together
 from readwarp.config.commands import CallerOptions, CallOptions
 from readwarp.config.declare import chosen, keywords_of
-from readwarp.config.options import FileOptions
+from readwarp.config.options import CallingOptions, FileOptions
 from readwarp.formats.common.files import named_files
 from readwarp.formats.common.qualities import encoding_of
 from readwarp.python.keywords import AnyPath, as_paths, as_tuple, check_keywords, command_line, path_or_none
@@ -65,7 +65,8 @@ def make_job(
     command: str,
 ) -> CallJob:
     """Make the job. Raises UsageError, and InputError for a list that cannot be read."""
-    names, given = chosen(FileOptions(), options).names(as_paths(alignments)), cast(Mapping[str, Any], options)
+    names, contigs = chosen(FileOptions(), options).names(as_paths(alignments)), chosen(CallingOptions(), options)
+    given = cast(Mapping[str, Any], options)
     return CallJob(
         reference=Path(reference),
         alignments=tuple(path for name in names for path in named_files(name, "BAM or CRAM")),
@@ -75,8 +76,8 @@ def make_job(
         places=places_of(options),
         samples=as_tuple(options.get("sample")),
         gvcf=options.get("gvcf", False),
-        ploidies=path_or_none(options.get("ploidy_bed")),
-        circular=as_tuple(options.get("circular")),
+        ploidies=path_or_none(contigs.ploidy_bed),
+        circular=as_tuple(contigs.circular),
         structural=chosen(StructuralParameters(), options),
         genome=chosen(GenomeParameters(), options),
         sv_only=options.get("sv_only", False),
