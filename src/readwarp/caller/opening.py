@@ -35,6 +35,9 @@ from readwarp.structural.evidence import StructuralEvidence
 from readwarp.structural.steps import StructuralSteps, StructuralWindow
 from readwarp.wording import counted
 
+PANEL_WINDOW = 4096  # bases; the margin of a window is read too
+logger = logging.getLogger("readwarp")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallJob(VariantJob):
@@ -82,9 +85,6 @@ class CallJob(VariantJob):
 if TYPE_CHECKING:  # few runs need these
     from readwarp.call.records.haplotag import HaplotaggedBam
     from readwarp.somatic.given import GivenFractions
-
-PANEL_WINDOW = 4096  # bases; the margin of a window is read too
-logger = logging.getLogger("readwarp")
 
 
 @dataclass(frozen=True, slots=True)

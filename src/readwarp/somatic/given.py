@@ -47,6 +47,7 @@ from readwarp.wording import counted
 SPARE = 1024  # bases that an allele may have moved left of its record's start
 
 COLUMNS = np.int64, np.uint8, np.float64  # dtypes of CommonSites
+logger = logging.getLogger("readwarp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,9 +234,6 @@ class FractionModel:
 
     def finish(self, calls: Calls, join: Callable[[Calls], Calls]) -> Calls:
         return count_events(join(calls), self.mode)
-
-
-logger = logging.getLogger("readwarp")
 
 
 def check_roles(mode: FractionParameters, samples: Sequence[str], are_named: bool) -> None:

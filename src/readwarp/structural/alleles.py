@@ -19,6 +19,7 @@ from readwarp.structural.evidence import StructuralEvents
 
 SEED = 12  # bases of a word
 MIN_COPY = 100  # bases; the place of a shorter copy makes little difference
+MISMATCH, DROP = 3, 20  # penalties, where a match scores 1, to compare two copies from their beginnings
 
 
 def move_copies(events: StructuralEvents, bases: Bases) -> StructuralEvents:
@@ -64,9 +65,6 @@ def words_of(bases: ndarray) -> ndarray:
     for offset in range(SEED):
         out = out * 5 + bases[offset : offset + out.size]
     return out
-
-
-MISMATCH, DROP = 3, 20  # penalties, where a match scores 1, to compare two copies from their beginnings
 
 
 class Allele(NamedTuple):

@@ -19,6 +19,8 @@ from readwarp.rules.cigar import DELETION, HARD_CLIP, INSERTION, ON_QUERY, ON_RE
 from readwarp.rules.flags import PAIRED
 from readwarp.structural.evidence import BETWEEN, PARTIAL, WITHIN, ReadSpans, StructuralEvents, StructuralEvidence
 
+MAX_ALIGNMENTS = 100  # most alignments of a read to a contig; more belong to several reads with one name
+
 
 def gather(reads: AlignedReads, parameters: StructuralParameters) -> StructuralEvidence:
     """Gather single reads aligned to `min_span` reference bases or more. Rows are in the order of the reads."""
@@ -99,9 +101,6 @@ def find_gaps(
         bases=reads.bases[ranges(stored, 2 * np.arange(read.size))],
         base_offsets=offsets_of(inserted),
     )
-
-
-MAX_ALIGNMENTS = 100  # most alignments of a read to a contig; more belong to several reads with one name
 
 
 class Between(NamedTuple):

@@ -15,6 +15,7 @@ from readwarp.index.reference import Reference
 
 REACH = 1 << 16  # bases on either side of the contig: more than reads and their reference spans reach
 SPARE = MARGIN  # bases beside a place where a read may begin or end whose clip reaches into it
+MIN_CIRCLE = 500  # bases; on a shorter one a read, its mate and the margin of a variant could overlap themselves
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,3 @@ def lay(window: TargetStretch, length: int) -> Place:
     """Place a window of a circular contig on a Circle, unless its margins are within the contig."""
     is_inner = window.start >= MARGIN and window.stop + MARGIN <= length
     return window if is_inner else Circle((window,), (length,))
-
-
-MIN_CIRCLE = 500  # bases; on a shorter one a read, its mate and the margin of a variant could overlap themselves

@@ -44,6 +44,7 @@ from readwarp.rules.flags import FIRST, LAST, REVERSE, SUPPLEMENTARY
 
 MATCHES, MISMATCH = Scoring().match, Scoring().mismatch
 END_BONUS = Scoring().end_bonus
+SAME = FIRST | LAST | REVERSE  # flags that the records of one read share where they continue each other
 
 
 class Continued(NamedTuple):
@@ -154,9 +155,6 @@ def push(cigar, begin, used, operation, length):
         cigar[used] = np.uint32(length << 4 | operation)
         used += 1
     return used
-
-
-SAME = FIRST | LAST | REVERSE  # flags that the records of one read share where they continue each other
 
 
 def read_around(

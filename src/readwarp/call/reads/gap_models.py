@@ -7,6 +7,8 @@ import numpy as np
 from numpy import ndarray
 
 MAX_TRACT = 400  # bases; a longer tract counts as this long
+# Of indels that cost about Phred 10 for each further unit.
+BY_UNIT = (10, 5, 3, 2, 2, 2, 1, 1)
 
 
 class GapModel(NamedTuple):
@@ -19,8 +21,6 @@ class GapModel(NamedTuple):
     extensions: tuple[int, ...]  # by unit, extension of a gap in a tract
 
 
-# Of indels that cost about Phred 10 for each further unit.
-BY_UNIT = (10, 5, 3, 2, 2, 2, 1, 1)
 SHORT = GapModel(
     opening=45,
     extension=10,

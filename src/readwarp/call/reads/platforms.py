@@ -8,6 +8,7 @@ from readwarp.errors import UsageError
 from readwarp.formats.alignments.regions import AlignedReader
 
 LONG = 1000  # median read length from which the platform must be known
+OF_READ_GROUPS = {"PACBIO": "hifi", "ONT": "ont"}  # by PL of @RG; others are short
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,6 @@ PLATFORMS = {
     "hifi": Platform("hifi", HIFI, is_long=True),
     "ont": Platform("ont", NANOPORE, is_long=True),
 }
-OF_READ_GROUPS = {"PACBIO": "hifi", "ONT": "ont"}  # by PL of @RG; others are short
 
 
 def platform_of(asked: str, names: Iterable[str]) -> Platform:

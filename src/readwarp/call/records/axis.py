@@ -18,6 +18,8 @@ from readwarp.call.records.genotypes.spell import count_shared_at_end
 from readwarp.formats.variants.calls import Bands, Calls
 from readwarp.ragged import replace, take
 
+Letters = Callable[[int, int], str]  # letters of [start, stop) of the axis
+
 
 def put_back(found: WindowCalls, strip: Strip) -> WindowCalls:
     """Move the results of a window on a strip's axis to the strip's contigs."""
@@ -67,9 +69,6 @@ def _move_name(name: str, by: int) -> str:
     """Move a name made by `name_sets`."""
     position, *rest = name.split("_")
     return "_".join((str(int(position) - by), *rest)) if name else name
-
-
-Letters = Callable[[int, int], str]  # letters of [start, stop) of the axis
 
 
 class OriginSide(NamedTuple):

@@ -9,6 +9,8 @@ from readwarp.call.candidates.batches import Pileup
 from readwarp.call.places.targets import TargetStretch
 from readwarp.formats.variants.calls import Bands, Calls
 
+NO_RUNS = np.zeros((0, 3), np.int64)
+
 
 def find_shallow(counts: ndarray, is_inside: ndarray, start: int, least: int) -> ndarray:
     """Find runs of positions inside with fewer than `least` reads: int64 [runs, 2], start and stop.
@@ -31,9 +33,6 @@ def shallow_runs(pileup: Pileup | None, window: TargetStretch, least: int) -> nd
 def on_contig(runs: ndarray, contig: int) -> ndarray:
     """Put the contig in front of the runs: int64 [runs, 3]."""
     return np.column_stack((np.full(len(runs), contig), runs))
-
-
-NO_RUNS = np.zeros((0, 3), np.int64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,49 @@ from readwarp.somatic.fractions.products import FractionEvidence, Odds, Populati
 REFERENCE, OTHER = 0, 1  # rows of counts by allele
 VALUES = 256  # a greater distance from an end counts as the last value
 QUALITY, MAPPING, DISTANCE = range(3)
+INFORMATION = (
+    HeaderField("DP", "1", "Integer", "Informative reads"),
+    HeaderField("TLOD", "1", "Float", "Log10 odds that molecules carry the ALT allele, over read errors alone"),
+    HeaderField("NLOD", "1", "Float", "Log10 odds that the normal lacks the ALT allele, over a heterozygous normal"),
+    HeaderField(
+        "NALOD", "1", "Float", "Log10 odds that the normal lacks the ALT allele, over having it at the tumour's AF"
+    ),
+    HeaderField("SEQQ", "1", "Float", "Phred-scaled probability that errors of the reads made the ALT allele"),
+    HeaderField("GERMQ", "1", "Float", "Phred-scaled probability that the ALT allele is inherited"),
+    HeaderField(
+        "NARTQ", "1", "Float", "Phred-scaled probability that the ALT is an artefact also present in the normal"
+    ),
+    HeaderField("CONTQ", "1", "Float", "Phred-scaled probability that the ALT allele comes from another person"),
+    HeaderField("POPAF", "1", "Float", "-log10 of the ALT allele's frequency in the population (--population)"),
+    HeaderField("PON", "0", "Flag", "The ALT allele is in the panel of normals (--panel-of-normals)"),
+    HeaderField(
+        "ECNT", "1", "Integer", "Likely mutations within 50 bases, including this one; those of a PS count once"
+    ),
+    HeaderField("MBQ", "R", "Float", "Median base quality of the reads of each allele"),
+    HeaderField("MMQ", "R", "Float", "Median mapping quality of the reads of each allele"),
+    HeaderField("MPOS", "A", "Float", "Median distance of the ALT allele from the nearer end of the aligned read"),
+    HeaderField("FS", "1", "Float", "Strand bias: Phred-scaled P of Fisher's exact test"),
+    HeaderField("SOR", "1", "Float", "Strand bias: symmetric odds ratio"),
+)
+FORMAT = (
+    HeaderField("GT", "1", "String", "0/1: ALT present with other alleles; 1/1: ALT only; 0/0: absent"),
+    HeaderField("AD", "R", "Integer", "Reads that show each allele"),
+    HeaderField(
+        "ORIGIN",
+        "1",
+        "String",
+        "unknown: inherited or a mutation, since none of --normal, --population or --panel-of-normals was given",
+    ),
+    HeaderField("AF", "A", "Float", "Most likely fraction of the molecules that carry the ALT allele"),
+    HeaderField("AFCI", "2", "Float", "95 % credible interval of AF"),
+    HeaderField("DP", "1", "Integer", "Informative reads"),
+    HeaderField("PS", "1", "Integer", "Phase set: position of the first record that the same molecules carry"),
+    HeaderField("LOD", "A", "Float", "Log10 odds that molecules carry the ALT allele, over read errors alone"),
+    HeaderField("F1R2", "R", "Integer", "Reads of each allele in pairs whose first read is forward"),
+    HeaderField("F2R1", "R", "Integer", "Reads of each allele in pairs whose first read is reverse"),
+    HeaderField("SB", "4", "Integer", "Forward and reverse reads of REF, then of the ALT allele"),
+)
+ARTEFACT_PRIOR = -3.0  # log10 odds that an allele of the tumour is an artefact of both
 
 
 class TalliedAlleles(NamedTuple):
@@ -97,51 +140,6 @@ def median(histogram):
         if total and 2 * seen >= total:
             return float(value)
     return np.nan
-
-
-INFORMATION = (
-    HeaderField("DP", "1", "Integer", "Informative reads"),
-    HeaderField("TLOD", "1", "Float", "Log10 odds that molecules carry the ALT allele, over read errors alone"),
-    HeaderField("NLOD", "1", "Float", "Log10 odds that the normal lacks the ALT allele, over a heterozygous normal"),
-    HeaderField(
-        "NALOD", "1", "Float", "Log10 odds that the normal lacks the ALT allele, over having it at the tumour's AF"
-    ),
-    HeaderField("SEQQ", "1", "Float", "Phred-scaled probability that errors of the reads made the ALT allele"),
-    HeaderField("GERMQ", "1", "Float", "Phred-scaled probability that the ALT allele is inherited"),
-    HeaderField(
-        "NARTQ", "1", "Float", "Phred-scaled probability that the ALT is an artefact also present in the normal"
-    ),
-    HeaderField("CONTQ", "1", "Float", "Phred-scaled probability that the ALT allele comes from another person"),
-    HeaderField("POPAF", "1", "Float", "-log10 of the ALT allele's frequency in the population (--population)"),
-    HeaderField("PON", "0", "Flag", "The ALT allele is in the panel of normals (--panel-of-normals)"),
-    HeaderField(
-        "ECNT", "1", "Integer", "Likely mutations within 50 bases, including this one; those of a PS count once"
-    ),
-    HeaderField("MBQ", "R", "Float", "Median base quality of the reads of each allele"),
-    HeaderField("MMQ", "R", "Float", "Median mapping quality of the reads of each allele"),
-    HeaderField("MPOS", "A", "Float", "Median distance of the ALT allele from the nearer end of the aligned read"),
-    HeaderField("FS", "1", "Float", "Strand bias: Phred-scaled P of Fisher's exact test"),
-    HeaderField("SOR", "1", "Float", "Strand bias: symmetric odds ratio"),
-)
-FORMAT = (
-    HeaderField("GT", "1", "String", "0/1: ALT present with other alleles; 1/1: ALT only; 0/0: absent"),
-    HeaderField("AD", "R", "Integer", "Reads that show each allele"),
-    HeaderField(
-        "ORIGIN",
-        "1",
-        "String",
-        "unknown: inherited or a mutation, since none of --normal, --population or --panel-of-normals was given",
-    ),
-    HeaderField("AF", "A", "Float", "Most likely fraction of the molecules that carry the ALT allele"),
-    HeaderField("AFCI", "2", "Float", "95 % credible interval of AF"),
-    HeaderField("DP", "1", "Integer", "Informative reads"),
-    HeaderField("PS", "1", "Integer", "Phase set: position of the first record that the same molecules carry"),
-    HeaderField("LOD", "A", "Float", "Log10 odds that molecules carry the ALT allele, over read errors alone"),
-    HeaderField("F1R2", "R", "Integer", "Reads of each allele in pairs whose first read is forward"),
-    HeaderField("F2R1", "R", "Integer", "Reads of each allele in pairs whose first read is reverse"),
-    HeaderField("SB", "4", "Integer", "Forward and reverse reads of REF, then of the ALT allele"),
-)
-ARTEFACT_PRIOR = -3.0  # log10 odds that an allele of the tumour is an artefact of both
 
 
 def describe(odds: Odds, known: PopulationAlleles, counts: AlleleTally, is_tumour: ndarray) -> dict[str, ndarray]:

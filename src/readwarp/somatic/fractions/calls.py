@@ -43,6 +43,7 @@ from readwarp.somatic.fractions.products import (
 from readwarp.somatic.noise.fit import AlleleNoise, Noise, noise_of
 
 TINY = 1e-9  # rounding error of a share
+GENOTYPES = {-1: (-1, -1), 0: (0, 0), 1: (0, 1), 2: (1, 1)}
 
 
 class Setting(NamedTuple):
@@ -218,9 +219,6 @@ def build(
         phase_name=[("",) * samples] * number,
         of_samples=describe_samples(np.where(counts.depth > 0, share, np.nan), evidence, counts),
     )
-
-
-GENOTYPES = {-1: (-1, -1), 0: (0, 0), 1: (0, 1), 2: (1, 1)}
 
 
 def as_column(values: ndarray) -> ndarray:

@@ -8,6 +8,12 @@ from numpy import ndarray
 from readwarp.call.records.filters import STRAND_BIAS, Filter, is_strand_biased
 from readwarp.config import CallParameters, FractionParameters
 
+CLUSTERED = "clustered_events"
+HALF = 0.5
+UNLIKELY = (
+    "P(real) < fraction_threshold of this header (--min-probability {limits.fractions.min_probability:g} or more)"
+)
+
 
 class FractionFacts(NamedTuple):
     """Inputs of filters, arrays [records]."""
@@ -28,11 +34,6 @@ def _is_placed_worse(facts: FractionFacts) -> ndarray:
     return np.asarray((other < facts.parameters.min_median_mapping_quality) & (other < reference))
 
 
-CLUSTERED = "clustered_events"
-HALF = 0.5
-UNLIKELY = (
-    "P(real) < fraction_threshold of this header (--min-probability {limits.fractions.min_probability:g} or more)"
-)
 FILTERS = (
     Filter("weak_evidence", f"Possible sequencing error (SEQQ): {UNLIKELY}", None, "SEQQ"),
     Filter("germline", f"Possibly inherited (GERMQ): {UNLIKELY}", None, "GERMQ"),

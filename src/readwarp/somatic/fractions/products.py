@@ -18,6 +18,7 @@ from readwarp.somatic.noise import MAX_SHARE
 from readwarp.somatic.noise.fit import mass_between, variant_density
 
 LOG_GROWTH = math.log10(GROWTH)
+MAX_PHRED = 999.0
 
 
 class Products(NamedTuple):
@@ -127,9 +128,6 @@ def weights_of(number: int) -> ndarray:
     """Return df of each of `number` nodes; 0 for nodes not at midpoints."""
     t = angles(number)
     return np.concatenate(([0.0], np.sin(2 * t) * (math.pi / 2 / t.size), [0.0, 0.0]))
-
-
-MAX_PHRED = 999.0
 
 
 class PopulationAlleles(NamedTuple):

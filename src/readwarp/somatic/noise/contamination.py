@@ -51,6 +51,11 @@ ODD, LOST = 0.01, (0.01, 0.03, 0.1, 0.3, 1.0)
 ROUNDS = 20  # most rounds over the samples
 STEPS = 33  # values of c at a time, between the limits
 ENOUGH = 1e-6
+DEEP = 15
+HAS, LACKS = 0.35, 0.05
+COVERED, EQUAL, CARRIED, LACKED = range(4)
+LEAST_CARRIED, MOST_LACKED = 20, 0.3
+LEAST_COVERED, SAME = 500, 0.999
 
 
 class CommonSites(NamedTuple):
@@ -201,13 +206,6 @@ def find_error(terms: Terms, fraction: ndarray, sample: int) -> float:
         is_near = log_likelihoods(terms, fraction, sample, np.array([middle]))[0] > wanted
         low, high = (middle, high) if is_near else (low, middle)
     return high - float(fraction[sample])
-
-
-DEEP = 15
-HAS, LACKS = 0.35, 0.05
-COVERED, EQUAL, CARRIED, LACKED = range(4)
-LEAST_CARRIED, MOST_LACKED = 20, 0.3
-LEAST_COVERED, SAME = 500, 0.999
 
 
 def count_kinship(reference: ndarray, bases: Sequence[ndarray]) -> ndarray:

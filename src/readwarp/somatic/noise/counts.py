@@ -23,6 +23,7 @@ EXACT, RATIO = 32, 1.1  # numbers of reads up to EXACT have their own bins; each
 BINS = 160
 GRAIN = 2.0**-26  # unit of a site's expected errors: sums of multiples are exact in any order
 ERRORS = np.array([10.0 ** log_mismatch.py_func(quality) for quality in range(256)])
+DAMAGES = CONTEXTS + CLASSES - SUBSTITUTIONS  # contexts, then indel classes
 
 
 class ErrorCounts(NamedTuple):
@@ -42,9 +43,6 @@ class Piles(NamedTuple):
     reads: Annotated[ndarray, "int32 [positions, 2]"]
     errors: Annotated[ndarray, "float64 [positions, 2]"]  # expected to show one other base
     bases: Annotated[ndarray, "int32 [positions, 4, 2]"]
-
-
-DAMAGES = CONTEXTS + CLASSES - SUBSTITUTIONS  # contexts, then indel classes
 
 
 def no_counts(samples: int) -> ErrorCounts:

@@ -38,6 +38,12 @@ END = 40  # bases of an insertion's beginning and end that its clips must spell
 MIN_OVERLAP, OVERLAP_PER_ERROR = 16, 10
 SEED, MAX_UNSURE = 20, 10  # bases of a read's match; last known bases that may be wrong
 MAX_THINNER, MAX_DISSENT = 2, 4
+MAX_CLIP = 256  # bases of a clip that are used
+MIN_REJOINED, REJOINED_PER_ERROR = 10, 10
+MIN_UNAIDED, BESIDE = 30, 10  # bases
+ENDING, BEGINNING = 0, 1  # sides of a place: reads end there in a clip, or begin after one
+Reads = list[bytes]
+Mates = Callable[[int], Iterator[Reads]]  # at a place: bases of unaligned mates, then of mates aligned elsewhere
 
 
 def pair_ends(ending: Iterable[int], beginning: Iterable[int]) -> Iterator[tuple[int, int]]:
@@ -98,12 +104,6 @@ def agree(tails: Sequence[bytes]) -> bytes:
             break
         out.append(int(row.argmax()))
     return bytes(out)
-
-
-MAX_CLIP = 256  # bases of a clip that are used
-MIN_REJOINED, REJOINED_PER_ERROR = 10, 10
-MIN_UNAIDED, BESIDE = 30, 10  # bases
-ENDING, BEGINNING = 0, 1  # sides of a place: reads end there in a clip, or begin after one
 
 
 class ClipPlaces(NamedTuple):
@@ -191,10 +191,6 @@ def drop_overhangs(reads: AlignedReads, places: ClipPlaces, sites: Sites, window
     begin = sites.begin - (sites.is_indel & is_before[:, None])  # an insertion there follows the base before it
     is_over = ((begin >= first[:, None]) & (begin < first[:, None] + MIN_CLIP)).any(axis=0)
     return take(sites, "sites", ~is_over | np.logical_or.reduceat(sites.is_forced, sites.allele_offsets[:-1]))
-
-
-Reads = list[bytes]
-Mates = Callable[[int], Iterator[Reads]]  # at a place: bases of unaligned mates, then of mates aligned elsewhere
 
 
 def add_clipped(

@@ -33,6 +33,9 @@ from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import concatenate, first_alike, offsets_of, ranges, replace, take
 from readwarp.rules.cigar import find_base, soft_clips
 
+Variants = list[list[Variant]]  # variants of each haplotype
+ABSENT = -1000.0  # log10, for an allele that no haplotype has, before reads are bounded
+
 
 def forced_variants(sites: Sites) -> frozenset[Variant]:
     """Return the variants that the user asked for, from sites made of the pileup."""
@@ -110,9 +113,6 @@ def _place_of(variant: Variant) -> tuple[int, bool]:
     """Return the variant's position and whether it is an indel: variants that share both are alleles of one site."""
     is_indel = variant[1] != len(variant[2])
     return variant[0] - is_indel, is_indel
-
-
-Variants = list[list[Variant]]  # variants of each haplotype
 
 
 def alleles_by_place(sites: Sites, place: ndarray, number: int) -> list[set[Variant]]:
@@ -201,9 +201,6 @@ def join_selections(selected: Selection, number: ndarray, haplotypes: int) -> Se
     stays = np.ones(haplotypes, bool)
     stays[number] = selected.stays
     return replace(selected, stays=stays, best=number[selected.best].astype(np.int32))
-
-
-ABSENT = -1000.0  # log10, for an allele that no haplotype has, before reads are bounded
 
 
 def weigh_haplotypes(

@@ -37,6 +37,8 @@ from readwarp.rules.flags import FIRST
 FAR = 1000  # bases; a read's end farther away counts as this far
 NOTHING, OTHER = -2, -1  # values of Likelihoods.allele
 DEPENDENT = 2  # bit of Likelihoods.strand: ignore the read for strand bias
+LOG10_3 = math.log10(3.0)
+PAIRS = 1 << 19  # site-read pairs weighed at a time, of some 100 bytes each
 
 
 @scalar
@@ -63,10 +65,6 @@ def ends_of(reads: AlignedReads) -> ndarray:
     return np.stack(
         (reads.position - reads.hidden[:, 0] - leading, reads.reference_stop + reads.hidden[:, 1] + trailing)
     )
-
-
-LOG10_3 = math.log10(3.0)
-PAIRS = 1 << 19  # site-read pairs weighed at a time, of some 100 bytes each
 
 
 @scalar

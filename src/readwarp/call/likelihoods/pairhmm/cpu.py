@@ -56,6 +56,7 @@ from readwarp.pairwise.transpose import LaneSequences, transpose_groups
 from readwarp.ragged import offsets_of, replace
 
 BLOCK = 4  # rows whose states are held in registers
+AT_ONCE = 1 << 14  # pairs laid out in lanes at a time
 
 
 class LaneSpace(NamedTuple):
@@ -135,9 +136,6 @@ def sum_group(bases, haplotype, space, rows, columns, scale, symbols, sums):
         longer = plus(total, load(above, column * count))
         total = where_equal(load_bytes(haplotype, column * width, symbols), beyond, total, longer)
     store(sums, 0, total)
-
-
-AT_ONCE = 1 << 14  # pairs laid out in lanes at a time
 
 
 class RowTables(NamedTuple):

@@ -30,6 +30,8 @@ from readwarp.call.likelihoods.pairhmm.pairs import (
 from readwarp.call.likelihoods.pairhmm.scalar import FLOAT32
 from readwarp.ragged import concatenate, offsets_of, ranges, replace, take
 
+PER_BASE, PER_PAIR = 40, 64  # upper bounds in bytes on the card, see `cuda.run`
+
 
 class Given(NamedTuple):
     """Pairs and sequences for a card."""
@@ -106,9 +108,6 @@ def add_missing(found: ndarray, work: PairWork, sum_on_host: Pass) -> PairSums:
         sums = sum_in_turn(sum_on_host, replace(rest, is_narrow=rest.is_narrow & is_missing[left]))
         value[left], is_wide[left] = sums.value, sums.is_wide
     return PairSums(value, is_wide, on_host)
-
-
-PER_BASE, PER_PAIR = 40, 64  # upper bounds in bytes on the card, see `cuda.run`
 
 
 class RequestedPairs(NamedTuple):

@@ -25,6 +25,7 @@ from readwarp.rules.statuses import Status
 
 LOG10_2 = math.log10(2.0)
 BUCKET = 8  # largest difference in rows between the reads of a group of lanes
+LastResort = Callable[[ndarray, ndarray], ndarray]  # read [pairs], haplotype [pairs] -> log10 P
 
 
 class PairTraits(NamedTuple):
@@ -56,7 +57,6 @@ class PairSums(NamedTuple):
 
 Engine = Callable[[PairWork], PairSums]  # repeats pairs in float64 where float32 does not suffice
 Pass = Callable[[PairWork, Precision], ndarray]  # sums in that precision and its scale
-LastResort = Callable[[ndarray, ndarray], ndarray]  # read [pairs], haplotype [pairs] -> log10 P
 
 
 def items_of(reads: ReadRows, haplotypes: ndarray, haplotype_offsets: ndarray) -> PairTraits:

@@ -26,6 +26,7 @@ from readwarp.rules.cigar import DELETION, INSERTION, run_of
 
 FITS, MISFITS = math.log10(1 - 10 ** (-0.1 * GAP_QUALITY)), -0.1 * GAP_QUALITY - LOG10_3
 GAP_ODDS = FITS - MISFITS
+HETEROZYGOUS = (0, 1)
 
 
 def find_linking(sites: Sites, window: Window, model: GapModel) -> tuple[Sites, Sites]:
@@ -116,9 +117,6 @@ class Phasing(NamedTuple):
     read_sample: Annotated[ndarray, "uint16 [reads]"]  # ascending
     odds: Annotated[ndarray, "float64 [reads]"]
     phase_set: Annotated[ndarray, "int64 [reads]"]  # position of its first site; -1: none
-
-
-HETEROZYGOUS = (0, 1)
 
 
 def link_sites(reads: AlignedReads, sites: Sites, calls: Calls, evidence: Likelihoods) -> Links:

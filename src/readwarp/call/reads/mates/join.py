@@ -22,6 +22,8 @@ from readwarp.rules.flags import REVERSE
 MIN_QUALITY, MAX_LOSS = 15, 16  # least quality of a base that can contradict; most score to lose, where a match is 1
 STEPS = 1, 2, 4, 2  # shifts, MIN_REPEAT - 1 in all, that reduce a run of MIN_REPEAT bits to one
 ONE = np.uint64(1)
+MAX_END, MAX_DIFFERENCES = 20, 1  # bases to the end of the contig, and mismatches among them
+DROPPED = -2  # in `switch`: the read is part of its mate's fragment
 
 
 @kernel
@@ -122,9 +124,6 @@ def base_of(bases, place, own_stop, shift):
     return bases[place if place < own_stop else place - shift]
 
 
-MAX_END, MAX_DIFFERENCES = 20, 1  # bases to the end of the contig, and mismatches among them
-
-
 def align_overhangs(reads: AlignedReads, window: Window) -> AlignedReads:
     """Align clips as far as the contig's end where they match the reference; return the reads sorted by position."""
     first, stop = contigs_around(window, reads.position)[0], contigs_around(window, reads.reference_stop - 1)[1]
@@ -162,9 +161,6 @@ def find_overhangs(reads, reference, begin, first, stop, found):
             found.before[read] = before
         if 0 < after <= MAX_END and trailing > after and are_alike(reads.bases, last, reference, end, after):
             found.after[read] = after
-
-
-DROPPED = -2  # in `switch`: the read is part of its mate's fragment
 
 
 class Removed(NamedTuple):

@@ -15,6 +15,7 @@ from readwarp.rules.flags import FIRST, LAST, PAIRED, REVERSE
 MAX_RUN = 64  # reads of one name in a simple sort
 NONE = -1
 SEGMENTS = FIRST | LAST
+BLOCK = 1 << 12  # reference positions merged at a time
 
 
 class OverlappingMates(NamedTuple):
@@ -128,9 +129,6 @@ def hard_clips(cigar, start, stop):
     if stop > start + 1 and cigar[stop - 1] & 15 == HARD_CLIP:
         trailing = np.int64(cigar[stop - 1] >> 4)
     return leading, trailing
-
-
-BLOCK = 1 << 12  # reference positions merged at a time
 
 
 def merge_mates(reads: AlignedReads, rows: ndarray) -> None:

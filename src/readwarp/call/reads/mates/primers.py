@@ -19,6 +19,8 @@ from readwarp.rules.flags import REVERSE
 
 SIDES = {"+": False, "-": True, "LEFT": False, "RIGHT": True, "F": False, "R": True}  # whether it is a reverse primer
 NAME = re.compile(r"(?P<amplicon>.+?)[_-](?P<side>LEFT|RIGHT|F|R)(?:[_-].*)?", re.IGNORECASE)
+Row = tuple[int, int, bool, str]  # start, stop, is_reverse, amplicon ("" if unknown)
+NOWHERE = 1 << 60
 
 
 class Primers(NamedTuple):
@@ -29,9 +31,6 @@ class Primers(NamedTuple):
     reach: Annotated[ndarray, "int64 [primers]"]  # greatest stop up to here
     is_reverse: Annotated[ndarray, "bool [primers]"]
     partner: Annotated[ndarray, "int64 [primers]"]  # innermost primer of its amplicon's other side; NONE if unknown
-
-
-Row = tuple[int, int, bool, str]  # start, stop, is_reverse, amplicon ("" if unknown)
 
 
 def read_primers(path: Path | None, reference: Reference) -> dict[int, Primers]:
@@ -99,9 +98,6 @@ def repeat_primers(primers: Primers, origins: ndarray) -> Primers:
 
 
 NO_PRIMERS = primers_of([])
-
-
-NOWHERE = 1 << 60
 
 
 def find_amplicons(reads: AlignedReads, pairs: OverlappingMates, primers: Primers) -> tuple[ndarray, ndarray]:

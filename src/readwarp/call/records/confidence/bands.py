@@ -26,6 +26,10 @@ from readwarp.ragged import offsets_of, replace, take
 from readwarp.rules.cigar import DELETION, INSERTION, is_match, run_of
 
 NOWHERE = -(1 << 30)  # before all reads
+MAX_QUALITY = 93
+MAX_GENOTYPE_QUALITY = 99
+TEN_LOG10_3 = 10.0 * LOG10_3
+BAND_OF = np.append(np.searchsorted(GQ_BANDS, np.arange(MAX_GENOTYPE_QUALITY + 1), side="right") - 1, UNKNOWN)  # by GQ
 
 
 class Repeats(NamedTuple):
@@ -132,12 +136,6 @@ def is_called(run, position, called):
 def add_spanning(first, last, qualities, start, stop, spanning):
     for i in range(spanning.size):
         spanning[i] += np.int32(first[i] >= start) & np.int32(last[i] < stop) & np.int32(qualities[i] > HIDDEN)
-
-
-MAX_QUALITY = 93
-MAX_GENOTYPE_QUALITY = 99
-TEN_LOG10_3 = 10.0 * LOG10_3
-BAND_OF = np.append(np.searchsorted(GQ_BANDS, np.arange(MAX_GENOTYPE_QUALITY + 1), side="right") - 1, UNKNOWN)  # by GQ
 
 
 class Gaps(NamedTuple):

@@ -22,6 +22,8 @@ from readwarp.ragged import columns_of, offsets_of, replace
 
 MIN_SAMPLES = 2  # diploid samples with a genotype, for ExcessHet ...
 MIN_INBRED = 10  # ... and for InbreedingCoeff, as in GATK
+PerSample = list[tuple[tuple[int, ...], ...]]
+NAMED = 1000  # bases; see `name_sets`
 
 
 def excess_heterozygosity(out: Emitted) -> ndarray:
@@ -115,10 +117,6 @@ def priors_of(alleles: int, ploidy: int, allele: int, theta: float) -> tuple[nda
     others = [[a for a in genotype if a] for genotype in table]
     prior = [theta ** len(set(own)) / len(own) if own else rest for own in others]
     return np.array(prior), np.array([allele in own for own in others])
-
-
-PerSample = list[tuple[tuple[int, ...], ...]]
-NAMED = 1000  # bases; see `name_sets`
 
 
 def build_calls(spelled: Spelled, out: Emitted, columns: Any, parameters: CallParameters) -> Calls:

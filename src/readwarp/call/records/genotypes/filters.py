@@ -10,6 +10,10 @@ from readwarp.call.records.genotypes.emitted import Emitted
 from readwarp.call.records.genotypes.surroundings import LEAST_SHARE
 from readwarp.config import CallParameters
 
+SMALL_PART = 0.5  # fraction of the distance of the reference's reads
+OVERLAP = "Overlap"
+NOT_APPLIED = (".",)  # FILTER of a record whose genotypes have no ALT allele, only forced ones
+
 
 class GenotypeFacts(NamedTuple):
     """Inputs of filters: arrays of records [records] or of their samples [records, samples]."""
@@ -75,8 +79,6 @@ def _is_placed_unsurely(facts: GenotypeFacts) -> ndarray:
     return fails & (facts.info["AMQ"] < facts.limits.min_alt_mapping_quality)
 
 
-SMALL_PART = 0.5  # fraction of the distance of the reference's reads
-OVERLAP = "Overlap"
 FILTERS = (
     Filter("LowQual", LOW_QUALITY, lambda facts: facts.quality < facts.limits.min_quality),
     Filter("StrandBias", STRAND_BIAS, lambda facts: is_strand_biased(facts.info, facts.is_indel, facts.limits)),
@@ -102,7 +104,6 @@ FILTERS = (
     ),
     Filter(OVERLAP, "Overlaps a better-supported deletion on the same haplotypes"),
 )
-NOT_APPLIED = (".",)  # FILTER of a record whose genotypes have no ALT allele, only forced ones
 
 
 def asks_for_surroundings(out: Emitted, columns: Any, parameters: CallParameters) -> ndarray:

@@ -32,6 +32,8 @@ from readwarp.formats.variants.calls import Calls
 from readwarp.ragged import offsets_of, replace
 
 MIN_MARGIN = 1.0  # log10 by which one order of the alleles must be likelier than the other
+REFERENCES = 1.0  # prior copies of REF, and theta of each other allele: a neutral site has density theta / f
+STEPS, CLOSE = 50, 1e-6  # limit of rounds that estimate frequencies; change of a frequency that ends them
 
 
 @kernel
@@ -73,12 +75,6 @@ def phase_records(sites, likelihoods, sides, out):
                 for pair in range(likelihoods.pair_offsets[site], likelihoods.pair_offsets[site + 1]):
                     if sample[pair] == s and abs(odds[pair]) >= SURE and allele[pair] == (a if odds[pair] > 0 else b):
                         likelihoods.strand[pair] |= DEPENDENT
-
-
-REFERENCES = (
-    1.0  # copies of the reference's allele as prior, and theta of each other: a neutral site has density theta / f
-)
-STEPS, CLOSE = 50, 1e-6  # limit of rounds that estimate frequencies; change of a frequency that ends them
 
 
 def weigh_together(
