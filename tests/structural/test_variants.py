@@ -15,7 +15,7 @@ from readwarp.ragged import check, empty
 from readwarp.rules.bases import pack
 from readwarp.structural.alleles import Allele, move_copies, represent, shared_bases, spell
 from readwarp.structural.evidence import WITHIN, ReadSpans, StructuralEvents
-from readwarp.structural.genotype import Crossings, VariantPlace, genotype
+from readwarp.structural.genotype import Crossings, genotype
 from readwarp.structural.records import spell_out
 from readwarp.structural.steps import cluster
 
@@ -175,7 +175,7 @@ def test_counts(spans, start, deleted, shared, number):
     """Reads of two samples by their names, in plain loops."""
     events = events_of([(start, start + deleted, "A" * 100)] * number)
     events.sample[:] = events.name % 2
-    counts = Crossings(spans, 2, PARAMETERS).count(VariantPlace(start, start + deleted, shared), events)
+    counts = Crossings(spans, 2, PARAMETERS).count(start, start + deleted, shared, events)
     rows = list(zip(*(column.tolist() for column in spans), strict=True))
     for sample in (0, 1):
         others = [r for r in rows if r[7] == sample and r[6] >= number]
