@@ -35,6 +35,7 @@ class Example(Checked):
     number: int = option(5, "a number", "-n", least=2, most=9)
     fraction: float = option(0.5, "a fraction", "--share", keyword="part", least=0.0, most=1.0)
     floor: int = option(3, "a floor", least=1)
+    prior: float = option(0.5, "a prior", least=0, most=1, is_open=True)
     form: str = option("short", "a form", choices=("short", "long"))
     search: bool = option(True, "do not search", keyword="no_search")
     path: str | None = option(None, "a path [none]")
@@ -83,20 +84,22 @@ def parsed(value: Any) -> Any:
     number=st.integers(-3, 15),
     share=st.floats(-1, 2) | st.just(float("nan")),
     floor=st.integers(-3, 1 << 33),
+    prior=st.floats(-1, 2) | st.sampled_from([0.0, 1.0, float("nan")]),
     form=st.sampled_from(["short", "long", "medium"]),
 )
-def test_bounds(number, share, floor, form):
+def test_bounds(number, share, floor, prior, form):
     """A value outside of its bounds or choices is refused, by the option's name."""
     wrong = {
         "--number must be 2 to 9": not 2 <= number <= 9,
         "--part must be 0.0 to 1.0": not 0 <= share <= 1,
         "--floor must be at least 1": floor < 1,
+        "--prior must lie between 0 and 1": not 0 < prior < 1,
         f"--form {form}: not one of short, long": form == "medium",
         f"--floor {floor}: 2,147,483,647 at most": floor > 2**31 - 1,
     }
-    options = {"number": number, "part": share, "floor": floor, "form": form}
+    options = {"number": number, "part": share, "floor": floor, "prior": prior, "form": form}
     if not any(wrong.values()):
-        assert chosen(Example(), options) == Example(number, share, floor, form)
+        assert chosen(Example(), options) == Example(number, share, floor, prior, form)
         return
     with pytest.raises(UsageError) as caught:
         chosen(Example(), options)
@@ -111,7 +114,7 @@ def test_options_that_are_not_given_leave_the_field():
 
 
 def test_spellings_and_help():
-    number, fraction, floor, form, search, path = list_keywords(Example)
+    number, fraction, floor, _, form, search, path = list_keywords(Example)
     assert number.spellings == ("-n", "--number") and fraction.spellings == ("--part", "--share")
     assert [each.help for each in (number, fraction, floor)] == ["a number [5]", "a fraction [0.5]", "a floor [3]"]
     assert form.help == "a form [short]" and search.help == "do not search" and path.help == "a path [none]"
@@ -123,7 +126,7 @@ def test_parts_of_a_group():
     names = [each.name for each in list_keywords(Example)]
     for which, wanted in ((":", names), ("part", ["part"]), ("floor:", names[2:]), (":part", names[:2])):
         assert [each.name for each in part(Example, which)] == wanted
-    assert [each.name for each in part(Example, "part:form")] == ["part", "floor", "form"]
+    assert [each.name for each in part(Example, "part:form")] == ["part", "floor", "prior", "form"]
     changed = part(Example, "number:part", number="some number [of]", part={"metavar": "X"})
     assert changed[0].help == "some number [of]" and changed[1].option.metavar == "X"
     assert list_keywords(Example)[0].help == "a number [5]"

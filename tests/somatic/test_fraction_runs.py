@@ -260,7 +260,6 @@ def test_limit_of_fractions(mixture, called):
 
 BESIDE = "--mixture and {} cannot be combined"
 COPIES = f"{BESIDE}: alleles have fractions, not genotypes"
-PRIOR = "--mutation-prior must lie between 0 and 1"
 ERRORS = {
     "--normal NORMAL": "--normal needs --somatic",
     "--min-fraction 0.1": "--min-fraction needs --somatic or --mixture",
@@ -278,9 +277,9 @@ ERRORS = {
     "--mixture --platform hifi": "--mixture supports short reads only (--platform short, if these are)",
     "--somatic --normal Normal": "--normal Normal: no such sample in the alignments, which have TUMOUR, NORMAL",
     "--somatic --normal NORMAL --normal TUMOUR": "--normal names all samples (TUMOUR, NORMAL): the tumour is missing",
-    "--somatic --mutation-prior 1": f"{PRIOR}, --max-events be at least 1",
-    "--somatic --max-events 0": f"{PRIOR}, --max-events be at least 1",
-    "--mixture --min-fraction 1.5": "--min-fraction and --min-probability must be 0 to 1",
+    "--somatic --mutation-prior 1": "--mutation-prior must lie between 0 and 1",
+    "--somatic --max-events 0": "--max-events must be at least 1",
+    "--mixture --min-fraction 1.5": "--min-fraction must be 0 to 1",
 }
 
 

@@ -136,7 +136,7 @@ def test_refusals(mixed, tmp_path, capsys):
     for options, said in (
         (("--consensus", genome), "--consensus needs --mixture"),
         (("--somatic", "--consensus", genome), "--consensus needs --mixture"),
-        (("--mixture", "--consensus", genome, "--consensus-share", "2"), "--consensus-share 0 to 1"),
+        (("--mixture", "--consensus", genome, "--consensus-share", "2"), "--consensus-share must be 0 to 1"),
         (
             ("--mixture", "--consensus", genome, "--consensus-min-depth", "0"),
             "--consensus-min-depth must be at least 1",

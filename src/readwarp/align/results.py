@@ -200,7 +200,8 @@ class Records(Sequence[Record]):
         existing file. CRAM needs an Aligner made with the path of its reference. Raises UsageError.
         """
         path = Path(output)
-        finish = Finish(RecordOptions(sort, mark_duplicates, write_index).order, mark_duplicates, write_index)
+        asked = RecordOptions(sort=sort, mark_duplicates=mark_duplicates, write_index=write_index)
+        finish = Finish(asked.order, mark_duplicates, write_index)
         finish.check(format_of(path))
         check_new(path, force, [self.fasta] if self.fasta else [])
         if isinstance(read_group, Mapping):

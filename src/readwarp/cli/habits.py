@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from readwarp.config import NAMES_ELSEWHERE
 from readwarp.errors import UsageError
 
 
@@ -153,7 +152,7 @@ STEPS = {  # steps of other tools that are options of a command here, or not nee
 }
 
 
-MINIMAP2 = NAMES_ELSEWHERE.keys() - {"ont2d", "pacbio", "intractg"}  # presets; the others are bwa's
+BWA = {"ont2d", "pacbio", "intractg"}  # its presets among those of other tools; the rest is minimap2's
 CLUSTER = re.compile(r"-([acY]*[ac][acY]*)x(.*)")  # such as -ax, -axmap-ont and -cYx
 FLAGS = {"a": [], "c": ["--paf"], "Y": ["-Y"]}  # minimap2's flags: those here
 
@@ -164,14 +163,16 @@ def translate(arguments: Sequence[str]) -> list[str]:
     In minimap2, -a asks for SAM, which is written anyway; in bwa and here it asks for all hits. So it is rejected
     beside a preset of minimap2. Raises UsageError.
     """
-    out: list[str] = []
+    from readwarp.config import NAMES_ELSEWHERE  # would slow `readwarp --help`
+
+    out, minimap2 = list[str](), NAMES_ELSEWHERE.keys() - BWA
     for text, after in zip(arguments, (*arguments[1:], ""), strict=False):
         name = text.removeprefix("--preset=").removeprefix("-x") if text not in ("-x", "--preset") else after
         cluster = CLUSTER.fullmatch(text)
-        if cluster and (cluster[2] or after) in MINIMAP2:
+        if cluster and (cluster[2] or after) in minimap2:
             out += [word for flag in cluster[1] for word in FLAGS[flag]]
             out += ["--preset", *filter(None, [cluster[2]])]
-        elif name in MINIMAP2 and name != text and "-a" in arguments:
+        elif name in minimap2 and name != text and "-a" in arguments:
             raise UsageError("-a writes all hits; for SAM, as in minimap2, leave it out (all hits: --all-hits)")
         else:
             out.append(text)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from readwarp.config.declare import MAX_INTEGER, Checked, option
 from readwarp.errors import UsageError
@@ -14,23 +15,19 @@ MAX_QUALITY = 93  # Phred, the maximum in SAM
 
 
 @dataclass(frozen=True, slots=True)
-class Scoring:
+class Scoring(Checked):
     """Affine-gap scores of bwa mem, all as magnitudes: a gap of n bases costs gap_open + n * gap_extend.
 
     N, in a read or in the reference, costs 1 at most.
     """
 
-    match: int = option(1, "score of a match", "-A")
-    mismatch: int = option(4, "penalty for a mismatch", "-B")
-    gap_open: int = option(6, "penalty for opening a gap", "-O")
-    gap_extend: int = option(1, "penalty for extending a gap by a base", "-E")
-    end_bonus: int = option(5, "penalty for clipping a read end", keyword="clip")  # -L is --targets everywhere
-
-    def __post_init__(self) -> None:
-        if self.match < 1 or min(self.mismatch, self.gap_open, self.end_bonus) < 0 or self.gap_extend < 1:
-            raise UsageError("scores must be positive: match and gap extension at least 1, the others at least 0")
-        if max(self.match, self.mismatch, self.gap_open, self.gap_extend, self.end_bonus) > MAX_SCORE:
-            raise UsageError(f"scores must be at most {MAX_SCORE:,}")
+    match: int = option(1, "score of a match", "-A", least=1, most=MAX_SCORE)
+    mismatch: int = option(4, "penalty for a mismatch", "-B", least=0, most=MAX_SCORE)
+    gap_open: int = option(6, "penalty for opening a gap", "-O", least=0, most=MAX_SCORE)
+    gap_extend: int = option(1, "penalty for extending a gap by a base", "-E", least=1, most=MAX_SCORE)
+    end_bonus: int = option(  # -L is --targets everywhere
+        5, "penalty for clipping a read end", keyword="clip", least=0, most=MAX_SCORE
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +62,8 @@ class LongSeedParameters:
 
 @dataclass(frozen=True, slots=True)
 class LongChainParameters:
+    """Chains of a long read."""
+
     max_gap: int = 20_000  # between the diagonals of neighbouring anchors
     max_step: int = 5000  # bases between neighbouring anchors, on the read or on the reference
     min_score: int = 40
@@ -97,6 +96,8 @@ class LongParameters:
 
 @dataclass(frozen=True, slots=True)
 class ChainParameters:
+    """Chains of a short read."""
+
     max_gap: int = 100  # between the diagonals of neighbouring anchors
     max_chains: int = 64  # per read
     drop: float = 0.4  # chains below this fraction of the read's best score are left out
@@ -104,6 +105,8 @@ class ChainParameters:
 
 @dataclass(frozen=True, slots=True)
 class PairParameters(Checked):
+    """Places of mates, and the insert sizes that make a pair proper."""
+
     max_candidates: int = 24  # chains extended per read
     window_padding: int = 32  # reference bases on either side of a chain's diagonal span
     max_rescues: int = 8  # rescue windows per mate
@@ -119,9 +122,10 @@ CS_FORMS = ("none", "short", "long")
 
 @dataclass(frozen=True, slots=True)
 class RecordParameters(Checked):
-    min_score: int = option(
-        30, "leave reads with a lower score unmapped"
-    )  # reads below 60 bases need half their length
+    """Choice and form of the records of a read."""
+
+    # Reads below 60 bases need half their length.
+    min_score: int = option(30, "leave reads with a lower score unmapped")
     min_mate_bases: int = 19  # matches that place a read near its mate, whatever min_score is (bwa's seed length)
     soft_clip_supplementary: bool = option(
         False, "soft-clip supplementary alignments, not hard-clip", "-Y", keyword="soft_clip"
@@ -192,8 +196,7 @@ class TrimParameters(Checked):
 UMI_SOURCES = ("name", "comment", "tag")  # in addition to a read structure
 
 
-@dataclass(frozen=True, slots=True)
-class ReadStructure:
+class ReadStructure(NamedTuple):
     """Segments of a read in order: their contents and lengths; None: the remaining bases, for at most one segment.
 
     T template, M molecular identifier, B sample barcode, C cell barcode, S skipped.
@@ -211,8 +214,7 @@ class UmiParameters:
     duplex: bool = False  # UMIs have two parts, swapped on the other strand of a molecule
 
 
-@dataclass(frozen=True, slots=True)
-class DuplicateRules:
+class DuplicateRules(NamedTuple):
     """Rules that tell templates apart beyond their ends (`readwarp.formats.alignments.molecules`)."""
 
     umis: bool = False  # only templates of one molecule are duplicates of each other
@@ -224,6 +226,8 @@ BY_ENDS = DuplicateRules()
 
 @dataclass(frozen=True, slots=True)
 class AlignParameters:
+    """Parameters of all steps."""
+
     seed: SeedParameters = field(default_factory=SeedParameters)
     scoring: Scoring = field(default_factory=Scoring)
     chain: ChainParameters = field(default_factory=ChainParameters)
@@ -240,8 +244,7 @@ class AlignParameters:
         return min(MAX_LONG_READ_LENGTH, MAX_INTEGER // (2 * largest))
 
 
-@dataclass(frozen=True, slots=True)
-class Preset:
+class Preset(NamedTuple):
     """Seeds, scores and limits for one type of reads."""
 
     reads: str

@@ -1,14 +1,17 @@
 """Parameters of call and genotype."""
 
 from dataclasses import dataclass
+from typing import Any
 
-from readwarp.config.declare import Checked, check_bounds, option
+from readwarp.config.declare import Checked, option
 from readwarp.errors import UsageError
 
 MAX_MNP_DISTANCE = 10  # bases
 MAX_SV_LENGTH = 1_000_000  # bases
 MAX_PLOIDY = 100
 MAX_DEPTH = 10_000_000  # per sample: sums of base qualities and PL stay within 31 bits
+SHARE: dict[str, Any] = {"least": 0, "most": 1}  # bounds of a fraction
+PRIOR: dict[str, Any] = {"least": 0, "most": 1, "is_open": True}  # bounds of a prior probability
 
 
 CALL_PLATFORMS = ("auto", "short", "hifi", "ont")
@@ -22,24 +25,21 @@ class FractionParameters(Checked):
     normals: tuple[str, ...] = ()  # samples of normal tissue of the tumour's patient
     contamination: float | None = option(None, "fraction of molecules from another person [estimated per sample]")
     mutation_prior: float = option(
-        1e-6, "prior probability of a mutation at a base; a tenth of it for insertions and deletions"
+        1e-6, "prior probability of a mutation at a base; a tenth of it for insertions and deletions", **PRIOR
     )
     min_probability: float = option(
         0.5,
         "a call passes if it is real with at least this probability, or more if that raises the expected F1",
+        **SHARE,
     )
-    min_fraction: float = option(0.0, "filter calls with AF < N (low_allele_frac)")
-    max_events: int = option(2, "filter calls with more than N mutations within 50 bases (clustered_events)")
+    min_fraction: float = option(0.0, "filter calls with AF < N (low_allele_frac)", **SHARE)
+    max_events: int = option(2, "filter calls with more than N mutations within 50 bases (clustered_events)", least=1)
     min_median_quality: float = 20.0  # MBQ of the ALT allele's reads
     min_median_mapping_quality: float = 30.0  # MMQ of the ALT allele's reads
     min_median_distance: float = 1.0  # MPOS
 
     def __post_init__(self) -> None:
-        check_bounds(self)
-        if not 0 < self.mutation_prior < 1 or self.max_events < 1:
-            raise UsageError("--mutation-prior must lie between 0 and 1, --max-events be at least 1")
-        if not (0 <= self.min_fraction <= 1 and 0 <= self.min_probability <= 1):
-            raise UsageError("--min-fraction and --min-probability must be 0 to 1")
+        Checked.__post_init__(self)
         if self.contamination is not None and not 0 <= self.contamination < 1:
             raise UsageError("--contamination must be 0 or more, and less than 1")
 
@@ -48,32 +48,35 @@ class FractionParameters(Checked):
 class GenomeParameters(Checked):
     """Contents of a consensus genome (`readwarp.somatic.genome`)."""
 
-    consensus_min_depth: int = option(10, "write N where fewer than N reads cover the consensus")
+    consensus_min_depth: int = option(10, "write N where fewer than N reads cover the consensus", least=1)
     consensus_share: float = option(
-        0.0, "add bases, most frequent first, until they reach this fraction; several give an IUPAC code [0: one]"
+        0.0,
+        "add bases, most frequent first, until they reach this fraction; several give an IUPAC code [0: one]",
+        **SHARE,
     )
-
-    def __post_init__(self) -> None:
-        check_bounds(self)
-        if self.consensus_min_depth < 1 or not 0 <= self.consensus_share <= 1:
-            raise UsageError("--consensus-min-depth must be at least 1, --consensus-share 0 to 1")
 
 
 @dataclass(frozen=True, slots=True)
 class CallParameters(Checked):
+    """Candidates, genotypes and filters of a call."""
+
     platform: str = option(
         "auto", "read type: short, hifi or ont [auto: by @RG PL]", choices=CALL_PLATFORMS, metavar="NAME"
     )
     ploidy: int = option(2, "ploidy of the samples", least=1, most=MAX_PLOIDY)
-    min_base_quality: int = option(10, "ignore bases with quality < N")
-    min_mapping_quality: int = option(10, "ignore reads with MAPQ < N")
-    max_depth: int = option(8000, "use at most N reads per sample at a position, chosen by hashes of their names")
-    min_alternate_count: int = option(2, "test alleles in at least N reads of a sample")
-    min_alternate_fraction: float = option(0.1, "test substitutions in at least this fraction of a sample's reads")
-    min_indel_fraction: float = option(
-        0.06, "test insertions and deletions in at least this fraction of a sample's reads"
+    min_base_quality: int = option(10, "ignore bases with quality < N", least=0)
+    min_mapping_quality: int = option(10, "ignore reads with MAPQ < N", least=0)
+    max_depth: int = option(
+        8000, "use at most N reads per sample at a position, chosen by hashes of their names", least=1, most=MAX_DEPTH
     )
-    min_alternate_quality: int = option(30, "test substitutions whose base qualities add up to at least N")
+    min_alternate_count: int = option(2, "test alleles in at least N reads of a sample", least=1)
+    min_alternate_fraction: float = option(
+        0.1, "test substitutions in at least this fraction of a sample's reads", **SHARE
+    )
+    min_indel_fraction: float = option(
+        0.06, "test insertions and deletions in at least this fraction of a sample's reads", **SHARE
+    )
+    min_alternate_quality: int = option(30, "test substitutions whose base qualities add up to at least N", least=0)
     max_mnp_distance: int = option(
         0, "join phased substitutions up to N bases apart in one record; 0: never", least=0, most=MAX_MNP_DISTANCE
     )
@@ -81,12 +84,13 @@ class CallParameters(Checked):
         False, "ignore all soft-clipped bases [only clips that match the reference in place]"
     )
     snv_prior: float = option(
-        1e-3, "prior probability that a base differs from the reference", keyword="heterozygosity"
+        1e-3, "prior probability that a base differs from the reference", keyword="heterozygosity", **PRIOR
     )
     indel_prior: float = option(
         1.25e-4,
         "prior probability that an insertion or deletion starts at a base",
         keyword="indel_heterozygosity",
+        **PRIOR,
     )
     # Limits of filters: see `readwarp.call.records.genotypes.filters`.
     min_quality: float = option(2.0, "filter calls with QUAL < N (LowQual)", "--min-qual")
@@ -109,17 +113,6 @@ class CallParameters(Checked):
     fractions: FractionParameters | None = None  # None: genotypes; else candidates are chosen as for `ploidy` copies
     max_region_reads: int = 1000  # compared per region and sample of 1 or 2 copies; proportionally more for more copies
 
-    def __post_init__(self) -> None:
-        check_bounds(self)
-        if min(self.min_base_quality, self.min_mapping_quality) < 0 or not 1 <= self.max_depth <= MAX_DEPTH:
-            raise UsageError(f"qualities must be at least 0, --max-depth 1 to {MAX_DEPTH:,}")
-        if self.min_alternate_count < 1 or self.min_alternate_quality < 0:
-            raise UsageError("--min-alternate-count must be at least 1, --min-alternate-quality at least 0")
-        if not (0 <= self.min_alternate_fraction <= 1 and 0 <= self.min_indel_fraction <= 1):
-            raise UsageError("--min-alternate-fraction and --min-indel-fraction must be 0 to 1")
-        if not (0 < self.snv_prior < 1 and 0 < self.indel_prior < 1):
-            raise UsageError("--heterozygosity and --indel-heterozygosity must lie between 0 and 1")
-
 
 @dataclass(frozen=True, slots=True)
 class StructuralParameters(Checked):
@@ -140,7 +133,7 @@ class StructuralParameters(Checked):
     error: float = 0.03  # fraction of misleading reads: a variant needs a fifth of the reads
 
     def __post_init__(self) -> None:
-        check_bounds(self)
+        Checked.__post_init__(self)
         if not 20 <= self.min_sv_length <= self.max_sv_length <= MAX_SV_LENGTH:
             raise UsageError(f"--min-sv-length and --max-sv-length must be 20 to {MAX_SV_LENGTH:,}, in ascending order")
 
@@ -155,6 +148,8 @@ MAX_ALTS = 100  # the alleles of a cohort's site are numbered by a byte
 
 @dataclass(frozen=True, slots=True)
 class JointParameters(Checked):
+    """Genotyping of a cohort."""
+
     max_ploidy: int = option(2, "highest ploidy of the samples", keyword="ploidy", least=1, most=MAX_PLOIDY)
     # Alleles are left out until a site has at most 1,000 genotypes.
     max_alts: int = option(

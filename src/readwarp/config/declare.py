@@ -28,12 +28,20 @@ class Option(NamedTuple):
     choices: Collection[str] = ()
     least: float | None = None
     most: float | None = None
+    is_open: bool = False  # the value lies between least and most, and is neither
     is_own: bool = False  # the default depends on other options: None is shown
     is_required: bool = False
 
-    @property
-    def limits(self) -> tuple[Collection[str], float | None, float | None]:
-        return self.choices, self.least, self.most
+    def fault_of(self, value: Any) -> str:
+        """Return the rest of an error about a value outside the bounds or choices; empty for any other."""
+        least, most = self.least, self.most
+        if self.choices and value not in self.choices:
+            return f" {value}: not one of {', '.join(self.choices)}"
+        if self.is_open and not least < value < most:  # type: ignore[operator]
+            return f" must lie between {least:,} and {most:,}"
+        if (least is not None and not value >= least) or (most is not None and not value <= most):
+            return f" must be at least {least:,}" if most is None else f" must be {least:,} to {most:,}"
+        return ""
 
 
 class Keyword(NamedTuple):
@@ -83,10 +91,17 @@ def option(default: Any, help: str, names: str = "", **details: Any) -> Any:
 def options(group: type[Group]) -> type[Group]:
     """Make a dataclass of options that are not parameters, checked on creation; frozen for type checkers alone.
 
-    `--help` has to be instant, and a dataclass with all methods takes half a millisecond.
+    `--help` has to be instant: a dataclass would generate each method, and a docstring where there is none.
     """
-    group.__post_init__ = check_options  # type: ignore[attr-defined]
-    return dataclass(repr=False, eq=False)(group)
+    group.__init__ = _set_fields  # type: ignore[misc]
+    group.__doc__ = group.__doc__ or group.__name__
+    return dataclass(init=False, repr=False, eq=False)(group)
+
+
+def _set_fields(group: Any, **given: Any) -> None:
+    for each in fields(group):
+        setattr(group, each.name, given.get(each.name, each.default))
+    check_options(group)
 
 
 class Checked:
@@ -95,7 +110,14 @@ class Checked:
     __slots__ = ()
 
     def __post_init__(self) -> None:
-        check_bounds(self)
+        """Raise UsageError for an option outside its bounds or choices, or an integer beyond 32 bits."""
+        check_options(self)
+        group: Any = self
+        flags = {each.field: each.flag for each in list_keywords(group.__class__)}
+        for each in fields(group):
+            value = getattr(self, each.name)
+            if isinstance(value, int) and abs(value) > MAX_INTEGER:
+                raise UsageError(f"{flags.get(each.name, each.name)} {value}: {MAX_INTEGER:,} at most")
 
 
 @cache
@@ -164,21 +186,6 @@ def chosen(base: Group, options: Mapping[str, Any]) -> Group:
 def check_options(group: Any) -> None:
     """Raise UsageError for an option outside its bounds or choices."""
     for each in list_keywords(group.__class__):
-        value, (choices, least, most) = getattr(group, each.field), each.option.limits
-        if value is None:
-            continue
-        if choices and value not in choices:
-            raise UsageError(f"{each.flag} {value}: not one of {', '.join(choices)}")
-        if (least is not None and not value >= least) or (most is not None and not value <= most):
-            limits = f"at least {least:,}" if most is None else f"{least:,} to {most:,}"
-            raise UsageError(f"{each.flag} must be {limits}")
-
-
-def check_bounds(parameters: Any) -> None:
-    """Raise UsageError for an option outside its bounds or choices, or an integer beyond 32 bits."""
-    check_options(parameters)
-    flags = {each.field: each.flag for each in list_keywords(parameters.__class__)}
-    for each in fields(parameters):
-        value = getattr(parameters, each.name)
-        if isinstance(value, int) and abs(value) > MAX_INTEGER:
-            raise UsageError(f"{flags.get(each.name, each.name)} {value}: {MAX_INTEGER:,} at most")
+        value = getattr(group, each.field)
+        if value is not None and (fault := each.option.fault_of(value)):
+            raise UsageError(f"{each.flag}{fault}")

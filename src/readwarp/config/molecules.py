@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from readwarp.config.align import MAX_QUALITY
-from readwarp.config.declare import Checked, check_bounds, option
+from readwarp.config.declare import Checked, option
 from readwarp.errors import UsageError
 
 
@@ -56,7 +56,7 @@ class ConsensusParameters(Checked):
     )
 
     def __post_init__(self) -> None:
-        check_bounds(self)
+        Checked.__post_init__(self)
         if not 1 <= len(self.fewest) <= (3 if self.duplex else 1):
             raise UsageError("--min-reads takes one number, or up to three with --duplex: TOTAL,LARGER,SMALLER")
         if list(self.fewest) != sorted(self.fewest, reverse=True) or self.fewest[0] < 1 or self.limits[2] < 0:

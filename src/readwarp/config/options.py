@@ -1,11 +1,10 @@
 """Options that are not parameters of a step: files, types of input, places, resources. Units: bases, bytes."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from readwarp.config.align import PRESETS, Preset
 from readwarp.config.declare import AnyPath, Size, option, options
-from readwarp.errors import UsageError
 
 MAX_BATCH = 1 << 30  # bases: numbers of reads and bases in a batch have 31 bits
 SORTS = ("coordinate", "name", "none")
@@ -128,8 +127,7 @@ class StepOptions:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Resources:
+class Resources(NamedTuple):
     """Resources that a run may use. Budgets are in bytes; None: the free memory less a margin."""
 
     threads: int = 1
@@ -138,18 +136,12 @@ class Resources:
     vram: int | None = None
     batch_bases: int | None = None
 
-    def __post_init__(self) -> None:
-        if self.threads < 1:
-            raise UsageError("--threads must be at least 1")
-        if self.batch_bases is not None and not 1 <= self.batch_bases <= MAX_BATCH:
-            raise UsageError(f"--batch-bases must be 1 to {MAX_BATCH:,}")
-
 
 @options
 class ResourceOptions:
     """Resources of a job; they do not change the output."""
 
-    threads: int | None = option(None, "CPU threads [all available]", "-t")
+    threads: int | None = option(None, "CPU threads [all available]", "-t", least=1)
     memory: Size | None = option(None, "memory budget, such as 8G [free less a margin]")
     device: str = option(
         "auto", "auto, cpu, cuda or cuda:0,1; cuda takes a free GPU, auto does so for large jobs only", metavar="D"
@@ -157,7 +149,9 @@ class ResourceOptions:
     vram: Size | None = option(
         None, "memory budget of each GPU, such as 4G; CUDA takes another 0.5G [free memory less a margin]"
     )
-    batch_bases: int | None = option(None, "maximum read bases per batch [by the memory budget]")
+    batch_bases: int | None = option(
+        None, "maximum read bases per batch [by the memory budget]", least=1, most=MAX_BATCH
+    )
 
 
 @options
