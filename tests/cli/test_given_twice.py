@@ -8,7 +8,7 @@ import pytest
 
 from helpers.command_samples import record, run_main
 from readwarp.formats.common import fasta, files, intervals, limited
-from readwarp.formats.reads import fastx
+from readwarp.formats.reads import fastx_chunks
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_the_name_on_the_third_line(third, is_right, end, reference, write, tmp_
 
 
 def test_a_record_without_end(reference, write, tmp_path, monkeypatch, refused):
-    monkeypatch.setattr(fastx, "MAX_BYTES", 1 << 20)
+    monkeypatch.setattr(fastx_chunks, "MAX_BYTES", 1 << 20)
     path = write("r.fq.gz", gzip.compress(b"@r\n" + b"A" * (5 << 20)))
     options = ("-q", "-o", tmp_path / "o.sam", "--batch-bases", "1000")
     assert refused(3, "align", reference, path, *options) == f"{path}: record 1: longer than 1 MiB, or not FASTQ"

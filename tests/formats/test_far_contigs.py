@@ -11,7 +11,8 @@ from readwarp.formats.alignments.header import Contig, header_text
 from readwarp.formats.alignments.output import AlignmentWriter, Finish
 from readwarp.formats.alignments.regions import AlignedReader, ReadFilter
 from readwarp.formats.alignments.sam import Encoder
-from readwarp.formats.variants.genomic import GenomicFile, ReferenceContigs
+from readwarp.formats.common.regions import Contigs
+from readwarp.formats.variants.genomic import GenomicFile
 from readwarp.formats.variants.vcf import VariantWriter
 from readwarp.ragged import replace
 
@@ -62,7 +63,7 @@ def test_genomic_variants(tmp_path):
     pysam.tabix_index(str(path), preset="vcf", csi=True)
     starts = [start for place in range(START, LENGTH - 100, 100) for start in (place, place + 1)]
     for first, last in REGIONS[1:]:
-        file = GenomicFile(path, ReferenceContigs(["big"], [LENGTH]), {0})
+        file = GenomicFile(path, Contigs(["big"], [LENGTH]), {0})
         file.go_to(0, first)
         found = file.lines(0, first, last)
         positions = [int(found.fields(line)[1]) - 1 for line in range(len(found)) if found.end[line] > first]

@@ -10,7 +10,8 @@ import pysam
 from readwarp.cohort.cells import gather
 from readwarp.cohort.genotype import genotype_sites
 from readwarp.cohort.sites import alleles_of, find_sites, records_of
-from readwarp.formats.variants.genomic import GenomicFile, ReferenceContigs
+from readwarp.formats.common.regions import Contigs
+from readwarp.formats.variants.genomic import GenomicFile
 
 NON_REF = "<NON_REF>"
 EVERYWHERE = np.array([-1 << 20]), np.array([1 << 20])
@@ -64,7 +65,7 @@ def indexed(path: Path, content: str) -> Path:
 
 def found_in(paths: Sequence[Path], contigs: dict[str, int], max_alts: int = 8, ploidy: int = 2):
     """Sites, evidence and genotypes of the first contig."""
-    files = [GenomicFile(path, ReferenceContigs(list(contigs), list(contigs.values())), None) for path in paths]
+    files = [GenomicFile(path, Contigs(list(contigs), list(contigs.values())), None) for path in paths]
     try:
         lines = [file.lines(0, 0, 1 << 20) for file in files]
         records = [record for i, own in enumerate(lines) for record in records_of(i, own, EVERYWHERE)]

@@ -13,7 +13,7 @@ from readwarp.align.pair import DEFAULT
 from readwarp.config import AlignParameters
 from readwarp.formats.common.reads import ReadBatch, Segment
 from readwarp.formats.reads.stream import check_encoding
-from readwarp.formats.reads.umis import layout_of
+from readwarp.formats.reads.umi_checks import layout_of
 from readwarp.metrics import Metrics
 from readwarp.stream.cards import Cards
 from readwarp.wording import counted

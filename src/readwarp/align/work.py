@@ -10,7 +10,7 @@ from readwarp.formats.alignments.sam import Encoder
 from readwarp.formats.common.reads import ReadBatch
 from readwarp.formats.reads.raw import RawBatch
 from readwarp.formats.reads.stream import parse
-from readwarp.formats.reads.umis import check_umis, count_umis
+from readwarp.formats.reads.umi_checks import check_umis, count_umis
 from readwarp.metrics import Metrics
 from readwarp.stream.parts import Part, select_reads
 

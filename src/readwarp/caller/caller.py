@@ -16,9 +16,9 @@ from readwarp.caller.results import Genotype, Variant, Variants
 from readwarp.compiler.prepare import prepare_once
 from readwarp.config.combinations import check_together
 from readwarp.config.commands import CallerOptions
+from readwarp.config.options import Region
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import check_inputs, locked
-from readwarp.formats.common.regions import Region
 from readwarp.formats.variants.calls import Calls
 from readwarp.index.build import read_reference
 from readwarp.metrics import Metrics

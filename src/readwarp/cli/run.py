@@ -17,11 +17,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_options(parser, RunOptions)
 
 
-def is_targeted(options: argparse.Namespace) -> bool:
-    """Return whether only a part of the reference is called."""
-    return bool(options.region or options.targets or options.exclude_regions)
-
-
 def run(options: argparse.Namespace) -> None:
     from readwarp.cli.reporting import run_job
     from readwarp.cli.summary import SummaryScope, show_summary
@@ -30,5 +25,6 @@ def run(options: argparse.Namespace) -> None:
 
     result = run_job(options, RunOptions, make_job, run_sample, options.reference, options.reads)
     if result and not options.quiet:
-        asked = SummaryScope(is_targeted(options), options.ploidy == 1, options.mixture or options.somatic)
+        is_targeted = bool(options.region or options.targets or options.exclude_regions)
+        asked = SummaryScope(is_targeted, options.ploidy == 1, options.mixture or options.somatic)
         show_summary(result, asked)

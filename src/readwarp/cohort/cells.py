@@ -9,7 +9,7 @@ from numpy import ndarray
 from readwarp.cohort.sites import OTHER, Codes, JointSite
 from readwarp.formats.variants.genomic import GenomicFile
 from readwarp.formats.variants.genomic_cells import Cells
-from readwarp.formats.variants.genomic_kernels import BLOCK, Lines
+from readwarp.formats.variants.genomic_lines import BLOCK, Lines
 from readwarp.ragged import concatenate, offsets_of
 
 CODES_OF_BLOCK: Codes = (0, OTHER)

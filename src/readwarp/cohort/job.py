@@ -17,8 +17,9 @@ from readwarp.config import CallParameters, JointParameters
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.common.files import allow_files, check_twice
 from readwarp.formats.common.names import sample_problem
-from readwarp.formats.variants.genomic import GenomicFile, ReferenceContigs
-from readwarp.formats.variants.genomic_kernels import Lines
+from readwarp.formats.common.regions import Contigs
+from readwarp.formats.variants.genomic import GenomicFile
+from readwarp.formats.variants.genomic_lines import Lines
 from readwarp.formats.variants.vcf import lines_of
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
@@ -102,7 +103,7 @@ def open_files(
     sample in two files.
     """
     is_held = may_open(len(inputs) + beside)
-    contigs = ReferenceContigs(reference.names, np.diff(reference.contig_offsets).tolist())
+    contigs = Contigs(reference.names, np.diff(reference.contig_offsets).tolist())
     files: list[GenomicFile] = []
     owner: dict[str, Path] = {}
     for path in inputs:

@@ -16,7 +16,7 @@ from readwarp.cohort.steps import Cohort, span
 from readwarp.errors import MemoryBudgetError
 from readwarp.formats.common.regions import Target
 from readwarp.formats.variants.genomic import CHUNK, MIN_CHUNK, GenomicFile, ReaderMemory
-from readwarp.formats.variants.genomic_kernels import Lines
+from readwarp.formats.variants.genomic_lines import Lines
 from readwarp.index.reference import Reference
 from readwarp.stream.plan import PROCESS, PROGRAM, processes_of, readable
 from readwarp.wording import counted

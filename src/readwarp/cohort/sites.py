@@ -22,7 +22,7 @@ from readwarp.call.records.genotypes.quality import indel_prior, substitution_pr
 from readwarp.call.records.genotypes.spell import count_shared_at_end
 from readwarp.cohort import REACH
 from readwarp.config import CallParameters
-from readwarp.formats.variants.genomic_kernels import VARIANT, Lines
+from readwarp.formats.variants.genomic_lines import VARIANT, Lines
 from readwarp.formats.variants.gvcf import NON_REF
 from readwarp.rules.bases import LETTERS
 

@@ -31,7 +31,7 @@ from readwarp.config import MAX_PLOIDY, CallParameters, JointParameters
 from readwarp.errors import InputError, MemoryBudgetError
 from readwarp.formats.variants.calls import Calls
 from readwarp.formats.variants.genomic import GenomicFile
-from readwarp.formats.variants.genomic_kernels import Lines
+from readwarp.formats.variants.genomic_lines import Lines
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.ragged import take

@@ -104,15 +104,8 @@ class Workers:
     @classmethod
     def start(cls, entries: list[ManifestEntry], folder: Path, level: Level, processes: int) -> "Workers | None":
         """Start the processes; None if none can be started."""
-        command = [
-            sys.executable,
-            "-P",
-            "-m",
-            "readwarp.compiler.worker",
-            str(folder),
-            str(processes),
-            str(os.getpid()),
-        ]
+        given = map(str, (folder, processes, os.getpid()))
+        command = [sys.executable, "-P", "-m", "readwarp.compiler.worker", *given]
         environment = os.environ | ENVIRONMENT | {levels.VARIABLE: level.name, "PYTHONPATH": _path_to_package()}
         pipe, quiet = subprocess.PIPE, subprocess.DEVNULL
         with suppress(OSError):

@@ -37,7 +37,7 @@ class Option(NamedTuple):
         least, most = self.least, self.most
         if self.choices and value not in self.choices:
             return f" {value}: not one of {', '.join(self.choices)}"
-        if self.is_open and not least < value < most:  # type: ignore[operator]
+        if self.is_open and not least < value < most:
             return f" must lie between {least:,} and {most:,}"
         if (least is not None and not value >= least) or (most is not None and not value <= most):
             return f" must be at least {least:,}" if most is None else f" must be {least:,} to {most:,}"
@@ -93,8 +93,8 @@ def options(group: type[Group]) -> type[Group]:
 
     `--help` has to be instant: a dataclass would generate each method, and a docstring where there is none.
     """
-    group.__init__ = _set_fields  # type: ignore[misc]
-    group.__doc__ = group.__doc__ or group.__name__
+    made: Any = group
+    made.__init__, made.__doc__ = _set_fields, group.__doc__ or group.__name__
     return dataclass(init=False, repr=False, eq=False)(group)
 
 

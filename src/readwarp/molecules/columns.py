@@ -5,12 +5,11 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.compiler.jit import kernel
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import ConsensusParameters
 from readwarp.molecules.agree import Stacks
 from readwarp.molecules.model import LOWEST, Model, call_base
-from readwarp.molecules.read_kernels import NO_CALL
-from readwarp.molecules.reads import MoleculeReads
+from readwarp.molecules.reads import NO_CALL, MoleculeReads
 from readwarp.ragged import empty, offsets_of
 
 
@@ -49,6 +48,11 @@ def measure(usable, stacks, needed, lengths):
             lengths[s] = sizes[members.size - needed]
 
 
+@scalar
+def depth_of(counts, column):
+    return counts[column, 0] + counts[column, 1] + counts[column, 2] + counts[column, 3]
+
+
 @kernel
 def call_columns(reads, stacks, model, needed, lowest, out):
     """Call the consensus of each stack (see the formulas of `readwarp.molecules`) into `out` (Columns).
@@ -75,7 +79,7 @@ def call_columns(reads, stacks, model, needed, lowest, out):
                     scores[i, read_base] += model.weights[np.uint64(qualities[i])]
                     counts[i, read_base] += 1
         for i in range(length):
-            depth = counts[i, 0] + counts[i, 1] + counts[i, 2] + counts[i, 3]
+            depth = depth_of(counts, i)
             if members.size == 1:
                 read = reads.read_offsets[members[0]] + i
                 base, quality = np.int64(reads.bases[read]), np.int64(model.single[reads.qualities[read]])

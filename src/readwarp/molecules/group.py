@@ -16,16 +16,23 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.errors import InputError, MemoryBudgetError
-from readwarp.formats.alignments.layout import NAME
+from readwarp.formats.alignments import layout
+from readwarp.formats.alignments.checks import name_of
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.reads.umis import RX
-from readwarp.molecules import group_kernels as kernels
-from readwarp.molecules.group_kernels import FATES, NO_STRAND, TAKEN, UNSORTED
 from readwarp.molecules.memory import COLUMNS, COPIES, READS, MemoryPlan, cut, work_of
 from readwarp.ragged import concatenate, empty, offsets_of, take
+from readwarp.rules.flags import MATE_UNMAPPED, PAIRED, SECONDARY, SUPPLEMENTARY, UNMAPPED
+from readwarp.rules.hashes import hash_of
 from readwarp.stream.plan import PROGRAM, readable
 
+M, I = ord("M"), ord("I")  # noqa: E741
+SLASH, A, B = b"/AB"
+FATES = ("taken", "not_primary", "unmapped", "without_molecule", "no_strand", "unsorted")
+TAKEN, NOT_PRIMARY, UNALIGNED, NO_MOLECULE, NO_STRAND, UNSORTED = range(6)
+LAST_PLACE = (1 << 62) - 1  # place of records without a contig
 GAP = 1000  # most bases between the starts of two reads of one end of a molecule
 AT_A_TIME = 1 << 11
 MI = re.compile(rb"MIZ([^\0]+)\0")  # tag of a record
@@ -63,7 +70,8 @@ class Gathering:
     """Reader of a file's records, which counts their fates."""
 
     def __init__(self, path: object, by_place: bool, duplex: bool, memory: MemoryPlan, threads: int) -> None:
-        self.path, self.by_place, self.duplex = path, by_place, duplex
+        self.path = path
+        self.by_place, self.duplex = by_place, duplex
         self._memory, self._threads = memory, threads
         self.fates = Counter[str]()  # counts of records, by FATES
         self._last = -1
@@ -91,7 +99,7 @@ class Gathering:
         pool = concatenate([pool, *found], "records")
         if not self.fates["taken"]:
             raise InputError(self.path, NO_MOLECULES if has_umis else NO_UMIS)
-        self._last = kernels.LAST_PLACE + GAP + 1
+        self._last = LAST_PLACE + GAP + 1
         yield from self._pieces(pool, *self._split(pool, ended=True)[1])
 
     def _pieces(self, pool: MoleculeRecords, rows: ndarray, offsets: ndarray) -> Iterator[Families]:
@@ -119,9 +127,9 @@ class Gathering:
         number = len(batch)
         molecule, strand = np.empty(number, np.uint64), np.empty(number, np.uint8)
         places, fate = np.empty((2, number), np.int64), np.empty(number, np.uint8)
-        row, self._last = kernels.find(batch, self.by_place, self.duplex, self._last, molecule, strand, places, fate)
+        row, self._last = find_molecules(batch, self.by_place, self.duplex, self._last, molecule, strand, places, fate)
         if row >= 0:
-            raise InputError(self.path, REASONS[fate[row]], _name_in(batch, row))
+            raise InputError(self.path, REASONS[fate[row]], name_of(batch.data, batch.offsets[row]))
         counts = np.bincount(fate, minlength=len(FATES))
         self.fates.update(dict(zip(FATES[:NO_STRAND], counts.tolist(), strict=False)))  # the rest are errors
         records = MoleculeRecords(batch.data, batch.offsets, molecule, strand, places[0], places[1])
@@ -133,11 +141,11 @@ class Gathering:
         if self.by_place:
             order = np.argsort(pool.molecule, kind="stable")
             reach = np.empty(len(pool), np.int64)
-            molecules = kernels.split_by_place(pool, order, GAP, number, reach)
+            molecules = split_by_place(pool, order, GAP, number, reach)
             is_complete = reach[:molecules] + GAP < self._last
             rank = np.lexsort((_first_of(number, molecules), reach[:molecules]))
         else:
-            molecules = kernels.split_by_run(pool.molecule, number)
+            molecules = split_by_run(pool.molecule, number)
             self._check_runs(pool, number, molecules)
             is_complete = np.ones(molecules, bool)
             if molecules and not ended:
@@ -158,7 +166,7 @@ class Gathering:
         if (counts > 1).any():
             row = np.flatnonzero(pool.molecule == keys[counts > 1][0])[-1]
             reason = "its molecule (MI) has other reads elsewhere in the file: sort it by coordinate"
-            raise InputError(self.path, reason, _name_in(Encoded(pool.data, pool.offsets), int(row)))
+            raise InputError(self.path, reason, name_of(pool.data, pool.offsets[row]))
 
 
 REASONS = {
@@ -180,6 +188,87 @@ def _first_of(number: ndarray, molecules: int) -> ndarray:
     return first
 
 
-def _name_in(records: Encoded, row: int) -> str:
-    data = records.data[records.offsets[row] + NAME :][:255].tobytes()
-    return ascii(data.partition(b"\0")[0].decode("latin-1"))[1:-1]
+@scalar
+def place_of(contig, position):
+    return contig << 32 | position + 1 if contig >= 0 else np.int64(LAST_PLACE)
+
+
+@scalar
+def molecule_of(data, at, stop):
+    """Return the start and stop of MI:Z's value in the record [at, stop); 0, 0 without one."""
+    start, end = layout.tag_of(data, at, stop, M, I)
+    return (start, end) if end > start and data[start - 1] == layout.TEXT else (np.int64(0), np.int64(0))
+
+
+@kernel
+def find_molecules(records, by_place, duplex, last, molecule, strand, places, fate):
+    """Set the fate of each record (Encoded), uint8, and the other columns of those TAKEN.
+
+    places: int64 [2, records], start and reach of the record. last: the place of the record before. Returns (the row
+    whose fate is an error, or -1, the place of the last record).
+    """
+    data, offsets = records.data, records.offsets
+    for i in range(offsets.size - 1):
+        at, stop = offsets[i], offsets[i + 1]
+        own = place_of(layout.int32_at(data, at + layout.CONTIG), layout.int32_at(data, at + layout.POSITION))
+        if by_place and own < last:
+            fate[i] = UNSORTED
+            return i, last
+        last = own
+        flag = layout.uint16_at(data, at + layout.FLAG)
+        if flag & (SECONDARY | SUPPLEMENTARY):
+            fate[i] = NOT_PRIMARY
+            continue
+        has_mate = flag & PAIRED != 0 and flag & MATE_UNMAPPED == 0
+        if flag & UNMAPPED and not has_mate:
+            fate[i] = UNALIGNED
+            continue
+        start, end = molecule_of(data, at, stop)
+        if end == start:
+            fate[i] = NO_MOLECULE
+            continue
+        strand[i] = 0
+        if duplex:
+            if end - start < 3 or data[end - 2] != SLASH or (data[end - 1] != A and data[end - 1] != B):
+                fate[i] = NO_STRAND
+                return i, last
+            strand[i] = data[end - 1] == B
+            end -= 2
+        fate[i], molecule[i] = TAKEN, hash_of(data, start, end)
+        places[0, i] = places[1, i] = own
+        if has_mate:
+            contig = layout.int32_at(data, at + layout.MATE_CONTIG)
+            mate = place_of(contig, layout.int32_at(data, at + layout.MATE_POSITION))
+            if mate < LAST_PLACE:
+                places[1, i] = max(own, mate)
+    return -1, last
+
+
+@kernel
+def split_by_place(records, order, gap, number, reach):
+    """Number the molecules of records that `order` sorts by MI: number (int64 [records]), and reach of each (int64).
+
+    Returns the number of molecules.
+    """
+    molecule, place = records.molecule, records.place
+    molecules = 0
+    for k in range(order.size):
+        i = order[k]
+        is_new = k == 0 or molecule[order[k - 1]] != molecule[i]
+        if is_new or place[i] > reach[molecules - 1] + gap:
+            reach[molecules] = records.reach[i]
+            molecules += 1
+        reach[molecules - 1] = max(reach[molecules - 1], records.reach[i])
+        number[i] = molecules - 1
+    return molecules
+
+
+@kernel
+def split_by_run(molecule, number):
+    """Number the runs of records with one MI: number (int64 [records]). Returns the number of runs."""
+    runs = 0
+    for i in range(molecule.size):
+        if i == 0 or molecule[i - 1] != molecule[i]:
+            runs += 1
+        number[i] = runs - 1
+    return runs

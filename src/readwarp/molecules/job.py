@@ -89,7 +89,8 @@ def run_consensus(job: ConsensusJob, reporter: Reporter) -> Result:
     """Run the job. Raises ReadwarpError."""
     check_inputs([job.alignments])
     check_output(job.output, job.force, [job.alignments])
-    metrics, started, sizes = reporter.metrics, time.perf_counter(), Counter[int]()
+    metrics, started = reporter.metrics, time.perf_counter()
+    sizes = Counter[int]()
     with locked(job.output):
         source = Input.open(job.alignments)
         memory = plan_memory(job.memory or int(free_memory() * FREE_SHARE))

@@ -87,7 +87,8 @@ def fill(data, stacks, places, offsets, letters):
         length = offsets[p + 1] - offsets[p]
         for i in range(length):
             counts[:] = 0
-            other, others, number = np.uint8(0), 0, 0
+            other = np.uint8(0)
+            others = number = 0
             first, last = voters(p)
             for s in range(2 * first, 2 * last):
                 for k in range(stacks.offsets[s], stacks.offsets[s + 1]):

@@ -48,14 +48,14 @@ def _folders(controller: str) -> Iterator[Path]:
 
 def _groups() -> Iterator[tuple[list[str], Path]]:
     """Yield the controllers ([""]: version 2) and the path of each group of this process."""
-    for line in _read(PROCESS / "cgroup").splitlines():
+    for line in read_text(PROCESS / "cgroup").splitlines():
         _, names, path = line.split(":", 2)
         yield names.split(","), Path(path)
 
 
 def _mounts(names: list[str]) -> Iterator[tuple[Path, Path]]:
     """Yield root within the hierarchy of these controllers, and mount point (proc_pid_mountinfo(5))."""
-    for line in _read(PROCESS / "mountinfo").splitlines():
+    for line in read_text(PROCESS / "mountinfo").splitlines():
         before, _, after = line.partition(" - ")
         kind, _, options = (*after.split(), "", "", "")[:3]
         if (kind == "cgroup2") if names == [""] else (kind == "cgroup" and set(names) <= set(options.split(","))):
@@ -68,10 +68,11 @@ def _word(path: Path) -> str:
 
 
 def _words(path: Path) -> list[str]:
-    return _read(path).split()
+    return read_text(path).split()
 
 
-def _read(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """Return the text of a file, empty if it cannot be read."""
     try:
         return path.read_text()
     except (OSError, UnicodeDecodeError):

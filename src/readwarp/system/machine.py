@@ -5,7 +5,7 @@ import re
 from math import ceil
 from pathlib import Path
 
-from readwarp.system.cgroups import cpu_limits, memory_limits
+from readwarp.system.cgroups import cpu_limits, memory_limits, read_text
 
 LIBRARIES = ("numba", "llvmlite", "numpy", "numba-cuda", "pysam", "dnaio", "isal", "biopython", "rich")
 
@@ -18,7 +18,7 @@ def usable_threads() -> int:
 
 def free_memory() -> int:
     """Return the bytes that this process may still take: the system's free memory, or less within SLURM or a group."""
-    match = re.search(r"^MemAvailable:\s+(\d+) kB", _read(Path("/proc/meminfo")), re.MULTILINE)
+    match = re.search(r"^MemAvailable:\s+(\d+) kB", read_text(Path("/proc/meminfo")), re.MULTILINE)
     available = int(match[1]) * 1024 if match else os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return min(available, *memory_limits(), _granted_memory() or available)
 
@@ -48,14 +48,14 @@ def peak_memory() -> int:
 
 def private_memory(pid: int) -> int:
     """Return the peak of another process's private bytes: the present ones plus the shrinkage of its memory."""
-    lines = _read(Path(f"/proc/{pid}/smaps_rollup")) + _read(Path(f"/proc/{pid}/status"))
+    lines = read_text(Path(f"/proc/{pid}/smaps_rollup")) + read_text(Path(f"/proc/{pid}/status"))
     kilobytes = {name: int(number) for name, number in re.findall(r"^(\w+):\s+(\d+) kB", lines, re.MULTILINE)}
     own, peak, now = (kilobytes.get(name, 0) for name in ("Private_Dirty", "VmHWM", "VmRSS"))
     return 1024 * (own + max(0, peak - now))
 
 
 def processor() -> str:
-    match = re.search(r"^model name\s*:\s*(.+)$", _read(Path("/proc/cpuinfo")), re.MULTILINE)
+    match = re.search(r"^model name\s*:\s*(.+)$", read_text(Path("/proc/cpuinfo")), re.MULTILINE)
     return match[1].strip() if match else os.uname().machine
 
 
@@ -87,10 +87,3 @@ def _version(name: str) -> str | None:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return None
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text()
-    except OSError:
-        return ""

@@ -13,7 +13,7 @@ from readwarp.formats.common.reads import ReadBatch
 from readwarp.formats.reads.raw import ReadInput
 from readwarp.formats.reads.read_structure import parse_structure, parse_umi
 from readwarp.formats.reads.stream import open_reads, parse
-from readwarp.formats.reads.umis import check_umis, layout_of, umi_of
+from readwarp.formats.reads.umi_checks import check_umis, layout_of, umi_of
 
 COMPLEMENT = str.maketrans("ACGTN", "TGCAN")
 

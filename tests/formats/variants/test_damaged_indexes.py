@@ -7,7 +7,8 @@ import pytest
 
 from helpers.fuzz_variants import CONTIGS, LENGTHS, as_bcf, bgzf, genomic, index_of
 from readwarp.errors import InputError
-from readwarp.formats.variants.genomic import GenomicFile, ReferenceContigs
+from readwarp.formats.common.regions import Contigs
+from readwarp.formats.variants.genomic import GenomicFile
 
 REGIONS = ((0, 500, 600), (0, 20_000, 20_500), (0, 70_000, 90_000), (1, 0, 300), (1, 39_000, 40_000))
 NAMES = ("a.vcf.gz.tbi", "a.vcf.gz.csi", "a.bcf.csi")
@@ -25,7 +26,7 @@ def files(tmp_path_factory):
 
 def lines_of(path, region):
     contig, start, stop = region
-    file = GenomicFile(path, ReferenceContigs(list(LENGTHS), list(LENGTHS.values())), {contig})
+    file = GenomicFile(path, Contigs(list(LENGTHS), list(LENGTHS.values())), {contig})
     try:
         file.go_to(contig, start)
         lines = file.lines(contig, start, stop)

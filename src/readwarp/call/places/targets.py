@@ -11,8 +11,8 @@ from numpy import ndarray
 
 from readwarp.config.commands import CallOptions, GenotypeOptions, RunOptions
 from readwarp.config.declare import chosen
-from readwarp.config.options import CallingOptions
-from readwarp.formats.common.regions import Contigs, Region, Target, locate_regions, merge_targets, read_targets
+from readwarp.config.options import CallingOptions, Region
+from readwarp.formats.common.regions import Contigs, Target, locate_regions, merge_targets, read_targets
 from readwarp.index.reference import Reference
 from readwarp.python.keywords import as_texts
 

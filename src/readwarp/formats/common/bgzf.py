@@ -16,27 +16,59 @@ from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import isal
 import numpy as np
 from isal import igzip, isal_zlib
 from numpy import ndarray
 
-from readwarp.formats.common import bgzf_kernels as kernels
+from readwarp.compiler.jit import kernel, scalar
+from readwarp.compiler.simd import call
 
-BLOCK, MAX_SIZE = kernels.BLOCK, kernels.MAX_SIZE  # bytes of data per block, ours and any program's
+BLOCK = 65280  # bytes of data, as in htslib
+MAX_SIZE = 1 << 16  # bytes of any program's block, and of the data in it (SAM specification, 4.1)
+ALONE = 8  # first bytes of a block, compressed separately: 4 to 16, which ISA-L takes for the last ones
+HEADER, TRAILER = 18, 8  # bytes before and after the data
+SIZE_AT = 16  # offset of the block size in the header
 GROUP = 32 * BLOCK  # bytes compressed per task
 EOF_BLOCK = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
-HEADER = struct.Struct("<4BI2BH2B2H")  # gzip header with the BC extra field: size of the whole block less one
-HEAD = np.frombuffer(EOF_BLOCK, np.uint8)[: HEADER.size]
-ISAL_VERSION = 2  # whose isal_zstream `bgzf_kernels` knows; its fields are part of the library's interface
+GZIP_HEADER = struct.Struct("<4BI2BH2B2H")  # with the BC extra field: size of the whole block less one
+HEAD = np.frombuffer(EOF_BLOCK, np.uint8)[:HEADER]
+ISAL_VERSION = 2  # has the isal_zstream below; its fields are part of the library's interface
 ISAL_FUNCTIONS = ("isal_deflate_init", "isal_deflate", "crc32_gzip_refl")
+NO_FLUSH, SYNC_FLUSH, FULL_FLUSH = range(3)  # from igzip_lib.h, like the offsets below
+LEVEL, LEVEL_BYTES = 1, 282_624  # ISAL_DEF_LVL1_DEFAULT
+STREAM_BYTES = 82_384  # isal_zstream
+NEXT_IN, NEXT_OUT = 0, 2  # fields of 64 bits
+LEVEL_BUFFER = 6
+AVAILABLE_IN, AVAILABLE_OUT = 2, 6  # fields of 32 bits
+TOTAL_OUT = 7
+LEVEL_AT, LEVEL_SIZE = 10, 11
+END_OF_STREAM, FLUSH = 28, 29  # fields of 16 bits
+
+
+class Functions(NamedTuple):
+    """Addresses of ISA-L's functions."""
+
+    init: int  # isal_deflate_init
+    deflate: int  # isal_deflate
+    checksum: int  # crc32_gzip_refl
+
+
+class DeflateStream(NamedTuple):
+    """ISA-L's isal_zstream by fields of each width, and its working memory."""
+
+    longs: ndarray  # uint64
+    ints: ndarray  # uint32
+    shorts: ndarray  # uint16
+    level_buffer: ndarray  # uint8
 
 
 def blocks_of(data: bytes | memoryview) -> tuple[list[int], list[int]]:
     """Find the whole blocks at the start of `data`: where each begins and the last ends, and decompressed sizes."""
-    places, sizes, place = [0], [], 0
+    places, sizes = [0], []
+    place = 0
     while data[place : place + 4] == b"\x1f\x8b\x08\x04" and len(data) >= place + 18:
         stop = place + int.from_bytes(data[place + 16 : place + 18], "little") + 1
         if data[place + 12 : place + 14] != b"BC" or stop > len(data):
@@ -68,8 +100,8 @@ def decompress_into(compressed: memoryview | bytes, view: memoryview) -> None:
 
 def block_at(file: BinaryIO, place: int) -> tuple[int, int]:
     """Return the compressed and decompressed bytes of the block that begins there; 0 and 0 if none does."""
-    head = os.pread(file.fileno(), HEADER.size, place)
-    if len(head) < HEADER.size or head[:4] != b"\x1f\x8b\x08\x04" or head[12:14] != b"BC":
+    head = os.pread(file.fileno(), HEADER, place)
+    if len(head) < HEADER or head[:4] != b"\x1f\x8b\x08\x04" or head[12:14] != b"BC":
         return 0, 0
     size = int.from_bytes(head[16:18], "little") + 1
     return size, int.from_bytes(os.pread(file.fileno(), 4, place + size - 4), "little")
@@ -82,7 +114,7 @@ def tail_of(file: BinaryIO, size: int = len(EOF_BLOCK)) -> bytes:
 
 
 @cache
-def isal_functions() -> kernels.Functions | None:
+def isal_functions() -> Functions | None:
     """Return addresses in python-isal's extension or linked library, for calls from compiled code.
 
     None: they are hidden or of another version.
@@ -90,9 +122,7 @@ def isal_functions() -> kernels.Functions | None:
     library = ctypes.CDLL(isal_zlib.__file__)
     if isal.ISAL_MAJOR_VERSION != ISAL_VERSION or not all(hasattr(library, name) for name in ISAL_FUNCTIONS):
         return None
-    return kernels.Functions(
-        *(ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0 for name in ISAL_FUNCTIONS)
-    )
+    return Functions(*(ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0 for name in ISAL_FUNCTIONS))
 
 
 def compress(data: memoryview | bytes | ndarray) -> bytes:
@@ -108,18 +138,18 @@ def _blocks(parts: Sequence[ndarray]) -> tuple[ndarray, ndarray]:
         return np.frombuffer(b"".join(blocks), np.uint8), np.array([len(block) for block in blocks])
     sizes = np.empty(-(-data.size // BLOCK), np.int64)
     out = np.empty(sizes.size * MAX_SIZE, np.uint8)
-    used = kernels.compress_blocks(functions, kernels.make_stream(), data, HEAD, out, sizes)
+    used = compress_blocks(functions, make_stream(), data, HEAD, out, sizes)
     assert used >= 0, "ISA-L has failed"
     return out[:used], sizes
 
 
 def block_of(data: memoryview | bytes) -> bytes:
-    """Compress at most BLOCK bytes to one block, like `kernels.compress_blocks`."""
-    stream = isal_zlib.compressobj(kernels.LEVEL, isal_zlib.DEFLATED, -isal_zlib.MAX_WBITS)
-    body = [stream.compress(data[: kernels.ALONE]), stream.flush(isal_zlib.Z_SYNC_FLUSH)]
-    body += [stream.compress(data[kernels.ALONE :]), stream.flush()]
-    size = HEADER.size + sum(map(len, body)) + 8
-    header = HEADER.pack(31, 139, 8, 4, 0, 0, 255, 6, 66, 67, 2, size - 1)
+    """Compress at most BLOCK bytes to one block, like `compress_blocks`."""
+    stream = isal_zlib.compressobj(LEVEL, isal_zlib.DEFLATED, -isal_zlib.MAX_WBITS)
+    body = [stream.compress(data[:ALONE]), stream.flush(isal_zlib.Z_SYNC_FLUSH)]
+    body += [stream.compress(data[ALONE:]), stream.flush()]
+    size = HEADER + sum(map(len, body)) + TRAILER
+    header = GZIP_HEADER.pack(31, 139, 8, 4, 0, 0, 255, 6, 66, 67, 2, size - 1)
     return b"".join([header, *body, struct.pack("<II", isal_zlib.crc32(data), len(data))])
 
 
@@ -234,3 +264,60 @@ class BgzfWriter:
     def _end(self) -> None:
         for pool in filter(None, (self._pool, self._writer)):
             pool.shutdown(cancel_futures=True)
+
+
+def make_stream() -> DeflateStream:
+    longs = np.zeros(STREAM_BYTES // 8, np.uint64)
+    return DeflateStream(longs, longs.view(np.uint32), longs.view(np.uint16), np.empty(LEVEL_BYTES, np.uint8))
+
+
+@kernel
+def compress_blocks(functions, stream, data, head, out, sizes):
+    """Compress each BLOCK bytes of data to a block in `out`, one after another, and its size to `sizes`; return the
+    total.
+
+    head: the start of each block. Returns -1 if ISA-L has failed.
+    """
+    place = 0
+    for block in range(sizes.size):
+        first = block * BLOCK
+        part = data[first : first + BLOCK]
+        body = out[place + HEADER : place + MAX_SIZE - TRAILER]
+        size = _deflate(functions, stream, part, body)
+        if size < 0:
+            return -1
+        sizes[block] = HEADER + size + TRAILER
+        for k in range(HEADER):
+            out[place + k] = head[k]
+        _write_number(out, place + SIZE_AT, sizes[block] - 1, 2)
+        place += HEADER + size
+        _write_number(out, place, call(functions.checksum, (0, part.ctypes.data, part.size)), 4)
+        _write_number(out, place + 4, part.size, 4)
+        place += TRAILER
+    return place
+
+
+@scalar
+def _deflate(functions, stream, data, out):
+    """Compress the data as a whole stream; return the bytes, or -1 if ISA-L has failed."""
+    longs, ints, shorts, level_buffer = stream
+    address = longs.ctypes.data
+    call(functions.init, (address,))
+    ints[LEVEL_AT], ints[LEVEL_SIZE] = LEVEL, level_buffer.size
+    longs[LEVEL_BUFFER] = level_buffer.ctypes.data
+    longs[NEXT_OUT], ints[AVAILABLE_OUT] = out.ctypes.data, out.size
+    alone = min(ALONE, data.size)
+    for step in range(4):
+        begin, stop = (0, alone) if step == 0 else (alone, data.size) if step == 2 else (0, 0)
+        longs[NEXT_IN], ints[AVAILABLE_IN] = data.ctypes.data + begin, stop - begin
+        shorts[FLUSH] = NO_FLUSH if step % 2 == 0 else SYNC_FLUSH if step == 1 else FULL_FLUSH
+        shorts[END_OF_STREAM] = step == 3
+        if call(functions.deflate, (address,)) != 0 or ints[AVAILABLE_IN] or not ints[AVAILABLE_OUT]:
+            return -1
+    return np.int64(ints[TOTAL_OUT])
+
+
+@scalar
+def _write_number(out, place, number, size):
+    for k in range(size):
+        out[place + k] = number >> 8 * k & 255

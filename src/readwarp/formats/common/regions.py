@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from readwarp.config.options import Region
 from readwarp.errors import InputError
 from readwarp.formats.common.contig_names import explain_absent
 from readwarp.formats.common.intervals import (
@@ -17,7 +18,6 @@ from readwarp.formats.common.intervals import (
     read_text,
 )
 
-Region = str | tuple[str, int, int]  # text of the command line; or contig, start and stop, 0-based and half-open
 NUMBER = r"[0-9]+|[0-9]{1,3}(?:,[0-9]{3})+"
 SPAN = re.compile(rf"(?:{NUMBER})(?:-(?:{NUMBER})?)?")
 

@@ -25,15 +25,20 @@ def pack_names(names: Sequence[str]) -> Names:
 
 
 @scalar
+def same_bytes(one, start, other, begin, size):
+    """Return whether one[start : start + size] and other[begin : begin + size] are equal."""
+    first, second, same = np.uint64(start), np.uint64(begin), True  # see put_copy
+    for i in range(np.uint64(max(0, size))):
+        same &= one[first + i] == other[second + i]
+    return same
+
+
+@scalar
 def find_name(text, start, stop, letters, offsets):
     """Return the index of text[start:stop] among these names, or -1."""
     for i in range(offsets.size - 1):
-        if offsets[i + 1] - offsets[i] == stop - start:
-            same = True
-            for j in range(stop - start):
-                same &= text[start + j] == letters[offsets[i] + j]
-            if same:
-                return i
+        if offsets[i + 1] - offsets[i] == stop - start and same_bytes(text, start, letters, offsets[i], stop - start):
+            return i
     return -1
 
 

@@ -1,205 +1,38 @@
-"""FASTQ and FASTA: single, paired in two files, interleaved.
-
-A file is read in buffers. Each is cut after its last whole record (and after equally many records of both files of a
-pair); the rest begins the next buffer. Workers get the text unchanged.
-"""
-
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
-from typing import Annotated, NamedTuple
+"""Records of FASTQ and FASTA as reads. Kernels return (record, reason) of the first error in the text: `REASONS`."""
 
 import numpy as np
-from numpy import ndarray
 
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.errors import InputError
 from readwarp.formats.common.reads import ReadBatch, Segment
-from readwarp.formats.common.source import Source
-from readwarp.formats.reads import fastx_kernels as kernels
-from readwarp.formats.reads.fastx_kernels import FastxRecords, Text
+from readwarp.formats.common.text import same_bytes
+from readwarp.formats.reads.fastx_text import NEWLINE, RETURN, SPACE, TAB, find_line_ends, line_stop, name_stop, repeats
 from readwarp.formats.reads.mates import explain_names
-from readwarp.formats.reads.raw import Chunk, RawBatch, ReadInput
+from readwarp.formats.reads.raw import FastxRecords, RawBatch
 from readwarp.formats.reads.tags import encode_comments
 from readwarp.ragged import empty, offsets_of, replace
-from readwarp.system.ahead import read_ahead
 from readwarp.wording import counted
 
-MAX_BYTES = 1 << 28  # per record
+OK, NO_NAME_LINE, NO_PLUS, UNEQUAL, BAD_BASE, BAD_QUALITY, BAD_NAME, LONG_NAME, OTHER_NAME = range(9)
+REASONS = {
+    NO_NAME_LINE: "does not start with '@'",
+    NO_PLUS: "its third line does not start with '+'",
+    BAD_BASE: "a character of the sequence is not an IUPAC letter",
+    BAD_QUALITY: "a character of the quality is outside Phred+33 ('!' to '~')",
+    BAD_NAME: "the name begins with '@', or a character of it is outside '!' to '~'",
+    LONG_NAME: "the name is longer than 254 characters",
+    OTHER_NAME: "its third line has another name than its first",
+}
 PAIR = np.array([Segment.FIRST, Segment.LAST], np.uint8)
-
-
-class _Block(NamedTuple):
-    """Bytes of a file, with as much room before them, and some behind."""
-
-    buffer: Annotated[ndarray, "uint8 [bytes]"]
-    start: int
-    stop: int
-    is_last: bool
-
-
-def _read_blocks(source: Source, size: int) -> Iterator[_Block]:
-    while True:
-        buffer = np.empty(2 * -(-size // 8) * 8 + 8, np.uint8)  # whole words, and room for a newline
-        stop = size + source.read_into(buffer[size : 2 * size])
-        yield _Block(buffer, size, stop, stop < 2 * size)
-        if stop < 2 * size:
-            return
-
-
-class _File:
-    """A file and its text that is read but not passed on: buffer[start:size], which begins with a record.
-
-    The next chunk may take the part up to `stop`. A thread of its own reads the file, in blocks that begin in the
-    middle of a buffer. The rest of a block is put before the next, so the text that workers get has not been copied.
-    """
-
-    def __init__(self, source: Source, block: int):
-        self.kind, self.path = source.kind, source.path
-        self.blocks = read_ahead(_read_blocks(source, block), depth=1, name=f"file {source.path}")
-        self.buffer, self.start, self.stop, self.size = np.empty(0, np.uint8), 0, 0, 0
-        self.ended, self.emitted = source.kind == "empty", 0
-        self.lines: tuple[int, bool] | None = None  # of the next chunk: number of lines, and whether any may be empty
-
-    def fill(self, size: int) -> None:
-        """Read until the buffer holds `size` bytes, or all that remain."""
-        if not self.ended and self.remaining < size:
-            self._add_blocks(size - self.remaining)
-        self.stop, self.lines = min(self.size, self.start + size), None
-
-    def _add_blocks(self, size: int) -> None:
-        rest, blocks, got = self.buffer[self.start : self.size], list[_Block](), 0
-        while got < size and not self.ended:
-            blocks.append(next(self.blocks))
-            got, self.ended = got + blocks[-1].stop - blocks[-1].start, blocks[-1].is_last
-        (self.buffer, start, self.size, _), *others = blocks
-        if others or rest.size > start:
-            parts = [rest, *(block.buffer[block.start : block.stop] for block in blocks), np.empty(16, np.uint8)]
-            joined = np.concatenate(parts)
-            self.buffer, self.start, self.size = joined[: joined.size // 8 * 8], 0, joined.size - 16
-        else:
-            self.start = start - rest.size
-            self.buffer[self.start : start] = rest
-        if self.ended and self.remaining:
-            self._end_last_line()
-
-    def _end_last_line(self) -> None:
-        """Add a missing last newline; a missing fourth line counts as empty, as for an empty last read."""
-        text = self.buffer[self.start : self.size]
-        lines = int(np.count_nonzero(text == kernels.NEWLINE))
-        if text[-1] != kernels.NEWLINE or (self.kind == "fastq" and lines % 4 == 3):
-            self.buffer[self.size] = kernels.NEWLINE
-            self.size += 1
-
-    @property
-    def remaining(self) -> int:
-        return self.size - self.start
-
-    @property
-    def is_last(self) -> bool:
-        """Return whether nothing remains after the part up to `stop`."""
-        return self.ended and self.stop == self.size
-
-    def cut(self, limit: int) -> tuple[int, int]:
-        """Find whole records in the buffer, at most `limit`, and their end; only blank lines may follow a blank one."""
-        text = Text(self.buffer, self.start, self.stop)
-        if self.kind == "fasta":
-            records, end, blank = kernels.cut_fasta(text, limit, self.is_last)
-        else:
-            records, end, blank = self._cut_fastq(text, limit)
-        if blank:
-            self._expect_blank_tail(records, end)
-        return records, end
-
-    def _cut_fastq(self, text: Text, limit: int) -> tuple[int, int, bool]:
-        """Cut FASTQ: lines are counted once a chunk, and found from its end, much faster, unless some are empty."""
-        words = self.buffer.view(np.uint64)
-        self.lines = self.lines or kernels.count_lines(text, words)
-        lines, has_empty = self.lines
-        if has_empty:
-            found: tuple[int, int, bool] = kernels.cut_fastq(text, words, limit)
-            return found
-        records = min(lines // 4, limit)
-        return records, kernels.end_of_line(text, words, lines - 4 * records), False
-
-    def _expect_blank_tail(self, records: int, end: int) -> None:
-        tail = self.buffer[end : self.size]
-        while not tail.tobytes().strip(b"\r\n") and not self.ended:
-            buffer, start, stop, self.ended = next(self.blocks)
-            tail = buffer[start:stop]
-        if tail.tobytes().strip(b"\r\n"):
-            raise InputError(self.path, "a blank line comes before it", self.emitted + records + 1)
-        self.size, self.stop, self.lines = end, end, None
-
-    def take(self, end: int, records: int) -> Text:
-        text = Text(self.buffer, self.start, end)
-        self.start, self.lines = end, None
-        self.emitted += records
-        return text
-
-
-def read_chunks(sources: Sequence[Source], read_input: ReadInput, batch_bases: int) -> Iterator[Chunk]:
-    """Yield chunks of whole records of one input. A base takes at least two bytes in FASTQ, and one in FASTA."""
-    block = max(64, 2 * batch_bases // len(sources))
-    files = [_File(source, block) for source in sources]
-    with ExitStack() as stack:
-        for file in files:
-            stack.enter_context(closing(file.blocks))
-        yield from _cut_chunks(files, read_input, batch_bases)
-
-
-def _cut_chunks(files: Sequence[_File], read_input: ReadInput, batch_bases: int) -> Iterator[Chunk]:
-    kinds = {f.kind for f in files} - {"empty"}
-    if len(kinds) > 1:
-        raise InputError(files[1].path, f"is {files[1].kind.upper()}, its mates' file {files[0].kind.upper()}")
-    kind = kinds.pop() if kinds else "fastq"
-    limit = max(64, batch_bases * (2 if kind == "fastq" else 1) // len(files))
-    size = limit
-    while True:
-        for file in files:
-            file.fill(size)
-        records = min(file.cut(MAX_BYTES)[0] for file in files)
-        segments = _pair_up(files[0]) if read_input.interleaved else np.zeros(records, np.uint8)
-        if size > limit:
-            segments = segments[: 1 + np.count_nonzero(segments[:1])]  # larger than a batch: alone
-        if records := segments.size:
-            first = files[0].emitted + 1
-            ends = [file.cut(records)[1] for file in files]
-            texts = tuple(file.take(end, records) for file, end in zip(files, ends, strict=True))
-            yield Chunk(kind, first, records, int(np.count_nonzero(segments != Segment.LAST)), texts, segments)
-            size = limit
-        elif all(file.is_last for file in files):
-            break
-        else:
-            _check_progress(files, size)
-            size = min(2 * size, MAX_BYTES)
-    _check_ends(files)
-
-
-def _pair_up(file: _File) -> ndarray:
-    """Return each whole record's Segment, uint8 [records], except for a last record whose mate may follow."""
-    records, end = file.cut(MAX_BYTES)
-    text, segments = Text(file.buffer, file.start, end), np.empty(records, np.uint8)
-    ends = _line_ends(text, file.kind, records)
-    return segments[: kernels.pair_up(text, ends, file.kind == "fasta", file.is_last, segments)]
-
-
-def _check_progress(files: Sequence[_File], size: int) -> None:
-    """Raise InputError if not even larger buffers will hold a whole record (or pair)."""
-    if any(file.is_last and not file.cut(1)[0] for file in files):
-        _check_ends(files)
-    if size >= MAX_BYTES:
-        path = next((file.path for file in files if not file.cut(1)[0]), files[0].path)
-        raise InputError(path, f"longer than {MAX_BYTES >> 20} MiB, or not FASTQ", files[0].emitted + 1)
-
-
-def _check_ends(files: Sequence[_File]) -> None:
-    """Raise InputError for an incomplete last record or a read without its mate."""
-    whole = [file.cut(1)[0] for file in files]
-    for file, records in zip(files, whole, strict=True):
-        if not records and file.remaining and file.is_last:
-            raise InputError(file.path, "the file ends within it", file.emitted + 1)
-    for file, other in (files, files[::-1]) if len(files) == 2 else ():
-        if file.ended and not file.remaining and other.remaining:
-            raise InputError(file.path, f"has {counted(file.emitted, 'read')}, {other.path} has more", file.emitted + 1)
+AT, GREATER, PLUS = b"@>+"
+A, C, G, T = (np.uint8(letter) for letter in b"ACGT")
+CAPITAL = np.uint8(0xDF)  # bits of a letter that do not depend on its case
+INVALID = 255
+NO_QUALITY = 255
+MAX_QUALITY, MAX_NAME = 93, 254
+CODES = np.full(256, INVALID, np.uint8)  # letter -> base: A C G T(U) 0-3, other IUPAC letters and '.' 4
+for _base, _letters in enumerate(("A", "C", "G", "TU", "RYSWKMBDHVN.")):
+    CODES[list((_letters + _letters.lower()).encode())] = _base
 
 
 def parse(raw: RawBatch) -> ReadBatch:
@@ -223,9 +56,9 @@ def parse(raw: RawBatch) -> ReadBatch:
         failed=np.zeros(read_offsets.size - 1, np.uint8),
     )
     for file, text in enumerate(texts):
-        record, reason = kernels.fill(text, records[file], file, len(texts), reads)
+        record, reason = fill_reads(text, records[file], file, len(texts), reads)
         if record >= 0:
-            raise InputError(read_input.paths[file], kernels.REASONS[reason], raw.chunk.first_record + record)
+            raise InputError(read_input.paths[file], REASONS[reason], raw.chunk.first_record + record)
     if len(texts) == 2:
         _check_names(raw, reads)
     has_umis = read_input.umi is not None and read_input.umi.source == "comment"
@@ -235,21 +68,22 @@ def parse(raw: RawBatch) -> ReadBatch:
 def _measure(raw: RawBatch, file: int) -> FastxRecords:
     """Find the parts of one file's records. Raises InputError."""
     chunk, text = raw.chunk, raw.chunk.data[file]
-    ends, records = _line_ends(text, chunk.kind, chunk.records), empty(FastxRecords, {"records": chunk.records})
-    measure = kernels.measure_fasta if chunk.kind == "fasta" else kernels.measure_fastq
+    ends, records = find_line_ends(text, chunk.kind, chunk.records), empty(FastxRecords, {"records": chunk.records})
+    measure = measure_fasta if chunk.kind == "fasta" else measure_fastq
     record, reason, found = measure(text, ends, records)
     if record >= 0:
-        if reason == kernels.UNEQUAL:
+        if reason == UNEQUAL:
             why = f"quality has {counted(found, 'letter')}, sequence {records.length[record]:,}"
         else:
-            why = kernels.REASONS[reason]
+            why = REASONS[reason]
         raise InputError(raw.input.paths[file], why, chunk.first_record + record)
     return _cut_endings(raw, file, records) if raw.input.numbered else records
 
 
 def _cut_endings(raw: RawBatch, file: int, records: FastxRecords) -> FastxRecords:
     """Cut .1 (in the first file) or .2 off the names. Raises InputError for a name without it."""
-    letters, stop, ending = raw.chunk.data[file].letters, records.name + records.name_length, f".{file + 1}"
+    letters, ending = raw.chunk.data[file].letters, f".{file + 1}"
+    stop = records.name + records.name_length
     has = (records.name_length > 2) & (letters[stop - 2] == ord(ending[0])) & (letters[stop - 1] == ord(ending[1]))
     if not has.all():
         reason = f"its name does not end in {ending}, as that of the first read does"
@@ -257,19 +91,10 @@ def _cut_endings(raw: RawBatch, file: int, records: FastxRecords) -> FastxRecord
     return replace(records, name_length=records.name_length - 2)
 
 
-def _line_ends(text: Text, kind: str, records: int) -> ndarray:
-    """Return the line ends of whole records: int64 [lines]."""
-    letters, start, stop = text
-    lines = int(np.count_nonzero(letters[start:stop] == kernels.NEWLINE)) if kind == "fasta" else 4 * records
-    ends = np.empty(lines, np.int64)
-    kernels.line_ends(letters.view(np.uint64), start, stop, ends)
-    return ends
-
-
 def _check_names(raw: RawBatch, reads: ReadBatch) -> None:
     """Raise InputError if two mates have different names."""
     names, offsets = reads.names, reads.name_offsets
-    pair = kernels.first_unequal_pair(names, offsets)
+    pair = first_unequal_pair(names, offsets)
     if pair >= 0:
         first, last = (
             names[offsets[read] : offsets[read + 1]].tobytes().decode("latin-1") for read in (2 * pair, 2 * pair + 1)
@@ -277,3 +102,147 @@ def _check_names(raw: RawBatch, reads: ReadBatch) -> None:
         hint = explain_names(raw.input, first, last)
         reason = f"the names of the mates differ: {first} and {last} ({hint})"
         raise InputError(raw.input.paths[-1], reason, raw.chunk.first_record + pair)
+
+
+@kernel
+def measure_fastq(text, ends, out):
+    """Find the parts of all records by line ends; return (record, reason, length found instead) of the first error."""
+    letters, start, _ = text
+    name, name_length, comment, comment_length, sequence, length, quality = out
+    for r in range(name.size):
+        if letters[start] != AT:
+            return r, NO_NAME_LINE, 0
+        header, stop = start + 1, line_stop(letters, start, ends[4 * r])
+        name[r], name_length[r], comment[r], comment_length[r] = name_and_comment(letters, header, stop)
+        start = ends[4 * r] + 1
+        sequence[r], length[r] = start, line_stop(letters, start, ends[4 * r + 1]) - start
+        start = ends[4 * r + 1] + 1
+        if letters[start] != PLUS:
+            return r, NO_PLUS, 0
+        if not repeats(letters, start + 1, line_stop(letters, start, ends[4 * r + 2]), header, stop):
+            return r, OTHER_NAME, 0
+        start = ends[4 * r + 2] + 1
+        qualities = line_stop(letters, start, ends[4 * r + 3]) - start
+        if qualities != length[r]:
+            return r, UNEQUAL, qualities
+        quality[r] = start
+        start = ends[4 * r + 3] + 1
+    return -1, OK, 0
+
+
+@scalar
+def name_and_comment(letters, start, stop):
+    """Return starts and lengths of name and comment in the header line [start, stop), without its first letter."""
+    name = end = name_stop(letters, start, stop)
+    while end < stop and letters[end] != SPACE and letters[end] != TAB:
+        end += 1
+    return start, name - start, end + 1, max(0, stop - end - 1)
+
+
+@kernel
+def measure_fasta(text, ends, out):
+    """Find the parts like `measure_fastq`, with sequences that may span several lines. Return (-1, OK, 0)."""
+    letters, start, _ = text
+    name, name_length, comment, comment_length, sequence, length, quality = out
+    r = -1
+    for end in ends:
+        stop = line_stop(letters, start, end)
+        if stop > start and letters[start] == GREATER:
+            r += 1
+            name[r], name_length[r], comment[r], comment_length[r] = name_and_comment(letters, start + 1, stop)
+            sequence[r], length[r] = end + 1, 0
+            quality[r] = -1
+        else:
+            length[r] += stop - start
+        start = end + 1
+    return -1, OK, 0
+
+
+@kernel
+def fill_reads(text, records, first, step, out):
+    """Copy record r to read `first + step * r` of out (ReadBatch, offsets set); return (record, reason) or (-1, OK)."""
+    letters, quality = text.letters, records.quality
+    bases, qualities = out.bases, out.qualities
+    for r in range(quality.size):
+        read = first + step * r
+        size, source = records.length[r], records.sequence[r]
+        to = out.read_offsets[read]
+        if quality[r] < 0:
+            worst = fill_lines(letters, source, bases[to : to + size])
+            qualities[to : to + size] = NO_QUALITY
+        else:
+            worst = fill_bases(letters[source : source + size], bases[to : to + size])
+            if fill_qualities(letters[quality[r] : quality[r] + size], qualities[to : to + size]) > MAX_QUALITY:
+                return r, BAD_QUALITY
+        if worst == INVALID:
+            return r, BAD_BASE
+        size, source = records.name_length[r], records.name[r]
+        to = out.name_offsets[read]
+        if size > MAX_NAME:
+            return r, LONG_NAME
+        if not fill_name(letters[source : source + size], out.names[to : to + size]):
+            return r, BAD_NAME
+    return -1, OK
+
+
+@scalar
+def fill_name(text, out):
+    """Fill in a name; return whether SAM can hold it: after a leading @, a line would belong to the header."""
+    good = text.size == 0 or text[0] != AT
+    for i in range(text.size):
+        out[i] = text[i]
+        good &= (text[i] >= 33) & (text[i] <= 126)
+    return good
+
+
+@scalar
+def fill_bases(text, out):
+    """Convert letters to codes; return the largest. A C G T, by far the most, go without a table, many at a time."""
+    others = False
+    for i in range(text.size):
+        letter = text[i] & CAPITAL
+        half = (letter >> np.uint8(1)) & np.uint8(3)
+        out[i] = half ^ (half >> np.uint8(1))
+        others |= (letter != A) & (letter != C) & (letter != G) & (letter != T)
+    if not others:
+        return np.uint8(3)
+    worst = np.uint8(0)
+    for i in range(text.size):
+        out[i] = CODES[text[i]]
+        worst = max(worst, out[i])
+    return worst
+
+
+@scalar
+def fill_qualities(text, out):
+    worst = np.uint8(0)
+    for i in range(text.size):
+        quality = np.uint8(text[i] - np.uint8(33))
+        out[i] = quality
+        worst = max(worst, quality)
+    return worst
+
+
+@scalar
+def fill_lines(text, source, out):
+    """Fill in a sequence over several lines; return the largest code."""
+    worst, i = np.uint8(0), 0
+    while i < out.size:
+        letter = text[source]
+        if letter != NEWLINE and not (letter == RETURN and text[source + 1] == NEWLINE):
+            out[i] = CODES[letter]
+            worst = max(worst, out[i])
+            i += 1
+        source += 1
+    return worst
+
+
+@kernel
+def first_unequal_pair(names, name_offsets):
+    """Return the first pair 2i, 2i + 1 whose names differ, or -1."""
+    for pair in range((name_offsets.size - 1) // 2):
+        start, middle = name_offsets[2 * pair], name_offsets[2 * pair + 1]
+        size = middle - start
+        if size != name_offsets[2 * pair + 2] - middle or not same_bytes(names, start, names, middle, size):
+            return pair
+    return -1

@@ -1,7 +1,9 @@
 """Inputs of reads, and batches of their records before decoding."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+from numpy import ndarray
 
 from readwarp.config import UmiParameters
 from readwarp.errors import UsageError
@@ -37,6 +39,21 @@ class Chunk(NamedTuple):
     templates: int  # pairs and single reads
     data: Any  # fastq, fasta: the Text of each file; bam: Templates
     segments: Any = None  # fastq, fasta: uint8 [records], Segment if there is one file
+
+
+class FastxRecords(NamedTuple):
+    """Places of the parts of each record among the letters."""
+
+    name: Annotated[ndarray, "int64 [records]"]
+    name_length: Annotated[ndarray, "int64 [records]"]
+    comment: Annotated[ndarray, "int64 [records]"]
+    comment_length: Annotated[ndarray, "int64 [records]"]
+    sequence: Annotated[ndarray, "int64 [records]"]
+    length: Annotated[ndarray, "int64 [records]"]  # of the sequence, without line ends
+    quality: Annotated[ndarray, "int64 [records]"]  # -1 none
+
+    def __len__(self) -> int:
+        return self.name.size
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from readwarp.errors import InputError
 from readwarp.formats.common.qualities import PHRED64, TOO_LOW, explain_phred64, from_phred64
 from readwarp.formats.common.reads import ReadBatch
 from readwarp.formats.common.source import Source
-from readwarp.formats.reads import bam, fastx
+from readwarp.formats.reads import bam, fastx, fastx_chunks
 from readwarp.formats.reads.mates import check_mates, mates_by_endings, names_of_chunk, warn_of_neighbours
 from readwarp.formats.reads.raw import RawBatch, ReadInput
 from readwarp.formats.reads.umis import extract_umis
@@ -41,9 +41,10 @@ def open_reads(inputs: Sequence[ReadInput], batch_bases: int, threads: int = 1) 
     for source, read_input in enumerate(inputs):
         with ExitStack() as stack:
             files = [stack.enter_context(closing(Source(path, threads=helpers))) for path in read_input.paths]
-            module = bam if any(file.kind in ("bam", "cram") for file in files) else fastx
-            for is_later, chunk in enumerate(module.read_chunks(files, read_input, batch_bases)):
-                if not is_later and module is fastx:
+            is_binary = any(file.kind in ("bam", "cram") for file in files)
+            read_chunks = bam.read_chunks if is_binary else fastx_chunks.read_chunks
+            for is_later, chunk in enumerate(read_chunks(files, read_input, batch_bases)):
+                if not is_later and not is_binary:
                     names = names_of_chunk(chunk)
                     check_mates(names, read_input)
                     warn_of_neighbours(names[0], read_input)

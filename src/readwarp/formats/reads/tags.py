@@ -19,8 +19,8 @@ from readwarp.formats.alignments.fields import WRITTEN, is_left_out, kind_of
 from readwarp.formats.alignments.layout import ARRAY, CHARACTER, FLOAT, HEX, INTEGER, TEXT, UNSIGNED, field_stop
 from readwarp.formats.common.reads import ReadBatch
 from readwarp.formats.common.text import find_name, pack_names, put_bytes, put_copy
-from readwarp.formats.reads.fastx_kernels import SPACE, TAB, FastxRecords
-from readwarp.formats.reads.raw import RawBatch
+from readwarp.formats.reads.fastx_text import SPACE, TAB
+from readwarp.formats.reads.raw import FastxRecords, RawBatch
 from readwarp.ragged import offsets_of, replace
 
 NO_TAG, UNKNOWN_GROUP = -1, -2
@@ -40,7 +40,8 @@ def encode_comments(reads: ReadBatch, raw: RawBatch, records: Sequence[FastxReco
     wanted = pack_names(raw.input.groups), not raw.input.comments
     sizes, left_out = np.zeros(len(reads), np.int64), 0
     longest = max(int(rows.comment_length.max(initial=0)) for rows in records)
-    scratch, tags, offsets = np.empty(4 * longest + 8, np.uint8), np.empty(0, np.uint8), offsets_of(sizes)
+    scratch = np.empty(4 * longest + 8, np.uint8)
+    tags, offsets = np.empty(0, np.uint8), offsets_of(sizes)
     for is_measured in (False, True):
         for file, (text, rows) in enumerate(zip(raw.chunk.data, records, strict=True)):
             stride = file, len(records)
@@ -63,13 +64,16 @@ def write_comments(text, records, stride, wanted, scratch, out):
     RX and QX are wanted. scratch: has room for a comment. Returns (record, reason) of the first error, or (-1, 0), and
     the number of fields dropped.
     """
-    (first, step), ((group_letters, group_offsets), only_umis), left_out = stride, wanted, 0
-    letters, comment, length = text.letters, records.comment, records.comment_length
+    (first, step), (groups, only_umis) = stride, wanted
+    group_letters, group_offsets = groups
+    letters, left_out = text.letters, 0
+    comment, length = records.comment, records.comment_length
     tags, offsets, sizes, read_group, failed = out
     for r in range(comment.size):
         read, span = first + step * r, (comment[r], comment[r] + length[r])
         if only_umis:
-            size, group_start, group_stop = encode_umi(letters, *span, scratch), 0, 0
+            size = encode_umi(letters, *span, scratch)
+            group_start = group_stop = 0
         else:
             size, group_start, group_stop = encode(letters, *span, scratch)
             failed[read] = find_barcode(letters, *span) > 0 and letters[comment[r] + 2] == YES
@@ -90,12 +94,14 @@ def write_comments(text, records, stride, wanted, scratch, out):
 @scalar
 def leave_out(fields, size):
     """Keep the fields[:size] that a record may have; return their bytes, and the number dropped."""
-    at, kept, number, was_aligned = 0, 0, 0, False
+    at = kept = number = 0
+    was_aligned = False
     while at < size and not was_aligned:
         was_aligned, at = kind_of(fields, at) == WRITTEN, field_stop(fields, at, size)
     at = 0
     while at < size:
-        end, kind, other = field_stop(fields, at, size), kind_of(fields, at), 0
+        end, kind = field_stop(fields, at, size), kind_of(fields, at)
+        other = 0
         while other < kept and (fields[other] != fields[at] or fields[other + 1] != fields[at + 1]):
             other = field_stop(fields, other, kept)
         if other < kept or (was_aligned and is_left_out(kind, True)):
@@ -111,8 +117,8 @@ def is_field(text, start, stop):
     """Return whether a field begins here."""
     if stop - start < 5 or text[start + 2] != COLON or text[start + 4] != COLON:
         return False
-    first, second, kind = text[start], text[start + 1], text[start + 3]
-    if not is_letter(first) or not (is_letter(second) or ZERO <= second <= NINE):
+    second, kind = text[start + 1], text[start + 3]
+    if not is_letter(text[start]) or not (is_letter(second) or ZERO <= second <= NINE):
         return False
     is_number = kind == INTEGER or kind == FLOAT or kind == ARRAY
     return is_number or kind == CHARACTER or kind == TEXT or kind == HEX
@@ -150,7 +156,8 @@ def encode_barcode(text, start, stop, out):
     """Write BC:Z of a barcode, with - between its parts, to `out`; return the bytes, 0 for a number."""
     if start == stop or ZERO <= text[start] <= NINE:
         return 0
-    out[0], out[1], out[2] = 66, 67, TEXT
+    out[0], out[1] = 66, 67
+    out[2] = TEXT
     for i in range(start, stop):
         out[3 + i - start] = MINUS if text[i] == PLUS else text[i]
     out[3 + stop - start] = 0
@@ -160,7 +167,7 @@ def encode_barcode(text, start, stop, out):
 @scalar
 def encode(text, start, stop, out):
     """Encode fields of text[start:stop] to `out`; return (bytes or NO_TAG, span of the value of RG)."""
-    size, group_start, group_stop = 0, 0, 0
+    size = group_start = group_stop = 0
     barcode = find_barcode(text, start, stop)
     if barcode > 0:
         start = word_stop(text, barcode, stop)
@@ -250,7 +257,8 @@ def encode_array(text, start, stop, out, at):
     if width == 4 and kind != INTEGER and kind != UNSIGNED and kind != FLOAT:
         return NO_TAG
     out[at], out[at + 1] = ARRAY, kind
-    end, put, count = start + 1, at + 6, 0
+    end, count = start + 1, 0
+    put = at + 6
     while end < stop:
         if text[end] != COMMA:
             return NO_TAG
@@ -285,7 +293,9 @@ def integer(text, start, stop):
 @scalar
 def decimal(text, start, stop):
     """Parse sign, digits, point and exponent; return (float64, where they end), exact to float32's last place."""
-    i, mantissa, exponent, digits, point = start, 0.0, 0, 0, False
+    i, mantissa = start, 0.0
+    exponent = digits = 0
+    point = False
     negative = i < stop and text[i] == MINUS
     if i < stop and (text[i] == MINUS or text[i] == PLUS):
         i += 1

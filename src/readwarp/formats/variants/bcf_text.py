@@ -44,8 +44,10 @@ class BcfText:
 
     def __init__(self, path: Path, header_size: int):
         """Open the file. header_size: bytes before the first record. Raises InputError if htslib cannot read it."""
-        self.header_size, self._path, self._child = header_size, path, CHILDREN.borrow()
-        self._file, self._place, self._is_closed = self._child.next_number(), 0, False
+        self.header_size, self._path = header_size, path
+        self._child = CHILDREN.borrow()
+        self._file, self._is_closed = self._child.next_number(), False
+        self._place = 0
         self._at: int | None = None  # where to continue
         self._records = FIRST_RECORDS
         try:

@@ -22,10 +22,10 @@ from numpy import ndarray
 from readwarp.errors import InputError
 from readwarp.formats.common.contig_names import explain_absent
 from readwarp.formats.common.index import BgzfIndex, explain_other, load_whole_index
-from readwarp.formats.variants import genomic_kernels as kernels
+from readwarp.formats.common.regions import Contigs
 from readwarp.formats.variants.bcf_text import BcfText
 from readwarp.formats.variants.genomic_cells import Cells, read_cells
-from readwarp.formats.variants.genomic_kernels import Lines, Scan
+from readwarp.formats.variants.genomic_lines import BAD, FIXED, UNSORTED, VARIANT, Lines, scan_text
 from readwarp.formats.variants.genomic_numbers import LARGEST
 from readwarp.formats.variants.genomic_text import LineText
 from readwarp.formats.variants.gvcf import NON_REF
@@ -34,13 +34,6 @@ from readwarp.ragged import concatenate, empty, replace, take
 CHUNK = 1 << 17  # maximum bytes of text read at a time; less with many files
 MIN_CHUNK = 1 << 16  # a block of BGZF
 LETTERS_OF_NON_REF = np.frombuffer(NON_REF.encode(), np.uint8)
-BAD = {
-    kernels.BAD_LINE: "the line has no position or alleles, an END before POS, or not as many columns as the header",
-    kernels.NO_NON_REF: "its last ALT is not <NON_REF> or <*>: this is not a gVCF",
-    kernels.UNSORTED: "lines are not sorted by position",
-    kernels.NO_LIKELIHOODS: "its FORMAT has no PL and no GL",
-    kernels.BAD_NUMBER: "PL is not a list of whole numbers, or GL of logarithms",
-}
 BYTES_OF_LINE = 33  # size of the numbers in Lines
 FAR = 14  # bits: a jump goes to a line before the 16 kb around a place
 CONTIG = re.compile(r"##contig=<(?:.*,)?ID=([^,>]+)")
@@ -55,21 +48,13 @@ class ReaderMemory:
     left: int  # bytes
 
 
-class ReferenceContigs:
-    """The reference's contigs; one object for all files."""
-
-    def __init__(self, names: Sequence[str], lengths: Sequence[int]):
-        self.names, self.lengths = names, lengths
-        self.numbers = {name: number for number, name in enumerate(names)}
-
-
 class GenomicFile:
     """A genomic VCF that is read once, from its beginning to its end, or region by region in order."""
 
     def __init__(
         self,
         path: Path,
-        contigs: ReferenceContigs,
+        contigs: Contigs,
         wanted: Collection[int] | None,
         chunk: int = CHUNK,
         is_held: bool = True,
@@ -81,7 +66,8 @@ class GenomicFile:
         `has_priors`: likelihoods of its variants are posteriors of its caller, a neural network. Raises InputError for
         a file that is not VCF, whose contigs differ in length or order, or that names no sample.
         """
-        self.path, self._contigs, self._chunk = path, contigs, chunk
+        self.path, self._chunk = path, chunk
+        self._contigs = contigs
         self._index: BgzfIndex | None = None
         self._pieces: deque[tuple[int, Lines]] = deque()
         self._is_over, self._has_jumped = False, False
@@ -118,7 +104,7 @@ class GenomicFile:
         if not header or not header[0].startswith("##fileformat=VCF"):
             raise InputError(self.path, "is not VCF: `readwarp call --gvcf` makes a gVCF from alignments")
         columns = header[-1].split("\t")
-        if columns[0] != "#CHROM" or len(columns) <= kernels.FIXED:
+        if columns[0] != "#CHROM" or len(columns) <= FIXED:
             raise InputError(self.path, "its header names no sample")
         self._columns = len(columns)
         self._contig_lines = tuple(line for line in header if line.startswith("##contig"))
@@ -126,7 +112,7 @@ class GenomicFile:
             raise InputError(self.path, fault)
         self._needs_other = not any(line.startswith(BLOCKS_OF_BCFTOOLS) for line in header)
         self.has_priors = any(line.startswith(PRIORS) for line in header)
-        return tuple(columns[kernels.FIXED :])
+        return tuple(columns[FIXED:])
 
     def go_to(self, contig: int, position: int) -> None:
         """Jump to the next region to be requested, if that skips lines. Needs an index."""
@@ -147,7 +133,8 @@ class GenomicFile:
             if self._is_over or is_new or self._text_of.is_before(start):
                 self._pieces.clear()
                 self._go_before(number, start, (name, position >> FAR << FAR))
-                self._is_over, self._has_jumped, self._last = False, True, (0, 0)
+                self._is_over, self._has_jumped = False, True
+                self._last = (0, 0)
         except (InputError, ValueError) as error:
             raise self._misled() from error
 
@@ -197,7 +184,7 @@ class GenomicFile:
         for number, lines in self._pieces:
             if number == contig:
                 first, stop = np.searchsorted(lines.begin, (low, high)).tolist()
-                found.append(lines.begin[first:stop][lines.kind[first:stop] == kernels.VARIANT])
+                found.append(lines.begin[first:stop][lines.kind[first:stop] == VARIANT])
                 size += bytes_of(lines, first, stop)
         return np.unique(np.concatenate(found)), size
 
@@ -211,7 +198,7 @@ class GenomicFile:
             first, stop = np.searchsorted(lines.begin, (low, high)).tolist() if number == contig else (0, 0)
             if first < stop:
                 begin, end = lines.begin[first:stop], lines.end[first:stop]
-                is_kept = (lines.kind[first:stop] == kernels.VARIANT) | (end > high)
+                is_kept = (lines.kind[first:stop] == VARIANT) | (end > high)
                 is_kept |= np.searchsorted(positions, begin) < np.searchsorted(positions, end)
                 rows = first + np.flatnonzero(is_kept)
                 if first:
@@ -262,9 +249,8 @@ class GenomicFile:
         if not text:
             self._is_over = True
             return 0
-        n = text.count(b"\n")
-        lines, scan = empty(Lines, {"lines": n}, text=np.frombuffer(text, np.uint8)), empty(Scan, {"lines": n})
-        kernels.scan_lines(self._columns, LETTERS_OF_NON_REF, self._needs_other, lines, scan)
+        lines, scan = scan_text(text, self._columns, LETTERS_OF_NON_REF, self._needs_other)
+        n = len(lines)
         for line in np.flatnonzero(scan.status).tolist():
             raise self._misled() if has_jumped and line == 0 else self._error(lines, line, int(scan.status[line]))
         for first, stop in pairwise([*np.flatnonzero(scan.is_other).tolist(), n]):
@@ -279,7 +265,7 @@ class GenomicFile:
             raise InputError(self.path, reason, self.place(lines, 0))
         number = self._contigs.numbers[name]
         if (number, int(lines.begin[0])) < self._last:
-            raise self._error(lines, 0, kernels.UNSORTED)
+            raise self._error(lines, 0, UNSORTED)
         length = self._contigs.lengths[number]
         if int(lines.end.max()) > length:
             reason = f"it is beyond the end of its contig, which has {length} bases"
@@ -312,7 +298,7 @@ class GenomicFile:
         )
 
 
-def are_in_order(names: Sequence[str], contigs: ReferenceContigs, lines: Sequence[str]) -> bool:
+def are_in_order(names: Sequence[str], contigs: Contigs, lines: Sequence[str]) -> bool:
     """Return whether an index's contigs are in a file's header or in the reference, each once, and in its order."""
     known = {match[1] for line in lines if (match := CONTIG.match(line))} | contigs.numbers.keys()
     numbers = [contigs.numbers[name] for name in names if name in contigs.numbers]
@@ -320,12 +306,13 @@ def are_in_order(names: Sequence[str], contigs: ReferenceContigs, lines: Sequenc
 
 
 @lru_cache(maxsize=16)
-def find_fault(lines: tuple[str, ...], contigs: ReferenceContigs) -> str | None:
+def find_fault(lines: tuple[str, ...], contigs: Contigs) -> str | None:
     """Return what is wrong with the contigs of a header, if anything.
 
     Contigs that the reference lacks are allowed, as long as no line is on one of them.
     """
-    last, found, strange = -1, 0, ""
+    last, found = -1, 0
+    strange = ""
     for line in lines:
         match = CONTIG.match(line)
         strange = strange or (match[1] if match else "")

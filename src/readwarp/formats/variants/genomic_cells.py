@@ -14,7 +14,16 @@ from numpy import ndarray
 
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import MAX_PLOIDY
-from readwarp.formats.variants import genomic_kernels as kernels
+from readwarp.formats.variants.genomic_lines import (
+    BAD_NUMBER,
+    BLOCK,
+    FIXED,
+    NEWLINE,
+    NO_LIKELIHOODS,
+    OK,
+    RETURN,
+    TAB,
+)
 from readwarp.formats.variants.genomic_numbers import (
     LARGEST,
     leading_number,
@@ -23,6 +32,7 @@ from readwarp.formats.variants.genomic_numbers import (
     read_logarithms,
     read_numbers,
 )
+from readwarp.formats.variants.vcf import MAX_INTEGER
 
 COLON = 58
 ERROR = 0.01  # error rate of a read in a block without likelihoods: Phred 20
@@ -30,7 +40,6 @@ NAMES = ("GT", "GQ", "DP", "MIN_DP", "PS", "SB", "SBI", "AD", "PL", "GL", "PGT",
 GT, GQ, DP, MIN_DP, PS, SB, SBI, AD, PL, GL, PGT, PID = range(len(NAMES))
 WIDEST = 6
 LETTERS = np.array([[*name.encode(), *[0] * (WIDEST - len(name))] for name in NAMES], np.uint8)
-MAX_INT = (1 << 31) - 1  # limit of VCF
 ABSENT = -1  # start of a value that FORMAT does not name
 
 
@@ -55,7 +64,8 @@ class Cells(NamedTuple):
 @kernel
 def read_cells(lines, rows, column, out):
     """Fill Cells with one sample's column of the lines `rows`."""
-    text, kind, depths, likelihoods = lines.text, lines.kind, out.depths, out.likelihoods
+    text = lines.text
+    depths, likelihoods = out.depths, out.likelihoods
     depth_offsets, likelihood_offsets = out.depth_offsets, out.likelihood_offsets
     strands, independent = out.strands, out.independent
     places, haplotypes = np.empty((LETTERS.shape[0], 2), np.int64), np.empty(MAX_PLOIDY, np.int8)
@@ -63,8 +73,9 @@ def read_cells(lines, rows, column, out):
     copy_offsets[0] = depth_offsets[0] = likelihood_offsets[0] = 0
     for k in range(rows.size):
         find_values(text, lines.offsets[rows[k]], lines.offsets[rows[k] + 1], column, places)
-        is_block = kind[rows[k]] == kernels.BLOCK
-        genotype[:], strands[k], status = -1, -1, kernels.OK
+        is_block = lines.kind[rows[k]] == BLOCK
+        genotype[:], strands[k] = -1, -1
+        status = OK
         copies = read_genotype(text, places[GT, 0], places[GT, 1], genotype)
         read_numbers(text, places[SB, 0], places[SB, 1], strands[k], 0)
         independent[k] = strands[k]
@@ -87,36 +98,38 @@ def read_cells(lines, rows, column, out):
             last = weigh_block(genotype, copies, quality, depth, likelihoods, own)
         for i in range(own, last):
             if likelihoods[i] < 0:
-                status = kernels.BAD_NUMBER
+                status = BAD_NUMBER
         names_any = places[PL, 0] != ABSENT or places[GL, 0] != ABSENT
         if not names_any and not (is_block and (places[GQ, 0] != ABSENT or depth >= 0)):
-            status = kernels.NO_LIKELIHOODS
-        copy_offsets[k + 1], depth_offsets[k + 1], likelihood_offsets[k + 1] = copy_offsets[k] + copies, stop, last
+            status = NO_LIKELIHOODS
+        copy_offsets[k + 1] = copy_offsets[k] + copies
+        depth_offsets[k + 1], likelihood_offsets[k + 1] = stop, last
         out.genotype[copy_offsets[k] : copy_offsets[k + 1]] = genotype[:copies]
         out.is_phased[k], out.depth[k] = is_phased, min(LARGEST, depth)
-        out.quality[k], out.phase_set[k], out.status[k] = quality, set_ if set_ < MAX_INT else -1, status
+        out.quality[k], out.status[k] = quality, status
+        out.phase_set[k] = set_ if set_ < MAX_INTEGER else -1
 
 
 @kernel
 def find_values(text, at, last, column, places):
     """Find where the values of NAMES begin and end in a sample's column of the line text[at:last]."""
     tabs = 0
-    while tabs < kernels.FIXED - 1:
-        tabs += text[at] == kernels.TAB
+    while tabs < FIXED - 1:
+        tabs += text[at] == TAB
         at += 1
     key = at
-    while tabs < kernels.FIXED + column:
-        tabs += text[at] == kernels.TAB
+    while tabs < FIXED + column:
+        tabs += text[at] == TAB
         at += 1
-    while last > at and (text[last - 1] == kernels.NEWLINE or text[last - 1] == kernels.RETURN):
+    while last > at and (text[last - 1] == NEWLINE or text[last - 1] == RETURN):
         last -= 1
     places[:, 0], places[:, 1] = ABSENT, ABSENT
-    while text[key] != kernels.TAB:
+    while text[key] != TAB:
         width = 0
-        while text[key + width] != COLON and text[key + width] != kernels.TAB:
+        while text[key + width] != COLON and text[key + width] != TAB:
             width += 1
         first = at
-        while at < last and text[at] != COLON and text[at] != kernels.TAB:
+        while at < last and text[at] != COLON and text[at] != TAB:
             at += 1
         name = name_of(text, key, width)
         if name >= 0:

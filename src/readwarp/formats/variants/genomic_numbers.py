@@ -42,14 +42,16 @@ def leading_number(text, start, stop):
 @kernel
 def real_in(text, start, stop):
     """Return the number, such as -12.5 or -3e-05; 1 if it is none or above 0, unlike logarithms of probabilities."""
-    value, scale, i, digits = 0.0, 0.0, start, 0
+    value = scale = 0.0
+    i, digits = start, 0
     is_negative = i < stop and text[i] == DASH
     i += is_negative
     while i < stop and (ZERO <= text[i] <= NINE or (text[i] == DOT and scale == 0.0)):
         if text[i] == DOT:
             scale = 1.0
         else:
-            value, scale, digits = 10.0 * value + (text[i] - ZERO), 10.0 * scale, digits + 1
+            value, scale = 10.0 * value + (text[i] - ZERO), 10.0 * scale
+            digits += 1
         i += 1
     if scale > 0.0:
         value /= scale
@@ -71,7 +73,8 @@ def read_genotype(text, start, stop, genotype):
 
     All are -1 if one is unknown or there are too many.
     """
-    copies, is_phased, first, is_known = 0, False, start, True
+    copies, first = 0, start
+    is_phased, is_known = False, True
     for i in range(start, stop + 1):
         if i < stop and text[i] != SLASH and text[i] != BAR:
             continue

@@ -11,7 +11,7 @@ from isal import isal_zlib
 
 from readwarp.errors import InputError
 from readwarp.formats.common.bgzf import EOF_BLOCK, blocks_of, tail_of
-from readwarp.formats.common.compressed import decompress, is_bgzf
+from readwarp.formats.common.compressed import TRUNCATED, decompress, is_bgzf
 from readwarp.formats.common.source import reading
 
 MAX_LINE = 1 << 28  # bytes
@@ -25,14 +25,15 @@ class LineText:
 
     def __init__(self, path: Path, stays_open: bool):
         """Open the file. Raises InputError if it cannot be read, or was cut off."""
-        self._path, self._place, self._rest = path, 0, b""
+        self._path = path
+        self._place, self._rest = 0, b""
         self.header_size = 0  # bytes, once it has been read
         with reading(path):
             self._raw: BinaryIO | None = path.open("rb")
             try:
                 self.is_bgzf = is_bgzf(self._raw.read(18))
                 if self.is_bgzf and tail_of(self._raw) != EOF_BLOCK:
-                    raise InputError(path, "truncated: the compressed data end before their end marker")
+                    raise InputError(path, TRUNCATED)
                 self._raw.seek(0)
             except BaseException:
                 self.close()

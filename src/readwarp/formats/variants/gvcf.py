@@ -132,7 +132,8 @@ def write_blocks(bands, same, out, ends):
     for i in range(bands.start.size):
         at = put_copy(letters, offsets[0], offsets[1], out, at)
         at = put_number(bands.start[i] + 1, out, at)
-        out[at], out[at + 1], out[at + 2], out[at + 3] = TAB, DOT, TAB, letter_of(bands.base[i])
+        out[at], out[at + 1] = TAB, DOT
+        out[at + 2], out[at + 3] = TAB, letter_of(bands.base[i])
         at = put_copy(letters, offsets[1], offsets[2], out, at + 4)
         at = put_number(bands.stop[i], out, at)
         at = put_copy(letters, offsets[2], offsets[3], out, at)

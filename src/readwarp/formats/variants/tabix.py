@@ -11,7 +11,8 @@ from readwarp.formats.common.bgzf import EOF_BLOCK, compress
 from readwarp.formats.common.binning import Binned, ItemSpans, bin_items, depth_for, renumber
 from readwarp.formats.common.index import CSI_LENGTH, DEPTH
 from readwarp.formats.common.indexer import Indexer, Virtual, contents_of, csi_of, join_file
-from readwarp.formats.variants.genomic_kernels import NEWLINE, TAB, end_in
+from readwarp.formats.common.text import same_bytes
+from readwarp.formats.variants.genomic_lines import NEWLINE, TAB, end_in
 from readwarp.formats.variants.genomic_numbers import number_in
 from readwarp.ragged import empty
 
@@ -76,18 +77,18 @@ def bin_lines(text: bytes, at: int, depth: int) -> TabixLines:
 @kernel
 def span_lines(text, before, spans):
     """Write each line's span to `spans`, its contig by the number of names so far. before: bytes before the text."""
-    at, name, size, contig = 0, 0, -1, np.int64(-1)
+    at = name = 0
+    size, contig = -1, np.int64(-1)
     spans.offset[0] = before
     for row in range(spans.contig.size):
         line = first = at
-        field, begin, end = 0, 0, 0
+        field = begin = end = 0
         while text[at] != NEWLINE:
             if text[at] == TAB and field < 8:
                 if field == 0:
-                    is_other = at - line != size
-                    for i in range(0 if is_other else size):
-                        is_other |= text[line + i] != text[name + i]
-                    name, size, contig = line, at - line, contig + is_other
+                    is_other = at - line != size or not same_bytes(text, line, text, name, size)
+                    name, size = line, at - line
+                    contig += is_other
                 elif field == 1:
                     begin = number_in(text, first, at) - 1
                 elif field == 3:
@@ -99,5 +100,6 @@ def span_lines(text, before, spans):
         if field == 7:  # no samples
             end = max(end, end_in(text, first, at))
         at += 1
-        spans.contig[row], spans.begin[row], spans.end[row], spans.is_mapped[row] = contig, begin, end, True
+        spans.contig[row], spans.is_mapped[row] = contig, True
+        spans.begin[row], spans.end[row] = begin, end
         spans.offset[row + 1] = before + at

@@ -232,7 +232,8 @@ def genotype_texts(calls: Calls, is_genomic: bool) -> list[str]:
         for genotype, quality, depth, reads, phred, set_, name, strands in zip(*fields, strict=True):
             shown = genotype_text(genotype, set_ >= 0)
             likelihoods = ",".join(map(str, phred)) if genotype else "."
-            numbers, names, place = depths_text(reads), "", ""
+            numbers = depths_text(reads)
+            names = place = ""
             if has_phase:
                 names, place = (f"{shown}:{name}:", f"{set_ + 1}:") if set_ >= 0 else (".:.:", ".:")
             if is_genomic:

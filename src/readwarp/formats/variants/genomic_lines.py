@@ -2,16 +2,26 @@
 
 from typing import Annotated, NamedTuple
 
+import numpy as np
 from numpy import ndarray
 
 from readwarp.compiler.jit import kernel
+from readwarp.formats.common.text import same_bytes
 from readwarp.formats.variants.genomic_numbers import number_in
+from readwarp.ragged import empty
 
 TAB, NEWLINE, RETURN, COMMA, DOT, SEMICOLON, LESS, EQUALS, GREATER, ASTERISK = b"\t\n\r,.;<=>*"
 FIXED = 9  # columns before the samples
 
 BLOCK, VARIANT = 0, 1  # kinds of lines
 OK, BAD_LINE, NO_NON_REF, UNSORTED, NO_LIKELIHOODS, BAD_NUMBER = range(6)  # status of a line
+BAD = {
+    BAD_LINE: "the line has no position or alleles, an END before POS, or not as many columns as the header",
+    NO_NON_REF: "its last ALT is not <NON_REF> (or <*>): not a genomic VCF",
+    UNSORTED: "lines are not sorted by position",
+    NO_LIKELIHOODS: "its FORMAT has no PL and no GL",
+    BAD_NUMBER: "PL is not a list of whole numbers, or GL of logarithms",
+}
 
 
 class Lines(NamedTuple):
@@ -38,13 +48,22 @@ class Scan(NamedTuple):
     status: Annotated[ndarray, "uint8 [lines]"]  # OK, BAD_LINE ...
 
 
+def scan_text(text: bytes, columns: int, non_ref: ndarray, needs_other: bool) -> tuple[Lines, Scan]:
+    """Scan whole lines, each with this many columns.
+
+    needs_other: the last ALT of a line must be `non_ref` (uint8) or <*>, unless ALT is missing (`.`).
+    """
+    sizes = {"lines": text.count(b"\n")}
+    lines, scan = empty(Lines, sizes, text=np.frombuffer(text, np.uint8)), empty(Scan, sizes)
+    scan_lines(columns, non_ref, needs_other, lines, scan)
+    return lines, scan
+
+
 @kernel
 def scan_lines(columns, non_ref, needs_other, lines, scan):
-    """Fill Lines and Scan from a text of whole lines, each with this many columns.
-
-    needs_other: the last ALT of a line must be `non_ref` or <*>, unless ALT is missing (`.`).
-    """
-    text, count, at = lines.text, 0, 0
+    """Fill Lines and Scan, see `scan_text`."""
+    text = lines.text
+    count = at = 0
     while at < text.size:
         stop = at
         while text[stop] != NEWLINE:
@@ -53,11 +72,7 @@ def scan_lines(columns, non_ref, needs_other, lines, scan):
         last = count - 1 if count else 0
         scan_line(at, stop, columns, non_ref, needs_other, lines, scan, count)
         size, first = scan.name_stop[count] - at, lines.offsets[last]
-        is_other = count == 0 or scan.name_stop[last] - first != size
-        for i in range(0 if is_other else size):
-            if text[at + i] != text[first + i]:
-                is_other = True
-                break
+        is_other = count == 0 or scan.name_stop[last] - first != size or not same_bytes(text, at, text, first, size)
         scan.is_other[count] = is_other
         if scan.status[count] == OK and not is_other and lines.begin[count] < lines.begin[last]:
             scan.status[count] = UNSORTED
@@ -72,8 +87,9 @@ def scan_line(at, stop, columns, non_ref, needs_other, lines, scan, row):
     text = lines.text
     if stop > at and text[stop - 1] == RETURN:
         stop -= 1
-    field, first, tabs = 0, at, 0
-    status, name_stop, begin, end, kind = OK, stop, 0, 0, BLOCK
+    field = tabs = begin = end = 0
+    first, name_stop = at, stop
+    status, kind = OK, BLOCK
     for i in range(at, stop + 1):
         if i < stop and text[i] != TAB:
             continue
@@ -94,8 +110,9 @@ def scan_line(at, stop, columns, non_ref, needs_other, lines, scan, row):
         field, first = field + 1, i + 1
     if tabs != columns or begin < 0 or end <= begin or name_stop == at:
         status = BAD_LINE
-    lines.begin[row], lines.end[row], lines.kind[row] = begin, end, kind
-    scan.name_stop[row], scan.status[row] = name_stop, status
+    lines.begin[row], lines.end[row] = begin, end
+    lines.kind[row], scan.status[row] = kind, status
+    scan.name_stop[row] = name_stop
 
 
 @kernel
@@ -112,12 +129,7 @@ def kind_of(text, start, stop, non_ref):
 def is_non_ref(text, start, stop, non_ref):
     if stop - start == 3:
         return text[start] == LESS and text[start + 1] == ASTERISK and text[start + 2] == GREATER
-    if stop - start != non_ref.size:
-        return False
-    same = 0
-    for i in range(non_ref.size):
-        same += text[start + i] == non_ref[i]
-    return same == non_ref.size
+    return stop - start == non_ref.size and same_bytes(text, start, non_ref, 0, non_ref.size)
 
 
 @kernel
