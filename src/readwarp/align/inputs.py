@@ -22,7 +22,7 @@ from readwarp.formats.reads.bam import read_header
 from readwarp.formats.reads.first_name import Instrument, first_instrument
 from readwarp.formats.reads.raw import ReadInput
 from readwarp.formats.reads.read_structure import check_mates, parse_umi
-from readwarp.python.keywords import as_tuple
+from readwarp.python.keywords import as_texts
 from readwarp.wording import counted
 
 ALIGNED = ("bam", "cram")
@@ -92,7 +92,7 @@ def open_inputs(reference: Path, reads: Sequence[str], options: Mapping[str, Any
     check_pairs(files)
     check_twice(map(Path, reads))
     headers = [read_header(paths[0]) if kinds[paths[0]] in ALIGNED else "" for paths in files]
-    naming = GroupNaming(as_tuple(asked.read_group), asked.sample, asked.library, instrument)
+    naming = GroupNaming(as_texts(asked.read_group), asked.sample, asked.library, instrument)
     groups = gather_groups(naming, files, headers, kinds)
     merged, inputs = groups.merge(), list[ReadInput]()
     for paths, line, own, header in zip(files, *groups, headers, strict=True):

@@ -15,7 +15,7 @@ from readwarp.config.declare import chosen, keywords_of
 from readwarp.config.options import CallingOptions, FileOptions
 from readwarp.formats.common.files import named_files
 from readwarp.formats.common.qualities import encoding_of
-from readwarp.python.keywords import AnyPath, as_paths, as_tuple, check_keywords, command_line, path_or_none
+from readwarp.python.keywords import AnyPath, as_paths, as_texts, check_keywords, command_line, path_or_none
 from readwarp.stream.choice import resources_of
 from readwarp.stream.display import Listener, reporting
 from readwarp.stream.reporter import Result
@@ -74,10 +74,10 @@ def make_job(
         parameters=call_parameters(options),
         resources=resources_of(options),
         places=places_of(options),
-        samples=as_tuple(options.get("sample")),
+        samples=as_texts(options.get("sample")),
         gvcf=options.get("gvcf", False),
         ploidies=path_or_none(contigs.ploidy_bed),
-        circular=as_tuple(contigs.circular),
+        circular=as_texts(contigs.circular),
         structural=chosen(StructuralParameters(), options),
         genome=chosen(GenomeParameters(), options),
         sv_only=options.get("sv_only", False),
@@ -96,7 +96,7 @@ def call_parameters(options: Mapping[str, Any]) -> CallParameters:
     is_somatic = options.get("somatic", False)
     if not (is_somatic or options.get("mixture")):
         return chosen(CallParameters(), options)
-    fractions = FractionParameters(is_somatic=is_somatic, normals=as_tuple(options.get("normal")))
+    fractions = FractionParameters(is_somatic=is_somatic, normals=as_texts(options.get("normal")))
     return chosen(CallParameters(**OF_FRACTIONS, fractions=chosen(fractions, options)), options)
 
 

@@ -22,7 +22,7 @@ from readwarp.formats.common.files import check_inputs, locked
 from readwarp.formats.variants.calls import Calls
 from readwarp.index.build import read_reference
 from readwarp.metrics import Metrics
-from readwarp.python.keywords import AnyPath, as_paths, as_tuple, path_or_none
+from readwarp.python.keywords import AnyPath, as_paths, as_texts, path_or_none
 from readwarp.stream.choice import resources_of
 from readwarp.stream.display import check_new
 from readwarp.stream.reporter import Reporter
@@ -54,7 +54,7 @@ class Caller:
         device: str = "cpu",
         **parameters: Unpack[CallerOptions],
     ):
-        self.path, self.circular = Path(reference), as_tuple(circular)
+        self.path, self.circular = Path(reference), as_texts(circular)
         self.parameters = parameters_of(parameters)
         self.population = path_or_none(parameters.get("population"))
         self.panel = path_or_none(parameters.get("panel_of_normals"))

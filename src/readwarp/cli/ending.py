@@ -40,7 +40,8 @@ def conclude(options: argparse.Namespace, paths: Mapping[str, Path]) -> None:
 
 def next_step(options: argparse.Namespace, paths: Mapping[str, Path]) -> str:
     """Suggest the next command, or what to do with the file."""
-    command, alignments, variants = options.command, paths.get("alignments"), paths.get("variants")
+    command = options.command
+    alignments, variants = paths.get("alignments"), paths.get("variants")
     reference = getattr(options, "reference", None) or "REF"
     if command == "index":
         return _spell("readwarp", "run", reference, "reads_1.fq.gz", "reads_2.fq.gz", "-o", "results")
@@ -98,36 +99,36 @@ def _look_into(path: Path) -> Contents:
     """Examine the header, and in BAM the tags of the first record; a pipe is not read."""
     if path.suffix not in (".bam", ".cram") or not path.is_file():
         return Contents()
+    from readwarp.formats.alignments.header import field, lines_of
+
+    header, tags = _header_and_tags(path)
+    made = any(CONSENSUS.search(field(line, "CL") or "") for line in lines_of(header, "PG"))
+    platforms = {field(line, "PL") for line in lines_of(header, "RG")}
+    is_long = bool(platforms) and platforms <= LONG_PLATFORMS
+    return Contents(made or bool(tags & ONE_PER_MOLECULE), is_long, "RX" in tags)
+
+
+def _header_and_tags(path: Path) -> tuple[str, set[str]]:
+    """Return the header, and in BAM the tags of the first record; nothing of a file that cannot be read."""
     import pysam
 
-    from readwarp.formats.alignments.header import field, lines_of
     from readwarp.formats.common.silence import quiet_htslib
 
     with suppress(OSError, ValueError), quiet_htslib(), pysam.AlignmentFile(str(path), check_sq=False) as file:
-        header = str(file.header)
         first = next(file.fetch(until_eof=True), None) if path.suffix == ".bam" else None
-        tags = {name for name, _ in first.get_tags()} if first else set()
-        made = any(CONSENSUS.search(field(line, "CL") or "") for line in lines_of(header, "PG"))
-        platforms = {field(line, "PL") for line in lines_of(header, "RG")}
-        is_long = bool(platforms) and platforms <= LONG_PLATFORMS
-        return Contents(made or bool(tags & ONE_PER_MOLECULE), is_long, "RX" in tags)
-    return Contents()
+        return str(file.header), {name for name, _ in first.get_tags()} if first else set()
+    return "", set()
 
 
 def was_made_by(path: Path, command: str, inputs: Iterable[Path]) -> bool:
     """Return whether this command of this version wrote the alignments, and none of its inputs has changed since."""
-    import pysam
-
     from readwarp.formats.alignments.header import field, lines_of, program_lines
-    from readwarp.formats.common.silence import quiet_htslib
 
-    ours, finished = program_lines([], command)[0], path.stat().st_mtime_ns
-    with suppress(OSError, ValueError), quiet_htslib(), pysam.AlignmentFile(str(path), check_sq=False) as file:
-        is_same = [field(ours, tag) for tag in MADE_BY] in (
-            [field(line, tag) for tag in MADE_BY] for line in lines_of(str(file.header), "PG")
-        )
-        return is_same and all(each.stat().st_mtime_ns <= finished for each in inputs if each.is_file())
-    return False
+    (ours, *_), made = program_lines([], command), lines_of(_header_and_tags(path)[0], "PG")
+    if [field(ours, tag) for tag in MADE_BY] not in ([field(line, tag) for tag in MADE_BY] for line in made):
+        return False
+    finished = path.stat().st_mtime_ns
+    return all(each.stat().st_mtime_ns <= finished for each in inputs if each.is_file())
 
 
 def _stem(path: Path) -> str:

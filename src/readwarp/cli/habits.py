@@ -26,11 +26,7 @@ OPTIONS = [
     Habit("align run", "-N", "the number of secondary alignments is --secondary"),
     Habit("align run", "--rg --rg-id", "the read group is -R '@RG\\tID:x\\tSM:y'"),
     Habit("align run", "--in-fq --in-se-fq", "reads are positional arguments, after the reference"),
-    Habit(
-        "align run",
-        "-w -d -c -D -W -m -U -g -G -z -s -n",
-        "readwarp has no equivalent option: leave it out",
-    ),
+    Habit("align run", "-w -d -c -D -W -m -U -g -G -z -s -n", "readwarp has no equivalent option: leave it out"),
     Habit("align", "-r", "readwarp has no equivalent option; regions are -r (--region) of call"),
     Habit("align run", "--MD", "MD is always written"),
     Habit("align run", "--sam-hit-only", "`samtools view -F 4` leaves unmapped reads out"),

@@ -177,11 +177,7 @@ class TrimParameters(Checked):
         most=MAX_QUALITY,
     )
     min_length: int = option(
-        20,
-        "leave reads trimmed to fewer than N bases unmapped",
-        keyword="trim_min_length",
-        least=0,
-        most=MAX_INTEGER,
+        20, "leave reads trimmed to fewer than N bases unmapped", keyword="trim_min_length", least=0, most=MAX_INTEGER
     )
     bases: str = option(
         "clip", "soft-clip the trimmed bases, or drop them [clip]", keyword="trim_bases", choices=TRIMMED_BASES

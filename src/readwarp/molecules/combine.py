@@ -64,11 +64,7 @@ def choose(consensus: Consensus, sizes: ndarray, parameters: ConsensusParameters
     deep = has_read & enough(consensus, parameters) if parameters.duplex else has_read
     both = together(deep)
     filtered = together(both & passes(consensus, parameters))
-    reasons = {
-        "reads_too_few": ~deep,
-        "reads_of_orphans": deep & ~both,
-        "reads_filtered": both & ~filtered,
-    }
+    reasons = {"reads_too_few": ~deep, "reads_of_orphans": deep & ~both, "reads_filtered": both & ~filtered}
     return Chosen(filtered, {name: int(reads[rows].sum()) for name, rows in reasons.items()})
 
 

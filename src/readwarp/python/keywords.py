@@ -90,19 +90,14 @@ def path_or_none(given: AnyPath | None) -> Path | None:
     return None if given is None else Path(given)
 
 
-def as_paths(given: AnyPath | Sequence[AnyPath]) -> tuple[AnyPath, ...]:
+def as_paths(given: AnyPath | Iterable[AnyPath]) -> tuple[AnyPath, ...]:
     """Return one path or several as a tuple."""
     return (given,) if isinstance(given, str | PathLike) else tuple(given)
 
 
-def as_texts(given: AnyPath | Sequence[AnyPath] | None) -> tuple[str, ...]:
+def as_texts(given: AnyPath | Iterable[AnyPath] | None) -> tuple[str, ...]:
     """Return one path or text, several, or none as a tuple."""
     return tuple(map(str, as_paths(given))) if given else ()
-
-
-def as_tuple(given: str | Iterable[str] | None) -> tuple[str, ...]:
-    """Return one text, several, or none as a tuple."""
-    return (given,) if isinstance(given, str) else tuple(given or ())
 
 
 def explain_names(kind: type, elsewhere: Mapping[str, str], remedy: str) -> None:

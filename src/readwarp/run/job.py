@@ -136,7 +136,11 @@ def make_results(job: RunJob, reporter: Reporter) -> tuple[Sample, list[statisti
     for stale in followers_of(job, sample):
         stale.unlink(missing_ok=True)  # --force was given
     called = call_sample(job, index.reference, reporter)
-    texts = make_statistics(sample, job, reporter) if job.report else []
+    texts: list[statistics.Statistics] = []
+    if job.report:
+        with reporter.progress("statistics", "files") as meter:
+            texts = statistics.make([sample], None, alignment.resources.threads, meter.reach)
+        metrics.lap("statistics")
     bai = next((path for ending in ("bai", "csi") if (path := Path(f"{bam}.{ending}")).exists()), None)
     page = job.page if job.report else None
     files = {"alignments": bam, "alignments_index": bai, **called.paths, "metrics": job.metrics_file, "report": page}
@@ -187,14 +191,6 @@ def targets_of(job: RunJob) -> Path | None:
     places = job.calling.places
     is_alone = len(places.targets) == 1 and places.regions is None and not places.excluded and not places.padding
     return places.files[0] if is_alone and places.files else None
-
-
-def make_statistics(sample: Sample, job: RunJob, reporter: Reporter) -> list[statistics.Statistics]:
-    """Make the texts for the report page, as a phase of the run."""
-    with reporter.progress("statistics", "files") as meter:
-        texts = statistics.make([sample], None, job.alignment.resources.threads, meter.reach)
-    reporter.metrics.lap("statistics")
-    return texts
 
 
 def make_folder(folder: Path) -> bool:

@@ -39,12 +39,7 @@ Workers = Threads[S] | Processes[S]
 
 @contextmanager
 def open_workers(
-    state: S,
-    processes: int,
-    threads: int,
-    commands: Iterable[str],
-    metrics: Metrics,
-    reply: Reply | None = None,
+    state: S, processes: int, threads: int, commands: Iterable[str], metrics: Metrics, reply: Reply | None = None
 ) -> Iterator[Workers[S]]:
     """Open this many processes, or, if 0, this many threads. commands: whose kernels they need. reply: of Processes.
 

@@ -298,7 +298,7 @@ def measure_reads(templates, groups, sizes, read_group):
 
 @kernel
 def fill_reads(templates, out):
-    """Fill out (ReadBatch, offsets known) with reads as sequenced, those of the reverse strand turned back."""
+    """Fill out (ReadBatch, offsets known) with reads as sequenced: those on the reverse strand are turned back."""
     data, places = templates.data, templates.places
     bases, qualities = out.bases, out.qualities
     read_offsets, name_offsets = out.read_offsets, out.name_offsets

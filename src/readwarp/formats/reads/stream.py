@@ -65,9 +65,8 @@ def _from_phred64(reads: ReadBatch, raw: RawBatch) -> ReadBatch:
     qualities, bad = from_phred64(reads.qualities)
     if bad >= 0:
         read = int(np.searchsorted(reads.read_offsets, bad, side="right")) - 1
-        files = len(raw.input.paths)
         name = reads.names[reads.name_offsets[read] : reads.name_offsets[read + 1]].tobytes().decode("latin-1")
-        raise InputError(raw.input.paths[read % files], TOO_LOW, name)
+        raise InputError(raw.place_of(read, name)[0], TOO_LOW, name)
     return replace(reads, qualities=qualities)
 
 

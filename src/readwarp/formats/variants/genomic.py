@@ -52,12 +52,7 @@ class GenomicFile:
     """A genomic VCF that is read once, from its beginning to its end, or region by region in order."""
 
     def __init__(
-        self,
-        path: Path,
-        contigs: Contigs,
-        wanted: Collection[int] | None,
-        chunk: int = CHUNK,
-        is_held: bool = True,
+        self, path: Path, contigs: Contigs, wanted: Collection[int] | None, chunk: int = CHUNK, is_held: bool = True
     ):
         """Open the file. wanted: contigs of regions to request by an index; None: the file is read as a whole.
 

@@ -14,16 +14,7 @@ from numpy import ndarray
 
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import MAX_PLOIDY
-from readwarp.formats.variants.genomic_lines import (
-    BAD_NUMBER,
-    BLOCK,
-    FIXED,
-    NEWLINE,
-    NO_LIKELIHOODS,
-    OK,
-    RETURN,
-    TAB,
-)
+from readwarp.formats.variants.genomic_lines import BAD_NUMBER, BLOCK, FIXED, NEWLINE, NO_LIKELIHOODS, OK, RETURN, TAB
 from readwarp.formats.variants.genomic_numbers import (
     LARGEST,
     leading_number,

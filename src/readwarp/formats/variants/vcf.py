@@ -56,10 +56,7 @@ class HeaderField(NamedTuple):
 GENOTYPE_FIELDS = (
     HeaderField("GT", "1", "String", "Genotype"),
     HeaderField(
-        "GQ",
-        "1",
-        "Integer",
-        "Phred-scaled probability that GT is wrong, given that the site is a variant; at most 99",
+        "GQ", "1", "Integer", "Phred-scaled probability that GT is wrong, given that the site is a variant; at most 99"
     ),
     HeaderField("DP", "1", "Integer", "Informative reads"),
     HeaderField("AD", "R", "Integer", "Reads that show each allele"),
