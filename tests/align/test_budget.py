@@ -33,7 +33,7 @@ from readwarp.align.long.ends import scalar as ends
 from readwarp.config import Resources
 from readwarp.device.backend import Backend
 from readwarp.errors import MemoryBudgetError
-from readwarp.formats.alignments.sort import SortSizes
+from readwarp.finish.sort import SortSizes
 from readwarp.index import Index
 from readwarp.metrics import Metrics
 from readwarp.ragged import columns_of

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from helpers.command_samples import CONTIGS, pairs, record, run_main
-from readwarp.formats.alignments import segments
+from readwarp.finish import segments
 from readwarp.formats.common.files import locked
 
 SLOWED = """
 import sys, time
-from readwarp.formats.alignments import segments
+from readwarp.finish import segments
 segments.SEGMENT_BYTES = 20_000
 checkpoint = segments.ResumableWriter.checkpoint
 def slowly(self, *arguments):

@@ -7,8 +7,8 @@ import pysam.samtools
 from helpers.batch_samples import batches
 from helpers.cohorts import block, variant, written
 from helpers.fuzz_variants import bgzf
+from readwarp.finish.writer import AlignmentWriter, Finish
 from readwarp.formats.alignments.header import Contig, header_text
-from readwarp.formats.alignments.output import AlignmentWriter, Finish
 from readwarp.formats.alignments.regions import AlignedReader, ReadFilter
 from readwarp.formats.alignments.sam import Encoder
 from readwarp.formats.common.regions import Contigs

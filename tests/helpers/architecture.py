@@ -26,6 +26,7 @@ ROOMS = {
     "molecules": "reads to consensus reads",
     "report": "results to a page",
     "pairwise": "Smith-Waterman",
+    "finish": "sorting, duplicates",
     "index": "seeds of a reference",
     "stream": "batches in planned memory",
     "device": "cards, memory, launches",
@@ -51,7 +52,8 @@ READ = {
     "pair": Step("align/pair", "Candidates", 3),
     "extend": Step("align/extend", "Scores", 4),
     "records": Step("align/records", "Alignments", 5),
-    "out": Step("formats", "SAM, BAM", 6),
+    "finish": Step("finish", "sorted, marked", 6),
+    "out": Step("formats", "SAM, BAM", 7),
 }
 READ_LOOPS = {("pair", "extend"): "rescue of mates", ("extend", "records"): "tracebacks of the best"}
 REGION = {

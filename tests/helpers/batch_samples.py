@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pysam
 
-from readwarp.formats.alignments.output import AlignmentWriter, Finish
+from readwarp.finish.writer import AlignmentWriter, Finish
 from readwarp.formats.alignments.records import AlignmentBatch
 from readwarp.formats.alignments.sam import Encoded, Encoder
 from readwarp.formats.common.reads import ReadBatch
@@ -146,7 +146,7 @@ def bam_records(path) -> Encoded:
     """The encoded records of a BAM file."""
     import gzip
 
-    from readwarp.formats.alignments.runs import records_in
+    from readwarp.formats.alignments.stored import records_in
 
     data = gzip.decompress(Path(path).read_bytes())
     at = 8 + int.from_bytes(data[4:8], "little")

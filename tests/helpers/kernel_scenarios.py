@@ -19,7 +19,7 @@ from readwarp.align.results import Records
 from readwarp.compiler import jit, manifest
 from readwarp.compiler.prepare import prepare_once
 from readwarp.compiler.signature import signature_of
-from readwarp.formats.alignments import sort
+from readwarp.finish import sort
 
 PAIRS = 3000  # of the real data, where few are enough
 

@@ -22,7 +22,7 @@ SLOWED = """
 import os, pathlib, sys, time
 from readwarp.system import stopping
 stopping.install()
-from readwarp.formats.alignments import segments
+from readwarp.finish import segments
 segments.SEGMENT_BYTES = 20_000
 def slowed(function, seconds):
     def call(*arguments, **named):

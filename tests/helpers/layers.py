@@ -8,14 +8,15 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "readwarp"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
-# cli, run, align | call | molecules | report, pairwise | index | stream, device | formats | rules, compiler, the rest
+# cli, run, caller, ..., align | call | molecules | report, pairwise | index | stream | finish, device | formats | rules,
+# compiler, the rest
 LAYERS = [
     {"cli"},
     {"run"},
     {"caller"},
     {"cohort", "somatic", "structural"},
     {"align", "call", "molecules", "report"},
-    {"pairwise", "index", "stream"},
+    {"pairwise", "index", "stream", "finish"},
     {"device", "formats", "rules"},
     {"compiler"},
     {

@@ -9,7 +9,7 @@ from helpers import fuzz_server
 from readwarp.align import budget
 from readwarp.call.windows import resources
 from readwarp.cohort import reading
-from readwarp.formats.alignments import sort
+from readwarp.finish import sort
 from readwarp.stream import parts
 from readwarp.structural import job as structural
 

@@ -4,8 +4,8 @@ import random
 import re
 
 from helpers.batch_samples import Read, Row, alignments_of, batch_of, random_read
+from readwarp.finish.writer import AlignmentWriter, Finish
 from readwarp.formats.alignments.header import Contig, header_text
-from readwarp.formats.alignments.output import AlignmentWriter, Finish
 from readwarp.formats.alignments.sam import Encoder
 
 CONTIGS = [Contig("one", 5000), Contig("two", 3000)]

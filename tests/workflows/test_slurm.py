@@ -32,7 +32,7 @@ SLOWED = """
 import os
 if os.environ.get("READWARP_TEST_PAUSE"):
     import time
-    from readwarp.formats.alignments import segments
+    from readwarp.finish import segments
     segments.SEGMENT_BYTES = 200_000
     checkpoint = segments.ResumableWriter.checkpoint
     def slowly(self, *arguments):

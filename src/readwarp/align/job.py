@@ -24,12 +24,12 @@ from readwarp.config import MAX_READ_LENGTH, AlignParameters, DuplicateRules, Re
 from readwarp.device.backend import Backend
 from readwarp.device.workspaces import identity
 from readwarp.errors import UsageError
-from readwarp.formats.alignments import segments
+from readwarp.finish import segments
+from readwarp.finish.segments import ResumableWriter, Segments
+from readwarp.finish.writer import AlignmentWriter, Finish, Preparer
 from readwarp.formats.alignments.header import header_text, part_line, program_lines
-from readwarp.formats.alignments.output import AlignmentWriter, Finish, format_of
-from readwarp.formats.alignments.preparing import Preparer
+from readwarp.formats.alignments.output import format_of
 from readwarp.formats.alignments.sam import Encoder
-from readwarp.formats.alignments.segments import ResumableWriter, Segments
 from readwarp.formats.common.fasta import check_format
 from readwarp.formats.common.files import check_output, check_resume, locked
 from readwarp.formats.common.index_file import is_index

@@ -10,6 +10,8 @@ from readwarp.align.inputs import merge_comments, merge_programs
 from readwarp.align.summary import note_molecules
 from readwarp.config import BY_ENDS, DuplicateRules
 from readwarp.errors import InputError
+from readwarp.finish.umis import find_bad_umi
+from readwarp.finish.writer import AlignmentWriter, Finish
 from readwarp.formats.alignments.header import (
     check_ids,
     contig_in,
@@ -20,8 +22,6 @@ from readwarp.formats.alignments.header import (
     part_in,
     program_lines,
 )
-from readwarp.formats.alignments.molecules import find_bad_umi
-from readwarp.formats.alignments.output import AlignmentWriter, Finish
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.stored import split_blocks
 from readwarp.formats.common.files import check_inputs, check_output, check_twice, locked

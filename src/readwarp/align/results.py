@@ -11,8 +11,9 @@ import numpy as np
 from readwarp.align.alternates.table import Alternates, contigs_of
 from readwarp.compiler.prepare import prepare_once
 from readwarp.config.options import RecordOptions
+from readwarp.finish.writer import AlignmentWriter, Finish
 from readwarp.formats.alignments.header import field, header_text, program_lines, read_group_line
-from readwarp.formats.alignments.output import AlignmentWriter, Finish, format_of
+from readwarp.formats.alignments.output import format_of
 from readwarp.formats.alignments.records import AlignmentBatch
 from readwarp.formats.alignments.sam import Encoder
 from readwarp.formats.common.files import locked

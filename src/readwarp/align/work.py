@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from readwarp.align import steps
 from readwarp.align.trainer import AlignCards, TrainedModel
-from readwarp.formats.alignments.preparing import Prepared, Preparer
+from readwarp.finish.writer import Prepared, Preparer
 from readwarp.formats.alignments.records import AlignmentBatch
 from readwarp.formats.alignments.sam import Encoder
 from readwarp.formats.common.reads import ReadBatch

@@ -211,7 +211,7 @@ class UmiParameters:
 
 
 class DuplicateRules(NamedTuple):
-    """Rules that tell templates apart beyond their ends (`readwarp.formats.alignments.molecules`)."""
+    """Rules that tell templates apart beyond their ends (`readwarp.finish.molecules`)."""
 
     umis: bool = False  # only templates of one molecule are duplicates of each other
     duplex: bool = False  # the two strands of a molecule have UMIs with swapped parts

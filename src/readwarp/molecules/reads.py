@@ -10,7 +10,7 @@ from readwarp.config import MAX_QUALITY, ConsensusParameters
 from readwarp.errors import InputError
 from readwarp.formats.alignments import layout
 from readwarp.formats.alignments.checks import name_of
-from readwarp.formats.alignments.decode_kernels import unpack
+from readwarp.formats.alignments.decoded import unpack
 from readwarp.molecules.group import Families
 from readwarp.molecules.model import LOWEST
 from readwarp.ragged import empty, offsets_of

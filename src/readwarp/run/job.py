@@ -12,7 +12,7 @@ from readwarp.caller import job as calling
 from readwarp.caller import opening
 from readwarp.caller.opening import CallJob
 from readwarp.errors import UsageError
-from readwarp.formats.alignments import segments
+from readwarp.finish import segments
 from readwarp.formats.alignments.header import field
 from readwarp.formats.common.files import (
     check_apart,

@@ -11,9 +11,10 @@ import pytest
 from helpers.any_records import make_record
 from helpers.batch_samples import bam_records
 from helpers.binning_indexes import read_index
-from readwarp.formats.alignments import samtools, sort
+from readwarp.finish import sort
+from readwarp.finish.writer import AlignmentWriter, Finish
+from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.header import Contig, header_text
-from readwarp.formats.alignments.output import AlignmentWriter, Finish
 from readwarp.formats.common.bgzf import BLOCK
 from readwarp.formats.common.output_file import OutputFile
 from readwarp.ragged import take

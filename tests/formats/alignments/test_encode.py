@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.batch_samples import COMPLEMENT, Read, Row, alignments_of, batch_of, sam_lines
+from readwarp.finish.writer import AlignmentWriter
 from readwarp.formats.alignments.header import Contig, header_text
-from readwarp.formats.alignments.output import AlignmentWriter
 from readwarp.formats.alignments.sam import Encoder
 
 CONTIGS = (Contig("chr1", 1 << 20), Contig("HLA-A*01:01", 3000, "0" * 32))

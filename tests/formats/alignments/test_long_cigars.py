@@ -12,8 +12,8 @@ from helpers.batch_samples import Read, Row, alignments_of, batch_of, sam_lines
 from helpers.binning_indexes import read_index
 from readwarp.cli import main
 from readwarp.errors import InputError
+from readwarp.finish.writer import AlignmentWriter, Finish
 from readwarp.formats.alignments.header import Contig, header_text
-from readwarp.formats.alignments.output import AlignmentWriter, Finish
 from readwarp.formats.alignments.regions import AlignedReader, FileForm, ReadFilter
 from readwarp.formats.alignments.sam import Encoder
 

@@ -22,6 +22,7 @@ from helpers.batch_samples import (
 from helpers.processes import environment_with_tests
 from readwarp import __version__
 from readwarp.errors import InputError, ReadwarpError, UsageError
+from readwarp.finish.writer import AlignmentWriter, Finish
 from readwarp.formats.alignments.header import (
     Contig,
     check_ids,
@@ -30,7 +31,6 @@ from readwarp.formats.alignments.header import (
     program_lines,
     read_group_line,
 )
-from readwarp.formats.alignments.output import AlignmentWriter, Finish
 from readwarp.formats.alignments.sam import Encoder
 from readwarp.formats.common.bgzf import BLOCK, EOF_BLOCK, BgzfWriter
 from readwarp.formats.common.output_file import OutputFile

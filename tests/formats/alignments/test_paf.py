@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from helpers.batch_samples import Read, Row, alignments_of, batch_of
 from readwarp.errors import UsageError
-from readwarp.formats.alignments.output import AlignmentWriter, Finish, format_of
+from readwarp.finish.writer import AlignmentWriter, Finish
+from readwarp.formats.alignments.output import format_of
 from readwarp.formats.alignments.sam import Encoder
 
 CONTIGS, LENGTHS = ("one", "chr:2"), (5000, 70)

@@ -10,8 +10,8 @@ import pytest
 
 from helpers.batch_samples import Read, Row, alignments_of, bam_records, fastq, random_read, read_all, samtools
 from readwarp.errors import InputError
+from readwarp.finish.writer import AlignmentWriter
 from readwarp.formats.alignments.header import Contig, binary_header, header_text
-from readwarp.formats.alignments.output import AlignmentWriter
 from readwarp.formats.alignments.sam import Encoder
 from readwarp.formats.common.bgzf import EOF_BLOCK, BgzfWriter
 from readwarp.formats.reads.bam import read_header

@@ -5,12 +5,17 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from readwarp.formats.alignments import decode_kernels as kernels
+from readwarp.compiler.jit import kernel, scalar
+from readwarp.formats.alignments import layout
 from readwarp.formats.alignments.aligned import AlignedReads
-from readwarp.formats.alignments.decode_kernels import UNWANTED, DecodedRecords, Wanted
 from readwarp.formats.alignments.layout import CONTIG, POSITION, values_at
+from readwarp.formats.alignments.scan import UNWANTED, DecodedRecords, Wanted
 from readwarp.ragged import concatenate, empty, offsets_of, replace
+from readwarp.rules.flags import MATE_REVERSE, MATE_UNMAPPED, PAIRED, REVERSE
 from readwarp.rules.hashes import hash_of
+
+MATE_CIGAR = ord("M"), ord("C")
+CLIPS, NOT_ON_REFERENCE = (ord("S"), ord("H")), (ord("I"), ord("P"))  # operations of MC
 
 
 def decode(data: np.ndarray, found: DecodedRecords) -> AlignedReads:
@@ -29,7 +34,7 @@ def decode(data: np.ndarray, found: DecodedRecords) -> AlignedReads:
         read_offsets=offsets_of(found.lengths[known]),
         unassigned=values_at(data, found.places[~known] + POSITION, "<i4").astype(np.int64),
     )
-    kernels.decode(data, places, reads)
+    fill_reads(data, places, reads)
     return reads
 
 
@@ -88,3 +93,88 @@ def group_table(
 def _hash(text: str) -> int:
     raw = np.frombuffer(text.encode(), np.uint8)
     return int(hash_of(raw, 0, raw.size))
+
+
+@kernel
+def fill_reads(data, places, out):
+    """Decode the records at these places into out (AlignedReads), whose offsets, samples and stops are known."""
+    position, flag, mapping_quality = out.position, out.flag, out.mapping_quality
+    cigar, cigar_offsets, name_hash = out.cigar, out.cigar_offsets, out.name_hash
+    bases, qualities, read_offsets = out.bases, out.qualities, out.read_offsets
+    fragment_end, shared, hidden = out.fragment_end, out.shared, out.hidden
+    for i in range(places.size):
+        at = places[i]
+        position[i], flag[i] = layout.int32_at(data, at + layout.POSITION), layout.uint16_at(data, at + layout.FLAG)
+        mapping_quality[i] = data[at + layout.MAPPING_QUALITY]
+        name_hash[i] = hash_of(data, at + layout.NAME, layout.stored_cigar_of(data, at)[0] - 1)
+        copy_cigar(data, at, cigar, cigar_offsets[i])
+        length = copy_bases(data, at, bases, qualities, read_offsets[i])
+        fragment_end[i] = fragment_end_of(data, at)
+        shared[i, 0] = shared[i, 1] = 0 if flag[i] & REVERSE else length
+        hidden[i, 0] = hidden[i, 1] = 0
+
+
+@scalar
+def fragment_end_of(data, at):
+    """Return where the mate's 5' end bounds the fragment: its position on a reverse read, after it on a forward one; or
+    -1.
+
+    Only for mates on one contig and both strands that begin near enough to be read through. Clipped ends of the mate
+    continue along the diagonal if MC tells them; without MC, position and TLEN are used.
+    """
+    flag, start = layout.uint16_at(data, at + layout.FLAG), layout.int32_at(data, at + layout.POSITION)
+    mate, length = layout.int32_at(data, at + layout.MATE_POSITION), layout.int32_at(data, at + layout.LENGTH)
+    is_forward = flag & REVERSE == 0  # the mate must be mapped, to the other strand
+    is_pair = flag & (PAIRED | MATE_UNMAPPED) == PAIRED and is_forward == (flag & MATE_REVERSE != 0)
+    contig, mate_contig = layout.int32_at(data, at + layout.CONTIG), layout.int32_at(data, at + layout.MATE_CONTIG)
+    if not is_pair or mate_contig != contig or abs(mate - start) > length:
+        return np.int64(-1)
+    field, stop = layout.tag_of(data, at, layout.stop_of(data, at), MATE_CIGAR[0], MATE_CIGAR[1])
+    if field == stop:
+        return start + abs(layout.int32_at(data, at + layout.TEMPLATE_LENGTH)) if is_forward else mate
+    number = span = leading = trailing = np.int64(0)
+    for i in range(field, stop):
+        digit = np.int64(data[i]) - 48
+        if 0 <= digit <= 9:
+            number = 10 * number + digit
+            continue
+        if data[i] in CLIPS:
+            leading, trailing = (leading, trailing + number) if span else (leading + number, trailing)
+        elif data[i] not in NOT_ON_REFERENCE:
+            span += number
+        number = np.int64(0)
+    return mate + span + trailing if is_forward else max(np.int64(0), mate - leading)
+
+
+@scalar
+def copy_cigar(data, at, cigar, run):
+    """Copy the CIGAR of the record at `at` to cigar[run:]."""
+    source, operations = layout.cigar_of(data, at)
+    for j in range(operations):
+        cigar[run + j] = layout.uint32_at(data, source + 4 * j)
+
+
+@scalar
+def copy_bases(data, at, bases, qualities, first):
+    """Copy the bases and qualities of the record at `at` to rows from `first` on; return how many."""
+    source, length = layout.bases_of(data, at)
+    for j in range(length // 2):  # unsigned indices: no test for negative ones
+        byte = data[np.uint64(source + j)]
+        bases[np.uint64(first + 2 * j)] = layout.BASES[byte >> 4]
+        bases[np.uint64(first + 2 * j + 1)] = layout.BASES[byte & 15]
+    if length & 1:
+        bases[first + length - 1] = layout.BASES[data[source + length // 2] >> 4]
+    source, _ = layout.qualities_of(data, at)
+    for j in range(length):
+        qualities[np.uint64(first + j)] = data[np.uint64(source + j)]
+    return length
+
+
+@scalar
+def unpack(data, at, out, i):
+    """Unpack what all kinds of reads have of the record at `at` to row i of `out`, whose offsets are known."""
+    out.position[i], out.flag[i] = layout.int32_at(data, at + layout.POSITION), layout.uint16_at(data, at + layout.FLAG)
+    out.name_hash[i] = hash_of(data, at + layout.NAME, layout.stored_cigar_of(data, at)[0] - 1)
+    out.fragment_end[i] = fragment_end_of(data, at)
+    copy_cigar(data, at, out.cigar, out.cigar_offsets[i])
+    copy_bases(data, at, out.bases, out.qualities, out.read_offsets[i])

@@ -1,35 +1,25 @@
-"""Alignments out: SAM, BAM, CRAM or PAF by the name's ending, SAM on stdout; sorted, marked and indexed on the way.
+"""Alignments out: SAM, BAM, CRAM or PAF by the name's ending, SAM on stdout; indexed on the way.
 
 A file gets its name when it is complete: `close` renames its private file, `abort` removes it.
 """
 
 import subprocess
-from collections import Counter
-from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, suppress
-from dataclasses import dataclass
-from functools import partial
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import NoReturn
 
 from numpy import ndarray
 
-from readwarp.config import BY_ENDS, DuplicateRules
-from readwarp.config.combinations import check_together
 from readwarp.errors import InputError, ReadwarpError, UsageError
 from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.bam_index import BamIndexer
-from readwarp.formats.alignments.duplicates import Libraries, mark, windows_of
-from readwarp.formats.alignments.header import binary_header, lines_of
-from readwarp.formats.alignments.preparing import Prepared, Preparer
+from readwarp.formats.alignments.header import binary_header
 from readwarp.formats.alignments.sam import Encoded
-from readwarp.formats.alignments.sort import Sorter
 from readwarp.formats.common.files import ending_of
 from readwarp.formats.common.names import text_problem
 from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
 from readwarp.formats.common.writing import writing
-from readwarp.system.ahead import map_ahead
 from readwarp.system.scratch import ScratchFolder
 
 CHUNK = 1 << 20  # bytes
@@ -42,109 +32,51 @@ def format_of(path: str | Path | None) -> str:
     return ending_of(path, "sam", "bam", "cram", "paf")
 
 
-@dataclass(frozen=True, slots=True)
-class Finish:
-    """Processing of the records between `write` and the file."""
-
-    sort: str = "none"  # coordinate | name | none
-    mark_duplicates: bool = False  # mates must be neighbours in the input of `write`
-    write_index: bool = False
-    memory: int = 256 << 20  # bytes, for sorting
-    duplicates: DuplicateRules = BY_ENDS
-    paf: bool = False  # PAF unless the name says otherwise
-
-    def format_of(self, path: str | Path | None) -> str:
-        """Return the format, like the function `format_of`. Raises UsageError if PAF is required and it is another."""
-        format = format_of(path)
-        if self.paf and format not in ("sam", "paf"):
-            raise UsageError(f"--paf: {path} would be {format.upper()}: use a name that ends in .paf")
-        return "paf" if self.paf else format
-
-    def check(self, format: str) -> None:
-        """Raise UsageError for steps that this format cannot take."""
-        if self.sort not in ("coordinate", "name", "none"):
-            raise UsageError(f"--sort {self.sort}: not one of coordinate, name, none")
-        names = "sort", "mark_duplicates", "write_index"
-        check_together("align", {name: getattr(self, name) for name in names})
-        if format == "paf" and self.sort != "none":
-            raise UsageError("PAF is not sorted: leave out --sort, --mark-duplicates and --write-index, or write BAM")
-        if self.write_index and format == "sam":
-            raise UsageError("--write-index needs BAM or CRAM output: name it with -o")
-
-    def preparer(self, header: str) -> Preparer:
-        """Return the preparer of batches. header: SAM text."""
-        libraries = Libraries.of(lines_of(header, "RG")) if self.mark_duplicates else None
-        return Preparer(self.sort, libraries, self.duplicates.umis)
-
-
-class AlignmentWriter(Writer):
-    """A writer of prepared batches, in order, from one thread."""
+class AlignmentFile(Writer):
+    """A file of encoded records, written in order from one thread."""
 
     def __init__(
         self,
         path: str | None,
-        header: str,
-        finish: Finish = Finish(),  # frozen
-        *,
+        header: str,  # SAM text
+        text: bool = False,  # records and header are written as they are; otherwise records are BAM
         threads: int = 1,
         reference: str | None = None,  # FASTA, for CRAM
-        binary: bool = False,  # `write` takes BAM records, even for SAM output
+        write_index: bool = False,  # records are sorted by coordinate
     ):
-        self.format = finish.format_of(path)
-        if self.format == "paf" and binary:
-            raise UsageError(f"{path}: only readwarp align writes PAF")
-        self.text = self.format in ("sam", "paf") and finish.sort == "none" and not binary  # encoding for Encoder
-        finish.check(self.format)
-        self.duplicates = 0  # marked; known after `close`, like `families` (see `duplicates.Marked`) and `index`
-        self.families: Counter[int] = Counter()
-        self._rules = finish.duplicates
-        self.index: Path | None = None
-        self._header, self._write_index, self._threads = header, finish.write_index, threads
-        self._preparer = finish.preparer(header)
-        self.prepare = self._preparer.prepare
-        self._indexer = BamIndexer(header, threads) if finish.write_index and self.format == "bam" else None
-        self._reach = 0
-        self._sorter: Sorter | None = None
-        if finish.sort != "none":
-            self._sorter = Sorter(finish.sort, finish.memory, threads, self._preparer.skip)
+        self.index: Path | None = None  # known after `close`
+        self._header, self._threads = header, threads
+        self._write_index = write_index
+        self._format = "text" if text else format_of(path)
+        self._indexer = BamIndexer(header, threads) if write_index and self._format == "bam" else None
         self._file = OutputFile(path)
         try:
-            self._sink = self._open_sink(threads, reference)
+            self._sink = self._open_sink(reference)
         except BaseException:
             self._file.remove()
             raise
 
-    def _open_sink(self, threads: int, reference: str | None) -> "ByteWriter | SamtoolsWriter":
-        if self.format == "cram" and reference is None:
+    def _open_sink(self, reference: str | None) -> "ByteWriter | SamtoolsWriter":
+        if self._format == "cram" and reference is None:
             raise UsageError("CRAM output needs the reference's FASTA")
-        if not self.text and self.format != "bam":
-            return SamtoolsWriter(self._file, self._header, reference if self.format == "cram" else None)
-        sink = ByteWriter(self._file.open(), 0 if self.text else threads, self._file.name)
+        if self._format not in ("text", "bam"):
+            return SamtoolsWriter(self._file, self._header, reference if self._format == "cram" else None)
+        is_text = self._format == "text"
+        sink = ByteWriter(self._file.open(), 0 if is_text else self._threads, self._file.name)
         try:
-            if self.format != "paf":
-                sink.write(self._header.encode() if self.text else binary_header(self._header))
+            sink.write(self._header.encode() if is_text else binary_header(self._header))
         except BaseException:
             with suppress(OSError):
                 sink.abort()
             raise
         return sink
 
-    def add(self, batch: Prepared) -> None:
-        if self._sorter is None:
-            self._sink.write(batch.records.data)
-        elif batch.run:
-            self._reach = max(self._reach, batch.reach)
-            self._sorter.add(batch.run)
-
     def write(self, records: Encoded) -> None:
-        self.add(self.prepare(records))
+        self._sink.write(records.data)
+        if self._indexer:
+            self._indexer.add(records)
 
     def complete(self) -> None:
-        with closing(self._sorted()) as pieces:
-            for records in pieces:
-                self._sink.write(records.data)
-                if self._indexer:
-                    self._indexer.add(records)
         self._sink.close()
         if self._write_index:
             self._index()
@@ -152,24 +84,7 @@ class AlignmentWriter(Writer):
         if self._file.index:
             self.index = Path(f"{self._file.name}{self._file.index}")
 
-    def _sorted(self) -> Generator[Encoded]:
-        """Yield the sorted records, with duplicates marked if requested."""
-        if self._sorter is None:
-            return
-        with closing(self._sorter.sorted()) as pieces:
-            if self._preparer.libraries is None:
-                yield from pieces
-                return
-            with ThreadPoolExecutor(self._threads, "mark") as pool:
-                mark_window = partial(mark, rules=self._rules)
-                for marked in map_ahead(pool, mark_window, windows_of(pieces, self._reach), self._threads + 1):
-                    self.duplicates += marked.duplicates
-                    self.families += marked.families
-                    yield marked.records
-
     def abort(self) -> None:
-        if self._sorter:
-            self._sorter.close()
         if self._indexer:
             self._indexer.abort()
         with suppress(OSError):  # a failure from before repeats itself
@@ -194,7 +109,8 @@ class SamtoolsWriter:
     """
 
     def __init__(self, file: OutputFile, header: str, reference: str | None):
-        self._file, self._header, self._reference = file, header, reference
+        self._file = file
+        self._header, self._reference = header, reference
         self._folder = ScratchFolder()
         self._pool = ThreadPoolExecutor(1, "readwarp copier")
         with ExitStack() as stack:

@@ -19,17 +19,15 @@ import pysam
 from numpy import ndarray
 
 from readwarp.errors import InputError
-from readwarp.formats.alignments import decode_kernels as records
-from readwarp.formats.alignments import decoded
+from readwarp.formats.alignments import decoded, scan
 from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.formats.alignments.bam_file import BamFile, BamPiece, NoBlockError
 from readwarp.formats.alignments.bam_index import Watch, bam_indexes, load_bam_index, other_file
-from readwarp.formats.alignments.check_kernels import REASONS, SIZE, UNSORTED
-from readwarp.formats.alignments.checks import HeaderLimits, header_from, name_of
+from readwarp.formats.alignments.checks import REASONS, SIZE, UNSORTED, HeaderLimits, header_from, name_of
 from readwarp.formats.alignments.crai import contigs_of_cram
 from readwarp.formats.alignments.cram import CramFile, is_cram
-from readwarp.formats.alignments.decode_kernels import DecodedRecords, Wanted
 from readwarp.formats.alignments.layout import MAX_RECORD, NAME
+from readwarp.formats.alignments.scan import DecodedRecords, Wanted
 from readwarp.formats.alignments.spool import is_stream, scan_file, spool
 from readwarp.formats.common.bgzf import EOF_BLOCK, tail_of
 from readwarp.formats.common.index import BgzfIndex
@@ -271,9 +269,9 @@ class AlignedReader:
         while piece := reader.next(rest):
             data = piece.data.copy()  # several of these may be in use at the same time
             places = np.empty(data.size // NAME + 1, np.int64)
-            count, rest, state = records.scan_unplaced(data, self._known, places)
+            count, rest, state = scan.find_unplaced(data, self._known, places)
             left = data.size - rest
-            if state != records.MORE or left > MAX_RECORD:
+            if state != scan.MORE or left > MAX_RECORD:
                 raise self._error(state or SIZE, data, rest, "after the last contig")
             yield RawRecords(data, places[:count], np.zeros(count, bool), *np.zeros((2, count), np.int64))
         if left:
@@ -304,18 +302,18 @@ class AlignedReader:
         piece, more = self._begin(wanted, watch)
         while piece:
             found = empty(DecodedRecords, {"reads": piece.data.size // NAME + 1})
-            count, rest, last, state = records.scan(piece.data, last, wanted, self._known, found)
-            if state not in (records.MORE, records.DONE):
+            count, rest, last, state = scan.find_wanted(piece.data, last, wanted, self._known, found)
+            if state not in (scan.MORE, scan.DONE):
                 raise self._error(state, piece.data, rest, self._near(wanted, last))
             found = take(found, "reads", slice(0, count))
             if watch and count:
                 usable = found.samples >= 0
                 contigs = decoded.contigs_of(piece.data, found, wanted).reads
                 watch.check(piece, found.places[usable], found.stops[usable], contigs)
-            if watch and state == records.DONE:
+            if watch and state == scan.DONE:
                 watch.end(piece, rest)
             yield piece.data, found
-            if state == records.DONE:
+            if state == scan.DONE:
                 return
             left = piece.data.size - rest
             if left > MAX_RECORD:
@@ -336,7 +334,7 @@ class AlignedReader:
 
     def _near(self, wanted: Wanted, last: int) -> str:
         """Describe a location. last: the place of a record, see `scan`."""
-        contig, position = divmod(last, 1 << records.CONTIG_SHIFT) if last >= 0 else (wanted.contig, 0)
+        contig, position = divmod(last, 1 << scan.CONTIG_SHIFT) if last >= 0 else (wanted.contig, 0)
         return f"near {self.names[contig]}:{position + 1}"
 
     def _from_phred64(self, reads: AlignedReads, contigs: decoded.RecordContigs) -> AlignedReads:

@@ -1,4 +1,8 @@
-"""Records out: Alignments and their reads as SAM text, BAM records or PAF, encoded in compiled code batch by batch."""
+"""Records out: Alignments and their reads as SAM text, BAM records or PAF, encoded in compiled code batch by batch.
+
+SEQ and QUAL follow the strand of the flag; bases and qualities under a hard clip are omitted, and all those of a record
+that has none. A CIGAR of more operations than BAM has room for goes to the field CG, see `layout.cigar_of`.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,13 +11,24 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.formats.alignments import encode_kernels as kernels
-from readwarp.formats.alignments import paf_kernels
+from readwarp.compiler.jit import kernel, scalar
+from readwarp.formats.alignments import layout
+from readwarp.formats.alignments.fields import put_turned
+from readwarp.formats.alignments.paf import encode_paf
 from readwarp.formats.alignments.records import AlignmentBatch
-from readwarp.formats.alignments.tag_text import FACTOR
+from readwarp.formats.alignments.tag_text import FACTOR, put_tags
+from readwarp.formats.common.binning import bin_of
+from readwarp.formats.common.index import DEPTH
 from readwarp.formats.common.reads import ReadBatch
-from readwarp.formats.common.text import pack_names
+from readwarp.formats.common.text import letter_of, pack_names, put_bytes, put_copy, put_name, put_next, put_number
 from readwarp.ragged import empty, replace
+from readwarp.rules.cigar import HARD_CLIP, LETTER_BYTES, SKIP, SOFT_CLIP, run_of
+from readwarp.rules.flags import REVERSE
+
+BIN = 14  # offset of the bin in a record
+TAB, NEWLINE, STAR, COLON, EQUAL = b"\t\n*:="
+M, L, N, SMALL_M, SMALL_L = b"MLNml"
+NO_QUALITY = 255
 
 
 class Encoded(NamedTuple):
@@ -44,11 +59,11 @@ class Encoder:
         out = empty(Encoded, {"records": len(alignments), "bytes": size})
         if self.lengths:
             lengths = np.array(self.lengths, np.int64)
-            written = paf_kernels.encode_paf(reads, alignments, pack_names(self.contigs), lengths, out)
+            written = encode_paf(reads, alignments, pack_names(self.contigs), lengths, out)
         elif self.text:
-            written = kernels.encode_sam(reads, alignments, pack_names(self.contigs), groups, out)
+            written = encode_sam(reads, alignments, pack_names(self.contigs), groups, out)
         else:
-            written = kernels.encode_bam(reads, alignments, groups, out)
+            written = encode_bam(reads, alignments, groups, out)
         return replace(out, data=out.data[:written])
 
     def _max_bytes(self, reads: ReadBatch, rows: AlignmentBatch) -> int:
@@ -64,3 +79,242 @@ class Encoder:
 
 def _longest(names: Sequence[str]) -> int:
     return max(map(len, names), default=0)
+
+
+@scalar
+def shown_span(cigar, first, last, reverse, start, stop):
+    """Return the part of a read, sequenced as [start, stop), that cigar[first:last] does not hard-clip."""
+    left, right = np.int64(0), np.int64(0)
+    if last > first and cigar[first] & 15 == HARD_CLIP:
+        left = np.int64(cigar[first] >> 4)
+    if last > first + 1 and cigar[last - 1] & 15 == HARD_CLIP:
+        right = np.int64(cigar[last - 1] >> 4)
+    if reverse:
+        left, right = right, left
+    return start + left, max(start + left, stop - right)
+
+
+@scalar
+def put_bases(bases, start, stop, reverse, out, at):
+    """Put letters of bases[start:stop], or of their reverse complement."""
+    source, target = bases[start:stop], out[at : at + stop - start]
+    if reverse:
+        for i in range(source.size):
+            base = source[np.uint64(source.size - 1 - i)]
+            target[i] = letter_of(base if base > 3 else np.uint8(3 - base))
+    else:
+        for i in range(source.size):
+            target[i] = letter_of(source[i])
+    return at + stop - start
+
+
+@scalar
+def put_qualities(qualities, start, stop, reverse, shift, out, at):
+    """Put qualities[start:stop], or their reverse, plus `shift`."""
+    source, target = qualities[start:stop], out[at : at + stop - start]
+    if reverse:
+        for i in range(source.size):
+            target[i] = source[np.uint64(source.size - 1 - i)] + shift
+    else:
+        for i in range(source.size):
+            target[i] = source[i] + shift
+    return at + stop - start
+
+
+@scalar
+def counts_bases(tags, at):
+    """Return whether the field is MM, ML or MN, which number modified bases along the whole read."""
+    return tags[at] == M and tags[at + 1] in (M, L, N, SMALL_M, SMALL_L)  # Mm and Ml: the older names
+
+
+@scalar
+def longest_row(offsets):
+    longest = np.int64(0)
+    for i in range(offsets.size - 1):
+        longest = max(longest, offsets[i + 1] - offsets[i])
+    return longest
+
+
+@scalar
+def put_carried(fields, span, shown, strand, scratch, out, at):
+    """Put the fields that a read carries to a record at out[at:]; return where they end.
+
+    fields: of all reads; span: of this one. shown: first and last base of the record, and the read's length. strand:
+    whether it is reversed, and whether it is text. scratch: has room for a field.
+    """
+    (start, stop), (reverse, is_text), (first, last, length) = span, strand, shown
+    while start < stop:
+        end = layout.field_stop(fields, start, stop)
+        if last - first == length or not counts_bases(fields, start):
+            if is_text:
+                at = put_tags(scratch, 0, put_turned(fields, start, end, shown, reverse, scratch, 0), out, at)
+            else:
+                at = put_turned(fields, start, end, shown, reverse, out, at)
+        start = end
+    return at
+
+
+@kernel
+def encode_sam(reads, rows, contigs, groups, out):
+    """Write SAM lines to out (Encoded, large enough); contigs and groups are Names. Return the bytes written."""
+    bases, qualities, read_offsets, read_group = reads.bases, reads.qualities, reads.read_offsets, reads.read_group
+    names, name_offsets, carried, carried_offsets = reads.names, reads.name_offsets, reads.tags, reads.tag_offsets
+    read, flag, contig, position, quality = rows.read, rows.flag, rows.contig, rows.position, rows.mapping_quality
+    cigar, cigar_offsets, tags, tag_offsets = rows.cigar, rows.cigar_offsets, rows.tags, rows.tag_offsets
+    mate, mate_position, template_length = rows.mate_contig, rows.mate_position, rows.template_length
+    has_bases = rows.has_bases
+    (contig_letters, contig_offsets), (group_letters, group_offsets) = contigs, groups
+    data, offsets, at, scratch = out.data, out.offsets, 0, np.empty(longest_row(carried_offsets), np.uint8)
+    for row in range(read.size):
+        offsets[row] = at
+        r = np.int64(read[row])
+        at = put_name(names, name_offsets, r, data, at)
+        at = put_next(TAB, np.int64(flag[row]), data, at)
+        data[at] = TAB
+        at = put_name(contig_letters, contig_offsets, np.int64(contig[row]), data, at + 1)
+        at = put_next(TAB, np.int64(position[row]) + 1, data, at)
+        at = put_next(TAB, np.int64(quality[row]), data, at)
+        first, last = cigar_offsets[row], cigar_offsets[row + 1]
+        at = put_cigar(cigar, first, last, data, at)
+        data[at] = TAB
+        if mate[row] >= 0 and mate[row] == contig[row]:
+            data[at + 1] = EQUAL
+            at += 2
+        else:
+            at = put_name(contig_letters, contig_offsets, np.int64(mate[row]), data, at + 1)
+        at = put_next(TAB, np.int64(mate_position[row]) + 1, data, at)
+        at = put_next(TAB, np.int64(template_length[row]), data, at)
+        reverse = flag[row] & REVERSE != 0
+        start, stop = shown_span(cigar, first, last, reverse, read_offsets[r], read_offsets[r + 1])
+        stop = stop if has_bases[row] else start
+        at = put_letters(bases, qualities, start, stop, reverse, data, at)
+        at = put_tags(tags, tag_offsets[row], tag_offsets[row + 1], data, at)
+        if read_group[r] >= 0:
+            data[at], data[at + 1], data[at + 2] = TAB, layout.R, layout.G
+            data[at + 3], data[at + 4], data[at + 5] = COLON, layout.TEXT, COLON
+            at = put_name(group_letters, group_offsets, np.int64(read_group[r]), data, at + 6)
+        shown = start - read_offsets[r], stop - read_offsets[r], read_offsets[r + 1] - read_offsets[r]
+        span = carried_offsets[r], carried_offsets[r + 1]
+        at = put_carried(carried, span, shown, (reverse, True), scratch, data, at)
+        data[at] = NEWLINE
+        at += 1
+    offsets[read.size] = at
+    return at
+
+
+@scalar
+def put_cigar(cigar, start, stop, out, at):
+    out[at] = TAB
+    at += 1
+    if start == stop:
+        out[at] = STAR
+        return at + 1
+    for i in range(start, stop):
+        at = put_number(np.int64(cigar[i] >> 4), out, at)
+        out[at] = LETTER_BYTES[cigar[i] & 15]
+        at += 1
+    return at
+
+
+@scalar
+def put_letters(bases, qualities, start, stop, reverse, out, at):
+    """Put SEQ and QUAL as text, each '*' when empty or unknown."""
+    out[at] = TAB
+    if start == stop:
+        out[at + 1], out[at + 2], out[at + 3] = STAR, TAB, STAR
+        return at + 4
+    at = put_bases(bases, start, stop, reverse, out, at + 1)
+    out[at] = TAB
+    if qualities[start] == NO_QUALITY:
+        out[at + 1] = STAR
+        return at + 2
+    return put_qualities(qualities, start, stop, reverse, np.uint8(33), out, at + 1)
+
+
+@kernel
+def encode_bam(reads, rows, groups, out):
+    """Write BAM records, block_size first, to out (Encoded, its data large enough); return the bytes written."""
+    bases, qualities, read_offsets, read_group = reads.bases, reads.qualities, reads.read_offsets, reads.read_group
+    names, name_offsets, carried, carried_offsets = reads.names, reads.name_offsets, reads.tags, reads.tag_offsets
+    read, flag, contig, position, quality = rows.read, rows.flag, rows.contig, rows.position, rows.mapping_quality
+    cigar, cigar_offsets, tags, tag_offsets = rows.cigar, rows.cigar_offsets, rows.tags, rows.tag_offsets
+    mate, mate_position, template_length = rows.mate_contig, rows.mate_position, rows.template_length
+    has_bases = rows.has_bases
+    group_letters, group_offsets = groups
+    data, offsets, at = out.data, out.offsets, 0
+    for row in range(read.size):
+        offsets[row] = at
+        r, place = np.int64(read[row]), np.int64(position[row])
+        first, last = cigar_offsets[row], cigar_offsets[row + 1]
+        reverse = flag[row] & REVERSE != 0
+        start, stop = shown_span(cigar, first, last, reverse, read_offsets[r], read_offsets[r + 1])
+        stop = stop if has_bases[row] else start
+        covered = 0
+        for i in range(first, last):
+            _, _, on_reference, _ = run_of(cigar[i])
+            covered += on_reference
+        put_bytes(contig[row], 4, data, at + layout.CONTIG)
+        put_bytes(place, 4, data, at + layout.POSITION)
+        data[at + layout.MAPPING_QUALITY] = quality[row]
+        put_bytes(bin_of(place, place + max(covered, 1), DEPTH), 2, data, at + BIN)
+        is_long = last - first > layout.MAX_OPERATIONS
+        put_bytes(2 if is_long else last - first, 2, data, at + layout.OPERATIONS)
+        put_bytes(flag[row], 2, data, at + layout.FLAG)
+        put_bytes(stop - start, 4, data, at + layout.LENGTH)
+        put_bytes(mate[row], 4, data, at + layout.MATE_CONTIG)
+        put_bytes(mate_position[row], 4, data, at + layout.MATE_POSITION)
+        put_bytes(template_length[row], 4, data, at + layout.TEMPLATE_LENGTH)
+        end = put_name(names, name_offsets, r, data, at + layout.NAME)
+        data[end] = 0
+        end += 1
+        data[at + layout.NAME_LENGTH] = end - at - layout.NAME
+        if is_long:
+            end = put_bytes((stop - start) << 4 | SOFT_CLIP, 4, data, end)
+            end = put_bytes(covered << 4 | SKIP, 4, data, end)
+        else:
+            end = put_operations(cigar, first, last, data, end)
+        end = put_nibbles(bases, start, stop, reverse, data, end)
+        end = put_qualities(qualities, start, stop, reverse, np.uint8(0), data, end)
+        end = put_copy(tags, tag_offsets[row], tag_offsets[row + 1], data, end)
+        if is_long:
+            data[end], data[end + 1], data[end + 2], data[end + 3] = layout.C, layout.G, layout.ARRAY, layout.UNSIGNED
+            end = put_operations(cigar, first, last, data, put_bytes(last - first, 4, data, end + 4))
+        if read_group[r] >= 0:
+            data[end], data[end + 1], data[end + 2] = layout.R, layout.G, layout.TEXT
+            end = put_name(group_letters, group_offsets, np.int64(read_group[r]), data, end + 3)
+            data[end] = 0
+            end += 1
+        shown = start - read_offsets[r], stop - read_offsets[r], read_offsets[r + 1] - read_offsets[r]
+        span = carried_offsets[r], carried_offsets[r + 1]
+        end = put_carried(carried, span, shown, (reverse, False), data, data, end)
+        put_bytes(end - at - 4, 4, data, at)
+        at = end
+    offsets[read.size] = at
+    return at
+
+
+@scalar
+def put_operations(cigar, start, stop, out, at):
+    for i in range(start, stop):
+        at = put_bytes(cigar[i], 4, out, at)
+    return at
+
+
+@scalar
+def put_nibbles(bases, start, stop, reverse, out, at):
+    """Put SEQ, two letters a byte."""
+    source, target = bases[start:stop], out[at : at + ((stop - start + 1) >> 1)]
+    last, flip = source.size - 1, np.uint8(3) if reverse else np.uint8(0)
+    for i in range(source.size >> 1):
+        first = np.uint64(last - 2 * i if reverse else 2 * i)
+        second = np.uint64(last - 2 * i - 1 if reverse else 2 * i + 1)
+        target[i] = nibble_of(source[first], flip) << np.uint8(4) | nibble_of(source[second], flip)
+    if source.size & 1:
+        target[last >> 1] = nibble_of(source[0 if reverse else last], flip) << np.uint8(4)
+    return at + target.size
+
+
+@scalar
+def nibble_of(base, flip):
+    """Map 0-4 to BAM's 1 2 4 8 15, complemented when `flip` is 3."""
+    return np.uint8(15) if base > 3 else np.uint8(1) << (base ^ flip)

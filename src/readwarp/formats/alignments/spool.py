@@ -14,21 +14,20 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from itertools import chain
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import IO, Annotated, BinaryIO, NamedTuple
 
 import numpy as np
 from isal import igzip, isal_zlib
+from numpy import ndarray
 
+from readwarp.compiler.jit import kernel
 from readwarp.errors import InputError
-from readwarp.formats.alignments import decode_kernels as records
-from readwarp.formats.alignments import samtools
-from readwarp.formats.alignments.check_kernels import REASONS
+from readwarp.formats.alignments import layout, samtools
+from readwarp.formats.alignments.checks import REASONS, SIZE, SOUND, UNSORTED
 from readwarp.formats.alignments.crai import DEFINITION, HEADER
 from readwarp.formats.alignments.cram import header_of
 from readwarp.formats.alignments.cram_reference import CramReference, find_reference
-from readwarp.formats.alignments.decode_kernels import Blocks, FileWindows
 from readwarp.formats.alignments.header import MAX_HEADER, parse_header
-from readwarp.formats.alignments.layout import MAX_RECORD
 from readwarp.formats.common.bgzf import blocks_of
 from readwarp.formats.common.compressed import BROKEN, GZIP_MAGIC
 from readwarp.formats.common.index import LINEAR_WINDOW, BgzfIndex, fill_in
@@ -156,6 +155,20 @@ def _feed(chunks: Iterable[bytes], pipe: IO[bytes]) -> None:
             pipe.write(chunk)
 
 
+class Blocks(NamedTuple):
+    """BGZF blocks of decompressed bytes."""
+
+    begin: Annotated[ndarray, "int64 [blocks]"]  # start in the bytes
+    place: Annotated[ndarray, "int64 [blocks]"]  # start in the file
+
+
+class FileWindows(NamedTuple):
+    """The linear index of a BAM file."""
+
+    first: Annotated[ndarray, "int64 [contigs + 1] of windows"]  # of each contig
+    offset: Annotated[ndarray, "uint64 [windows]"]  # virtual offset of the first record that reaches it; 0: none yet
+
+
 class _Indexer:
     """An indexer of BAM records, which also checks their order."""
 
@@ -199,16 +212,46 @@ class _Indexer:
             self._windows = FileWindows(first, np.zeros(first[-1], np.uint64))
         if self._windows is not None:
             done = self._add_records(raw, done, Blocks(begin, place), self._windows)
-        if raw.size - done > MAX_RECORD:
+        if raw.size - done > layout.MAX_RECORD:
             raise InputError(self._name, "damaged: a record of more than 256 MiB")
         block = max(0, int(np.searchsorted(begin, done, side="right")) - 1)  # the block with `done`
         self._raw, self._blocks = raw[done:].copy(), Blocks(begin[block:] - done, place[block:])
 
     def _add_records(self, raw: np.ndarray, place: int, blocks: Blocks, windows: FileWindows) -> int:
         """Index the records from `place` on; return where the first incomplete one begins."""
-        place, *last, state = records.add_to_index(raw, place, self._last, blocks, windows)
-        if state != records.MORE:
+        place, *last, state = add_to_index(raw, place, self._last, blocks, windows)
+        if state != SOUND:
             contig = (*self._contigs, "unplaced reads")[last[0]]
             raise InputError(self._name, REASONS[state], f"near {contig}:{max(last[1], 0) + 1}")
         self._last = last[0], last[1]
         return int(place)
+
+
+@kernel
+def add_to_index(data, at, last, blocks, out):
+    """Add the whole records from `at` on to out (FileWindows). last: contig and position of the previous record.
+
+    Returns (where the first incomplete record begins, contig and position of the last one, SOUND | UNSORTED | SIZE).
+    """
+    contig, position = last
+    begin, place, first, offset = blocks.begin, blocks.place, out.first, out.offset
+    block, contigs = 0, first.size - 1
+    while at + layout.NAME <= data.size:
+        stop = layout.stop_of(data, at)
+        if stop > data.size:
+            break
+        own, start = layout.int32_at(data, at + layout.CONTIG), layout.int32_at(data, at + layout.POSITION)
+        if own >= contigs or not layout.is_whole(data, at, stop):
+            return at, contig, position, SIZE
+        if own >= 0 and (own < contig or (own == contig and start < position)):
+            return at, contig, position, UNSORTED
+        contig, position = own if own >= 0 else contigs, start
+        while block + 1 < begin.size and begin[block + 1] <= at:
+            block += 1
+        if own >= 0 and start >= 0:
+            stop_window = (max(start, layout.span_of(data, at)[0] - 1) >> LINEAR_WINDOW) + 1
+            for window in range(first[own] + (start >> LINEAR_WINDOW), min(first[own] + stop_window, first[own + 1])):
+                if offset[window] == 0:
+                    offset[window] = place[block] << 16 | (at - begin[block])
+        at = stop
+    return at, contig, position, SOUND

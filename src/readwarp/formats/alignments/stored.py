@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy import ndarray
 
+from readwarp.compiler.jit import kernel
 from readwarp.errors import InputError
 from readwarp.formats.alignments.checks import ANY, HeaderLimits, check_size, find_bad
-from readwarp.formats.alignments.layout import FLAG, values_at
-from readwarp.formats.alignments.runs import records_in
+from readwarp.formats.alignments.layout import FLAG, NAME, stop_of, values_at
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.ragged import take
 from readwarp.rules.flags import LAST, SECONDARY, SUPPLEMENTARY
@@ -67,3 +67,27 @@ def split_blocks(records: Iterator[Encoded], block: int) -> Iterator[list[Encode
 def template_begins(records: Encoded) -> ndarray:
     """Return the records with which templates begin."""
     return np.flatnonzero(values_at(records.data, records.offsets[:-1] + FLAG, "<u2") & NOT_FIRST == 0)
+
+
+def records_in(data: ndarray, skip: int = 0) -> Encoded:
+    """Return the whole records at the beginning of `data`; anything may follow them."""
+    offsets = np.empty(data.size // (skip + NAME) + 2, np.int64)
+    return Encoded(data, offsets[: find_records(data, skip, offsets) + 1])
+
+
+@kernel
+def find_records(data, skip, offsets):
+    """Write where each whole record of `data` starts, and the last stops, to offsets (int64, large enough); return the
+    number.
+
+    The first incomplete record ends the search.
+    """
+    at, n = 0, 0
+    offsets[0] = 0
+    while at + skip + NAME <= data.size:
+        end = stop_of(data, at + skip)
+        if end > data.size or end < at + skip + NAME:
+            break
+        n += 1
+        offsets[n] = at = end
+    return n

@@ -9,7 +9,7 @@ from numpy import ndarray
 from readwarp.compiler.jit import scalar
 from readwarp.ragged import offsets_of
 
-MINUS, ZERO = 45, 48
+STAR, MINUS, ZERO = b"*-0"
 
 
 class Names(NamedTuple):
@@ -82,6 +82,15 @@ def put_copy(values, start, stop, out, at):
     for i in range(np.uint64(max(0, stop - start))):
         out[target + i] = values[source + i]
     return at + stop - start
+
+
+@scalar
+def put_name(letters, offsets, index, out, at):
+    """Put the name at `index`, or '*' if it is empty or there is none."""
+    if index < 0 or offsets[index + 1] == offsets[index]:
+        out[at] = STAR
+        return at + 1
+    return put_copy(letters, offsets[index], offsets[index + 1], out, at)
 
 
 @scalar

@@ -7,7 +7,7 @@ import numpy as np
 
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.formats.alignments import layout
-from readwarp.formats.alignments.output import AlignmentWriter
+from readwarp.formats.alignments.output import AlignmentFile
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.common.files import ending_of
 from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
@@ -63,16 +63,16 @@ class UnalignedWriter(Writer):
     """A writer of BAM or SAM."""
 
     def __init__(self, path: str, header: str, threads: int) -> None:
-        self._writer = AlignmentWriter(path, header, threads=threads, binary=True)
+        self._file = AlignmentFile(path, header, threads=threads)
 
     def write(self, reads: ReadBatch) -> None:
-        self._writer.write(encode_bam(reads))
+        self._file.write(encode_bam(reads))
 
     def complete(self) -> None:
-        self._writer.complete()
+        self._file.complete()
 
     def abort(self) -> None:
-        self._writer.abort()
+        self._file.abort()
 
 
 def encode_bam(reads: ReadBatch) -> Encoded:

@@ -7,7 +7,7 @@ from numpy import ndarray
 
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.formats.alignments import layout
-from readwarp.formats.alignments.check_kernels import MAX_QUALITY, NO_QUALITY
+from readwarp.formats.alignments.checks import MAX_QUALITY, NO_QUALITY
 from readwarp.report.counting.span_kernels import begins_before
 from readwarp.rules.cigar import DELETION, INSERTION, is_match, run_of
 from readwarp.rules.flags import SECONDARY, SUPPLEMENTARY, UNMAPPED

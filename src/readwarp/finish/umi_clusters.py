@@ -1,40 +1,38 @@
-"""Compiled loops that cluster the UMIs of each group by the directional method of UMI-tools (Smith, Heger, Sudbery
-2017).
+"""Clusters of the UMIs of each group, by the directional method of UMI-tools (Smith, Heger, Sudbery 2017).
 
 A node is a UMI of a group. The code of a node is an XOR of hashes, from which the codes of its neighbours follow, the
 UMIs that differ in a letter: they are looked up, and the work grows with the number of nodes, not with its square.
 """
 
+from typing import Annotated, NamedTuple
+
 import numpy as np
+from numpy import ndarray
 
 from readwarp.compiler.jit import kernel, scalar
-from readwarp.formats.alignments.duplicate_kernels import COMPANION, KIND, word_at
+from readwarp.finish.signatures import COMPANION, KIND, word_at
+from readwarp.finish.umis import MINUS, RecordUmis, as_texts, same_letters
 
-MINUS = 45
 ACGT = np.frombuffer(b"ACGT", np.uint8)
 
 
-@scalar
-def mix(value):
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return value ^ (value >> np.uint64(31))
+class Nodes(NamedTuple):
+    """The UMIs of the groups."""
+
+    record: Annotated[ndarray, "int64 [nodes]"]  # the first with this UMI
+    group: Annotated[ndarray, "int64 [nodes]"]
+    number: Annotated[ndarray, "int64 [nodes]"]  # number of templates
+    code: Annotated[ndarray, "uint64 [nodes]"]
 
 
-@scalar
-def code_of(place, letter):
-    """Return a letter's part of a UMI's code, which is the XOR of all: so that a neighbour's code follows from it."""
-    return mix(np.uint64(place) << np.uint64(8) | np.uint64(letter))
-
-
-@scalar
-def same_letters(umis, a, b):
-    """Return whether two records have the same UMI."""
-    letters, offsets = umis.letters, umis.offsets
-    same = offsets[a + 1] - offsets[a] == offsets[b + 1] - offsets[b]
-    for i in range(offsets[a + 1] - offsets[a] if same else 0):
-        same &= letters[offsets[a] + i] == letters[offsets[b] + i]
-    return same
+def cluster(umis: RecordUmis, nodes: Nodes, table: ndarray) -> ndarray:
+    """Return the seed of each node (int64 [nodes])."""
+    seed = np.arange(nodes.group.size)
+    rows = np.flatnonzero(np.bincount(nodes.group)[nodes.group] > 1) if nodes.group.size else seed
+    seed[rows] = -1
+    order = rows[np.lexsort((as_texts(umis, nodes.record[rows]), -nodes.number[rows], nodes.group[rows]))]
+    join_neighbours(umis, nodes, order, table, seed)
+    return seed
 
 
 @kernel
@@ -42,12 +40,12 @@ def number_umis(records, umis, group, table, node, nodes):
     """Write the node of each record, a UMI of a group, to `node`, -1 for none; fill `nodes` (Nodes); return their
     number.
 
-    table: as in `group_by_ends`; afterwards it finds nodes by their codes.
+    table: see `signatures.table_for`; afterwards it finds nodes by their codes.
     """
-    data, starts, mask = records.data, records.offsets, table.size - 1
+    data, starts = records
     letters, offsets = umis.letters, umis.offsets
     record, of_group, number, code = nodes
-    known = 0
+    mask, known = table.size - 1, 0
     for i in range(group.size):
         node[i] = -1
         if group[i] < 0:
@@ -63,7 +61,8 @@ def number_umis(records, umis, group, table, node, nodes):
             slot = (slot + 1) & mask
         if table[slot] < 0:
             table[slot] = known
-            record[known], of_group[known], number[known], code[known] = i, group[i], 0, value
+            record[known], of_group[known] = i, group[i]
+            number[known], code[known] = 0, value
             known += 1
         node[i] = table[slot]
         number[node[i]] += word_at(data, starts[i], KIND) & COMPANION == 0
@@ -74,7 +73,8 @@ def number_umis(records, umis, group, table, node, nodes):
 def find_neighbour(umis, nodes, table, at, place, letter):
     """Find the node whose UMI is that of node `at` with another letter at one place; -1 if there is none."""
     record, group, _, code = nodes
-    letters, offsets, mask = umis.letters, umis.offsets, np.uint64(table.size - 1)
+    letters, offsets = umis.letters, umis.offsets
+    mask = np.uint64(table.size - 1)
     start, size = offsets[record[at]], offsets[record[at] + 1] - offsets[record[at]]
     value = code[at] ^ code_of(place, letters[start + place]) ^ code_of(place, letter)
     slot = np.int64(value & mask)
@@ -97,13 +97,15 @@ def join_neighbours(umis, nodes, order, table, seed):
 
     order: nodes of groups with several, group by group, in the order in which they become seeds.
     """
-    letters, offsets, record, number = umis.letters, umis.offsets, nodes.record, nodes.number
+    letters, offsets = umis.letters, umis.offsets
+    record, number = nodes.record, nodes.number
     queue = np.empty(order.size, np.int64)
     for i in range(order.size):
         s = order[i]
         if seed[s] >= 0:
             continue
-        seed[s], queue[0], done, waiting = s, s, 0, 1
+        seed[s] = queue[0] = s
+        done, waiting = 0, 1
         while done < waiting:
             at = queue[done]
             done += 1
@@ -118,3 +120,16 @@ def join_neighbours(umis, nodes, order, table, seed):
                     seed[other] = s
                     queue[waiting] = other
                     waiting += 1
+
+
+@scalar
+def mix(value):
+    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return value ^ (value >> np.uint64(31))
+
+
+@scalar
+def code_of(place, letter):
+    """Return a letter's part of a UMI's code, which is the XOR of all: so that a neighbour's code follows from it."""
+    return mix(np.uint64(place) << np.uint64(8) | np.uint64(letter))

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from helpers.batch_samples import Read, Row, alignments_of, bam_records, batch_of, sam_lines, samtools
 from helpers.random_templates import templates, written
-from readwarp.formats.alignments import duplicates, runs, sort, sort_kernels
+from readwarp.finish import duplicates, runs, signatures, sort
+from readwarp.finish.order import ORDERS, UNPLACED_KEY, gather, make_coordinate_keys, order_by_coordinate
+from readwarp.finish.writer import AlignmentWriter, Finish, Preparer
 from readwarp.formats.alignments.header import Contig, header_text
-from readwarp.formats.alignments.output import AlignmentWriter, Finish
-from readwarp.formats.alignments.preparing import Preparer
 from readwarp.formats.alignments.sam import Encoder
 from readwarp.ragged import concatenate, take
 
@@ -82,10 +82,10 @@ def test_memory_does_not_grow_with_the_reads():
 @pytest.mark.parametrize("size", [1, 700, 16_000, 1 << 30])
 def test_stretches_of_any_size_are_one_sort(order, size):
     """Equal keys, of which there are many, stay in input order, wherever the output is cut."""
-    sort_records, batches = sort.ORDERS[order], list(templates(5, 900, spread=3))
+    sort_records, batches = ORDERS[order], list(templates(5, 900, spread=3))
     together = concatenate(batches, "records")
-    expected = sort.gather(together, sort_records(together, 0), 0)
-    ordered = [sort.gather(batch, sort_records(batch, 0), 0) for batch in batches]
+    expected = gather(together, sort_records(together, 0), 0)
+    ordered = [gather(batch, sort_records(batch, 0), 0) for batch in batches]
     half = [runs.MemoryRun(records, runs.frames_of(records, 0, 1_000)) for records in ordered[:4]]
     files = [runs.FileRun.write([runs.pack(records, 0, 1_500)], 0) for records in ordered[4:]]
     merging = [*half, *files]
@@ -107,16 +107,16 @@ def test_windows_have_all_that_lies_near(gaps, reach, size, rng):
     rows = [row._replace(contig=-1, position=-1, flag=4, cigar="*") if rng.random() < 0.1 else row for row in rows]
     reads = batch_of([Read(str(i), 0, "ACGT", "IIII", b"", -1) for i in range(len(rows))])
     records = Encoder(("one", "two")).encode(reads, alignments_of(rows))
-    records = sort.gather(records, sort.order_by_coordinate(records, 0), 0)
-    signed = duplicates.sign(records, np.arange(len(records)), duplicates.Libraries.of([])).records
+    records = gather(records, order_by_coordinate(records, 0), 0)
+    signed = signatures.sign(records, np.arange(len(records)), signatures.Libraries.of([])).records
     pieces = [take(signed, "records", slice(i, i + size)) for i in range(0, len(signed), size)]
     keys = np.empty(len(signed), np.int64)
-    sort_kernels.make_coordinate_keys(signed, duplicates.SKIP, keys)
+    make_coordinate_keys(signed, signatures.SKIP, keys)
     done = 0
     for window in duplicates.windows_of(iter(pieces), reach):
         before, own, after = (sum(map(len, part)) for part in window)
         stop = done + own
-        near = [k for k in range(len(keys)) if keys[k] < sort_kernels.UNPLACED_KEY]
+        near = [k for k in range(len(keys)) if keys[k] < UNPLACED_KEY]
         needed = [k for k in near if done < stop and keys[done] - 4 * reach <= keys[k] <= keys[stop - 1] + 4 * reach]
         assert all(done - before <= k < stop + after for k in needed)
         joined = concatenate([*window.before, *window.records, *window.after], "records")

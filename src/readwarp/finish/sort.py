@@ -18,33 +18,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.formats.alignments import sort_kernels as kernels
-from readwarp.formats.alignments.runs import FileRun, MemoryRun, Packed, Run, pack
+from readwarp.finish.order import ORDERS, Order, gather
+from readwarp.finish.runs import FileRun, MemoryRun, Packed, Run, pack
 from readwarp.formats.alignments.sam import Encoded
-from readwarp.ragged import concatenate, empty, take
+from readwarp.ragged import concatenate, take
 from readwarp.system.ahead import map_ahead
 
 MAX_PIECE, MIN_PIECE = 32 << 20, 1 << 20  # bytes of the output merged at once
 MAX_FRAME, MIN_FRAME = 1 << 18, 1 << 16  # bytes per frame in a file
 FRAMES = 64  # per piece, where memory allows: this many run files are merged at once
-
-
-def order_by_coordinate(records: Encoded, skip: int) -> ndarray:
-    """Order by contig, position and strand, like `samtools sort`; unplaced records come last."""
-    keys = np.empty(len(records), np.int64)
-    kernels.make_coordinate_keys(records, skip, keys)
-    return np.argsort(keys, kind="stable")
-
-
-def order_by_name(records: Encoded, skip: int) -> ndarray:
-    """Order by name, numbers in it by value, like `samtools sort -n`; then first mate before last, primary first."""
-    order = np.arange(len(records))
-    kernels.sort_by_name(records, skip, order, np.empty_like(order))
-    return order
-
-
-Order = Callable[[Encoded, int], ndarray]  # of records, each after this many bytes
-ORDERS: dict[str, Order] = {"coordinate": order_by_coordinate, "name": order_by_name}
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,11 +181,3 @@ def merge_stretch(runs: Sequence[Run], stretch: MergeStretch, order: Order, skip
     start = int(np.flatnonzero(ordered == start_row)[0])
     stop = int(np.flatnonzero(ordered == stop_row)[0]) if stop_row >= 0 else ordered.size
     return gather(records, ordered[start:stop], skip=0)
-
-
-def gather(records: Encoded, order: ndarray, skip: int) -> Encoded:
-    """Gather the records in this order, each without its first `skip` bytes."""
-    size = int(np.diff(records.offsets)[order].sum()) - skip * order.size
-    out = empty(Encoded, {"records": order.size, "bytes": size})
-    kernels.gather(records, order, skip, out)
-    return out

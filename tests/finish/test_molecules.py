@@ -12,10 +12,11 @@ from helpers.batch_samples import sam_lines
 from helpers.random_templates import CONTIGS, GROUPS, templates, written
 from helpers.umi_oracle import directional, expect
 from readwarp.config import DuplicateRules
-from readwarp.formats.alignments import runs, sort
+from readwarp.finish import runs, sort, umi_clusters
+from readwarp.finish.umi_clusters import Nodes, cluster
+from readwarp.finish.umis import RecordUmis
+from readwarp.finish.writer import AlignmentWriter, Finish
 from readwarp.formats.alignments.header import header_text
-from readwarp.formats.alignments.molecules import Nodes, RecordUmis, cluster, clusters
-from readwarp.formats.alignments.output import AlignmentWriter, Finish
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.ragged import empty, offsets_of
 
@@ -115,7 +116,7 @@ def clusters_of(counts):
     signatures = Encoded(np.zeros(32 * len(texts), np.uint8), 32 * np.arange(len(texts) + 1))
     nodes, node = empty(Nodes, {"nodes": len(texts)}), np.empty(len(texts), np.int64)
     table = np.full(1 << (2 * len(texts)).bit_length(), -1, np.int32)
-    assert clusters.number_umis(signatures, umis, np.zeros(len(texts), np.int64), table, node, nodes) == len(texts)
+    assert umi_clusters.number_umis(signatures, umis, np.zeros(len(texts), np.int64), table, node, nodes) == len(texts)
     nodes.number[node] = list(counts.values())
     seed = cluster(umis, nodes, table)
     return {texts[i]: texts[nodes.record[seed[node[i]]]] for i in range(len(texts))}

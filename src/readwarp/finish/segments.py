@@ -24,8 +24,7 @@ import numpy as np
 from isal import igzip
 
 from readwarp.errors import UsageError
-from readwarp.formats.alignments.output import AlignmentWriter
-from readwarp.formats.alignments.preparing import Prepared
+from readwarp.finish.writer import AlignmentWriter, Prepared
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.stored import CHUNK, read_templates
 from readwarp.formats.common.files import check_replaceable, private_folder, remove_folder

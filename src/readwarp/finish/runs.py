@@ -16,10 +16,12 @@ import numpy as np
 from isal import isal_zlib
 from numpy import ndarray
 
-from readwarp.formats.alignments import sort_kernels as kernels
-from readwarp.formats.alignments.layout import LONGEST_NAME, NAME
+from readwarp.compiler.jit import kernel
+from readwarp.formats.alignments.layout import LONGEST_NAME, NAME, NAME_LENGTH
 from readwarp.formats.alignments.sam import Encoded
+from readwarp.formats.alignments.stored import records_in
 from readwarp.formats.common.bgzf import decompress_into
+from readwarp.formats.common.text import put_copy
 from readwarp.formats.common.writing import writing_temporary
 from readwarp.ragged import concatenate, offsets_of, take
 
@@ -49,7 +51,7 @@ def frames_of(records: Encoded, skip: int, size: int) -> Frames:
     rows = np.unique(np.concatenate([ends, [len(records)]]))
     starts, stride = rows[:-1], skip + NAME + LONGEST_NAME
     offsets, data = np.empty(starts.size + 1, np.int64), np.empty(starts.size * stride, np.uint8)
-    kernels.copy_heads(records, skip, starts, Encoded(data, offsets))
+    copy_heads(records, skip, starts, Encoded(data, offsets))
     return Frames(Encoded(data[: offsets[-1]].copy(), offsets), np.diff(records.offsets[rows]), rows)
 
 
@@ -132,7 +134,12 @@ class FileRun:
         self.file.close()
 
 
-def records_in(data: ndarray, skip: int = 0) -> Encoded:
-    """Return the whole records at the beginning of `data`; anything may follow them."""
-    offsets = np.empty(data.size // (skip + NAME) + 2, np.int64)
-    return Encoded(data, offsets[: kernels.find_records(data, skip, offsets) + 1])
+@kernel
+def copy_heads(records, skip, rows, out):
+    """Copy the fixed part and the name of these records, after their `skip` bytes, to out (Encoded, large enough)."""
+    data, offsets = records
+    out.offsets[0] = at = 0
+    for i in range(rows.size):
+        fixed = offsets[rows[i]] + skip
+        at = put_copy(data, fixed - skip, fixed + NAME + data[fixed + NAME_LENGTH], out.data, at)
+        out.offsets[i + 1] = at

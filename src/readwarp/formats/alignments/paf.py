@@ -13,13 +13,12 @@ unmapped reads.
 import numpy as np
 
 from readwarp.compiler.jit import kernel, scalar
-from readwarp.formats.alignments.encode_kernels import TAB, put_name
 from readwarp.formats.alignments.layout import field_stop, get_number
-from readwarp.formats.common.text import put_copy, put_next, put_number
+from readwarp.formats.common.text import put_copy, put_name, put_next, put_number
 from readwarp.rules.cigar import DELETION, HARD_CLIP, INSERTION, LETTER_BYTES, SHARES, SOFT_CLIP, rounded_share, run_of
 from readwarp.rules.flags import REVERSE, SECONDARY, UNMAPPED
 
-NEWLINE, PLUS, MINUS, ZERO, DOT, P, S = b"\n+-0.PS"
+TAB, NEWLINE, PLUS, MINUS, ZERO, DOT, P, S = b"\t\n+-0.PS"
 NM, AS, CS = (int.from_bytes(name, "little") for name in (b"NM", b"AS", b"cs"))
 NM_TAG, AS_TAG, NN_TAG, TP_TAG, DE_TAG, CG_TAG, CS_TAG = (
     np.frombuffer(b"\t" + name, np.uint8)

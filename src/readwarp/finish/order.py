@@ -1,9 +1,15 @@
-"""Compiled loops of sorting. Records are `sam.Encoded` BAM, each after `skip` bytes that travel with it."""
+"""Orders of BAM records, by coordinate and by name. Each record lies after `skip` bytes that travel with it."""
+
+from collections.abc import Callable
 
 import numpy as np
+from numpy import ndarray
 
 from readwarp.compiler.jit import kernel, scalar
-from readwarp.formats.alignments.layout import CONTIG, FLAG, NAME, NAME_LENGTH, POSITION, int32_at, stop_of, uint16_at
+from readwarp.formats.alignments.layout import CONTIG, FLAG, NAME, POSITION, int32_at, uint16_at
+from readwarp.formats.alignments.sam import Encoded
+from readwarp.formats.common.text import put_copy
+from readwarp.ragged import empty
 from readwarp.rules.flags import FIRST, LAST, REVERSE, SECONDARY, SUPPLEMENTARY
 
 CONTIG_SHIFT = 33  # in a key: the position has 32 bits, the strand one
@@ -11,22 +17,30 @@ UNPLACED = (1 << 30) - 1  # replaces the contig: files have fewer
 UNPLACED_KEY = UNPLACED << CONTIG_SHIFT
 
 
-@kernel
-def find_records(data, skip, offsets):
-    """Write where each whole record of `data` starts, and the last stops, to offsets (int64, large enough); return the
-    number.
+def order_by_coordinate(records: Encoded, skip: int) -> ndarray:
+    """Order by contig, position and strand, like `samtools sort`; unplaced records come last."""
+    keys = np.empty(len(records), np.int64)
+    make_coordinate_keys(records, skip, keys)
+    return np.argsort(keys, kind="stable")
 
-    The first incomplete record ends the search.
-    """
-    at, n = 0, 0
-    offsets[0] = 0
-    while at + skip + NAME <= data.size:
-        end = stop_of(data, at + skip)
-        if end > data.size or end < at + skip + NAME:
-            break
-        n += 1
-        offsets[n] = at = end
-    return n
+
+def order_by_name(records: Encoded, skip: int) -> ndarray:
+    """Order by name, numbers in it by value, like `samtools sort -n`; then first mate before last, primary first."""
+    order = np.arange(len(records))
+    sort_by_name(records, skip, order, np.empty_like(order))
+    return order
+
+
+Order = Callable[[Encoded, int], ndarray]  # of records, each after this many bytes
+ORDERS: dict[str, Order] = {"coordinate": order_by_coordinate, "name": order_by_name}
+
+
+def gather(records: Encoded, order: ndarray, skip: int) -> Encoded:
+    """Gather the records in this order, each without its first `skip` bytes."""
+    size = int(np.diff(records.offsets)[order].sum()) - skip * order.size
+    out = empty(Encoded, {"records": order.size, "bytes": size})
+    copy_in_order(records, order, skip, out)
+    return out
 
 
 @scalar
@@ -42,36 +56,6 @@ def make_coordinate_keys(records, skip, keys):
     """Write the key of each record to keys (int64)."""
     for i in range(keys.size):
         keys[i] = coordinate_key(records.data, records.offsets[i] + skip)
-
-
-@kernel
-def gather(records, order, drop, out):
-    """Copy the records in this order to out (Encoded), each without its first `drop` bytes."""
-    data, offsets, out_data, out_offsets = records.data, records.offsets, out.data, out.offsets
-    at = 0
-    for i in range(order.size):
-        source = data[offsets[order[i]] + drop : offsets[order[i] + 1]]
-        target = out_data[at : at + source.size]
-        out_offsets[i] = at
-        for j in range(source.size):
-            target[j] = source[j]
-        at += source.size
-    out_offsets[order.size] = at
-
-
-@kernel
-def copy_heads(records, skip, rows, out):
-    """Copy the fixed part and the name of these records, after their `skip` bytes, to out (Encoded, large enough)."""
-    data, offsets, out_data, out_offsets = records.data, records.offsets, out.data, out.offsets
-    at = 0
-    for i in range(rows.size):
-        start = offsets[rows[i]]
-        stop = start + skip + NAME + data[start + skip + NAME_LENGTH]
-        out_offsets[i] = at
-        for j in range(start, stop):
-            out_data[at + j - start] = data[j]
-        at += stop - start
-    out_offsets[rows.size] = at
 
 
 @kernel
@@ -91,6 +75,16 @@ def find_key(records, skip, key):
         else:
             stop = middle
     return first
+
+
+@kernel
+def copy_in_order(records, order, skip, out):
+    """Copy the records in this order to out (Encoded), each without its first `skip` bytes."""
+    data, offsets = records
+    out.offsets[0] = at = 0
+    for i in range(order.size):
+        at = put_copy(data, offsets[order[i]] + skip, offsets[order[i] + 1], out.data, at)
+        out.offsets[i + 1] = at
 
 
 @scalar

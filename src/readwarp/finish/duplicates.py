@@ -1,0 +1,192 @@
+"""Duplicates: reads of one template sequenced more than once, marked as sorted records stream by.
+
+Pairs are duplicates of each other when both ends agree in library, contig, unclipped 5' position and strand. The pair
+with the largest sum of base qualities of at least 15 stays unmarked; ties go to the smaller name. A read without a
+mapped mate is a duplicate of any end of a pair with the same library, contig, unclipped 5' position and strand; among
+such reads the one with the higher qualities stays unmarked, then the first. Secondary, supplementary, unmapped and
+failed records are left alone, and so are reads of more than MAX_READ_LENGTH bases. The other marks are those of
+`samtools fixmate -m`, `sort` and `markdup`, run on each library (LB of the read group) by itself.
+
+Before sorting, while mates are still neighbours, each record gets a signature (`signatures.sign`). The marks of a
+window of sorted records depend on these, and on the records before and after it whose 5' ends may be the same: their
+positions differ by at most twice the reach, the largest distance between a position and a 5' end.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+
+from readwarp.compiler.jit import kernel, scalar
+from readwarp.config import DuplicateRules
+from readwarp.finish.molecule_names import with_molecules
+from readwarp.finish.molecules import count_families, find_molecules
+from readwarp.finish.order import UNPLACED_KEY, find_key, gather, key_of
+from readwarp.finish.signatures import (
+    EXAMINED,
+    KIND,
+    LIBRARY,
+    MATE_CONTIG,
+    MATE_PLACE,
+    PAIR,
+    PLACE,
+    SINGLE,
+    SKIP,
+    STRAND,
+    hash_words,
+    pair_wins,
+    single_wins,
+    table_for,
+    word_at,
+)
+from readwarp.formats.alignments import layout
+from readwarp.formats.alignments.sam import Encoded
+from readwarp.ragged import concatenate, take
+from readwarp.rules import flags
+
+
+class DuplicateWindow(NamedTuple):
+    """Sorted records with signatures, and those nearby on which their marks may depend."""
+
+    before: list[Encoded]
+    records: list[Encoded]
+    after: list[Encoded]
+
+
+def windows_of(pieces: Iterable[Encoded], reach: int) -> Iterator[DuplicateWindow]:
+    """Cut sorted records into windows of twice the reach, so that surroundings are not much larger than windows."""
+    near = 4 * reach + 1  # in keys: 2 for a position, 1 for the strand
+    before: list[Encoded] = []
+    held: list[_Piece] = []
+    for records in chain(pieces, (None,)):
+        if records is not None:
+            held.append(_Piece(records, *(key_of(records, SKIP, row) for row in (0, len(records) - 1))))
+        while held:
+            spanning = (n for n, piece in enumerate(held, 1) if piece.last >= held[0].first + near)
+            number = next(spanning, len(held))
+            last = held[number - 1].last
+            if records is not None and held[-1].last <= last + near and last < UNPLACED_KEY:
+                break  # the next ones may lie near it
+            own, held = [piece.records for piece in held[:number]], held[number:]
+            yield DuplicateWindow(
+                before, own, [part for piece in held if len(part := _up_to(piece.records, last + near))]
+            )
+            near_end = [_from(part, last - near) for part in (*before, *own)] if last < UNPLACED_KEY else []
+            before = [part for part in near_end if len(part)]
+
+
+class _Piece(NamedTuple):
+    records: Encoded
+    first: int  # keys
+    last: int
+
+
+def _up_to(records: Encoded, key: int) -> Encoded:
+    return take(records, "records", slice(0, find_key(records, SKIP, key + 1)))
+
+
+def _from(records: Encoded, key: int) -> Encoded:
+    return take(records, "records", slice(find_key(records, SKIP, key), None))
+
+
+class Marked(NamedTuple):
+    """Records without signatures, duplicates marked."""
+
+    records: Encoded
+    duplicates: int
+    families: Counter[int]  # molecules by their number of templates; empty without UMIs
+
+
+def mark(window: DuplicateWindow, rules: DuplicateRules) -> Marked:
+    """Mark the duplicates of a window. Any thread may call this."""
+    records = concatenate([*window.before, *window.records, *window.after], "records")
+    start = sum(map(len, window.before))
+    rows = slice(start, start + sum(map(len, window.records)))
+    own = take(records, "records", rows)
+    if rules.umis:
+        molecules, marks = find_molecules(records, rules.duplex)
+        duplicates = set_flags(own, marks[rows])
+        written = with_molecules(records, rows, molecules, rules.duplex)
+        return Marked(written, duplicates, count_families(records, rows, molecules))
+    marks = np.zeros(len(records), np.uint8)
+    mark_pairs(records, marks, table_for(records))
+    mark_singles(records, marks, table_for(records))
+    duplicates = set_flags(own, marks[rows])
+    return Marked(gather(own, np.arange(len(own)), SKIP), duplicates, Counter())
+
+
+@scalar
+def same_pair(data, a, b):
+    """Return whether the signatures at a and b are those of one template, seen from the same end."""
+    same = word_at(data, a, PLACE) == word_at(data, b, PLACE)
+    same &= word_at(data, a, KIND) | STRAND == word_at(data, b, KIND) | STRAND
+    same &= layout.int32_at(data, a + SKIP + layout.CONTIG) == layout.int32_at(data, b + SKIP + layout.CONTIG)
+    for word in (LIBRARY, MATE_CONTIG, MATE_PLACE):
+        same &= word_at(data, a, word) == word_at(data, b, word)
+    return same
+
+
+@scalar
+def same_single(data, a, b):
+    same = word_at(data, a, SINGLE) == word_at(data, b, SINGLE)
+    same &= word_at(data, a, KIND) & STRAND == word_at(data, b, KIND) & STRAND
+    same &= word_at(data, a, LIBRARY) == word_at(data, b, LIBRARY)
+    return same and layout.int32_at(data, a + SKIP + layout.CONTIG) == layout.int32_at(data, b + SKIP + layout.CONTIG)
+
+
+@kernel
+def mark_pairs(records, marks, table):
+    """Mark duplicate pairs. table: see `table_for`."""
+    data, offsets = records
+    mask = table.size - 1
+    for i in range(marks.size):
+        at = offsets[i]
+        if word_at(data, at, KIND) & PAIR:
+            words = word_at(data, at, MATE_CONTIG), word_at(data, at, MATE_PLACE), word_at(data, at, KIND) | STRAND
+            slot = hash_words(word_at(data, at, PLACE), *words) & mask
+            while table[slot] >= 0 and not same_pair(data, at, offsets[table[slot]]):
+                slot = (slot + 1) & mask
+            old = table[slot]
+            if old >= 0:
+                wins = pair_wins(data, at, offsets[old])
+                marks[old if wins else i] = 1
+                table[slot] = i if wins else old
+            else:
+                table[slot] = i
+
+
+@kernel
+def mark_singles(records, marks, table):
+    """Mark duplicates like `mark_pairs`, among reads without a mapped mate, with which ends of pairs compete."""
+    data, offsets = records
+    mask = table.size - 1
+    for i in range(marks.size):
+        at = offsets[i]
+        if word_at(data, at, KIND) & EXAMINED:
+            contig = layout.int32_at(data, at + SKIP + layout.CONTIG)
+            key = word_at(data, at, LIBRARY), word_at(data, at, KIND) & STRAND, contig
+            slot = hash_words(word_at(data, at, SINGLE), *key) & mask
+            while table[slot] >= 0 and not same_single(data, at, offsets[table[slot]]):
+                slot = (slot + 1) & mask
+            old = table[slot]
+            if old < 0:
+                table[slot] = i
+            elif single_wins(data, at, offsets[old]):
+                marks[old] = 1
+                table[slot] = i
+            elif word_at(data, at, KIND) & PAIR == 0:
+                marks[i] = 1
+
+
+@kernel
+def set_flags(records, marks):
+    """Set the duplicate flag of the marked records in place; return their number."""
+    data, offsets = records
+    marked = 0
+    for i in range(offsets.size - 1):
+        if marks[i]:
+            data[offsets[i] + SKIP + layout.FLAG + 1] |= flags.DUPLICATE >> 8
+            marked += 1
+    return marked

@@ -1,0 +1,232 @@
+"""Signatures: what tells the duplicates of a record, noted while mates are still neighbours.
+
+A signature has 32 bytes and travels before its record.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.compiler.jit import kernel, scalar
+from readwarp.config import MAX_READ_LENGTH
+from readwarp.formats.alignments import layout
+from readwarp.formats.alignments.header import field
+from readwarp.formats.alignments.sam import Encoded
+from readwarp.formats.common.text import Names, find_name, pack_names, put_bytes, put_copy
+from readwarp.ragged import empty, offsets_of
+from readwarp.rules import flags
+from readwarp.rules.cigar import HARD_CLIP, SOFT_CLIP, run_of
+
+KIND, LIBRARY, SINGLE, PLACE, MATE_CONTIG, MATE_PLACE, OWN_SCORE, SCORE = range(8)  # words of a signature
+WORDS = 8
+SKIP = 4 * WORDS  # bytes of a signature, which precedes its record
+EXAMINED, PAIR, STRAND, LEFTMOST, ORIENTATION = (1 << bit for bit in range(5))  # bits of KIND; ORIENTATION: two bits
+COMPANION = 64  # bit of KIND: an unmapped read with its mapped mate's signature
+FF, RR, FR, RF = range(4)
+NOT_EXAMINED = flags.NOT_PRIMARY | flags.UNMAPPED | flags.FAILED
+MIN_QUALITY = 15
+
+
+class Libraries(NamedTuple):
+    """Read groups and their libraries (LB). Groups without LB share a library."""
+
+    groups: Names
+    number: Annotated[ndarray, "int64 [groups]"]  # of the library
+
+    @classmethod
+    def of(cls, lines: Sequence[str]) -> "Libraries":
+        """Build it from the @RG lines of a header."""
+        names = [field(line, "LB") or "" for line in lines]
+        order = {name: number for number, name in enumerate(dict.fromkeys(names))}
+        groups = pack_names([field(line, "ID") or "" for line in lines])
+        return cls(groups, np.array([order[name] for name in names], np.int64))
+
+
+class Signed(NamedTuple):
+    """Records with their signatures."""
+
+    records: Encoded
+    reach: int  # bases
+
+
+def sign(records: Encoded, order: ndarray, libraries: Libraries, by_umi: bool = False) -> Signed:
+    """Sign a batch in which mates are neighbours: its records in this order, each after its signature."""
+    mates = np.empty(len(records), np.int64)
+    find_mates(records, mates)
+    offsets = offsets_of(np.diff(records.offsets)[order] + SKIP)
+    signed = empty(Encoded, {}, offsets=offsets)
+    return Signed(signed, write_signed(records, mates, order, libraries, by_umi, signed))
+
+
+def table_for(records: Encoded) -> ndarray:
+    """Make an empty hash table of these records: int32, a power of two, at least twice their number, all -1."""
+    return np.full(1 << (2 * len(records)).bit_length(), -1, np.int32)
+
+
+@kernel
+def find_mates(records, mates):
+    """Write the row of the mate's primary record to mates (int64), -1 none. Mates are neighbours, first before last."""
+    data, offsets = records
+    first = -1
+    for i in range(mates.size):
+        mates[i] = -1
+        flag = layout.uint16_at(data, offsets[i] + layout.FLAG)
+        if flag & flags.NOT_PRIMARY == 0:
+            if flag & flags.LAST and first >= 0:
+                mates[i], mates[first] = first, i
+            first = i if flag & flags.PAIRED and flag & flags.FIRST else -1
+
+
+@kernel
+def write_signed(records, mates, order, libraries, by_umi, out):
+    """Write the records in this order, each after its signature, to out (Encoded, its offsets are set); return the
+    reach.
+
+    by_umi: of two mates at one place, only one is leftmost, and unmapped reads get a signature too.
+
+    The reach is the largest distance between a record's position and a place at which it is compared.
+    """
+    data, offsets = records
+    words = np.empty(WORDS, np.int64)
+    reach = np.int64(0)
+    for i in range(order.size):
+        at, stop = offsets[order[i]], offsets[order[i] + 1]
+        row = mates[order[i]]
+        mate = offsets[row] if row >= 0 else -1
+        flag = layout.uint16_at(data, at + layout.FLAG)
+        words[:] = 0
+        if is_examined(data, at):
+            sign_end(data, at, stop, EXAMINED, libraries, words)
+            words[OWN_SCORE] = words[SCORE] = quality_score(data, at)
+            if flag & flags.PAIRED and not flag & flags.MATE_UNMAPPED and mate >= 0:
+                words[SCORE] += quality_score(data, mate)
+                sign_pair(data, at, mate, by_umi, words)
+            position = layout.int32_at(data, at + layout.POSITION) + 1
+            reach = max(reach, abs(words[SINGLE] - position), abs(words[PLACE] - position))
+        elif by_umi and flag & flags.UNMAPPED and flag & flags.PAIRED and mate >= 0 and is_examined(data, mate):
+            sign_end(data, mate, offsets[row + 1], COMPANION, libraries, words)
+        to = out.offsets[i]
+        for word in range(WORDS):
+            to = put_bytes(words[word], 4, out.data, to)
+        put_copy(data, at, stop, out.data, to)
+    return reach
+
+
+@scalar
+def is_examined(data, at):
+    """Return whether the record can be a duplicate."""
+    is_short = layout.int32_at(data, at + layout.LENGTH) <= MAX_READ_LENGTH
+    return is_short and layout.uint16_at(data, at + layout.FLAG) & NOT_EXAMINED == 0
+
+
+@scalar
+def sign_end(data, at, stop, kind, libraries, words):
+    """Sign the 5' end of the record [at, stop)."""
+    reverse = layout.uint16_at(data, at + layout.FLAG) & flags.REVERSE != 0
+    start, end = unclipped_span(data, at)
+    words[KIND] = kind | (STRAND if reverse else 0)
+    words[SINGLE] = words[PLACE] = end if reverse else start
+    words[LIBRARY] = library_of(data, at, stop, libraries)
+
+
+@scalar
+def sign_pair(data, at, mate, by_umi, words):
+    """Sign a pair: which end is leftmost, its orientation, and the two places that identify its template."""
+    start, end = unclipped_span(data, at)
+    mate_start, mate_end = unclipped_span(data, mate)
+    contig, mate_contig = layout.int32_at(data, at + layout.CONTIG), layout.int32_at(data, mate + layout.CONTIG)
+    flag = layout.uint16_at(data, at + layout.FLAG)
+    reverse, mate_reverse = flag & flags.REVERSE != 0, layout.uint16_at(data, mate + layout.FLAG) & flags.REVERSE != 0
+    same = reverse == mate_reverse
+    if contig != mate_contig:
+        leftmost = contig < mate_contig
+    else:
+        own = end if reverse else start
+        other = mate_end if mate_reverse else mate_start
+        leftmost = own <= other
+        if by_umi and own == other:
+            leftmost = flag & flags.FIRST != 0 if same else not reverse
+    if same:
+        forward_first = reverse != (flag & flags.FIRST != 0)
+        orientation = FF if forward_first == leftmost else RR
+        place, mate_place = (start, mate_end) if leftmost else (end, mate_start)
+    else:
+        orientation = FR if reverse != leftmost else RF
+        place, mate_place = (end, mate_start) if reverse else (start, mate_end)
+    words[KIND] |= PAIR | (LEFTMOST if leftmost else 0) | orientation * ORIENTATION
+    words[PLACE] = place
+    words[MATE_CONTIG], words[MATE_PLACE] = mate_contig, mate_place
+
+
+@scalar
+def unclipped_span(data, at):
+    """Return the first and last reference position (from 1) that the read covers, clipped bases included."""
+    cigar, operations = layout.cigar_of(data, at)
+    start = layout.int32_at(data, at + layout.POSITION) + 1
+    stop = start - 1
+    left = right = np.int64(0)
+    for i in range(operations):
+        operation, length, on_reference, _ = run_of(layout.uint32_at(data, cigar + 4 * i))
+        if operation == SOFT_CLIP or operation == HARD_CLIP:
+            right += length
+            if stop == start - 1:
+                left += length
+        else:
+            right = np.int64(0)
+            stop += on_reference
+    return start - left, stop + right
+
+
+@scalar
+def quality_score(data, at):
+    """Sum the base qualities of at least MIN_QUALITY."""
+    start, stop = layout.qualities_of(data, at)
+    qualities, score = data[start:stop], np.int64(0)
+    for i in range(qualities.size):
+        score += qualities[i] if qualities[i] >= MIN_QUALITY else 0
+    return score
+
+
+@scalar
+def library_of(data, at, stop, libraries):
+    """Return the library of the record's read group, or 0."""
+    letters, offsets = libraries.groups
+    start, end = layout.read_group_of(data, at, stop)
+    group = find_name(data, start, end, letters, offsets) if end > start else -1
+    return libraries.number[group] if group >= 0 else np.int64(0)
+
+
+@scalar
+def word_at(data, at, word):
+    return layout.int32_at(data, at + 4 * word)
+
+
+@scalar
+def hash_words(a, b, c, d):
+    value = np.uint64(a) * np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(b)
+    value = (value ^ (value >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9) ^ np.uint64(c)
+    value = (value ^ (value >> np.uint64(32))) * np.uint64(0x94D049BB133111EB) ^ np.uint64(d)
+    value = (value ^ (value >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    return np.int64(value >> np.uint64(33))
+
+
+@scalar
+def pair_wins(data, new, old):
+    """Return whether the pair at `new` beats the one at `old`: by higher qualities, then by the smaller name."""
+    if word_at(data, new, SCORE) != word_at(data, old, SCORE):
+        return word_at(data, new, SCORE) > word_at(data, old, SCORE)
+    a, b = new + SKIP + layout.NAME, old + SKIP + layout.NAME
+    while data[a] != 0 and data[a] == data[b]:
+        a += 1
+        b += 1
+    return data[a] < data[b]
+
+
+@scalar
+def single_wins(data, new, old):
+    """Return whether `new` beats `old`: pairs beat reads without a mapped mate, then qualities decide, then order."""
+    if word_at(data, new, KIND) & PAIR or word_at(data, old, KIND) & PAIR:
+        return word_at(data, old, KIND) & PAIR == 0
+    return word_at(data, new, OWN_SCORE) > word_at(data, old, OWN_SCORE)
