@@ -17,13 +17,15 @@ from readwarp.finish.signatures import (
     STRAND,
     word_at,
 )
-from readwarp.formats.alignments.layout import CONTIG, TEXT, field_stop, int32_at, qualities_of
+from readwarp.formats.alignments.layout import CONTIG, TEXT, field_stop, int32_at, qualities_of, uint16_at
 from readwarp.formats.alignments.sam import Encoded
+from readwarp.formats.alignments.tag_bytes import put_tag
 from readwarp.formats.common.text import put_bytes, put_copy, put_next, put_number
 from readwarp.ragged import empty, replace
 
 LONGEST = 80  # bytes of the field MI without its UMI: at most five numbers of 11 letters, and 15 others
-M, SECOND, COLON, SLASH, A, ONE, F, R = b"MI:/A1FR"  # MI: the field
+COLON, SLASH, A, ONE, F, R = b":/A1FR"
+MI = int.from_bytes(b"MI", "little")
 ORIENTATIONS = np.frombuffer(b"FFRRFRRF", np.uint8)
 
 
@@ -67,7 +69,7 @@ def find_molecule(data, at, stop):
     field = qualities_of(data, at)[1]
     while field + 4 <= stop:
         end = min(stop, field_stop(data, field, stop))
-        if data[field] == M and data[field + 1] == SECOND:
+        if uint16_at(data, field) == MI:
             return field, end
         field = end
     return stop, stop
@@ -76,8 +78,7 @@ def find_molecule(data, at, stop):
 @scalar
 def put_molecule(data, at, umis, row, strand, is_duplex, out, to):
     """Put MI at out[to:]; return where it ends. row: a record with the molecule's seed UMI; strand: this template's."""
-    out[to], out[to + 1], out[to + 2] = M, SECOND, TEXT
-    to = put_ends(data, at, out, to + 3)
+    to = put_ends(data, at, out, put_tag(out, to, MI, TEXT))
     if not is_duplex:
         out[to] = ONE + strand
         to += 1
@@ -97,7 +98,8 @@ def put_ends(data, at, out, to):
 
     The signatures of both mates give the same text.
     """
-    kind, contig, place = word_at(data, at, KIND), int32_at(data, at + SKIP + CONTIG), word_at(data, at, PLACE)
+    kind = word_at(data, at, KIND)
+    contig, place = int32_at(data, at + SKIP + CONTIG), word_at(data, at, PLACE)
     mate_contig, mate_place = word_at(data, at, MATE_CONTIG), word_at(data, at, MATE_PLACE)
     to = put_number(word_at(data, at, LIBRARY), out, to)
     if kind & PAIR == 0:
@@ -109,8 +111,8 @@ def put_ends(data, at, out, to):
     else:
         to = put_place(contig, place, out, put_place(mate_contig, mate_place, out, to))
     letters = 2 * (kind // ORIENTATION & 3)
-    out[to], out[to + 1], out[to + 2] = COLON, ORIENTATIONS[letters], ORIENTATIONS[letters + 1]
-    return to + 3
+    out[to] = COLON
+    return put_copy(ORIENTATIONS, letters, letters + 2, out, to + 1)
 
 
 @scalar

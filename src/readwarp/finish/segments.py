@@ -133,13 +133,16 @@ class ResumableWriter(Writer):
 
     def __init__(self, segments: Segments, writer: Callable[[], AlignmentWriter], text: bool, threads: int) -> None:
         """Continue the segments. writer: opens the output. text: the records are SAM text, which is copied."""
-        self.text, self.duplicates, self.done, self.counts = text, 0, segments.done, segments.counts
+        self.text, self.duplicates = text, 0
+        self.done, self.counts = segments.done, segments.counts
         self.families: Counter[int] = Counter()
         self.index: Path | None = None
-        self._segments, self._writer, self._threads = segments, writer, threads
+        self._segments, self._writer = segments, writer
+        self._threads = threads
         self._waiting: list[Encoded] = []
         self._file: ByteWriter | None = None  # of the open segment
-        self._written, self._checkpoint, self._counts = 0, segments.done, segments.counts
+        self._written = 0
+        self._checkpoint, self._counts = segments.done, segments.counts
         self._is_whole = True  # the open segment ends at `_checkpoint`, and can be extended
 
     def add(self, batch: Prepared) -> None:
@@ -153,7 +156,9 @@ class ResumableWriter(Writer):
         for encoded in self._waiting:
             self._file.write(encoded.data)
             self._written += encoded.data.size
-        self._waiting, self._checkpoint, self._counts, self._is_whole = [], template, counts, True
+        self._waiting = []
+        self._checkpoint, self._counts = template, counts
+        self._is_whole = True
         if self._written >= SEGMENT_BYTES:
             self._finish_segment()
 
@@ -172,7 +177,8 @@ class ResumableWriter(Writer):
             batches = (records for path in self._segments.paths for records in read(path))
             for batch in map_ahead(pool, writer.prepare, batches, self._threads + 1):
                 writer.add(batch)
-        self.duplicates, self.families, self.index = writer.duplicates, writer.families, writer.index
+        self.duplicates, self.families = writer.duplicates, writer.families
+        self.index = writer.index
         remove(self._segments.output)
 
     def abort(self) -> None:

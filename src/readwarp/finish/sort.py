@@ -53,7 +53,8 @@ class Sorter:
     """A sorter of batches of records. `skip` bytes precede each record."""
 
     def __init__(self, order: str, memory: int, threads: int = 1, skip: int = 0):
-        self._order, self._skip, self._threads = ORDERS[order], skip, threads
+        self._order, self._skip = ORDERS[order], skip
+        self._threads = threads
         self._sizes = SortSizes.of(memory, threads)
         self._pool = ThreadPoolExecutor(threads, "sort")
         self._spiller = ThreadPoolExecutor(1, "spill")
@@ -86,7 +87,8 @@ class Sorter:
         self._pool.shutdown(cancel_futures=True)
         for _, run in self._files:
             run.close()
-        self._files, self._batches, self._filled = [], [], 0
+        self._files, self._batches = [], []
+        self._filled = 0
 
     def _wait(self) -> None:
         """Wait until nothing is being spilled; raise what has failed there."""
@@ -164,7 +166,8 @@ def merge_stretch(runs: Sequence[Run], stretch: MergeStretch, order: Order, skip
     """
     (begun, start_run, start_frame), (ended, stop_run, stop_frame) = stretch
     parts: list[Encoded] = []
-    rows, start_row, stop_row = 0, 0, -1
+    rows = start_row = 0
+    stop_row = -1
     for number, run in enumerate(runs):
         first = max(int(begun[number]) - 1, 0)
         if number == start_run:

@@ -48,8 +48,10 @@ class PieceReader:
 
     def __init__(self, file: BinaryIO, path: object, offset: int, until: int = 0):
         """Read from `offset`, in large pieces before the virtual offset `until`."""
-        self._file, self._path, self._offset, self._until = file, path, offset, (until >> 16) + MAX_BLOCK
-        self._place, self._skip, self._chunk = offset >> 16, offset & 0xFFFF, FIRST_CHUNK
+        self._file, self._path = file, path
+        self._offset, self._until = offset, (until >> 16) + MAX_BLOCK
+        self._place, self._skip = offset >> 16, offset & 0xFFFF
+        self._chunk = FIRST_CHUNK
         self._compressed, self._buffer = np.empty((2, 0), np.uint8)
         self._piece = BamPiece(self._buffer, *np.zeros((2, 0), np.int64))
 

@@ -133,7 +133,8 @@ class Watch:
     """A check of the index against the records of some contigs as they are read in order."""
 
     def __init__(self, index: BgzfIndex, file: BamFile, contigs: range):
-        self._index, self._file, self._contigs = index, file, contigs
+        self._index, self._file = index, file
+        self._contigs = contigs
         rows = [index.starts[contig] if contig < len(index.starts) else np.zeros(0, np.int64) for contig in contigs]
         self._sizes = np.array([row.size for row in rows])
         self._first = np.cumsum(self._sizes) - self._sizes
@@ -141,7 +142,8 @@ class Watch:
 
     def absent(self) -> None:
         """Check what the index, without records of these contigs, has beside them. Raises InputError."""
-        index, before, after = self._index, self._contigs.start - 1, self._contigs.stop
+        index = self._index
+        before, after = self._contigs.start - 1, self._contigs.stop
         while before >= 0 and not index.has_records(before):
             before -= 1
         while after < len(index.starts) and not index.has_records(after):
@@ -218,10 +220,11 @@ def bin_records(records: Encoded, at: int, depth: int) -> Binned:
 @kernel
 def span_records(records, spans):
     """Write the span of each record to `spans`. One without an alignment or a CIGAR has one base, as in htslib."""
-    data, offsets = records.data, records.offsets
-    contig, begin, end, is_mapped = spans.contig, spans.begin, spans.end, spans.is_mapped
-    for row in range(contig.size):
+    data, offsets = records
+    for row in range(spans.contig.size):
         at = offsets[row]
-        contig[row], begin[row] = layout.int32_at(data, at + layout.CONTIG), layout.int32_at(data, at + layout.POSITION)
-        is_mapped[row] = layout.uint16_at(data, at + layout.FLAG) & UNMAPPED == 0
-        end[row] = max(begin[row] + 1, layout.span_of(data, at)[0] if is_mapped[row] else 0)
+        begin = layout.int32_at(data, at + layout.POSITION)
+        is_mapped = layout.uint16_at(data, at + layout.FLAG) & UNMAPPED == 0
+        spans.contig[row], spans.begin[row] = layout.int32_at(data, at + layout.CONTIG), begin
+        spans.is_mapped[row] = is_mapped
+        spans.end[row] = max(begin + 1, layout.span_of(data, at)[0] if is_mapped else 0)

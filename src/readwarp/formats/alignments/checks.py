@@ -52,7 +52,7 @@ def _classes() -> ndarray:
 
 
 CLASSES = _classes()
-LETTER, ALPHANUMERIC, GRAPH, PRINTABLE, HEXADECIMAL, ASCII = 1, 2, 4, 8, 16, 32
+LETTER, ALPHANUMERIC, GRAPH, PRINTABLE, HEXADECIMAL, ASCII = (1 << bit for bit in range(6))
 WIDTHS = np.zeros(256, np.uint8)  # bytes per number of each type
 WIDTHS[np.frombuffer(b"cCsSiIf", np.uint8)] = 1, 1, 2, 2, 4, 4, 4
 
@@ -62,9 +62,7 @@ class HeaderLimits(NamedTuple):
 
     lengths: Annotated[ndarray, "int64 [contigs]"]  # empty: any contig is valid
     letters: Annotated[ndarray, "uint8 [letters]"] = np.zeros(0, np.uint8)  # names of read groups
-    offsets: Annotated[ndarray, "int64 [groups + 1] of letters"] = np.zeros(
-        0, np.int64
-    )  # empty: any is valid, even without a CIGAR
+    offsets: Annotated[ndarray, "int64 [groups + 1] of letters"] = np.zeros(0, np.int64)  # empty: any; no CIGAR needed
 
     @classmethod
     def of(cls, text: str, lengths: Sequence[int]) -> "HeaderLimits":
@@ -208,7 +206,8 @@ def reason_of_tags(data, tags, letters, offsets):
         if at + 4 > stop:
             return CUT
         head = layout.uint32_at(data, at)  # all four bytes at once
-        one, other, kind = np.uint8(head), np.uint8(head >> 8), np.uint8(head >> 16)
+        one, other = np.uint8(head), np.uint8(head >> 8)
+        kind = np.uint8(head >> 16)
         if not (CLASSES[one] & LETTER and CLASSES[other] & ALPHANUMERIC):
             return TAG_NAME
         bit = np.uint64(1) << np.uint64((31 * np.int64(one) + np.int64(other)) & 63)
@@ -254,7 +253,8 @@ def reason_of_value(data, at, stop, kind):
 @scalar
 def read_text(data, at, stop):
     """Return where the text ends, before a 0 or at `stop`, and the sets to which all its bytes belong."""
-    known, i, end, one = np.uint8(255), np.uint64(at), np.uint64(stop), np.uint64(1)  # unsigned: no negative test
+    known, one = np.uint8(255), np.uint64(1)
+    i, end = np.uint64(at), np.uint64(stop)  # unsigned: no negative test
     while i < end and data[i] != 0:
         known &= CLASSES[data[i]]
         i += one
@@ -265,15 +265,18 @@ def read_text(data, at, stop):
 def is_utf8(data, at, stop):
     """Return whether the bytes [at, stop) are UTF-8 (RFC 3629), in shortest form and without surrogates."""
     while at < stop:
-        first, low, high = data[at], 0x80, 0xBF  # bounds of the second byte
+        first = data[at]
+        low, high = 0x80, 0xBF  # bounds of the second byte
         if first < 0x80:
             more = 0
         elif 0xC2 <= first <= 0xDF:
             more = 1
         elif 0xE0 <= first <= 0xEF:
-            more, low, high = 2, 0xA0 if first == 0xE0 else 0x80, 0x9F if first == 0xED else 0xBF
+            more = 2
+            low, high = 0xA0 if first == 0xE0 else 0x80, 0x9F if first == 0xED else 0xBF
         elif 0xF0 <= first <= 0xF4:
-            more, low, high = 3, 0x90 if first == 0xF0 else 0x80, 0x8F if first == 0xF4 else 0xBF
+            more = 3
+            low, high = 0x90 if first == 0xF0 else 0x80, 0x8F if first == 0xF4 else 0xBF
         else:
             return False
         if at + more >= stop or (more and not low <= data[at + 1] <= high):

@@ -28,7 +28,8 @@ class CramFile:
 
         Raises InputError for a file that htslib cannot read.
         """
-        self._path, self._lock, self._idle = path, threading.Lock(), list[HtslibProcess]()
+        self._path, self._lock = path, threading.Lock()
+        self._idle: list[HtslibProcess] = []
         with ExitStack() as stack:
             stack.callback(self.close)
             self._idle.append(HtslibProcess())

@@ -98,20 +98,22 @@ def _hash(text: str) -> int:
 @kernel
 def fill_reads(data, places, out):
     """Decode the records at these places into out (AlignedReads), whose offsets, samples and stops are known."""
-    position, flag, mapping_quality = out.position, out.flag, out.mapping_quality
-    cigar, cigar_offsets, name_hash = out.cigar, out.cigar_offsets, out.name_hash
-    bases, qualities, read_offsets = out.bases, out.qualities, out.read_offsets
-    fragment_end, shared, hidden = out.fragment_end, out.shared, out.hidden
     for i in range(places.size):
-        at = places[i]
-        position[i], flag[i] = layout.int32_at(data, at + layout.POSITION), layout.uint16_at(data, at + layout.FLAG)
-        mapping_quality[i] = data[at + layout.MAPPING_QUALITY]
-        name_hash[i] = hash_of(data, at + layout.NAME, layout.stored_cigar_of(data, at)[0] - 1)
-        copy_cigar(data, at, cigar, cigar_offsets[i])
-        length = copy_bases(data, at, bases, qualities, read_offsets[i])
-        fragment_end[i] = fragment_end_of(data, at)
-        shared[i, 0] = shared[i, 1] = 0 if flag[i] & REVERSE else length
-        hidden[i, 0] = hidden[i, 1] = 0
+        unpack(data, places[i], out, i)
+        out.mapping_quality[i] = data[places[i] + layout.MAPPING_QUALITY]
+        length = out.read_offsets[i + 1] - out.read_offsets[i]
+        out.shared[i, 0] = out.shared[i, 1] = 0 if out.flag[i] & REVERSE else length
+        out.hidden[i, 0] = out.hidden[i, 1] = 0
+
+
+@scalar
+def unpack(data, at, out, i):
+    """Unpack what all kinds of reads have of the record at `at` to row i of `out`, whose offsets are known."""
+    out.position[i], out.flag[i] = layout.int32_at(data, at + layout.POSITION), layout.uint16_at(data, at + layout.FLAG)
+    out.name_hash[i] = hash_of(data, at + layout.NAME, layout.stored_cigar_of(data, at)[0] - 1)
+    out.fragment_end[i] = fragment_end_of(data, at)
+    copy_cigar(data, at, out.cigar, out.cigar_offsets[i])
+    copy_bases(data, at, out.bases, out.qualities, out.read_offsets[i])
 
 
 @scalar
@@ -156,7 +158,7 @@ def copy_cigar(data, at, cigar, run):
 
 @scalar
 def copy_bases(data, at, bases, qualities, first):
-    """Copy the bases and qualities of the record at `at` to rows from `first` on; return how many."""
+    """Copy the bases and qualities of the record at `at` to rows from `first` on."""
     source, length = layout.bases_of(data, at)
     for j in range(length // 2):  # unsigned indices: no test for negative ones
         byte = data[np.uint64(source + j)]
@@ -167,14 +169,3 @@ def copy_bases(data, at, bases, qualities, first):
     source, _ = layout.qualities_of(data, at)
     for j in range(length):
         qualities[np.uint64(first + j)] = data[np.uint64(source + j)]
-    return length
-
-
-@scalar
-def unpack(data, at, out, i):
-    """Unpack what all kinds of reads have of the record at `at` to row i of `out`, whose offsets are known."""
-    out.position[i], out.flag[i] = layout.int32_at(data, at + layout.POSITION), layout.uint16_at(data, at + layout.FLAG)
-    out.name_hash[i] = hash_of(data, at + layout.NAME, layout.stored_cigar_of(data, at)[0] - 1)
-    out.fragment_end[i] = fragment_end_of(data, at)
-    copy_cigar(data, at, out.cigar, out.cigar_offsets[i])
-    copy_bases(data, at, out.bases, out.qualities, out.read_offsets[i])

@@ -12,8 +12,8 @@ MATE_CONTIG, MATE_POSITION, TEMPLATE_LENGTH, NAME = 24, 28, 32, 36
 LONGEST_NAME = 255  # bytes, with the final zero
 BASES = np.full(16, 4, np.uint8)  # =ACMGRSVTWYHKDBN -> 0-4
 BASES[[1, 2, 4, 8]] = 0, 1, 2, 3
-CHARACTER, ARRAY, HEX, TEXT, FLOAT, INTEGER, UNSIGNED = 65, 66, 72, 90, 102, 105, 73  # field types: A B H Z f i I
-C, G, R = 67, 71, 82
+CHARACTER, ARRAY, HEX, TEXT, FLOAT, INTEGER, UNSIGNED = b"ABHZfiI"  # types of fields
+C, G, R = b"CGR"
 MAX_OPERATIONS = 65_535  # in a CIGAR; longer ones are in the field CG
 
 
@@ -151,7 +151,8 @@ def cigar_of(data, at):
 def span_of(data, at):
     """Return (end of the alignment on the reference, read bases that the CIGAR consumes; -1 if it is invalid)."""
     cigar, operations = cigar_of(data, at)
-    stop, bases, is_valid = int32_at(data, at + POSITION), np.int64(0), operations >= 0
+    stop, bases = int32_at(data, at + POSITION), np.int64(0)
+    is_valid = operations >= 0
     for i in range(operations):
         operation, _, on_reference, on_read = run_of(uint32_at(data, cigar + 4 * i))
         stop, bases = stop + on_reference, bases + on_read

@@ -14,7 +14,7 @@ import numpy as np
 
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.formats.alignments.layout import field_stop, get_number
-from readwarp.formats.common.text import put_copy, put_name, put_next, put_number
+from readwarp.formats.common.text import put_copy, put_name, put_next, put_number, put_text
 from readwarp.rules.cigar import DELETION, HARD_CLIP, INSERTION, LETTER_BYTES, SHARES, SOFT_CLIP, rounded_share, run_of
 from readwarp.rules.flags import REVERSE, SECONDARY, UNMAPPED
 
@@ -24,11 +24,6 @@ NM_TAG, AS_TAG, NN_TAG, TP_TAG, DE_TAG, CG_TAG, CS_TAG = (
     np.frombuffer(b"\t" + name, np.uint8)
     for name in (b"NM:i:", b"AS:i:", b"nn:i:", b"tp:A:", b"de:f:", b"cg:Z:", b"cs:Z:")
 )
-
-
-@scalar
-def put_text(text, out, at):
-    return put_copy(text, 0, text.size, out, at)
 
 
 @scalar
@@ -52,7 +47,7 @@ def number_of(tags, start, stop, name):
 @scalar
 def measure(cigar, first, last):
     """Return (clipped at the start, clipped at the end, aligned pairs, bases in gaps, gaps) of cigar[first:last]."""
-    head, tail, pairs, gap_bases, gaps = np.int64(0), np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    head = tail = pairs = gap_bases = gaps = np.int64(0)
     for i in range(first, last):
         operation, length, _, _ = run_of(cigar[i])
         if operation == SOFT_CLIP or operation == HARD_CLIP:
@@ -76,7 +71,8 @@ def put_share(part, whole, out, at):
     if part == 0:
         return at
     out[at] = DOT
-    at, rest, unit = at + 1, rounded % SHARES, SHARES // 10
+    at += 1
+    rest, unit = rounded % SHARES, SHARES // 10
     while unit > 0:
         out[at] = ZERO + rest // unit % 10
         at += 1
@@ -87,43 +83,44 @@ def put_share(part, whole, out, at):
 @kernel
 def encode_paf(reads, rows, contigs, lengths, out):
     """Write lines to out (Encoded, large enough); contigs are Names, lengths int64 [contigs]. Return the bytes."""
-    read, flag, contig, position, quality = rows.read, rows.flag, rows.contig, rows.position, rows.mapping_quality
-    cigar, cigar_offsets, tags, tag_offsets = rows.cigar, rows.cigar_offsets, rows.tags, rows.tag_offsets
-    names, name_offsets, bases, read_offsets = reads.names, reads.name_offsets, reads.bases, reads.read_offsets
-    (contig_letters, contig_offsets), data, offsets, at = contigs, out.data, out.offsets, 0
-    for row in range(read.size):
-        offsets[row] = at
-        if flag[row] & UNMAPPED:
+    cigar, tags = rows.cigar, rows.tags
+    data, at = out.data, 0
+    for row in range(rows.read.size):
+        out.offsets[row] = at
+        if rows.flag[row] & UNMAPPED:
             continue
-        r, c, first, last = np.int64(read[row]), np.int64(contig[row]), cigar_offsets[row], cigar_offsets[row + 1]
+        r, origin = np.int64(rows.read[row]), reads.read_offsets[rows.read[row]]
+        first, last = rows.cigar_offsets[row], rows.cigar_offsets[row + 1]
+        begin, end = rows.tag_offsets[row], rows.tag_offsets[row + 1]
         head, tail, pairs, gap_bases, gaps = measure(cigar, first, last)
-        edits = number_of(tags, tag_offsets[row], tag_offsets[row + 1], NM)
+        edits = number_of(tags, begin, end, NM)
         unequal, deleted = edits - gap_bases, np.int64(0)
         for i in range(first, last):
             deleted += np.int64(cigar[i] >> 4) if cigar[i] & 15 == DELETION else 0
-        length, reverse = read_offsets[r + 1] - read_offsets[r], flag[row] & REVERSE != 0
+        length, reverse = reads.read_offsets[r + 1] - origin, rows.flag[row] & REVERSE != 0
         start, stop = (tail, length - head) if reverse else (head, length - tail)
         unknown = np.int64(0)
-        for i in range(read_offsets[r] + start, read_offsets[r] + stop):
-            unknown += bases[i] > 3
-        at = put_name(names, name_offsets, r, data, at)
+        for i in range(origin + start, origin + stop):
+            unknown += reads.bases[i] > 3
+        at = put_name((reads.names, reads.name_offsets), r, data, at)
         at = put_next(TAB, length, data, at)
         at = put_next(TAB, start, data, at)
         at = put_next(TAB, stop, data, at)
-        data[at], data[at + 1], data[at + 2] = TAB, MINUS if reverse else PLUS, TAB
-        at = put_name(contig_letters, contig_offsets, c, data, at + 3)
-        at = put_next(TAB, lengths[c], data, at)
-        at = put_next(TAB, position[row], data, at)
-        at = put_next(TAB, position[row] + pairs + deleted, data, at)
+        data[at] = data[at + 2] = TAB
+        data[at + 1] = MINUS if reverse else PLUS
+        at = put_name(contigs, np.int64(rows.contig[row]), data, at + 3)
+        at = put_next(TAB, lengths[rows.contig[row]], data, at)
+        at = put_next(TAB, rows.position[row], data, at)
+        at = put_next(TAB, rows.position[row] + pairs + deleted, data, at)
         at = put_next(TAB, pairs - unequal, data, at)
         at = put_next(TAB, pairs + gap_bases - unknown, data, at)
-        at = put_next(TAB, np.int64(quality[row]), data, at)
+        at = put_next(TAB, np.int64(rows.mapping_quality[row]), data, at)
         at = put_number(edits, data, put_text(NM_TAG, data, at))
-        score = number_of(tags, tag_offsets[row], tag_offsets[row + 1], AS)
+        score = number_of(tags, begin, end, AS)
         at = put_number(score, data, put_text(AS_TAG, data, at))
         at = put_number(unknown, data, put_text(NN_TAG, data, at))
         at = put_text(TP_TAG, data, at)
-        data[at] = S if flag[row] & SECONDARY else P
+        data[at] = S if rows.flag[row] & SECONDARY else P
         at = put_share(unequal + gaps, pairs + gaps, data, at + 1)
         at = put_text(CG_TAG, data, at)
         for i in range(first, last):
@@ -132,10 +129,10 @@ def encode_paf(reads, rows, contigs, lengths, out):
                 at = put_number(count, data, at)
                 data[at] = LETTER_BYTES[operation]
                 at += 1
-        start, stop = find_field(tags, tag_offsets[row], tag_offsets[row + 1], CS)
+        start, stop = find_field(tags, begin, end, CS)
         if start < stop:
             at = put_copy(tags, start + 3, stop - 1, data, put_text(CS_TAG, data, at))
         data[at] = NEWLINE
         at += 1
-    offsets[read.size] = at
+    out.offsets[rows.read.size] = at
     return at

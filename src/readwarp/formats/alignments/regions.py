@@ -265,7 +265,8 @@ class AlignedReader:
             yield from self._unplaced(self._bam, self._index.stop or self._bam.first)
 
     def _unplaced(self, bam: BamFile, offset: int) -> Iterator[RawRecords]:
-        reader, rest, left = bam.read_from(offset), 0, 0
+        reader, rest = bam.read_from(offset), 0
+        left = 0
         while piece := reader.next(rest):
             data = piece.data.copy()  # several of these may be in use at the same time
             places = np.empty(data.size // NAME + 1, np.int64)
@@ -298,7 +299,8 @@ class AlignedReader:
 
     def _found(self, wanted: Wanted) -> Iterator[tuple[ndarray, DecodedRecords]]:
         """Yield bytes of whole records (uint8), valid until the next ones, and the wanted records among them."""
-        watch, last, left = self._watch(wanted), -1, 0
+        watch, last = self._watch(wanted), -1
+        left = 0
         piece, more = self._begin(wanted, watch)
         while piece:
             found = empty(DecodedRecords, {"reads": piece.data.size // NAME + 1})

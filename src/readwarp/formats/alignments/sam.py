@@ -16,18 +16,31 @@ from readwarp.formats.alignments import layout
 from readwarp.formats.alignments.fields import put_turned
 from readwarp.formats.alignments.paf import encode_paf
 from readwarp.formats.alignments.records import AlignmentBatch
+from readwarp.formats.alignments.tag_bytes import put_letter, put_tag
 from readwarp.formats.alignments.tag_text import FACTOR, put_tags
 from readwarp.formats.common.binning import bin_of
 from readwarp.formats.common.index import DEPTH
 from readwarp.formats.common.reads import ReadBatch
-from readwarp.formats.common.text import letter_of, pack_names, put_bytes, put_copy, put_name, put_next, put_number
+from readwarp.formats.common.text import (
+    letter_of,
+    pack_names,
+    put_bytes,
+    put_copy,
+    put_name,
+    put_next,
+    put_number,
+    put_text,
+)
 from readwarp.ragged import empty, replace
 from readwarp.rules.cigar import HARD_CLIP, LETTER_BYTES, SKIP, SOFT_CLIP, run_of
 from readwarp.rules.flags import REVERSE
 
 BIN = 14  # offset of the bin in a record
-TAB, NEWLINE, STAR, COLON, EQUAL = b"\t\n*:="
+TAB, NEWLINE, STAR, EQUAL = b"\t\n*="
+RG, CG = (int.from_bytes(name, "little") for name in (b"RG", b"CG"))
+READ_GROUP = np.frombuffer(b"\tRG:Z:", np.uint8)
 M, L, N, SMALL_M, SMALL_L = b"MLNml"
+NO_LETTERS = np.frombuffer(b"*\t*", np.uint8)
 NO_QUALITY = 255
 
 
@@ -82,16 +95,23 @@ def _longest(names: Sequence[str]) -> int:
 
 
 @scalar
-def shown_span(cigar, first, last, reverse, start, stop):
-    """Return the part of a read, sequenced as [start, stop), that cigar[first:last] does not hard-clip."""
-    left, right = np.int64(0), np.int64(0)
+def shown_span(reads, rows, row):
+    """Return where the bases of a record start and stop among those of the reads.
+
+    A record without bases has none, and others lack those that their CIGAR hard-clips.
+    """
+    r, cigar = rows.read[row], rows.cigar
+    start, stop = reads.read_offsets[r], reads.read_offsets[r + 1]
+    first, last = rows.cigar_offsets[row], rows.cigar_offsets[row + 1]
+    left = right = np.int64(0)
     if last > first and cigar[first] & 15 == HARD_CLIP:
         left = np.int64(cigar[first] >> 4)
     if last > first + 1 and cigar[last - 1] & 15 == HARD_CLIP:
         right = np.int64(cigar[last - 1] >> 4)
-    if reverse:
+    if rows.flag[row] & REVERSE:
         left, right = right, left
-    return start + left, max(start + left, stop - right)
+    start += left
+    return start, max(start, stop - right) if rows.has_bases[row] else start
 
 
 @scalar
@@ -136,69 +156,60 @@ def longest_row(offsets):
 
 
 @scalar
-def put_carried(fields, span, shown, strand, scratch, out, at):
-    """Put the fields that a read carries to a record at out[at:]; return where they end.
+def put_carried(reads, r, shown, strand, scratch, out, at):
+    """Put the fields that read r carries to a record at out[at:]; return where they end.
 
-    fields: of all reads; span: of this one. shown: first and last base of the record, and the read's length. strand:
-    whether it is reversed, and whether it is text. scratch: has room for a field.
+    shown: where the bases of the record start and stop. strand: whether it is reversed, and whether it is text.
+    scratch: has room for a field.
     """
-    (start, stop), (reverse, is_text), (first, last, length) = span, strand, shown
-    while start < stop:
-        end = layout.field_stop(fields, start, stop)
-        if last - first == length or not counts_bases(fields, start):
+    first, stop = reads.tag_offsets[r], reads.tag_offsets[r + 1]
+    origin, (reverse, is_text) = reads.read_offsets[r], strand
+    length = reads.read_offsets[r + 1] - origin
+    part = shown[0] - origin, shown[1] - origin, length
+    while first < stop:
+        end = layout.field_stop(reads.tags, first, stop)
+        if shown[1] - shown[0] == length or not counts_bases(reads.tags, first):
             if is_text:
-                at = put_tags(scratch, 0, put_turned(fields, start, end, shown, reverse, scratch, 0), out, at)
+                at = put_tags(scratch, 0, put_turned(reads.tags, first, end, part, reverse, scratch, 0), out, at)
             else:
-                at = put_turned(fields, start, end, shown, reverse, out, at)
-        start = end
+                at = put_turned(reads.tags, first, end, part, reverse, out, at)
+        first = end
     return at
 
 
 @kernel
 def encode_sam(reads, rows, contigs, groups, out):
     """Write SAM lines to out (Encoded, large enough); contigs and groups are Names. Return the bytes written."""
-    bases, qualities, read_offsets, read_group = reads.bases, reads.qualities, reads.read_offsets, reads.read_group
-    names, name_offsets, carried, carried_offsets = reads.names, reads.name_offsets, reads.tags, reads.tag_offsets
-    read, flag, contig, position, quality = rows.read, rows.flag, rows.contig, rows.position, rows.mapping_quality
-    cigar, cigar_offsets, tags, tag_offsets = rows.cigar, rows.cigar_offsets, rows.tags, rows.tag_offsets
-    mate, mate_position, template_length = rows.mate_contig, rows.mate_position, rows.template_length
-    has_bases = rows.has_bases
-    (contig_letters, contig_offsets), (group_letters, group_offsets) = contigs, groups
-    data, offsets, at, scratch = out.data, out.offsets, 0, np.empty(longest_row(carried_offsets), np.uint8)
-    for row in range(read.size):
-        offsets[row] = at
-        r = np.int64(read[row])
-        at = put_name(names, name_offsets, r, data, at)
-        at = put_next(TAB, np.int64(flag[row]), data, at)
+    data, at = out.data, 0
+    scratch = np.empty(longest_row(reads.tag_offsets), np.uint8)
+    for row in range(rows.read.size):
+        out.offsets[row] = at
+        r, reverse = np.int64(rows.read[row]), rows.flag[row] & REVERSE != 0
+        contig, mate = np.int64(rows.contig[row]), np.int64(rows.mate_contig[row])
+        at = put_name((reads.names, reads.name_offsets), r, data, at)
+        at = put_next(TAB, np.int64(rows.flag[row]), data, at)
         data[at] = TAB
-        at = put_name(contig_letters, contig_offsets, np.int64(contig[row]), data, at + 1)
-        at = put_next(TAB, np.int64(position[row]) + 1, data, at)
-        at = put_next(TAB, np.int64(quality[row]), data, at)
-        first, last = cigar_offsets[row], cigar_offsets[row + 1]
-        at = put_cigar(cigar, first, last, data, at)
+        at = put_name(contigs, contig, data, at + 1)
+        at = put_next(TAB, np.int64(rows.position[row]) + 1, data, at)
+        at = put_next(TAB, np.int64(rows.mapping_quality[row]), data, at)
+        at = put_cigar(rows.cigar, rows.cigar_offsets[row], rows.cigar_offsets[row + 1], data, at)
         data[at] = TAB
-        if mate[row] >= 0 and mate[row] == contig[row]:
+        if mate >= 0 and mate == contig:
             data[at + 1] = EQUAL
             at += 2
         else:
-            at = put_name(contig_letters, contig_offsets, np.int64(mate[row]), data, at + 1)
-        at = put_next(TAB, np.int64(mate_position[row]) + 1, data, at)
-        at = put_next(TAB, np.int64(template_length[row]), data, at)
-        reverse = flag[row] & REVERSE != 0
-        start, stop = shown_span(cigar, first, last, reverse, read_offsets[r], read_offsets[r + 1])
-        stop = stop if has_bases[row] else start
-        at = put_letters(bases, qualities, start, stop, reverse, data, at)
-        at = put_tags(tags, tag_offsets[row], tag_offsets[row + 1], data, at)
-        if read_group[r] >= 0:
-            data[at], data[at + 1], data[at + 2] = TAB, layout.R, layout.G
-            data[at + 3], data[at + 4], data[at + 5] = COLON, layout.TEXT, COLON
-            at = put_name(group_letters, group_offsets, np.int64(read_group[r]), data, at + 6)
-        shown = start - read_offsets[r], stop - read_offsets[r], read_offsets[r + 1] - read_offsets[r]
-        span = carried_offsets[r], carried_offsets[r + 1]
-        at = put_carried(carried, span, shown, (reverse, True), scratch, data, at)
+            at = put_name(contigs, mate, data, at + 1)
+        at = put_next(TAB, np.int64(rows.mate_position[row]) + 1, data, at)
+        at = put_next(TAB, np.int64(rows.template_length[row]), data, at)
+        start, stop = shown_span(reads, rows, row)
+        at = put_letters(reads.bases, reads.qualities, start, stop, reverse, data, at)
+        at = put_tags(rows.tags, rows.tag_offsets[row], rows.tag_offsets[row + 1], data, at)
+        if reads.read_group[r] >= 0:
+            at = put_name(groups, np.int64(reads.read_group[r]), data, put_text(READ_GROUP, data, at))
+        at = put_carried(reads, r, (start, stop), (reverse, True), scratch, data, at)
         data[at] = NEWLINE
         at += 1
-    offsets[read.size] = at
+    out.offsets[rows.read.size] = at
     return at
 
 
@@ -221,8 +232,7 @@ def put_letters(bases, qualities, start, stop, reverse, out, at):
     """Put SEQ and QUAL as text, each '*' when empty or unknown."""
     out[at] = TAB
     if start == stop:
-        out[at + 1], out[at + 2], out[at + 3] = STAR, TAB, STAR
-        return at + 4
+        return put_text(NO_LETTERS, out, at + 1)
     at = put_bases(bases, start, stop, reverse, out, at + 1)
     out[at] = TAB
     if qualities[start] == NO_QUALITY:
@@ -234,62 +244,47 @@ def put_letters(bases, qualities, start, stop, reverse, out, at):
 @kernel
 def encode_bam(reads, rows, groups, out):
     """Write BAM records, block_size first, to out (Encoded, its data large enough); return the bytes written."""
-    bases, qualities, read_offsets, read_group = reads.bases, reads.qualities, reads.read_offsets, reads.read_group
-    names, name_offsets, carried, carried_offsets = reads.names, reads.name_offsets, reads.tags, reads.tag_offsets
-    read, flag, contig, position, quality = rows.read, rows.flag, rows.contig, rows.position, rows.mapping_quality
-    cigar, cigar_offsets, tags, tag_offsets = rows.cigar, rows.cigar_offsets, rows.tags, rows.tag_offsets
-    mate, mate_position, template_length = rows.mate_contig, rows.mate_position, rows.template_length
-    has_bases = rows.has_bases
-    group_letters, group_offsets = groups
-    data, offsets, at = out.data, out.offsets, 0
-    for row in range(read.size):
-        offsets[row] = at
-        r, place = np.int64(read[row]), np.int64(position[row])
-        first, last = cigar_offsets[row], cigar_offsets[row + 1]
-        reverse = flag[row] & REVERSE != 0
-        start, stop = shown_span(cigar, first, last, reverse, read_offsets[r], read_offsets[r + 1])
-        stop = stop if has_bases[row] else start
-        covered = 0
+    data, at = out.data, 0
+    for row in range(rows.read.size):
+        out.offsets[row] = at
+        r, place = np.int64(rows.read[row]), np.int64(rows.position[row])
+        first, last = rows.cigar_offsets[row], rows.cigar_offsets[row + 1]
+        start, stop = shown_span(reads, rows, row)
+        reverse, covered = rows.flag[row] & REVERSE != 0, 0
         for i in range(first, last):
-            _, _, on_reference, _ = run_of(cigar[i])
+            _, _, on_reference, _ = run_of(rows.cigar[i])
             covered += on_reference
-        put_bytes(contig[row], 4, data, at + layout.CONTIG)
+        put_bytes(rows.contig[row], 4, data, at + layout.CONTIG)
         put_bytes(place, 4, data, at + layout.POSITION)
-        data[at + layout.MAPPING_QUALITY] = quality[row]
+        data[at + layout.MAPPING_QUALITY] = rows.mapping_quality[row]
         put_bytes(bin_of(place, place + max(covered, 1), DEPTH), 2, data, at + BIN)
         is_long = last - first > layout.MAX_OPERATIONS
         put_bytes(2 if is_long else last - first, 2, data, at + layout.OPERATIONS)
-        put_bytes(flag[row], 2, data, at + layout.FLAG)
+        put_bytes(rows.flag[row], 2, data, at + layout.FLAG)
         put_bytes(stop - start, 4, data, at + layout.LENGTH)
-        put_bytes(mate[row], 4, data, at + layout.MATE_CONTIG)
-        put_bytes(mate_position[row], 4, data, at + layout.MATE_POSITION)
-        put_bytes(template_length[row], 4, data, at + layout.TEMPLATE_LENGTH)
-        end = put_name(names, name_offsets, r, data, at + layout.NAME)
-        data[end] = 0
-        end += 1
+        put_bytes(rows.mate_contig[row], 4, data, at + layout.MATE_CONTIG)
+        put_bytes(rows.mate_position[row], 4, data, at + layout.MATE_POSITION)
+        put_bytes(rows.template_length[row], 4, data, at + layout.TEMPLATE_LENGTH)
+        end = put_letter(data, put_name((reads.names, reads.name_offsets), r, data, at + layout.NAME), 0)
         data[at + layout.NAME_LENGTH] = end - at - layout.NAME
         if is_long:
             end = put_bytes((stop - start) << 4 | SOFT_CLIP, 4, data, end)
             end = put_bytes(covered << 4 | SKIP, 4, data, end)
         else:
-            end = put_operations(cigar, first, last, data, end)
-        end = put_nibbles(bases, start, stop, reverse, data, end)
-        end = put_qualities(qualities, start, stop, reverse, np.uint8(0), data, end)
-        end = put_copy(tags, tag_offsets[row], tag_offsets[row + 1], data, end)
+            end = put_operations(rows.cigar, first, last, data, end)
+        end = put_nibbles(reads.bases, start, stop, reverse, data, end)
+        end = put_qualities(reads.qualities, start, stop, reverse, np.uint8(0), data, end)
+        end = put_copy(rows.tags, rows.tag_offsets[row], rows.tag_offsets[row + 1], data, end)
         if is_long:
-            data[end], data[end + 1], data[end + 2], data[end + 3] = layout.C, layout.G, layout.ARRAY, layout.UNSIGNED
-            end = put_operations(cigar, first, last, data, put_bytes(last - first, 4, data, end + 4))
-        if read_group[r] >= 0:
-            data[end], data[end + 1], data[end + 2] = layout.R, layout.G, layout.TEXT
-            end = put_name(group_letters, group_offsets, np.int64(read_group[r]), data, end + 3)
-            data[end] = 0
-            end += 1
-        shown = start - read_offsets[r], stop - read_offsets[r], read_offsets[r + 1] - read_offsets[r]
-        span = carried_offsets[r], carried_offsets[r + 1]
-        end = put_carried(carried, span, shown, (reverse, False), data, data, end)
+            end = put_letter(data, put_tag(data, end, CG, layout.ARRAY), layout.UNSIGNED)
+            end = put_operations(rows.cigar, first, last, data, put_bytes(last - first, 4, data, end))
+        if reads.read_group[r] >= 0:
+            end = put_tag(data, end, RG, layout.TEXT)
+            end = put_letter(data, put_name(groups, np.int64(reads.read_group[r]), data, end), 0)
+        end = put_carried(reads, r, (start, stop), (reverse, False), data, data, end)
         put_bytes(end - at - 4, 4, data, at)
         at = end
-    offsets[read.size] = at
+    out.offsets[rows.read.size] = at
     return at
 
 

@@ -62,8 +62,7 @@ def find_wanted(data, last, wanted, header, out):
     Returns (usable records, where the first unread record begins, the place of the last one read, the outcome: MORE,
     DONE, or the number of one of `checks.REASONS`).
     """
-    contig, groups, group_samples = wanted.contig, wanted.groups, wanted.samples
-    last_contig = contig + wanted.lengths.size - 1
+    contig, last_contig = wanted.contig, wanted.contig + wanted.lengths.size - 1
     places, stops, samples, operations, lengths = out
     at = found = 0
     while at + layout.NAME <= data.size:
@@ -92,13 +91,15 @@ def find_wanted(data, last, wanted, header, out):
             if reason != SOUND:
                 return found, at, last, reason
             if passes:
-                sample = sample_of(data, at, stop, groups, group_samples)
+                sample = sample_of(data, at, stop, wanted.groups, wanted.samples)
                 if sample != UNWANTED:
-                    places[found], stops[found], samples[found], lengths[found] = at, reference_stop, sample, length
+                    places[found], stops[found] = at, reference_stop
+                    samples[found], lengths[found] = sample, length
                     operations[found] = layout.cigar_of(data, at)[1]
                     found += 1
             elif wanted.with_unusable and begins:
-                places[found], stops[found], samples[found] = at, position + 1, UNUSABLE
+                places[found], stops[found] = at, position + 1
+                samples[found] = UNUSABLE
                 operations[found] = lengths[found] = 0
                 found += 1
         at = stop

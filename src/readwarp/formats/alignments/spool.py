@@ -234,7 +234,7 @@ def add_to_index(data, at, last, blocks, out):
     Returns (where the first incomplete record begins, contig and position of the last one, SOUND | UNSORTED | SIZE).
     """
     contig, position = last
-    begin, place, first, offset = blocks.begin, blocks.place, out.first, out.offset
+    (begin, place), (first, offset) = blocks, out
     block, contigs = 0, first.size - 1
     while at + layout.NAME <= data.size:
         stop = layout.stop_of(data, at)

@@ -27,7 +27,8 @@ def read_templates(path: str, read_into: Callable[[ndarray], int], header: Heade
 
     Raises InputError.
     """
-    rest, ended, seen = np.empty(0, np.uint8), False, 0
+    rest, seen = np.empty(0, np.uint8), 0
+    ended = False
     while not ended:
         data = np.empty(rest.size + CHUNK, np.uint8)
         data[: rest.size] = rest

@@ -22,8 +22,7 @@ def put_run(out, at, count, letter):
 @kernel
 def put_tag(out, at, name, kind):
     """Put the name of a field (its first letter lowest) and its type; the value follows."""
-    out[at], out[at + 1], out[at + 2] = name & 255, name >> 8, kind
-    return at + 3
+    return put_letter(out, put_bytes(name, 2, out, at), kind)
 
 
 @kernel

@@ -17,8 +17,11 @@ def put_tags(tags, start, stop, out, at):
     """Put fields of tags[start:stop], each after a tab, at out[at:]; return where they end."""
     while start < stop:
         kind = tags[start + 2]
-        out[at], out[at + 1], out[at + 2], out[at + 3], out[at + 5] = TAB, tags[start], tags[start + 1], COLON, COLON
-        end, value, at = layout.field_stop(tags, start, stop), start + 3, at + 6
+        out[at] = TAB
+        put_copy(tags, start, start + 2, out, at + 1)
+        out[at + 3] = out[at + 5] = COLON
+        end, value = layout.field_stop(tags, start, stop), start + 3
+        at += 6
         out[at - 2] = kind
         if kind == layout.ARRAY:
             at = put_array(tags, value, end, out, at)

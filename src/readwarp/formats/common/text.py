@@ -85,8 +85,14 @@ def put_copy(values, start, stop, out, at):
 
 
 @scalar
-def put_name(letters, offsets, index, out, at):
-    """Put the name at `index`, or '*' if it is empty or there is none."""
+def put_text(text, out, at):
+    return put_copy(text, 0, text.size, out, at)
+
+
+@scalar
+def put_name(names, index, out, at):
+    """Put the name at `index` of Names, or '*' if it is empty or there is none."""
+    letters, offsets = names
     if index < 0 or offsets[index + 1] == offsets[index]:
         out[at] = STAR
         return at + 1
