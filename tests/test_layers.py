@@ -120,6 +120,11 @@ def test_kernels_for_cards_are_kept_on_disk():
     assert not bare, "use readwarp.device.cuda_jit.cuda_kernel"
 
 
+def test_kernels_stand_with_the_step_that_launches_them():
+    """A module is named for its subject, see docs/design.md."""
+    assert [name_of(path) for path in SOURCES if path.name.endswith("kernels.py")] == []
+
+
 def test_files_and_functions_stay_small(functions):
     assert not [name_of(path) for path in SOURCES if path.read_text().count("\n") > LINES]
     lengths = [

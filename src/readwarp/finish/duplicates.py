@@ -19,28 +19,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from readwarp.compiler.jit import kernel, scalar
+from readwarp.compiler.jit import kernel
 from readwarp.config import DuplicateRules
+from readwarp.finish import signatures
 from readwarp.finish.molecule_names import with_molecules
 from readwarp.finish.molecules import count_families, find_molecules
 from readwarp.finish.order import UNPLACED_KEY, find_key, gather, key_of
-from readwarp.finish.signatures import (
-    EXAMINED,
-    KIND,
-    LIBRARY,
-    MATE_CONTIG,
-    MATE_PLACE,
-    PAIR,
-    PLACE,
-    SINGLE,
-    SKIP,
-    STRAND,
-    hash_words,
-    pair_wins,
-    single_wins,
-    table_for,
-    word_at,
-)
+from readwarp.finish.signatures import EXAMINED, KIND, PAIR, SKIP, word_at
 from readwarp.formats.alignments import layout
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.ragged import concatenate, take
@@ -111,46 +96,26 @@ def mark(window: DuplicateWindow, rules: DuplicateRules) -> Marked:
         written = with_molecules(records, rows, molecules, rules.duplex)
         return Marked(written, duplicates, count_families(records, rows, molecules))
     marks = np.zeros(len(records), np.uint8)
-    mark_pairs(records, marks, table_for(records))
-    mark_singles(records, marks, table_for(records))
+    mark_pairs(records, marks, signatures.table_for(records))
+    mark_singles(records, marks, signatures.table_for(records))
     duplicates = set_flags(own, marks[rows])
     return Marked(gather(own, np.arange(len(own)), SKIP), duplicates, Counter())
 
 
-@scalar
-def same_pair(data, a, b):
-    """Return whether the signatures at a and b are those of one template, seen from the same end."""
-    same = word_at(data, a, PLACE) == word_at(data, b, PLACE)
-    same &= word_at(data, a, KIND) | STRAND == word_at(data, b, KIND) | STRAND
-    same &= layout.int32_at(data, a + SKIP + layout.CONTIG) == layout.int32_at(data, b + SKIP + layout.CONTIG)
-    for word in (LIBRARY, MATE_CONTIG, MATE_PLACE):
-        same &= word_at(data, a, word) == word_at(data, b, word)
-    return same
-
-
-@scalar
-def same_single(data, a, b):
-    same = word_at(data, a, SINGLE) == word_at(data, b, SINGLE)
-    same &= word_at(data, a, KIND) & STRAND == word_at(data, b, KIND) & STRAND
-    same &= word_at(data, a, LIBRARY) == word_at(data, b, LIBRARY)
-    return same and layout.int32_at(data, a + SKIP + layout.CONTIG) == layout.int32_at(data, b + SKIP + layout.CONTIG)
-
-
 @kernel
 def mark_pairs(records, marks, table):
-    """Mark duplicate pairs. table: see `table_for`."""
+    """Mark duplicate pairs. table: see `signatures.table_for`."""
     data, offsets = records
     mask = table.size - 1
     for i in range(marks.size):
         at = offsets[i]
         if word_at(data, at, KIND) & PAIR:
-            words = word_at(data, at, MATE_CONTIG), word_at(data, at, MATE_PLACE), word_at(data, at, KIND) | STRAND
-            slot = hash_words(word_at(data, at, PLACE), *words) & mask
-            while table[slot] >= 0 and not same_pair(data, at, offsets[table[slot]]):
+            slot = signatures.hash_ends(data, at) & mask
+            while table[slot] >= 0 and not signatures.same_pair(data, at, offsets[table[slot]]):
                 slot = (slot + 1) & mask
             old = table[slot]
             if old >= 0:
-                wins = pair_wins(data, at, offsets[old])
+                wins = signatures.pair_wins(data, at, offsets[old])
                 marks[old if wins else i] = 1
                 table[slot] = i if wins else old
             else:
@@ -165,15 +130,13 @@ def mark_singles(records, marks, table):
     for i in range(marks.size):
         at = offsets[i]
         if word_at(data, at, KIND) & EXAMINED:
-            contig = layout.int32_at(data, at + SKIP + layout.CONTIG)
-            key = word_at(data, at, LIBRARY), word_at(data, at, KIND) & STRAND, contig
-            slot = hash_words(word_at(data, at, SINGLE), *key) & mask
-            while table[slot] >= 0 and not same_single(data, at, offsets[table[slot]]):
+            slot = signatures.hash_end(data, at) & mask
+            while table[slot] >= 0 and not signatures.same_end(data, at, offsets[table[slot]]):
                 slot = (slot + 1) & mask
             old = table[slot]
             if old < 0:
                 table[slot] = i
-            elif single_wins(data, at, offsets[old]):
+            elif signatures.single_wins(data, at, offsets[old]):
                 marks[old] = 1
                 table[slot] = i
             elif word_at(data, at, KIND) & PAIR == 0:

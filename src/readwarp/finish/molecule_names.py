@@ -3,20 +3,9 @@
 import numpy as np
 
 from readwarp.compiler.jit import kernel, scalar
+from readwarp.finish import signatures
 from readwarp.finish.molecules import Molecules
-from readwarp.finish.signatures import (
-    KIND,
-    LEFTMOST,
-    LIBRARY,
-    MATE_CONTIG,
-    MATE_PLACE,
-    ORIENTATION,
-    PAIR,
-    PLACE,
-    SKIP,
-    STRAND,
-    word_at,
-)
+from readwarp.finish.signatures import KIND, LEFTMOST, LIBRARY, ORIENTATION, PAIR, PLACE, SKIP, STRAND, word_at
 from readwarp.formats.alignments.layout import CONTIG, TEXT, field_stop, int32_at, qualities_of, uint16_at
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.tag_bytes import put_tag
@@ -100,7 +89,7 @@ def put_ends(data, at, out, to):
     """
     kind = word_at(data, at, KIND)
     contig, place = int32_at(data, at + SKIP + CONTIG), word_at(data, at, PLACE)
-    mate_contig, mate_place = word_at(data, at, MATE_CONTIG), word_at(data, at, MATE_PLACE)
+    mate_contig, mate_place = word_at(data, at, signatures.MATE_CONTIG), word_at(data, at, signatures.MATE_PLACE)
     to = put_number(word_at(data, at, LIBRARY), out, to)
     if kind & PAIR == 0:
         to = put_place(contig, place, out, to)

@@ -28,35 +28,17 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.compiler.jit import kernel, scalar
-from readwarp.finish.signatures import (
-    COMPANION,
-    EXAMINED,
-    KIND,
-    LEFTMOST,
-    LIBRARY,
-    MATE_CONTIG,
-    MATE_PLACE,
-    ORIENTATION,
-    PAIR,
-    PLACE,
-    SINGLE,
-    SKIP,
-    STRAND,
-    hash_words,
-    pair_wins,
-    single_wins,
-    table_for,
-    word_at,
-)
+from readwarp.finish import signatures
+from readwarp.finish.signatures import COMPANION, EXAMINED, KIND, LEFTMOST, PAIR, SINGLE, word_at
 from readwarp.finish.umi_clusters import Nodes, cluster, mix, number_umis
 from readwarp.finish.umis import RecordUmis, read_umis, same_letters
-from readwarp.formats.alignments.layout import CONTIG, int32_at
+from readwarp.formats.alignments.layout import values_at
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.ragged import empty, take
 
 
 class Molecules(NamedTuple):
-    """The molecules of sorted records with signatures."""
+    """The molecules of sorted records with"""
 
     umis: RecordUmis
     nodes: Nodes
@@ -70,30 +52,33 @@ def find_molecules(records: Encoded, is_duplex: bool) -> tuple[Molecules, ndarra
     """Find the molecules, and which records are duplicates (uint8 [records])."""
     umis, marks = read_umis(records, is_duplex), np.zeros(len(records), np.uint8)
     group, first = np.empty((2, len(records)), np.int64)
-    group_by_ends(records, umis, is_duplex, table_for(records), first, group)
-    node, table = np.empty(len(records), np.int64), table_for(records)
+    group_by_ends(records, umis, is_duplex, signatures.table_for(records), first, group)
+    node, table = np.empty(len(records), np.int64), signatures.table_for(records)
     nodes = empty(Nodes, {"nodes": len(records)})
     known = number_umis(records, umis, group, table, node, nodes)
     nodes = take(nodes, "nodes", slice(0, known))
     best, sizes = np.full((known, 2), -1, np.int64), np.zeros(known, np.int64)
     molecules = Molecules(umis, nodes, node, cluster(umis, nodes, table), best, sizes)
     mark_molecules(records, molecules, marks)
-    mark_singles(records, umis, table_for(records), marks)
+    mark_singles(records, umis, signatures.table_for(records), marks)
     return molecules, marks
 
 
 def count_families(records: Encoded, rows: slice, molecules: Molecules) -> Counter[int]:
-    """Count molecules by number of templates, each at one of its records."""
-    counts = np.zeros(int(molecules.sizes.max(initial=0)) + 1, np.int64)
-    add_families(records, molecules, rows.start, rows.stop, counts)
-    return Counter({size: int(counts[size]) for size in np.flatnonzero(counts).tolist()})
+    """Count molecules by number of templates, each at its leftmost best record."""
+    best, sizes = molecules.best, molecules.sizes
+    row = np.where(best[:, 0] >= 0, best[:, 0], best[:, 1])
+    own = np.flatnonzero((sizes > 0) & (row >= rows.start) & (row < rows.stop))
+    kind = values_at(records.data, records.offsets[row[own]] + 4 * KIND, "<i4")
+    found, counts = np.unique(sizes[own[(kind & PAIR == 0) | (kind & LEFTMOST != 0)]], return_counts=True)
+    return Counter(dict(zip(found.tolist(), counts.tolist(), strict=True)))
 
 
 @kernel
 def group_by_ends(records, umis, is_duplex, table, first, group):
-    """Write the group of each record with a UMI to `group`, else -1, and each group's first record; return the groups.
+    """Write the group of each record with a UMI to `group`, else -1, and each group's first record.
 
-    Both strands of a duplex are one group. table: see `table_for`.
+    Both strands of a duplex are one group. table: see `signatures.table_for`.
     """
     data, offsets = records
     bounds, strands = umis.offsets, umis.strands
@@ -103,10 +88,10 @@ def group_by_ends(records, umis, is_duplex, table, first, group):
         if bounds[i] == bounds[i + 1]:
             continue
         at = offsets[i]
-        slot = hash_of_ends(data, at) & mask
+        slot = signatures.hash_ends(data, at) & mask
         while table[slot] >= 0:
             other = first[table[slot]]
-            if same_ends(data, at, offsets[other]) and (is_duplex or strands[i] == strands[other]):
+            if signatures.same_ends(data, at, offsets[other]) and (is_duplex or strands[i] == strands[other]):
                 break
             slot = (slot + 1) & mask
         if table[slot] < 0:
@@ -114,26 +99,6 @@ def group_by_ends(records, umis, is_duplex, table, first, group):
             first[groups] = i
             groups += 1
         group[i] = table[slot]
-    return groups
-
-
-@scalar
-def same_ends(data, a, b):
-    """Return whether the signatures at a and b are of templates with the same ends, seen from the same one."""
-    kind, other = word_at(data, a, KIND), word_at(data, b, KIND)
-    mask = PAIR | LEFTMOST | 3 * ORIENTATION if kind & PAIR else PAIR | STRAND
-    same = kind & mask == other & mask
-    same &= int32_at(data, a + SKIP + CONTIG) == int32_at(data, b + SKIP + CONTIG)
-    for word in (LIBRARY, PLACE, MATE_CONTIG, MATE_PLACE):
-        same &= word_at(data, a, word) == word_at(data, b, word)
-    return same
-
-
-@scalar
-def hash_of_ends(data, at):
-    kind = word_at(data, at, KIND)
-    kind = kind | STRAND if kind & PAIR else kind & STRAND
-    return hash_words(word_at(data, at, PLACE), word_at(data, at, MATE_CONTIG), word_at(data, at, MATE_PLACE), kind)
 
 
 @kernel
@@ -155,14 +120,14 @@ def mark_molecules(records, molecules, marks):
             continue
         new_at, old_at = offsets[i], offsets[old]
         is_pair = word_at(data, new_at, KIND) & PAIR != 0
-        wins = pair_wins(data, new_at, old_at) if is_pair else single_wins(data, new_at, old_at)
+        wins = signatures.pair_wins(data, new_at, old_at) if is_pair else signatures.single_wins(data, new_at, old_at)
         marks[old if wins else i] = 1
         best[molecule, strand] = i if wins else old
 
 
 @kernel
 def mark_singles(records, umis, table, marks):
-    """Mark reads without a mapped mate at an end of a pair with the same UMI. table: see `table_for`."""
+    """Mark reads without a mapped mate at an end of a pair with the same UMI. table: see `signatures.table_for`."""
     data, offsets = records
     bounds, mask = umis.offsets, table.size - 1
     for for_pairs in (True, False):
@@ -171,7 +136,7 @@ def mark_singles(records, umis, table, marks):
             if bounds[i] == bounds[i + 1] or kind & EXAMINED == 0 or (kind & PAIR != 0) != for_pairs:
                 continue
             slot = slot_of_end(records, umis, i, mask)
-            while table[slot] >= 0 and not same_end(records, umis, i, table[slot]):
+            while table[slot] >= 0 and not same_end_and_umi(records, umis, i, table[slot]):
                 slot = (slot + 1) & mask
             if table[slot] >= 0 and not for_pairs:
                 marks[i] = 1
@@ -180,14 +145,9 @@ def mark_singles(records, umis, table, marks):
 
 
 @scalar
-def same_end(records, umis, a, b):
+def same_end_and_umi(records, umis, a, b):
     """Return whether two records have the same library, 5' end, strands and UMI."""
-    data = records.data
-    at, other = records.offsets[a], records.offsets[b]
-    same = word_at(data, at, SINGLE) == word_at(data, other, SINGLE)
-    same &= word_at(data, at, KIND) & STRAND == word_at(data, other, KIND) & STRAND
-    same &= word_at(data, at, LIBRARY) == word_at(data, other, LIBRARY)
-    same &= int32_at(data, at + SKIP + CONTIG) == int32_at(data, other + SKIP + CONTIG)
+    same = signatures.same_end(records.data, records.offsets[a], records.offsets[b])
     return same and umis.strands[a] == umis.strands[b] and same_letters(umis, a, b)
 
 
@@ -198,15 +158,3 @@ def slot_of_end(records, umis, row, mask):
     for i in range(umis.offsets[row], umis.offsets[row + 1]):
         value = mix(value ^ np.uint64(umis.letters[i]))
     return np.int64(value & np.uint64(mask))
-
-
-@kernel
-def add_families(records, molecules, start, stop, counts):
-    """Count molecules by number of templates (int64), if their leftmost best record is in [start, stop)."""
-    best, sizes = molecules.best, molecules.sizes
-    for molecule in range(sizes.size):
-        row = best[molecule, 0] if best[molecule, 0] >= 0 else best[molecule, 1]
-        if start <= row < stop and sizes[molecule]:
-            kind = word_at(records.data, records.offsets[row], KIND)
-            if kind & PAIR == 0 or kind & LEFTMOST:
-                counts[sizes[molecule]] += 1

@@ -20,6 +20,7 @@ from readwarp.rules import flags
 from readwarp.rules.cigar import HARD_CLIP, SOFT_CLIP, run_of
 
 KIND, LIBRARY, SINGLE, PLACE, MATE_CONTIG, MATE_PLACE, OWN_SCORE, SCORE = range(8)  # words of a signature
+TEMPLATE = LIBRARY, PLACE, MATE_CONTIG, MATE_PLACE
 WORDS = 8
 SKIP = 4 * WORDS  # bytes of a signature, which precedes its record
 EXAMINED, PAIR, STRAND, LEFTMOST, ORIENTATION = (1 << bit for bit in range(5))  # bits of KIND; ORIENTATION: two bits
@@ -210,6 +211,51 @@ def hash_words(a, b, c, d):
     value = (value ^ (value >> np.uint64(32))) * np.uint64(0x94D049BB133111EB) ^ np.uint64(d)
     value = (value ^ (value >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
     return np.int64(value >> np.uint64(33))
+
+
+@scalar
+def same_words(data, a, b, words):
+    """Return whether two records lie on one contig and these words of their signatures agree."""
+    same = layout.int32_at(data, a + SKIP + layout.CONTIG) == layout.int32_at(data, b + SKIP + layout.CONTIG)
+    for word in words:
+        same &= word_at(data, a, word) == word_at(data, b, word)
+    return same
+
+
+@scalar
+def same_end(data, a, b):
+    """Return whether the signatures at a and b have the same 5' end and strand."""
+    same = word_at(data, a, KIND) & STRAND == word_at(data, b, KIND) & STRAND
+    return same and same_words(data, a, b, (LIBRARY, SINGLE))
+
+
+@scalar
+def hash_end(data, at):
+    contig = layout.int32_at(data, at + SKIP + layout.CONTIG)
+    return hash_words(word_at(data, at, SINGLE), word_at(data, at, LIBRARY), word_at(data, at, KIND) & STRAND, contig)
+
+
+@scalar
+def same_pair(data, a, b):
+    """Return whether the signatures at a and b are those of one template, seen from the same end."""
+    same = word_at(data, a, KIND) | STRAND == word_at(data, b, KIND) | STRAND
+    return same and same_words(data, a, b, TEMPLATE)
+
+
+@scalar
+def same_ends(data, a, b):
+    """Return whether the signatures at a and b are of templates with the same ends, seen from the same one."""
+    kind, other = word_at(data, a, KIND), word_at(data, b, KIND)
+    mask = PAIR | LEFTMOST | 3 * ORIENTATION if kind & PAIR else PAIR | STRAND
+    return kind & mask == other & mask and same_words(data, a, b, TEMPLATE)
+
+
+@scalar
+def hash_ends(data, at):
+    """Hash what `same_pair` and `same_ends` compare."""
+    kind = word_at(data, at, KIND)
+    kind = kind | STRAND if kind & PAIR else kind & STRAND
+    return hash_words(word_at(data, at, PLACE), word_at(data, at, MATE_CONTIG), word_at(data, at, MATE_PLACE), kind)
 
 
 @scalar

@@ -18,7 +18,7 @@ from readwarp.finish.runs import MemoryRun
 from readwarp.finish.signatures import SKIP, Libraries, sign
 from readwarp.finish.sort import Sorter
 from readwarp.formats.alignments.header import lines_of
-from readwarp.formats.alignments.output import AlignmentFile, format_of
+from readwarp.formats.alignments.output import EncodedFile, format_of
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.common.output_file import Writer
 from readwarp.system.ahead import map_ahead
@@ -119,7 +119,7 @@ class AlignmentWriter(Writer):
         if finish.sort != "none":
             self._sorter = Sorter(finish.sort, finish.memory, threads, self._preparer.skip)
         shown = "" if self.format == "paf" else header
-        self._file = AlignmentFile(path, shown, self.text, threads, reference, finish.write_index)
+        self._file = EncodedFile(path, shown, self.text, 0 if self.text else threads, reference, finish.write_index)
 
     @property
     def index(self) -> Path | None:

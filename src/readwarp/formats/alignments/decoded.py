@@ -10,6 +10,7 @@ from readwarp.formats.alignments import layout
 from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.formats.alignments.layout import CONTIG, POSITION, values_at
 from readwarp.formats.alignments.scan import UNWANTED, DecodedRecords, Wanted
+from readwarp.formats.common.text import put_copy
 from readwarp.ragged import concatenate, empty, offsets_of, replace
 from readwarp.rules.flags import MATE_REVERSE, MATE_UNMAPPED, PAIRED, REVERSE
 from readwarp.rules.hashes import hash_of
@@ -112,8 +113,18 @@ def unpack(data, at, out, i):
     out.position[i], out.flag[i] = layout.int32_at(data, at + layout.POSITION), layout.uint16_at(data, at + layout.FLAG)
     out.name_hash[i] = hash_of(data, at + layout.NAME, layout.stored_cigar_of(data, at)[0] - 1)
     out.fragment_end[i] = fragment_end_of(data, at)
-    copy_cigar(data, at, out.cigar, out.cigar_offsets[i])
-    copy_bases(data, at, out.bases, out.qualities, out.read_offsets[i])
+    source, operations = layout.cigar_of(data, at)
+    for j in range(operations):
+        out.cigar[out.cigar_offsets[i] + j] = layout.uint32_at(data, source + 4 * j)
+    bases, first = out.bases, out.read_offsets[i]
+    source, length = layout.bases_of(data, at)
+    for j in range(length // 2):  # unsigned indices: no test for negative ones
+        byte = data[np.uint64(source + j)]
+        bases[np.uint64(first + 2 * j)] = layout.BASES[byte >> 4]
+        bases[np.uint64(first + 2 * j + 1)] = layout.BASES[byte & 15]
+    if length & 1:
+        bases[first + length - 1] = layout.BASES[data[source + length // 2] >> 4]
+    put_copy(data, *layout.qualities_of(data, at), out.qualities, first)
 
 
 @scalar
@@ -146,26 +157,3 @@ def fragment_end_of(data, at):
             span += number
         number = np.int64(0)
     return mate + span + trailing if is_forward else max(np.int64(0), mate - leading)
-
-
-@scalar
-def copy_cigar(data, at, cigar, run):
-    """Copy the CIGAR of the record at `at` to cigar[run:]."""
-    source, operations = layout.cigar_of(data, at)
-    for j in range(operations):
-        cigar[run + j] = layout.uint32_at(data, source + 4 * j)
-
-
-@scalar
-def copy_bases(data, at, bases, qualities, first):
-    """Copy the bases and qualities of the record at `at` to rows from `first` on."""
-    source, length = layout.bases_of(data, at)
-    for j in range(length // 2):  # unsigned indices: no test for negative ones
-        byte = data[np.uint64(source + j)]
-        bases[np.uint64(first + 2 * j)] = layout.BASES[byte >> 4]
-        bases[np.uint64(first + 2 * j + 1)] = layout.BASES[byte & 15]
-    if length & 1:
-        bases[first + length - 1] = layout.BASES[data[source + length // 2] >> 4]
-    source, _ = layout.qualities_of(data, at)
-    for j in range(length):
-        qualities[np.uint64(first + j)] = data[np.uint64(source + j)]

@@ -32,7 +32,7 @@ def format_of(path: str | Path | None) -> str:
     return ending_of(path, "sam", "bam", "cram", "paf")
 
 
-class AlignmentFile(Writer):
+class EncodedFile(Writer):
     """A file of encoded records, written in order from one thread."""
 
     def __init__(
@@ -40,7 +40,7 @@ class AlignmentFile(Writer):
         path: str | None,
         header: str,  # SAM text
         text: bool = False,  # records and header are written as they are; otherwise records are BAM
-        threads: int = 1,
+        threads: int = 1,  # of text, 0: not compressed
         reference: str | None = None,  # FASTA, for CRAM
         write_index: bool = False,  # records are sorted by coordinate
     ):
@@ -61,10 +61,9 @@ class AlignmentFile(Writer):
             raise UsageError("CRAM output needs the reference's FASTA")
         if self._format not in ("text", "bam"):
             return SamtoolsWriter(self._file, self._header, reference if self._format == "cram" else None)
-        is_text = self._format == "text"
-        sink = ByteWriter(self._file.open(), 0 if is_text else self._threads, self._file.name)
+        sink = ByteWriter(self._file.open(), self._threads, self._file.name)
         try:
-            sink.write(self._header.encode() if is_text else binary_header(self._header))
+            sink.write(self._header.encode() if self._format == "text" else binary_header(self._header))
         except BaseException:
             with suppress(OSError):
                 sink.abort()

@@ -1,16 +1,18 @@
-"""Unaligned reads out, by the name's ending: BAM, SAM, or FASTQ with mates side by side and tags in the comment."""
+"""Unaligned reads out, by the name's ending: BAM, SAM, or FASTQ.
+
+FASTQ has mates side by side, and text and integer tags in the comment.
+"""
 
 from collections.abc import Callable
-from contextlib import suppress
 
 import numpy as np
 
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.formats.alignments import layout
-from readwarp.formats.alignments.output import AlignmentFile
+from readwarp.formats.alignments.output import EncodedFile
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.common.files import ending_of
-from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
+from readwarp.formats.common.output_file import Writer
 from readwarp.formats.common.reads import ReadBatch
 from readwarp.formats.common.text import letter_of, put_bytes, put_copy, put_number
 from readwarp.ragged import offsets_of
@@ -27,46 +29,23 @@ SHOWN = tuple(b"ZcCsSiI")  # types of tags in comments: text and integers
 FASTQ = ("fq", "fastq", "fq.gz", "fastq.gz")
 
 
-def open_writer(path: str, header: str, threads: int) -> "FastqWriter | UnalignedWriter":
+def open_writer(path: str, header: str, threads: int) -> "UnalignedWriter":
     """Open a writer by the ending of the path; SAM for stdout and other endings. Raises UsageError."""
     ending = ending_of(path, "sam", "bam", *FASTQ)
     if ending in FASTQ:
-        return FastqWriter(path, threads if ending.endswith("gz") else 0)
-    return UnalignedWriter(path, header, threads)
-
-
-class FastqWriter(Writer):
-    """A writer of FASTQ. threads: to compress; 0: plain text."""
-
-    def __init__(self, path: str, threads: int) -> None:
-        self._file = OutputFile(path)
-        try:
-            self._sink = ByteWriter(self._file.open(), threads, self._file.name)
-        except BaseException:
-            self._file.remove()
-            raise
-
-    def write(self, reads: ReadBatch) -> None:
-        self._sink.write(encode_fastq(reads).data)
-
-    def complete(self) -> None:
-        self._sink.close()
-        self._file.finish()
-
-    def abort(self) -> None:
-        with suppress(OSError):  # a failure from before repeats itself
-            self._sink.abort()
-        self._file.remove()
+        file = EncodedFile(path, "", text=True, threads=threads if ending.endswith("gz") else 0)
+        return UnalignedWriter(file, encode_fastq)
+    return UnalignedWriter(EncodedFile(path, header, threads=threads), encode_bam)
 
 
 class UnalignedWriter(Writer):
-    """A writer of BAM or SAM."""
+    """A writer of reads in one of these formats."""
 
-    def __init__(self, path: str, header: str, threads: int) -> None:
-        self._file = AlignmentFile(path, header, threads=threads)
+    def __init__(self, file: EncodedFile, encode: Callable[[ReadBatch], Encoded]) -> None:
+        self._file, self._encode = file, encode
 
     def write(self, reads: ReadBatch) -> None:
-        self._file.write(encode_bam(reads))
+        self._file.write(self._encode(reads))
 
     def complete(self) -> None:
         self._file.complete()
