@@ -25,7 +25,7 @@ from readwarp.index import Index
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.python.sequences import Read, read_of
-from readwarp.ragged import concatenate, fields_of, offsets_of, ranges, replace, take
+from readwarp.ragged import concatenate, offsets_of, ranges, replace, take
 from readwarp.rules.bases import CODES, LETTERS, unpack
 from readwarp.rules.statuses import Status
 
@@ -190,13 +190,11 @@ def look_again(reads: ReadBatch, chains: Chains, index: PlacedIndex, parameters:
     more, sizes = chain_hits(some, hits, offsets, parameters.seed, parameters.chain), np.diff(chains.chain_offsets)
     places = np.repeat(chains.chain_offsets[weak.rows + 1], np.diff(more.chain_offsets))
     sizes[weak.rows] += np.diff(more.chain_offsets)
-    columns = {
-        name: np.insert(getattr(chains, name), places, getattr(more, name))
-        for name, field in fields_of(Chains).items()
-        if field.rows == "chains"
-    }
-    chains.repetitive[weak.rows] = more.repetitive
-    return replace(chains, chain_offsets=offsets_of(sizes), **columns)
+    own, added = chains.chain_offsets[-1], more.chain_offsets[-1]
+    order = np.insert(np.arange(own), places, np.arange(own, own + added))
+    merged = take(concatenate([chains, more], "chains"), "chains", order)
+    merged.repetitive[weak.rows] = more.repetitive
+    return replace(merged, chain_offsets=offsets_of(sizes))
 
 
 def train(

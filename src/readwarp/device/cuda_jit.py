@@ -10,7 +10,7 @@ import pickle
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
@@ -79,8 +79,8 @@ class CardCache(NullCache):  # type: ignore[misc]
         self._function = function
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Find the kernel. The target is not refreshed, as Numba's caches do: that is for compiling, and takes longer."""
         with target_override("cuda"):
-            target_context.refresh()
             key = self._key(sig, target_context.codegen())
             for content in kernel_cache.contents(self._place(key)) if self._is_kept() else ():
                 found, states = pickle.loads(content)
@@ -98,10 +98,14 @@ class CardCache(NullCache):  # type: ignore[misc]
 
     def _key(self, signature: Any, codegen: Any) -> tuple[Any, ...]:
         """List everything that the code depends on, besides the sources."""
+        return *self._own, signature, codegen.magic_tuple(), numba_cuda.__version__
+
+    @cached_property
+    def _own(self) -> tuple[int, str, str]:
+        """The line, and hashes of the code and of the closure."""
         code = self._function.__code__
         closure = tuple(cell.cell_contents for cell in self._function.__closure__ or ())
-        hashes = sha256(code.co_code).hexdigest(), sha256(dumps(closure)).hexdigest()
-        return code.co_firstlineno, *hashes, signature, codegen.magic_tuple(), numba_cuda.__version__
+        return code.co_firstlineno, sha256(code.co_code).hexdigest(), sha256(dumps(closure)).hexdigest()
 
     def _place(self, key: tuple[Any, ...]) -> Path:
         name = self._function.__qualname__.replace("<locals>.", "")
