@@ -11,12 +11,11 @@ import pytest
 from helpers.made_samples import build
 from readwarp.cli import main
 from readwarp.errors import InputError, ReadwarpError, UsageError
-from readwarp.report.alignments import read_depth, read_rows
 from readwarp.report.counting.one_pass import count_alignments, count_long_reads
 from readwarp.report.headline import read_subject
 from readwarp.report.inputs import Sample, samples_in, stem, tell_apart
 from readwarp.report.statistics import make, texts_of
-from readwarp.report.tools import Tools, read_sections
+from readwarp.report.tools import Tools, read_rows, read_stats, sections_of, without_comments
 
 
 @pytest.fixture
@@ -47,9 +46,9 @@ def test_a_reference_that_was_not_known_makes_them_anew(folder):
     samples = samples_in(folder.folder)
     without = [replace(sample, reference=None) for sample in samples]
     text = make(without, None, 1)[0].texts["stats"]
-    assert read_sections(text)["MPC"] == []
+    assert sections_of(read_stats(text))["MPC"] == []
     make(samples, None, 1)
-    assert read_sections(text)["MPC"]
+    assert sections_of(read_stats(text))["MPC"]
 
 
 def test_texts_do_not_depend_on_places_and_threads(folder, tmp_path):
@@ -73,21 +72,21 @@ def test_targets(folder):
     packed = folder.folder / "targets.bed.gz"
     packed.write_bytes(gzip.compress(bed.read_bytes()))
     samples = [replace(sample, targets=(str(packed),)) for sample in samples_in(folder.folder)]
-    same = read_depth(make(samples, None, 2)[0].texts["depth"])[1]
+    same = read_rows(make(samples, None, 2)[0].texts["depth"])[1:]
     samples = [replace(sample, targets=(str(bed),)) for sample in samples]
     texts = make(samples, None, 2)[0].texts
-    title, depth = read_depth(texts["depth"])
-    assert depth == same and title.startswith("Depth of the intervals of targets.bed: ")
+    (title,), *depth = read_rows(texts["depth"])
+    assert depth == same and title.startswith("# Depth of the intervals of targets.bed: ")
     names: list[set[str]] = [set() for _ in range(150)]
     with pysam.AlignmentFile(str(folder.folder / "x.bam")) as file:
         for read in file.fetch("one", 100, 250):
             for _, place in () if read.is_duplicate else read.get_aligned_pairs(matches_only=True):
                 if 100 <= place < 250:
                     names[place - 100].add(read.query_name)
-    counted = {d: n for d, n in depth if n}
+    counted = {int(d): int(n) for d, n in without_comments(depth)}
     wanted = [len(covering) for covering in names] + [0] * 50
     assert counted == {d: wanted.count(d) for d in set(wanted)}
-    found = read_rows(texts["targets"])
+    found = without_comments(read_rows(texts["targets"]))
     assert [row[:4] for row in found] == [
         ["one", "100", "200", ""],
         ["one", "150", "250", ""],
@@ -107,9 +106,10 @@ def test_targets_as_texts(folder, tmp_path):
     listed.write_text("one:151-250\n")
     sample = Sample("x", folder.folder / "x.bam", targets=("one:101-200,two:1-50", str(listed)))
     texts = make([sample], tmp_path, 1)[0].texts
-    rows = read_rows(texts["targets"])
+    rows = without_comments(read_rows(texts["targets"]))
     assert [row[:3] for row in rows] == [["one", "100", "200"], ["one", "150", "250"], ["two", "0", "50"]]
-    assert read_depth(texts["depth"])[0].startswith("Depth of the intervals of one:101-200,two:1-50, some.intervals: ")
+    title = texts["depth"].read_text()
+    assert title.startswith("# Depth of the intervals of one:101-200,two:1-50, some.intervals: ")
     with pytest.raises(InputError, match="three"):
         make([replace(sample, targets=("three:1-9",))], tmp_path, 1)
 
@@ -190,7 +190,7 @@ def test_a_text_of_something_else_is_refused(tmp_path):
     other = tmp_path / "x.stats.txt"
     other.write_text("hello\n")
     with pytest.raises(InputError, match="was not made by samtools stats"):
-        read_sections(other)
+        read_stats(other)
 
 
 def test_nothing_is_started_after_the_stop(tmp_path):

@@ -22,8 +22,9 @@ from helpers.any_records import (
 from readwarp.errors import InputError
 from readwarp.report.counting import windows
 from readwarp.report.counting.one_pass import FileCounts, count_alignments
-from readwarp.report.stats_text import AS, stats_text
-from readwarp.report.texts import flagstat_text, idxstats_text
+from readwarp.report.stats_text import AS, stats_rows
+from readwarp.report.texts import flagstat_rows, flagstat_text, idxstats_rows
+from readwarp.report.tools import text_of_rows
 
 SECTIONS = set(re.findall(r"\w+", "CHK SN FFQ LFQ GCF GCL GCC GCT FBC FTC LBC LTC IS RL FRL LRL MAPQ ID IC COV GCD"))
 BY_CYCLE = set(re.findall(r"\w+", "FFQ LFQ MPC GCC GCT FBC FTC LBC LTC IC"))
@@ -31,7 +32,7 @@ COMMENTS = 3  # lines that say who made the text
 
 
 def lines_of(counts: FileCounts) -> list[str]:
-    return "".join(stats_text(counts, "stats")).split("\n")[COMMENTS:]
+    return text_of_rows(stats_rows(counts, "stats")).decode().split("\n")[COMMENTS:]
 
 
 def check(path: Path, reference: Path | None, *left_out: str, threads: int = 2) -> list[str]:
@@ -42,8 +43,11 @@ def check(path: Path, reference: Path | None, *left_out: str, threads: int = 2) 
     if left_out:
         found, wanted = ([line for line in text if line.split("\t")[0] not in left_out] for text in (found, wanted))
     assert found == wanted
-    assert "".join(flagstat_text(counts.tables)).split("\n") == text_of_samtools(path, "flagstat")
-    assert "".join(idxstats_text(counts.contigs, counts.tables)).split("\n") == text_of_samtools(path, "idxstats")
+    texts = {
+        "flagstat": flagstat_text(flagstat_rows(counts.tables)),
+        "idxstats": text_of_rows(idxstats_rows(counts.contigs, counts.tables)),
+    }
+    assert all(text.decode().split("\n") == text_of_samtools(path, name) for name, text in texts.items())
     return found
 
 
@@ -220,7 +224,9 @@ def test_another_reference_is_refused(bam, tmp_path, contigs, change):
 
 def test_who_made_it_is_said_where_others_look(bam):
     """MultiQC looks for a phrase in the text, plot-bamstats for the first words."""
-    first, second, third, *_ = "".join(stats_text(count_alignments(bam, None, [], 1), "stats x.bam")).split("\n")
+    first, second, third, *_ = (
+        text_of_rows(stats_rows(count_alignments(bam, None, [], 1), "stats x.bam")).decode().split("\n")
+    )
     assert first.startswith("# This file was produced by samtools stats as readwarp ")
     assert second == text_of_samtools(bam, "stats")[1]
     assert third == "# It is what samtools 1.24 writes for:  stats x.bam"

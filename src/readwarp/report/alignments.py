@@ -1,15 +1,16 @@
-"""Read the numbers of a BAM: output of samtools stats, flagstat and idxstats, and the distribution of depth."""
+"""Derive the numbers of a BAM from the tables of its texts, which were counted just now or are read from the texts."""
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from readwarp.errors import InputError
 from readwarp.report.long_reads import LongReads, read_long_reads
 from readwarp.report.points import Points, mean, total
-from readwarp.report.tools import Sections, read_sections, text_of
+from readwarp.report.tools import Row, Sections, read_rows, read_stats, sections_of, text_of, without_comments
 
 FLAGSTAT_LINES = {
     "total": "in total (QC-passed reads + QC-failed reads)",
@@ -46,75 +47,75 @@ class AlignmentStatistics:
     long: LongReads | None = None  # None: no read is long
 
 
-def read_alignment_statistics(texts: Mapping[str, Path]) -> AlignmentStatistics:
-    """Read the texts of one BAM. Raises InputError."""
-    sections = read_sections(texts["stats"])
-    title, depth = read_depth(texts["depth"])
-    long = read_long_reads(texts["long"]) if "long" in texts else None
+class AlignmentTables(NamedTuple):
+    """Content of the texts of one BAM."""
+
+    stats: Sequence[Row]
+    flagstat: Sequence[Row]  # reads that passed, reads that failed, what
+    idxstats: Sequence[Row]
+    depth: Sequence[Row]
+    along: Sequence[Row]
+    targets: Sequence[Row] = ()
+    long: LongReads | None = None
+
+
+def read_tables(texts: Mapping[str, Path], counted: Mapping[str, Any]) -> AlignmentTables:
+    """Return what was counted, and read the other texts. Raises InputError."""
+    readers = {"stats": read_stats, "flagstat": read_flagstat, "long": read_long_reads}
+    read = {name: readers.get(name, read_rows)(path) for name, path in texts.items() if name not in counted}
+    return AlignmentTables(**counted, **read)
+
+
+def summarise_alignments(tables: AlignmentTables) -> AlignmentStatistics:
+    sections, long = sections_of(tables.stats), tables.long
+    reads = {what: int(passed) + int(failed) for passed, failed, what, *_ in tables.flagstat}
+    qualities = sections["FFQ"] + sections["LFQ"]
     return AlignmentStatistics(
-        {row[0].rstrip(":"): float(row[1]) for row in sections["SN"]},
-        read_flagstat(texts["flagstat"]),
-        read_idxstats(texts["idxstats"]),
-        _points(sections["IS"]),
-        _points(sections["MAPQ"]),
-        mean_qualities(sections["FFQ"]),
-        mean_qualities(sections["LFQ"]),
-        mismatch_rates(sections),
-        _points(sections["GCF"]),
-        _points(sections["GCL"]),
-        depth,
-        title,
-        {int(q): n for q, n in long.bases.items()} if long else quality_bases(sections["FFQ"] + sections["LFQ"]),
-        base_contents(sections),
-        [(name, int(start), int(stop), float(mean)) for name, start, stop, mean in read_rows(texts["along"])],
-        [
-            (name, int(start), int(stop), own, float(mean), float(share))
-            for name, start, stop, own, mean, share in read_rows(texts.get("targets"))
+        summary={row[0].rstrip(":"): float(row[1]) for row in sections["SN"]},
+        flagstat={name: reads[what] for name, what in FLAGSTAT_LINES.items()},
+        contigs=[(name, int(length), int(mapped)) for name, length, mapped, _ in tables.idxstats if name != "*"],
+        insert_sizes=_points(sections["IS"]),
+        mapping_qualities=_points(sections["MAPQ"]),
+        quality_first=mean_qualities(sections["FFQ"]),
+        quality_last=mean_qualities(sections["LFQ"]),
+        mismatches=mismatch_rates(sections),
+        gc_first=_points(sections["GCF"]),
+        gc_last=_points(sections["GCL"]),
+        depth=_points(without_comments(tables.depth)),
+        depth_title=str(tables.depth[0][0]).removeprefix("# "),
+        quality_bases={int(q): n for q, n in long.bases.items()} if long else quality_bases(qualities),
+        contents=base_contents(sections),
+        along=[
+            (name, int(start), int(stop), float(mean)) for name, start, stop, mean in without_comments(tables.along)
         ],
-        _points(sections["RL"]),
-        long,
+        targets=[
+            (name, int(start), int(stop), own, float(mean), float(share))
+            for name, start, stop, own, mean, share in without_comments(tables.targets)
+        ],
+        lengths=_points(sections["RL"]),
+        long=long,
     )
 
 
-def _points(rows: list[list[str]]) -> Points:
+def _points(rows: Iterable[Row]) -> Points:
     return [(float(x), float(y)) for x, y, *_ in rows]
 
 
-def read_flagstat(path: Path) -> dict[str, int]:
-    """Read the numbers of the default output of `samtools flagstat`, including reads that failed quality control."""
-    found = {}
-    for line in text_of(path).splitlines():
-        passed, _, failed, what = line.split(" ", 3)
-        found[re.sub(r" \([^()]* : [^()]*\)$", "", what)] = int(passed) + int(failed)
-    missing = [text for text in FLAGSTAT_LINES.values() if text not in found]
+def read_flagstat(path: Path) -> list[Row]:
+    """Read the default output of `samtools flagstat`. Raises InputError."""
+    lines = [line.split(" ", 3) for line in text_of(path).splitlines()]
+    rows = {re.sub(r" \([^()]* : [^()]*\)$", "", what): (passed, failed) for passed, _, failed, what in lines}
+    missing = [what for what in FLAGSTAT_LINES.values() if what not in rows]
     if missing:
         raise InputError(path, f"is not the output of samtools flagstat: no line {missing[0]!r} (remove the file)")
-    return {name: found[text] for name, text in FLAGSTAT_LINES.items()}
+    return [(*counts, what) for what, counts in rows.items()]
 
 
-def read_idxstats(path: Path) -> list[tuple[str, int, int]]:
-    """Return name, length and mapped reads of each contig."""
-    rows = (line.split("\t") for line in text_of(path).split("\n") if line)
-    return [(name, int(length), int(mapped)) for name, length, mapped, _ in rows if name != "*"]
-
-
-def read_depth(path: Path) -> tuple[str, Points]:
-    """Return the title and (depth, bases), as `readwarp.report.statistics` wrote them."""
-    title = text_of(path).partition("\n")[0].strip().removeprefix("# ")
-    return title, _points(read_rows(path))
-
-
-def read_rows(path: Path | None) -> list[list[str]]:
-    """Return the fields of the lines without #."""
-    lines = text_of(path).split("\n") if path else []
-    return [line.split("\t") for line in lines if line and not line.startswith("#")]
-
-
-def quality_bases(rows: list[list[str]]) -> dict[int, int]:
+def quality_bases(rows: Iterable[Row]) -> dict[int, int]:
     """Count the bases of each quality over all cycles. A row is the cycle and the bases of quality 0, 1, ..."""
     found = Counter[int]()
     for _, *bases in rows:
-        found.update({quality: int(number) for quality, number in enumerate(bases) if number != "0"})
+        found.update({quality: number for quality, number in enumerate(map(int, bases)) if number})
     return dict(found)
 
 
@@ -130,7 +131,7 @@ def base_contents(sections: Sections) -> dict[str, Points]:
     return {**found, "N": unknown} if any(share for _, share in unknown) else found
 
 
-def mean_qualities(rows: list[list[str]]) -> Points:
+def mean_qualities(rows: Iterable[Row]) -> Points:
     """Return the mean base quality of each cycle. A row is the cycle and the number of bases of quality 0, 1, ..."""
     cycles = [(float(cycle), list(enumerate(map(int, bases)))) for cycle, *bases in rows]
     return [(cycle, mean(qualities)) for cycle, qualities in cycles if total(qualities)]
@@ -141,7 +142,7 @@ def mismatch_rates(sections: Sections) -> Points:
 
     Clipped bases and those of unmapped reads count as bases: samtools stats does not distinguish them.
     """
-    bases: Counter[str] = Counter()
+    bases = Counter[Any]()
     for cycle, *numbers in sections["FFQ"] + sections["LFQ"]:
         bases[cycle] += sum(map(int, numbers))
     rows = [(cycle, sum(map(int, numbers))) for cycle, _, *numbers in sections["MPC"]]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from readwarp.report.alignments import AlignmentStatistics, read_alignment_statistics
+from readwarp.report.alignments import AlignmentStatistics, read_tables, summarise_alignments
 from readwarp.report.inputs import Sample, read_metrics
 from readwarp.report.numbers import number_text, ratio
 from readwarp.report.points import mean, median, n50, share_from
@@ -77,8 +77,9 @@ class Subject(NamedTuple):
 
 
 def read_subject(sample: Sample, made: Statistics) -> Subject:
-    """Read the texts. Raises InputError for one that cannot be read."""
-    alignments = read_alignment_statistics(made.texts) if sample.alignments else None
+    """Summarise what was counted and the other texts. Raises InputError for one that cannot be read."""
+    texts = {name: path for name, path in made.texts.items() if name != "calls"}
+    alignments = summarise_alignments(read_tables(texts, made.counted)) if sample.alignments else None
     variants = read_variant_statistics(made.texts["calls"], made.calls) if made.calls else None
     return Subject(sample.name, alignments, variants, read_metrics(sample.metrics), sample)
 

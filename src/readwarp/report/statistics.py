@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from readwarp.errors import InputError
 from readwarp.formats.alignments.samtools import reference_in
@@ -18,7 +18,7 @@ from readwarp.report.counting.tables import LONG
 from readwarp.report.drawing import MAX_COLOURS
 from readwarp.report.inputs import Sample, stem
 from readwarp.report.long_reads import TITLE, LongReads, longest_in, text_of_long_reads
-from readwarp.report.tools import Tools, argument
+from readwarp.report.tools import Tools, argument, text_of_rows
 from readwarp.report.variants import VcfContents, read_calls
 from readwarp.system.scratch import ScratchFolder, private_file
 
@@ -34,10 +34,11 @@ ALIGNMENT_TEXTS = {
 
 
 class Statistics(NamedTuple):
-    """Texts and calls of one sample's files."""
+    """Texts and contents of one sample's files."""
 
     texts: dict[str, Path]  # by ALIGNMENT_TEXTS, and `calls`; only those that the sample's files and reads have
     calls: VcfContents | None
+    counted: dict[str, Any]  # content of the texts of alignments that were made just now, by AlignmentTables
 
 
 def make(
@@ -72,7 +73,7 @@ def make(
         finally:
             tools.stop()
             pool.shutdown(cancel_futures=True)
-    return [Statistics(maker.texts, maker.found) for maker in makers]
+    return [Statistics(maker.texts, maker.found, maker.counted) for maker in makers]
 
 
 def max_rows(samples: int) -> int:
@@ -106,6 +107,7 @@ class Maker:
     threads: int
     rows: int  # calls to list
     found: VcfContents | None = None  # set once the jobs are done
+    counted: dict[str, Any] = field(default_factory=dict)  # as in Statistics
     made: list[Path] = field(default_factory=list)  # texts
     fasta: Path | None = None  # the reference in the form samtools reads
 
@@ -138,29 +140,28 @@ class Maker:
     def _count(self, stale: list[str], title: str) -> None:
         """Count the alignments, and write these texts."""
         from readwarp.report.counting.one_pass import count_alignments  # needs kernels
-        from readwarp.report.stats_text import stats_text
-        from readwarp.report.texts import depth_texts, flagstat_text, idxstats_text
+        from readwarp.report.texts import flagstat_text, rows_of
 
         source, fasta = self._source("stats"), self._fasta()
         counts = count_alignments(source, fasta, self.sample.targets, self.threads, self.tools.check)
         reference = self.sample.reference
         arguments = " ".join(["stats", *(["--ref-seq", reference.name] if reference else []), source.name])
-        lines = {
-            "stats": stats_text(counts, UNPRINTABLE.sub("?", arguments)),
-            "flagstat": flagstat_text(counts.tables),
-            "idxstats": idxstats_text(counts.contigs, counts.tables),
-            **depth_texts(counts.depth, title),
-        }
+        rows = rows_of(counts, UNPRINTABLE.sub("?", arguments), title)
         for name in stale:
-            write_whole(self.texts[name], "".join(lines[name]).encode(errors="surrogateescape"))
-            self.made.append(self.texts[name])
+            self._save(name, rows[name], (flagstat_text if name == "flagstat" else text_of_rows)(rows[name]))
 
     def long_reads(self) -> None:
         from readwarp.report.counting.one_pass import count_long_reads  # needs kernels
 
-        found = count_long_reads(self._source("long"), self._fasta(), self.threads, self.tools.check)
-        write_whole(self.texts["long"], text_of_long_reads(LongReads.of(found)))
-        self.made.append(self.texts["long"])
+        tables = count_long_reads(self._source("long"), self._fasta(), self.threads, self.tools.check)
+        found = LongReads.of(tables)
+        self._save("long", found, text_of_long_reads(found))
+
+    def _save(self, name: str, content: Any, text: bytes) -> None:
+        """Keep a content, and write its text."""
+        self.counted[name] = content
+        write_whole(self.texts[name], text)
+        self.made.append(self.texts[name])
 
     def calls(self) -> None:
         """Run `bcftools stats` on calls that pass, and count genotypes; a gVCF's reference blocks are left out."""

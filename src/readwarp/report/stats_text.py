@@ -1,4 +1,4 @@
-"""Write counts of a file as the text of `samtools stats` 1.24, which MultiQC, plot-bamstats and scripts read.
+"""Arrange counts of a file as rows of `samtools stats` 1.24, whose text MultiQC, plot-bamstats and scripts read.
 
 Numbers are computed like samtools', in float where samtools uses it, so the text is byte-identical except for its first
 lines. Files with a read of LONG bases or more get no lines by cycle: there would be one for each base.
@@ -14,6 +14,7 @@ from readwarp.report.counting.gc_bins import BIN, Bins
 from readwarp.report.counting.one_pass import FileCounts
 from readwarp.report.counting.tables import CONTENTS, DEEPEST, FIRST, LAST, LONG, LONGEST_GAP, QUALITIES, Tables
 from readwarp.report.stats_summary import InsertSizeCounts, Lengths, mean_length, summary
+from readwarp.report.tools import Row
 from readwarp.version import __version__
 
 AS = "1.24"  # samtools version
@@ -21,19 +22,19 @@ BASES, N = [1, 2, 4, 8], 15  # codes of A, C, G and T
 PERCENTILES = 10, 25, 50, 75, 90
 
 
-def stats_text(counts: FileCounts, arguments: str) -> Iterator[str]:
-    """Yield the lines. arguments: of the equivalent samtools command."""
+def stats_rows(counts: FileCounts, arguments: str) -> Iterator[Row]:
+    """Yield the fields of each line; a comment is one field. arguments: of the equivalent samtools command."""
     tables, lengths, inserts = counts.tables, Lengths.of(counts), InsertSizeCounts.of(counts.tables)
     cycles = lengths.longest() + 1 if lengths.longest() < LONG else 0
-    yield f"# This file was produced by samtools stats as readwarp {__version__} counts it, for plot-bamstats too.\n"
-    yield "# This file contains statistics for all reads.\n"
-    yield f"# It is what samtools {AS} writes for:  {arguments}\n"
-    yield "# CHK, Checksum\t[2]Read Names\t[3]Sequences\t[4]Qualities\n"
-    yield "# CHK, CRC32 of reads which passed filtering followed by addition (32bit overflow)\n"
-    yield line("CHK", *(f"{total & 0xFFFFFFFF:08x}" for total in tables.checksums.tolist()))
-    yield "# Summary Numbers. Use `grep ^SN | cut -f 2-` to extract this part.\n"
+    yield (f"# This file was produced by samtools stats as readwarp {__version__} counts it, for plot-bamstats too.",)
+    yield ("# This file contains statistics for all reads.",)
+    yield (f"# It is what samtools {AS} writes for:  {arguments}",)
+    yield ("# CHK, Checksum\t[2]Read Names\t[3]Sequences\t[4]Qualities",)
+    yield ("# CHK, CRC32 of reads which passed filtering followed by addition (32bit overflow)",)
+    yield ("CHK", *(f"{total & 0xFFFFFFFF:08x}" for total in tables.checksums.tolist()))
+    yield ("# Summary Numbers. Use `grep ^SN | cut -f 2-` to extract this part.",)
     for name, value, remark in summary(tables, lengths, inserts):
-        yield line("SN", f"{name}:", value, *([f"# {remark}"] if remark else []))
+        yield ("SN", f"{name}:", value, *([f"# {remark}"] if remark else []))
     yield from qualities(tables, lengths if cycles else None)
     if counts.has_reference:
         yield from mismatches(tables, cycles)
@@ -47,23 +48,19 @@ def stats_text(counts: FileCounts, arguments: str) -> Iterator[str]:
     yield from gc_depth(counts.bins, mean_length(tables), counts.has_reference)
 
 
-def line(*fields: object) -> str:
-    return "\t".join(map(str, fields)) + "\n"
-
-
-def heading(text: str, name: str, columns: str = "") -> str:
+def heading(text: str, name: str, columns: str = "") -> Row:
     return (
-        f"# {text}. Use `grep ^{name} | cut -f 2-` to extract this part.{columns and ' The columns are: '}{columns}\n"
+        f"# {text}. Use `grep ^{name} | cut -f 2-` to extract this part.{columns and ' The columns are: '}{columns}",
     )
 
 
-def qualities(tables: Tables, lengths: Lengths | None) -> Iterator[str]:
+def qualities(tables: Tables, lengths: Lengths | None) -> Iterator[Row]:
     for last, (segment, name, text) in enumerate(((FIRST, "FFQ", "First"), (LAST, "LFQ", "Last"))):
         yield heading(f"{text} Fragment Qualities", name)
-        yield "# Columns correspond to qualities and rows to cycles. First column is the cycle number.\n"
+        yield ("# Columns correspond to qualities and rows to cycles. First column is the cycle number.",)
         rows = lengths.longest([segment]) if lengths else 0
         for cycle, row in enumerate(tables.qualities[last, : columns_of(tables), :rows].T.tolist(), 1):
-            yield line(name, cycle, *row)
+            yield (name, cycle, *row)
 
 
 def columns_of(tables: Tables) -> int:
@@ -72,26 +69,26 @@ def columns_of(tables: Tables) -> int:
     return min(int(used.max(initial=0)) + 2, QUALITIES)
 
 
-def mismatches(tables: Tables, cycles: int) -> Iterator[str]:
+def mismatches(tables: Tables, cycles: int) -> Iterator[Row]:
     yield heading("Mismatches per cycle and quality", "MPC")
-    yield "# Columns correspond to qualities, rows to cycles. First column is the cycle number, second\n"
-    yield "# is the number of N's and the rest is the number of mismatches\n"
+    yield ("# Columns correspond to qualities, rows to cycles. First column is the cycle number, second",)
+    yield ("# is the number of N's and the rest is the number of mismatches",)
     for cycle, row in enumerate(tables.mismatches[:cycles, : columns_of(tables)].tolist(), 1):
-        yield line("MPC", cycle, *row)
+        yield ("MPC", cycle, *row)
 
 
-def contents(tables: Tables) -> Iterator[str]:
+def contents(tables: Tables) -> Iterator[Row]:
     """Yield a line for each run of classes with the same number of reads, except the last run."""
     for last, (name, text) in enumerate((("GCF", "first"), ("GCL", "last"))):
         yield heading(f"GC Content of {text} fragments", name)
         numbers, before = tables.contents[last].tolist(), 0
         for share in range(CONTENTS):
             if numbers[share] != numbers[before]:
-                yield line(name, f"{(share + before) * 0.5 * 100 / (CONTENTS - 1):.2f}", numbers[before])
+                yield (name, f"{(share + before) * 0.5 * 100 / (CONTENTS - 1):.2f}", numbers[before])
                 before = share
 
 
-def letters(tables: Tables, cycles: int) -> Iterator[str]:
+def letters(tables: Tables, cycles: int) -> Iterator[Row]:
     """Yield bases by cycle: as in the file, as sequenced, and as in the file for first and last reads."""
     found = tables.letters[..., :cycles].swapaxes(2, 3)
     shares = "cycle; A,C,G,T base counts as a percentage of all A/C/G/T bases [%]"
@@ -107,7 +104,7 @@ def letters(tables: Tables, cycles: int) -> Iterator[str]:
         yield from by_cycle(f"{name}BC", rows)
         yield heading(f"ACGT raw counters for {text} fragments", f"{name}TC", "A,C,G,T,N base counters")
         if cycles:
-            yield line(f"{name}TC", *rows[:, :5].sum(0).tolist())
+            yield (f"{name}TC", *rows[:, :5].sum(0).tolist())
 
 
 def with_others(found: ndarray) -> ndarray:
@@ -116,60 +113,60 @@ def with_others(found: ndarray) -> ndarray:
     return np.column_stack((known, found.sum(1) - known.sum(1)))
 
 
-def by_cycle(name: str, rows: ndarray) -> Iterator[str]:
+def by_cycle(name: str, rows: ndarray) -> Iterator[Row]:
     """Yield counts of A, C, G, T and others (int64 [cycles, columns]), each as a percentage of the first four."""
     for cycle, row in enumerate(rows.tolist(), 1):
         if known := sum(row[:4]):
-            yield line(name, cycle, *(f"{100 * number / known:.2f}" for number in row))
+            yield (name, cycle, *(f"{100 * number / known:.2f}" for number in row))
 
 
-def insert_sizes(inserts: InsertSizeCounts) -> Iterator[str]:
+def insert_sizes(inserts: InsertSizeCounts) -> Iterator[Row]:
     columns = "insert size, pairs total, inward oriented pairs, outward oriented pairs, other pairs"
     yield heading("Insert sizes", "IS", columns)
     for size, row in enumerate(inserts.pairs[: inserts.stop].tolist()):
-        yield line("IS", size, sum(row), *row)
+        yield ("IS", size, sum(row), *row)
 
 
-def read_lengths(lengths: Lengths) -> Iterator[str]:
+def read_lengths(lengths: Lengths) -> Iterator[Row]:
     for name, text, rows in (
         ("RL", "Read lengths", lengths.reads()),
         ("FRL", "Read lengths - first fragments", lengths.reads([FIRST])),
         ("LRL", "Read lengths - last fragments", lengths.reads([LAST])),
     ):
         yield heading(text, name, "read length, count")
-        yield from (line(name, *row) for row in rows)
+        yield from ((name, *row) for row in rows)
 
 
-def mapping_qualities(tables: Tables) -> Iterator[str]:
+def mapping_qualities(tables: Tables) -> Iterator[Row]:
     yield heading("Mapping qualities for reads !(UNMAP|SECOND|SUPPL|QCFAIL|DUP)", "MAPQ", "mapq, count")
     for quality, number in enumerate(tables.mapping_qualities.tolist()):
         if number:
-            yield line("MAPQ", quality, number)
+            yield ("MAPQ", quality, number)
 
 
-def gaps(tables: Tables, cycles: int) -> Iterator[str]:
+def gaps(tables: Tables, cycles: int) -> Iterator[Row]:
     yield heading("Indel distribution", "ID", "length, number of insertions, number of deletions")
     for length, row in enumerate(tables.gap_lengths[1 : LONGEST_GAP + 1].tolist(), 1):
         if any(row):
-            yield line("ID", length, *row)
+            yield ("ID", length, *row)
     columns = "cycle, number of insertions (fwd), .. (rev) , number of deletions (fwd), .. (rev)"
     yield heading("Indels per cycle", "IC", columns)
     for cycle, row in enumerate(tables.gap_cycles[:cycles].tolist(), 1):
         if any(row):
-            yield line("IC", cycle, *row)
+            yield ("IC", cycle, *row)
 
 
-def coverage(tables: Tables) -> Iterator[str]:
+def coverage(tables: Tables) -> Iterator[Row]:
     yield heading("Coverage distribution", "COV")
     *rows, deeper = tables.depths.tolist()
     for depth, bases in enumerate(rows[1:], 1):
         if bases:
-            yield line("COV", f"[{depth}-{depth}]", depth, bases)
+            yield ("COV", f"[{depth}-{depth}]", depth, bases)
     if deeper:
-        yield line("COV", f"[{DEEPEST}<]", DEEPEST, deeper)
+        yield ("COV", f"[{DEEPEST}<]", DEEPEST, deeper)
 
 
-def gc_depth(bins: Bins, read_length: np.float32, has_reference: bool) -> Iterator[str]:
+def gc_depth(bins: Bins, read_length: np.float32, has_reference: bool) -> Iterator[Row]:
     """Yield percentiles of the depth of the bins with each GC content.
 
     samtools begins with an empty bin, does not round the content of the last one, and drops the last when sorted.
@@ -188,7 +185,7 @@ def gc_depth(bins: Bins, read_length: np.float32, has_reference: bool) -> Iterat
         depths = reads[first : first + number].tolist()
         values = [percentile(depths, p) * read_length / np.float32(BIN) for p in PERCENTILES]
         share = (first + number + 1) * 100 / bins.reads.size
-        yield line("GCD", f"{content[first]:.1f}", f"{share:.3f}", *(f"{value:.3f}" for value in values))
+        yield ("GCD", f"{content[first]:.1f}", f"{share:.3f}", *(f"{value:.3f}" for value in values))
         first += number
 
 

@@ -1,16 +1,18 @@
-"""Run pysam's samtools and bcftools until they are stopped, and read the output of `stats`."""
+"""Run pysam's samtools and bcftools until they are stopped; read and write their texts."""
 
 import subprocess
 import threading
 from collections import defaultdict
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from readwarp.errors import InputError, ReadwarpError
 from readwarp.formats.alignments.samtools import ToolProcess
 from readwarp.formats.common.source import reading
 
-Sections = defaultdict[str, list[list[str]]]  # rows of fields by section; a missing section has no rows
+Row = Sequence[Any]  # fields of a line: numbers or their texts; a comment's first field begins with #
+Sections = defaultdict[str, list[Row]]  # rows by section, without its name; a missing section has no rows
 
 
 def text_of(path: Path) -> str:
@@ -22,16 +24,32 @@ def text_of(path: Path) -> str:
         raise InputError(path, "is not text (remove the file)") from None
 
 
-def read_sections(path: Path) -> Sections:
+def read_rows(path: Path) -> list[Row]:
+    """Read the lines of a text. Raises InputError."""
+    return [line.split("\t") for line in text_of(path).split("\n") if line]
+
+
+def read_stats(path: Path) -> list[Row]:
     """Read the output of `samtools stats` or `bcftools stats`. Raises InputError for any other text."""
-    text = text_of(path)
-    if "This file was produced by" not in text[:200]:
+    rows = read_rows(path)
+    if not any("This file was produced by" in row[0] for row in rows[:3]):
         raise InputError(path, "was not made by samtools stats or bcftools stats (remove the file)")
+    return rows
+
+
+def text_of_rows(rows: Iterable[Row]) -> bytes:
+    return "".join("\t".join(map(str, row)) + "\n" for row in rows).encode(errors="surrogateescape")
+
+
+def without_comments(rows: Iterable[Row]) -> list[Row]:
+    return [row for row in rows if not str(row[0]).startswith("#")]
+
+
+def sections_of(rows: Iterable[Row]) -> Sections:
+    """Group the rows of `samtools stats` or `bcftools stats`."""
     found: Sections = defaultdict(list)
-    for line in text.split("\n"):
-        if line and not line.startswith("#"):
-            name, *fields = line.split("\t")
-            found[name].append(fields)
+    for name, *fields in without_comments(rows):
+        found[name].append(fields)
     return found
 
 

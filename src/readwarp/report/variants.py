@@ -12,7 +12,7 @@ from readwarp.errors import InputError
 from readwarp.report.libraries import LibraryFigures, read_library
 from readwarp.report.phasing import PhaseBlocks
 from readwarp.report.points import Points, mean
-from readwarp.report.tools import Tools, argument, read_sections
+from readwarp.report.tools import Tools, argument, read_stats, sections_of
 
 QUERY = "%CHROM\\t%POS\\t%REF\\t%ALT\\t%QUAL\\t%FILTER\\t%TYPE[\\t%GT:%DP:%AD:%PS:%AF]\\n"
 TYPES = {"SNP": "SNV", "INDEL": "indel", "MNP": "MNV", "SNP,INDEL": "mixed", "INDEL,SNP": "mixed"}
@@ -226,7 +226,7 @@ def quality_bin(quality: float) -> int:
 
 def read_variant_statistics(stats: Path, calls: VcfContents) -> VariantStatistics:
     """Read the output of `bcftools stats`. Raises InputError."""
-    sections = read_sections(stats)
+    sections = sections_of(read_stats(stats))
     _, transitions, transversions, *_ = next(iter(sections["TSTV"]), ["0", "0", "0"])
     return VariantStatistics(
         {row[1].removeprefix("number of ").rstrip(":"): int(row[2]) for row in sections["SN"]},
