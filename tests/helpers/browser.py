@@ -81,7 +81,7 @@ class Browser:
         return event
 
     def open(self, address: str | Path, width: int = 1280, height: int = 900, **features: str) -> None:
-        """Load a page and draw all of its figures. features: of media queries, such as prefers_color_scheme="dark"."""
+        """Load a page. features: of media queries, such as prefers_color_scheme="dark"."""
         is_phone = width < 1000
         self.send(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=is_phone
@@ -100,21 +100,13 @@ class Browser:
         return answer["result"].get("value")
 
     def scroll_through(self) -> None:
-        """Show all of the page once, from top to bottom, and wait until its figures are drawn."""
+        """Show all of the page once, from top to bottom."""
         self.run("""(async () => {
-            const isWaiting = figure => {
-                const place = figure.getBoundingClientRect(), live = figure.querySelector(".live");
-                return place.bottom > 0 && place.top < innerHeight && live && live.getBoundingClientRect().height <= 60;
-            };
             for (let y = 0; y < document.documentElement.scrollHeight; y += innerHeight) {
                 scrollTo({top: y, behavior: "instant"});
-                const deadline = Date.now() + 5000;  // a busy machine draws late
-                do {
-                    await new Promise(done => setTimeout(done, 120));
-                } while ([...document.querySelectorAll("figure")].some(isWaiting) && Date.now() < deadline);
+                await new Promise(done => setTimeout(done, 20));
             }
             scrollTo({top: 0, behavior: "instant"});
-            await new Promise(done => setTimeout(done, 300));
         })()""")
 
     def screenshot(self, path: Path) -> None:

@@ -6,6 +6,7 @@ With READWARP_SCREENSHOTS=FOLDER the pictures are kept, to be looked at.
 import os
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -23,13 +24,25 @@ TOO_SMALL = """[...document.querySelectorAll("svg text")].filter(text => {
 }).map(text => text.textContent)"""
 CUT_OFF = """[...document.querySelectorAll("svg text")].filter(text => {
     const own = text.getBoundingClientRect(), card = text.closest("figure").getBoundingClientRect();
-    const still = text.closest(".still"), isScrolled = still && still.scrollWidth > still.clientWidth;
-    return own.width && !isScrolled && (own.left < card.left || own.right > card.right);
+    return own.width && (own.left < card.left || own.right > card.right);
 }).map(text => text.textContent)"""
 BRIGHTNESS = """["color", "backgroundColor"].map(name =>
     getComputedStyle(document.body)[name].match(/\\d+/g).slice(0, 3).reduce((sum, part) => sum + Number(part), 0))"""
-SHOWN = """(kind => [...document.querySelectorAll("figure")].filter(figure =>
-    figure.querySelector("." + kind).getBoundingClientRect().height > 60).length)"""
+OVERLAPPING = """[...document.querySelectorAll("figure svg")].flatMap(svg => {
+    const boxes = [...svg.querySelectorAll("text")].map(text => [text.textContent, text.getBoundingClientRect()]);
+    const apart = (a, b) => a.right - 1 <= b.left || a.bottom - 4 <= b.top;
+    const meet = (a, b) => !apart(a, b) && !apart(b, a);
+    const pairs = boxes.flatMap(([text, box], n) => boxes.slice(n + 1).map(([next, far]) => [text, next, box, far]));
+    return pairs.filter(([,, box, far]) => box.width && far.width && meet(box, far)).map(pair => pair.slice(0, 2));
+})"""
+SHOWN = """[...document.querySelectorAll("figure")].map(figure =>
+    [...figure.querySelectorAll(".picture > svg")].filter(svg => svg.getBoundingClientRect().height > 60).length)"""
+EDGES = """(figure => {
+    const svg = [...figure.querySelectorAll(".picture > svg")].find(svg => svg.getBoundingClientRect().height);
+    const [left, right, top, bottom] = svg.dataset.edges.split(" ").map(Number), place = svg.getScreenCTM();
+    const ends = [[left, top], [right, bottom]].map(end => new DOMPoint(...end).matrixTransform(place));
+    return ends.map(end => [end.x, end.y]);
+})"""
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +74,13 @@ def keep(browser: Browser, name: str) -> None:
         browser.screenshot(Path(folder) / f"{name}.png")
 
 
+def check_figures(browser: Browser) -> None:
+    """Each figure shows one picture, and its texts are legible, whole and apart."""
+    shown = browser.run(SHOWN)
+    assert len(shown) > 15 and set(shown) == {1}
+    assert browser.run(TOO_SMALL) == [] and browser.run(CUT_OFF) == [] and browser.run(OVERLAPPING) == []
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("device", WIDTHS)
 @pytest.mark.parametrize("which", ["file", "cohort"])
@@ -71,10 +91,8 @@ def test_devices(browser, request, which, device, scheme):
     browser.scroll_through()
     keep(browser, f"{which}-{device}-{scheme}")
     assert browser.heard == [path.as_uri()]
-    figures = browser.run("document.querySelectorAll('figure').length")
-    assert figures > 15 and browser.run(f"{SHOWN}('live')") == figures and browser.run(f"{SHOWN}('still')") == 0
+    check_figures(browser)
     assert browser.run("document.documentElement.scrollWidth") == WIDTHS[device]
-    assert browser.run(TOO_SMALL) == [] and browser.run(CUT_OFF) == []
     ink, paper = browser.run(BRIGHTNESS)
     assert (ink < paper) == (scheme == "light")
 
@@ -100,9 +118,7 @@ def test_large_numbers(browser, tmp_path):
         "[...document.querySelectorAll('.value')].map(v => [v.textContent, v.scrollWidth - v.clientWidth])"
     )
     assert max(len(text) for text, _ in cards) >= 13 and [card for card in cards if card[1] > 0] == []
-    ticks = browser.run(
-        "[...document.querySelectorAll('.live .xtick text, .live .ytick text')].map(t => t.textContent)"
-    )
+    ticks = browser.run("[...document.querySelectorAll('.picture text')].map(text => text.textContent)")
     assert any(re.fullmatch(r"\d{2,3},\d{3}", tick) for tick in ticks)
     assert not [tick for tick in ticks if re.fullmatch(r"[\d.]+[kMGµm]", tick)]
 
@@ -133,45 +149,100 @@ def test_without_scripts(browser, file, device):
     plain = file.with_name("plain.html")
     plain.write_text(re.sub(r"<script>.*?</script>", "", file.read_text(), flags=re.DOTALL))
     browser.open(plain, WIDTHS[device])
-    figures = browser.run("document.querySelectorAll('figure').length")
-    assert figures > 15 and browser.run(f"{SHOWN}('still')") == figures and browser.run(f"{SHOWN}('live')") == 0
-    assert browser.run(TOO_SMALL) == [] and browser.run(CUT_OFF) == []
+    check_figures(browser)
     assert browser.run("document.querySelectorAll('.calls tbody tr').length") == 8
     assert browser.run("document.querySelectorAll('input, button').length") == 0
     keep(browser, f"plain-{device}")
 
 
-def hover(browser: Browser, figure: str, across: float, down: float) -> str:
-    """The text shown at a place of the plot."""
-    browser.run(f"document.getElementById('{figure}').scrollIntoView({{behavior: 'instant', block: 'center'}})")
-    browser.run("new Promise(done => setTimeout(done, 600))")
-    box = browser.run(f"""(() => {{
-        const box = document.querySelector("#{figure} .live .nsewdrag").getBoundingClientRect();
-        return [box.left, box.top, box.width, box.height];
-    }})()""")
-    place = {"x": box[0] + across * box[2], "y": box[1] + down * box[3]}
-    for step in (3, 0):
-        browser.send("Input.dispatchMouseEvent", type="mouseMoved", x=place["x"] + step, y=place["y"])
-    browser.run("new Promise(done => setTimeout(done, 400))")
-    return browser.run(f"document.querySelector('#{figure} .hoverlayer').textContent")
+def point(browser: Browser, figure: str, across: float, down: float, kind: str = "mouseMoved", **more: object) -> str:
+    """The text shown at a place of the plot, after an event of the mouse there."""
+    found = f"document.getElementById('{figure}')"
+    browser.run(f"{found}.scrollIntoView({{behavior: 'instant', block: 'center'}})")
+    (left, top), (right, bottom) = browser.run(f"{EDGES}({found})")
+    place = {"x": left + across * (right - left), "y": top + down * (bottom - top)}
+    browser.send("Input.dispatchMouseEvent", type=kind, **place, **more)
+    return browser.run(f"{found}.querySelector('.tip')?.innerText")
+
+
+def drag(browser: Browser, figure: str, start: float, stop: float) -> None:
+    point(browser, figure, start, 0.5)
+    for across, kind in ((start, "mousePressed"), (stop, "mouseMoved"), (stop, "mouseReleased")):
+        point(browser, figure, across, 0.5, kind, button="left", buttons=1, clickCount=1)
 
 
 def test_hover_shows_values(browser, file):
-    """A bar, a place along the genome, a line."""
+    """A bar, a place along the genome, a line, two lines; nothing beside the plot."""
     browser.open(file, 1280)
-    shown = hover(browser, "types", 0.5, 0.9)
-    assert shown == "insertions: 2"
-    assert re.fullmatch(r"one:[\d,]+-[\d,]+: [\d.]+", hover(browser, "along", 0.3, 0.5))
-    assert re.fullmatch(r"\d+[\d.]+%", hover(browser, "mismatches", 0.3, 0.5))
+    assert point(browser, "types", 0.5, 0.9) == "insertions: 2"
+    assert point(browser, "phases", 0.2, 0.4) == "align: 2"
+    assert re.fullmatch(r"one:[\d,]+-[\d,]+: [\d.]+", point(browser, "along", 0.3, 0.5))
+    assert re.fullmatch(r"cycle \d+: \d+[\d.]+%", point(browser, "mismatches", 0.3, 0.5))
+    assert re.fullmatch(r"cycle 40\nread 1: 2\d\.\d+\nread 2: 2\d\.\d+", point(browser, "quality", 0.5, 0.5))
+    assert point(browser, "quality", 0.5, 1.3) is None
+
+
+def test_a_tap_shows_values(browser, file):
+    browser.open(file, 390)
+    browser.run("document.getElementById('types').scrollIntoView({behavior: 'instant', block: 'center'})")
+    (left, top), (right, bottom) = browser.run(f"{EDGES}(document.getElementById('types'))")
+    place = {"x": (left + right) / 2, "y": (top + bottom) / 2}
+    browser.send("Input.dispatchTouchEvent", type="touchStart", touchPoints=[place])
+    browser.send("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+    assert browser.run("document.querySelector('#types .tip').innerText") == "insertions: 2"
+
+
+@pytest.mark.parametrize(("figure", "middle"), [("mismatches", "40"), ("qual", "20")])
+def test_zoom(browser, file, figure, middle):
+    """Dragging shows a part of a line, with round numbers at the axis; two clicks show all of it again."""
+    browser.open(file, 1280)
+    ticks = f"[...document.querySelectorAll('#{figure} .ticks text')].map(text => text.textContent)"
+    before, value = browser.run(ticks), point(browser, figure, 0.5, 0.5)
+    drag(browser, figure, 0.4, 0.6)
+    zoomed = browser.run(ticks)
+    assert zoomed != before and middle in zoomed and 2 <= len(zoomed) <= 8
+    assert [float(tick) for tick in zoomed] == sorted(float(tick) for tick in zoomed)
+    assert point(browser, figure, 0.5, 0.5) == value
+    keep(browser, f"zoomed-{figure}")
+    for count in (1, 2):
+        for kind in ("mousePressed", "mouseReleased"):
+            point(browser, figure, 0.5, 0.5, kind, button="left", buttons=1, clickCount=count)
+    assert browser.run(ticks) == before
+
+
+def test_a_click_in_a_legend_hides_a_line(browser, file):
+    browser.open(file, 1280)
+    shown = "[...document.querySelectorAll('#quality .plot g')].map(line => getComputedStyle(line).display !== 'none')"
+    click = "document.querySelector('#quality .key[data-key=\"read 2\"]').dispatchEvent(new Event('click'))"
+    assert browser.run(shown) == [True, True]
+    browser.run(click)
+    assert browser.run(shown) == [True, False]
+    assert re.fullmatch(r"cycle 40\nread 1: [\d.]+", point(browser, "quality", 0.5, 0.5))
+    browser.run(click)
+    assert browser.run(shown) == [True, True]
+
+
+def test_a_figure_is_saved(browser, file):
+    """As a file of its own, in colours that do not need the page."""
+    browser.open(file, 1280, prefers_color_scheme="light")
+    browser.run("""URL.createObjectURL = (create => blob => {
+        blob.text().then(text => window.saved = text);
+        return create(blob);
+    })(URL.createObjectURL)""")
+    browser.run("document.querySelector('#quality .save').click()")
+    browser.run("new Promise(done => setTimeout(done, 300))")
+    saved = ElementTree.fromstring(browser.run("window.saved"))
+    texts = [element.text for element in saved.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"read 1", "read 2", "mean quality", "cycle"} <= set(texts)
+    lines = list(saved.iterfind(".//{*}svg/{*}g/{*}path"))
+    assert len(lines) == 2 and all("stroke: rgb(" in line.get("style") for line in lines)
 
 
 def test_a_change_of_scheme_changes_colours(browser, file):
     browser.open(file, 1280, prefers_color_scheme="light")
-    browser.scroll_through()
-    script = "document.querySelector('#depth .js-line').style.stroke"
+    script = "getComputedStyle(document.querySelector('#quality .plot path')).stroke"
     light = browser.run(script)
     browser.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
-    browser.run("new Promise(done => setTimeout(done, 400))")
     assert light and browser.run(script) not in ("", light)
 
 
@@ -209,12 +280,11 @@ def test_a_link_opens_the_sample(browser, cohort):
 
 
 def test_paper(browser, file):
-    """The plain pictures, in the colours of the light scheme, on some pages."""
+    """In the colours of the light scheme, on some pages."""
     browser.open(file, 1280, prefers_color_scheme="dark")
     browser.scroll_through()
     data = browser.print()
     assert data.startswith(b"%PDF") and 3 <= len(re.findall(rb"/Type\s*/Page\b", data)) <= 14
     browser.send("Emulation.setEmulatedMedia", media="print")
-    figures = browser.run("document.querySelectorAll('figure').length")
-    assert browser.run(f"{SHOWN}('still')") == figures and browser.run(f"{SHOWN}('live')") == 0
+    assert set(browser.run(SHOWN)) == {1}
     assert browser.run("getComputedStyle(document.documentElement).getPropertyValue('--card').trim()") == "#ffffff"

@@ -171,7 +171,7 @@ def test_ticks_of_counts_are_whole_numbers():
     assert counts_in(bars) and tick_places(0, 3.4, least=1.0) == [0, 1, 2, 3]
     assert not counts_in(bars._replace(y=Axis("calls", percent=True)))
     assert not counts_in(bars._replace(series=[Series("", 0, [0], [0.5])]))
-    ticks = re.findall(r'<text x="40"[^>]*>([^<]*)</text>', str(draw(bars)))
+    ticks = re.findall(r'<text x="46"[^>]*>([^<]*)</text>', str(draw(bars)))
     assert ticks == ["0", "1", "2", "3"]
 
 

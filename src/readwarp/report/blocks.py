@@ -10,7 +10,7 @@ from readwarp.report.headline import MEANINGS, Subject, find_figures, find_unusu
 from readwarp.report.html import Html, element, scrolled, table
 from readwarp.report.numbers import count_text, number_text
 from readwarp.report.plot import Plot
-from readwarp.report.svg import draw
+from readwarp.report.svg import WIDE, WIDTH, draw
 
 MAX_TARGETS = 500  # listed
 CALL_HEAD = {  # columns, and how to sort them
@@ -20,16 +20,16 @@ CALL_HEAD = {  # columns, and how to sort them
 
 
 def figure(plot: Plot) -> Html:
-    """Make a figure: the SVG picture, a place for the one that the script draws, and its numbers as a table."""
+    """Make a figure: the picture, for a wide one also the form for phones, and its numbers as a table."""
     name, title = plot.caption.id, plot.caption.title
     label = f"{title}: {plot.summary}. The numbers are in the table below."
+    pictures = [draw(plot.picture, width) for width in ((WIDE, WIDTH) if plot.picture.is_wide else (WIDTH,))]
     note = f"{count_text(plot.left_out, 'row')} omitted." if plot.left_out else None
     return element(
         "figure",
         element("h3", title, id=f"{name}-title"),
         element("p", plot.summary, class_="summary"),
-        element("div", draw(plot.picture), class_="still", role="img", aria_label=label),
-        element("div", class_="live", aria_hidden="true"),
+        element("div", pictures, class_="picture", role="img", aria_label=label),
         element("figcaption", plot.caption.note),
         element(
             "details",

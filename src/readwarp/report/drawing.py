@@ -1,4 +1,4 @@
-"""Describe a picture apart from its rendering: as SVG in the page, or as JSON for the page's script.
+"""Describe a picture: what `svg.py` draws, and the values that the page's script shows under the pointer, as JSON.
 
 Up to MAX_COLOURS samples have a colour each. For more samples a picture shows the median and the spread, so its size
 does not grow with their number.
@@ -57,7 +57,7 @@ def counts_in(picture: Picture) -> bool:
 
 
 def as_json(picture: Picture) -> dict[str, Any]:
-    """Return the picture for the page's script, numbers with five digits."""
+    """Return the values for the page's script, with five digits."""
     x, y = (_axis_json(axis, *limits) for axis, limits in zip(picture[1:3], find_limits(picture), strict=True))
     series = [
         {
@@ -67,8 +67,7 @@ def as_json(picture: Picture) -> dict[str, Any]:
         }
         for one in picture.series
     ]
-    facts = {"kind": picture.kind, "counts": counts_in(picture), "places": list(picture.places)}
-    return {**facts, "x": x, "y": y, "series": series}
+    return {"kind": picture.kind, "places": list(picture.places), "x": x, "y": y, "series": series}
 
 
 def _axis_json(axis: Axis, low: float, high: float) -> dict[str, Any]:
@@ -137,7 +136,7 @@ def thin_out(values: Sequence[float], limit: int) -> list[float]:
     return [values[round(number * (len(values) - 1) / (limit - 1))] for number in range(limit)]
 
 
-def tick_places(low: float, high: float, most: int = 6, least: float = 0.0) -> list[float]:
+def tick_places(low: float, high: float, most: int = 7, least: float = 0.0) -> list[float]:
     """Return round numbers (1, 2 or 5 times a power of 10) from low to high, at most `most`, at least `least` apart."""
     size = 10.0 ** math.floor(math.log10((high - low) / most))
     step = max(least, next(size * factor for factor in (1, 2, 5, 10) if (high - low) / (size * factor) < most))

@@ -1,154 +1,211 @@
-// Draws the pictures of the page with plotly.js when they come into view, and makes its tables sortable. Without it the
-// page shows the same pictures as SVG.
+// Shows values under the pointer, zooms and saves figures, hides what is clicked in a legend, and makes tables sortable.
+// Without it the page shows the same figures.
 "use strict";
 (() => {
   const pictures = JSON.parse(document.getElementById("pictures").textContent);
-  const root = document.documentElement;
-  const dark = matchMedia("(prefers-color-scheme: dark)");
-  const coarse = matchMedia("(pointer: coarse)");
-  const pointed = matchMedia("(hover: hover)");
-  const colour = name => getComputedStyle(root).getPropertyValue(`--${name}`).trim();
-  const drawn = new Map();
+  const tip = document.createElement("div");
+  tip.className = "tip";
+  tip.setAttribute("aria-hidden", "true");
+  const hide = () => tip.remove();
+  addEventListener("pointerdown", hide, true);
 
-  const withAlpha = (hex, alpha) => `rgba(${[1, 3, 5].map(n => parseInt(hex.slice(n, n + 2), 16)).join(",")},${alpha})`;
+  const plain = value => value.toLocaleString("en", {maximumSignificantDigits: 5});
+  const shown = (value, axis) => axis.percent ? `${plain(Number((100 * value).toPrecision(3)))}%` : plain(value);
 
-  function traces(picture, width) {
-    return picture.series.flatMap(series => picture.kind === "lines"
-      ? lines(picture, series) : [bars(picture, series, width)]);
-  }
-
-  function lines(picture, series) {
-    const paint = colour(`series-${series.colour + 1}`);
-    const value = picture.y.percent ? "%{y:.3~p}" : "%{y:,.5~r}";
-    const place = picture.places.length ? "%{text}: " : ""; // else it is at the axis
-    const line = {
-      type: "scatter", mode: "lines", x: series.x, y: series.y, name: escape(series.legend || ""),
-      line: {color: paint, width: series.base ? 0 : 1.9, dash: series.dash ? "dash" : "solid"},
-      fill: series.fill ? "tozeroy" : "none", fillcolor: withAlpha(paint, 0.15),
-      text: picture.places.map(escape), showlegend: Boolean(series.legend),
-      hovertemplate: `${place}${value}<extra>${escape(series.name || "")}</extra>`,
-    };
-    if (!series.base) return [line];
-    const floor = {...line, y: series.base, fill: "none", showlegend: false, hoverinfo: "skip", hovertemplate: null};
-    return [floor, {...line, fill: "tonexty", fillcolor: withAlpha(paint, series.opacity)}];
-  }
-
-  function bars(picture, series, width) {
-    const paint = colour(`series-${series.colour + 1}`);
-    const lying = picture.kind === "rows";
-    const [number, category] = lying ? ["x", "y"] : ["y", "x"];
-    const form = picture.y.percent ? ".3~p" : ",.5~r";
-    const names = series.x.map(place => escape(picture.places[place]));
-    const count = picture.series.length * series.x.length;
-    const labelled = !series.base && !series.is_mark && (lying ? picture.series.length <= 2 : width / count > 38);
-    const own = {
-      name: escape(series.legend || ""), showlegend: Boolean(series.legend), customdata: names,
-      [category]: series.x, [number]: series.y, orientation: lying ? "h" : "v",
-      hovertemplate: `%{customdata}: %{${number}:${form}}<extra>${escape(series.name || "")}</extra>`,
-    };
-    if (series.is_mark) return {
-      ...own, type: "scatter", mode: "markers",
-      marker: {symbol: lying ? "line-ns" : "line-ew", size: 16, line: {color: colour("ink"), width: 2}},
-    };
-    const over = series.base
-      ? {base: series.base, [number]: series.y.map((top, n) => top - series.base[n]), width: 0.5, offset: -0.25,
-         customdata: names.map((name, n) => [name, series.base[n], series.y[n]]),
-         hovertemplate: `%{customdata[0]}: %{customdata[1]:${form}} to %{customdata[2]:${form}}<extra>${escape(series.name)}</extra>`}
-      : {};
-    const labels = labelled ? {text: series.y.map(value => short(value, picture.y.percent)), textposition: "outside",
-      cliponaxis: false, constraintext: "none", textangle: 0, textfont: {size: 11}} : {};
-    return {...own, ...over, ...labels, type: "bar", marker: {color: withAlpha(paint, series.opacity || 1)}};
-  }
-
-  function short(value, percent) {
-    if (percent) return `${(100 * value).toFixed(value === 0 || value === 1 ? 0 : value < 0.1 || value > 0.9 ? 2 : 1)}%`;
-    if (Number.isInteger(value) || value >= 1000) return Math.round(value).toLocaleString("en");
-    return value >= 10 ? value.toFixed(1) : String(Number(value.toPrecision(3)));
-  }
-
-  const escape = text => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/%/g, "&#37;");
-
-  function axis(given, shown, counts) {
-    const range = given.log ? given.range.map(Math.log10) : given.range;
-    const own = {
-      range, type: given.log ? "log" : "linear", gridcolor: colour("grid"), linecolor: colour("line"), zeroline: false,
-      tickformat: given.percent ? ",.3~p" : ",.6~f", ticks: "", // numbers in full: all of an axis look alike
-      hoverformat: given.percent ? ",.3~p" : ",.6~r", automargin: true, showgrid: shown, fixedrange: coarse.matches,
-      nticks: Math.abs(range[1]) < 1e6 || given.log ? 7 : 4, tickangle: 0,
-    };
-    if (counts && Math.abs(range[1]) < 7) own.dtick = 1;
-    if (given.log) own.dtick = range[1] - range[0] > 3 ? 1 : "D2";
-    if (given.ticks.length) {
-      own.tickvals = given.ticks.map(tick => tick[0]);
-      own.ticktext = given.ticks.map(tick => tick[1]);
-    }
-    return own;
-  }
-
-  function layout(picture, box) {
-    const lying = picture.kind === "rows", isBars = picture.kind !== "lines";
-    const [across, up] = lying ? [picture.y, picture.x] : [picture.x, picture.y];
-    const x = {...axis(across, !isBars || lying, lying && picture.counts), title: {text: across.label, standoff: 8, font: {color: colour("soft"), size: 12}}};
-    const y = axis(up, !lying, !lying && picture.counts);
-    if (lying) y.range = [...y.range].reverse();
-    if (picture.places.length && !lying) thin(x, box.clientWidth - 70);
-    for (const own of [x, y]) own.ticktext = own.ticktext && own.ticktext.map(text => escape(text).replace(/\n/g, "<br>"));
+  // What converts values between `range` and places between two edges.
+  function makeScale(log, range, [from, to]) {
+    const flat = value => log ? Math.log10(value) : value;
+    const low = flat(range[0]), wide = flat(range[1]) - low;
     return {
-      xaxis: x, yaxis: y, height: box.clientHeight, margin: {l: 44, r: 20, t: 30, b: 36}, barmode: "group", bargap: 0.2,
-      ...(picture.series.some(series => series.base) ? {barmode: "overlay"} : {}),
-      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
-      font: {family: getComputedStyle(document.body).fontFamily, size: 12, color: colour("ink")},
-      title: {text: escape(up.label), font: {color: colour("soft"), size: 12}, x: 0, xanchor: "left", xref: "container", y: 1, yref: "container",
-        yanchor: "top", pad: {t: 6}},
-      showlegend: true, legend: {orientation: "h", x: 1, xanchor: "right", y: 1, yanchor: "bottom", font: {size: 12}},
-      hovermode: picture.kind === "lines" && !picture.places.length ? "x" : "closest", hoverdistance: 60, dragmode: coarse.matches ? false : "zoom",
-      hoverlabel: {bgcolor: colour("card"), bordercolor: colour("line"), font: {color: colour("ink"), size: 12}},
-      modebar: {bgcolor: "rgba(0,0,0,0)", color: colour("soft"), activecolor: colour("accent")},
+      at: value => from + (flat(value) - low) / wide * (to - from),
+      value: place => (value => log ? 10 ** value : value)(low + (place - from) / (to - from) * wide),
     };
   }
 
-  // Names of categories that have no room are left out.
-  function thin(x, width) {
-    if (!x.tickvals) return;
-    const scale = width / (x.range[1] - x.range[0]);
-    let end = -Infinity;
-    const kept = x.tickvals.map((place, n) => {
-      const half = 3.6 * Math.max(...x.ticktext[n].split("\n").map(line => line.length));
-      const shown = (place - x.range[0]) * scale - half > end + 4;
-      if (shown) end = (place - x.range[0]) * scale + half;
-      return shown;
-    });
-    x.ticktext = x.ticktext.filter((_, n) => kept[n]);
-    x.tickvals = x.tickvals.filter((_, n) => kept[n]);
+  // Round numbers in a range; on a logarithmic axis of more than a factor of ten, 1, 2 and 5 times powers of ten.
+  function findTicks([low, high], log) {
+    const size = 10 ** Math.floor(Math.log10((high - low) / 6));
+    const step = [1, 2, 5, 10].map(factor => factor * size).find(step => (high - low) / step < 6);
+    const powers = Array.from({length: 40}, (_, n) => 10 ** (n - 20));
+    const found = log && high > 10 * low
+      ? powers.flatMap(power => [power, 2 * power, 5 * power])
+      : Array.from({length: 7}, (_, n) => (Math.ceil(low / step) + n) * step);
+    return found.filter(value => low <= value && value <= high).map(value => [value, plain(value)]);
   }
 
-  function draw(figure) {
-    const picture = pictures[figure.id], box = figure.querySelector(".live");
-    const still = figure.querySelector(".still");
-    box.style.height = `${Math.max(230, Math.min(still.clientHeight || 300, 640))}px`;
-    figure.classList.add("is-live");
-    const options = {
-      responsive: true, displaylogo: false, displayModeBar: pointed.matches ? "hover" : false,
-      modeBarButtons: [["toImage", "resetScale2d"]], toImageButtonOptions: {format: "svg", filename: figure.id},
-    };
-    Plotly.newPlot(box, traces(picture, box.clientWidth - 70), layout(picture, box), options)
-      .then(() => drawn.set(figure, box))
-      .catch(error => { figure.classList.remove("is-live"); throw error; });
+  function make(name, attributes, text) {
+    const node = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+    node.textContent = text;
+    return node;
   }
 
-  const figures = [...document.querySelectorAll("figure")].filter(figure => pictures[figure.id]);
-  const seen = new IntersectionObserver(entries => {
-    for (const entry of entries) {
-      if (entry.isIntersecting) {
-        seen.unobserve(entry.target);
-        draw(entry.target);
-      }
+  class Drawing {
+    constructor(figure, svg) {
+      [this.figure, this.svg, this.picture] = [figure, svg, pictures[figure.id]];
+      [this.left, this.right, this.top, this.bottom] = svg.dataset.edges.split(" ").map(Number);
+      this.isLying = this.picture.kind === "rows";
+      this.edges = this.isLying ? [this.top, this.bottom] : [this.left, this.right];
+      this.plot = svg.querySelector(".plot");
+      this.ticks = svg.querySelector(".ticks");
+      this.hidden = new Set();
+      this.mark = make("path", {class: "mark"});
+      this.setRange(this.picture.x.range);
+      svg.addEventListener("pointermove", event => this.move(event));
+      svg.addEventListener("pointerdown", event => this.press(event));
+      svg.addEventListener("pointerup", event => this.release(event));
+      svg.addEventListener("pointerleave", event => event.pointerType === "mouse" && this.leave());
+      svg.querySelectorAll(".key").forEach(key => key.addEventListener("click", () => this.toggle(key.dataset.key)));
+      if (!this.plot) return;
+      const [ticks, box] = [[...this.ticks.childNodes], this.plot.getAttribute("viewBox")];
+      svg.addEventListener("dblclick", () => {
+        this.setRange(this.picture.x.range);
+        this.plot.setAttribute("viewBox", box);
+        this.ticks.replaceChildren(...ticks);
+      });
     }
-  }, {rootMargin: "300px"});
-  figures.forEach(figure => seen.observe(figure));
-  dark.addEventListener("change", () => {
-    for (const [figure, box] of drawn) Plotly.react(box, traces(pictures[figure.id], box.clientWidth - 70), layout(pictures[figure.id], box));
-  });
+
+    setRange(range) {
+      this.scale = makeScale(this.picture.x.log, range, this.edges);
+    }
+
+    placeOf(event) {
+      return new DOMPoint(event.clientX, event.clientY).matrixTransform(this.svg.getScreenCTM().inverse());
+    }
+
+    clamp(x) {
+      return Math.min(Math.max(x, this.left), this.right);
+    }
+
+    holds({x, y}) {
+      return this.left <= x && x <= this.right && this.top <= y && y <= this.bottom;
+    }
+
+    move(event) {
+      const place = this.placeOf(event), at = this.isLying ? place.y : place.x;
+      if (this.start !== undefined) this.drawMark(this.start, this.clamp(at));
+      else if (this.holds(place)) this.show(event, at);
+      else this.leave();
+    }
+
+    leave() {
+      hide();
+      this.mark.remove();
+      this.start = undefined;
+    }
+
+    press(event) {
+      const place = this.placeOf(event);
+      if (!this.holds(place)) return;
+      this.move(event);
+      if (event.pointerType !== "mouse" || event.button || !this.plot) return;
+      event.preventDefault();
+      this.svg.setPointerCapture(event.pointerId);
+      this.start = place.x;
+    }
+
+    release(event) {
+      if (this.start === undefined) return;
+      const ends = [this.start, this.clamp(this.placeOf(event).x)].sort((a, b) => a - b);
+      this.leave();
+      if (ends[1] - ends[0] > 8) this.zoom(ends.map(this.scale.value));
+    }
+
+    zoom(range) {
+      const [first, last] = range.map(makeScale(this.picture.x.log, this.picture.x.range, this.edges).at);
+      const [, top, , height] = this.plot.getAttribute("viewBox").split(" ");
+      this.plot.setAttribute("viewBox", `${first} ${top} ${last - first} ${height}`);
+      this.setRange(range);
+      const {ticks, log} = this.picture.x;
+      const kept = ticks.length ? ticks.filter(([x]) => range[0] <= x && x <= range[1]) : findTicks(range, log);
+      this.ticks.replaceChildren(...kept.flatMap(([value, text]) => {
+        const x = this.scale.at(value);
+        return [
+          make("path", {class: "grid", d: `M${x},${this.top} ${x},${this.bottom}`}),
+          make("text", {x, y: this.bottom + 18, "text-anchor": "middle"}, text),
+        ];
+      }));
+    }
+
+    toggle(name) {
+      this.hidden[this.hidden.has(name) ? "delete" : "add"](name);
+      for (const one of this.svg.querySelectorAll("[data-key]")) one.classList.toggle("off", this.hidden.has(one.dataset.key));
+    }
+
+    drawMark(from, to) {
+      const {top, bottom} = this;
+      this.mark.setAttribute("d", `M${from},${top} ${from},${bottom} ${to},${bottom} ${to},${top}z`);
+      this.svg.append(this.mark);
+    }
+
+    // The values nearest to a place, of all series that are shown.
+    show(event, at) {
+      const {x: along, y: up, places, series: all} = this.picture;
+      const distance = value => Math.abs(this.scale.at(value) - at);
+      const found = all.filter(series => !this.hidden.has(series.legend)).map(series => {
+        const n = series.x.reduce((best, x, n) => distance(x) < distance(series.x[best]) ? n : best, 0);
+        return {series, n, x: series.x[n], gap: distance(series.x[n])};
+      });
+      if (!found.length) return;
+      const nearest = Math.min(...found.map(one => one.gap));
+      const {x, n} = found.find(one => one.gap === nearest);
+      const title = places.length ? places[n] : `${along.label.split(",")[0]} ${shown(x, along)}`;
+      const lines = found.filter(one => one.gap < nearest + 3).map(({series, n}) => {
+        const value = (series.base ? `${shown(series.base[n], up)} to ` : "") + shown(series.y[n], up);
+        return [series, value];
+      });
+      tip.replaceChildren();
+      if (lines.length === 1 && !lines[0][0].name) tip.append(`${title}: ${lines[0][1]}`);
+      else {
+        tip.append(title);
+        for (const [series, value] of lines) {
+          const line = document.createElement("div"), swatch = document.createElement("span");
+          swatch.className = "swatch";
+          swatch.style.background = series.is_mark ? "var(--ink)" : `var(--series-${series.colour + 1})`;
+          swatch.style.opacity = series.base ? series.opacity : 1;
+          line.append(swatch, `${series.name}: ${value}`);
+          tip.append(line);
+        }
+      }
+      if (this.plot) this.drawMark(this.clamp(this.scale.at(x)), this.clamp(this.scale.at(x)));
+      this.placeTip(event);
+    }
+
+    placeTip(event) {
+      const box = this.figure.getBoundingClientRect();
+      this.figure.append(tip);
+      const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+      tip.style.left = `${x > box.width / 2 ? Math.max(0, x - tip.offsetWidth - 14) : x + 14}px`;
+      tip.style.top = `${y + 14}px`;
+    }
+  }
+
+  const SAVED = ["fill", "stroke", "display", "opacity", "font-size", "font-family"]; // of CSS
+
+  // The figure as a file, in the colours that it has now.
+  function save(figure) {
+    const svg = [...figure.querySelectorAll(".picture > svg")].find(svg => svg.clientWidth), copy = svg.cloneNode(true);
+    const pairs = [[svg, copy], ...[...svg.querySelectorAll("*")].map((own, n) => [own, copy.querySelectorAll("*")[n]])];
+    for (const [own, node] of pairs) {
+      const style = getComputedStyle(own);
+      for (const name of SAVED) node.style[name] = style[name];
+    }
+    copy.style.background = getComputedStyle(figure).backgroundColor;
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(copy)], {type: "image/svg+xml"}));
+    link.download = `${figure.id}.svg`;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  }
+
+  for (const figure of document.querySelectorAll("figure")) {
+    figure.querySelectorAll(".picture > svg").forEach(svg => new Drawing(figure, svg));
+    const button = document.createElement("button");
+    button.className = "save";
+    button.textContent = "Save as SVG";
+    button.addEventListener("click", () => save(figure));
+    figure.append(button);
+  }
 
   // Tables: a click on a heading sorts, words above the table choose rows.
   const number = text => parseFloat(text.replace(/[,\s%]/g, "")) || (/^[\s0.,%]*0/.test(text) ? 0 : -Infinity);

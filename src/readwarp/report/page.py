@@ -29,6 +29,7 @@ from readwarp.report.plot import Plot, Plotter
 from readwarp.report.statistics import Statistics
 from readwarp.version import __version__
 
+SCRIPT = "page.js"
 MAX_RUNS = 100  # shown with device, versions and command
 READS = (
     *(long_plots.plot_lengths, long_plots.plot_read_qualities),
@@ -183,8 +184,9 @@ def _section(section: Section, listed: dict[str, Html], subjects: Sequence[Subje
 
 
 def _head(title: str) -> Html:
-    hashes = " ".join(f"'sha256-{_sha256(_read(name))}'" for name in SCRIPTS)
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; script-src {hashes}"
+    policy = (
+        f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{_sha256(_read(SCRIPT))}'"
+    )
     return element(
         "head",
         element("meta", charset="utf-8"),
@@ -196,9 +198,6 @@ def _head(title: str) -> Html:
         element("title", title),
         element("style", Html(_read("page.css"))),
     )
-
-
-SCRIPTS = ("vendor/plotly-basic.min.js", "page.js")
 
 
 def _header(subjects: Sequence[Subject], heading: Heading, files: Sequence[tuple[str, str]]) -> Html:
@@ -282,17 +281,15 @@ def _samples(subjects: Sequence[Subject], ids: Sequence[str], files: Sequence[Se
 
 def _footer() -> Html:
     text = f"""Made by readwarp {__version__} from the statistics of samtools and bcftools, the depth, and metrics.json.
-        This file is self-contained and loads nothing from the network. plotly.js (MIT licence) draws the figures;
-        without scripts and on paper they are static."""
+        This file is self-contained and loads nothing from the network."""
     return element("footer", element("p", " ".join(text.split())))
 
 
 def _data(sections: Sequence[Section]) -> Html:
-    """Return the pictures as JSON, and the scripts that draw them."""
+    """Return the values of the pictures as JSON, and the script that shows them."""
     pictures = {plot.caption.id: as_json(plot.picture) for section in sections for plot in section.plots}
     text = json.dumps(pictures, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
-    scripts = [Html(f"<script>{_read(name)}</script>\n") for name in SCRIPTS]
-    return join(Html(f'<script type="application/json" id="pictures">{text}</script>\n'), scripts)
+    return Html(f'<script type="application/json" id="pictures">{text}</script>\n<script>{_read(SCRIPT)}</script>\n')
 
 
 def _sha256(text: str) -> str:

@@ -99,8 +99,7 @@ class Plotter:
             x, y = zip(*line.points, strict=True)
             colour = number if self.is_alone else line.sample
             name = line.name if self.is_alone else self._title(line)
-            legend = line.name if line.sample == lines[0].sample else ""
-            out.append(Series(name, colour, x, y, dash=line.dash, fill=fill and len(lines) == 1, legend=legend))
+            out.append(Series(name, colour, x, y, dash=line.dash, fill=fill and len(lines) == 1, legend=line.name))
         return out
 
     def bars(

@@ -1,4 +1,4 @@
-"""Draw a picture as SVG in the page's colours, shown without scripts and on paper."""
+"""Draw a picture as SVG in the page's colours. The page's script adds values under the pointer, and zoom."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -9,11 +9,11 @@ from readwarp.report.html import Html, element
 from readwarp.report.numbers import number_text, tick_text
 
 WIDTH, HEIGHT, WIDE = 420, 260, 880  # size of the picture, in its own units
-TOP, RIGHT, BOTTOM, LEFT = 30, 14, 44, 46  # around the plot
-LETTER = 6.3  # typical width of a letter
+TOP, RIGHT, BOTTOM, LEFT = 30, 14, 44, 52  # around the plot
+LETTER = 7.0  # typical width of a letter in a narrow figure, where text is largest
+EDGE = 2  # around the plot, so that lines along its edges are whole
 ROW = 19  # height of a category of horizontal bars with one sample
 GROUP = 0.8  # share of a category's place taken by its bars
-MAX_LABELS = 10  # values beside bars
 MANY_DIGITS = 1e6  # numbers from here on leave room for three ticks only
 
 
@@ -35,27 +35,26 @@ class Frame(NamedTuple):
         return self.height - BOTTOM
 
 
-def draw(picture: Picture) -> Html:
-    """Draw the <svg> element."""
-    frame = make_frame(picture)
-    along, up = picture.x, picture.y
-    shapes = draw_lines(picture, frame) if picture.kind == "lines" else draw_bars(picture, frame)
-    parts = [
-        *(_grid(frame, up, True, counts_in(picture)) if picture.kind != "rows" else ()),
-        *(_grid(frame, up, False, counts_in(picture)) if picture.kind == "rows" else ()),
-        *(_grid(frame, along, False, False) if picture.kind == "lines" else ()),
-        *(_categories(frame, along, picture.kind == "rows") if picture.kind != "lines" else ()),
-        *shapes,
-        *_labels(picture, frame),
-        *_legend(picture, frame),
-    ]
+def draw(picture: Picture, width: int = WIDTH) -> Html:
+    """Draw the <svg> element. It names the edges of the plot for the page's script."""
+    frame, is_lying = make_frame(picture, width), picture.kind == "rows"
+    parts = [*_grid(frame, picture.y, not is_lying, counts_in(picture))]
+    if picture.kind == "lines":
+        parts += [element("g", _grid(frame, picture.x, False, False), class_="ticks"), draw_lines(picture, frame)]
+    else:
+        parts += [*_categories(frame, picture.x, is_lying), *draw_bars(picture, frame)]
     return element(
-        "svg", parts, viewBox=f"0 0 {_n(frame.width)} {_n(frame.height)}", xmlns="http://www.w3.org/2000/svg"
+        "svg",
+        [*parts, *_labels(picture, frame), *_legend(picture, frame)],
+        viewBox=_numbers(0, 0, frame.width, frame.height),
+        xmlns="http://www.w3.org/2000/svg",
+        data_edges=_numbers(frame.left, frame.right, TOP, frame.bottom),
+        class_="broad" if width == WIDE else None,
     )
 
 
-def make_frame(picture: Picture) -> Frame:
-    width, height, left = float(WIDE if picture.is_wide else WIDTH), float(HEIGHT), float(LEFT)
+def make_frame(picture: Picture, width: float) -> Frame:
+    height, left = float(HEIGHT), float(LEFT)
     (low, high), (bottom, top) = find_limits(picture)
     if picture.kind == "rows":
         side = sum(not series.base for series in picture.series)
@@ -84,6 +83,10 @@ def _n(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
+def _numbers(*values: float) -> str:
+    return " ".join(map(_n, values))
+
+
 def _text(x: float, y: float, text: str, anchor: str = "middle", class_: str | None = None) -> Html:
     lines = text.split("\n")
     spans = [element("tspan", line, x=_n(x), dy="1.15em" if n else None) for n, line in enumerate(lines)]
@@ -104,7 +107,7 @@ def _grid(frame: Frame, axis: Axis, upright: bool, counts: bool) -> Iterable[Htm
         text = axis.ticks.get(value) or (f"{100 * value:g} %" if axis.percent else tick_text(float(f"{value:.6g}")))
         ends = ((frame.left, at), (frame.right, at)) if upright else ((at, TOP), (at, frame.bottom))
         yield _path(ends, class_="grid")
-        yield _text(frame.left - 6, at + 4, text, "end") if upright else _text(at, frame.bottom + 16, text)
+        yield _text(frame.left - 6, at + 4, text, "end") if upright else _text(at, frame.bottom + 18, text)
 
 
 def _ticks(place: Callable[[float], float], edges: tuple[float, float], axis: Axis, least: float) -> list[float]:
@@ -118,7 +121,7 @@ def _ticks(place: Callable[[float], float], edges: tuple[float, float], axis: Ax
         return kept
     if axis.log:
         return log_ticks(low, high)
-    most = 6 if high < MANY_DIGITS else 3  # long numbers need room
+    most = 7 if high < MANY_DIGITS else 3  # long numbers need room
     return tick_places(low, high, most, least)
 
 
@@ -137,7 +140,7 @@ def _categories(frame: Frame, axis: Axis, lying: bool) -> Iterable[Html]:
         half = LETTER / 2 * max(map(len, text.split("\n")))
         if frame.x(number) - half > last + 3:
             last = frame.x(number) + half
-            yield _text(frame.x(number), frame.bottom + 15, text)
+            yield _text(frame.x(number), frame.bottom + 17, text)
 
 
 def _labels(picture: Picture, frame: Frame) -> Iterable[Html]:
@@ -145,7 +148,7 @@ def _labels(picture: Picture, frame: Frame) -> Iterable[Html]:
     upright, along = (picture.x, picture.y) if picture.kind == "rows" else (picture.y, picture.x)
     yield _path(((frame.left, frame.bottom), (frame.right, frame.bottom)), class_="edge")
     if upright.label:
-        yield _text(4, 14, upright.label, "start", "soft")
+        yield _text(0, 14, upright.label, "start", "soft")
     if along.label:
         yield _text((frame.left + frame.right) / 2, frame.height - 6, along.label, class_="soft")
 
@@ -156,54 +159,60 @@ def _legend(picture: Picture, frame: Frame) -> Iterable[Html]:
     at = frame.right
     for name, series in named.items():
         at -= LETTER * len(name)
-        yield _text(at, 14, name, "start")
+        text = _text(at, 14, name, "start")
         at -= 26
         colour = f"stroke: var(--series-{series.colour + 1})"
         wide = 7 if series.base else 2
         attributes = {"stroke_opacity": series.opacity if series.base else None, "stroke_width": wide}
         dash = "5 3" if series.dash else None
-        yield _path(((at, 10), (at + 20, 10)), style=colour, stroke_dasharray=dash, fill="none", **attributes)
+        line = _path(((at, 10), (at + 20, 10)), style=colour, stroke_dasharray=dash, fill="none", **attributes)
+        yield element("g", line, text, class_="key", data_key=name)
         at -= 12
 
 
-def draw_lines(picture: Picture, frame: Frame) -> Iterable[Html]:
-    (low, high), (_, top) = find_limits(picture)
-    for series in picture.series:
-        inside = [n for n, x in enumerate(series.x) if low <= x <= high]
-        if not inside:
-            continue
-        first, stop = max(0, inside[0] - 1) if inside[0] and series.x[0] < low else inside[0], inside[-1] + 1
-        points = [
-            (frame.x(min(max(x, low), high)), frame.y(min(y, top)))
-            for x, y in zip(series.x[first:stop], series.y[first:stop], strict=True)
-        ]
-        paint = f"var(--series-{series.colour + 1})"
-        if series.base or series.fill:
-            floor = series.base[first:stop] if series.base else [0.0] * len(points)
-            back = [(x, frame.y(y)) for (x, _), y in zip(points, floor, strict=True)]
-            opacity = series.opacity if series.base else 0.15
-            yield _path([*points, *back[::-1]], style=f"fill: {paint}", fill_opacity=opacity)
-        if not series.base:
-            dash = "5 3" if series.dash else None
-            yield _path(points, style=f"stroke: {paint}", fill="none", stroke_width=1.8, stroke_dasharray=dash)
+def draw_lines(picture: Picture, frame: Frame) -> Html:
+    """Draw the lines in an <svg> of their own, which cuts off what lies beyond the plot."""
+    box = frame.left, TOP - EDGE, frame.right - frame.left, frame.bottom - TOP + 2 * EDGE
+    x, y, width, height = map(_n, box)
+    groups = [
+        element("g", list(_draw_line(series, frame)), data_key=series.legend or None) for series in picture.series
+    ]
+    place = {"x": x, "y": y, "width": width, "height": height, "viewBox": _numbers(*box)}
+    return element("svg", groups, class_="plot", preserveAspectRatio="none", **place)
+
+
+def _draw_line(series: Series, frame: Frame) -> Iterable[Html]:
+    points = [(frame.x(x), frame.y(y)) for x, y in zip(series.x, series.y, strict=True)]
+    paint = f"var(--series-{series.colour + 1})"
+    if series.base or series.fill:
+        floor = series.base or [0.0] * len(points)
+        back = [(x, frame.y(y)) for (x, _), y in zip(points, floor, strict=True)]
+        opacity = series.opacity if series.base else 0.15
+        yield _path([*points, *back[::-1]], style=f"fill: {paint}", fill_opacity=opacity)
+    if not series.base:
+        dash = "5 3" if series.dash else None
+        yield _path(points, style=f"stroke: {paint}", fill="none", stroke_width=1.8, stroke_dasharray=dash)
 
 
 def draw_bars(picture: Picture, frame: Frame) -> Iterable[Html]:
     """Draw bars from 0, side by side for several samples; spreads and marks overlap each other."""
     lying = picture.kind == "rows"
     standing = [series for series in picture.series if not series.base and not series.is_mark]
-    values = sum(len(series.y) for series in standing)
+    labels = [number_text(y, picture.y.percent) for series in standing for y in series.y]
+    width = LETTER * (max(map(len, labels), default=0) + 1) * len(labels)
+    has_labels = len(standing) <= 2 if lying else width <= frame.right - frame.left
     for series in picture.series:
-        is_alone = series not in standing
+        is_alone, parts = series not in standing, list[Html]()
         width = GROUP * 0.6 if is_alone else GROUP / len(standing)
         shift = 0.0 if is_alone else (standing.index(series) - (len(standing) - 1) / 2) * width
         for number, (x, y) in enumerate(zip(series.x, series.y, strict=True)):
             floor = series.base[number] if series.base else y if series.is_mark else 0.0
-            yield _bar(frame, lying, (x + shift, width * 0.92), (floor, y), series)
-            if not is_alone and (values <= MAX_LABELS or (lying and len(standing) <= 2)):
+            parts.append(_bar(frame, lying, (x + shift, width * 0.92), (floor, y), series))
+            if has_labels and not is_alone:
                 label = number_text(y, picture.y.percent)
                 at = (frame.x(y) + 4, frame.y(x + shift) + 4) if lying else (frame.x(x + shift), frame.y(y) - 4)
-                yield _text(*at, label, "start" if lying else "middle")
+                parts.append(_text(*at, label, "start" if lying else "middle"))
+        yield element("g", parts, data_key=series.legend or None)
 
 
 def _bar(frame: Frame, lying: bool, across: tuple[float, float], ends: tuple[float, float], series: Series) -> Html:
