@@ -11,7 +11,8 @@ import pytest
 from helpers.made_samples import build
 from readwarp.cli import main
 from readwarp.errors import InputError, ReadwarpError, UsageError
-from readwarp.report.counting.one_pass import count_alignments, count_long_reads
+from readwarp.report.counting.long_reads import count_long_reads
+from readwarp.report.counting.one_pass import count_alignments
 from readwarp.report.headline import read_subject
 from readwarp.report.inputs import Sample, samples_in, stem, tell_apart
 from readwarp.report.statistics import make, texts_of

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -61,6 +61,7 @@ class AlignmentTables(NamedTuple):
 
 def read_tables(texts: Mapping[str, Path], counted: Mapping[str, Any]) -> AlignmentTables:
     """Return what was counted, and read the other texts. Raises InputError."""
+    readers: dict[str, Callable[[Path], Any]]
     readers = {"stats": read_stats, "flagstat": read_flagstat, "long": read_long_reads}
     read = {name: readers.get(name, read_rows)(path) for name, path in texts.items() if name not in counted}
     return AlignmentTables(**counted, **read)

@@ -92,7 +92,8 @@ def call_table(samples: Mapping[str, Any]) -> Html | None:
     """List the first calls of each sample; samples: variants by name. None without calls, or with too many samples."""
     if len(samples) > MAX_COLOURS:
         return None
-    is_alone, rows, total = len(samples) == 1, [], 0
+    is_alone = len(samples) == 1
+    rows, total = [], 0
     for sample, v in samples.items():
         total += v.genotypes.passed + v.genotypes.failed
         for row in v.rows:

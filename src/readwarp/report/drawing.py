@@ -8,6 +8,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 MAX_COLOURS = 8  # samples with a colour of their own
 
 
@@ -105,18 +107,8 @@ def _either(given: tuple[float | None, float | None], found: tuple[float, float]
 
 def spread_of(rows: Sequence[Sequence[float]]) -> list[list[float]]:
     """Return minimum, first quartile, median, third and maximum of each column of `rows` (a row for each sample)."""
-    return [list(found) for found in zip(*map(_quartiles, zip(*rows, strict=True)), strict=True)]
-
-
-def _quartiles(column: Sequence[float]) -> list[float]:
-    ordered = sorted(column)
-    last = len(ordered) - 1
-    out = []
-    for share in (0, 0.25, 0.5, 0.75, 1):
-        below = int(share * last)
-        part = share * last - below
-        out.append(ordered[below] * (1 - part) + ordered[min(last, below + 1)] * part)
-    return out
+    found: list[list[float]] = np.quantile(rows, (0, 0.25, 0.5, 0.75, 1), axis=0).tolist()
+    return found
 
 
 def spread_series(x: Sequence[float], rows: Sequence[Sequence[float]], is_mark: bool) -> list[Series]:

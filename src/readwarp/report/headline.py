@@ -51,18 +51,10 @@ PHASE_FIGURES: Figures = {
 }
 TRIM_FIGURES: Figures = {"trimmed": ("of the bases", lambda counts: share_trimmed(counts))}
 RUN_FIGURES: Figures = {"reads/s": ("aligned, sorted, written", lambda rate: f"{rate:,}")}
-MEANINGS = {
-    name: meaning
-    for figures in (
-        ALIGNMENT_FIGURES | LONG_FIGURES,
-        TRIM_FIGURES,
-        VARIANT_FIGURES,
-        GENOTYPE_FIGURES,
-        PHASE_FIGURES,
-        RUN_FIGURES,
-    )
-    for name, (meaning, _) in figures.items()
-}
+FIGURES = (
+    ALIGNMENT_FIGURES | LONG_FIGURES | TRIM_FIGURES | VARIANT_FIGURES | GENOTYPE_FIGURES | PHASE_FIGURES | RUN_FIGURES
+)
+MEANINGS = {name: meaning for name, (meaning, _) in FIGURES.items()}
 OF_TARGETS = {"mean depth": "of the targets, without duplicates", "depth ≥ 20": "of the bases of the targets"}
 
 
@@ -140,10 +132,7 @@ def find_unusual(subject: Subject) -> Iterator[str]:
         yield from _judge_variants(subject.variants)
     counts = subject.run.get("counts", {})
     for name, text in (
-        (
-            "reads_trimmed_too_short",
-            "reads were too short to align after trimming and were left unmapped",
-        ),
+        ("reads_trimmed_too_short", "reads were too short to align after trimming and were left unmapped"),
         ("reads_too_long", "reads were too long to align and were left unmapped"),
         ("reads_without_sample", "reads belong to no sample by their read group and were not used for calling"),
         ("indels_too_long", "indels were too long to call"),

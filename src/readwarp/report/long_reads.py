@@ -15,7 +15,7 @@ from readwarp.report.points import Points
 from readwarp.report.tools import text_of
 
 if TYPE_CHECKING:
-    from readwarp.report.counting.long_kernels import LongTables
+    from readwarp.report.counting.long_reads import LongTables
 
 TITLE = "# Long reads: primary records; identity is gap-compressed, in per cent; quality is that of the mean error"
 LONGEST = re.compile(rb"^SN\tmaximum length:\t(\d+)", re.MULTILINE)

@@ -11,19 +11,11 @@ from typing import Any, NamedTuple
 
 from readwarp.formats.common.writing import write_whole
 from readwarp.report import alignment_plots as alignments
-from readwarp.report import (
-    blocks,
-    coverage_plots,
-    links,
-    long_plots,
-    multiqc,
-    read_plots,
-    runs,
-)
+from readwarp.report import blocks, coverage_plots, links, long_plots, multiqc, read_plots, runs
 from readwarp.report import variant_plots as variants
 from readwarp.report.drawing import MAX_COLOURS, as_json
 from readwarp.report.headline import Subject, read_subject
-from readwarp.report.html import Html, element, join
+from readwarp.report.html import Content, Html, element, join
 from readwarp.report.inputs import Sample
 from readwarp.report.plot import Plot, Plotter
 from readwarp.report.statistics import Statistics
@@ -46,12 +38,8 @@ COVERAGE = (
 )
 CALLS = (variants.plot_types, variants.plot_substitutions, variants.plot_indel_lengths, long_plots.plot_blocks)
 EVIDENCE = (
-    variants.plot_fractions,
-    variants.plot_damage,
-    variants.plot_balance,
-    variants.plot_quality,
-    variants.plot_depth,
-    variants.plot_filters,
+    *(variants.plot_fractions, variants.plot_damage, variants.plot_balance),
+    *(variants.plot_quality, variants.plot_depth, variants.plot_filters),
 )
 SECTIONS = (  # id, title, part of a subject, functions that plot it
     ("read-quality", "Read quality", "alignments", READS),
@@ -110,25 +98,29 @@ def render(
 ) -> str:
     """Render the whole page as HTML. files: name and address of each sample's files; own: of files of all samples."""
     found, is_alone = make_sections(subjects), len(subjects) == 1
-    listed = {name: part for name, part in (("calls", _calls(subjects)), ("targets", _targets(subjects))) if part}
-    sections = [_section(section, listed, subjects) for section in found]
+    lists = {
+        "variants": blocks.call_table({s.name: s.variants for s in subjects if s.variants}),
+        "coverage": blocks.target_table({s.name: s.alignments for s in subjects if s.alignments}),
+    }
+    sections = [_section(section, lists.get(section.id)) for section in found]
     ids = [f"sample-{number}" for number in range(1, len(subjects) + 1)]
     last = ("runs", "Run") if is_alone else ("samples", "Samples")
     has_last = not is_alone or bool(subjects[0].run)
     names = [("overview", "Overview"), *((s.id, s.title) for s in found), *((last,) if has_last else ())]
+    if is_alone:
+        end = _part(*last, element("div", blocks.run_tables(subjects[0].run), class_="run")) if has_last else None
+    else:
+        end = _samples(subjects, ids, files)
     main = element(
         "main",
-        element(
-            "section",
-            element("h2", "Overview", id="overview-title"),
+        _part(
+            "overview",
+            "Overview",
             blocks.cards(subjects[0]) if is_alone else blocks.overview_table(subjects, ids),
             blocks.unusual(subjects),
-            id="overview",
-            aria_labelledby="overview-title",
         ),
         sections,
-        _runs(subjects[0]) if is_alone and has_last else None,
-        None if is_alone else _samples(subjects, ids, files),
+        end,
         id="main",
     )
     shown = [*own, *(files[0] if is_alone and files else ())]
@@ -163,24 +155,15 @@ def make_sections(subjects: Sequence[Subject]) -> list[Section]:
     return found
 
 
-def _calls(subjects: Sequence[Subject]) -> Html | None:
-    return blocks.call_table({subject.name: subject.variants for subject in subjects if subject.variants})
+def _part(name: str, title: str, *content: Content) -> Html:
+    """Make a section of the page, with its heading."""
+    heading = element("h2", title, id=f"{name}-title")
+    return element("section", heading, *content, id=name, aria_labelledby=f"{name}-title")
 
 
-def _targets(subjects: Sequence[Subject]) -> Html | None:
-    return blocks.target_table({subject.name: subject.alignments for subject in subjects if subject.alignments})
-
-
-def _section(section: Section, listed: dict[str, Html], subjects: Sequence[Subject]) -> Html:
-    extra = {"variants": listed.get("calls"), "coverage": listed.get("targets")}.get(section.id)
-    return element(
-        "section",
-        element("h2", section.title, id=f"{section.id}-title"),
-        element("div", [blocks.figure(plot) for plot in section.plots], class_="plots"),
-        extra,
-        id=section.id,
-        aria_labelledby=f"{section.id}-title",
-    )
+def _section(section: Section, listed: Html | None) -> Html:
+    plots = element("div", [blocks.figure(plot) for plot in section.plots], class_="plots")
+    return _part(section.id, section.title, plots, listed)
 
 
 def _head(title: str) -> Html:
@@ -251,16 +234,6 @@ def _navigation(names: Sequence[tuple[str, str]], legend: Sequence[str]) -> Html
     )
 
 
-def _runs(subject: Subject) -> Html:
-    return element(
-        "section",
-        element("h2", "Run", id="runs-title"),
-        element("div", blocks.run_tables(subject.run), class_="run"),
-        id="runs",
-        aria_labelledby="runs-title",
-    )
-
-
 def _samples(subjects: Sequence[Subject], ids: Sequence[str], files: Sequence[Sequence[tuple[str, str]]]) -> Html:
     """Make a part for each sample, to which the overview leads."""
     parts = []
@@ -274,9 +247,7 @@ def _samples(subjects: Sequence[Subject], ids: Sequence[str], files: Sequence[Se
             blocks.run_tables(subject.run) if subject.run and number < MAX_RUNS else None,
         )
         parts.append(element("details", element("summary", subject.name), content, class_="run", id=own))
-    return element(
-        "section", element("h2", "Samples", id="samples-title"), parts, id="samples", aria_labelledby="samples-title"
-    )
+    return _part("samples", "Samples", parts)
 
 
 def _footer() -> Html:

@@ -3,7 +3,10 @@
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
+from statistics import median
 from typing import NamedTuple
+
+import numpy as np
 
 from readwarp.report.drawing import MAX_COLOURS, Axis, Picture, Series, spread_series, thin_out
 from readwarp.report.numbers import number_text
@@ -141,7 +144,7 @@ class Plotter:
         """Make a column for each sample; for many samples, their median, minimum and maximum."""
         if self.is_crowd:
             known = [sorted(v for v in row if v is not None) or [0.0] for row in zip(*columns.values(), strict=True)]
-            columns = {"median": [median_of(row) for row in known]}
+            columns = {"median": [median(row) for row in known]}
             columns |= {"minimum": [row[0] for row in known], "maximum": [row[-1] for row in known]}
         rows = [
             [place, *("" if v is None else number_text(v, percent) for v in row)]
@@ -163,20 +166,8 @@ def brief(name: str) -> str:
     return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME // 2 - 1]}…{name[-MAX_NAME // 2 :]}"
 
 
-def median_of(ordered: Sequence[float]) -> float:
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
-
-
 def interpolate(points: Sequence[tuple[float, float]], places: Sequence[float]) -> list[float]:
     """Interpolate the y of a line at ascending places; 0 beyond its ends."""
-    out, at = [], 0
-    for place in places:
-        while at < len(points) and points[at][0] < place:
-            at += 1
-        if at == len(points) or (at == 0 and points[0][0] > place):
-            out.append(0.0)
-            continue
-        (x, y), (last, before) = points[at], points[max(0, at - 1)]
-        out.append(y if x == last else before + (y - before) * (place - last) / (x - last))
-    return out
+    x, y = zip(*points, strict=True)
+    found: list[float] = np.interp(places, x, y, left=0, right=0).tolist()
+    return found

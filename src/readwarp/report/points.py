@@ -56,7 +56,8 @@ def shares(points: Points) -> Points:
 
 def cumulative(points: Points, places: Sequence[float]) -> Points:
     """Return the share of y at each of the places (ascending) and above."""
-    whole, below, number = total(points) or 1.0, 0.0, 0
+    whole, below = total(points) or 1.0, 0.0
+    number = 0
     out = []
     for place in places:
         while number < len(points) and points[number][0] < place:

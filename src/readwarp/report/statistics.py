@@ -151,7 +151,7 @@ class Maker:
             self._save(name, rows[name], (flagstat_text if name == "flagstat" else text_of_rows)(rows[name]))
 
     def long_reads(self) -> None:
-        from readwarp.report.counting.one_pass import count_long_reads  # needs kernels
+        from readwarp.report.counting.long_reads import count_long_reads  # needs kernels
 
         tables = count_long_reads(self._source("long"), self._fasta(), self.threads, self.tools.check)
         found = LongReads.of(tables)

@@ -24,7 +24,8 @@ PERCENTILES = 10, 25, 50, 75, 90
 
 def stats_rows(counts: FileCounts, arguments: str) -> Iterator[Row]:
     """Yield the fields of each line; a comment is one field. arguments: of the equivalent samtools command."""
-    tables, lengths, inserts = counts.tables, Lengths.of(counts), InsertSizeCounts.of(counts.tables)
+    tables, lengths = counts.tables, Lengths.of(counts)
+    inserts = InsertSizeCounts.of(tables)
     cycles = lengths.longest() + 1 if lengths.longest() < LONG else 0
     yield (f"# This file was produced by samtools stats as readwarp {__version__} counts it, for plot-bamstats too.",)
     yield ("# This file contains statistics for all reads.",)

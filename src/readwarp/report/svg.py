@@ -8,8 +8,10 @@ from readwarp.report.drawing import Axis, Picture, Series, counts_in, find_limit
 from readwarp.report.html import Html, element
 from readwarp.report.numbers import number_text, tick_text
 
-WIDTH, HEIGHT, WIDE = 420, 260, 880  # size of the picture, in its own units
-TOP, RIGHT, BOTTOM, LEFT = 30, 14, 44, 52  # around the plot
+WIDTH, HEIGHT = 420, 260  # size of the picture, in its own units
+WIDE = 880
+TOP, BOTTOM = 30, 44  # around the plot
+LEFT, RIGHT = 52, 14
 LETTER = 7.0  # typical width of a letter in a narrow figure, where text is largest
 EDGE = 2  # around the plot, so that lines along its edges are whole
 ROW = 19  # height of a category of horizontal bars with one sample
@@ -38,9 +40,11 @@ class Frame(NamedTuple):
 def draw(picture: Picture, width: int = WIDTH) -> Html:
     """Draw the <svg> element. It names the edges of the plot for the page's script."""
     frame, is_lying = make_frame(picture, width), picture.kind == "rows"
-    parts = [*_grid(frame, picture.y, not is_lying, counts_in(picture))]
+    along, up = find_limits(picture)
+    parts = [*_grid(frame, picture.y, up, not is_lying, counts_in(picture))]
     if picture.kind == "lines":
-        parts += [element("g", _grid(frame, picture.x, False, False), class_="ticks"), draw_lines(picture, frame)]
+        ticks = element("g", _grid(frame, picture.x, along, False, False), class_="ticks")
+        parts += [ticks, draw_lines(picture, frame)]
     else:
         parts += [*_categories(frame, picture.x, is_lying), *draw_bars(picture, frame)]
     return element(
@@ -87,6 +91,10 @@ def _numbers(*values: float) -> str:
     return " ".join(map(_n, values))
 
 
+def _place(x: float, y: float, width: float, height: float) -> dict[str, str]:
+    return {"x": _n(x), "y": _n(y), "width": _n(width), "height": _n(height)}
+
+
 def _text(x: float, y: float, text: str, anchor: str = "middle", class_: str | None = None) -> Html:
     lines = text.split("\n")
     spans = [element("tspan", line, x=_n(x), dy="1.15em" if n else None) for n, line in enumerate(lines)]
@@ -98,11 +106,10 @@ def _path(points: Iterable[tuple[float, float]], **attributes: object) -> Html:
     return element("path", d=f"M{places}", **attributes)
 
 
-def _grid(frame: Frame, axis: Axis, upright: bool, counts: bool) -> Iterable[Html]:
+def _grid(frame: Frame, axis: Axis, limits: tuple[float, float], upright: bool, counts: bool) -> Iterable[Html]:
     """Draw lines and texts at the ticks: of y if upright, otherwise of x. counts: ticks are whole numbers."""
     place = frame.y if upright else frame.x
-    edges = (frame.bottom, TOP) if upright else (frame.left, frame.right)
-    for value in _ticks(place, edges, axis, 1.0 if counts else 0.0):
+    for value in _ticks(place, limits, axis, 1.0 if counts else 0.0):
         at = place(value)
         text = axis.ticks.get(value) or (f"{100 * value:g} %" if axis.percent else tick_text(float(f"{value:.6g}")))
         ends = ((frame.left, at), (frame.right, at)) if upright else ((at, TOP), (at, frame.bottom))
@@ -110,8 +117,8 @@ def _grid(frame: Frame, axis: Axis, upright: bool, counts: bool) -> Iterable[Htm
         yield _text(frame.left - 6, at + 4, text, "end") if upright else _text(at, frame.bottom + 18, text)
 
 
-def _ticks(place: Callable[[float], float], edges: tuple[float, float], axis: Axis, least: float) -> list[float]:
-    low, high = (_invert(place, edge, axis.log) for edge in edges)
+def _ticks(place: Callable[[float], float], limits: tuple[float, float], axis: Axis, least: float) -> list[float]:
+    low, high = limits
     if axis.ticks:
         kept: list[float] = []
         for value in axis.ticks:  # ticks that have room
@@ -123,12 +130,6 @@ def _ticks(place: Callable[[float], float], edges: tuple[float, float], axis: Ax
         return log_ticks(low, high)
     most = 7 if high < MANY_DIGITS else 3  # long numbers need room
     return tick_places(low, high, most, least)
-
-
-def _invert(place: Callable[[float], float], at: float, log: bool) -> float:
-    one, ten = place(1.0), place(10.0)
-    share = (at - one) / (ten - one)
-    return float(10**share if log else 1 + 9 * share)
 
 
 def _categories(frame: Frame, axis: Axis, lying: bool) -> Iterable[Html]:
@@ -173,12 +174,10 @@ def _legend(picture: Picture, frame: Frame) -> Iterable[Html]:
 def draw_lines(picture: Picture, frame: Frame) -> Html:
     """Draw the lines in an <svg> of their own, which cuts off what lies beyond the plot."""
     box = frame.left, TOP - EDGE, frame.right - frame.left, frame.bottom - TOP + 2 * EDGE
-    x, y, width, height = map(_n, box)
     groups = [
         element("g", list(_draw_line(series, frame)), data_key=series.legend or None) for series in picture.series
     ]
-    place = {"x": x, "y": y, "width": width, "height": height, "viewBox": _numbers(*box)}
-    return element("svg", groups, class_="plot", preserveAspectRatio="none", **place)
+    return element("svg", groups, class_="plot", preserveAspectRatio="none", viewBox=_numbers(*box), **_place(*box))
 
 
 def _draw_line(series: Series, frame: Frame) -> Iterable[Html]:
@@ -225,12 +224,6 @@ def _bar(frame: Frame, lying: bool, across: tuple[float, float], ends: tuple[flo
         tips = [tips[0] - 1.2, tips[0] + 1.2]
     (left, right), (top, bottom) = (tips, sides) if lying else (sides, tips)
     paint = "var(--ink)" if series.is_mark else f"var(--series-{series.colour + 1})"
-    return element(
-        "rect",
-        x=_n(left),
-        y=_n(top),
-        width=_n(right - left),
-        height=_n(bottom - top),
-        style=f"fill: {paint}",
-        fill_opacity=series.opacity if series.opacity < 1 else None,
-    )
+    opacity = series.opacity if series.opacity < 1 else None
+    place = _place(left, top, right - left, bottom - top)
+    return element("rect", style=f"fill: {paint}", fill_opacity=opacity, **place)

@@ -62,7 +62,8 @@ class Tools:
     """Runner of tools from any thread, until `stop`."""
 
     def __init__(self) -> None:
-        self._lock, self._running, self._is_stopped = threading.Lock(), set[ToolProcess](), False
+        self._lock, self._running = threading.Lock(), set[ToolProcess]()
+        self._is_stopped = False
 
     def stop(self) -> None:
         """Kill running tools, and start no more."""

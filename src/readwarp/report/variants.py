@@ -100,7 +100,8 @@ class VcfContents(NamedTuple):
 
 def read_calls(tools: Tools, path: Path, most: int) -> VcfContents:
     """Read a VCF or BCF in one pass; lines without ALT do not count. most: of the rows to keep."""
-    out, blocks, rows, width = Genotypes(), PhaseBlocks(), list[Row](), 0
+    out, blocks = Genotypes(), PhaseBlocks()
+    rows, width = list[Row](), 0
     lines = tools.lines("bcftools", "view", "-h", argument(path), folder=path.parent)
     header = [line.decode(errors="replace") for line in lines]
     names = header[-1].rstrip("\n").split("\t")[9:] if header else []
@@ -159,18 +160,8 @@ def make_row(fields: Sequence[str], names: Sequence[str], has_fractions: bool) -
     genotype, depth, reads = _spell_samples([text.split(":") for text in samples], names, has_fractions)
     reference, alternative = (",".join(map(shorten, text.split(","))) for text in (reference, alternative))
     value = None if quality == "." else round(float(quality), 1)
-    return Row(
-        contig,
-        int(position),
-        reference,
-        alternative,
-        TYPES.get(kind, kind.lower()),
-        value,
-        filters,
-        genotype,
-        depth,
-        reads,
-    )
+    kind = TYPES.get(kind, kind.lower())
+    return Row(contig, int(position), reference, alternative, kind, value, filters, genotype, depth, reads)
 
 
 def _spell_samples(samples: Sequence[list[str]], names: Sequence[str], has_fractions: bool) -> tuple[str, str, str]:

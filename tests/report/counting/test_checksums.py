@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readwarp.report.counting.record_kernels import crc32_of
+from readwarp.report.counting.records import crc32_of
 
 
 @settings(deadline=None)

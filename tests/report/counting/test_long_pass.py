@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from readwarp.errors import InputError
 from readwarp.report.counting import windows
-from readwarp.report.counting.one_pass import count_long_reads
+from readwarp.report.counting.long_reads import count_long_reads
 from readwarp.report.long_reads import LongReads
 
 HEADER = pysam.AlignmentHeader.from_dict(

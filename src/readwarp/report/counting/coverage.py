@@ -13,10 +13,9 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.compiler.jit import kernel
 from readwarp.formats.common.regions import Contigs, read_named_targets
-from readwarp.ragged import concatenate
-from readwarp.report.counting import span_kernels as kernels
-from readwarp.report.counting.span_kernels import DepthReads, Spans
+from readwarp.report.counting.depth import Spans, count_depths
 from readwarp.report.counting.windows import CountWindow
 
 BINS = 1500  # along the genome, approximately
@@ -63,7 +62,7 @@ class CoverageTally:
         """Measure a window. depth: int32 [bases] of the window."""
         chosen, spans = self.within(window)
         sums, deep = np.empty((2, spans.start.size), np.int64)
-        kernels.sum_depths(depth, spans, DEEP, sums, deep)
+        sum_depths(depth, spans, DEEP, sums, deep)
         return Added(chosen, sums, deep)
 
     def add(self, added: Added) -> None:
@@ -108,7 +107,7 @@ class Coverage:
     def measure(self, window: CountWindow, depth: ndarray) -> Measured:
         """Measure a window. depth: int32 [bases] of the window."""
         bases = np.zeros(int(depth.max(initial=0)) + 1, np.int64)
-        kernels.count_depths(depth, self._wanted.within(window)[1], bases)
+        count_depths(depth, self._wanted.within(window)[1], bases)
         return Measured(bases, [tally.measure(window, depth) for tally in self._tallies])
 
     def add(self, measured: Measured) -> None:
@@ -128,6 +127,16 @@ class Coverage:
             [(*place, mean) for place, mean in zip(self._bins, means, strict=True)],
             [(*place, mean, share) for place, mean, share in zip(named, target_means, shares, strict=True)],
         )
+
+
+@kernel
+def sum_depths(depth, spans, deep, sums, number):
+    """Sum the depths in each of the spans (Spans), and count those of `deep` or more: sums, number (int64)."""
+    for i in range(spans.start.size):
+        sums[i] = number[i] = 0
+        for j in range(spans.start[i], spans.stop[i]):
+            sums[i] += depth[j]
+            number[i] += depth[j] >= deep
 
 
 def bin_width(length: int) -> int:
@@ -161,28 +170,3 @@ def _add(a: ndarray, b: ndarray) -> ndarray:
     out[: a.size] += a
     out[: b.size] += b
     return out
-
-
-def depth_of(start: int, stop: int, parts: Sequence[tuple[DepthReads, Spans]]) -> ndarray:
-    """Return the depth of the window (int32 [bases]). parts: at least one, in file order."""
-    reads = concatenate([part for part, _ in parts], "reads")
-    runs = concatenate([part for _, part in parts], "spans")
-    is_shared, steps = np.empty(reads.name.size, bool), np.zeros(stop - start + 1, np.int32)
-    kernels.find_shared(reads, np.full(2 << reads.name.size.bit_length(), -1, np.int32), is_shared)
-    if kernels.add_unshared(reads, runs, is_shared, start, steps):
-        shared = np.repeat(is_shared, reads.runs)
-        name = np.repeat(reads.name[is_shared], reads.runs[is_shared])
-        kernels.add_runs(Spans(*count_once(name, runs.start[shared], runs.stop[shared])), start, steps)
-    kernels.sum_up(steps)
-    return steps[:-1]
-
-
-def count_once(name: ndarray, start: ndarray, stop: ndarray) -> tuple[ndarray, ndarray]:
-    """Return start and stop of the runs, less their overlaps with earlier runs of the same name."""
-    order = np.lexsort((start, name))
-    name, start, stop = name[order], start[order], stop[order]
-    is_new = np.append(True, name[1:] != name[:-1])
-    shift = np.cumsum(is_new) * (int(stop.max()) + 1)  # restarts a running maximum at each name
-    reach = np.maximum.accumulate(stop + shift)
-    start[1:] = np.maximum(start[1:], np.where(is_new[1:], start[1:], reach[:-1] - shift[1:]))
-    return start, np.maximum(start, stop)

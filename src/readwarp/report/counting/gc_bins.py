@@ -80,11 +80,15 @@ def add_to_bins(rows, ends, state, bins):
                 end = min(position + buffer, ends[rows.contig[i]])
             is_new = True
         if is_new:
-            contig, start, last = np.int64(rows.contig[i]), position, last + 1
-            bins.contig[last], bins.start[last], bins.reads[last], bins.content[last] = contig, start, 0, 0
+            contig, start = np.int64(rows.contig[i]), position
+            last += 1
+            bins.contig[last], bins.start[last] = contig, start
+            bins.reads[last] = bins.content[last] = 0
         bins.reads[last] += 1
         bins.content[last] += rows.content[i]
-    state[CONTIG], state[START], state[END], state[BUFFER], state[CYCLES] = contig, start, end, buffer, cycles
+    state[CONTIG], state[START] = contig, start
+    state[END] = end
+    state[BUFFER], state[CYCLES] = buffer, cycles
     return last
 
 

@@ -1,4 +1,4 @@
-"""Count all records of a file in one pass, and long reads in one more, in windows that threads process side by side."""
+"""Count all records of a file in one pass, in windows that threads process side by side."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,19 +11,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.errors import InputError
-from readwarp.formats.alignments.layout import NAME, POSITION, stored_cigar_of, values_at
+from readwarp.formats.alignments.layout import POSITION, values_at
 from readwarp.formats.alignments.regions import AlignedReader, FileForm, RawRecords
 from readwarp.formats.common.qualities import PHRED33
 from readwarp.formats.common.regions import Contigs
 from readwarp.ragged import concatenate, empty, take
-from readwarp.report.counting import long_kernels, record_kernels, span_kernels
-from readwarp.report.counting.coverage import Coverage, Depth, Measured, depth_of
+from readwarp.report.counting.coverage import Coverage, Depth, Measured
+from readwarp.report.counting.depth import DepthReads, DepthWindow, Spans, count_depths, depth_of, spans_of, sum_up
 from readwarp.report.counting.gc_bins import BinCounter, Bins, with_reference
 from readwarp.report.counting.letters import ReferenceLetters
-from readwarp.report.counting.long_kernels import LongTables, make_long_tables
-from readwarp.report.counting.record_kernels import Letters
-from readwarp.report.counting.span_kernels import DepthReads, DepthWindow, Spans
+from readwarp.report.counting.records import Letters, count_rows
 from readwarp.report.counting.tables import LONG, CountedRecords, Tables, ThreadTables, make_tables
 from readwarp.report.counting.windows import CountWindow, cut_windows
 from readwarp.stream.runner import map_ordered
@@ -93,34 +90,6 @@ def count_alignments(
     return FileCounts(contigs, counter.tables.total(), long_reads, found, reference is not None, coverage.depth())
 
 
-def count_long_reads(
-    path: Path, reference: Path | None, threads: int, check: Callable[[], None] = lambda: None
-) -> LongTables:
-    """Count the figures of long reads in a sorted and indexed BAM or CRAM file (reference: indexed FASTA).
-
-    check: called now and then, raises an error to stop the count. Raises InputError.
-    """
-    reader, shared = AlignedReader(path, reference, form=FileForm(PHRED33)), ThreadTables(make_long_tables)
-    first = np.array([0, *accumulate(reader.lengths)], np.int64)
-
-    def count(stretch: CountStretch) -> None:
-        place = DepthWindow(*(stretch.window[1:] if stretch.window else (0, 0)), first)
-        with shared.borrow() as tables:
-            for records in stretch.records:
-                bad = long_kernels.count_long(records, place, tables)
-                if bad >= 0:
-                    name = records.data[bad + NAME : stored_cigar_of(records.data, bad)[0] - 1].tobytes().decode()
-                    raise InputError(path, "the tags of a read cannot be read: de, dv or NM is not a number", name)
-
-    try:
-        with closing(map_ordered(stretches(reader), count, threads, 2 * threads)) as parts:
-            for _ in parts:
-                check()
-    finally:
-        reader.close()
-    return shared.total()
-
-
 def stretches(reader: AlignedReader) -> Iterator[CountStretch]:
     """Yield all records of a file, each in one stretch, in file order."""
     axis = [0, *accumulate(reader.lengths)]
@@ -149,10 +118,10 @@ class WindowCounter:
         )
         with self.tables.borrow() as tables:
             for records in stretch.records:
-                rows.append(count_records(records, place, self._letters_of(records, stretch.window), tables))
-                spans.append(find_spans(records, place, steps))
-            span_kernels.sum_up(steps)
-            span_kernels.count_depths(steps, Spans(*np.array([[0], [stop - start]])), tables.depths)
+                rows.append(count_rows(records, place, self._letters_of(records, stretch.window), tables))
+                spans.append(spans_of(records, place, steps))
+            sum_up(steps)
+            count_depths(steps, Spans(*np.array([[0], [stop - start]])), tables.depths)
         return concatenate(rows, "rows"), depth_of(start, stop, spans)
 
     def _letters_of(self, records: RawRecords, window: CountWindow | None) -> Letters:
@@ -160,7 +129,8 @@ class WindowCounter:
         aligned = np.flatnonzero(records.is_aligned)
         if self._letters is None or window is None or not aligned.size:
             return NO_LETTERS
-        names, lengths, contig = self._contigs.names, self._contigs.lengths, window.contigs.start
+        names, lengths = self._contigs.names, self._contigs.lengths
+        contig = window.contigs.start
         if len(window.contigs) > 1:
             whole = [self._letters.read(names[contig], 0, lengths[contig]) for contig in window.contigs]
             return Letters(np.concatenate(whole), window.start)
@@ -169,16 +139,3 @@ class WindowCounter:
         start = max(position, window.start - begin)
         codes = self._letters.read(names[contig], start, int(records.stops[aligned].max()))
         return Letters(codes, begin + start)
-
-
-def count_records(records: RawRecords, place: DepthWindow, letters: Letters, tables: Tables) -> CountedRecords:
-    rows = empty(CountedRecords, {"rows": records.places.size})
-    number = record_kernels.count_records(records, place, letters, tables, rows)
-    return take(rows, "rows", slice(0, number))
-
-
-def find_spans(records: RawRecords, place: DepthWindow, steps: ndarray) -> tuple[DepthReads, Spans]:
-    reads = empty(DepthReads, {"reads": records.places.size})
-    runs = empty(Spans, {"spans": int(records.operations.sum())})
-    number, more = span_kernels.find_spans(records, place, steps, reads, runs)
-    return take(reads, "reads", slice(0, number)), take(runs, "spans", slice(0, more))

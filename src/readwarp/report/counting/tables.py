@@ -12,14 +12,12 @@ from readwarp.rules.flags import FLAGS
 T = TypeVar("T", bound=tuple[Any, ...])
 LONG = 1000  # bases: longer than reads of any short-read machine; longer reads are not counted by cycle
 CONTENTS = 200  # classes of GC content
-LONGEST_GAP, LARGEST_INSERT, DEEPEST = (
-    300,
-    8000,
-    1000,
-)  # largest lengths and depth that are distinguished, as in samtools stats
+# Largest lengths and depth that are distinguished, as in samtools stats.
+LONGEST_GAP, LARGEST_INSERT = 300, 8000
+DEEPEST = 1000
 QUALITIES, CODES = 256, 16  # base qualities; BAM codes
 QUALITY_CLASSES = 3  # MAPQ of 0, below flags.SURE, others
-INWARD, OUTWARD, OTHER = 0, 1, 2  # orientations of pairs
+INWARD, OUTWARD, OTHER = range(3)  # orientations of pairs
 NEITHER, FIRST, LAST, BOTH = range(4)  # segments of a read: first and last read of a template; single reads are first
 PRIMARY = 4  # added to the segment of primary records
 SUM_OF_QUALITIES, MISMATCHES, ALIGNED = range(3)  # indices of `sums`: base qualities, NM, bases of M I = X

@@ -1,5 +1,6 @@
-"""Find the reference bases that records cover, and their depth, in compiled loops."""
+"""Find the reference bases that records cover, and their depth, overlapping mates once."""
 
+from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -7,7 +8,8 @@ from numpy import ndarray
 
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.formats.alignments import layout
-from readwarp.formats.alignments.regions import EXCLUDED
+from readwarp.formats.alignments.regions import EXCLUDED, RawRecords
+from readwarp.ragged import concatenate, empty, take
 from readwarp.rules.cigar import is_match, run_of
 from readwarp.rules.flags import SECONDARY
 from readwarp.rules.hashes import hash_of
@@ -58,12 +60,12 @@ def find_spans(records, place, steps, reads, runs):
 
     steps: int32 [bases + 1] of the place. reads, runs: large enough. Returns the number of both.
     """
-    data, places, is_aligned = records.data, records.places, records.is_aligned
+    data, places = records.data, records.places
     read = run = 0
     for i in range(places.size):
         at = places[i]
         flag = layout.uint16_at(data, at + layout.FLAG)
-        if not is_aligned[i] or flag & SECONDARY:
+        if not records.is_aligned[i] or flag & SECONDARY:
             continue
         counts, first = flag & EXCLUDED == 0, run
         position = place.first[layout.int32_at(data, at + layout.CONTIG)] + layout.int32_at(data, at + layout.POSITION)
@@ -148,11 +150,36 @@ def count_depths(depth, spans, out):
             out[min(depth[j], out.size - 1)] += 1
 
 
-@kernel
-def sum_depths(depth, spans, deep, sums, number):
-    """Sum the depths in each of the spans (Spans), and count those of `deep` or more: sums, number (int64)."""
-    for i in range(spans.start.size):
-        sums[i] = number[i] = 0
-        for j in range(spans.start[i], spans.stop[i]):
-            sums[i] += depth[j]
-            number[i] += depth[j] >= deep
+def spans_of(records: RawRecords, place: DepthWindow, steps: ndarray) -> tuple[DepthReads, Spans]:
+    """Return the reads that count in the depth, and their runs; add the runs of all kept records to `steps`."""
+    reads = empty(DepthReads, {"reads": records.places.size})
+    runs = empty(Spans, {"spans": int(records.operations.sum())})
+    number, more = find_spans(records, place, steps, reads, runs)
+    return take(reads, "reads", slice(0, number)), take(runs, "spans", slice(0, more))
+
+
+def depth_of(start: int, stop: int, parts: Sequence[tuple[DepthReads, Spans]]) -> ndarray:
+    """Return the depth of the window (int32 [bases]). parts: at least one, in file order."""
+    reads = concatenate([part for part, _ in parts], "reads")
+    runs = concatenate([part for _, part in parts], "spans")
+    is_shared, steps = np.empty(reads.name.size, bool), np.zeros(stop - start + 1, np.int32)
+    find_shared(reads, np.full(2 << reads.name.size.bit_length(), -1, np.int32), is_shared)
+    if add_unshared(reads, runs, is_shared, start, steps):
+        shared = np.repeat(is_shared, reads.runs)
+        name = np.repeat(reads.name[is_shared], reads.runs[is_shared])
+        add_runs(Spans(*count_once(name, runs.start[shared], runs.stop[shared])), start, steps)
+    sum_up(steps)
+    return steps[:-1]
+
+
+def count_once(name: ndarray, start: ndarray, stop: ndarray) -> tuple[ndarray, ndarray]:
+    """Return start and stop of the runs, less their overlaps with earlier runs of the same name."""
+    order = np.lexsort((start, name))
+    name = name[order]
+    start = start[order]
+    stop = stop[order]
+    is_new = np.append(True, name[1:] != name[:-1])
+    shift = np.cumsum(is_new) * (int(stop.max()) + 1)  # restarts a running maximum at each name
+    reach = np.maximum.accumulate(stop + shift)
+    start[1:] = np.maximum(start[1:], np.where(is_new[1:], start[1:], reach[:-1] - shift[1:]))
+    return start, np.maximum(start, stop)

@@ -1,4 +1,4 @@
-"""Count along the bases of a read, in compiled loops: letters and qualities by cycle, mismatches, gaps."""
+"""Count along the bases of a read: letters and qualities by cycle, mismatches, gaps."""
 
 import numpy as np
 
@@ -44,7 +44,8 @@ def count_letters(codes, length, is_reverse, out):
 def count_qualities(data, at, is_reverse, out):
     """Add the qualities of a read to out (int64 [256, cycles]); return their sum."""
     start, stop = qualities_of(data, at)
-    first, last, total = np.uint64(start), np.uint64(stop - start - 1), np.int64(0)
+    first, last = np.uint64(start), np.uint64(stop - start - 1)
+    total = np.int64(0)
     for i in range(np.uint64(stop - start)):
         quality = data[first + i]
         out[quality, last - i if is_reverse else i] += 1
@@ -71,7 +72,8 @@ def count_mismatches(data, at, codes, reference, first, mirror, out):
     """
     qualities, _ = qualities_of(data, at)
     cigar, operations = cigar_of(data, at)
-    base, cycle, place = np.int64(0), np.int64(0), np.int64(first)
+    base = cycle = np.int64(0)
+    place = np.int64(first)
     for i in range(operations):
         operation, length, on_reference, on_read = run_of(uint32_at(data, cigar + 4 * i))
         if is_match(operation) and differ(codes, base, reference, place, length):
@@ -88,7 +90,8 @@ def count_mismatches(data, at, codes, reference, first, mirror, out):
 @scalar
 def differ(codes, base, reference, place, length):
     """Return whether any of `length` codes differ."""
-    bits, base, place = np.uint8(0), np.uint64(base), np.uint64(place)
+    bits = np.uint8(0)
+    base, place = np.uint64(base), np.uint64(place)
     for j in range(np.uint64(length)):
         bits |= codes[base + j] ^ reference[place + j]
     return bits != 0

@@ -1,18 +1,29 @@
-"""Count the figures of long reads alone, in a compiled loop over records."""
+"""Count the figures of long reads alone, in a pass of their own."""
 
+from collections.abc import Callable
+from contextlib import closing
+from itertools import accumulate
+from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
 from readwarp.compiler.jit import kernel, scalar
+from readwarp.errors import InputError
 from readwarp.formats.alignments import layout
 from readwarp.formats.alignments.checks import MAX_QUALITY, NO_QUALITY
-from readwarp.report.counting.span_kernels import begins_before
+from readwarp.formats.alignments.regions import AlignedReader, FileForm
+from readwarp.formats.common.qualities import PHRED33
+from readwarp.report.counting.depth import DepthWindow, begins_before
+from readwarp.report.counting.one_pass import CountStretch, stretches
+from readwarp.report.counting.tables import ThreadTables
 from readwarp.rules.cigar import DELETION, INSERTION, is_match, run_of
 from readwarp.rules.flags import SECONDARY, SUPPLEMENTARY, UNMAPPED
+from readwarp.stream.runner import map_ordered
 
-SHARES, TENTHS, PARTS = 10_000, 10, 1_000  # units of identity; units of quality; limit of parts
+SHARES, TENTHS = 10_000, 10  # units of identity and of quality
+PARTS = 1_000  # limit of parts
 ERRORS = 10.0 ** (-np.arange(MAX_QUALITY + 1) / 10)  # P(error) of a base, by quality
 INTEGERS = tuple(b"cCsSiI")  # types of integer fields
 UNKNOWN, BAD = -1.0, -2.0  # in place of a number: the field is missing; it holds none
@@ -32,6 +43,35 @@ class LongTables(NamedTuple):
 def make_long_tables() -> LongTables:
     sizes = SHARES + 1, TENTHS * MAX_QUALITY + 1, MAX_QUALITY + 1, 101, PARTS
     return LongTables(*(np.zeros(size, np.int64) for size in sizes))
+
+
+def count_long_reads(
+    path: Path, reference: Path | None, threads: int, check: Callable[[], None] = lambda: None
+) -> LongTables:
+    """Count the figures of long reads in a sorted and indexed BAM or CRAM file (reference: indexed FASTA).
+
+    check: called now and then, raises an error to stop the count. Raises InputError.
+    """
+    reader, shared = AlignedReader(path, reference, form=FileForm(PHRED33)), ThreadTables(make_long_tables)
+    first = np.array([0, *accumulate(reader.lengths)], np.int64)
+
+    def count(stretch: CountStretch) -> None:
+        place = DepthWindow(*(stretch.window[1:] if stretch.window else (0, 0)), first)
+        with shared.borrow() as tables:
+            for records in stretch.records:
+                bad = count_long(records, place, tables)
+                if bad >= 0:
+                    stop = layout.stored_cigar_of(records.data, bad)[0] - 1
+                    name = records.data[bad + layout.NAME : stop].tobytes().decode()
+                    raise InputError(path, "the tags of a read cannot be read: de, dv or NM is not a number", name)
+
+    try:
+        with closing(map_ordered(stretches(reader), count, threads, 2 * threads)) as parts:
+            for _ in parts:
+                check()
+    finally:
+        reader.close()
+    return shared.total()
 
 
 @kernel

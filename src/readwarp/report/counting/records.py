@@ -1,4 +1,4 @@
-"""Count the figures that need one record at a time, in a compiled loop."""
+"""Count the figures that need one record at a time."""
 
 from typing import Annotated, NamedTuple
 
@@ -8,7 +8,9 @@ from numpy import ndarray
 from readwarp.compiler.jit import kernel, scalar
 from readwarp.compiler.simd import load_eight
 from readwarp.formats.alignments import layout
-from readwarp.report.counting.cycle_kernels import (
+from readwarp.formats.alignments.regions import RawRecords
+from readwarp.ragged import empty, take
+from readwarp.report.counting.cycles import (
     count_gaps,
     count_gc,
     count_letters,
@@ -17,7 +19,7 @@ from readwarp.report.counting.cycle_kernels import (
     sum_qualities,
     unpack_codes,
 )
-from readwarp.report.counting.span_kernels import begins_before
+from readwarp.report.counting.depth import DepthWindow, begins_before
 from readwarp.report.counting.tables import (
     ALIGNED,
     CONTENTS,
@@ -32,6 +34,8 @@ from readwarp.report.counting.tables import (
     OUTWARD,
     PRIMARY,
     SUM_OF_QUALITIES,
+    CountedRecords,
+    Tables,
 )
 from readwarp.rules import flags
 from readwarp.rules.cigar import DELETION, HARD_CLIP, INSERTION, is_match, run_of
@@ -66,13 +70,20 @@ class Letters(NamedTuple):
     start: int  # first base, on the axis
 
 
+def count_rows(records: RawRecords, place: DepthWindow, letters: Letters, tables: Tables) -> CountedRecords:
+    """Add records to the tables; return the rows of those that are kept."""
+    rows = empty(CountedRecords, {"rows": records.places.size})
+    number = count_records(records, place, letters, tables, rows)
+    return take(rows, "rows", slice(0, number))
+
+
 @kernel
 def count_records(records, place, letters, tables, rows):
     """Add the records (Records) that begin in a window (Place) or have no contig to tables (Tables) and rows (Rows).
 
     letters (Letters): of all aligned records. rows: large enough. Returns the number of rows written.
     """
-    data, places, is_aligned = records.data, records.places, records.is_aligned
+    data, places = records.data, records.places
     codes, number = np.empty(LONG + 1, np.uint8), 0
     for i in range(places.size):
         at = places[i]
@@ -87,7 +98,8 @@ def count_records(records, place, letters, tables, rows):
             continue
         if length >= codes.size:
             codes = np.empty(2 * length, np.uint8)
-        full, segment, is_primary = full_length_of(data, at), segment_of(flag), flag & flags.SUPPLEMENTARY == 0
+        full, segment = full_length_of(data, at), segment_of(flag)
+        is_primary = flag & flags.SUPPLEMENTARY == 0
         tables.bases[flag] += length
         if full < LONG:
             tables.lengths[1 if is_primary else 0, segment, full] += 1
@@ -97,13 +109,13 @@ def count_records(records, place, letters, tables, rows):
         is_counted = is_primary and (segment == FIRST or segment == LAST)
         gc = add_bases(data, at, codes, segment, full, tables) if is_counted else np.int64(0)
         reach = np.int64(0)
-        if is_aligned[i]:
+        if records.is_aligned[i]:
             count_gaps(data, at, segment, tables)
             reach = add_alignment(data, at, tables)
             if letters.codes.size > 0 and full < LONG:
                 first, mirror = place.first[contig] + position - letters.start, full if flag & flags.REVERSE else 0
                 count_mismatches(data, at, codes, letters.codes, first, mirror, tables.mismatches)
-        rows.contig[number], rows.position[number] = contig, position if is_aligned[i] else -1
+        rows.contig[number], rows.position[number] = contig, position if records.is_aligned[i] else -1
         rows.reach[number], rows.length[number] = reach, full
         rows.segment[number] = segment + (PRIMARY if is_primary else 0)
         rows.content[number] = np.float32(gc) / np.float32(length)
@@ -199,7 +211,8 @@ def orientation_of(flag, ahead):
 @scalar
 def crc32_of(data, start, stop):
     """Return the CRC-32 (zlib's) of data[start:stop] (uint8) as uint64, by slicing-by-8 (Kounavis and Berry 2008)."""
-    value, at, end, byte = np.uint64(ALL_ONES), np.uint64(start), np.uint64(stop), np.uint64(255)
+    value, byte = np.uint64(ALL_ONES), np.uint64(255)
+    at, end = np.uint64(start), np.uint64(stop)
     while at + np.uint64(SLICES) <= end:
         word = load_eight(data, at) ^ value
         value = np.uint64(
