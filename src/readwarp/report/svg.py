@@ -225,5 +225,5 @@ def _bar(frame: Frame, lying: bool, across: tuple[float, float], ends: tuple[flo
     (left, right), (top, bottom) = (tips, sides) if lying else (sides, tips)
     paint = "var(--ink)" if series.is_mark else f"var(--series-{series.colour + 1})"
     opacity = series.opacity if series.opacity < 1 else None
-    place = _place(left, top, right - left, bottom - top)
-    return element("rect", style=f"fill: {paint}", fill_opacity=opacity, **place)
+    box = _place(left, top, right - left, bottom - top)
+    return element("rect", style=f"fill: {paint}", fill_opacity=opacity, **box)

@@ -7,7 +7,8 @@ import pysam
 import pytest
 
 from readwarp.report.counting import coverage, windows
-from readwarp.report.counting.coverage import bin_width, count_once
+from readwarp.report.counting.coverage import bin_width
+from readwarp.report.counting.depth import count_once
 from readwarp.report.counting.one_pass import count_alignments
 
 LENGTHS = {"long": 5000, "a": 60, "empty": 300, "b": 90, "c": 40}
