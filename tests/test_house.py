@@ -5,10 +5,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 LIMITS = {
-    "lines of src": 65_803,
+    "lines of src": 65_652,
     "shared class names": 0,
     "leaning docstrings": 0,
-    "parallel assignments": 14,
+    "parallel assignments": 3,
     "rooms of call": 7,
     "stray modules": 5,
     "complex functions": 0,

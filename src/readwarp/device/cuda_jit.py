@@ -79,7 +79,7 @@ class CardCache(NullCache):  # type: ignore[misc]
         self._function = function
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Find the kernel. The target is not refreshed, as Numba's caches do: that is for compiling, and takes longer."""
+        """Find the kernel, without refreshing the target as Numba's caches do: only compiling needs that."""
         with target_override("cuda"):
             key = self._key(sig, target_context.codegen())
             for content in kernel_cache.contents(self._place(key)) if self._is_kept() else ():
