@@ -11,7 +11,7 @@ import pytest
 
 from helpers.jobs import call_variants
 from helpers.making import Read, other, random_sequence, tiled, write_bam, write_fasta
-from readwarp.call.likelihoods.evidence import substitutions
+from readwarp.call.likelihoods import evidence
 from readwarp.call.reads.depth import DepthLimit
 from readwarp.call.reads.inputs import AlignmentFiles, AlignmentSource, RegionTooDeepError
 from readwarp.call.windows import resources
@@ -160,7 +160,7 @@ def test_deep_windows_are_cut(made, tmp_path):
 @pytest.mark.parametrize("parameters", [None, CallParameters(fractions=FractionParameters())], ids=["usual", "mixture"])
 def test_sites_in_parts_are_called_as_all_together(made, tmp_path, monkeypatch, parameters):
     run(*made, tmp_path / "a.vcf", parameters=parameters)
-    monkeypatch.setattr(substitutions, "PAIRS", 100)  # of some 40 reads across a site
+    monkeypatch.setattr(evidence, "PAIRS", 100)  # of some 40 reads across a site
     run(*made, tmp_path / "b.vcf", parameters=parameters)
     assert body(tmp_path / "a.vcf") == body(tmp_path / "b.vcf") and calls_of(tmp_path / "a.vcf")
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readwarp.call.places.targets import CallTargets, join_targets, subtract
+from readwarp.call.places.targets import CallTargets, join_targets, places_of, subtract
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.common.regions import (
     Contigs,
@@ -182,7 +182,7 @@ def test_places_are_padded_merged_and_others_left_out(tmp_path):
     whole = CallTargets(excluded=("c1", "a,b:1-50"))
     assert whole.find(REFERENCE) == [(1, 0, 500), (2, 0, 700), (3, 50, 90)] and not whole.is_partial
     with pytest.raises(UsageError, match="--interval-padding"):
-        CallTargets(padding=-1)
+        places_of({"interval_padding": -1})
 
 
 def spans(most: int) -> st.SearchStrategy:
