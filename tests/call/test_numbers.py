@@ -23,7 +23,7 @@ def test_a_depth_whose_sums_fit():
     """Base qualities and log10 likelihoods of a read are at most 93, and PL ten times that of two."""
     assert replace(CallParameters(), max_depth=MAX_DEPTH).max_depth * 2 * 93 < INT32
     for depth in (0, MAX_DEPTH + 1):
-        with pytest.raises(UsageError, match="--max-depth 1 to 10,000,000"):
+        with pytest.raises(UsageError, match="--max-depth must be 1 to 10,000,000"):
             replace(CallParameters(), max_depth=depth)
 
 

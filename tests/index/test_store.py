@@ -127,7 +127,7 @@ def test_how_the_system_is_to_read_it(saved, monkeypatch, caplog, free, flag):
     mapped = Path("/proc/self/smaps").read_text().partition(str(saved))[2]
     assert flag in re.search(r"^VmFlags: (.*)$", mapped, re.MULTILINE)[1].split()
     assert opened.tags.size
-    assert ("does not fit into 80% of the free memory (1000); reads" in caplog.text) == (flag == "rr")
+    assert ("does not fit into 80% of the free memory (1000); seeds" in caplog.text) == (flag == "rr")
 
 
 @pytest.fixture

@@ -193,7 +193,7 @@ class ConsensusOptions(Command):
 
 class ReportOptions(Command):
     groups = (
-        ("", part(FileOptions, "output:", output="the page [report.html in DIR; in the current folder for several]")),
+        ("", part(FileOptions, "output:", output="the page [report.html in DIR, or here for several folders]")),
         ("samples", SampleOptions, part(ResourceOptions, "threads")),
     )
 

@@ -132,34 +132,27 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
         first, columns = geometry[trace_plan.FIRST, slot], geometry[trace_plan.COLUMNS, slot]
         query = slots.queries[slots.starts[trace_plan.QUERY_AT, slot] :]
         target = slots.targets[slots.starts[trace_plan.TARGET_AT, slot] + first :]
-        place, stop = (
-            np.uint64(warps[number, trace_plan.DIRECTIONS_AT] + lane),
-            np.int32(warps[number, trace_plan.STEPS] - rank),
-        )
+        place = np.uint64(warps[number, trace_plan.DIRECTIONS_AT] + lane)
+        stop = np.int32(warps[number, trace_plan.STEPS] - rank)
         H = cuda.local.array(cells, np.int32)
         E = cuda.local.array(cells, np.int32)
         x = cuda.local.array(halves, np.int32)
         window = cuda.local.array(words, np.int32)
         answers = cuda.local.array(words, np.int32)
-        row = np.int32(-rank)
+        row, F = np.int32(-rank), none
         left = np.int32(first - geometry[trace_plan.SHIFT, slot] + rank * cells)  # column of the first cell in row 0
         floor = np.int32(e * (rank * cells - 2 * rank))
         set_borders((H, E, window), query, (row, left, first), columns, floor, costs)
         one = np.int32(group > 0)  # the compiler cannot know it, so the product goes to the FMA pipe
-        F = none
         base, column = code_of(target, row, rows, trace_plan.OUTSIDE), np.int32(left + row + cells)
         while row < stop:
             F = shuffle_up(F)
             if rank == 0:
                 F = none
             low, high = profile[2 * base], profile[2 * base + 1]
-            opening = np.int32(-costs.gap_open)
-            if not is_local and row < 0:
-                opening = none
-            base, following = (
-                code_of(target, np.int32(row + 1), rows, trace_plan.OUTSIDE),
-                code_of(query, column, columns, trace_plan.PAD),
-            )
+            opening = none if not is_local and row < 0 else np.int32(-costs.gap_open)
+            base = code_of(target, np.int32(row + 1), rows, trace_plan.OUTSIDE)
+            following = code_of(query, column, columns, trace_plan.PAD)
             for w in range(words):
                 x[2 * w] = permute_bytes(low, high, window[w])
                 x[2 * w + 1] = permute_bytes(low, high, np.int32(window[w] >> 16))

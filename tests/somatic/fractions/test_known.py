@@ -177,7 +177,7 @@ def test_an_index_of_another_file(tmp_path, reference):
     rows = [(at + 1, SEQUENCE[at], OTHER[SEQUENCE[at]], "AF=0.1") for at in range(LENGTH)]
     other = write_vcf(tmp_path / "other.vcf", rows)
     Path(f"{other}.tbi").replace(f"{path}.tbi")
-    with pytest.raises(InputError, match=r"known\.vcf\.gz\.tbi: .*of another file"):
+    with pytest.raises(InputError, match=r"known\.vcf\.gz\.tbi: .*not its index"):
         open_known(path, reference, with_frequencies=True)
 
 

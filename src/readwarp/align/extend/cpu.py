@@ -78,17 +78,16 @@ def score(reads: Oriented, candidates: Candidates, packed: ndarray, scoring: Sco
     """
     number = len(candidates)
     scheme, laid = Scheme(costs_of(scoring), LOCAL), lay(reads, candidates)
-    best, query_stop = np.zeros((2, number), np.int32)
-    scores = Scores(best, query_stop, candidates.window_start.copy(), np.zeros(number, np.uint8))
+    scores = Scores(*np.zeros((2, number), np.int32), candidates.window_start.copy(), np.zeros(number, np.uint8))
     score_ungapped(reads.bases, laid, packed, scheme.costs, scores)
     rest = np.flatnonzero(scores.status == OK)
     pairs = windows_of(reads.bases, take(laid, "candidates", rest), packed)
-    put_ends(pairwise.score_pairs(pairs, scheme, best[rest]), rest, candidates, scores)
+    put_ends(pairwise.score_pairs(pairs, scheme, scores.score[rest]), rest, candidates, scores)
     return scores
 
 
 def put_ends(ends: Ends, rows: ndarray, candidates: Candidates, scores: Scores) -> None:
-    """Write ends found by dynamic programming to these rows of `scores`, with query positions from the read's start."""
+    """Write ends found by dynamic programming to these rows of `scores`, by the read's positions."""
     scores.score[rows], scores.query_stop[rows] = ends.score, ends.query_stop
     scores.reference_stop[rows] = candidates.window_start[rows] + ends.target_stop
     scores.query_stop[:] += candidates.part_start
@@ -114,7 +113,6 @@ def within_parts(candidates: Candidates, scores: Scores) -> Scores:
 
 
 def score_windows(pairs: Pairs, scheme: Scheme) -> Ends:
-    """Score pairs of `windows_of` with the pairwise engine."""
     return pairwise.score_pairs(pairs, scheme)
 
 

@@ -130,14 +130,13 @@ class StripBases(Bases):
 
     def __init__(self, reference: Reference, strip: Strip):
         self._contigs = {contig: Bases(reference, contig) for contig in set(strip.contigs)}
-        self.strip, self.length = strip, strip.stop
+        self.strip, last = strip, self._contigs[strip.contigs[-1]]
+        self.length = int(strip.origins[-1]) + last.length  # a Circle's `stop` comes before
 
     @property
     def parts(self) -> list[tuple[Bases, int]]:
-        return [
-            (self._contigs[c], origin)
-            for c, origin in zip(self.strip.contigs, self.strip.origins.tolist(), strict=True)
-        ]
+        places = zip(self.strip.contigs, self.strip.origins.tolist(), strict=True)
+        return [(self._contigs[contig], origin) for contig, origin in places]
 
     def array(self, start: int, stop: int) -> ndarray:
         out = np.full(stop - start, OUTSIDE, np.uint8)
