@@ -5,7 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 LIMITS = {
-    "lines of src": 65_645,
+    "lines of src": 65_640,
     "shared class names": 0,
     "leaning docstrings": 0,
     "parallel assignments": 3,

@@ -151,16 +151,14 @@ def score_group(group, first, scheme, found):
     end_best = load(H, last) if mode == SEMIGLOBAL else lowest
     left = add(lowest, splat(H, bonus)) if mode == LOCAL else zero
     for i in range(rows):
-        base = load_bytes(target, i * span, H)
+        base, diagonal = load_bytes(target, i * span, H), left
         penalty = where_equal(base, outside, lowest, splat(H, -mismatch))
         if matrix.size > 0:
             row_gains(group, i)
-        diagonal = left
         if mode == GLOBAL:
             left = subtract(left, opening if i == 0 else extending)
         F = F_left = lowest if mode == LOCAL else subtract(left, opening)
-        begins = pad, lowest, left, F_left
-        row_before = best
+        begins, row_before = (pad, lowest, left, F_left), best
         start = block = 0
         while start < columns - 1:
             padded = start < first
