@@ -76,9 +76,9 @@ def score(reads: Oriented, candidates: Candidates, packed: ndarray, scoring: Sco
     programming; if nothing scores above 0, the score is 0 and the alignment ends at the window's start. TOO_LONG: a
     read beyond MAX_READ_LENGTH, score 0.
     """
-    number = len(candidates)
     scheme, laid = Scheme(costs_of(scoring), LOCAL), lay(reads, candidates)
-    scores = Scores(*np.zeros((2, number), np.int32), candidates.window_start.copy(), np.zeros(number, np.uint8))
+    zeros = np.zeros((2, len(candidates)), np.int32)
+    scores = Scores(zeros[0], zeros[1], candidates.window_start.copy(), np.zeros(len(candidates), np.uint8))
     score_ungapped(reads.bases, laid, packed, scheme.costs, scores)
     rest = np.flatnonzero(scores.status == OK)
     pairs = windows_of(reads.bases, take(laid, "candidates", rest), packed)

@@ -42,9 +42,9 @@ def check_qualities(reads: AlignedReads, pileup: Pileup, window: Window, is_insi
         bases = window.bases[window.start - window.first :][: is_inside.size]
         own = pileup.counts[window.start - pileup.start :][: is_inside.size]
         compare_bases(reads, rows, window.start, bases, own, is_inside, MIN_DEPTH, out)
-    metrics.count(CHECKED, number[SURE:MISSING].sum())
-    metrics.count(ERRORS, errors[SURE:MISSING].sum())
-    metrics.count(EXPECTED, (CHANCES * number)[SURE:MISSING].sum())
+    metrics.count(CHECKED, int(number[SURE:MISSING].sum()))
+    metrics.count(ERRORS, int(errors[SURE:MISSING].sum()))
+    metrics.count(EXPECTED, int((CHANCES * number)[SURE:MISSING].sum()))
 
 
 @kernel
