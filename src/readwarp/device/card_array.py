@@ -57,12 +57,12 @@ class CardArray:
 
     def copy_to_host(self) -> ndarray:
         """Copy to the host, after all earlier work of the card."""
-        from numba.cuda.cudadrv.driver import driver
+        from numba.cuda.cudadrv import devices, driver
 
         host = np.empty(self.shape, self.dtype)
         if host.size:
-            driver.cuCtxSynchronize()
-            driver.cuMemcpyDtoH(host.ctypes.data, self.address, host.nbytes)
+            devices.get_context().synchronize()  # the caller's thread may have no context yet
+            driver.driver.cuMemcpyDtoH(host.ctypes.data, self.address, host.nbytes)
         return host
 
     @property
