@@ -28,7 +28,7 @@ from readwarp.python.keywords import bytes_of
 from readwarp.system.machine import usable_threads
 
 logger = logging.getLogger("readwarp")
-START_SECONDS = 2.0  # 1.2 to 1.7 before the first batch, with kernels from the cache, and some at the end
+START_SECONDS = 1.1  # more than on cores, up to the first batch, with kernels from the cache: 0.7 to 1.1 measured
 BYTES_PER_BASE = {"text": 2.3, "gzip": 0.5, "BAM": 0.6, "CRAM": 0.25}  # of Illumina reads with names
 
 
@@ -57,7 +57,7 @@ class CommandWork:
 # at 15x, of which PairHMM is a ninth, and the host's work that a card takes over a third of that
 # (benchmarks/host_of_card.py), with the model's maximum of clocks over seven cards. Many workers are processes, each
 # with a lock of its own, except those of `align` beside a card.
-ALIGN = CommandWork(SideSpeed(47.2, 0.0), SideSpeed(25.2, 2.8), clocks=106.0)
+ALIGN = CommandWork(SideSpeed(48.1, 0.0), SideSpeed(22.4, 2.5), clocks=102.0)
 CALL = CommandWork(SideSpeed(19.8, 0.0), SideSpeed(19.1, 0.3), clocks=10.0)
 
 
