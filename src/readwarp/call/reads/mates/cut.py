@@ -16,8 +16,8 @@ def cut_long(reads: AlignedReads, low: int, high: int) -> AlignedReads:
     made = {name: np.zeros_like(getattr(reads, name)) for name in (*columns, "bases", "qualities")}
     out = replace(reads, **made)
     copy_parts(reads, low, high, out)
-    bases, operations = slice(out.read_offsets[-1]), slice(out.cigar_offsets[-1])
-    return replace(out, bases=out.bases[bases], qualities=out.qualities[bases], cigar=out.cigar[operations])
+    sizes = {"bases": out.read_offsets[-1], "qualities": out.read_offsets[-1], "cigar": out.cigar_offsets[-1]}
+    return replace(out, **{name: getattr(out, name)[:size].copy() for name, size in sizes.items()})  # room is freed
 
 
 @kernel
