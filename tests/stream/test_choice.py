@@ -20,7 +20,7 @@ def test_small_jobs_stay_on_the_cpu_and_say_so(with_card, tmp_path, caplog):
     path.write_bytes(b"@" * 230)
     with caplog.at_level("INFO", "readwarp"):
         assert choose_device(Resources(2, "auto"), [path, path], ALIGN) == "cpu"
-    assert "about 200 read bases; a GPU pays off from 181,818,181" in caplog.text
+    assert "about 200 read bases; a GPU pays off from 85,603,112" in caplog.text
 
 
 def test_large_and_unknown_jobs_take_the_gpu(with_card, tmp_path):
@@ -29,9 +29,9 @@ def test_large_and_unknown_jobs_take_the_gpu(with_card, tmp_path):
         file.write(b"\x1f\x8b")
         file.truncate(320_000_000)  # about 640 Mb
     assert choose_device(Resources(2, "auto"), [path], ALIGN) == "auto"
-    assert choose_device(Resources(8, "auto"), [path], ALIGN) == "cpu"
-    assert choose_device(Resources(8, "auto"), [path, Path("-")], ALIGN) == "auto"
-    assert choose_device(Resources(8, "cuda"), [path], ALIGN) == "cuda"
+    assert choose_device(Resources(16, "auto"), [path], ALIGN) == "cpu"
+    assert choose_device(Resources(16, "auto"), [path, Path("-")], ALIGN) == "auto"
+    assert choose_device(Resources(16, "cuda"), [path], ALIGN) == "cuda"
 
 
 def test_a_share_of_the_reads_is_a_smaller_job(with_card, tmp_path):
@@ -41,7 +41,7 @@ def test_a_share_of_the_reads_is_a_smaller_job(with_card, tmp_path):
         file.truncate(4_000_000_000)  # about 6.7 Gb
     assert choose_device(Resources(2, "auto"), [path], CALL) == "auto"
     assert choose_device(Resources(2, "auto"), [path], CALL, 0.9) == "auto"
-    assert choose_device(Resources(2, "auto"), [path], CALL, 0.5) == "cpu"
+    assert choose_device(Resources(2, "auto"), [path], CALL, 0.4) == "cpu"
 
 
 def test_a_card_that_saves_no_time_is_left_alone(with_card, tmp_path, caplog):
