@@ -134,7 +134,7 @@ def _ptx(kernel: Kernel, cc: tuple[int, int]) -> str:
     from numba import cuda
 
     made = kernel.compiled_by()
-    options = made.targetoptions
+    options = getattr(made, "targetoptions", {})
     ptx, _ = cuda.compile_ptx(
         made.py_func, types_of(kernel.arguments), cc=cc,
         fastmath=options.get("fastmath", False), launch_bounds=options.get("launch_bounds"),
@@ -164,6 +164,24 @@ def types_of(arguments: str) -> tuple[Any, ...]:
             code, bracket, axes = each.partition("[")
             found[-1].append(_type(code, axes.count(",") + 1 if bracket else 0))
     return tuple(found[0])
+
+
+def signature_of(kernel: Kernel) -> str:
+    """The types of a kernel in the form of readwarp.compiler.signature."""
+    return ",".join(map(_text, types_of(kernel.arguments)))
+
+
+def _text(kind: Any) -> str:
+    from numba import types
+    from numba.np.numpy_support import as_dtype
+
+    if isinstance(kind, types.Array):
+        return f"{_text(kind.dtype)}[{','.join(':' * kind.ndim)}]"
+    if isinstance(kind, types.BaseTuple):
+        named = getattr(kind, "instance_class", None)
+        fields = f"({','.join(map(_text, kind.types))})"
+        return f"{named.__module__}:{named.__qualname__}{fields}" if named else fields
+    return as_dtype(kind).str[1:]
 
 
 def _batch_type(name: str) -> type:

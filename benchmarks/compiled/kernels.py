@@ -40,12 +40,11 @@ class Kernel:
     root: str = "readwarp."
 
     def compiled_by(self) -> Any:
-        """Numba's dispatcher, which holds the Python function and its options."""
+        """The kernel: readwarp's, or, of CEILINGS, Numba's dispatcher, which has the function's options."""
         from importlib import import_module
 
         found = getattr(import_module(f"{self.root}{self.module}"), self.attribute)
-        made = found(*self.options) if self.options else found
-        return getattr(made, "dispatcher", made)
+        return found(*self.options) if self.options else found
 
 
 SCAN = [
@@ -96,8 +95,9 @@ EXTEND = [
 ]
 CORNERS = "align.long.ends.scalar.Corners"
 FILL_ENDS = f"(u1[] u1[]) {CORNERS} {COSTS} (i4 i4) i8[] u4[] i4[,]"
+BAND = 7, True  # cells of a thread, in bytes
 ENDS = [
-    Kernel(f"long fill_ends{name}", "align.long.ends.cuda", "fill_kernel", FILL_ENDS, 32, (7,), loop, capabilities=of)
+    Kernel(f"long fill_ends{name}", "align.long.ends.cuda", "fill_kernel", FILL_ENDS, 32, BAND, loop, capabilities=of)
     for name, loop, of in (
         (" x 7", Loop("SHFL", r"SHFL\.UP", 6, 7), CAPABILITIES[:-1]),
         (" on sm_120", None, CAPABILITIES[-1:]),  # ptxas puts the kernel's end within its loop, which is not found then
@@ -183,6 +183,8 @@ def pair_hmm(rows: int, precision: Precision) -> Kernel:
 PAIR_HMM = [
     *(pair_hmm(rows, precision) for precision in (FLOAT32, FLOAT64) for rows in precision.rows),
     Kernel("pairhmm fill_table", "call.likelihoods.pairhmm.cuda_sums", "fill_table", f"{PHREDS} i8[] f4[,]", 32),
+    Kernel("pairhmm copy_between", "call.likelihoods.pairhmm.cuda", "copy_between", "u1[] i8 u1[]", 128),
+    Kernel("pairhmm find_unknown", "call.likelihoods.pairhmm.cuda", "find_unknown", "u1[] i8[] u1[]", 128),
     Kernel("pairhmm find_small", "call.likelihoods.pairhmm.cuda_sums", "find_small", f"i8 f8 {PLACES}", 64),
 ]
 
@@ -205,4 +207,25 @@ FRACTIONS = [
     )
 ]  # fmt: skip
 
-KERNELS = (*SCAN, *SEED, *CHAIN, *LONG_CHAIN, *EXTEND, *ENDS, *PAIRWISE, *TILES, *TRACE, *PILEUP, *PAIR_HMM, *FRACTIONS)
+CODES = [
+    Kernel("codes find_highest", "device.cuda_codes", "find_highest", "u1[] i4[]", 256),
+    Kernel("codes replace_codes", "device.cuda_codes", "replace_codes", "u1[] i8 i8 u1[]", 256),
+]
+TRIAL = [Kernel("trial", "device.trial", "square", "i8[]", 32)]
+
+KERNELS = (
+    *SCAN,
+    *SEED,
+    *CHAIN,
+    *LONG_CHAIN,
+    *EXTEND,
+    *ENDS,
+    *PAIRWISE,
+    *TILES,
+    *TRACE,
+    *PILEUP,
+    *PAIR_HMM,
+    *FRACTIONS,
+    *CODES,
+    *TRIAL,
+)

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from statistics import median
 from typing import Any
 
+from readwarp.device.cuda_driver import Stream
 from readwarp.device.cuda_jit import cuda
-from readwarp.device.launch import CardKernel, CardStream
+from readwarp.device.launch import CardKernel
 
 SAMPLE = 0.02  # seconds between two looks at the card
 
@@ -53,13 +54,13 @@ def launches() -> Iterator[Launches]:
     """While the block runs, time every kernel that any thread launches on its stream."""
     found, launch = Launches(), CardKernel.launch
 
-    def timed(kernel: CardKernel, where: tuple[int, int, CardStream], *arguments: Any) -> None:
+    def timed(kernel: CardKernel, where: tuple[int, int, Stream], *arguments: Any) -> None:
         begin, end = cuda.event(), cuda.event()
         stream = cuda.external_stream(where[2].handle)
         begin.record(stream)
         launch(kernel, where, *arguments)
         end.record(stream)
-        found.add(kernel.dispatcher.py_func.__name__, begin, end)
+        found.add(kernel.py_func.__name__, begin, end)
 
     CardKernel.launch = timed  # type: ignore[method-assign]
     try:

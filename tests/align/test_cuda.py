@@ -91,20 +91,20 @@ def test_seeding_takes_the_bytes_it_says(reads, index):
 
 def test_kernels_get_device_arrays_on_the_stream_of_the_workspace(reads, index, monkeypatch):
     """Once an index is on the card, nothing is allocated, and no kernel copies an array from the host by itself."""
-    from readwarp.device.cuda_jit import cuda
+    from readwarp.device import memory
 
     placed = steps.place(index, CARD)
     launched, launch = set(), CardKernel.launch
 
     def checked(configured, where, *arguments):
-        kernel = configured.dispatcher.py_func
+        kernel = configured.py_func
         launched.add(f"{kernel.__module__.split('.')[-2]} {kernel.__name__}")
         assert not any(isinstance(argument, np.ndarray) for argument in arguments), kernel.__name__
         assert where[2] == memory.current().stream, kernel.__name__
         return launch(configured, where, *arguments)
 
     monkeypatch.setattr(CardKernel, "launch", checked)
-    monkeypatch.setattr(cuda, "to_device", None)
+    monkeypatch.setattr(memory, "resident", None)
     with planned(8 << 20):
         _, rows = steps.align_batch(reads, placed, InsertModels(given(130, 10)), AlignParameters(), Metrics())
     assert len(rows) == len(reads)

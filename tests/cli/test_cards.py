@@ -11,9 +11,8 @@ from helpers.cards import HAS_GPU
 from readwarp.align import job, steps
 from readwarp.cli import main
 from readwarp.device import backend as backends
-from readwarp.device import freeing, memory
+from readwarp.device import cuda_driver, memory
 from readwarp.device.backend import Backend
-from readwarp.device.cuda_jit import cuda
 from readwarp.errors import WorkspaceFullError
 
 pytestmark = pytest.mark.cards
@@ -120,14 +119,12 @@ def test_memory_that_cannot_be_pinned_is_no_reason_for_smaller_batches(align, fa
 def free() -> list[int]:
     """Free bytes of each card."""
     backend = Backend("cuda", (0, 1))
-    for each in backend.devices:
-        freeing.free(each, ())
     return [free_on(each, backend) for each in backend.devices]
 
 
 def free_on(card: int, backend: Backend) -> int:
     with backend.on(card):
-        return cuda.current_context().get_memory_info().free
+        return cuda_driver.memory_info()[0]
 
 
 @pytest.mark.parametrize("failing", [False, True])
@@ -154,7 +151,7 @@ def test_every_card_is_warmed_up_before_the_first_batch(align, most_reads, monke
         order.append("train")
         return trained(*arguments)
 
-    monkeypatch.setattr(steps, "warm_up", lambda *arguments: order.append(cuda.get_current_device().id))
+    monkeypatch.setattr(steps, "warm_up", lambda *arguments: order.append(cuda_driver.current_device()))
     monkeypatch.setattr(steps, "train", train)
     assert align("warm", "--device", "cuda:0,1", "-q")[0] == 0
     assert order == [0, 1, "train"]

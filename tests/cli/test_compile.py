@@ -18,6 +18,7 @@ X86 = pytest.mark.skipif(os.uname().machine != "x86_64", reason="has one level")
     [
         (["--level", "x86-64-v5"], "x86-64-v5: unknown processor level; known are x86-64, x86-64-v2"),
         (["--command", "doctor"], "--command doctor: unknown, or needs no kernels; known are Aligner, Aligner.long"),
+        (["--capability", "90"], "--capability 90: not a compute capability, such as 9.0"),
         (["-o", "x", "--package"], "not allowed with argument"),
         (["-o", "/proc/none"], "cannot be written"),
     ],

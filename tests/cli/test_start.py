@@ -27,7 +27,7 @@ COMPILING = {
     for name in ("codegen", "entry", "internals", "lowering", "parts", "shortcuts", "vectors")
 }
 FOR_CARDS = {  # and cuda*.py
-    *(f"readwarp.device.{name}" for name in ("freeing", "instructions", "launch", "memory", "staging", "trial")),
+    *(f"readwarp.device.{name}" for name in ("instructions", "launch", "memory", "staging", "trial")),
     "readwarp.pairwise.trace_plan",
 }
 

@@ -18,18 +18,6 @@ from readwarp.compiler.signature import key_of, signature_of
 
 
 @pytest.mark.cards
-def test_small_grids_are_not_warned_of():
-    """Numba warns of grids below 128 blocks, such as scans and last batches; a user could do nothing about it."""
-    code = (
-        "from readwarp.device.cuda_jit import cuda; from numba.cuda.core import config;"
-        "print(int(config.CUDA_LOW_OCCUPANCY_WARNINGS), cuda.__name__)"
-    )
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
-    assert (done.stdout, done.returncode) == ("0 numba.cuda\n", 0), done.stderr
-
-
-@pytest.mark.cards
 def test_numba_cuda_is_found_where_python_runs_no_pth_files():
     """As by PYTHONPATH: numba.cuda would be Numba's own, which is another."""
     code = f"import sys; sys.path = {sys.path}; from readwarp.device.cuda_jit import cuda; print(cuda.__file__)"

@@ -6,25 +6,26 @@ from readwarp.compiler import kernel_cache
 from readwarp.compiler.machine_code import MachineCode, from_bytes, sealed, to_bytes, unsealed
 
 CODE = MachineCode("symbol", "environment", ("int64",), ("NRT_Free", "PyExc_ValueError"), b"\x7fELF\n" * 20)
-FILE = sealed(to_bytes(CODE))
+NAME = "any.kernel"
+FILE = sealed(to_bytes(CODE), NAME)
 
 
 def test_what_is_whole_comes_back():
-    assert from_bytes(unsealed(FILE)) == CODE
+    assert from_bytes(unsealed(FILE, NAME)) == CODE
 
 
 def test_every_bit_counts():
     for bit in range(8 * len(FILE)):
         damaged = bytearray(FILE)
         damaged[bit // 8] ^= 1 << bit % 8
-        assert unsealed(bytes(damaged)) is None, bit
+        assert unsealed(bytes(damaged), NAME) is None, bit
 
 
 def test_so_does_every_byte():
     for place in range(len(FILE)):
-        assert unsealed(FILE[:place]) is None
-        assert unsealed(FILE[:place] + FILE[place + 1 :]) is None
-        assert unsealed(FILE[:place] + b"\0" + FILE[place:]) is None
+        assert unsealed(FILE[:place], NAME) is None
+        assert unsealed(FILE[:place] + FILE[place + 1 :], NAME) is None
+        assert unsealed(FILE[:place] + b"\0" + FILE[place:], NAME) is None
 
 
 @pytest.mark.parametrize(
@@ -46,3 +47,7 @@ def test_a_damaged_file_is_no_kernel(old, new, tmp_path, monkeypatch):
     assert old in path.read_bytes()
     path.write_bytes(path.read_bytes().replace(old, new, 1))
     assert kernel_cache.find(kernel, signature) is None
+
+
+def test_the_content_of_another_file_is_none():
+    assert unsealed(FILE, "other.kernel") is None

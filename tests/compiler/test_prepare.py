@@ -105,7 +105,7 @@ def test_a_kernel_that_cannot_be_compiled_is_told_and_the_others_are(fresh, monk
     assert any("Error: " in line and line.count("\n") == 0 for line in told)
     folder = fresh.parent / "all"
     with pytest.raises(ReadwarpError, match=r"^2 of 2 kernels could not be compiled for "):
-        fill(folder, ["any"], levels.host_level(), 1, print)
+        fill(folder, manifest.needed_by("any"), levels.host_level(), 1, print)
 
 
 def test_without_a_folder_to_write_to(fresh, monkeypatch, caplog):
@@ -171,15 +171,15 @@ def test_a_folder_is_filled_for_a_level(fresh, tmp_path):
     """Which need not be this machine's; what another folder has is copied."""
     other = levels.LEVELS[0] if levels.host_level() != levels.LEVELS[0] else levels.LEVELS[1]
     folder = tmp_path / "kernels"
-    assert fill(folder, ["any"], other, 1, print) == (0, 1, 0)
-    assert fill(folder, ["any"], other, 1, print) == (0, 0, 1)
+    assert fill(folder, manifest.needed_by("any"), other, 1, print) == (0, 1, 0)
+    assert fill(folder, manifest.needed_by("any"), other, 1, print) == (0, 0, 1)
     assert not fresh.exists() or not list(fresh.rglob("*.kernel"))
-    assert fill(folder, ["any"], levels.host_level(), 1, print) == (0, 1, 0)
+    assert fill(folder, manifest.needed_by("any"), levels.host_level(), 1, print) == (0, 1, 0)
     assert [path.relative_to(folder).parts[1] for path in sorted(folder.rglob("*.kernel"))] == sorted(
         [other.name, levels.host_level().name]
     )
     prepare.prepare("any", 1, print)
-    assert fill(tmp_path / "more", ["any"], levels.host_level(), 1, print) == (1, 0, 0)
+    assert fill(tmp_path / "more", manifest.needed_by("any"), levels.host_level(), 1, print) == (1, 0, 0)
 
 
 def test_kernels_are_loaded_for_processes_to_come(fresh):

@@ -5,7 +5,7 @@ import pytest
 
 from helpers.other_libraries import HostArray, OnCard
 from readwarp import Ragged
-from readwarp.device.arrays import check_places, is_foreign, is_on_card, on_card, on_host, ragged_of, resident
+from readwarp.device.arrays import check_places, is_foreign, is_on_card, on_card, on_host, ragged_of
 from readwarp.errors import UsageError
 
 CODES = np.array([0, 1, 2, 3, 4, 1], np.uint8)
@@ -20,10 +20,13 @@ def test_host_arrays_are_not_copied():
 
 @pytest.mark.cards
 def test_arrays_of_a_card_are_not_copied():
-    other = OnCard(CODES)
+    from readwarp.device import cuda_driver
+    from readwarp.device.memory import resident
+
+    other, three = OnCard(CODES), np.array([3], np.uint8)
     view = on_card(other, "x")
     assert is_on_card(other) and is_on_card(view) and on_card(view, "x") is view
-    other.memory[0] = 3
+    cuda_driver.fill(other.memory.address, three.ctypes.data, 1)
     assert view.copy_to_host().tolist() == [3, *CODES[1:].tolist()]
     assert on_host(other, "x").tolist() == view.copy_to_host().tolist()
     with pytest.raises(UsageError, match="x: an array on a card must be contiguous"):

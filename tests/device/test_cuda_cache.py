@@ -12,24 +12,20 @@ pytestmark = pytest.mark.cards
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 COMPILE = """
 import sys
-from types import SimpleNamespace
-from numba.cuda import codegen, dispatcher
-from numba.cuda.cudadrv import devices
-from readwarp.device.cuda_jit import cuda_kernel
+from readwarp.compiler import jit
+from readwarp.compiler.levels import card_level
 
-card = SimpleNamespace(compute_capability=(9, 0), id=0)
-dispatcher.get_current_device = lambda: card
-devices.get_context = lambda *_: SimpleNamespace(device=card)
-dispatcher._Kernel.bind = lambda kernel: kernel._codelibrary.get_cubin(cc=(9, 0))
-
-from compiled.compile import types_of
+from compiled.compile import signature_of
 from compiled.kernels import KERNELS
 
-for name in sys.argv[1:]:
-    kernel = next(kernel for kernel in KERNELS if kernel.name == name)
-    compiled = kernel.compiled_by()
-    compiled.compile(tuple(types_of(kernel.arguments)))
-    print(name, compiled.stats.cache_hits.total(), sep="=")
+level, told = card_level((9, 0)), []
+with jit.listen(lambda *news: told.append(news)):
+    for name in sys.argv[1:]:
+        kernel = next(kernel for kernel in KERNELS if kernel.name == name)
+        made, signature = kernel.compiled_by(), signature_of(kernel)
+        jit.obtain(made.name, signature, level, lambda: made.make(signature, level))
+        print(name, int(not told), sep="=")
+        told.clear()
 """
 NAMES = (
     "scan sum_tiles",
@@ -55,21 +51,20 @@ import os
 import sys
 import time
 from pathlib import Path
-from types import SimpleNamespace
-from numba.cuda import codegen, dispatcher, types
-from numba.cuda.cudadrv import devices
+from readwarp.compiler import jit
+from readwarp.compiler.levels import card_level
 from readwarp.device.cuda_jit import cuda_kernel
+from readwarp.device.launch import kernel_factory
 
-card = SimpleNamespace(compute_capability=(9, 0), id=0)
-dispatcher.get_current_device = lambda: card
-devices.get_context = lambda *_: SimpleNamespace(device=card)
-dispatcher._Kernel.bind = lambda kernel: kernel._codelibrary.get_cubin(cc=(9, 0))
+level, signature, told = card_level((9, 0)), "i8[:]", []
 
-def made(number):
+def store(number):
     def store(out):
         out[0] = number
-    store.__module__ = "readwarp.device.memory"
-    return cuda_kernel(store).dispatcher
+    return cuda_kernel(store)
+
+store.__module__ = "readwarp.device.memory"
+made = kernel_factory(store)
 
 def wait_for(path):
     while not path.exists():
@@ -94,9 +89,11 @@ notes, turns, numbers = Path(sys.argv[1]), [*map(int, sys.argv[2].split())], sys
 rest = in_turn(*turns) if turns else []
 for number in numbers:
     kernel = made(int(number))
-    compiled = kernel.compile((types.int64[::1],))
-    is_right = f"{number};" in compiled._codelibrary.get_asm_str()
-    print("kept" if kernel.stats.cache_hits.total() else "new", "right" if is_right else "wrong")
+    with jit.listen(lambda *news: told.append(news)):
+        code = jit.obtain(kernel.name, signature, level, lambda: kernel.make(signature, level))
+    is_right = f"{number};".encode() in code.object_code
+    print("new" if told else "kept", "right" if is_right else "wrong")
+    told.clear()
 for turn in rest:
     (notes / f"done {turn}").touch()
 """
@@ -131,7 +128,7 @@ def test_two_processes_that_compile_at_once_never_get_each_others_code(closures,
     assert closures(("1 4", FIRST), ("2 3", SECOND)) == ["new right", "new right"]
     assert closures(("", FIRST, SECOND)) == ["kept right", "kept right"]
 
-    first, second = tmp_path.glob("cache/**/*.card")
+    first, second = tmp_path.glob("cache/**/*.kernel")
     content = first.read_bytes()
     first.write_bytes(second.read_bytes())  # says what it is for
     second.write_bytes(content[:-1])

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 pytest.importorskip("numba_cuda")
-from numba.cuda.cudadrv.driver import Context
-
 from helpers.cards import two_cards
 from helpers.launched_first import made
-from readwarp.device import memory
+from readwarp.compiler import jit
+from readwarp.device import cuda_driver, memory
 from readwarp.device.backend import Backend
 
 pytestmark = [pytest.mark.cards, two_cards]
@@ -23,14 +22,14 @@ BOTH = Backend("cuda", (0, 1))
 @pytest.fixture
 def loads(monkeypatch):
     """The devices onto which a kernel was loaded. Each load is slow, so that other threads come in the meantime."""
-    load, devices = Context.create_module_image, []
+    load, devices = cuda_driver.load, []
 
-    def slowly(context, *arguments):
+    def slowly(code):
         time.sleep(0.05)
-        devices.append(context.device.id)
-        return load(context, *arguments)
+        devices.append(cuda_driver.current_device())
+        return load(code)
 
-    monkeypatch.setattr(Context, "create_module_image", slowly)
+    monkeypatch.setattr(cuda_driver, "load", slowly)
     return devices
 
 
@@ -65,11 +64,12 @@ EXPECTED = [1, 2, 3, 4, 5]
 
 def test_by_many_threads(loads):
     """The first kernel is compiled, or taken from disk; the second is on disk by then."""
-    for _ in range(2):
-        kernel = made()
-        assert launched_at_once(kernel, [0] * THREADS) == [EXPECTED] * THREADS
-    assert loads == [0, 0]
-    assert kernel.dispatcher.stats.cache_hits.total() == 1
+    told = []
+    with jit.listen(lambda *news: told.append(news)):
+        assert launched_at_once(made(), [0] * THREADS) == [EXPECTED] * THREADS
+        told.clear()
+        assert launched_at_once(made(), [0] * THREADS) == [EXPECTED] * THREADS
+    assert loads == [0, 0] and told == []
 
 
 def test_on_a_second_card(loads):

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("numba_cuda")
 from readwarp.device.card_array import CardArray
-from readwarp.device.cuda_jit import cuda
-from readwarp.device.launch import CardKernel
+from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.memory import Workspace, current
 
 pytestmark = pytest.mark.cards
@@ -24,8 +23,7 @@ class Batch(NamedTuple):
     inner: Any
 
 
-@CardKernel
-@cuda.jit
+@cuda_kernel
 def describe(batch, matrix, small, large, share, is_set, out):
     """The sizes of what it is given, and an item of each."""
     if cuda.grid(1) == 0:

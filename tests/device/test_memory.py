@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 pytest.importorskip("numba_cuda")
-from numba.cuda.cudadrv.driver import CudaAPIError
 
 from helpers.launched_first import made
-from readwarp.device import failure, freeing, memory, staging
-from readwarp.device.cuda_jit import cuda
+from readwarp.device import cuda_driver, failure, memory, staging
+from readwarp.device.failure import CudaAPIError
 from readwarp.device.memory import Workspace
 from readwarp.device.staging import ALIGNMENT, rounded
 from readwarp.errors import PinnedMemoryError, StoppedError, WorkspaceFullError
@@ -79,12 +78,12 @@ def test_each_thread_has_its_own(monkeypatch):
 
 
 def test_a_thread_has_one_for_each_device():
-    with cuda.gpus[0]:
+    with cuda_driver.on(0):
         first = memory.current()
-    with cuda.gpus[1]:
+    with cuda_driver.on(1):
         second = memory.current()
         assert second is not first and second.device == 1
-    with cuda.gpus[0]:
+    with cuda_driver.on(0):
         assert memory.current() is first
 
 
@@ -100,16 +99,16 @@ class Given:
 
 
 def test_memory_that_cannot_be_pinned_is_not_a_full_card(monkeypatch):
-    given = Given(CudaAPIError(2, "Call to cuMemHostAlloc results in CUDA_ERROR_OUT_OF_MEMORY"))
-    monkeypatch.setattr(staging.cuda, "pinned_array", given)
+    given = Given(CudaAPIError("Call to cuMemHostAlloc results in CUDA_ERROR_OUT_OF_MEMORY"))
+    monkeypatch.setattr(staging.cuda_driver, "Pinned", given)
     with pytest.raises(PinnedMemoryError, match=r"cannot pin 4096 bytes of memory.*fewer --threads") as caught:
         Workspace(ALIGNMENT, 4096)
     assert not failure.is_out_of_memory(caught.value) and caught.value.exit_code == 5 and given.calls == 1
 
 
 def test_what_a_failed_card_says_when_memory_is_pinned_passes(monkeypatch):
-    given = Given(CudaAPIError(999, "Call to cuMemHostAlloc results in CUDA_ERROR_UNKNOWN"))
-    monkeypatch.setattr(staging.cuda, "pinned_array", given)
+    given = Given(CudaAPIError("Call to cuMemHostAlloc results in CUDA_ERROR_UNKNOWN"))
+    monkeypatch.setattr(staging.cuda_driver, "Pinned", given)
     with pytest.raises(CudaAPIError, match="UNKNOWN"):
         Workspace(ALIGNMENT, 4096)
 
@@ -128,8 +127,7 @@ def test_a_workspace_that_is_stopped_gives_and_waits_for_nothing():
 def free_bytes():
     """Free bytes of the card, once what earlier tests have left is freed."""
     gc.collect()
-    freeing.free(0, ())
-    return cuda.current_context().get_memory_info().free
+    return cuda_driver.memory_info()[0]
 
 
 def test_closing_gives_the_memory_back_at_once():
@@ -137,10 +135,10 @@ def test_closing_gives_the_memory_back_at_once():
     workspace = Workspace(64 << 20)
     with workspace.frame():
         view = workspace.upload(np.arange(5))
-    assert cuda.current_context().get_memory_info().free <= free - (64 << 20)
+    assert cuda_driver.memory_info()[0] <= free - (64 << 20)
     del view
     workspace.close()
-    assert cuda.current_context().get_memory_info().free == free
+    assert cuda_driver.memory_info()[0] == free
 
 
 @pytest.fixture
@@ -161,8 +159,7 @@ def test_separate_arrays_have_just_their_bytes_and_end_with_their_frame(separate
         assert workspace.download(outer)[0].size == 1000
         del inner
     del outer
-    freeing.free(0, ())
-    assert (workspace.allocated, cuda.current_context().get_memory_info().free) == (0, free)
+    assert (workspace.allocated, cuda_driver.memory_info()[0]) == (0, free)
     assert workspace.high_water == rounded(8000) + ALIGNMENT
 
 
@@ -194,11 +191,11 @@ def test_a_card_is_busy_while_it_is_waited_for_and_works(monkeypatch, waits, wor
     clock = Clock(monkeypatch, waits)
     with workspace.frame():
         workspace.upload(np.zeros(5, np.int32))
-        stream, workspace._queue = workspace._queue, clock
+        stream, workspace.stream = workspace.stream, clock
         monkeypatch.setattr(workspace, "_ended", SimpleNamespace(record=lambda stream: None))
         monkeypatch.setattr(workspace, "_began", SimpleNamespace(elapsed_time=lambda ended: 1000 * worked))
         clock.now += 7.0  # the host's own work
         workspace.synchronize()
-        workspace._queue = stream
+        workspace.stream = stream
     ((begin, end),) = workspace.spans
     assert (begin, end - begin) == (107.0, pytest.approx(busy))

@@ -9,27 +9,22 @@ pytest.importorskip("numba_cuda")
 import emulated_card
 from helpers.cards import HAS_GPU
 from readwarp.device import backend as backends
-from readwarp.device import freeing, trial
+from readwarp.device import cuda_driver, trial
 from readwarp.device.backend import Backend, choose
-from readwarp.device.cuda_jit import cuda
 from readwarp.device.driver import Device, Driver
 from readwarp.errors import DeviceError, PinnedMemoryError
 
 pytestmark = pytest.mark.cards
 emulated = pytest.mark.skipif(HAS_GPU, reason="a real card has no faults on demand")
-NEWER_PTX = 222  # CUDA_ERROR_UNSUPPORTED_PTX_VERSION: the compiler is newer than the driver
+NEWER, NEWER_PTX = 222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"  # the compiler is newer than the driver
 
 
 def test_a_card_that_works_and_has_all_its_memory_back():
-    def free() -> int:
-        freeing.free(0, ())
-        return cuda.current_context().get_memory_info().free
-
     with Backend("cuda", (0,)).on():
-        before = free()
+        before = cuda_driver.memory_info()[0]
     assert backends.problem_of.__wrapped__(0) is None
     with Backend("cuda", (0,)).on():
-        assert free() == before
+        assert cuda_driver.memory_info()[0] == before
 
 
 def raising(error):
@@ -102,20 +97,22 @@ def test_the_compiler_is_newer_than_the_driver(tmp_path):
     """auto says so and takes the CPU, cuda ends with 4, and doctor does not promise the GPU."""
     pairs = tmp_path / "pairs.fa"
     pairs.write_text(">q\nACGTACGTAC\n")
-    environment = emulated_card.environment("9.0:1G", fail=f"cuLibraryLoadData:1:{NEWER_PTX}")
+    environment = emulated_card.environment("9.0:1G", fail=f"cuLibraryLoadData:1:{NEWER}")
 
     def run(*arguments):
         command = [sys.executable, "-m", "readwarp", *map(str, arguments)]
         done = subprocess.run(command, env=environment, capture_output=True, text=True)
         return done.returncode, done.stdout, done.stderr.splitlines()[-1:]
 
-    problem = f"cuda:0 (Emulated card 9.0) cannot be used: CUDAError: UNEXPECTED ERROR CODE: {NEWER_PTX}"
+    problem = (
+        f"cuda:0 (Emulated card 9.0) cannot be used: CudaAPIError: Call to cuLibraryLoadData results in {NEWER_PTX}"
+    )
     code, found, said = run("pairwise", pairs, pairs)
     assert (code, found.split("\t")[2:3]) == (0, ["10"])
     assert said == [f"readwarp: there is a GPU, but {problem}; continuing on the CPU"]
     assert run("pairwise", pairs, pairs, "--device", "cuda") == (4, "", [f"readwarp: error: --device cuda: {problem}"])
     code, found, _ = run("doctor")
-    assert code == 0 and "readwarp runs on the CPU.\ncuda:0 cannot be used: CUDAError: " in found
+    assert code == 0 and "readwarp runs on the CPU.\ncuda:0 cannot be used: CudaAPIError: " in found
 
 
 WITHOUT_ROW_STACK = """
@@ -133,3 +130,17 @@ def test_numpy_no_longer_has_what_numba_cuda_wants():
     command = [sys.executable, "-W", "error", "-c", WITHOUT_ROW_STACK]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert (done.stdout, done.returncode) == ("[None] False\n", 0), done.stdout + done.stderr
+
+
+@emulated
+def test_a_card_newer_than_the_compiler_is_a_message():
+    environment = emulated_card.environment("15.0:1G")
+    command = [sys.executable, "-m", "readwarp", "compile", "--command", "pair_hmm"]
+    for capability in ([], ["--capability", "15.0"]):
+        done = subprocess.run([*command, *capability], env=environment, capture_output=True, text=True)
+        assert done.returncode == 4 and done.stderr.startswith("readwarp: error: the CUDA compiler installed here (")
+        assert (
+            " knows compute capabilities up to 12.1, not 15.0: update numba-cuda and its CUDA packages" in done.stderr
+        )
+    done = subprocess.run([*command[:3], "doctor"], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0 and "cuda:0 cannot be used: the CUDA compiler installed here (" in done.stdout

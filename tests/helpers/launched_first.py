@@ -11,5 +11,6 @@ def made():
         if i < values.size:
             values[i] += 1
 
-    add_one.__module__ = "readwarp.device.memory"
-    return cuda_kernel(add_one)
+    kernel = cuda_kernel(add_one)
+    kernel.name = "readwarp.device.memory:add_one"
+    return kernel

@@ -20,10 +20,10 @@ class OnCard:
     """The interface of an array on a card."""
 
     def __init__(self, given, strides=None, shape=None):
-        from readwarp.device.cuda_jit import cuda
+        from readwarp.device import memory
 
         given = np.ascontiguousarray(given)
-        self.memory = cuda.to_device(given)
+        self.memory = memory.resident(given)
         described = self.memory.__cuda_array_interface__
         self.__cuda_array_interface__ = {
             **{key: described[key] for key in ("typestr", "data")},

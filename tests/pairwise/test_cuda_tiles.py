@@ -161,7 +161,8 @@ def test_bytes_are_picked_by_digits(selector, chosen, form):
 
 
 def test_form_by_capability():
-    forms = {(7, 5): INT32, (8, 0): HALF2, (8, 9): HALF2, (9, 0): S16X2, (10, 0): S16X2, (12, 0): HALF2}
+    forms = {(7, 5): INT32, (8, 0): HALF2, (8, 9): HALF2, (9, 0): S16X2, (10, 3): S16X2}
+    forms |= {(11, 0): HALF2, (12, 0): HALF2, (12, 1): HALF2}
     assert {capability: lanes.form_of(capability) for capability in forms} == forms
     assert lanes.forms_of((12, 0)) == (HALF2, S16X2, INT32)
 

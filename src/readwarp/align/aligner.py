@@ -59,7 +59,7 @@ class Aligner:
         backend, given = backends.choose(device), insert_sizes or given_sizes(options)
         if not isinstance(index, Index):
             check_inputs([index])
-        prepare_once(kernels_of(wanted))  # after all checks: it may take a minute
+        prepare_once(kernels_of(wanted), backend.needed_by)  # after all checks: it may take a minute
         if isinstance(index, Index):
             self.index, self._fasta = index, None
         else:
@@ -83,8 +83,9 @@ class Aligner:
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self.index, self._fasta, self.parameters, self.insert_sizes, self.device, alternates = state
-        prepare_once(kernels_of(self.parameters))
-        self._place(backends.choose(self.device), alternates)
+        backend = backends.choose(self.device)
+        prepare_once(kernels_of(self.parameters), backend.needed_by)
+        self._place(backend, alternates)
 
     def _place(self, backend: backends.Backend, alternates: Alternates | None) -> None:
         if alternates is not None:

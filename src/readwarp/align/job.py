@@ -107,7 +107,7 @@ def run_align(job: AlignJob, reporter: Reporter) -> Result:
         segments.check_none(job.output)
     with locked(job.output):
         backend = choose_side(job)
-        reporter.prepare(job.kernels, job.resources.threads)
+        reporter.prepare(job.kernels, job.resources.threads, backend.needed_by)
         return align_reads(job, open_index(job, reporter), backend, reporter)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -60,8 +61,7 @@ class Caller:
         self.panel = path_or_none(parameters.get("panel_of_normals"))
         self.resources = resources_of({"threads": threads, "device": device})
         check_inputs([self.path, *(path for path in (self.population, self.panel) if path)])
-        kernels = "call.fractions" if self.parameters.fractions else "call"
-        prepare_once(kernels)  # checked first: compiling may take a minute
+        prepare_once(self._kernels)  # checked first: compiling may take a minute
         self.reference = read_reference(self.path)
         self.metrics = Metrics()
 
@@ -96,7 +96,8 @@ class Caller:
         job = self._job(alignments, regions, samples, alleles, ploidies, primers)
         check_inputs(job.alignments)
         with ExitStack() as stack:  # invalid input is refused here, not at the first variant
-            calling = stack.enter_context(open_calling(job, self.reference, self.metrics, may_fork=False))
+            opened = open_calling(job, self.reference, self.metrics, False, partial(prepare_once, self._kernels))
+            calling = stack.enter_context(opened)
             fields = FIELDS
             if calling.steps.platform.is_long:
                 prepare_once("call.long")
@@ -108,6 +109,10 @@ class Caller:
             else:
                 found = self._found(calling, stack.pop_all())
             return Variants(job, self.reference, found, calling.samples, fields)
+
+    @property
+    def _kernels(self) -> str:
+        return "call.fractions" if self.parameters.fractions else "call"
 
     def _found(self, calling: Calling, opened: ExitStack) -> Generator[Calls, None, None]:
         """Yield calls as they are made, then close everything."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 
 from readwarp.call.records.counts import warn_of_limits
 from readwarp.call.windows.resources import open_workers
@@ -27,9 +28,10 @@ def call_fractions(job: CallJob, reference: Reference, reporter: Reporter) -> Re
     def open_output(extra: Sequence[str]) -> AbstractContextManager[VariantWriter]:
         return job.open_output(reference, calling.samples, FRACTION_FIELDS._replace(extra=extra))
 
-    with metrics.time("call"), open_calling(job, reference, metrics, may_fork()) as calling:
+    prepare = partial(reporter.prepare, FRACTION_KERNELS, job.resources.threads)
+    with metrics.time("call"), open_calling(job, reference, metrics, may_fork(), prepare) as calling:
         check_fractions(job, calling)
-        reporter.prepare(FRACTION_KERNELS, job.resources.threads)
+        prepare()
         (state, shared), alignments = share_calling(calling), calling.steps.alignments
         reply = shared.answer if shared else None
         with (

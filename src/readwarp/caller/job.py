@@ -1,6 +1,7 @@
 """Run the calling job: sorted alignments to a VCF file, by windows of the reference in parallel, written in order."""
 
 import logging
+from functools import partial
 from pathlib import Path
 
 from readwarp.call.reads.platforms import has_long_reads
@@ -72,7 +73,8 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
 
         return call_fractions(job, reference, reporter)
     metrics, beside = reporter.metrics, dict[str, Path | None]()
-    with metrics.time("call"), open_calling(job, reference, metrics, may_fork()) as calling:
+    prepare = partial(reporter.prepare, "call", job.resources.threads)
+    with metrics.time("call"), open_calling(job, reference, metrics, may_fork(), prepare) as calling:
         steps, kernels = calling.steps, "call"
         plan = calling.plan
         state, shared = share_calling(calling)

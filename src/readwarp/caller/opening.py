@@ -1,7 +1,7 @@
 """Open what a call job names: alignments, ploidies, primers, alleles, and the memory for its windows."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +21,7 @@ from readwarp.call.steps import CallSteps
 from readwarp.call.windows.resources import WorkerPlan, open_memory, plan_workers, share_cards
 from readwarp.call.windows.run import Calling
 from readwarp.call.windows.warm import warm_up
+from readwarp.compiler.prepare import ForCards
 from readwarp.config import CallParameters, GenomeParameters, StructuralParameters
 from readwarp.config.combinations import check_kind
 from readwarp.errors import UsageError
@@ -140,8 +141,13 @@ def open_alignments(job: CallJob, reference: Reference, metrics: Metrics) -> Ite
 
 
 @contextmanager
-def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork: bool) -> Iterator[CallState]:
-    """Open the calling. may_fork: allow processes. Raises InputError, UsageError, DeviceError, MemoryBudgetError."""
+def open_calling(
+    job: CallJob, reference: Reference, metrics: Metrics, may_fork: bool, prepare: Callable[[ForCards], object]
+) -> Iterator[CallState]:
+    """Open the calling. may_fork: allow processes. prepare: compiles for cards.
+
+    Raises InputError, UsageError, DeviceError, MemoryBudgetError.
+    """
     resources, parameters = job.resources, job.parameters
     targets, circular = job.find_targets(reference), find_circular(job.circular, reference)
     with open_alignments(job, reference, metrics) as (alignments, ploidies):
@@ -170,6 +176,7 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics, may_fork:
         room = PipeRoom(plan.processes or plan.threads)
         with closing(room), closing(open_memory(resources, backend, plan, metrics)) as cards:
             if cards.planned:
+                prepare(backend.needed_by)
                 cards.warm_up(lambda placed: warm_up(placed, parameters))
                 if parameters.fractions:
                     from readwarp.somatic.fractions.contrasts import multiply_one

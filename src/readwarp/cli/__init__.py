@@ -176,8 +176,8 @@ def _exit(code: int) -> NoReturn:
     Otherwise `python -m` would end by SIGINT, whatever the exit code, if that has stopped an `exec()`, such as that of
     a dataclass being imported.
     """
-    if "readwarp.device.freeing" in sys.modules:
-        sys.modules["readwarp.device.freeing"].keep()
+    if "readwarp.device.cuda_driver" in sys.modules:
+        sys.modules["readwarp.device.cuda_driver"].keep()
     sys.stderr.flush()
     atexit._run_exitfuncs()  # temporary folders
     os._exit(code)

@@ -136,11 +136,11 @@ def _tell_distrust(folder: Path, error: DistrustError) -> None:
 @cache
 def compiler() -> str:
     """Return the compiler of this installation without importing it: Numba, llvmlite and Python."""
-    versions = (f"{name}-{_release_of(name)}" for name in ("numba", "llvmlite"))
+    versions = (f"{name}-{release_of(name)}" for name in ("numba", "llvmlite"))
     return "-".join((*versions, sys.implementation.cache_tag + sys.abiflags))
 
 
-def _release_of(name: str) -> str:
+def release_of(name: str) -> str:
     """Return a library's version from its _version.py: the metadata of its distribution take longer to find."""
     spec = find_spec(name)
     if spec is not None and spec.origin is not None:

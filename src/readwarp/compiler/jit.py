@@ -7,6 +7,7 @@ when something has to be compiled: by `codegen`, or by plain Numba where that ha
 
 import logging
 import time
+from ast import literal_eval
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from functools import update_wrapper
@@ -16,6 +17,7 @@ from threading import RLock
 from typing import Any
 
 from readwarp.compiler import kernel_cache
+from readwarp.compiler.levels import Level, current_level
 from readwarp.compiler.loader import load
 from readwarp.compiler.machine_code import MachineCode
 from readwarp.compiler.signature import key_of, signature_of, types_of
@@ -67,15 +69,7 @@ class Kernel:
 
     def compile(self, signature: str) -> MachineCode:
         """Return the machine code for a signature: from the cache, or compiled and put there."""
-        with lock:
-            code = kernel_cache.find(self.name, signature)
-            if code is None:
-                tell(self.name, signature, None)
-                begin = time.perf_counter()
-                code = self.make(signature)
-                kernel_cache.keep(self.name, signature, code)
-                tell(self.name, signature, time.perf_counter() - begin)
-            return code
+        return obtain(self.name, signature, current_level(), lambda: self.make(signature))
 
     def make(self, signature: str) -> MachineCode:
         """Compile the machine code for a signature now."""
@@ -110,11 +104,29 @@ class Kernel:
         return types.Dispatcher(self.dispatcher)
 
 
-def kernel_of(name: str) -> Kernel:
-    """Return the kernel of this name, `module:name`."""
+def obtain(name: str, signature: str, level: Level, make: Callable[[], MachineCode]) -> MachineCode:
+    """Return the machine code of a kernel: from the cache, or made and put there, by one thread at a time."""
+    with lock:
+        code = kernel_cache.find(name, signature, level)
+        if code is None:
+            _tell(name, signature, None)
+            begin = time.perf_counter()
+            code = make()
+            kernel_cache.keep(name, signature, code, level)
+            _tell(name, signature, time.perf_counter() - begin)
+        return code
+
+
+def kernel_of(name: str) -> Any:
+    """Return the kernel of this name: `module:name`, or `module:factory(options)` for one that a factory makes."""
+    name, _, options = name.removesuffix(")").partition("(")
+    given = (_named(text) if ":" in text else literal_eval(text) for text in options.split(",") if text)
+    return _named(name)(*given) if options else _named(name)
+
+
+def _named(name: str) -> Any:
     module, _, path = name.partition(":")
-    found: Kernel = attrgetter(path)(import_module(module))
-    return found
+    return attrgetter(path)(import_module(module))
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -168,7 +180,7 @@ def listen(listener: Listener) -> Iterator[None]:
         _listeners.remove(listener)
 
 
-def tell(*news: Any) -> None:
+def _tell(*news: Any) -> None:
     """Tell the listeners."""
     for listener in _listeners:
         listener(*news)

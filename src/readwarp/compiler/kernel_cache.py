@@ -2,8 +2,8 @@
 
 That is the module and everything it imports from the package, directly or not, and the processor level: nothing about
 the machine, the user or the package's location. A changed help text or report recompiles nothing. Kernels are at
-COMPILER/LEVEL/MODULE-KEY in each of `cache_folders`, as machine code that calls functions of Numba and Python; those
-for cards (`cuda_jit`) are beside them. A file gets its name when complete, and counts if its checksum is right.
+COMPILER/LEVEL/MODULE-KEY in each of `cache_folders`, as machine code that calls functions of Numba and Python, or as
+that of a card. A file gets its name when complete, and counts if its checksum is right.
 Old versions are removed when a new one is made. The package may be replaced while a process runs: kernels whose sources
 are newer than the process are compiled for it alone.
 """
@@ -35,17 +35,17 @@ DAY = 24 * 3600
 STARTED = time.time()
 
 
-def find(kernel: str, signature: str) -> MachineCode | None:
-    """Find the machine code of a kernel (`module:name`) for a signature at the current level, in any folder."""
+def find(kernel: str, signature: str, level: Level | None = None) -> MachineCode | None:
+    """Find the machine code of a kernel for a signature and a level (None: the current one), in any folder."""
     if not _is_kept(kernel):
         return None
-    return next(map(from_bytes, contents(place_of(kernel, signature))), None)
+    return next(map(from_bytes, contents(place_of(kernel, signature, level))), None)
 
 
 def contents(place: Path) -> Iterator[bytes]:
     """Yield the contents at `place` in each folder, in order, skipping damaged files."""
     for path, data in cache_folders.read(folder / place for folder in cache_folders.folders()):
-        content = unsealed(data)
+        content = unsealed(data, place.name)
         if content is not None:
             _mark_as_used(path.parent)
             yield content
@@ -56,16 +56,11 @@ def save(kernel: str, signature: str, code: MachineCode, root: Path | None = Non
     write(place_of(kernel, signature), to_bytes(code), root)
 
 
-def keep(kernel: str, signature: str, code: MachineCode) -> None:
+def keep(kernel: str, signature: str, code: MachineCode, level: Level) -> None:
     """Save machine code in the user's folder, if possible."""
-    if _is_kept(kernel):
-        keep_at(place_of(kernel, signature), to_bytes(code))
-
-
-def keep_at(place: Path, content: bytes) -> None:
-    """Write to the user's folder, if possible."""
     try:
-        write(place, content)
+        if _is_kept(kernel):
+            write(place_of(kernel, signature, level), to_bytes(code))
     except OSError as error:
         _tell_not_kept(str(error))
 
@@ -73,11 +68,11 @@ def keep_at(place: Path, content: bytes) -> None:
 def _is_kept(kernel: str) -> bool:
     """Return whether a kernel is kept on disk: its module must know it by its name, unlike a lambda."""
     module, _, name = kernel.partition(":")
-    return "<" not in name and is_current(module)
+    return "<" not in name and _is_current(module)
 
 
 @cache
-def is_current(module: str) -> bool:
+def _is_current(module: str) -> bool:
     """Return whether it is the package's, and its key's sources are those that this process runs."""
     if _path(module) is None:
         return False
@@ -105,14 +100,15 @@ def write(place: Path, content: bytes, root: Path | None = None) -> None:
     path = made(place.parent, root) / place.name
     with private_file(path, 0o600) as private:
         private.path.chmod(0o644)
-        private.path.write_bytes(sealed(content))
+        private.path.write_bytes(sealed(content, place.name))
         private.path.replace(path)
 
 
 def place_of(kernel: str, signature: str, level: Level | None = None) -> Path:
     """Return the file of a kernel within each folder of `cache_folders`. level: None: the current one."""
     module, _, name = kernel.partition(":")
-    return folder_of(module, level or current_level()) / f"{name}-{digest_of([signature])}.kernel"
+    name, bracket, options = name.partition("(")
+    return folder_of(module, level or current_level()) / f"{name}-{digest_of([bracket, options, signature])}.kernel"
 
 
 @cache

@@ -6,6 +6,8 @@ the compiler may use and how wide vectors are. The levels of x86-64 are those of
 Linux distributions and glibc use. Results do not depend on the level.
 
 `READWARP_LEVEL` selects a level below the machine's: for tests, and for nodes that must run the same code.
+
+Kernels for cards have a level for each compute capability, such as sm_90, on any machine.
 """
 
 import os
@@ -15,8 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from readwarp.compiler.cache_folders import shared_levels
-from readwarp.errors import UsageError
+from readwarp.compiler.cache_folders import release_of, shared_levels
+from readwarp.errors import DeviceError, UsageError
 
 VARIABLE = "READWARP_LEVEL"
 CPUINFO = Path("/proc/cpuinfo")
@@ -47,6 +49,7 @@ LEVELS = (
     Level("aarch64", "aarch64", frozenset({"asimd"}), "generic", "+neon", 16),
 )
 BY_NAME = {level.name: level for level in LEVELS}
+CARDS = "cuda"  # the machine of their levels
 
 
 def current_level() -> Level:
@@ -65,8 +68,30 @@ def _usual_level() -> Level:
     return next((level for level in reversed(LEVELS) if level.name in made and runs_here(level)), host_level())
 
 
+@cache
+def card_level(capability: tuple[int, int]) -> Level:
+    """Return the level of cards of a compute capability, for the CUDA compiler installed here.
+
+    Raises DeviceError if that does not know the capability, and ImportError or RuntimeError if there is none.
+    """
+    from cuda.bindings import nvrtc
+
+    _, *release = nvrtc.nvrtcVersion()
+    known = [divmod(number, 10) for number in nvrtc.nvrtcGetSupportedArchs()[1]]
+    if capability not in known:
+        compiler, newest, asked = ("{}.{}".format(*each) for each in (release, max(known), capability))
+        reason = f"the CUDA compiler installed here ({compiler}) knows compute capabilities up to {newest}, not {asked}"
+        raise DeviceError(f"{reason}: update numba-cuda and its CUDA packages")
+    name = "sm_{}{}".format(*capability)
+    exact = name + "a" * (capability >= (9, 0))  # with the instructions of this capability alone
+    made_by = f"numba-cuda-{release_of('numba_cuda')} {release}"
+    return Level(name, CARDS, frozenset(), exact, made_by, 16)
+
+
 def named(name: str) -> Level:
-    """Return the level of this name. Raises UsageError."""
+    """Return the level of this name. Raises UsageError; see `card_level`."""
+    if re.fullmatch(r"sm_\d{2,}", name):
+        return card_level(divmod(int(name[3:]), 10))
     if name not in BY_NAME:
         raise UsageError(f"{name}: unknown processor level; known are {', '.join(BY_NAME)}")
     return BY_NAME[name]

@@ -4,7 +4,7 @@ import hashlib
 import json
 from typing import NamedTuple
 
-FIRST_LINE = b"readwarp kernel 2\n"
+FIRST_LINE = b"readwarp kernel 3\n"
 
 
 class MachineCode(NamedTuple):
@@ -31,12 +31,12 @@ def from_bytes(content: bytes) -> MachineCode:
     return MachineCode(fields["symbol"], fields["environment"], constants, needs, object_code)
 
 
-def sealed(content: bytes) -> bytes:
-    """Prepend a checksum to the content, to detect damage."""
-    return FIRST_LINE + hashlib.sha256(content).digest() + content
+def sealed(content: bytes, name: str) -> bytes:
+    """Prepend a checksum to the content of the file of this name, to detect damage and other files' content."""
+    return FIRST_LINE + hashlib.sha256(name.encode() + content).digest() + content
 
 
-def unsealed(data: bytes) -> bytes | None:
-    """Return the content of a file; None if it is damaged or of another version."""
+def unsealed(data: bytes, name: str) -> bytes | None:
+    """Return the content of a file; None if it is damaged, another file's, or of another version."""
     content = data[len(FIRST_LINE) + hashlib.sha256().digest_size :]
-    return content if data == sealed(content) else None
+    return content if data == sealed(content, name) else None

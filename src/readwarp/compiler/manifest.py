@@ -1,7 +1,7 @@
 """The kernels, with types, that each command needs with all its options: the rows of kernels.tsv.
 
 The file is recorded by running the commands on tiny data (`python tests/compiler/test_manifest.py`). A kernel missing
-from it is still compiled when it is called.
+from it is still compiled when it is called. `python tests/device/test_card_manifest.py` makes that for cards.
 """
 
 from functools import cache
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from readwarp.compiler import kernel_cache
 from readwarp.compiler.levels import Level
 
-TABLE = Path(__file__).with_name("kernels.tsv")
+TABLE, CARD_TABLE = (Path(__file__).with_name(name) for name in ("kernels.tsv", "card_kernels.tsv"))
 COLUMNS = ("kernel", "signature", "seconds", "commands")
 
 
@@ -25,9 +25,9 @@ class ManifestEntry(NamedTuple):
 
 
 @cache
-def entries() -> tuple[ManifestEntry, ...]:
+def entries(table: Path = TABLE) -> tuple[ManifestEntry, ...]:
     """Return all rows in file order."""
-    _, *lines = TABLE.read_text("utf-8").splitlines()
+    _, *lines = table.read_text("utf-8").splitlines()
     rows = (line.split("\t") for line in lines)
     return tuple(
         ManifestEntry(kernel, signature, float(s), frozenset(names.split(","))) for kernel, signature, s, names in rows
@@ -39,9 +39,9 @@ def commands() -> list[str]:
     return sorted(frozenset[str]().union(*(entry.commands for entry in entries())))
 
 
-def needed_by(command: str) -> list[ManifestEntry]:
-    """List the kernels of one command; none for an unknown command."""
-    return [entry for entry in entries() if command in entry.commands]
+def needed_by(*commands: str) -> list[ManifestEntry]:
+    """List the kernels of some commands; none for an unknown command."""
+    return [entry for entry in entries() if not entry.commands.isdisjoint(commands)]
 
 
 def place_of(entry: ManifestEntry, level: Level) -> Path:
@@ -49,7 +49,7 @@ def place_of(entry: ManifestEntry, level: Level) -> Path:
     return kernel_cache.place_of(entry.kernel, entry.signature, level)
 
 
-def write(found: list[ManifestEntry]) -> None:
+def write(found: list[ManifestEntry], table: Path = TABLE) -> None:
     """Replace the file."""
     rows = sorted((e.kernel, e.signature, f"{e.seconds:.2f}", ",".join(sorted(e.commands))) for e in found)
-    TABLE.write_text("".join("\t".join(row) + "\n" for row in (COLUMNS, *rows)), "utf-8")
+    table.write_text("".join("\t".join(row) + "\n" for row in (COLUMNS, *rows)), "utf-8")

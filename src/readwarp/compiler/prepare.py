@@ -6,26 +6,29 @@ of ours fails, or a kernel is not in the manifest, `compiler.jit` compiles it wh
 
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
 from readwarp.compiler import cache_folders, manifest
 from readwarp.compiler.jit import kernel_of
-from readwarp.compiler.levels import current_level
+from readwarp.compiler.levels import Level, current_level
 from readwarp.compiler.manifest import ManifestEntry, place_of
 from readwarp.compiler.progress import Compiling, ProgressLines, Show, done, to_stderr
 from readwarp.system.machine import usable_threads
 
 logger = logging.getLogger("readwarp")
+Needed = Mapping[Level, Sequence[ManifestEntry]]
+ForCards = Callable[[str], Needed]  # what a command needs on cards
 
 
-def prepare(command: str, threads: int, show: Show | None = None) -> int:
+def prepare(command: str, threads: int, show: Show | None = None, for_cards: ForCards = lambda _: {}) -> int:
     """Compile what a command of `manifest` needs and no folder has; return the number of kernels compiled here.
 
     show: called with the progress, in the calling thread; None: lines on stderr.
     """
-    lacking = missing(manifest.needed_by(command))
-    if not lacking:
+    needed = {current_level(): manifest.needed_by(command), **for_cards(command)}
+    total = sum(len(missing(entries, level)) for level, entries in needed.items())
+    if not total:
         return 0
     try:
         folder = cache_folders.own_folder()
@@ -35,10 +38,12 @@ def prepare(command: str, threads: int, show: Show | None = None) -> int:
     from readwarp.compiler.lock import compiling_alone
     from readwarp.compiler.workers import compile_entries
 
-    show = show or ProgressLines(to_stderr)
-    with compiling_alone(folder, lambda holder: show(Compiling(0, len(lacking), 0.0, 0.0, holder))):
-        lacking = missing(lacking)  # another process may have compiled them
-        return compile_entries(lacking, folder, current_level(), threads, show) if lacking else 0
+    show, compiled = show or ProgressLines(to_stderr), 0
+    with compiling_alone(folder, lambda holder: show(Compiling(0, total, 0.0, 0.0, holder))):
+        for level, entries in needed.items():
+            lacking = missing(entries, level)  # another process may have compiled them
+            compiled += compile_entries(lacking, folder, level, threads, show) if lacking else 0
+        return compiled
 
 
 def load_kernels(command: str) -> None:
@@ -48,16 +53,16 @@ def load_kernels(command: str) -> None:
 
 
 @cache
-def prepare_once(command: str) -> None:
+def prepare_once(command: str, for_cards: ForCards = lambda _: {}) -> None:
     """Prepare calls from Python, which may be frequent and from several threads; also report the end on stderr."""
     started = time.perf_counter()
-    kernels = prepare(command, usable_threads())
+    kernels = prepare(command, usable_threads(), for_cards=for_cards)
     if kernels:
         to_stderr(done(kernels, time.perf_counter() - started))
 
 
-def missing(needed: Iterable[ManifestEntry]) -> list[ManifestEntry]:
-    """List the entries that no folder has for the current level."""
+def missing(needed: Iterable[ManifestEntry], level: Level | None = None) -> list[ManifestEntry]:
+    """List the entries that no folder has for a level (None: the current one)."""
     folders = cache_folders.folders()
-    places = ((entry, place_of(entry, current_level())) for entry in needed)
+    places = ((entry, place_of(entry, level or current_level())) for entry in needed)
     return [entry for entry, place in places if not any((folder / place).exists() for folder in folders)]

@@ -42,7 +42,7 @@ def signature_of(arguments: Sequence[Any]) -> str:
 
 def _text_of(value: Any) -> str:
     kind = type(value)
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray) or hasattr(kind, "__cuda_array_interface__"):
         return _array_text(value)
     if isinstance(value, tuple):
         fields = f"({','.join(map(_text_of, value))})"
@@ -56,8 +56,8 @@ def _text_of(value: Any) -> str:
     raise TypeError(f"kernels take arrays, numbers and tuples of them, not {kind.__name__}")
 
 
-def _array_text(array: np.ndarray) -> str:
-    flags = array.flags.num
+def _array_text(array: Any) -> str:
+    flags = array.flags.num if isinstance(array, np.ndarray) else C_CONTIGUOUS | ALIGNED  # on a card
     if not array.dtype.isnative or array.dtype.kind not in "iufb" or not flags & ALIGNED:
         raise TypeError(f"kernels take aligned arrays of numbers in the machine's byte order, not {array.dtype.str}")
     layout = "" if flags & C_CONTIGUOUS else "F" if flags & F_CONTIGUOUS else "A"

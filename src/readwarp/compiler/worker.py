@@ -9,11 +9,13 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from itertools import groupby
 from pathlib import Path
 
 from readwarp.compiler import kernel_cache
 from readwarp.compiler.jit import kernel_of
+from readwarp.compiler.levels import CARDS, current_level
 from readwarp.system import stopping
 
 REASON = 400  # last letters of a reason: a pipe takes a line whole, whichever process writes it
@@ -50,13 +52,17 @@ def queue_of(length: int) -> int:
 def compile_all(rows: Sequence[str], folder: Path, processes: int) -> None:
     """Compile in several processes, all of which return."""
     try:
-        from readwarp.compiler import codegen
-    except ImportError as error:  # this Numba is new to us
+        if current_level().machine == CARDS:
+            import_module(module_of(rows[0]))  # and Numba for cards, which takes a second
+        else:
+            from readwarp.compiler import codegen
+
+            codegen.get_ready()
+    except Exception as error:  # this Numba is new to us, or does not work
         print(f"0{reason_of(error)}", flush=True)
         return
     numbered = [list(group) for _, group in groupby(enumerate(rows), lambda row: module_of(row[1]))]
     queue, children = queue_of(len(numbered)), []
-    codegen.get_ready()
     parent = os.getpid()
     for _ in range(processes - 1):
         children.append(os.fork())

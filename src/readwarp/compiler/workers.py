@@ -14,7 +14,7 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from readwarp.compiler import kernel_cache, levels, manifest, trust
+from readwarp.compiler import kernel_cache, levels, trust
 from readwarp.compiler.levels import Level
 from readwarp.compiler.manifest import ManifestEntry, place_of
 from readwarp.compiler.progress import Compiling, Show
@@ -37,11 +37,9 @@ class Filled(NamedTuple):
     kept: int  # kernels already there
 
 
-def fill(folder: Path, commands: Iterable[str], level: Level, threads: int, show: Show) -> Filled:
-    """Put everything that some commands need for a level into a folder. Raises OSError, ReadwarpError."""
+def fill(folder: Path, needed: Sequence[ManifestEntry], level: Level, threads: int, show: Show) -> Filled:
+    """Put the kernels needed for a level into a folder. Raises OSError, ReadwarpError."""
     trust.make_folder(folder)  # nobody would use kernels in one that others can write to
-    wanted = frozenset(commands)
-    needed = [entry for entry in manifest.entries() if entry.commands & wanted]
     absent = [entry for entry in needed if not (folder / place_of(entry, level)).exists()]
     rest = [entry for entry in absent if not copy(entry, level, folder)]
     compiled = compile_entries(rest, folder, level, threads, show) if rest else 0

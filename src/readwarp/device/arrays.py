@@ -38,22 +38,16 @@ def on_card(given: Any, name: str) -> CardArray:
     """Return an array on a card, without a copy. Raises UsageError unless it is contiguous."""
     if isinstance(given, CardArray):
         return given
-    if getattr(given, "__cuda_ndarray__", False):  # Numba's
-        view = given
-    else:
-        from readwarp.device.cuda_jit import cuda
-
-        view = cuda.as_cuda_array(given)
-    if not view.is_c_contiguous():
+    facts = given.__cuda_array_interface__
+    array = CardArray(facts["data"][0] or 0, tuple(facts["shape"]), np.dtype(facts["typestr"]), given)
+    strides = facts.get("strides") or array.strides
+    if array.size and any(n > 1 and a != b for n, a, b in zip(array.shape, strides, array.strides, strict=True)):
         raise UsageError(f"{name}: an array on a card must be contiguous")
-    return CardArray.of(view)
+    if facts.get("stream"):  # on which its content is still being computed
+        from readwarp.device import cuda_driver
 
-
-def resident(array: ndarray) -> Any:
-    """Copy an array to the card, where it stays."""
-    from readwarp.device.cuda_jit import cuda
-
-    return cuda.to_device(array)
+        cuda_driver.wait_for(facts["stream"])
+    return array
 
 
 def check_places(output: str, is_cuda: bool, *given: Any) -> None:

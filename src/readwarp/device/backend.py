@@ -16,6 +16,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from readwarp.compiler import manifest
+from readwarp.compiler.levels import Level, card_level
+from readwarp.compiler.manifest import ManifestEntry
 from readwarp.device import failure
 from readwarp.device.card_array import CardArray
 from readwarp.device.claims import Claim, claim
@@ -26,9 +29,9 @@ from readwarp.device.driver import (
     Driver,
     has_card,
     is_able,
-    let_waiting_threads_sleep,
     read_driver,
 )
+from readwarp.device.lanes import FORMS, form_of
 from readwarp.errors import DeviceError, PinnedMemoryError, ReadwarpError, UsageError
 from readwarp.ragged import columns_of, replace
 from readwarp.wording import printable
@@ -47,6 +50,11 @@ class Backend:
         """Return the step's kernels for this side."""
         return import_module(f"{package}.{self.name}")
 
+    def needed_by(self, *commands: str) -> dict[Level, list[ManifestEntry]]:
+        """List the kernels that commands need on the devices, for each of their levels; see `compiler.prepare`."""
+        capabilities = {describe(device).compute_capability for device in self.devices}
+        return {card_level(each): kernels_for(each, *commands) for each in capabilities}
+
     @contextmanager
     def on(self, device: int | None = None) -> Iterator[None]:
         """Bind the calling thread to this device (None: the first) within the block; CUDA errors name it.
@@ -57,21 +65,19 @@ class Backend:
             yield
             return
         device = self.devices[0] if device is None else device
-        from readwarp.device import freeing
-        from readwarp.device.cuda_jit import cuda
+        from readwarp.device import cuda_driver
 
-        with failure.translate_errors(f"cuda:{device} ({describe(device).name})"), cuda.gpus[device]:
-            freeing.prepare(device)
+        with failure.translate_errors(f"cuda:{device} ({describe(device).name})"), cuda_driver.on(device):
             yield
 
     def free_memory(self, share: float) -> int:
         """Return that share of the free bytes of the card with the fewest. Not for the CPU."""
-        from readwarp.device.cuda_jit import cuda
+        from readwarp.device import cuda_driver
 
         free = []
         for device in self.devices:
             with self.on(device):
-                free.append(cuda.current_context().get_memory_info()[0])
+                free.append(cuda_driver.memory_info()[0])
         return int(share * min(free))
 
     def is_out_of_memory(self, error: BaseException) -> bool:
@@ -99,17 +105,17 @@ class Backend:
         """Copy the arrays of a value to the current device, where they stay for all threads."""
         if self.name == "cpu":
             return value
-        from readwarp.device.cuda_jit import cuda
+        from readwarp.device import memory
 
-        return _map_arrays(value, lambda arrays: [CardArray.of(cuda.to_device(array)) for array in arrays])
+        return _map_arrays(value, lambda arrays: list(map(memory.resident, arrays)))
 
-    def release(self, device: int, value: object) -> None:
-        """Free the arrays of a value that `resident` returned on this device; no thread may still use it."""
+    def release(self, value: object) -> None:
+        """Free the arrays of a value that `resident` returned; no thread may still use it."""
         if self.name == "cpu":
             return
-        from readwarp.device import freeing
+        from readwarp.device import memory
 
-        freeing.free(device, _find_arrays(value))
+        memory.free(_find_arrays(value))
 
     def to_device(self, value: T, *names: str) -> T:
         """Copy the arrays of a value (of these names, or all) to the calling thread's workspace.
@@ -131,6 +137,13 @@ class Backend:
         there = {name: array for name, array in columns_of(value).items() if isinstance(array, CardArray)}
         here = memory.current().download(*there.values())
         return replace(value, **dict(zip(there, here, strict=True)))
+
+
+def kernels_for(capability: tuple[int, int], *commands: str) -> list[ManifestEntry]:
+    """List the kernels that commands need on cards of a compute capability, in its fastest form of lanes."""
+    others = {str(form) for form in FORMS if form is not form_of(capability)}
+    found = (entry for entry in manifest.entries(manifest.CARD_TABLE) if not entry.commands.isdisjoint(commands))
+    return [entry for entry in found if not any(form in entry.kernel for form in others)]
 
 
 def _map_arrays(value: T, move: Callable[[list[np.ndarray]], Sequence[Any]], names: tuple[str, ...] = ()) -> T:
@@ -196,7 +209,6 @@ def _cuda(wanted: tuple[int, ...]) -> Backend:
         raise DeviceError(f"no device {missing[0]}; this machine shows {len(devices())}")
     taken = tuple(take_device(device) for device in wanted) or (take_device(None),)
     for device in taken:
-        let_waiting_threads_sleep(device)
         if reason := problem_of(device):
             release_devices(taken)
             raise DeviceError(f"cuda:{device} ({describe(device).name}) cannot be used: {reason}")

@@ -15,11 +15,6 @@ class CardArray:
     def __init__(self, address: int, shape: tuple[int, ...], dtype: np.dtype[Any], owner: Any = None) -> None:
         self.address, self.shape, self.dtype, self.owner = address, shape, dtype, owner
 
-    @classmethod
-    def of(cls, array: Any) -> "CardArray":
-        """Wrap a contiguous array of Numba."""
-        return cls(array.device_ctypes_pointer.value or 0, array.shape, array.dtype, array)
-
     @property
     def ndim(self) -> int:
         return len(self.shape)
@@ -57,21 +52,13 @@ class CardArray:
 
     def copy_to_host(self) -> ndarray:
         """Copy to the host, after all earlier work of the card."""
-        from numba.cuda.cudadrv import devices, driver
+        from readwarp.device import cuda_driver
 
         host = np.empty(self.shape, self.dtype)
         if host.size:
-            devices.get_context().synchronize()  # the caller's thread may have no context yet
-            driver.driver.cuMemcpyDtoH(host.ctypes.data, self.address, host.nbytes)
+            cuda_driver.copy_back(host.ctypes.data, self.address, host.nbytes)
         return host
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         return {"shape": self.shape, "typestr": self.dtype.str, "data": (self.address, False), "version": 3}
-
-    @property
-    def _numba_type_(self) -> Any:
-        from numba.cuda import types
-        from numba.cuda.np.numpy_support import from_dtype
-
-        return types.Array(from_dtype(self.dtype), self.ndim, "C")  # type: ignore[attr-defined]

@@ -1,7 +1,7 @@
 """The CUDA driver through its C interface, which works without any CUDA package.
 
-Sources: CUDA Driver API (cuInit, cuDriverGetVersion, cuDeviceGetAttribute, cuDevicePrimaryCtxSetFlags) and NVML
-reference manuals, NVIDIA.
+Sources: CUDA Driver API (cuInit, cuDriverGetVersion, cuDeviceGetAttribute) and NVML reference manuals, NVIDIA. All that
+needs a context is in `cuda_driver`.
 """
 
 import ctypes
@@ -12,7 +12,6 @@ from typing import Any
 
 MAJOR, MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_*
 MULTIPROCESSORS, KILOHERTZ = 16, 13  # CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, CLOCK_RATE
-BLOCKING_SYNC = 4  # CU_CTX_SCHED_BLOCKING_SYNC
 MIN_CUDA, MIN_CAPABILITY = 12, (7, 5)  # needed by our kernels: CUDA version of the driver, compute capability of a card
 NVIDIA_VENDOR = "0x10de"
 
@@ -63,20 +62,6 @@ def has_card() -> bool:
     vendors = Path("/sys/bus/pci/devices").glob("*/vendor")
     displays = (v for v in vendors if v.with_name("class").read_text().startswith("0x03"))
     return any(v.read_text().strip() == NVIDIA_VENDOR for v in displays)
-
-
-def let_waiting_threads_sleep(ordinal: int) -> None:
-    """Let threads that wait for the card yield their cores. Call this before the card is used.
-
-    By default they spin, which takes cores from the steps on the host. If the driver refuses, they keep spinning.
-    """
-    try:
-        cuda = ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        return
-    handle = ctypes.c_int()
-    if not cuda.cuInit(0) and not cuda.cuDeviceGet(ctypes.byref(handle), ordinal):
-        cuda.cuDevicePrimaryCtxSetFlags_v2(handle, BLOCKING_SYNC)
 
 
 def energy(bus: str) -> float | None:

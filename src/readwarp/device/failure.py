@@ -23,6 +23,10 @@ LOST = (  # the card is gone, or can no longer be trusted
 )
 
 
+class CudaAPIError(Exception):
+    """A failed call of the CUDA driver, named with its code."""
+
+
 def is_out_of_memory(error: BaseException) -> bool:
     """Return whether the card, or the planned part of it, is full, so that half a batch may still fit."""
     return isinstance(error, WorkspaceFullError) or (_is_of_cuda(error) and OUT_OF_MEMORY in str(error))
@@ -60,5 +64,5 @@ def _first(error: BaseException) -> BaseException:
 
 
 def _is_of_cuda(error: BaseException) -> bool:
-    """Return whether it is a CUDA error, by the module of its class, so that nothing is imported."""
-    return type(error).__module__.startswith(("numba.cuda", "cuda."))
+    """Return whether it is a CUDA error, those of NVIDIA's packages by the module of their class."""
+    return isinstance(error, CudaAPIError) or type(error).__module__.startswith(("numba.cuda", "cuda."))

@@ -1,8 +1,8 @@
 """Packed lanes for CUDA kernels: 32-bit registers that hold two numbers (or one), and the operations on them.
 
     form    numbers   made for          on each number
-    s16x2   2 int16   sm_90 to sm_110   DPX: sum and maximum in one instruction, maximum of three
-    half2   2 half    sm_8x, sm_12x     sums on the FMA pipe; integers are exact up to 2048
+    s16x2   2 int16   sm_90 to sm_103   DPX: sum and maximum in one instruction, maximum of three
+    half2   2 half    sm_8x, sm_110 on  sums on the FMA pipe; integers are exact up to 2048
     int32   1 int32   older cards       and for what overflows the others
 
 A kernel written with these operations can be compiled for each form. Values are uint32; the first number of a pair is
@@ -50,6 +50,9 @@ class LaneForm:
     lowest: int  # score 0 with the lowest key; in half2 so low that scores up to 510, times 8, end at 2048
     byte: int  # digits of `pick` that make a number of byte 0
     ptx: dict[str, tuple[str, int]]  # instructions and number of operands of each operation
+
+    def __str__(self) -> str:
+        return f"{__name__}:{self.name.upper()}"  # where it is found
 
     @property
     def numbers(self) -> int:
@@ -161,6 +164,12 @@ INT32 = LaneForm(
     },
 )
 FORMS = (S16X2, HALF2, INT32)
+BY_CAPABILITY = (  # each from this one on; from 11.0 on, ptxas makes several instructions of each DPX instruction
+    ((11, 0), (HALF2, S16X2, INT32)),
+    (S16X2.since, (S16X2, INT32)),
+    (HALF2.since, (HALF2, INT32)),
+    (INT32.since, (INT32,)),
+)
 
 
 def form_of(capability: tuple[int, int]) -> LaneForm:
@@ -170,8 +179,4 @@ def form_of(capability: tuple[int, int]) -> LaneForm:
 
 def forms_of(capability: tuple[int, int]) -> tuple[LaneForm, ...]:
     """List the forms for a compute capability: the fastest, then those for scores that overflow the one before."""
-    if capability >= (12, 0):  # there ptxas splits each DPX instruction in two
-        return HALF2, S16X2, INT32
-    if capability >= S16X2.since:
-        return S16X2, INT32
-    return (HALF2, INT32) if capability >= HALF2.since else (INT32,)
+    return next(forms for since, forms in BY_CAPABILITY if capability >= since)

@@ -1,4 +1,4 @@
-"""Launches of kernels compiled by numba-cuda, with one driver call.
+"""Launches of kernels for cards, with one driver call.
 
 A launch takes 8 us of the interpreter; numba-cuda's, which inspects each array anew, takes 40 to 100. The parameters
 are numba-cuda's: batches and tuples are flattened, and an array becomes two unused pointers, the number of items, their
@@ -9,15 +9,19 @@ import ctypes
 import struct
 import threading
 from collections.abc import Callable, Hashable, Iterator
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.core.compiler_lock import global_compiler_lock
-from numba.cuda.cudadrv.driver import driver
 
+from readwarp.compiler import jit
+from readwarp.compiler.levels import Level, card_level, current_level
+from readwarp.compiler.machine_code import MachineCode
+from readwarp.compiler.signature import signature_of
+from readwarp.device import cuda_driver
 from readwarp.device.card_array import CardArray
 
+Compiler = Callable[[Callable[..., Any], str, Level], MachineCode]  # of a function for a signature and a level
 MOST = 512  # parameters of a kernel: 4 KB
 CODES: dict[type, str] = {  # struct codes, 8 bytes each
     **{int: "q", np.int8: "b7x", np.int16: "h6x", np.int32: "i4x", np.int64: "q", bool: "?7x"},
@@ -26,19 +30,11 @@ CODES: dict[type, str] = {  # struct codes, 8 bytes each
 }
 
 
-class CardStream(NamedTuple):
-    """A stream of a card."""
-
-    device: int
-    handle: int
-
-
 class Loaded(NamedTuple):
     """A kernel for some argument types, loaded on a card."""
 
     handle: int
     layout: struct.Struct  # layout of its parameters
-    owner: Any  # keeps the handle alive
 
 
 class Parameters(threading.local):
@@ -60,32 +56,47 @@ class CardKernel:
     Arguments are CardArrays, numbers, and tuples of them. Raises the driver's error.
     """
 
-    def __init__(self, dispatcher: Any) -> None:
-        self.dispatcher = dispatcher  # Numba's
+    def __init__(self, function: Callable[..., Any], compiler: Compiler) -> None:
+        self.py_func, self.compiler, self.name = function, compiler, f"{function.__module__}:{function.__qualname__}"
         self._loaded: dict[Hashable, Loaded] = {}
 
-    def __getitem__(self, where: tuple[int, int, CardStream]) -> Callable[..., None]:
+    def __getitem__(self, where: tuple[int, int, cuda_driver.Stream]) -> Callable[..., None]:
         return partial(self.launch, where)
 
-    def launch(self, where: tuple[int, int, CardStream], *arguments: Any) -> None:
+    def launch(self, where: tuple[int, int, cuda_driver.Stream], *arguments: Any) -> None:
         kinds, values = list[Any](), list[Any]()
         _flatten(arguments, kinds, values)
         blocks, threads, stream = where
         key = stream.device, *kinds
         loaded = self._loaded.get(key) or self._load(key, arguments)
         loaded.layout.pack_into(_parameters.values, 0, *values)
-        shape = blocks, 1, 1, threads, 1, 1
-        driver.cuLaunchKernel(loaded.handle, *shape, 0, stream.handle, _parameters.address, 0)
+        cuda_driver.launch(loaded.handle, blocks, threads, stream.handle, _parameters.address)
 
-    def _load(self, key: Hashable, arguments: tuple[Any, ...]) -> Loaded:
-        """Compile it for these types, or read it from disk, and load it onto the current card: one thread at a time."""
-        with global_compiler_lock:
+    def _load(self, key: tuple[Any, ...], arguments: tuple[Any, ...]) -> Loaded:
+        """Compile it for these types, or read it from disk, and load it: one thread at a time."""
+        with jit.lock:
             if key not in self._loaded:
-                layout = struct.Struct("<" + "".join(_codes(arguments)))
-                kinds = tuple(map(self.dispatcher.typeof_pyval, arguments))
-                function = self.dispatcher.compile(kinds)._codelibrary.get_cufunc()
-                self._loaded[key] = Loaded(int(function.kernel.handle), layout, function)
+                layout, signature = struct.Struct("<" + "".join(_codes(arguments))), signature_of(arguments)
+                level = card_level(cuda_driver.capability_of(key[0]))
+                code = jit.obtain(self.name, signature, level, lambda: self.make(signature, level))
+                self._loaded[key] = Loaded(cuda_driver.load(code), layout)
             return self._loaded[key]
+
+    def make(self, signature: str, level: Level | None = None) -> MachineCode:
+        """Compile the machine code for a signature now. level: of cards; None: the current one."""
+        return self.compiler(self.py_func, signature, level or current_level())
+
+
+def kernel_factory(factory: Callable[..., CardKernel]) -> Callable[..., CardKernel]:
+    """Make each kernel of a factory once, and name it by its options: numbers, and objects that `str` names."""
+
+    @cache
+    def make(*options: Any) -> CardKernel:
+        made = factory(*options)
+        made.name = f"{factory.__module__}:{factory.__qualname__}({','.join(map(str, options))})"
+        return made
+
+    return make
 
 
 def _flatten(arguments: tuple[Any, ...], kinds: list[Any], values: list[Any]) -> None:

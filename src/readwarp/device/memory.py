@@ -23,7 +23,7 @@ Then compute-sanitizer and the emulated card notice an out-of-bounds access, whi
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
 from typing import Any
@@ -31,16 +31,38 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from readwarp.device import failure, freeing
+from readwarp.device import cuda_driver, failure
 from readwarp.device.card_array import CardArray
-from readwarp.device.cuda_jit import cuda
-from readwarp.device.launch import CardStream
 from readwarp.device.staging import Staging, rounded
 from readwarp.errors import StoppedError, WorkspaceFullError
 
 BLOCK = 64 << 20  # bytes per block of an unplanned workspace
 PINNED = 8 << 20  # pinned bytes per workspace
 SEPARATE = "READWARP_SEPARATE_ARRAYS"
+
+
+def allocate(shape: tuple[int, ...], dtype: Any) -> CardArray:
+    """Allocate an array on the current device."""
+    array = CardArray(0, shape, np.dtype(dtype))
+    if array.size:  # the driver allocates no empty ones
+        array.owner = cuda_driver.Memory(array.nbytes)
+        array.address = array.owner.handle
+    return array
+
+
+def resident(array: ndarray) -> CardArray:
+    """Copy an array to the current device, where it stays."""
+    array = np.ascontiguousarray(array)
+    there = allocate(array.shape, array.dtype)
+    if array.size:
+        cuda_driver.fill(there.address, array.ctypes.data, array.nbytes)
+    return there
+
+
+def free(arrays: Iterable[CardArray]) -> None:
+    """Free these arrays, even if something still holds them, as an error's frames do."""
+    for owner in filter(None, (array.owner for array in arrays)):
+        owner.free()
 
 
 class Workspace:
@@ -52,18 +74,16 @@ class Workspace:
         Raises PinnedMemoryError, and the driver's error if the card has too little.
         """
         self.capacity = capacity
-        self.device: int = cuda.get_current_device().id
-        freeing.prepare(self.device)
+        self.device = cuda_driver.current_device()
         self._is_separate = os.environ.get(SEPARATE) == "1"
         self._blocks: list[CardArray] = []
         if capacity is not None and not self._is_separate:
             self._add_block(capacity)
         self._block, self._used = 0, 0  # position of the next bytes
         self._depth = 0
-        self._queue: Any = cuda.stream()
-        self.stream = CardStream(self.device, int(self._queue.handle))
+        self.stream = cuda_driver.Stream()
         self._staging = Staging(pinned, self.stream.handle)
-        self._began, self._ended = cuda.event(), cuda.event()
+        self._began, self._ended = cuda_driver.Event(), cuda_driver.Event()
         self._is_at_work = False  # the stream was given work since the last wait
         self._is_stopped = False
         self.high_water = 0  # peak of device bytes in use
@@ -78,10 +98,10 @@ class Workspace:
     def close(self) -> None:
         """Free all memory; no thread may use the workspace or its arrays any more."""
         self._is_stopped = True
-        with failure.drop_errors(), cuda.gpus[self.device]:  # a failed card; the reason is known
-            self._queue.synchronize()
-        del self._staging, self._queue, self._began, self._ended
-        freeing.free(self.device, self._blocks)
+        with failure.drop_errors(), cuda_driver.on(self.device):  # a failed card; the reason is known
+            self.stream.synchronize()
+        del self._staging, self.stream, self._began, self._ended
+        free(self._blocks)
         self._blocks.clear()
 
     @property
@@ -105,8 +125,8 @@ class Workspace:
             self._depth -= 1
             self._block, self._used = mark
             if self._is_separate:
-                self._queue.synchronize()
-                freeing.free(self.device, self._blocks[blocks:])
+                self.stream.synchronize()
+                free(self._blocks[blocks:])
                 del self._blocks[blocks:]
             if self._depth == 0 and self.capacity is None:
                 self.synchronize()
@@ -160,9 +180,9 @@ class Workspace:
         """
         self._check_stop()
         if self._is_at_work:
-            self._ended.record(self._queue)
+            self._ended.record(self.stream)
         began = time.perf_counter()
-        self._queue.synchronize()
+        self.stream.synchronize()
         waited = time.perf_counter() - began
         self._staging.used = 0
         if self._is_at_work:
@@ -179,7 +199,7 @@ class Workspace:
         """Take the next bytes of a block for work; return the block and their position there."""
         self._check_stop()
         if not self._is_at_work:
-            self._began.record(self._queue)
+            self._began.record(self.stream)
             self._is_at_work = True
         needed = rounded(nbytes)
         if self.left is not None and needed > self.left:
@@ -203,7 +223,7 @@ class Workspace:
         return self._blocks[self._block], start
 
     def _add_block(self, nbytes: int) -> None:
-        self._blocks.append(CardArray.of(cuda.device_array(nbytes, np.uint8)))
+        self._blocks.append(allocate((nbytes,), np.uint8))
 
 
 def _host_arrays(value: Any) -> Iterator[ndarray]:
@@ -229,7 +249,7 @@ def current() -> Workspace:
     if workspace is not None:
         return workspace
     own: dict[int, Workspace] = _mine.__dict__.setdefault("own", {})
-    device = cuda.get_current_device().id
+    device = cuda_driver.current_device()
     if device not in own:
         own[device] = Workspace()
     return own[device]

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from readwarp.device import failure
+from readwarp.device import cuda_driver, failure
 from readwarp.device.card_array import CardArray
-from readwarp.device.cuda_jit import cuda
 from readwarp.errors import PinnedMemoryError
 
 ALIGNMENT = 256  # bytes: the driver's alignment of allocations, and more than any access needs
@@ -39,10 +38,8 @@ class Staging:
 
     def __init__(self, nbytes: int, stream: int) -> None:
         """Allocate the pinned memory. stream: its handle. Raises PinnedMemoryError."""
-        from numba.cuda.cudadrv.driver import driver
-
-        self._pinned, self._driver, self._stream = pinned_array(nbytes), driver, stream
-        self._address = self._pinned.ctypes.data
+        self._memory, self._stream = pin(nbytes), stream
+        self._address, self._pinned = self._memory.handle, self._memory.array
         self.used = 0  # pinned bytes that the stream may still access; none after a wait
 
     def upload(self, host: Sequence[ndarray], there: Sequence[CardArray], wait: Callable[[], None]) -> None:
@@ -51,7 +48,7 @@ class Staging:
             for values, place in run.pieces:
                 self._pinned[place : place + values.size] = values
             source, size = self._address + run.place, run.stop - run.place
-            self._driver.cuMemcpyHtoDAsync(run.address, source, size, self._stream)
+            cuda_driver.copy_up(run.address, source, size, self._stream)
 
     def download(self, host: Sequence[ndarray], there: Sequence[CardArray], wait: Callable[[], None]) -> None:
         """Copy card arrays to contiguous host arrays, after all earlier work of the stream."""
@@ -65,7 +62,7 @@ class Staging:
 
         for run in self._runs(host, there, collect):
             target, size = self._address + run.place, run.stop - run.place
-            self._driver.cuMemcpyDtoHAsync(target, run.address, size, self._stream)
+            cuda_driver.copy_down(target, run.address, size, self._stream)
             waiting += run.pieces
         collect()
 
@@ -94,11 +91,10 @@ class Staging:
             yield run
 
 
-def pinned_array(nbytes: int) -> ndarray:
+def pin(nbytes: int) -> cuda_driver.Pinned:
     """Allocate host bytes that a card can copy from and to. Raises PinnedMemoryError."""
     try:
-        pinned: ndarray = cuda.pinned_array(nbytes, np.uint8)
-        return pinned
+        return cuda_driver.Pinned(nbytes)
     except Exception as error:
         if not failure.is_out_of_memory(error):  # the driver's error for either memory
             raise

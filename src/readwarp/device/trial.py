@@ -6,6 +6,7 @@ driver.
 
 import numpy as np
 
+from readwarp.device import cuda_driver
 from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.memory import Workspace
 from readwarp.device.staging import ALIGNMENT
@@ -22,7 +23,7 @@ def square(values):
 
 def run(device: int) -> bool:
     """Return whether the device computes correctly. Raises errors of numba-cuda and the driver."""
-    with cuda.gpus[device]:
+    with cuda_driver.on(device):
         workspace, numbers = Workspace(ALIGNMENT, ALIGNMENT), np.arange(THREADS)
         try:
             with workspace.frame():

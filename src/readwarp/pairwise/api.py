@@ -9,7 +9,7 @@ from numpy import ndarray
 
 from readwarp.compiler.prepare import prepare_once
 from readwarp.config import Scoring
-from readwarp.device.arrays import check_places, is_foreign, is_on_card, on_host, ragged_of, resident
+from readwarp.device.arrays import check_places, is_foreign, is_on_card, on_host, ragged_of
 from readwarp.device.backend import Backend, choose
 from readwarp.errors import UsageError
 from readwarp.pairwise.matches import split_matches
@@ -17,7 +17,7 @@ from readwarp.pairwise.pairs import Costs, Pairs, Scheme
 from readwarp.pairwise.results import Alignments
 from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OUTSIDE, PAD, SEMIGLOBAL, UNREACHED
 from readwarp.python.sequences import SequenceError, check_nucleotides, letters_of, several
-from readwarp.ragged import Ragged, columns_of, offsets_of, replace
+from readwarp.ragged import Ragged, offsets_of
 from readwarp.rules.bases import CODES
 
 MODES = {"local": LOCAL, "global": GLOBAL, "semiglobal": SEMIGLOBAL}
@@ -86,14 +86,14 @@ def pairwise(
     scoring = Scoring() if scoring is None else scoring
     scheme = _scheme(scoring, MODES[mode])
     backend = choose(device)
-    prepare_once("pairwise")
+    prepare_once("pairwise", backend.needed_by)
     check_places(output, backend.name == "cuda", queries, targets)
     with backend.on(), backend.frame():
         unknown = NEVER if isinstance(scoring, Scoring) else 4
         pairs = _pairs(_encode(queries, scoring, 4, "queries"), _encode(targets, scoring, unknown, "targets"))
         found = _align(pairs, scheme, backend, traceback, eqx)
         if output == "device":
-            found = replace(found, **{name: resident(x) for name, x in columns_of(found).items() if x is not None})
+            found = backend.resident(found)
         return found
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.device.cuda_jit import cuda
+from readwarp.device import cuda_driver
 from readwarp.device.cuda_launch import WARP
 from readwarp.device.lanes import LaneForm, forms_of
 from readwarp.device.memory import current
@@ -36,7 +36,7 @@ class Constants:
 
 def engines(costs: Costs) -> list[tuple[LaneForm, Constants]]:
     """List the forms of the current device that can hold these costs, fastest first."""
-    capability = tuple(cuda.get_current_device().compute_capability)
+    capability = cuda_driver.capability_of(cuda_driver.current_device())
     held = ((form, constants_of(form, costs)) for form in forms_of(capability))
     return [(form, constants) for form, constants in held if constants is not None]
 

@@ -5,7 +5,6 @@ works on row i one step after thread r - 1, which passes on its last H and its F
 layout, the scores with row and column as a key in the low bits, and why no cell outside a pair ever wins.
 """
 
-from functools import lru_cache
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import WARP
 from readwarp.device.instructions import shuffle_up
 from readwarp.device.lanes import LaneForm
+from readwarp.device.launch import kernel_factory
 from readwarp.pairwise.scalar import OVERFLOWN
 from readwarp.rules.bases import NEVER, UNKNOWN
 
@@ -250,7 +250,7 @@ def _make_report(form: LaneForm, columns: int) -> Any:
     return report
 
 
-@lru_cache
+@kernel_factory
 def score_kernel(form: LaneForm, columns: int) -> Any:
     """Compile the kernel for this many columns per thread; blocks have BLOCK threads.
 

@@ -15,7 +15,6 @@ and its four answers (`scalar.cell`) are the signs of F - (D - o), E - (D - o), 
 two cells. A row yields a word for eight cells; the words of a warp are side by side.
 """
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import WARP, threads_for
 from readwarp.device.cuda_scan import exclusive_scan
 from readwarp.device.instructions import dot, multiply_add, permute_bytes, push_nibble, shuffle_up
+from readwarp.device.launch import kernel_factory
 from readwarp.device.memory import current
 from readwarp.pairwise import scalar as rule
 from readwarp.pairwise import trace_plan
@@ -105,7 +105,7 @@ def _make_borders(mode: int, gap_extend: int) -> Any:
     return set_borders
 
 
-@lru_cache
+@kernel_factory
 def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
     """Compile the kernel whose threads have 8 * words diagonals each.
 

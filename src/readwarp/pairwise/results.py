@@ -28,7 +28,7 @@ class Pair(NamedTuple):
 class Alignments:
     """Scores and positions of pairs; the last five fields are None without traceback. Positions are 0-based, half-open.
 
-    Arrays are NumPy's or, on a card, Numba's, which have the CUDA Array Interface. Iteration and indices give each pair
+    Arrays are NumPy's or, on a card, have the CUDA Array Interface. Iteration and indices give each pair
     as a `Pair`; `to_pandas()` and `to_arrow()` give tables with a row per pair.
     """
 

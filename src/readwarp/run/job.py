@@ -124,7 +124,7 @@ def make_results(job: RunJob, reporter: Reporter) -> tuple[Sample, list[statisti
     """Make the results with outputs checked and locked; return the sample, the report's texts, and the paths."""
     bam, metrics = job.alignments, reporter.metrics
     alignment, backend = job.alignment, choose_side(job.alignment)
-    reporter.prepare(job.kernels, alignment.resources.threads)
+    reporter.prepare(job.kernels, alignment.resources.threads, backend.needed_by)
     index = open_index(alignment, reporter)
     named = {name for line in alignment.inputs.read_groups if (name := field(line, "SM"))}
     opening.check_files(job.calling, index.reference, sorted(named) or [bam.name.split(".")[0]])

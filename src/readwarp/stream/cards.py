@@ -47,8 +47,8 @@ class Cards(Generic[T, P]):
         self._free()
 
     def _free(self) -> None:
-        for device, placed in self._placed.items():
-            self.backend.release(device, placed)
+        for placed in self._placed.values():
+            self.backend.release(placed)
         self._placed.clear()
 
     def warm_up(self, work: Callable[[P], object]) -> None:

@@ -20,6 +20,7 @@ from readwarp.metrics import Metrics
 from readwarp.version import __version__
 
 if TYPE_CHECKING:  # imported when something has to be compiled
+    from readwarp.compiler.prepare import ForCards
     from readwarp.compiler.progress import Compiling, ProgressLines
 
 logger = logging.getLogger("readwarp")
@@ -116,13 +117,13 @@ class Reporter:
         """Yield the meter of a stage."""
         yield Meter(what, unit, self._tell)
 
-    def prepare(self, command: str, threads: int) -> None:
-        """Compile the kernels that a command needs and no folder has."""
+    def prepare(self, command: str, threads: int, for_cards: "ForCards" = lambda _: {}) -> None:
+        """Compile the kernels that a command needs, on cards too, and no folder has."""
         from readwarp.compiler.prepare import prepare
 
         started = time.perf_counter()
         with self.kernels() as meter:
-            number = prepare(command, threads, meter.compiling)
+            number = prepare(command, threads, meter.compiling, for_cards)
         self._note_compiled(number, time.perf_counter() - started)
 
     @contextmanager

@@ -81,7 +81,7 @@ def test_kernels_get_device_arrays_on_the_stream_of_the_workspace(reads, index, 
     launched, launch = set(), CardKernel.launch
 
     def checked(configured, where, *arguments):
-        kernel = configured.dispatcher.py_func
+        kernel = configured.py_func
         launched.add(kernel.__name__)
         assert not any(isinstance(argument, np.ndarray) for argument in arguments), kernel.__name__
         assert where[2] == memory.current().stream, kernel.__name__

@@ -7,7 +7,6 @@ import pysam
 import pytest
 
 pytest.importorskip("numba_cuda")
-from numba.cuda.cudadrv.driver import Context
 
 from helpers.cards import two_cards
 from helpers.command_samples import letters
@@ -21,8 +20,8 @@ from readwarp.call.windows import resources, warm
 from readwarp.call.windows.run import Calling
 from readwarp.caller import opening
 from readwarp.config import CallParameters, Resources
+from readwarp.device import cuda_driver
 from readwarp.device.backend import Backend
-from readwarp.device.cuda_jit import cuda
 from readwarp.metrics import Metrics
 from readwarp.somatic.fractions import cuda as fractions
 from readwarp.somatic.fractions.contrasts import multiply_one
@@ -38,8 +37,8 @@ def test_nothing_is_left_to_be_loaded(monkeypatch):
     with closing(resources.open_memory(Resources(vram=64 << 20), BOTH, THREADS, Metrics())) as cards:
         cards.warm_up(lambda backend: warm.warm_up(backend, PARAMETERS))
         cards.warm_up(multiply_one)
-    loads, load = [], Context.create_module_image
-    monkeypatch.setattr(Context, "create_module_image", lambda *given: loads.append(given) or load(*given))
+    loads, load = [], cuda_driver.load
+    monkeypatch.setattr(cuda_driver, "load", lambda code: loads.append(code) or load(code))
     rows, reads = warm.rows_of_all_lengths(), warm.read_with_insertion()
     lengths = np.diff(rows.offsets)
     for device in BOTH.devices:
@@ -63,7 +62,7 @@ def test_calling_is_warmed_up_on_each_card_before_the_first_window(tmp_path, mon
     reference.write_text(f">tiny\n{genome}\n")
     write_alignments(genome, alignments)
     call = Calling.call
-    monkeypatch.setattr(opening, "warm_up", lambda backend, *others: order.append(cuda.get_current_device().id))
+    monkeypatch.setattr(opening, "warm_up", lambda backend, *others: order.append(cuda_driver.current_device()))
     monkeypatch.setattr(Calling, "call", lambda self, window: order.append("call") or call(self, window))
     call_variants(reference, alignments, tmp_path / "o.vcf", PARAMETERS, Resources(device="cuda:0,1"))
     assert order[:2] == [0, 1] and "call" in order[2:]

@@ -6,7 +6,6 @@ enters its first cell, and its cells are then final. Opening a gap within a dele
 thread's directions, four bits each, form a word per eight cells; the words of a warp are side by side.
 """
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import WARP, threads_for, warps_for
 from readwarp.device.cuda_scan import exclusive_scan
 from readwarp.device.instructions import highest_of, permute_bytes
+from readwarp.device.launch import kernel_factory
 from readwarp.device.memory import current
 from readwarp.pairwise.cuda_trace import narrow, room_of
 from readwarp.pairwise.pairs import Costs
@@ -147,8 +147,8 @@ def finish_row(arrays, E, length, place, gaps):
     return highest, column
 
 
-@lru_cache
-def fill_kernel(cells: int, in_bytes: bool = True) -> Any:
+@kernel_factory
+def fill_kernel(cells: int, in_bytes: bool) -> Any:
     """Compile the kernel for this many cells of a row per thread. in_bytes: no gain of a base exceeds MAX_GAIN."""
     words, none = -(-cells // 8), np.int32(UNREACHED)
 

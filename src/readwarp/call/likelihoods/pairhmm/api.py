@@ -11,7 +11,7 @@ from readwarp.call.likelihoods.pairhmm import ReadRows
 from readwarp.call.likelihoods.pairhmm.penalties import gap_penalties
 from readwarp.call.likelihoods.pairhmm.scalar import UNKNOWN
 from readwarp.compiler.prepare import prepare_once
-from readwarp.device.arrays import check_places, is_foreign, is_on_card, on_card, on_host, ragged_of, resident
+from readwarp.device.arrays import check_places, is_foreign, is_on_card, on_card, on_host, ragged_of
 from readwarp.device.backend import Backend, choose
 from readwarp.errors import UsageError
 from readwarp.python.sequences import NUCLEOTIDES, TEXT, fields_of, letters_of, phreds_of, several
@@ -55,13 +55,13 @@ def pair_hmm(
     gap_open and gap_extend, since repeats are found on the host.
 
     Returns float64 [reads, haplotypes]; with `pairs` (indices of reads and of haplotypes, two sequences of equal
-    length) float64 [pairs]. output: host for a NumPy array, device for a Numba array on the card.
+    length) float64 [pairs]. output: host for a NumPy array, device for an array on the card.
 
     Raises UsageError for haplotypes without bases, letters that are not IUPAC, Phreds that do not match their reads,
     indices out of range, or arrays on a card without device="cuda"; DeviceError for an unusable device.
     """
     backend = choose(device)
-    prepare_once("pair_hmm")
+    prepare_once("pair_hmm", backend.needed_by)
     check_places(output, backend.name == "cuda", reads, haplotypes, qualities, gap_open, gap_extend)
     if qualities is None:
         reads = list(several(reads, "reads"))
@@ -76,7 +76,11 @@ def pair_hmm(
     with backend.on():
         values = _compute(backend, threads, rows, (bases, offsets), (read, haplotype))
         values = values if pairs is not None else values.reshape(len(rows), offsets.size - 1)
-        return resident(values) if output == "device" else values
+        if output == "device":
+            from readwarp.device.memory import resident
+
+            return resident(values)
+        return values
 
 
 def _compute(

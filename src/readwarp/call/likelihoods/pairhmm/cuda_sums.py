@@ -22,7 +22,6 @@ Arrays that the kernels share, of p pairs:
     sums      float64 [p]: sum of M + X over the last row; negative if computed in float64
 """
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -44,6 +43,7 @@ from readwarp.call.likelihoods.pairhmm.scalar import (
 from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import WARP
 from readwarp.device.instructions import shuffle_up
+from readwarp.device.launch import kernel_factory
 
 READ, LENGTH, HAPLOTYPE, SIZE, AGAIN = range(5)  # columns of places
 BEGIN, COUNT, GROUP = range(3)  # columns of segments
@@ -152,7 +152,7 @@ def row_functions(rows: int, precision: Precision) -> tuple[Any, ...]:
     return set_rows, look_up, go_down
 
 
-@lru_cache
+@kernel_factory
 def sum_kernel(rows: int, precision: Precision) -> Any:
     """Make the kernel for that many rows per thread in that precision; a warp per block.
 

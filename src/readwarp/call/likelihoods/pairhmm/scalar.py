@@ -31,6 +31,9 @@ class Precision(NamedTuple):
     codes: int  # haplotype bases that the card distinguishes: 4, or 5 with the unknown one
     rows: tuple[int, ...]  # possible rows of a thread of the card
 
+    def __str__(self) -> str:
+        return f"{__name__}:{np.dtype(self.number).name.upper()}"  # where it is found
+
     @property
     def scale(self) -> float:
         return 2.0**self.scale_bits
