@@ -12,6 +12,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.compiler.jit import kernel, scalar
+from readwarp.device.rows import ragged_rows
 from readwarp.formats.alignments import layout
 from readwarp.formats.alignments.fields import put_turned
 from readwarp.formats.alignments.paf import encode_paf
@@ -36,6 +37,7 @@ from readwarp.rules.cigar import HARD_CLIP, LETTER_BYTES, SKIP, SOFT_CLIP, run_o
 from readwarp.rules.flags import REVERSE
 
 BIN = 14  # offset of the bin in a record
+FIXED_ROOM = 64  # bytes of a record besides name, bases, CIGAR and tags; CG and the name of RG included
 TAB, NEWLINE, STAR, EQUAL = b"\t\n*="
 RG, CG = (int.from_bytes(name, "little") for name in (b"RG", b"CG"))
 READ_GROUP = np.frombuffer(b"\tRG:Z:", np.uint8)
@@ -68,24 +70,24 @@ class Encoder:
 
     def encode(self, reads: ReadBatch, alignments: AlignmentBatch) -> Encoded:
         """Encode `alignments` in their order. Runs without the GIL."""
-        groups, size = pack_names(self.read_groups), self._max_bytes(reads, alignments)
-        out = empty(Encoded, {"records": len(alignments), "bytes": size})
+        groups = pack_names(self.read_groups)
+        if not self.lengths and not self.text:
+            return put_record(Encoded, len(alignments), reads, alignments, groups)
+        out = empty(Encoded, {"records": len(alignments), "bytes": self._max_bytes(reads, alignments)})
         if self.lengths:
             lengths = np.array(self.lengths, np.int64)
             written = encode_paf(reads, alignments, pack_names(self.contigs), lengths, out)
-        elif self.text:
-            written = encode_sam(reads, alignments, pack_names(self.contigs), groups, out)
         else:
-            written = encode_bam(reads, alignments, groups, out)
+            written = encode_sam(reads, alignments, pack_names(self.contigs), groups, out)
         return replace(out, data=out.data[:written])
 
     def _max_bytes(self, reads: ReadBatch, rows: AlignmentBatch) -> int:
-        """Return an upper bound of the encoded size, for text or binary."""
+        """Return an upper bound of the size as text."""
         lengths, names, carried = (
             int((offsets[rows.read + 1] - offsets[rows.read]).sum())
             for offsets in (reads.read_offsets, reads.name_offsets, reads.tag_offsets)
         )
-        longest = 2 * _longest(self.contigs if self.text or self.lengths else ()) + _longest(self.read_groups)
+        longest = 2 * _longest(self.contigs) + _longest(self.read_groups)
         fixed = (200 + longest) * len(rows)
         return fixed + names + 2 * lengths + 10 * rows.cigar.size + FACTOR * (carried + rows.tags.size) + 64
 
@@ -241,51 +243,61 @@ def put_letters(bases, qualities, start, stop, reverse, out, at):
     return put_qualities(qualities, start, stop, reverse, np.uint8(33), out, at + 1)
 
 
-@kernel
-def encode_bam(reads, rows, groups, out):
-    """Write BAM records, block_size first, to out (Encoded, its data large enough); return the bytes written."""
-    data, at = out.data, 0
-    for row in range(rows.read.size):
-        out.offsets[row] = at
-        r, place = np.int64(rows.read[row]), np.int64(rows.position[row])
-        first, last = rows.cigar_offsets[row], rows.cigar_offsets[row + 1]
-        start, stop = shown_span(reads, rows, row)
-        reverse, covered = rows.flag[row] & REVERSE != 0, 0
-        for i in range(first, last):
-            _, _, on_reference, _ = run_of(rows.cigar[i])
-            covered += on_reference
-        put_bytes(rows.contig[row], 4, data, at + layout.CONTIG)
-        put_bytes(place, 4, data, at + layout.POSITION)
-        data[at + layout.MAPPING_QUALITY] = rows.mapping_quality[row]
-        put_bytes(bin_of(place, place + max(covered, 1), DEPTH), 2, data, at + BIN)
-        is_long = last - first > layout.MAX_OPERATIONS
-        put_bytes(2 if is_long else last - first, 2, data, at + layout.OPERATIONS)
-        put_bytes(rows.flag[row], 2, data, at + layout.FLAG)
-        put_bytes(stop - start, 4, data, at + layout.LENGTH)
-        put_bytes(rows.mate_contig[row], 4, data, at + layout.MATE_CONTIG)
-        put_bytes(rows.mate_position[row], 4, data, at + layout.MATE_POSITION)
-        put_bytes(rows.template_length[row], 4, data, at + layout.TEMPLATE_LENGTH)
-        end = put_letter(data, put_name((reads.names, reads.name_offsets), r, data, at + layout.NAME), 0)
-        data[at + layout.NAME_LENGTH] = end - at - layout.NAME
-        if is_long:
-            end = put_bytes((stop - start) << 4 | SOFT_CLIP, 4, data, end)
-            end = put_bytes(covered << 4 | SKIP, 4, data, end)
-        else:
-            end = put_operations(rows.cigar, first, last, data, end)
-        end = put_nibbles(reads.bases, start, stop, reverse, data, end)
-        end = put_qualities(reads.qualities, start, stop, reverse, np.uint8(0), data, end)
-        end = put_copy(rows.tags, rows.tag_offsets[row], rows.tag_offsets[row + 1], data, end)
-        if is_long:
-            end = put_letter(data, put_tag(data, end, CG, layout.ARRAY), layout.UNSIGNED)
-            end = put_operations(rows.cigar, first, last, data, put_bytes(last - first, 4, data, end))
-        if reads.read_group[r] >= 0:
-            end = put_tag(data, end, RG, layout.TEXT)
-            end = put_letter(data, put_name(groups, np.int64(reads.read_group[r]), data, end), 0)
-        end = put_carried(reads, r, (start, stop), (reverse, False), data, data, end)
-        put_bytes(end - at - 4, 4, data, at)
-        at = end
-    out.offsets[rows.read.size] = at
-    return at
+@scalar
+def room_of_record(row, reads, rows, groups):
+    """Return the maximum bytes of a BAM record."""
+    r, group = np.int64(rows.read[row]), reads.read_group[rows.read[row]]
+    name = reads.name_offsets[r + 1] - reads.name_offsets[r]
+    length = reads.read_offsets[r + 1] - reads.read_offsets[r]
+    operations = rows.cigar_offsets[row + 1] - rows.cigar_offsets[row]
+    carried = FACTOR * (reads.tag_offsets[r + 1] - reads.tag_offsets[r])
+    tags = carried + rows.tag_offsets[row + 1] - rows.tag_offsets[row]
+    if group >= 0:
+        tags += groups.offsets[group + 1] - groups.offsets[group]
+    return FIXED_ROOM + name + 2 * length + 4 * operations + tags
+
+
+@ragged_rows(room_of_record)
+def put_record(row, at, reads, rows, groups, out):
+    """Put a BAM record, block_size first. groups: Names."""
+    data = out.data
+    r, place = np.int64(rows.read[row]), np.int64(rows.position[row])
+    first, last = rows.cigar_offsets[row], rows.cigar_offsets[row + 1]
+    start, stop = shown_span(reads, rows, row)
+    reverse, covered = rows.flag[row] & REVERSE != 0, 0
+    for i in range(first, last):
+        _, _, on_reference, _ = run_of(rows.cigar[i])
+        covered += on_reference
+    put_bytes(rows.contig[row], 4, data, at + layout.CONTIG)
+    put_bytes(place, 4, data, at + layout.POSITION)
+    data[at + layout.MAPPING_QUALITY] = rows.mapping_quality[row]
+    put_bytes(bin_of(place, place + max(covered, 1), DEPTH), 2, data, at + BIN)
+    is_long = last - first > layout.MAX_OPERATIONS
+    put_bytes(2 if is_long else last - first, 2, data, at + layout.OPERATIONS)
+    put_bytes(rows.flag[row], 2, data, at + layout.FLAG)
+    put_bytes(stop - start, 4, data, at + layout.LENGTH)
+    put_bytes(rows.mate_contig[row], 4, data, at + layout.MATE_CONTIG)
+    put_bytes(rows.mate_position[row], 4, data, at + layout.MATE_POSITION)
+    put_bytes(rows.template_length[row], 4, data, at + layout.TEMPLATE_LENGTH)
+    end = put_letter(data, put_name((reads.names, reads.name_offsets), r, data, at + layout.NAME), 0)
+    data[at + layout.NAME_LENGTH] = end - at - layout.NAME
+    if is_long:
+        end = put_bytes((stop - start) << 4 | SOFT_CLIP, 4, data, end)
+        end = put_bytes(covered << 4 | SKIP, 4, data, end)
+    else:
+        end = put_operations(rows.cigar, first, last, data, end)
+    end = put_nibbles(reads.bases, start, stop, reverse, data, end)
+    end = put_qualities(reads.qualities, start, stop, reverse, np.uint8(0), data, end)
+    end = put_copy(rows.tags, rows.tag_offsets[row], rows.tag_offsets[row + 1], data, end)
+    if is_long:
+        end = put_letter(data, put_tag(data, end, CG, layout.ARRAY), layout.UNSIGNED)
+        end = put_operations(rows.cigar, first, last, data, put_bytes(last - first, 4, data, end))
+    if reads.read_group[r] >= 0:
+        end = put_tag(data, end, RG, layout.TEXT)
+        end = put_letter(data, put_name(groups, np.int64(reads.read_group[r]), data, end), 0)
+    end = put_carried(reads, r, (start, stop), (reverse, False), data, data, end)
+    put_bytes(end - at - 4, 4, data, at)
+    return end
 
 
 @scalar
