@@ -130,7 +130,8 @@ class Passes(event.Listener):  # type: ignore[misc]
 @cache
 def _for_cards(kernel: Kernel) -> Any:
     """Return the function that numba-cuda sees where a kernel for cards calls one for the CPU: compiled again."""
-    return CUDADispatcher(kernel.py_func, kernel.options | FOR_CARDS)
+    options = {name: value for name, value in kernel.options.items() if name != "forceinline"}  # NVVM inlines all
+    return CUDADispatcher(kernel.py_func, options | FOR_CARDS)
 
 
 typeof_impl.register(Kernel, lambda kernel, _: types.Dispatcher(_for_cards(kernel)))  # type: ignore[attr-defined]

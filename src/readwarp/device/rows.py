@@ -25,6 +25,7 @@ from readwarp.compiler.jit import OPTIONS, Kernel
 from readwarp.device.card_array import CardArray
 from readwarp.ragged import Field, empty, fields_of, replace
 
+INLINED = OPTIONS | {"forceinline": True}  # a call for each row would pass every field of every batch
 Batch = TypeVar("Batch", bound=tuple[Any, ...])
 LOOP = """
 def {name}(rows_, {given}):
@@ -72,7 +73,7 @@ class RowFunction:
 
     def __init__(self, body: Callable[..., Any]) -> None:
         self.body = body
-        self.loop = Kernel(_write(self.body, LOOP, "loop", 1, {"body": Kernel(body, OPTIONS)}), OPTIONS)
+        self.loop = Kernel(_write(self.body, LOOP, "loop", 1, {"body": Kernel(body, INLINED)}), OPTIONS)
 
     def __call__(self, rows: int, *arguments: Any) -> None:
         if not is_on_card(arguments):
@@ -94,7 +95,7 @@ class RaggedFunction:
     """A function that writes the values of one row, to be called for all rows of a batch."""
 
     def __init__(self, body: Callable[..., Any], room: Kernel) -> None:
-        self.body, self.parts = body, {"body": Kernel(body, OPTIONS), "room": room}
+        self.body, self.parts = body, {"body": Kernel(body, INLINED), "room": room}
         self.total = Kernel(_write(body, TOTAL, "total", 2, self.parts, without_out=True), OPTIONS)
         self.in_turn = Kernel(_write(body, IN_TURN, "in_turn", 2, self.parts), OPTIONS)
 

@@ -1,6 +1,6 @@
 """Turn traced places into records: which are reported, with which fields and CIGARs."""
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy import ndarray
@@ -39,6 +39,15 @@ from readwarp.ragged import replace
 from readwarp.rules import flags
 from readwarp.rules.bases import base_at
 from readwarp.rules.cigar import EQUAL, HARD_CLIP, MATCH, SOFT_CLIP, UNEQUAL, run_of
+
+
+class RecordInputs(NamedTuple):
+    """A batch of aligned reads, with all that its records are made of."""
+
+    reads: ReadBatch  # as shown in records
+    aligned: Annotated[ndarray, "int64 [reads + 1]"]  # offsets of the bases that were aligned
+    traced: TracedChoices
+    context: TagContext
 
 
 class Layout(NamedTuple):
@@ -235,30 +244,26 @@ def place_in_written(aligned: ReadBatch, written: ReadBatch, choices: Choices, e
     return replace(extensions, query_start=extensions.query_start + shift, query_stop=extensions.query_stop + shift)
 
 
-def build(
-    batch: tuple[ReadBatch, ReadBatch],
+def gather(
+    aligned: ReadBatch,
+    written: ReadBatch,
     choices: Choices,
     extensions: Extensions,
     reference: Reference,
     parameters: AlignParameters,
-) -> AlignmentBatch:
-    """Build the records of a batch; row e of `extensions` is the alignment of row e of `choices`.
+) -> RecordInputs:
+    """Gather what the records of a batch are made of; row e of `extensions` is the alignment of row e of `choices`.
 
-    batch: the reads as aligned, and as shown in records: the same, or with more bases at 3' ends.
+    aligned, written: the reads as aligned, and as shown in records: the same, or with more bases at 3' ends.
     """
-    aligned, reads = batch
-    traced = TracedChoices(choices, place_in_written(aligned, reads, choices, extensions))
-    return lay_out(reads, aligned.read_offsets, traced, context_of(aligned, reference, parameters), parameters)
+    traced = TracedChoices(choices, place_in_written(aligned, written, choices, extensions))
+    return RecordInputs(written, aligned.read_offsets, traced, context_of(aligned, reference, parameters))
 
 
-def lay_out(
-    reads: ReadBatch, aligned: ndarray, traced: TracedChoices, context: TagContext, parameters: AlignParameters
-) -> AlignmentBatch:
-    """Build the records of a batch, all of whose arrays are on one side.
-
-    reads: as shown in records. aligned: int64 [reads + 1], offsets of the bases that were aligned.
-    """
-    options, genome = parameters.records, context.genome
+def build(inputs: RecordInputs, parameters: AlignParameters) -> AlignmentBatch:
+    """Build the records of a batch, on the side that its arrays are on."""
+    (reads, aligned, traced, context), options = inputs, parameters.records
+    genome = context.genome
     layout = Layout(
         options.min_score, min_mate_score(parameters), options.secondary_records, options.five_prime_primary
     )

@@ -23,6 +23,7 @@ from readwarp.formats.common.binning import bin_of
 from readwarp.formats.common.index import DEPTH
 from readwarp.formats.common.reads import ReadBatch
 from readwarp.formats.common.text import (
+    Names,
     letter_of,
     pack_names,
     put_bytes,
@@ -68,18 +69,29 @@ class Encoder:
     text: bool = False  # SAM text instead of BAM records
     lengths: tuple[int, ...] = ()  # of the contigs: PAF instead
 
+    @property
+    def is_binary(self) -> bool:
+        return not self.text and not self.lengths
+
+    @property
+    def groups(self) -> Names:
+        return pack_names(self.read_groups)
+
     def encode(self, reads: ReadBatch, alignments: AlignmentBatch) -> Encoded:
         """Encode `alignments` in their order. Runs without the GIL."""
-        groups = pack_names(self.read_groups)
-        if not self.lengths and not self.text:
-            return put_record(Encoded, len(alignments), reads, alignments, groups)
+        if self.is_binary:
+            return self.encode_records(reads, alignments, self.groups)
         out = empty(Encoded, {"records": len(alignments), "bytes": self._max_bytes(reads, alignments)})
+        contigs = pack_names(self.contigs)
         if self.lengths:
-            lengths = np.array(self.lengths, np.int64)
-            written = encode_paf(reads, alignments, pack_names(self.contigs), lengths, out)
+            written = encode_paf(reads, alignments, contigs, np.array(self.lengths, np.int64), out)
         else:
-            written = encode_sam(reads, alignments, pack_names(self.contigs), groups, out)
+            written = encode_sam(reads, alignments, contigs, self.groups, out)
         return replace(out, data=out.data[:written])
+
+    def encode_records(self, reads: ReadBatch, alignments: AlignmentBatch, groups: Names) -> Encoded:
+        """Encode BAM records on the side of the arrays. groups: of this encoder, there."""
+        return put_record(Encoded, len(alignments), reads, alignments, groups)
 
     def _max_bytes(self, reads: ReadBatch, rows: AlignmentBatch) -> int:
         """Return an upper bound of the size as text."""
