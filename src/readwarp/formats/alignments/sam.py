@@ -170,23 +170,19 @@ def longest_row(offsets):
 
 
 @scalar
-def put_carried(reads, r, shown, strand, scratch, out, at):
+def put_carried(reads, r, shown, reverse, out, at):
     """Put the fields that read r carries to a record at out[at:]; return where they end.
 
-    shown: where the bases of the record start and stop. strand: whether it is reversed, and whether it is text.
-    scratch: has room for a field.
+    shown: where the bases of the record start and stop.
     """
     first, stop = reads.tag_offsets[r], reads.tag_offsets[r + 1]
-    origin, (reverse, is_text) = reads.read_offsets[r], strand
+    origin = reads.read_offsets[r]
     length = reads.read_offsets[r + 1] - origin
     part = shown[0] - origin, shown[1] - origin, length
     while first < stop:
         end = layout.field_stop(reads.tags, first, stop)
         if shown[1] - shown[0] == length or not counts_bases(reads.tags, first):
-            if is_text:
-                at = put_tags(scratch, 0, put_turned(reads.tags, first, end, part, reverse, scratch, 0), out, at)
-            else:
-                at = put_turned(reads.tags, first, end, part, reverse, out, at)
+            at = put_turned(reads.tags, first, end, part, reverse, out, at)
         first = end
     return at
 
@@ -220,7 +216,7 @@ def encode_sam(reads, rows, contigs, groups, out):
         at = put_tags(rows.tags, rows.tag_offsets[row], rows.tag_offsets[row + 1], data, at)
         if reads.read_group[r] >= 0:
             at = put_name(groups, np.int64(reads.read_group[r]), data, put_text(READ_GROUP, data, at))
-        at = put_carried(reads, r, (start, stop), (reverse, True), scratch, data, at)
+        at = put_tags(scratch, 0, put_carried(reads, r, (start, stop), reverse, scratch, 0), data, at)
         data[at] = NEWLINE
         at += 1
     out.offsets[rows.read.size] = at
@@ -262,7 +258,7 @@ def room_of_record(row, reads, rows, groups):
     name = reads.name_offsets[r + 1] - reads.name_offsets[r]
     length = reads.read_offsets[r + 1] - reads.read_offsets[r]
     operations = rows.cigar_offsets[row + 1] - rows.cigar_offsets[row]
-    carried = FACTOR * (reads.tag_offsets[r + 1] - reads.tag_offsets[r])
+    carried = reads.tag_offsets[r + 1] - reads.tag_offsets[r]
     tags = carried + rows.tag_offsets[row + 1] - rows.tag_offsets[row]
     if group >= 0:
         tags += groups.offsets[group + 1] - groups.offsets[group]
@@ -307,7 +303,7 @@ def put_record(row, at, reads, rows, groups, out):
     if reads.read_group[r] >= 0:
         end = put_tag(data, end, RG, layout.TEXT)
         end = put_letter(data, put_name(groups, np.int64(reads.read_group[r]), data, end), 0)
-    end = put_carried(reads, r, (start, stop), (reverse, False), data, data, end)
+    end = put_carried(reads, r, (start, stop), reverse, data, end)
     put_bytes(end - at - 4, 4, data, at)
     return end
 
