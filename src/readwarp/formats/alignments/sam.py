@@ -4,18 +4,17 @@ SEQ and QUAL follow the strand of the flag; bases and qualities under a hard cli
 that has none. A CIGAR of more operations than BAM has room for goes to the field CG, see `layout.cigar_of`.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
-from readwarp.compiler.jit import kernel, scalar
+from readwarp.compiler.jit import scalar
 from readwarp.device.rows import ragged_rows
 from readwarp.formats.alignments import layout
 from readwarp.formats.alignments.fields import put_turned
-from readwarp.formats.alignments.paf import encode_paf
+from readwarp.formats.alignments.paf import put_paf
 from readwarp.formats.alignments.records import AlignmentBatch
 from readwarp.formats.alignments.tag_bytes import put_letter, put_tag
 from readwarp.formats.alignments.tag_text import FACTOR, put_tags
@@ -33,10 +32,10 @@ from readwarp.formats.common.text import (
     put_number,
     put_text,
 )
-from readwarp.ragged import empty, replace
 from readwarp.rules.cigar import HARD_CLIP, LETTER_BYTES, SKIP, SOFT_CLIP, run_of
 from readwarp.rules.flags import REVERSE
 
+FIXED_TEXT = 200  # bytes of a line besides names, bases, CIGAR and tags
 BIN = 14  # offset of the bin in a record
 FIXED_ROOM = 64  # bytes of a record besides name, bases, CIGAR and tags; CG and the name of RG included
 TAB, NEWLINE, STAR, EQUAL = b"\t\n*="
@@ -79,33 +78,18 @@ class Encoder:
 
     def encode(self, reads: ReadBatch, alignments: AlignmentBatch) -> Encoded:
         """Encode `alignments` in their order. Runs without the GIL."""
+        given = reads, alignments
         if self.is_binary:
-            return self.encode_records(reads, alignments, self.groups)
-        out = empty(Encoded, {"records": len(alignments), "bytes": self._max_bytes(reads, alignments)})
+            return self.encode_records(*given, self.groups)
         contigs = pack_names(self.contigs)
         if self.lengths:
-            written = encode_paf(reads, alignments, contigs, np.array(self.lengths, np.int64), out)
-        else:
-            written = encode_sam(reads, alignments, contigs, self.groups, out)
-        return replace(out, data=out.data[:written])
+            return put_paf(Encoded, len(alignments), *given, contigs, np.array(self.lengths, np.int64))
+        scratch = np.empty(max(np.diff(reads.tag_offsets), default=0), np.uint8)
+        return put_line(Encoded, len(alignments), *given, contigs, self.groups, scratch)
 
     def encode_records(self, reads: ReadBatch, alignments: AlignmentBatch, groups: Names) -> Encoded:
         """Encode BAM records on the side of the arrays. groups: of this encoder, there."""
         return put_record(Encoded, len(alignments), reads, alignments, groups)
-
-    def _max_bytes(self, reads: ReadBatch, rows: AlignmentBatch) -> int:
-        """Return an upper bound of the size as text."""
-        lengths, names, carried = (
-            int((offsets[rows.read + 1] - offsets[rows.read]).sum())
-            for offsets in (reads.read_offsets, reads.name_offsets, reads.tag_offsets)
-        )
-        longest = 2 * _longest(self.contigs) + _longest(self.read_groups)
-        fixed = (200 + longest) * len(rows)
-        return fixed + names + 2 * lengths + 10 * rows.cigar.size + FACTOR * (carried + rows.tags.size) + 64
-
-
-def _longest(names: Sequence[str]) -> int:
-    return max(map(len, names), default=0)
 
 
 @scalar
@@ -162,14 +146,6 @@ def counts_bases(tags, at):
 
 
 @scalar
-def longest_row(offsets):
-    longest = np.int64(0)
-    for i in range(offsets.size - 1):
-        longest = max(longest, offsets[i + 1] - offsets[i])
-    return longest
-
-
-@scalar
 def put_carried(reads, r, shown, reverse, out, at):
     """Put the fields that read r carries to a record at out[at:]; return where they end.
 
@@ -187,40 +163,66 @@ def put_carried(reads, r, shown, reverse, out, at):
     return at
 
 
-@kernel
-def encode_sam(reads, rows, contigs, groups, out):
-    """Write SAM lines to out (Encoded, large enough); contigs and groups are Names. Return the bytes written."""
-    data, at = out.data, 0
-    scratch = np.empty(longest_row(reads.tag_offsets), np.uint8)
-    for row in range(rows.read.size):
-        out.offsets[row] = at
-        r, reverse = np.int64(rows.read[row]), rows.flag[row] & REVERSE != 0
-        contig, mate = np.int64(rows.contig[row]), np.int64(rows.mate_contig[row])
-        at = put_name((reads.names, reads.name_offsets), r, data, at)
-        at = put_next(TAB, np.int64(rows.flag[row]), data, at)
-        data[at] = TAB
-        at = put_name(contigs, contig, data, at + 1)
-        at = put_next(TAB, np.int64(rows.position[row]) + 1, data, at)
-        at = put_next(TAB, np.int64(rows.mapping_quality[row]), data, at)
-        at = put_cigar(rows.cigar, rows.cigar_offsets[row], rows.cigar_offsets[row + 1], data, at)
-        data[at] = TAB
-        if mate >= 0 and mate == contig:
-            data[at + 1] = EQUAL
-            at += 2
-        else:
-            at = put_name(contigs, mate, data, at + 1)
-        at = put_next(TAB, np.int64(rows.mate_position[row]) + 1, data, at)
-        at = put_next(TAB, np.int64(rows.template_length[row]), data, at)
-        start, stop = shown_span(reads, rows, row)
-        at = put_letters(reads.bases, reads.qualities, start, stop, reverse, data, at)
-        at = put_tags(rows.tags, rows.tag_offsets[row], rows.tag_offsets[row + 1], data, at)
-        if reads.read_group[r] >= 0:
-            at = put_name(groups, np.int64(reads.read_group[r]), data, put_text(READ_GROUP, data, at))
-        at = put_tags(scratch, 0, put_carried(reads, r, (start, stop), reverse, scratch, 0), data, at)
-        data[at] = NEWLINE
-        at += 1
-    out.offsets[rows.read.size] = at
-    return at
+@scalar
+def size_of(names, index):
+    """Return the letters of the name at `index` of Names; 0 for none."""
+    return names.offsets[index + 1] - names.offsets[index] if index >= 0 else np.int64(0)
+
+
+@scalar
+def parts_of(row, reads, rows):
+    """Return the name's letters, the bases, the CIGAR's operations, and the bytes of all tags of a record."""
+    r = np.int64(rows.read[row])
+    carried, own = reads.tag_offsets[r + 1] - reads.tag_offsets[r], rows.tag_offsets[row + 1] - rows.tag_offsets[row]
+    name, length = reads.name_offsets[r + 1] - reads.name_offsets[r], reads.read_offsets[r + 1] - reads.read_offsets[r]
+    return name, length, rows.cigar_offsets[row + 1] - rows.cigar_offsets[row], carried + own
+
+
+@scalar
+def room_of_record(row, reads, rows, groups):
+    """Return the maximum bytes of a BAM record."""
+    name, length, operations, tags = parts_of(row, reads, rows)
+    return FIXED_ROOM + size_of(groups, reads.read_group[rows.read[row]]) + name + 2 * length + 4 * operations + tags
+
+
+@scalar
+def room_of_line(row, reads, rows, contigs, groups, scratch):
+    """Return the maximum bytes of a line of SAM."""
+    name, length, operations, tags = parts_of(row, reads, rows)
+    names = size_of(contigs, rows.contig[row]) + size_of(contigs, rows.mate_contig[row])
+    names += size_of(groups, reads.read_group[rows.read[row]])
+    return FIXED_TEXT + names + name + 2 * length + 10 * operations + FACTOR * tags
+
+
+@ragged_rows(room_of_line)
+def put_line(row, at, reads, rows, contigs, groups, scratch, out):
+    """Put a line of SAM; contigs and groups are Names. scratch: uint8, with room for the fields that a read carries."""
+    data = out.data
+    r, reverse = np.int64(rows.read[row]), rows.flag[row] & REVERSE != 0
+    contig, mate = np.int64(rows.contig[row]), np.int64(rows.mate_contig[row])
+    at = put_name((reads.names, reads.name_offsets), r, data, at)
+    at = put_next(TAB, np.int64(rows.flag[row]), data, at)
+    data[at] = TAB
+    at = put_name(contigs, contig, data, at + 1)
+    at = put_next(TAB, np.int64(rows.position[row]) + 1, data, at)
+    at = put_next(TAB, np.int64(rows.mapping_quality[row]), data, at)
+    at = put_cigar(rows.cigar, rows.cigar_offsets[row], rows.cigar_offsets[row + 1], data, at)
+    data[at] = TAB
+    if mate >= 0 and mate == contig:
+        data[at + 1] = EQUAL
+        at += 2
+    else:
+        at = put_name(contigs, mate, data, at + 1)
+    at = put_next(TAB, np.int64(rows.mate_position[row]) + 1, data, at)
+    at = put_next(TAB, np.int64(rows.template_length[row]), data, at)
+    start, stop = shown_span(reads, rows, row)
+    at = put_letters(reads.bases, reads.qualities, start, stop, reverse, data, at)
+    at = put_tags(rows.tags, rows.tag_offsets[row], rows.tag_offsets[row + 1], data, at)
+    if reads.read_group[r] >= 0:
+        at = put_name(groups, np.int64(reads.read_group[r]), data, put_text(READ_GROUP, data, at))
+    at = put_tags(scratch, 0, put_carried(reads, r, (start, stop), reverse, scratch, 0), data, at)
+    data[at] = NEWLINE
+    return at + 1
 
 
 @scalar
@@ -249,20 +251,6 @@ def put_letters(bases, qualities, start, stop, reverse, out, at):
         out[at + 1] = STAR
         return at + 2
     return put_qualities(qualities, start, stop, reverse, np.uint8(33), out, at + 1)
-
-
-@scalar
-def room_of_record(row, reads, rows, groups):
-    """Return the maximum bytes of a BAM record."""
-    r, group = np.int64(rows.read[row]), reads.read_group[rows.read[row]]
-    name = reads.name_offsets[r + 1] - reads.name_offsets[r]
-    length = reads.read_offsets[r + 1] - reads.read_offsets[r]
-    operations = rows.cigar_offsets[row + 1] - rows.cigar_offsets[row]
-    carried = reads.tag_offsets[r + 1] - reads.tag_offsets[r]
-    tags = carried + rows.tag_offsets[row + 1] - rows.tag_offsets[row]
-    if group >= 0:
-        tags += groups.offsets[group + 1] - groups.offsets[group]
-    return FIXED_ROOM + name + 2 * length + 4 * operations + tags
 
 
 @ragged_rows(room_of_record)
