@@ -67,7 +67,7 @@ def made(side: Backend, values: np.ndarray, offsets: np.ndarray, least: int) -> 
 @settings(max_examples=20, deadline=None)
 @given(st.lists(st.lists(st.integers(0, 25), max_size=40), max_size=70), st.integers(0, 20))
 def test_rows_of_any_size(side, rows, least):
-    values, offsets = np.array([number for row in rows for number in row], np.int64), offsets_of([len(row) for row in rows])
+    values, offsets = np.array([n for row in rows for n in row], np.int64), offsets_of([len(row) for row in rows])
     lengths, texts = made(side, values, offsets, least)
     check(texts)
     assert lengths.length.tolist() == [len(row) for row in rows]
