@@ -13,7 +13,7 @@ complement on strand 1. So `reference - query` is one diagonal on either strand.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, NamedTuple, TypeVar, get_type_hints
@@ -99,8 +99,11 @@ def replace(value: T, **columns: Any) -> T:
     return type(value)(**{**columns_of(value), **columns})
 
 
-def empty(kind: type[Batch], lengths: dict[str, int], **columns: Any) -> Batch:
-    """Make a batch to be filled, with these columns. Axes without a given length have that of the columns."""
+def empty(kind: type[Batch], lengths: dict[str, int], make: Callable[..., Any] = np.empty, /, **columns: Any) -> Batch:
+    """Make a batch to be filled, with these columns. Axes without a given length have that of the columns.
+
+    make: of a shape and a dtype, an array.
+    """
     lengths, declared = dict(lengths), fields_of(kind)
     for name in columns.keys() & declared.keys():
         field, values = declared[name], columns[name]
@@ -109,8 +112,8 @@ def empty(kind: type[Batch], lengths: dict[str, int], **columns: Any) -> Batch:
             lengths[field.splits] = int(values[-1])
     for name, field in declared.items():
         if name not in columns:
-            shape = [int(axis) if axis.isdigit() else lengths[axis] + more for axis, more in field.axes]
-            columns[name] = np.empty(shape, field.dtype)
+            shape = tuple(int(axis) if axis.isdigit() else lengths[axis] + more for axis, more in field.axes)
+            columns[name] = make(shape, field.dtype)
     return kind(**columns)
 
 

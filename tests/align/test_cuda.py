@@ -10,13 +10,14 @@ from readwarp.align import steps
 from readwarp.align.insert_models import InsertModels
 from readwarp.align.pair import given
 from readwarp.align.places import Genome
-from readwarp.config import AlignParameters, Scoring
+from readwarp.config import AlignParameters, RecordParameters, Scoring
 from readwarp.device import memory
 from readwarp.device.backend import Backend
 from readwarp.device.launch import CardKernel
+from readwarp.formats.alignments.sam import Encoder
 from readwarp.index import Index
 from readwarp.metrics import Metrics
-from readwarp.ragged import columns_of
+from readwarp.ragged import columns_of, offsets_of, replace
 from readwarp.rules.bases import unpack
 
 pytestmark = pytest.mark.cards
@@ -65,6 +66,33 @@ def test_same_bytes_wherever_seeds_are(reads, index):
     assert counts["mapped"] == 11 and counts["rescue_windows"] and counts["dp_cells"]
     for seeds_on_host in (False, True):
         assert aligned(reads, index, CARD, seeds_on_host) == (expected, counts)
+
+
+def encoded(reads, index, backend: Backend, encoder: Encoder, parameters: AlignParameters):
+    placed, metrics = steps.place(index, backend), Metrics()
+    made = steps.encode_batch(reads, placed, InsertModels(given(130, 10)), parameters, metrics, encoder)
+    metrics.counts.pop("encoded_on_card", None)
+    return made.data.tobytes(), made.offsets.tobytes(), metrics.counts
+
+
+RECORDS = {
+    "default": RecordParameters(),
+    "every tag": RecordParameters(cs="long", eqx=True, secondary_records=True, five_prime_primary=True),
+    "short cs": RecordParameters(cs="short", splits_as_secondary=True, soft_clip_supplementary=True),
+}
+
+
+@pytest.mark.parametrize("options", RECORDS.values(), ids=RECORDS)
+@pytest.mark.parametrize("group", [-1, 1])
+def test_same_records(reads, index, options, group):
+    tags = np.frombuffer(b"BCZAC\0XXiabcd", np.uint8)
+    sizes = np.where(np.arange(len(reads)) % 3 == 1, tags.size, 0)
+    reads = replace(reads, read_group=np.full(len(reads), group, np.int32), tag_offsets=offsets_of(sizes))
+    reads = replace(reads, tags=np.tile(tags, int((sizes > 0).sum())), failed=(np.arange(len(reads)) % 2).astype("u1"))
+    encoder, parameters = Encoder(index.reference.names, ("first", "second")), AlignParameters(records=options)
+    expected = encoded(reads, index, HERE, encoder, parameters)
+    assert len(expected[0]) > 1000
+    assert encoded(reads, index, CARD, encoder, parameters) == expected
 
 
 def test_seeds_on_the_host_take_nothing_of_the_card(index, monkeypatch):

@@ -109,7 +109,7 @@ void count_access(const Warp *w, const Launch *l, const uint64_t *address, uint3
   if (!mask) return;
   if (space == GLOBAL) count_global(w, l, address, mask, kind);
   else if (space == SHARED) count_shared(address, mask, bytes, kind);
-  else now.local_requests++, now.local_sectors += ((uint32_t)__builtin_popcount(mask) * bytes + SECTOR - 1) / SECTOR;
+  else if (space == LOCAL) now.local_requests++, now.local_sectors += ((uint32_t)__builtin_popcount(mask) * bytes + SECTOR - 1) / SECTOR;
 }
 
 void begin_counting(const Launch *l) {

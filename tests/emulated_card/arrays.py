@@ -16,7 +16,7 @@ CARRIES = {  # operands whose origin the result has; `or` adds to what is aligne
     "add": (1, 2), "or": (1, 2), "sub": (1,), "mov": (1,), "cvt": (1,), "cvta": (1,), "selp": (1, 2), "mad": (3,),
     "max": (1, 2), "min": (1, 2),
 }  # fmt: skip
-Origins = frozenset[int | str]  # numbers of arrays, symbols of shared and local memory
+Origins = frozenset[int | str]  # numbers of arrays, symbols of shared, local and constant memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ def named_tuple(name: str) -> object:
 def origins(kernel: KernelText, arrays: list[ArrayParameter]) -> dict[str, Origins]:
     """For each register that may hold an address, the arrays it may point into."""
     by_parameter = {array.first + DATA: number for number, array in enumerate(arrays)}
-    symbols = kernel.shared.keys() | kernel.local.keys()
+    symbols = set(kernel.symbols)
     found: dict[str, Origins] = {}
     is_changed = True
     while is_changed:

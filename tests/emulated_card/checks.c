@@ -34,7 +34,7 @@ static void tell_place(const Access *a, int lane, uint64_t address) {
           thread_of(a, lane), (unsigned long long)block_of(a), a->line);
   else
     wrong(a->launch, is_misaligned ? "misaligned" : "bounds", "%s of %u bytes beyond an array in %s memory, by thread %u of block %llu, line %u of the PTX",
-          KINDS[a->kind], a->bytes, a->space == SHARED ? "shared" : "local", thread_of(a, lane), (unsigned long long)block_of(a), a->line);
+          KINDS[a->kind], a->bytes, a->space == SHARED ? "shared" : a->space == LOCAL ? "local" : "constant", thread_of(a, lane), (unsigned long long)block_of(a), a->line);
 }
 
 void mark_written(uint64_t address, uint64_t bytes, int is_written) {

@@ -5,7 +5,7 @@
 
 enum { MOVED, PARTED, ENDED, AT_BARRIER, WAITING, READY }; /* what step() ends with; READY: may run */
 enum { READ, WRITE, ATOMIC };
-enum { GLOBAL, SHARED, LOCAL };
+enum { GLOBAL, SHARED, LOCAL, CONSTANT };
 
 typedef struct {
   uint32_t at, mask, state; /* basic block, threads, and why they do not run */

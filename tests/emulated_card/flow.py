@@ -40,7 +40,9 @@ class Flow(ABC):
         body = "\n  ".join(w.lines)
         declared = "\n".join(sorted(w.declared.values()))
         attributes = '"prefer-vector-width"="512" "min-legal-vector-width"="512" nounwind'
-        return f"define void @step(ptr %warp, ptr %launch) {attributes} {{\n  {body}\n}}\n{declared}\n"
+        constants = "".join(f"\\{byte:02X}" for byte in self.kernel.constants)
+        constants = f'@constants = private constant [{len(self.kernel.constants)} x i8] c"{constants}", align 16'
+        return f"{constants}\ndefine void @step(ptr %warp, ptr %launch) {attributes} {{\n  {body}\n}}\n{declared}\n"
 
     @abstractmethod
     def _instruction(self, instruction: Instruction) -> None:
@@ -199,8 +201,8 @@ class Flow(ABC):
             return self._predicate(operand)
         if operand.startswith("%"):
             return w.resized(self._special(operand), "i32", kind)
-        if operand in self.kernel.shared or operand in self.kernel.local:
-            return splat(kind, (self.kernel.shared | self.kernel.local)[operand][0])
+        if operand in self.kernel.symbols:
+            return splat(kind, self.kernel.symbols[operand][0])
         if operand[:2] in ("0f", "0F", "0d", "0D"):
             return splat(kind, int(operand[2:], 16))
         try:

@@ -9,7 +9,7 @@ from emulated_card.writer import INDEX, WARP, bits_of, splat, vector
 ATOMICS = {"add": 0, "max": 1, "min": 2, "exch": 3, "cas": 4, "and": 5, "or": 6, "xor": 7}
 READ, WRITE, ATOMIC = range(3)
 LINE_BITS = 24  # of what tells an access: its line, above it the kind, then the bytes
-SPACES = ("global", "shared", "local")
+SPACES = ("global", "shared", "local", "constant")  # as in execute.h
 
 
 class MemoryAccess(Flow):
@@ -101,7 +101,7 @@ class MemoryAccess(Flow):
     def _bounds(self, operand: str, kind: int) -> tuple[str, str, str, int, str]:
         """What an operand may point into: low, high, offset to a host address, array or -1, space."""
         w, base = self.writer, operand.strip("[]").partition("+")[0]
-        symbols = self.kernel.shared | self.kernel.local
+        symbols = self.kernel.symbols
         found: Origins = frozenset([base]) if base in symbols else self.origins.get(base, frozenset())
         if len(found) != 1:
             raise UnknownPtxError(f"{operand}: an address that may lie in {sorted(map(str, found)) or 'anything'}")
@@ -118,8 +118,8 @@ class MemoryAccess(Flow):
         high = splat("i64", place + size)
         if size < 0:
             high = w.spread("i64", w.field("%warp", layout.SHARED_SIZE, "i64"))
-        space = "shared" if origin in self.kernel.shared else "local"
-        start = w.made(f"ptrtoint ptr %{space} to i64")
+        space = next(name for name in SPACES[1:] if origin in getattr(self.kernel, name))
+        start = w.made(f"ptrtoint ptr {'@constants' if space == 'constant' else f'%{space}'} to i64")
         host = w.spread("i64", start)
         if space == "local":
             each = w.two("mul", "i64", w.cast("zext", "i32", INDEX, "i64"), splat("i64", self.kernel.local_bytes))

@@ -46,8 +46,14 @@ class KernelText:
     registers: dict[str, int]  # bits by name; predicates have 1
     shared: dict[str, tuple[int, int]]  # address and bytes by symbol; -1 bytes: what the launch adds
     local: dict[str, tuple[int, int]]  # likewise, of a thread
+    constant: dict[str, tuple[int, int]]  # likewise, in `constants`
+    constants: bytes  # of the module
     blocks: list[Block]
     labels: dict[str, int]  # block by label
+
+    @property
+    def symbols(self) -> dict[str, tuple[int, int]]:
+        return self.shared | self.local | self.constant
 
     @property
     def shared_bytes(self) -> int:
@@ -63,9 +69,9 @@ def read(text: str) -> list[KernelText]:
     text = without_comments(text)
     if functions := re.search(r"^\s*(?:\.visible |\.weak )?\.func\b[^;{]*\{", text, re.MULTILINE):
         raise UnknownPtxError(f"line {_line(text, functions.start())}: a function that kernels call")
-    outer = _symbols(text, "shared", SHARED_BASE)
+    outer, constant = _symbols(text, "shared", SHARED_BASE), _constants(text)
     entry = re.compile(r"\.entry\s+([\w$]+)\s*\((.*?)\)(.*?)^\}", re.DOTALL | re.MULTILINE)
-    return [_kernel(text, match, outer) for match in entry.finditer(text)]
+    return [_kernel(text, match, outer, *constant) for match in entry.finditer(text)]
 
 
 def without_comments(text: str) -> str:
@@ -90,14 +96,31 @@ def _symbols(text: str, space: str, base: int) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _kernel(text: str, match: re.Match[str], shared: dict[str, tuple[int, int]]) -> KernelText:
+def _constants(text: str) -> tuple[dict[str, tuple[int, int]], bytes]:
+    """Arrays of constants, one after the other with gaps between them, and their bytes; what is left out is 0."""
+    found, content = {}, bytearray(SHARED_BASE)
+    pattern = r"\.const\s+\.align\s+\d+\s+\.b8\s+([\w$]+)\[(\d+)\]\s*=\s*\{([^}]*)\}"
+    for name, size, values in re.findall(pattern, text):
+        given = bytes(int(value) for value in values.split(","))
+        found[name] = (len(content), int(size))
+        content += given.ljust(-(-int(size) // 16) * 16 + 16, b"\0")
+    return found, bytes(content)
+
+
+def _kernel(
+    text: str,
+    match: re.Match[str],
+    shared: dict[str, tuple[int, int]],
+    constant: dict[str, tuple[int, int]],
+    constants: bytes,
+) -> KernelText:
     name, parameters, rest = match[1], match[2], match[3]
     body = rest[rest.index("{") + 1 :]
     first = _line(text, match.end(3) - len(body))
     kinds = re.findall(r"\.param\s+(?:\.align\s+\d+\s+)?\.(\w+)", parameters)
     used = {symbol: place for symbol, place in shared.items() if re.search(rf"\b{re.escape(symbol)}\b", body)}
     used |= _symbols(body, "shared", max((p + max(s, 0) for p, s in used.values()), default=SHARED_BASE))
-    made = KernelText(name, kinds, {}, used, _symbols(body, "local", 0), [Block(0)], {})
+    made = KernelText(name, kinds, {}, used, _symbols(body, "local", 0), constant, constants, [Block(0)], {})
     scopes: list[Scope] = []
     numbers = count()
     for number, line in enumerate(body.split("\n"), first):

@@ -19,7 +19,7 @@ SHUFFLES = {"up": 0, "down": 1, "bfly": 2, "idx": 3}
 REDUCTIONS = {"add": 0, "max": 1, "min": 2, "and": 5, "or": 6, "xor": 7}
 FORMS = {  # those that are known of the instructions that are done here, by their base name
     "mov": r"mov\.([busf](16|32|64)|pred)",
-    "cvta": r"cvta(\.to)?\.(global|shared|local)\.u64",
+    "cvta": r"cvta(\.to)?\.(global|shared|local|const)\.u64",
     "ld": r"ld(\.[\w:]+)*\.[busf](8|16|32|64)",
     "st": r"st(\.[\w:]+)*\.[busf](8|16|32|64)",
     **{name: rf"{name}(\.[\w:]+)*\.({'|'.join(ATOMICS)})\.[bus](32|64)" for name in ("atom", "red")},

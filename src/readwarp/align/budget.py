@@ -31,6 +31,8 @@ CHAINS = 8  # per read
 PAIRS = 2  # candidates and rescue windows per read that need dynamic programming
 WINDOW = 256  # reference bases for each of these
 ENGINE = 1024  # bytes of the pairwise engine for each of these
+RECORDED = 6  # bytes per base of the records: bases and qualities on the way up, and twice in records ...
+RECORD = 1600  # ... and per read: names, choices, alignments, CIGARs, tags, each of varying size twice
 TRIMMED = 4  # bytes per base when trimming: copies of bases and qualities, cut and corrected
 
 
@@ -99,7 +101,8 @@ def workspace_bytes(bases: int, seeded: bool) -> int:
     extending = extend.oriented_bytes(bases) + max(
         extend.scored_bytes(candidates), extend.traced_bytes(candidates), engine
     )
-    return rounded(bases) + rounded(8 * (reads + 1)) + max(seeding if seeded else 0, extending)
+    aligning = rounded(bases) + rounded(8 * (reads + 1)) + max(seeding if seeded else 0, extending)
+    return max(aligning, RECORDED * bases + RECORD * reads)
 
 
 def reference_bytes(index: Index) -> int:

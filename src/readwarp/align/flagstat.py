@@ -7,6 +7,7 @@ from readwarp.formats.common.reads import ReadBatch
 from readwarp.metrics import Metrics
 from readwarp.rules.flags import SURE, flagstat_masks
 
+COLUMNS = "flag", "contig", "mate_contig", "mapping_quality"  # of the records, which are counted
 COUNTERS = {  # counters of samtools flagstat
     "total": "records_all",
     "primary": "records_primary",
@@ -28,7 +29,7 @@ COUNTERS = {  # counters of samtools flagstat
 
 
 def count(reads: ReadBatch, aligned: ReadBatch, rows: AlignmentBatch, longest: int, metrics: Metrics) -> None:
-    """Add a batch to the counters. aligned: the trimmed reads; longest: maximum read length."""
+    """Add a batch to the counters. aligned: the trimmed reads; rows: COLUMNS; longest: maximum read length."""
     metrics.count("reads", len(reads))
     metrics.count("bases", int(reads.read_offsets[-1]))
     metrics.count("reads_too_long", int(np.count_nonzero(np.diff(aligned.read_offsets) > longest)))

@@ -9,8 +9,9 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.batches import Candidates, Scores
-from readwarp.compiler.jit import kernel, scalar
+from readwarp.compiler.jit import scalar
 from readwarp.config import AlignParameters
+from readwarp.device.rows import each_row
 from readwarp.index.reference import Reference
 from readwarp.rules.hashes import mix
 
@@ -49,7 +50,7 @@ def places_of(candidates: Candidates, scores: Scores, parameters: AlignParameter
     longest = room // max(1, scoring.gap_extend), room // (scoring.gap_extend + scoring.match)
     v, (score, query_start) = np.empty(len(candidates), np.int64), np.empty((2, len(candidates)), np.int32)
     gains, least = (scoring.match, scoring.end_bonus), parameters.seed.k * scoring.match
-    find_starts(candidates, scores, gains, longest, least, v, query_start, score)
+    find_start(len(candidates), candidates, scores, gains, longest, least, v, query_start, score)
     return Places(
         candidates.candidate_offsets,
         candidates.strand,
@@ -62,21 +63,20 @@ def places_of(candidates: Candidates, scores: Scores, parameters: AlignParameter
     )
 
 
-@kernel
-def find_starts(candidates, scores, gains, longest, least, v, query_start, score):
+@each_row
+def find_start(c, candidates, scores, gains, longest, least, v, query_start, score):
     """See `places_of`. longest: the longest deletion and insertion across which a place reaches its chain's start."""
     match, end_bonus = gains
-    for c in range(v.size):
-        v[c], score[c] = scores.reference_stop[c] - scores.query_stop[c], scores.score[c]
-        if candidates.part_stop[c] > 0:
-            if has_false_bonus(c, candidates, score[c], scores.query_stop[c], match, end_bonus):
-                score[c] -= end_bonus
-            score[c] *= score[c] >= least
-        start = scores.query_stop[c] - score[c] // match
-        is_chained = candidates.query_stop[c] > 0  # windows for mates and for parts have no chain
-        if is_chained and -longest[1] <= v[c] - candidates.diagonal[c] <= longest[0]:
-            start = min(start, np.int64(candidates.query_start[c]))
-        query_start[c] = max(start, 0)
+    v[c], score[c] = scores.reference_stop[c] - scores.query_stop[c], scores.score[c]
+    if candidates.part_stop[c] > 0:
+        if has_false_bonus(c, candidates, score[c], scores.query_stop[c], match, end_bonus):
+            score[c] -= end_bonus
+        score[c] *= score[c] >= least
+    start = scores.query_stop[c] - score[c] // match
+    is_chained = candidates.query_stop[c] > 0  # windows for mates and for parts have no chain
+    if is_chained and -longest[1] <= v[c] - candidates.diagonal[c] <= longest[0]:
+        start = min(start, np.int64(candidates.query_start[c]))
+    query_start[c] = max(start, 0)
 
 
 @scalar

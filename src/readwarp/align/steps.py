@@ -20,6 +20,7 @@ from readwarp.align.seed.runs import ReferenceRuns
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device.backend import Backend
 from readwarp.formats.alignments.records import AlignmentBatch
+from readwarp.formats.alignments.sam import Encoded, Encoder
 from readwarp.formats.common.reads import ReadBatch, Segment
 from readwarp.index import Index
 from readwarp.index.reference import Reference
@@ -40,7 +41,7 @@ class PlacedIndex:
 
     host: Index
     backend: Backend  # side on which reads are extended
-    packed: np.ndarray  # the reference on that side
+    bases: Genome  # the reference on that side
     seeding: Backend  # side on which seeds are looked up and chained
     there: Index  # the index on that side
     genome: Genome  # on that side
@@ -61,7 +62,7 @@ def place(
     genome = Genome.of(index.reference if seeds_on_host else reference)
     primary = genome if alternates is None else seeding.resident(cut_alternates(genome, alternates))
     repeats = ReferenceRuns(Genome.of(index.reference))
-    return PlacedIndex(index, backend, reference.packed, seeding, there, genome, primary, repeats, alternates)
+    return PlacedIndex(index, backend, Genome.of(reference), seeding, there, genome, primary, repeats, alternates)
 
 
 def align_batch(
@@ -71,25 +72,61 @@ def align_batch(
 
     Each read appears once as primary or unmapped, followed by its supplementary and secondary alignments.
     """
-    given, trimmed = reads, trim(reads, parameters, metrics)
-    reads = trimmed.aligned
-    choices, extensions = align_by_length(reads, index, sizes, parameters, metrics)
+    aligned, inputs = trace_batch(reads, index, sizes, parameters, metrics)
     with metrics.time("records"):
-        batch = reads, trimmed.written
-        alignments = records.build(batch, choices, extensions, index.host.reference, parameters)
+        alignments = records.build(inputs, parameters)
+    flagstat.count(reads, aligned, alignments, parameters.longest_single, metrics)
+    return inputs.reads, alignments
+
+
+def encode_batch(
+    reads: ReadBatch,
+    index: PlacedIndex,
+    sizes: InsertModels,
+    parameters: AlignParameters,
+    metrics: Metrics,
+    encoder: Encoder,
+) -> Encoded:
+    """Align a batch and encode its records; on a card, BAM records of short reads are made there too."""
+    backend = index.backend
+    if backend.name == "cpu" or not encoder.is_binary or are_long(reads, parameters).any():
+        written, alignments = align_batch(reads, index, sizes, parameters, metrics)
+        with metrics.time("encode"):
+            return encoder.encode(written, alignments)
+    aligned, inputs = trace_batch(reads, index, sizes, parameters, metrics)
+    inputs = replace(inputs, context=replace(inputs.context, genome=index.bases))
+    with backend.frame():
+        with metrics.time("records"):
+            there, groups = backend.to_device((inputs, encoder.groups))
+            alignments = records.build(there, parameters)
+        with metrics.time("encode"):
+            encoded = backend.to_host(encoder.encode_records(there.reads, alignments, groups))
+            flags = backend.to_host(alignments, *flagstat.COLUMNS)
+    flagstat.count(reads, aligned, flags, parameters.longest_single, metrics)
+    metrics.count("encoded_on_card", len(encoded))
+    return encoded
+
+
+def trace_batch(
+    reads: ReadBatch, index: PlacedIndex, sizes: InsertModels, parameters: AlignParameters, metrics: Metrics
+) -> tuple[ReadBatch, records.RecordInputs]:
+    """Trim and align a batch; return the trimmed reads, and what the records are made of."""
+    trimmed = trim(reads, parameters, metrics)
+    choices, extensions = align_by_length(trimmed.aligned, index, sizes, parameters, metrics)
     metrics.count("traced", extensions.score.size)
     count_statuses("extend_trace", extensions.status, metrics)
     if parameters.trim:
         trimming.count(trimmed, metrics)
-    flagstat.count(given, reads, alignments, parameters.longest_single, metrics)
-    return trimmed.written, alignments
+    with metrics.time("records"):
+        both = trimmed.aligned, trimmed.written
+        return trimmed.aligned, records.gather(*both, choices, extensions, index.host.reference, parameters)
 
 
 def align_by_length(
     reads: ReadBatch, index: PlacedIndex, sizes: InsertModels, parameters: AlignParameters, metrics: Metrics
 ) -> tuple[records.Choices, Extensions]:
     """Align long reads by their own steps, the others as short ones."""
-    side = long.KernelSide(index.backend, index.packed)
+    side = long.KernelSide(index.backend, index.bases.packed)
     is_long = are_long(reads, parameters)
     if not is_long.any():
         return align_short(reads, index, sizes, parameters, metrics)
@@ -123,19 +160,19 @@ def align_short(
             planned = pair.plan_candidates(reads, chains, reference.contig_offsets, sizes, parameters.pair)
         with metrics.time("extend_score"):
             oriented = extend.orient(reads, there)
-            planned_scores = extend.score(oriented, planned, index.packed, scoring)
+            planned_scores = extend.score(oriented, planned, index.bases.packed, scoring)
         with metrics.time("rescue"):
             places = places_of(planned, planned_scores, parameters)
             parts = pair.plan_parts(reads.read_offsets, places, reference.contig_offsets, parameters)
             rescued = pair.plan_rescue(reads, chains.settled, places, reference, sizes, parameters)
         with metrics.time("extend_rescued"):
             others = pair.join(parts, rescued)
-            other_scores = extend.score(oriented, others, index.packed, scoring)
+            other_scores = extend.score(oriented, others, index.bases.packed, scoring)
             candidates, scores = pair.merge(planned, planned_scores, others, other_scores)
         if index.alternates:
             with metrics.time("extend_lifted"):
                 lifted = alternates.plan_lifted(reads, (candidates, scores), index.alternates, parameters)
-                lifted_scores = extend.score(oriented, lifted, index.packed, scoring)
+                lifted_scores = extend.score(oriented, lifted, index.bases.packed, scoring)
                 candidates, scores = pair.merge(candidates, scores, lifted, lifted_scores)
                 metrics.count("lifted_windows", len(lifted))
         with metrics.time("choose"):
@@ -146,7 +183,7 @@ def align_short(
                 choices = records.choose(*known, reference.contig_offsets)
         with metrics.time("extend_trace"):
             chosen, found = (take(batch, "candidates", choices.candidate) for batch in (candidates, scores))
-            extensions = extend.trace(oriented, chosen, index.packed, scoring, found)
+            extensions = extend.trace(oriented, chosen, index.bases.packed, scoring, found)
     metrics.count("dp_cells", dp_cells(reads, candidates, scores, choices.candidate))
     metrics.count("chains", chains.score.size)
     metrics.count("candidates", len(planned))
@@ -223,7 +260,7 @@ def warm_up(index: PlacedIndex, parameters: AlignParameters) -> None:
     sizes = train([reads], index, parameters, metrics).common
     align_batch(reads, index, InsertModels(replace(sizes, low=1, high=1000)), parameters, metrics)
     if parameters.long.min_length <= MAX_READ_LENGTH:
-        side = long.KernelSide(index.backend, index.packed)
+        side = long.KernelSide(index.backend, index.bases.packed)
         long.align(sample_reads(index.host), index.host, side, parameters, metrics)
 
 

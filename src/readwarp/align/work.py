@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from readwarp.align import steps
 from readwarp.align.trainer import AlignCards, TrainedModel
 from readwarp.finish.writer import Prepared, Preparer
-from readwarp.formats.alignments.records import AlignmentBatch
-from readwarp.formats.alignments.sam import Encoder
+from readwarp.formats.alignments.sam import Encoded, Encoder
 from readwarp.formats.common.reads import ReadBatch
 from readwarp.formats.reads.raw import RawBatch
 from readwarp.formats.reads.stream import parse
@@ -42,8 +41,8 @@ class Aligning:
         stop = raw.first_template + raw.templates
         prepared, number = list[Prepared](), 0
 
-        def work(part: ReadBatch, index: steps.PlacedIndex) -> tuple[ReadBatch, AlignmentBatch]:
-            return steps.align_batch(part, index, sizes, parameters, metrics)
+        def work(part: ReadBatch, index: steps.PlacedIndex) -> Encoded:
+            return steps.encode_batch(part, index, sizes, parameters, metrics, self.encoder)
 
         if any(self.part.spans(max(raw.first_template, self.done), stop)):
             with metrics.time("parse"):
@@ -56,7 +55,7 @@ class Aligning:
                 number += len(some)
                 if raw.input.umi:
                     count_umis(some, metrics)
-                aligned = self.cards.work(some, work, metrics.count)
-                with metrics.time("encode"):
-                    prepared += [self.preparer.prepare(self.encoder.encode(*rows)) for rows in aligned]
+                encoded = self.cards.work(some, work, metrics.count)
+                with metrics.time("prepare"):
+                    prepared += map(self.preparer.prepare, encoded)
         return AlignedBatch(raw.source, number, stop, prepared, metrics)

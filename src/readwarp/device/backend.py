@@ -118,7 +118,7 @@ class Backend:
         memory.free(_find_arrays(value))
 
     def to_device(self, value: T, *names: str) -> T:
-        """Copy the arrays of a value (of these names, or all) to the calling thread's workspace.
+        """Copy the arrays of a value and its parts (or of these names) to the calling thread's workspace.
 
         On the CPU, return the value itself.
         """
@@ -126,15 +126,20 @@ class Backend:
             return value
         from readwarp.device import memory
 
-        return _map_arrays(value, lambda arrays: memory.current().on_card(tuple(arrays)), names)
+        if not names:
+            moved: T = memory.current().on_card(value)
+            return moved
+        here = {name: getattr(value, name) for name in names}
+        return replace(value, **dict(zip(names, memory.current().on_card(tuple(here.values())), strict=True)))
 
-    def to_host(self, value: T) -> T:
-        """Copy the device arrays of a value to the host, all in one go."""
+    def to_host(self, value: T, *names: str) -> T:
+        """Copy the device arrays of a value (of these names, or all) to the host, all in one go."""
         if self.name == "cpu":
             return value
         from readwarp.device import memory
 
         there = {name: array for name, array in columns_of(value).items() if isinstance(array, CardArray)}
+        there = {name: array for name, array in there.items() if not names or name in names}
         here = memory.current().download(*there.values())
         return replace(value, **dict(zip(there, here, strict=True)))
 
@@ -146,10 +151,9 @@ def kernels_for(capability: tuple[int, int], *commands: str) -> list[ManifestEnt
     return [entry for entry in found if not any(form in entry.kernel for form in others)]
 
 
-def _map_arrays(value: T, move: Callable[[list[np.ndarray]], Sequence[Any]], names: tuple[str, ...] = ()) -> T:
-    """Move a value's host arrays in one copy: the named ones, or all."""
+def _map_arrays(value: T, move: Callable[[list[np.ndarray]], Sequence[Any]]) -> T:
+    """Move a value's host arrays."""
     found = {name: array for name, array in columns_of(value).items() if isinstance(array, np.ndarray)}
-    found = {name: array for name, array in found.items() if not names or name in names}
     return replace(value, **dict(zip(found, move(list(found.values())), strict=True)))
 
 

@@ -73,7 +73,8 @@ def compile_kernel(function: Callable[..., Any], signature: str, level: Level) -
 @cache
 def _for_cards(kernel: Kernel) -> Any:
     """Return the function that numba-cuda sees where a kernel for cards calls one for the CPU: compiled again."""
-    return dispatcher.CUDADispatcher(kernel.py_func, kernel.options | FOR_CARDS)
+    options = {name: value for name, value in kernel.options.items() if name != "forceinline"}  # NVVM inlines all
+    return dispatcher.CUDADispatcher(kernel.py_func, options | FOR_CARDS)
 
 
 typeof_impl.register(Kernel, lambda kernel, _: types.Dispatcher(_for_cards(kernel)))  # type: ignore[attr-defined]

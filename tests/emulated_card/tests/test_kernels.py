@@ -46,6 +46,19 @@ def test_local_and_shared_arrays():
         assert found[t] == o[o[0] & 7] + 1000 * o[o[1] & 7] + values[t, t & 7] * 1_000_000
 
 
+def test_constant_arrays():
+    letters, wide = np.frombuffer(b"MIDNSHP=X", np.uint8), np.arange(-3, 5, dtype=np.int32) * 100_000
+
+    @cuda.jit
+    def kernel(places, out):
+        i = cuda.grid(1)
+        out[i] = letters[places[i]] + wide[places[i] & 7]
+
+    places = np.random.default_rng(9).integers(0, letters.size, 64)
+    found = launched(kernel, 2, 32, places, np.zeros(64, np.int64))[1]
+    assert found.tolist() == (letters[places] + wide[places & 7].astype(np.int64)).tolist()
+
+
 @pytest.mark.parametrize(
     "dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.float32, np.float64]
 )

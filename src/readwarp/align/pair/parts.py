@@ -8,9 +8,9 @@ from numpy import ndarray
 from readwarp.align.batches import Candidates
 from readwarp.align.pair.rescue import UNGAPPED, min_anchor_score
 from readwarp.align.places import Places, contig_of, put_window
-from readwarp.compiler.jit import kernel
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import AlignParameters
-from readwarp.ragged import empty, take
+from readwarp.device.rows import ragged_rows
 
 
 class PartRules(NamedTuple):
@@ -28,28 +28,30 @@ def add(a, r, length, part, places, contig_offsets, out, made):
     return put_window(out, made, place, window, contig, contig_offsets, (0, 0), part)
 
 
-@kernel
-def plan(read_offsets, places, contig_offsets, rules, out):
-    """Write the windows of all reads to `out`; return their number."""
-    made, shared = 0, rules.least // 4
-    out.candidate_offsets[0] = 0
-    for r in range(read_offsets.size - 1):
-        length, min_score = read_offsets[r + 1] - read_offsets[r], -1
-        for a in range(places.offsets[r], places.offsets[r + 1]):
-            start, stop = np.int64(places.query_start[a]) + shared, np.int64(places.query_stop[a]) - shared
-            if places.query_stop[a] == length:
-                start += rules.bonus
-            if max(start, length - stop) < rules.least or places.status[a] > UNGAPPED:
-                continue
-            if min_score < 0:
-                min_score = min_anchor_score(r, places, rules)
-            if places.score[a] >= min_score:
-                if start >= rules.least:
-                    made = add(a, r, length, (0, min(start, length)), places, contig_offsets, out, made)
-                if length - stop >= rules.least:
-                    made = add(a, r, length, (max(0, stop), length), places, contig_offsets, out, made)
-        out.candidate_offsets[r + 1] = made
-    return made
+@scalar
+def room_of_parts(r, read_offsets, places, contig_offsets, rules):
+    """Return the maximum windows of read r."""
+    return 2 * (places.offsets[r + 1] - places.offsets[r])
+
+
+@ragged_rows(room_of_parts)
+def plan_ends(r, at, read_offsets, places, contig_offsets, rules, out):
+    """Write the windows of read r."""
+    shared, length, min_score = rules.least // 4, read_offsets[r + 1] - read_offsets[r], -1
+    for a in range(places.offsets[r], places.offsets[r + 1]):
+        start, stop = np.int64(places.query_start[a]) + shared, np.int64(places.query_stop[a]) - shared
+        if places.query_stop[a] == length:
+            start += rules.bonus
+        if max(start, length - stop) < rules.least or places.status[a] > UNGAPPED:
+            continue
+        if min_score < 0:
+            min_score = min_anchor_score(r, places, rules)
+        if places.score[a] >= min_score:
+            if start >= rules.least:
+                at = add(a, r, length, (0, min(start, length)), places, contig_offsets, out, at)
+            if length - stop >= rules.least:
+                at = add(a, r, length, (max(0, stop), length), places, contig_offsets, out, at)
+    return at
 
 
 def plan_parts(
@@ -63,5 +65,4 @@ def plan_parts(
     scoring, min_score = parameters.scoring, parameters.records.min_score
     least = max(parameters.seed.k, -(-min_score // scoring.match))
     rules = PartRules(min_score, parameters.pair.unpaired_penalty, least, scoring.end_bonus // scoring.match)
-    out = empty(Candidates, {"reads": read_offsets.size - 1, "candidates": 2 * places.score.size})
-    return take(out, "candidates", slice(plan(read_offsets, places, contig_offsets, rules, out)))
+    return plan_ends(Candidates, read_offsets.size - 1, read_offsets, places, contig_offsets, rules)

@@ -1,18 +1,20 @@
 """Choose the chains to extend, and their windows of the reference."""
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from numpy import ndarray
 
 from readwarp.align.batches import Candidates, Chains, Scores
 from readwarp.align.insert_models import InsertLimits, InsertModels
 from readwarp.align.places import contig_of, outer_distance, put_window, turned
-from readwarp.compiler.jit import kernel
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import PairParameters
+from readwarp.device.rows import each_row, empty_beside, ragged_rows
 from readwarp.formats.common.reads import ReadBatch, Segment
-from readwarp.ragged import concatenate, empty, replace, take
+from readwarp.ragged import concatenate, replace, take
 
-FIRST = int(Segment.FIRST)
+FIRST, LAST = int(Segment.FIRST), int(Segment.LAST)
 WEAK = 7  # tenths of the score of a read's best chain
 
 
@@ -23,13 +25,27 @@ class PlanRules(NamedTuple):
     padding: int
 
 
-@kernel
-def add_mate_scores(r, read_offsets, chains, contig_offsets, limits, value):
-    """Write each chain's score plus that of the mate's best concordant chain to `value`, for reads r and r + 1."""
+class ChainRanks(NamedTuple):
+    """Chains compared with those of the mate."""
+
+    value: Annotated[ndarray, "int32 [chains]"]  # score, plus that of the mate's best concordant chain
+    order: Annotated[ndarray, "int64 [chains]"]  # room for the best chains of each read
+
+
+@each_row
+def add_mate_scores(r, reads, chains, contig_offsets, rules, ranks):
+    """Set the values of the chains of read r and its mate."""
+    offsets, start, segment = chains.chain_offsets, chains.reference_start, reads.segment[r]
+    if segment == LAST:
+        return
+    for a in range(offsets[r], offsets[r + 2 if segment == FIRST else r + 1]):
+        ranks.value[a] = chains.score[a]
+    if segment != FIRST or not rules.pairing:
+        return
+    read_offsets, value = reads.read_offsets, ranks.value
     length_a, length_b = read_offsets[r + 1] - read_offsets[r], read_offsets[r + 2] - read_offsets[r + 1]
-    offsets, start = chains.chain_offsets, chains.reference_start
-    model = limits.model[r]
-    low, high = limits.low[model], limits.high[model]
+    model = rules.limits.model[r]
+    low, high = rules.limits.low[model], rules.limits.high[model]
     for a in range(offsets[r], offsets[r + 1]):
         v_a = start[a] - chains.query_start[a]
         for b in range(offsets[r + 1], offsets[r + 2]):
@@ -80,38 +96,37 @@ def best_chains(r, length, chains, value, order):
     return n
 
 
-@kernel
-def plan(reads, chains, contig_offsets, rules, out):
-    """Write the candidates of all reads to `out`, which has a row per chain; return their number."""
-    value, order = chains.score.copy(), np.empty(rules.max_candidates, np.int64)
-    made = 0
-    read_offsets, segment = reads.read_offsets, reads.segment
-    out.candidate_offsets[0] = 0
-    for r in range(segment.size):
-        if rules.pairing and segment[r] == FIRST:
-            add_mate_scores(r, read_offsets, chains, contig_offsets, rules.limits, value)
-        length = read_offsets[r + 1] - read_offsets[r]
-        for i in range(best_chains(r, length, chains, value, order)):
-            c = order[i]
-            contig = contig_of(contig_offsets, chains.reference_start[c])
-            head = chains.reference_start[c] - chains.query_start[c]
-            tail = chains.reference_stop[c] - chains.query_stop[c]
-            place, chained = (r, chains.strand[c], head), (chains.query_start[c], chains.query_stop[c])
-            window = min(head, tail) - rules.padding, max(head, tail) + length + rules.padding
-            made = put_window(out, made, place, window, contig, contig_offsets, chained, (0, 0))
-        out.candidate_offsets[r + 1] = made
-    return made
+@scalar
+def room_of_windows(r, reads, chains, contig_offsets, rules, ranks):
+    """Return the maximum windows of read r."""
+    return min(rules.max_candidates, chains.chain_offsets[r + 1] - chains.chain_offsets[r])
+
+
+@ragged_rows(room_of_windows)
+def plan_windows(r, at, reads, chains, contig_offsets, rules, ranks, out):
+    """Write the windows of read r."""
+    length, first = reads.read_offsets[r + 1] - reads.read_offsets[r], chains.chain_offsets[r]
+    order = ranks.order[first : first + min(rules.max_candidates, chains.chain_offsets[r + 1] - first)]
+    for i in range(best_chains(r, length, chains, ranks.value, order)):
+        c = order[i]
+        contig = contig_of(contig_offsets, chains.reference_start[c])
+        head = chains.reference_start[c] - chains.query_start[c]
+        tail = chains.reference_stop[c] - chains.query_stop[c]
+        place, chained = (r, chains.strand[c], head), (chains.query_start[c], chains.query_stop[c])
+        window = min(head, tail) - rules.padding, max(head, tail) + length + rules.padding
+        at = put_window(out, at, place, window, contig, contig_offsets, chained, (0, 0))
+    return at
 
 
 def plan_candidates(
     reads: ReadBatch, chains: Chains, contig_offsets: np.ndarray, sizes: InsertModels, parameters: PairParameters
 ) -> Candidates:
     """Plan the windows in which to extend each read: the best `max_candidates` chains, considering mates together."""
-    out = empty(Candidates, {"reads": len(reads), "candidates": chains.score.size})
     limits = sizes.limits(reads.read_group)
     rules = PlanRules(limits, parameters.pairing, parameters.max_candidates, parameters.window_padding)
-    made = plan(reads, chains, contig_offsets, rules, out)
-    return take(out, "candidates", slice(made))
+    given = reads, chains, contig_offsets, rules, empty_beside(chains.score, ChainRanks, {"chains": chains.score.size})
+    add_mate_scores(len(reads), *given)
+    return plan_windows(Candidates, len(reads), *given)
 
 
 def join(parts: Candidates, rescued: Candidates) -> Candidates:

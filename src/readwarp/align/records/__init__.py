@@ -1,9 +1,10 @@
-"""Records: pair scores, MAPQ, primary, supplementary and secondary alignments, flags and tags (host only).
+"""Records: pair scores, MAPQ, primary, supplementary and secondary alignments, flags and tags.
 
     choose(reads: ReadBatch, places: Places, sizes: InsertModels, parameters: AlignParameters,
            repetitive: int32 [reads], contig_offsets: int64) -> Choices
-    build((aligned, written): ReadBatch, choices: Choices, extensions: Extensions, reference: Reference, parameters)
-        -> Alignments                         of the written reads, which may extend past the aligned ones if trimmed
+    gather(aligned, written: ReadBatch, choices: Choices, extensions: Extensions, reference: Reference, parameters)
+        -> RecordInputs                       of the written reads, which may extend past the aligned ones if trimmed
+    build(inputs: RecordInputs, parameters) -> AlignmentBatch                                   on either side
 
 **Worth of a place.** For candidates a, b of two mates with scores s_a, s_b (end bonuses included), outer distance d:
 
@@ -30,7 +31,7 @@ CIGAR; XS is the next best score less the end bonus of the best; ms is the sum o
 15, as in samtools fixmate; pa is AS divided by that of the row with the role ALTERNATE; cs is minimap2's.
 """
 
-from readwarp.align.records.build import build
+from readwarp.align.records.build import RecordInputs, build, gather
 from readwarp.align.records.choose import Choices, choose
 
-__all__ = ["Choices", "build", "choose"]
+__all__ = ["Choices", "RecordInputs", "build", "choose", "gather"]

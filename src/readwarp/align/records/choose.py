@@ -9,10 +9,10 @@ from readwarp.align.batches import Extensions
 from readwarp.align.insert_models import InsertLimits, InsertModels
 from readwarp.align.places import Places, are_rivals, contig_of, outer_distance, place_key
 from readwarp.align.records import quality as rule
-from readwarp.compiler.jit import kernel
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
+from readwarp.device.rows import each_row, empty_beside, ragged_rows
 from readwarp.formats.common.reads import ReadBatch, Segment
-from readwarp.ragged import empty, take
 from readwarp.rules.hashes import hash_of, mix
 from readwarp.rules.statuses import Status
 
@@ -49,7 +49,14 @@ class Ranking(NamedTuple):
     distinct: Annotated[ndarray, "uint8 [candidates]"]  # 1 for the best candidate of each place
     key: Annotated[ndarray, "uint64 [candidates]"]  # breaks ties
     worth: Annotated[ndarray, "int32 [candidates]"]  # see the package's contract
-    picked: Annotated[ndarray, "int64 [others]"]  # room for the other candidates of a read worth tracing
+    picked: Annotated[ndarray, "int64 [candidates]"]  # room for the other candidates of each read worth tracing
+
+
+class Winners(NamedTuple):
+    """The places of reads and their mates."""
+
+    best: Annotated[ndarray, "int64 [reads]"]  # candidate; -1: none
+    paired: Annotated[ndarray, "uint8 [reads]"]  # 1 where the mates are placed as a concordant pair
 
 
 class PlaceRules(NamedTuple):
@@ -192,10 +199,9 @@ def distance(a, b, places):
 
 
 @kernel
-def pick_supplementary(a, span, length, places, ranking):
+def pick_supplementary(a, span, length, places, ranking, picked):
     """Pick the best candidates for parts that the primary a leaves over, best first; return their number."""
-    score, key = places.score, ranking.key
-    picked, n = ranking.picked, 0
+    score, key, n = places.score, ranking.key, 0
     for b in range(*span):
         if b == a or not ranking.distinct[b] or are_rivals(a, b, length, places.strand, places):
             continue
@@ -214,12 +220,11 @@ def pick_supplementary(a, span, length, places, ranking):
 
 
 @kernel
-def pick_secondary(a, span, length, places, rules, ranking, n):
-    """Write places nearly as good as a for the same part of the read to ranking.picked, from row n.
+def pick_secondary(a, span, length, places, rules, ranking, picked, n):
+    """Write places nearly as good as a for the same part of the read to `picked`, from row n.
 
     If there are too many: the best ones, best first, or none.
     """
-    picked = ranking.picked
     found, most = n, n + rules.max_secondary
     if most == n:
         return n
@@ -241,22 +246,6 @@ def pick_secondary(a, span, length, places, rules, ranking, n):
 
 
 @kernel
-def list_choices(a, r, length, repetitive, places, rules, ranking, out):
-    """Write rows for read r placed at candidate a (-1: nowhere) to `out`; return the number of rows so far."""
-    made = out.choice_offsets[r]
-    if a < 0:
-        return made
-    span = places.offsets[r], places.offsets[r + 1]
-    others = pick_supplementary(a, span, length, places, ranking)
-    for i in range(-1, pick_secondary(a, span, length, places, rules, ranking, others)):
-        c = a if i < 0 else ranking.picked[i]
-        role = PRIMARY if i < 0 else (SUPPLEMENTARY if i < others else SECONDARY)
-        quality, next_score = judge(c, span, length, repetitive, places, rules, ranking)
-        made = put_choice(c, role, 0 if role == SECONDARY else quality, next_score, places, out, made)
-    return made
-
-
-@kernel
 def put_choice(c, role, quality, second_score, scored, out, made):
     """Write candidate c, of a batch with strand and score, to row `made` of `out`; return the next row."""
     out.candidate[made], out.strand[made] = c, scored.strand[c]
@@ -265,38 +254,60 @@ def put_choice(c, role, quality, second_score, scored, out, made):
     return made + 1
 
 
-@kernel
-def choose_places(reads, repetitive, places, contig_offsets, rules, out):
-    """Write the choices of all reads to `out`; return their number."""
-    candidates = places.score.size
-    of_one, winner = rules.of_one, np.empty(2, np.int64)
-    picked = np.empty(MAX_SUPPLEMENTARY + of_one.max_secondary, np.int64)
-    ranking = Ranking(np.zeros(candidates, np.uint8), np.empty(candidates, np.uint64), places.score.copy(), picked)
-    made = np.int64(0)
-    out.choice_offsets[0] = 0
-    for r in range(reads.segment.size):
-        if reads.segment[r] == LAST:
-            continue
-        mates = 2 if reads.segment[r] == FIRST else 1
-        name_key = hash_of(reads.names, reads.name_offsets[r], reads.name_offsets[r + 1])
-        for m in range(mates):
-            winner[m] = rank_read(r + m, rules.min_score, name_key, reads, places, ranking)
-        weak, pairing = 0 if winner[0] < 0 else 1, mates == 2 and rules.pairing
-        leaning = pairing and winner[weak] < 0 and winner[1 - weak] >= 0  # placed beside its mate or nowhere
-        if leaning:
-            winner[weak] = rank_read(r + weak, rules.min_mate_score, name_key, reads, places, ranking)
-        paired = pairing and winner[0] >= 0 and winner[1] >= 0
-        paired = paired and place_pair(r, reads.read_offsets, places, contig_offsets, rules, ranking, winner)
-        if leaning:
-            if not paired:
-                winner[weak] = -1
-            for a in range(places.offsets[r + weak], places.offsets[r + weak + 1]):
-                ranking.worth[a] = places.score[a]  # the mate adds no confidence
-        for q in range(r, r + mates):
-            length = reads.read_offsets[q + 1] - reads.read_offsets[q]
-            made = list_choices(winner[q - r], q, length, repetitive[q], places, of_one, ranking, out)
-            out.proper[q], out.choice_offsets[q + 1] = paired, made
-    return made
+@each_row
+def place_template(r, reads, places, contig_offsets, rules, ranking, winners):
+    """Choose the places of read r and its mate."""
+    segment, best = reads.segment[r], winners.best[r : r + 2]
+    if segment == LAST:
+        return
+    mates = 2 if segment == FIRST else 1
+    name_key = hash_of(reads.names, reads.name_offsets[r], reads.name_offsets[r + 1])
+    for a in range(places.offsets[r], places.offsets[r + mates]):
+        ranking.worth[a] = places.score[a]
+    for m in range(mates):
+        best[m] = rank_read(r + m, rules.min_score, name_key, reads, places, ranking)
+        winners.paired[r + m] = 0
+    if mates == 1 or not rules.pairing:
+        return
+    weak = 0 if best[0] < 0 else 1
+    leaning = best[weak] < 0 and best[1 - weak] >= 0  # placed beside its mate or nowhere
+    if leaning:
+        best[weak] = rank_read(r + weak, rules.min_mate_score, name_key, reads, places, ranking)
+    if (
+        best[0] >= 0
+        and best[1] >= 0
+        and place_pair(r, reads.read_offsets, places, contig_offsets, rules, ranking, best)
+    ):
+        winners.paired[r] = winners.paired[r + 1] = 1
+    elif leaning:
+        best[weak] = -1
+    if leaning:
+        for a in range(places.offsets[r + weak], places.offsets[r + weak + 1]):
+            ranking.worth[a] = places.score[a]  # the mate adds no confidence
+
+
+@scalar
+def room_of_choices(r, reads, repetitive, places, rules, ranking, winners):
+    """Return the maximum choices of read r."""
+    return places.offsets[r + 1] - places.offsets[r] if winners.best[r] >= 0 else np.int64(0)
+
+
+@ragged_rows(room_of_choices)
+def list_choices(r, at, reads, repetitive, places, rules, ranking, winners, out):
+    """Write the choices for read r: its place, and others worth tracing."""
+    a, length = winners.best[r], reads.read_offsets[r + 1] - reads.read_offsets[r]
+    out.proper[r] = winners.paired[r]
+    if a < 0:
+        return at
+    span = places.offsets[r], places.offsets[r + 1]
+    picked = ranking.picked[span[0] : span[1]]
+    others = pick_supplementary(a, span, length, places, ranking, picked)
+    for i in range(-1, pick_secondary(a, span, length, places, rules, ranking, picked, others)):
+        c = a if i < 0 else picked[i]
+        role = PRIMARY if i < 0 else (SUPPLEMENTARY if i < others else SECONDARY)
+        quality, next_score = judge(c, span, length, repetitive[r], places, rules, ranking)
+        at = put_choice(c, role, 0 if role == SECONDARY else quality, next_score, places, out, at)
+    return at
 
 
 def min_mate_score(parameters: AlignParameters) -> int:
@@ -344,7 +355,8 @@ def choose(
     contig_offsets: ndarray,
 ) -> Choices:
     """Choose the place of each read and its mate, other places worth tracing, and MAPQs."""
-    out = empty(Choices, {"reads": len(reads), "choices": places.score.size})
-    rules = rules_of(sizes, reads.read_group, parameters)
-    made = choose_places(reads, repetitive, places, contig_offsets, rules, out)
-    return take(out, "choices", slice(made))
+    rules, n = rules_of(sizes, reads.read_group, parameters), len(reads)
+    ranking = empty_beside(places.score, Ranking, {"candidates": places.score.size})
+    winners = empty_beside(places.score, Winners, {"reads": n})
+    place_template(n, reads, places, contig_offsets, rules, ranking, winners)
+    return list_choices(Choices, n, reads, repetitive, places, rules.of_one, ranking, winners)

@@ -6,12 +6,13 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.align.long.lengths import are_long
 from readwarp.align.places import Genome, contig_of
-from readwarp.align.records.choose import ALTERNATE, FIRST, PRIMARY, SECONDARY, UNGAPPED, UNPAIRED, TracedChoices
+from readwarp.align.records.choose import ALTERNATE, FIRST, PRIMARY, SECONDARY, UNGAPPED, UNPAIRED
 from readwarp.compiler.jit import kernel, scalar
-from readwarp.config import CS_FORMS
+from readwarp.config import CS_FORMS, AlignParameters
+from readwarp.device.rows import ragged_rows
 from readwarp.formats.alignments.layout import TEXT
-from readwarp.formats.alignments.records import AlignmentBatch
 from readwarp.formats.alignments.tag_bytes import put_float, put_integer, put_letter, put_run, put_tag
 from readwarp.formats.common.reads import ReadBatch
 from readwarp.formats.common.text import put_number
@@ -47,13 +48,25 @@ class ContigNames(NamedTuple):
     offsets: Annotated[ndarray, "int64 [contigs + 1] of letters"]
 
 
+class RecordCigars(NamedTuple):
+    values: Annotated[ndarray, "uint32 [operations]"]
+    offsets: Annotated[ndarray, "int64 [records + 1] of operations"]
+
+
+class RecordTags(NamedTuple):
+    values: Annotated[ndarray, "uint8 [tag bytes]"]
+    offsets: Annotated[ndarray, "int64 [records + 1] of tag bytes"]
+
+
 class TagContext(NamedTuple):
     """Settings and tables for the tags of all records."""
 
     genome: Genome
     names: ContigNames
+    max_name: int  # letters of the longest contig name
     cs: int  # NO_CS, SHORT_CS or LONG_CS
     eqx: bool  # = and X in SA and XA, like in CIGARs
+    xa: bool  # places that are no records are named in XA
     has_de: Annotated[ndarray, "bool [reads]"]
 
 
@@ -270,29 +283,27 @@ def mate_of(r, segment):
     return r + 1 if segment[r] == FIRST else r - 1
 
 
-@kernel
-def total_room(segment, rows, traced, alignments, max_name, shared):
-    """Return the maximum bytes of all tags; SA and XA name no more places than were traced."""
-    room, (choices, extensions) = 0, traced
-    choice_offsets, cigar_offsets = choices.choice_offsets, extensions.cigar_offsets
-    for row in range(rows.read.size):
-        r, e = rows.read[row], rows.trace[row]
-        room += FIXED_ROOM
-        if segment[r] != UNPAIRED:
-            mate_row = rows.offsets[mate_of(r, segment)]
-            room += NUMBER_ROOM * (alignments.cigar_offsets[mate_row + 1] - alignments.cigar_offsets[mate_row])
-        if e >= 0:
-            room += MISMATCH_ROOM * (extensions.edit_distance[e] + 2)
-            first, last = choice_offsets[r], choice_offsets[r + 1]
-            if shared.cs != NO_CS:
-                room += CS_ROOM * (extensions.edit_distance[e] + cigar_offsets[e + 1] - cigar_offsets[e] + 1)
-            if shared.cs == LONG_CS:
-                room += extensions.query_stop[e] - extensions.query_start[e]
-            operations = cigar_offsets[last] - cigar_offsets[first]
-            if shared.eqx:
-                for other in range(first, last):
-                    operations += 2 * extensions.edit_distance[other]
-            room += (last - first) * (max_name + 6 * NUMBER_ROOM) + NUMBER_ROOM * operations
+@scalar
+def room_of_tags(row, reads, shared, rows, traced, alignments):
+    """Return the maximum bytes of a record's tags; SA and XA name no more places than were traced."""
+    r, e, (choices, extensions) = rows.read[row], rows.trace[row], traced
+    cigar_offsets, room = extensions.cigar_offsets, np.int64(FIXED_ROOM)
+    if reads.segment[r] != UNPAIRED:
+        mate_row = rows.offsets[mate_of(r, reads.segment)]
+        room += NUMBER_ROOM * (alignments.cigar_offsets[mate_row + 1] - alignments.cigar_offsets[mate_row])
+    if e >= 0:
+        edits = np.int64(extensions.edit_distance[e])
+        room += MISMATCH_ROOM * (edits + 2)
+        first, last = choices.choice_offsets[r], choices.choice_offsets[r + 1]
+        if shared.cs != NO_CS:
+            room += CS_ROOM * (edits + cigar_offsets[e + 1] - cigar_offsets[e] + 1)
+        if shared.cs == LONG_CS:
+            room += extensions.query_stop[e] - extensions.query_start[e]
+        operations = cigar_offsets[last] - cigar_offsets[first]
+        if shared.eqx:
+            for other in range(first, last):
+                operations += 2 * np.int64(extensions.edit_distance[other])
+        room += (last - first) * (shared.max_name + 6 * NUMBER_ROOM) + NUMBER_ROOM * operations
     return room
 
 
@@ -318,53 +329,38 @@ def put_mate(out, at, mate, reads, rows, alignments):
     return put_integer(out, at, MS, np.int64(total))
 
 
-@kernel
-def write_tags(reads, shared, rows, traced, alignments, out, out_offsets):
-    """Write the tags of all records; return their bytes."""
-    at, (choices, extensions) = 0, traced
-    cs, has_de = shared.cs, shared.has_de
-    out_offsets[0] = 0
-    for row in range(rows.read.size):
-        r, e = rows.read[row], rows.trace[row]
-        bases = reads.bases[reads.read_offsets[r] : reads.read_offsets[r + 1]]
-        if e >= 0:
-            at = put_integer(out, at, NM, np.int64(extensions.edit_distance[e]))
-            at = put_tag(out, at, MD, TEXT)
-            at = put_differences(out, at, e, bases, shared.genome.packed, choices.strand[e], extensions)
-            bonus = choices.score[e] - extensions.score[e]
-            at = put_integer(out, put_letter(out, at, END), AS, np.int64(extensions.score[e]))
-            at = put_integer(out, at, XS, np.int64(max(0, choices.second_score[e] - bonus)))
-            if has_de[r]:
-                at = put_divergence(out, at, e, extensions)
-        if reads.segment[r] != UNPAIRED:
-            at = put_mate(out, at, mate_of(r, reads.segment), reads, rows, alignments)
-        first, stop = rows.offsets[r], rows.offsets[r + 1]
-        if stop - first > 1 and rows.kind[row] != SECONDARY and rows.kind[first + 1] != SECONDARY:
-            at = put_supplementary(out, at, row, bases, rows, traced, alignments, shared)
-        if e >= 0 and choices.role[e] == PRIMARY:
-            at = put_ratio(out, at, row, rows, extensions)
-            at = put_secondary(out, at, r, bases, traced, shared)
-        if e >= 0 and cs != NO_CS:
-            at = put_cs(out, at, e, bases, shared.genome.packed, choices.strand[e], extensions, cs == LONG_CS)
-        out_offsets[row + 1] = at
+@ragged_rows(room_of_tags)
+def put_tags(row, at, reads, shared, rows, traced, alignments, out):
+    """Put NM MD AS XS de MC MQ ms SA pa XA cs of a record."""
+    data, (choices, extensions) = out.values, traced
+    r, e = rows.read[row], rows.trace[row]
+    bases = reads.bases[reads.read_offsets[r] : reads.read_offsets[r + 1]]
+    if e >= 0:
+        at = put_integer(data, at, NM, np.int64(extensions.edit_distance[e]))
+        at = put_tag(data, at, MD, TEXT)
+        at = put_differences(data, at, e, bases, shared.genome.packed, choices.strand[e], extensions)
+        bonus = choices.score[e] - extensions.score[e]
+        at = put_integer(data, put_letter(data, at, END), AS, np.int64(extensions.score[e]))
+        at = put_integer(data, at, XS, np.int64(max(0, choices.second_score[e] - bonus)))
+        if shared.has_de[r]:
+            at = put_divergence(data, at, e, extensions)
+    if reads.segment[r] != UNPAIRED:
+        at = put_mate(data, at, mate_of(r, reads.segment), reads, rows, alignments)
+    first, stop = rows.offsets[r], rows.offsets[r + 1]
+    if stop - first > 1 and rows.kind[row] != SECONDARY and rows.kind[first + 1] != SECONDARY:
+        at = put_supplementary(data, at, row, bases, rows, traced, alignments, shared)
+    if e >= 0 and choices.role[e] == PRIMARY:
+        at = put_ratio(data, at, row, rows, extensions)
+        if shared.xa:
+            at = put_secondary(data, at, r, bases, traced, shared)
+    if e >= 0 and shared.cs != NO_CS:
+        at = put_cs(data, at, e, bases, shared.genome.packed, choices.strand[e], extensions, shared.cs == LONG_CS)
     return at
 
 
-def encode_tags(
-    reads: ReadBatch,
-    reference: Reference,
-    rows: RecordRows,
-    traced: TracedChoices,
-    alignments: AlignmentBatch,
-    more: tuple[str, bool, ndarray],
-) -> tuple[ndarray, ndarray]:
-    """Encode NM MD AS XS de MC MQ ms SA pa XA cs of all records: uint8 bytes and int64 offsets [records + 1].
-
-    more: the form of cs, whether CIGARs have = and X, and which reads have de (bool [reads]).
-    """
-    names, genome = contig_names(reference.names), Genome(reference.packed, reference.contig_offsets)
-    shared = TagContext(genome, names, CS_FORMS.index(more[0]), *more[1:])
-    room = total_room(reads.segment, rows, traced, alignments, int(np.diff(names.offsets).max()), shared)
-    out, offsets = np.empty(room, np.uint8), np.empty(rows.read.size + 1, np.int64)
-    used = write_tags(reads, shared, rows, traced, alignments, out, offsets)
-    return out[:used], offsets
+def context_of(aligned: ReadBatch, reference: Reference, parameters: AlignParameters) -> TagContext:
+    """Return the context of tags. aligned: the reads as aligned."""
+    names, options = contig_names(reference.names), parameters.records
+    genome, longest = Genome(reference.packed, reference.contig_offsets), int(np.diff(names.offsets).max())
+    form, is_long = CS_FORMS.index(options.cs), are_long(aligned, parameters)
+    return TagContext(genome, names, longest, form, options.eqx, not options.secondary_records, is_long)

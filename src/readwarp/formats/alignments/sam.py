@@ -4,17 +4,17 @@ SEQ and QUAL follow the strand of the flag; bases and qualities under a hard cli
 that has none. A CIGAR of more operations than BAM has room for goes to the field CG, see `layout.cigar_of`.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
-from readwarp.compiler.jit import kernel, scalar
+from readwarp.compiler.jit import scalar
+from readwarp.device.rows import ragged_rows
 from readwarp.formats.alignments import layout
 from readwarp.formats.alignments.fields import put_turned
-from readwarp.formats.alignments.paf import encode_paf
+from readwarp.formats.alignments.paf import put_paf
 from readwarp.formats.alignments.records import AlignmentBatch
 from readwarp.formats.alignments.tag_bytes import put_letter, put_tag
 from readwarp.formats.alignments.tag_text import FACTOR, put_tags
@@ -22,6 +22,7 @@ from readwarp.formats.common.binning import bin_of
 from readwarp.formats.common.index import DEPTH
 from readwarp.formats.common.reads import ReadBatch
 from readwarp.formats.common.text import (
+    Names,
     letter_of,
     pack_names,
     put_bytes,
@@ -31,11 +32,12 @@ from readwarp.formats.common.text import (
     put_number,
     put_text,
 )
-from readwarp.ragged import empty, replace
 from readwarp.rules.cigar import HARD_CLIP, LETTER_BYTES, SKIP, SOFT_CLIP, run_of
 from readwarp.rules.flags import REVERSE
 
+FIXED_TEXT = 200  # bytes of a line besides names, bases, CIGAR and tags
 BIN = 14  # offset of the bin in a record
+FIXED_ROOM = 64  # bytes of a record besides name, bases, CIGAR and tags; CG and the name of RG included
 TAB, NEWLINE, STAR, EQUAL = b"\t\n*="
 RG, CG = (int.from_bytes(name, "little") for name in (b"RG", b"CG"))
 READ_GROUP = np.frombuffer(b"\tRG:Z:", np.uint8)
@@ -66,32 +68,28 @@ class Encoder:
     text: bool = False  # SAM text instead of BAM records
     lengths: tuple[int, ...] = ()  # of the contigs: PAF instead
 
+    @property
+    def is_binary(self) -> bool:
+        return not self.text and not self.lengths
+
+    @property
+    def groups(self) -> Names:
+        return pack_names(self.read_groups)
+
     def encode(self, reads: ReadBatch, alignments: AlignmentBatch) -> Encoded:
         """Encode `alignments` in their order. Runs without the GIL."""
-        groups, size = pack_names(self.read_groups), self._max_bytes(reads, alignments)
-        out = empty(Encoded, {"records": len(alignments), "bytes": size})
+        given = reads, alignments
+        if self.is_binary:
+            return self.encode_records(*given, self.groups)
+        contigs = pack_names(self.contigs)
         if self.lengths:
-            lengths = np.array(self.lengths, np.int64)
-            written = encode_paf(reads, alignments, pack_names(self.contigs), lengths, out)
-        elif self.text:
-            written = encode_sam(reads, alignments, pack_names(self.contigs), groups, out)
-        else:
-            written = encode_bam(reads, alignments, groups, out)
-        return replace(out, data=out.data[:written])
+            return put_paf(Encoded, len(alignments), *given, contigs, np.array(self.lengths, np.int64))
+        scratch = np.empty(max(np.diff(reads.tag_offsets), default=0), np.uint8)
+        return put_line(Encoded, len(alignments), *given, contigs, self.groups, scratch)
 
-    def _max_bytes(self, reads: ReadBatch, rows: AlignmentBatch) -> int:
-        """Return an upper bound of the encoded size, for text or binary."""
-        lengths, names, carried = (
-            int((offsets[rows.read + 1] - offsets[rows.read]).sum())
-            for offsets in (reads.read_offsets, reads.name_offsets, reads.tag_offsets)
-        )
-        longest = 2 * _longest(self.contigs if self.text or self.lengths else ()) + _longest(self.read_groups)
-        fixed = (200 + longest) * len(rows)
-        return fixed + names + 2 * lengths + 10 * rows.cigar.size + FACTOR * (carried + rows.tags.size) + 64
-
-
-def _longest(names: Sequence[str]) -> int:
-    return max(map(len, names), default=0)
+    def encode_records(self, reads: ReadBatch, alignments: AlignmentBatch, groups: Names) -> Encoded:
+        """Encode BAM records on the side of the arrays. groups: of this encoder, there."""
+        return put_record(Encoded, len(alignments), reads, alignments, groups)
 
 
 @scalar
@@ -148,69 +146,83 @@ def counts_bases(tags, at):
 
 
 @scalar
-def longest_row(offsets):
-    longest = np.int64(0)
-    for i in range(offsets.size - 1):
-        longest = max(longest, offsets[i + 1] - offsets[i])
-    return longest
-
-
-@scalar
-def put_carried(reads, r, shown, strand, scratch, out, at):
+def put_carried(reads, r, shown, reverse, out, at):
     """Put the fields that read r carries to a record at out[at:]; return where they end.
 
-    shown: where the bases of the record start and stop. strand: whether it is reversed, and whether it is text.
-    scratch: has room for a field.
+    shown: where the bases of the record start and stop.
     """
     first, stop = reads.tag_offsets[r], reads.tag_offsets[r + 1]
-    origin, (reverse, is_text) = reads.read_offsets[r], strand
+    origin = reads.read_offsets[r]
     length = reads.read_offsets[r + 1] - origin
     part = shown[0] - origin, shown[1] - origin, length
     while first < stop:
         end = layout.field_stop(reads.tags, first, stop)
         if shown[1] - shown[0] == length or not counts_bases(reads.tags, first):
-            if is_text:
-                at = put_tags(scratch, 0, put_turned(reads.tags, first, end, part, reverse, scratch, 0), out, at)
-            else:
-                at = put_turned(reads.tags, first, end, part, reverse, out, at)
+            at = put_turned(reads.tags, first, end, part, reverse, out, at)
         first = end
     return at
 
 
-@kernel
-def encode_sam(reads, rows, contigs, groups, out):
-    """Write SAM lines to out (Encoded, large enough); contigs and groups are Names. Return the bytes written."""
-    data, at = out.data, 0
-    scratch = np.empty(longest_row(reads.tag_offsets), np.uint8)
-    for row in range(rows.read.size):
-        out.offsets[row] = at
-        r, reverse = np.int64(rows.read[row]), rows.flag[row] & REVERSE != 0
-        contig, mate = np.int64(rows.contig[row]), np.int64(rows.mate_contig[row])
-        at = put_name((reads.names, reads.name_offsets), r, data, at)
-        at = put_next(TAB, np.int64(rows.flag[row]), data, at)
-        data[at] = TAB
-        at = put_name(contigs, contig, data, at + 1)
-        at = put_next(TAB, np.int64(rows.position[row]) + 1, data, at)
-        at = put_next(TAB, np.int64(rows.mapping_quality[row]), data, at)
-        at = put_cigar(rows.cigar, rows.cigar_offsets[row], rows.cigar_offsets[row + 1], data, at)
-        data[at] = TAB
-        if mate >= 0 and mate == contig:
-            data[at + 1] = EQUAL
-            at += 2
-        else:
-            at = put_name(contigs, mate, data, at + 1)
-        at = put_next(TAB, np.int64(rows.mate_position[row]) + 1, data, at)
-        at = put_next(TAB, np.int64(rows.template_length[row]), data, at)
-        start, stop = shown_span(reads, rows, row)
-        at = put_letters(reads.bases, reads.qualities, start, stop, reverse, data, at)
-        at = put_tags(rows.tags, rows.tag_offsets[row], rows.tag_offsets[row + 1], data, at)
-        if reads.read_group[r] >= 0:
-            at = put_name(groups, np.int64(reads.read_group[r]), data, put_text(READ_GROUP, data, at))
-        at = put_carried(reads, r, (start, stop), (reverse, True), scratch, data, at)
-        data[at] = NEWLINE
-        at += 1
-    out.offsets[rows.read.size] = at
-    return at
+@scalar
+def size_of(names, index):
+    """Return the letters of the name at `index` of Names; 0 for none."""
+    return names.offsets[index + 1] - names.offsets[index] if index >= 0 else np.int64(0)
+
+
+@scalar
+def parts_of(row, reads, rows):
+    """Return the name's letters, the bases, the CIGAR's operations, and the bytes of all tags of a record."""
+    r = np.int64(rows.read[row])
+    carried, own = reads.tag_offsets[r + 1] - reads.tag_offsets[r], rows.tag_offsets[row + 1] - rows.tag_offsets[row]
+    name, length = reads.name_offsets[r + 1] - reads.name_offsets[r], reads.read_offsets[r + 1] - reads.read_offsets[r]
+    return name, length, rows.cigar_offsets[row + 1] - rows.cigar_offsets[row], carried + own
+
+
+@scalar
+def room_of_record(row, reads, rows, groups):
+    """Return the maximum bytes of a BAM record."""
+    name, length, operations, tags = parts_of(row, reads, rows)
+    return FIXED_ROOM + size_of(groups, reads.read_group[rows.read[row]]) + name + 2 * length + 4 * operations + tags
+
+
+@scalar
+def room_of_line(row, reads, rows, contigs, groups, scratch):
+    """Return the maximum bytes of a line of SAM."""
+    name, length, operations, tags = parts_of(row, reads, rows)
+    names = size_of(contigs, rows.contig[row]) + size_of(contigs, rows.mate_contig[row])
+    names += size_of(groups, reads.read_group[rows.read[row]])
+    return FIXED_TEXT + names + name + 2 * length + 10 * operations + FACTOR * tags
+
+
+@ragged_rows(room_of_line)
+def put_line(row, at, reads, rows, contigs, groups, scratch, out):
+    """Put a line of SAM; contigs and groups are Names. scratch: uint8, with room for the fields that a read carries."""
+    data = out.data
+    r, reverse = np.int64(rows.read[row]), rows.flag[row] & REVERSE != 0
+    contig, mate = np.int64(rows.contig[row]), np.int64(rows.mate_contig[row])
+    at = put_name((reads.names, reads.name_offsets), r, data, at)
+    at = put_next(TAB, np.int64(rows.flag[row]), data, at)
+    data[at] = TAB
+    at = put_name(contigs, contig, data, at + 1)
+    at = put_next(TAB, np.int64(rows.position[row]) + 1, data, at)
+    at = put_next(TAB, np.int64(rows.mapping_quality[row]), data, at)
+    at = put_cigar(rows.cigar, rows.cigar_offsets[row], rows.cigar_offsets[row + 1], data, at)
+    data[at] = TAB
+    if mate >= 0 and mate == contig:
+        data[at + 1] = EQUAL
+        at += 2
+    else:
+        at = put_name(contigs, mate, data, at + 1)
+    at = put_next(TAB, np.int64(rows.mate_position[row]) + 1, data, at)
+    at = put_next(TAB, np.int64(rows.template_length[row]), data, at)
+    start, stop = shown_span(reads, rows, row)
+    at = put_letters(reads.bases, reads.qualities, start, stop, reverse, data, at)
+    at = put_tags(rows.tags, rows.tag_offsets[row], rows.tag_offsets[row + 1], data, at)
+    if reads.read_group[r] >= 0:
+        at = put_name(groups, np.int64(reads.read_group[r]), data, put_text(READ_GROUP, data, at))
+    at = put_tags(scratch, 0, put_carried(reads, r, (start, stop), reverse, scratch, 0), data, at)
+    data[at] = NEWLINE
+    return at + 1
 
 
 @scalar
@@ -241,51 +253,47 @@ def put_letters(bases, qualities, start, stop, reverse, out, at):
     return put_qualities(qualities, start, stop, reverse, np.uint8(33), out, at + 1)
 
 
-@kernel
-def encode_bam(reads, rows, groups, out):
-    """Write BAM records, block_size first, to out (Encoded, its data large enough); return the bytes written."""
-    data, at = out.data, 0
-    for row in range(rows.read.size):
-        out.offsets[row] = at
-        r, place = np.int64(rows.read[row]), np.int64(rows.position[row])
-        first, last = rows.cigar_offsets[row], rows.cigar_offsets[row + 1]
-        start, stop = shown_span(reads, rows, row)
-        reverse, covered = rows.flag[row] & REVERSE != 0, 0
-        for i in range(first, last):
-            _, _, on_reference, _ = run_of(rows.cigar[i])
-            covered += on_reference
-        put_bytes(rows.contig[row], 4, data, at + layout.CONTIG)
-        put_bytes(place, 4, data, at + layout.POSITION)
-        data[at + layout.MAPPING_QUALITY] = rows.mapping_quality[row]
-        put_bytes(bin_of(place, place + max(covered, 1), DEPTH), 2, data, at + BIN)
-        is_long = last - first > layout.MAX_OPERATIONS
-        put_bytes(2 if is_long else last - first, 2, data, at + layout.OPERATIONS)
-        put_bytes(rows.flag[row], 2, data, at + layout.FLAG)
-        put_bytes(stop - start, 4, data, at + layout.LENGTH)
-        put_bytes(rows.mate_contig[row], 4, data, at + layout.MATE_CONTIG)
-        put_bytes(rows.mate_position[row], 4, data, at + layout.MATE_POSITION)
-        put_bytes(rows.template_length[row], 4, data, at + layout.TEMPLATE_LENGTH)
-        end = put_letter(data, put_name((reads.names, reads.name_offsets), r, data, at + layout.NAME), 0)
-        data[at + layout.NAME_LENGTH] = end - at - layout.NAME
-        if is_long:
-            end = put_bytes((stop - start) << 4 | SOFT_CLIP, 4, data, end)
-            end = put_bytes(covered << 4 | SKIP, 4, data, end)
-        else:
-            end = put_operations(rows.cigar, first, last, data, end)
-        end = put_nibbles(reads.bases, start, stop, reverse, data, end)
-        end = put_qualities(reads.qualities, start, stop, reverse, np.uint8(0), data, end)
-        end = put_copy(rows.tags, rows.tag_offsets[row], rows.tag_offsets[row + 1], data, end)
-        if is_long:
-            end = put_letter(data, put_tag(data, end, CG, layout.ARRAY), layout.UNSIGNED)
-            end = put_operations(rows.cigar, first, last, data, put_bytes(last - first, 4, data, end))
-        if reads.read_group[r] >= 0:
-            end = put_tag(data, end, RG, layout.TEXT)
-            end = put_letter(data, put_name(groups, np.int64(reads.read_group[r]), data, end), 0)
-        end = put_carried(reads, r, (start, stop), (reverse, False), data, data, end)
-        put_bytes(end - at - 4, 4, data, at)
-        at = end
-    out.offsets[rows.read.size] = at
-    return at
+@ragged_rows(room_of_record)
+def put_record(row, at, reads, rows, groups, out):
+    """Put a BAM record, block_size first. groups: Names."""
+    data = out.data
+    r, place = np.int64(rows.read[row]), np.int64(rows.position[row])
+    first, last = rows.cigar_offsets[row], rows.cigar_offsets[row + 1]
+    start, stop = shown_span(reads, rows, row)
+    reverse, covered = rows.flag[row] & REVERSE != 0, 0
+    for i in range(first, last):
+        _, _, on_reference, _ = run_of(rows.cigar[i])
+        covered += on_reference
+    put_bytes(rows.contig[row], 4, data, at + layout.CONTIG)
+    put_bytes(place, 4, data, at + layout.POSITION)
+    data[at + layout.MAPPING_QUALITY] = rows.mapping_quality[row]
+    put_bytes(bin_of(place, place + max(covered, 1), DEPTH), 2, data, at + BIN)
+    is_long = last - first > layout.MAX_OPERATIONS
+    put_bytes(2 if is_long else last - first, 2, data, at + layout.OPERATIONS)
+    put_bytes(rows.flag[row], 2, data, at + layout.FLAG)
+    put_bytes(stop - start, 4, data, at + layout.LENGTH)
+    put_bytes(rows.mate_contig[row], 4, data, at + layout.MATE_CONTIG)
+    put_bytes(rows.mate_position[row], 4, data, at + layout.MATE_POSITION)
+    put_bytes(rows.template_length[row], 4, data, at + layout.TEMPLATE_LENGTH)
+    end = put_letter(data, put_name((reads.names, reads.name_offsets), r, data, at + layout.NAME), 0)
+    data[at + layout.NAME_LENGTH] = end - at - layout.NAME
+    if is_long:
+        end = put_bytes((stop - start) << 4 | SOFT_CLIP, 4, data, end)
+        end = put_bytes(covered << 4 | SKIP, 4, data, end)
+    else:
+        end = put_operations(rows.cigar, first, last, data, end)
+    end = put_nibbles(reads.bases, start, stop, reverse, data, end)
+    end = put_qualities(reads.qualities, start, stop, reverse, np.uint8(0), data, end)
+    end = put_copy(rows.tags, rows.tag_offsets[row], rows.tag_offsets[row + 1], data, end)
+    if is_long:
+        end = put_letter(data, put_tag(data, end, CG, layout.ARRAY), layout.UNSIGNED)
+        end = put_operations(rows.cigar, first, last, data, put_bytes(last - first, 4, data, end))
+    if reads.read_group[r] >= 0:
+        end = put_tag(data, end, RG, layout.TEXT)
+        end = put_letter(data, put_name(groups, np.int64(reads.read_group[r]), data, end), 0)
+    end = put_carried(reads, r, (start, stop), reverse, data, end)
+    put_bytes(end - at - 4, 4, data, at)
+    return end
 
 
 @scalar

@@ -1,0 +1,140 @@
+"""Functions of one row, written once for both sides: a loop over the rows on the CPU, a thread for each on a card.
+
+    @each_row                                       @ragged_rows(room)
+    def fill(row, ..., out):                        def put(row, at, ..., out):
+        out.score[row] = ...                            out.data[at] = ...
+                                                        return at + 1
+
+`fill(rows, ..., out)` runs the body for each row, in order on the CPU and in no order on a card: no row may read what
+the body writes for another. `put(Kind, rows, ...)` makes a batch of rows of varying size: its type has one field of
+offsets, which splits the axis that the body writes to. The body writes a row's values from `at` on, at most
+room(row, ...) of them, and returns where they end. On the CPU each row begins where the one before it ends; on a card
+it begins where that certainly has ended, and the gaps are closed afterwards.
+
+Arguments are arrays of one side, numbers, and tuples of these; arrays of a card decide for it. Bodies make no arrays.
+"""
+
+from collections.abc import Callable
+from functools import cached_property
+from inspect import signature
+from typing import Any, TypeVar
+
+import numpy as np
+
+from readwarp.compiler.jit import OPTIONS, Kernel
+from readwarp.device.card_array import CardArray
+from readwarp.ragged import empty, fields_of, take
+
+INLINED = OPTIONS | {"forceinline": True}  # a call for each row would pass every field of every batch
+Batch = TypeVar("Batch", bound=tuple[Any, ...])
+LOOP = """
+def loop(rows_, {given}):
+    for row_ in range(rows_):
+        body(row_, {given})
+"""
+GRID = """
+def grid(rows_, {given}):
+    row_ = np.int64(cuda.grid(1))
+    if row_ < rows_:
+        body(row_, {given})
+"""
+IN_TURN = """
+def in_turn(rows_, offsets_, {given}):
+    at_ = offsets_[0] = 0
+    for row_ in range(rows_):
+        at_ = body(row_, at_, {given})
+        offsets_[row_ + 1] = at_
+"""
+ROOMS = """
+def rooms(row_, sizes_, {given}):
+    sizes_[row_] = room(row_, {given})
+"""
+APART = """
+def apart(row_, rooms_, sizes_, {given}):
+    sizes_[row_] = body(row_, rooms_[row_], {given}) - rooms_[row_]
+"""
+
+
+class RowFunction:
+    """A function of one row, to be called for all rows."""
+
+    def __init__(self, body: Callable[..., Any]) -> None:
+        self.body, self.parts = body, {"body": Kernel(body, INLINED)}
+        self.given = list(signature(body).parameters)[1:]
+        self.loop = Kernel(write(LOOP, body, self.given, self.parts), OPTIONS)
+
+    def __call__(self, rows: int, *arguments: Any) -> None:
+        if not is_on_card(arguments):
+            self.loop(rows, *arguments)
+        elif rows:
+            from readwarp.device.cuda_rows import grid_of
+
+            self.grid[grid_of(rows)](rows, *arguments)
+
+    @cached_property
+    def grid(self) -> Any:
+        """The kernel for cards."""
+        from readwarp.device.cuda_jit import cuda, cuda_kernel
+
+        return cuda_kernel(write(GRID, self.body, self.given, self.parts | {"cuda": cuda}))
+
+
+class RaggedFunction:
+    """A function that writes the values of one row, to be called for all rows of a batch."""
+
+    def __init__(self, body: Callable[..., Any], room: Kernel) -> None:
+        parts, given = {"body": Kernel(body, INLINED), "room": room}, list(signature(body).parameters)[2:]
+        self.in_turn = Kernel(write(IN_TURN, body, given, parts), OPTIONS)
+        self.rooms = RowFunction(write(ROOMS, body, given[:-1], parts))
+        self.apart = RowFunction(write(APART, body, given, parts))
+
+    def __call__(self, kind: type[Batch], rows: int, *arguments: Any) -> Batch:
+        """Return a batch of this type, whose other columns of the rows are written by the body too."""
+        ((name, field),) = [item for item in fields_of(kind).items() if item[1].splits]
+        if is_on_card(arguments):
+            from readwarp.device.cuda_rows import put_rows
+
+            return put_rows(self, kind, (name, field), rows, arguments)
+        assert field.splits
+        sizes = np.empty(rows, np.int64)
+        self.rooms(rows, sizes, *arguments)
+        out = empty(kind, {field.rows: rows, field.splits: int(sizes.sum())})
+        offsets = getattr(out, name)
+        self.in_turn(rows, offsets, *arguments, out)
+        return take(out, field.splits, slice(int(offsets[-1])))
+
+
+def each_row(body: Callable[..., Any]) -> RowFunction:
+    """Make of the body for one row a function for all rows."""
+    return RowFunction(body)
+
+
+def ragged_rows(room: Kernel) -> Callable[[Callable[..., Any]], RaggedFunction]:
+    """Make of the body for one row a function for all rows.
+
+    room: a `scalar` of the row and the arguments.
+    """
+    return lambda body: RaggedFunction(body, room)
+
+
+def empty_beside(beside: Any, kind: type[Batch], lengths: dict[str, int]) -> Batch:
+    """Make a batch to be filled on the side of the array `beside`."""
+    if not isinstance(beside, CardArray):
+        return empty(kind, lengths)
+    from readwarp.device.memory import current
+
+    return empty(kind, lengths, current().empty)
+
+
+def is_on_card(arguments: tuple[Any, ...]) -> bool:
+    """Return whether an argument, or a part of one, is an array of a card."""
+    return any(isinstance(each, CardArray) or (isinstance(each, tuple) and is_on_card(each)) for each in arguments)
+
+
+def write(template: str, body: Callable[..., Any], given: list[str], parts: dict[str, Any]) -> Callable[..., Any]:
+    """Write the function of the template around a body, in its module. parts: the names that it uses."""
+    space = {"np": np, **parts, "__name__": body.__module__}
+    exec(template.format(given=", ".join(given)), space)
+    made: Callable[..., Any] = next(reversed(space.values()))
+    made.__qualname__ = f"{body.__qualname__}.{made.__name__}"
+    return made
