@@ -205,4 +205,9 @@ FRACTIONS = [
     )
 ]  # fmt: skip
 
-KERNELS = (*SCAN, *SEED, *CHAIN, *LONG_CHAIN, *EXTEND, *ENDS, *PAIRWISE, *TILES, *TRACE, *PILEUP, *PAIR_HMM, *FRACTIONS)
+BLOCKS = [Kernel("blocks lay_blocks", "finish.cuda_blocks", "lay_blocks", "u1[] u1[,] i8[] i8[] u1[]", 256)]
+
+KERNELS = (
+    *(*SCAN, *SEED, *CHAIN, *LONG_CHAIN, *EXTEND, *ENDS, *PAIRWISE, *TILES, *TRACE, *PILEUP, *PAIR_HMM, *FRACTIONS),
+    *BLOCKS,
+)
