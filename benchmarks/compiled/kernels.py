@@ -212,6 +212,7 @@ CODES = [
     Kernel("codes replace_codes", "device.cuda_codes", "replace_codes", "u1[] i8 i8 u1[]", 256),
 ]
 TRIAL = [Kernel("trial", "device.trial", "square", "i8[]", 32)]
+BLOCKS = [Kernel("blocks lay_blocks", "finish.cuda_blocks", "lay_blocks", "u1[] u1[,] i8[] i8[] u1[]", 256)]
 
 KERNELS = (
     *SCAN,
@@ -228,4 +229,5 @@ KERNELS = (
     *FRACTIONS,
     *CODES,
     *TRIAL,
+    *BLOCKS,
 )

@@ -1,8 +1,10 @@
 """The align job on cards that are full, fail, or do not pay: the same bytes, or one line and no output."""
 
+import gzip
 import json
 from dataclasses import replace
 
+import pysam
 import pytest
 
 pytest.importorskip("numba_cuda")
@@ -11,9 +13,10 @@ from helpers.cards import HAS_GPU
 from readwarp.align import job, steps
 from readwarp.cli import main
 from readwarp.device import backend as backends
-from readwarp.device import cuda_driver, memory
+from readwarp.device import cuda_driver, memory, nvcomp
 from readwarp.device.backend import Backend
 from readwarp.errors import WorkspaceFullError
+from readwarp.formats.common.bgzf import BLOCK, EOF_BLOCK
 
 pytestmark = pytest.mark.cards
 
@@ -23,12 +26,12 @@ def align(reference, mates, tmp_path, monkeypatch):
     """Exit code, SAM and metrics of an align job on the first `pairs` pairs."""
     monkeypatch.setattr(steps, "warm_up", lambda *arguments: None)
 
-    def run(name: str, *options: str, pairs: int = 6):
+    def run(name: str, *options: str, pairs: int = 6, ending: str = "sam"):
         files = []
         for number, path in enumerate(mates):
             files.append(tmp_path / f"s_{number}.fq")
             files[-1].write_text("".join(path.read_text().splitlines(keepends=True)[: 4 * pairs]))
-        out, counts = tmp_path / f"{name}.sam", tmp_path / f"{name}.json"
+        out, counts = tmp_path / f"{name}.{ending}", tmp_path / f"{name}.json"
         code = main(
             ["align", str(reference), *map(str, files), "-o", str(out), "--no-pg", "--metrics", str(counts), *options]
         )
@@ -188,3 +191,64 @@ def test_metrics_and_log_say_what_the_card_did(align, most_reads, capsys):
     said = capsys.readouterr().err
     assert f"cuda:0 ({name_of(0)}, kernels {gpu['kernel_form']}): 3 batches of " in said
     assert "seeding on the card" in said
+
+
+@pytest.mark.parametrize("options", [(), ("--mark-duplicates", "--write-index")], ids=["as read", "sorted"])
+def test_bam_is_compressed_on_the_card(options, align, most_reads, tmp_path, capsys):
+    """Its data are those of the CPU; its bytes are the same for any memory and threads, or the CPU's if asked."""
+    if nvcomp.library() is None:
+        pytest.skip("nvCOMP is not installed")
+    most_reads(1000)
+    ways = {
+        "cpu": ("--device", "cpu"),
+        "host": ("--device", "cuda:0", "--bgzf", "cpu"),
+        "card": ("--device", "cuda:0"),
+        "little": ("--device", "cuda:0", "--vram", "300M", "-t", "1", "--batch-bases", "500"),
+    }
+    made = {name: align(name, *way, *options, pairs=500, ending="bam") for name, way in ways.items()}
+    assert [code for code, _, _ in made.values()] == [0] * 4
+    cpu, host, card, little = (content for _, content, _ in made.values())
+    assert host == cpu != card == little and gzip.decompress(card) == gzip.decompress(cpu)
+    assert card.endswith(EOF_BLOCK) and len(gzip.decompress(card)) > BLOCK
+    assert [gpu["command"] for gpu in made["host"][2]["gpu"]] == ["align"]
+    for name in ("card", "little"):
+        gpu = {each["command"]: each for each in made[name][2]["gpu"]}
+        assert gpu["bgzf"]["batches"] >= 1 and gpu["bgzf"]["nvcomp"] == nvcomp.version()
+        assert gpu["bgzf"]["vram_high_water_bytes"] <= gpu["bgzf"]["vram_planned_bytes"]
+    assert sum(each["vram_planned_bytes"] for each in gpu.values()) <= 300 << 20
+    assert "BAM is compressed on the GPU by nvCOMP, in " in capsys.readouterr().err
+    if options:
+        regions = [regions_of(tmp_path / f"{name}.bam") for name in ("cpu", "card")]
+        assert regions[0] == regions[1] and any(regions[0])
+
+
+def regions_of(path):
+    """Records of pieces of the contigs, which an index leads to."""
+    with pysam.AlignmentFile(str(path)) as bam:
+        pieces = [
+            (name, at) for name, size in zip(bam.references, bam.lengths, strict=True) for at in range(0, size, 97)
+        ]
+        return [[str(read) for read in bam.fetch(name, at, at + 50)] for name, at in pieces]
+
+
+def test_bam_without_nvcomp(align, most_reads, monkeypatch, capsys):
+    _, expected, _ = align("cpu", "--device", "cpu", ending="bam")
+    most_reads(1000)
+    monkeypatch.setattr(nvcomp, "library", lambda: None)
+    code, found, metrics = align("cuda", "--device", "cuda:0", ending="bam")
+    assert code == 0 and found == expected and metrics["counts"]["outputs_compressed_on_host"] == 1
+    assert "BAM is compressed on the CPU: nvCOMP (libnvcomp.so.6) is not installed" in capsys.readouterr().err
+
+
+def test_bam_without_reads(align, most_reads):
+    most_reads(1000)
+    code, found, _ = align("none", "--device", "cuda:0", pairs=0, ending="bam")
+    assert code == 0 and gzip.decompress(found).startswith(b"BAM") and found.endswith(EOF_BLOCK)
+
+
+def test_an_error_of_nvcomp_leaves_no_output(align, most_reads, faults, capsys):
+    most_reads(1000)
+    emulated_card.fail("nvcompBatchedDeflateCompressAsync", 2, 11)  # the first is a trial
+    code, found, _ = align("failed", "--device", "cuda:0", "-q", ending="bam")
+    assert code == 1 and found is None
+    assert "nvCOMP 6.0.0 failed: An emulated error (status 11); --bgzf cpu does without it" in capsys.readouterr().err

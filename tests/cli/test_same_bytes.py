@@ -57,6 +57,7 @@ UNTOUCHED = {  # options that no case has
     **dict.fromkeys(TOLD, "about messages; metrics are compared wherever there are any"),
     "--device": "tests/gpu",
     "--vram": "tests/gpu",
+    "--bgzf": "tests/gpu",
 }
 
 

@@ -30,6 +30,12 @@ def build_driver() -> Path:
     return compile_library("libcuda", sorted(HERE.glob("*.c")), flags)
 
 
+def build_nvcomp() -> Path:
+    """A library of nvCOMP's name, whose functions are the stub's."""
+    flags = ("-Wl,-soname,libnvcomp.so.6", "-Wl,--no-as-needed", str(build_driver()))
+    return compile_library("libnvcomp", [HERE / "aliases" / "libnvcomp.c"], flags)
+
+
 def compile_library(name: str, sources: Iterable[Path], flags: Iterable[str] = ()) -> Path:
     """The shared library of these C files. Raises RuntimeError with the compiler's message."""
     sources, flags = list(sources), [*FLAGS, *flags, f"-I{HERE}"]

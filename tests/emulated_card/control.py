@@ -6,7 +6,7 @@ import traceback
 from functools import cache
 from typing import Any
 
-from emulated_card.build import build_driver
+from emulated_card.build import build_driver, build_nvcomp
 from emulated_card.options import Options
 
 COUNTS = (
@@ -39,6 +39,8 @@ def set_up(options: Options) -> None:
     for loss in options.losses():
         lose(*loss)
     driver().card_set_loader(_load)
+    if options.nvcomp:
+        ctypes.CDLL(str(build_nvcomp()))  # whoever opens libnvcomp.so.6 later gets this one
     atexit.register(driver().card_stop)
 
 

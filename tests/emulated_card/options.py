@@ -21,6 +21,7 @@ class Options:
     copy_us: int = 0
     fails_on_finding: int = 1  # a launch that a check has found something in ends with an error
     fail: str = ""  # function:calls:result, ...: the calls-th call of a function of the driver gives the result
+    nvcomp: int = 1  # libnvcomp.so.6 is installed
     lose: str = ""  # card:launches:result, ...: the card is lost with its launches-th launch
 
     @classmethod

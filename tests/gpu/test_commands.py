@@ -1,14 +1,17 @@
-"""Whole commands on a card give the bytes of `--device cpu`, for every memory limit and batch size."""
+"""Whole commands on a card give the data of `--device cpu`, for every memory limit and batch size."""
 
+import gzip
 import json
 import random
 
 import pysam
 import pytest
 
+from helpers.cards import HAS_GPU
 from helpers.made_mixtures import deletion, snv, write_mixture
 from helpers.random_reads import changed
 from helpers.seeding import reverse_complement
+from readwarp.formats.common.bgzf import EOF_BLOCK
 
 pytestmark = [
     pytest.mark.gpu,
@@ -122,16 +125,66 @@ def test_align_long_reads(options, made_reads, made_long_reads, aligned):
     assert "reads_on_host" not in metrics["counts"]
 
 
-def test_bam_sorted_and_marked(made_reads, readwarp, tmp_path):
+SORTED = "--sort", "coordinate", "--mark-duplicates", "--write-index"
+ON_CARD = "--device", "cuda"
+WAYS = {
+    "cpu": ("--device", "cpu"),
+    "as on the CPU": (*ON_CARD, "--bgzf", "cpu"),
+    "card": ON_CARD,
+    "few blocks at a time": (*ON_CARD, "--vram", "300M"),
+    "other batches": (*ON_CARD, "--batch-bases", "300000", "-t", "1"),
+}
+
+
+@pytest.mark.parametrize("options", [SORTED, ()], ids=["sorted and marked", "as read"])
+def test_bam(options, made_reads, readwarp, tmp_path):
+    """Its data are those of the CPU; its bytes are, if the CPU compresses it, and else those of any card's memory."""
     made = {}
-    for device in ("cpu", "cuda"):
-        out = tmp_path / f"{device}.bam"
-        readwarp(
-            "align", made_reads.reference, *made_reads.reads, "-o", out, "-q", "--no-pg", "--device", device,
-            "--sort", "coordinate", "--mark-duplicates", "--write-index",
-        )  # fmt: skip
-        made[device] = out.read_bytes(), out.with_name(f"{out.name}.bai").read_bytes()
-    assert made["cpu"] == made["cuda"] and len(made["cpu"][0]) > 1000
+    for way, given in WAYS.items():
+        out, metrics = tmp_path / f"{way}.bam", tmp_path / f"{way}.json"
+        files = made_reads.reference, *made_reads.reads
+        readwarp("align", *files, "-o", out, "-q", "--no-pg", "--metrics", metrics, *given, *options)
+        index = out.with_name(f"{out.name}.bai")
+        made[way] = out.read_bytes(), index.read_bytes() if options else b"", json.loads(metrics.read_text())
+    assert made["as on the CPU"][:2] == made["cpu"][:2] and len(made["cpu"][0]) > 100_000
+    assert made["few blocks at a time"][:2] == made["other batches"][:2] == made["card"][:2]
+    assert gzip.decompress(made["card"][0]) == gzip.decompress(made["cpu"][0])
+    assert made["card"][0].endswith(EOF_BLOCK)
+    assert [card["command"] for card in made["as on the CPU"][2]["gpu"]] == ["align"]
+    if len(made["card"][2]["gpu"]) == 1 and HAS_GPU:
+        pytest.skip("nvCOMP is not installed")
+    assert made["card"][0] != made["cpu"][0]
+    facts = {way: made[way][2]["gpu"][-1] for way in ("card", "few blocks at a time")}
+    assert all(each["command"] == "bgzf" and each["nvcomp"] >= "6" and each["batches"] for each in facts.values())
+    assert facts["few blocks at a time"]["vram_planned_bytes"] < facts["card"]["vram_planned_bytes"]
+    assert sum(each["vram_planned_bytes"] for each in made["few blocks at a time"][2]["gpu"]) <= 300 << 20
+    pysam.samtools.quickcheck(str(tmp_path / "card.bam"))
+    if options:
+        same_regions(tmp_path / "card.bam", tmp_path / "cpu.bam")
+
+
+def same_regions(*paths):
+    """Check that the indexes lead to the same records."""
+    found = []
+    for path in paths:
+        with pysam.AlignmentFile(str(path)) as bam:
+            size = bam.lengths[0]
+            places = range(0, size, size // 50)
+            found.append([[str(read) for read in bam.fetch("one", at, at + 300)] for at in places])
+    assert found[0] == found[1] and sum(map(len, found[0])) > 50
+
+
+def test_bam_without_reads_or_to_a_pipe(made_reads, readwarp, tmp_path):
+    empty, out = tmp_path / "empty.fq", tmp_path / "none.bam"
+    empty.write_text("")
+    readwarp("align", made_reads.reference, empty, "-o", out, "-q", "--no-pg", *ON_CARD)
+    with pysam.AlignmentFile(str(out)) as bam:
+        assert bam.references == ("one",) and list(bam) == []
+    few = tmp_path / "few.fq"
+    few.write_text("".join(made_reads.reads[0].read_text().splitlines(keepends=True)[:400]))
+    sam = readwarp("align", made_reads.reference, few, "-q", "--no-pg", *ON_CARD)
+    readwarp("align", made_reads.reference, few, "-o", tmp_path / "few.bam", "-q", "--no-pg", *ON_CARD)
+    assert pysam.samtools.view("-h", "--no-PG", str(tmp_path / "few.bam")).encode() == sam and records(sam) == 100
 
 
 def without_command(text: bytes) -> list[bytes]:
@@ -161,8 +214,6 @@ def test_call_and_run(inputs, readwarp, tmp_path):
 
 
 def readwarp_lines(vcf):
-    import gzip
-
     return without_command(gzip.decompress(vcf.read_bytes()))
 
 

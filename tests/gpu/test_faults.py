@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pysam
@@ -159,6 +159,34 @@ def test_processes_share_a_card(start, expected, tmp_path):
     assert found["worker_processes"] == 4 and found["gpu"][0]["workspaces"] == 1
     assert found["gpu"][0]["batches"] == found["pairhmm_batches"] <= found["pairhmm_questions"]
     assert found["counts"]["pairhmm_pairs"] > found["counts"]["pairhmm_pairs_off_card"] == 0
+
+
+def test_bam_without_nvcomp(commands, start, tmp_path):
+    """The CPU compresses, as it does without a card, and a line says so."""
+    made = {}
+    for name, options, behaviour in (("cpu", ("--device", "cpu"), {}), ("card", ("--device", "cuda"), {"nvcomp": 0})):
+        folder = tmp_path / name
+        folder.mkdir()
+        metrics, command = folder / "tmp" / "m.json", replace(commands["align"], out="out.bam")
+        given = *options, "--metrics", str(metrics)
+        environment = emulated_card.environment("9.0:8G", checks="", **behaviour)
+        made[name] = Started(command, given, environment, folder).end(), json.loads(metrics.read_text())["counts"]
+    (code, said, expected), counts = made["cpu"]
+    assert (code, said) == (0, []) and "outputs_compressed_on_host" not in counts
+    (code, said, found), counts = made["card"]
+    assert code == 0 and found == expected and counts["outputs_compressed_on_host"] == 1
+    assert said == ["readwarp: BAM is compressed on the CPU: nvCOMP (libnvcomp.so.6) is not installed"]
+
+
+def test_an_error_of_nvcomp(commands, tmp_path, capability):
+    """With the second group of blocks: one line, and no output."""
+    environment = emulated_card.environment(
+        f"{capability}:8G", checks="", fail="nvcompBatchedDeflateCompressAsync:2:11"
+    )
+    command = replace(commands["align"], out="out.bam")
+    code, said, out = Started(command, ("--device", "cuda"), environment, tmp_path).end()
+    assert code == 1 and out is None
+    assert said == ["readwarp: error: nvCOMP 6.0.0 failed: An emulated error (status 11); --bgzf cpu does without it"]
 
 
 def test_a_second_run_takes_kernels_from_the_disk(start, expected):

@@ -81,6 +81,7 @@ def make_job(
         sort=sorting.order,
         mark_duplicates=sorting.mark_duplicates,
         write_index=sorting.write_index,
+        bgzf=sorting.bgzf,
         insert_sizes=given_sizes(options),
         command=None if sorting.no_pg else command,
         part=parse_part(part) if part else WHOLE,

@@ -69,13 +69,14 @@ def plan_batches(
     return make_plan(budget, costs, workers, batch_bases, resources.memory is not None)
 
 
-def plan_cards(room: int, planned: Plan, index: Index, backend: Backend) -> CardPlan:
-    """Plan each card's memory, within `room` bytes. Raises MemoryBudgetError."""
-    return plan.plan_card(room, card_of(index), ceil(planned.workers / len(backend.devices)), planned.batch_bases)
+def plan_cards(room: int, planned: Plan, index: Index, backend: Backend, beside: int = 0) -> CardPlan:
+    """Plan each card's memory, within `room` bytes, of which `beside` are taken. Raises MemoryBudgetError."""
+    workspaces = ceil(planned.workers / len(backend.devices))
+    return plan.plan_card(room, card_of(index, beside), workspaces, planned.batch_bases)
 
 
-def card_of(index: Index) -> Card:
-    return Card(reference_bytes(index), seed_bytes(index), workspace_bytes)
+def card_of(index: Index, beside: int = 0) -> Card:
+    return Card(reference_bytes(index), seed_bytes(index), workspace_bytes, beside)
 
 
 def card_for(bases: int) -> Card:

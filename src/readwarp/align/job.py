@@ -5,9 +5,10 @@ import json
 import logging
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from readwarp.align.summary import note_molecules, summarize, warn_of_names, war
 from readwarp.align.trainer import AlignCards, TrainedModel, Trainer
 from readwarp.align.work import AlignedBatch, Aligning
 from readwarp.config import MAX_READ_LENGTH, AlignParameters, DuplicateRules, Resources, SeedParameters
+from readwarp.device import nvcomp
 from readwarp.device.backend import Backend
 from readwarp.device.workspaces import identity
 from readwarp.errors import UsageError
@@ -42,7 +44,7 @@ from readwarp.stream.cards import open_cards
 from readwarp.stream.choice import ALIGN, choose_backend
 from readwarp.stream.halving import READS
 from readwarp.stream.parts import WHOLE, Part
-from readwarp.stream.plan import CardPlan, Plan, readable
+from readwarp.stream.plan import FREE_SHARE, CardPlan, Plan, readable
 from readwarp.stream.processes import may_fork
 from readwarp.stream.reporter import Meter, Reporter, Result
 from readwarp.stream.training import TrainingGroups, train_sources
@@ -50,6 +52,8 @@ from readwarp.stream.workers import open_workers
 from readwarp.version import __version__
 from readwarp.wording import counted
 
+if TYPE_CHECKING:
+    from readwarp.finish.cuda_blocks import CardBlocks
 logger = logging.getLogger("readwarp")
 
 
@@ -69,6 +73,7 @@ class AlignJob:
     sort: str = "none"  # coordinate | name | none
     mark_duplicates: bool = False
     write_index: bool = False
+    bgzf: str = "card"  # or cpu: what compresses BAM beside a card
     insert_sizes: InsertSizes | None = None  # given by the user; None: estimated
     command: str | None = None  # for @PG; None: no @PG
     part: Part = WHOLE  # of the input, in blocks of templates
@@ -127,10 +132,12 @@ def align_reads(job: AlignJob, index: Index, backend: Backend, reporter: Reporte
     kernels = [job.kernels, *(name for name, is_needed in more.items() if is_needed)]
     for each in kernels[1:]:
         reporter.prepare(each, job.resources.threads)
-    planned, cards = open_memory(job, index, alternates, backend, sort_bytes, metrics)
-    header = header_of(job, index, alternates)
-    warn_of_names(index.reference.names)
-    with closing(cards):
+    with ExitStack() as opened:
+        compressor = opened.enter_context(open_compressor(job, backend, reporter))
+        planned, cards = open_memory(job, index, alternates, backend, sort_bytes, metrics, compressor)
+        opened.callback(cards.close)
+        header = header_of(job, index, alternates)
+        warn_of_names(index.reference.names)
         with reporter.compiling():
             cards.warm_up(lambda placed: steps.warm_up(placed, job.parameters))
         metrics.lap("start")
@@ -139,7 +146,7 @@ def align_reads(job: AlignJob, index: Index, backend: Backend, reporter: Reporte
         with (
             open_workers(aligning, planned.processes, planned.workers, kernels, metrics) as workers,
             reporter.progress("aligning", "reads") as meter,
-            open_writer(job, header, kept, sort_bytes) as writer,
+            open_writer(job, header, kept, sort_bytes, compressor) as writer,
         ):
             output = Output(job, writer, metrics, meter)
             trainer = Trainer(job.inputs, job.parameters, job.insert_sizes, cards, metrics)
@@ -191,18 +198,45 @@ def open_alternates(job: AlignJob, index: Index, reporter: Reporter) -> Alternat
     return alternates
 
 
+@contextmanager
+def open_compressor(job: AlignJob, backend: Backend, reporter: Reporter) -> "Iterator[CardBlocks | None]":
+    """Open the compressor of BAM's blocks on the cards; None: the host compresses them. Raises MemoryBudgetError."""
+    is_bam, metrics = backend.name == "cuda" and job.finish.format_of(job.output) == "bam", reporter.metrics
+    if not is_bam or job.bgzf == "cpu" or nvcomp.library() is None:
+        if is_bam and job.bgzf == "card":
+            logger.warning("BAM is compressed on the CPU: nvCOMP (%s) is not installed", nvcomp.LIBRARY)
+            metrics.count("outputs_compressed_on_host")
+        yield None
+        return
+    from readwarp.finish.cuda_blocks import CardBlocks
+
+    with reporter.compiling():
+        made = CardBlocks(backend, job.resources.vram or backend.free_memory(FREE_SHARE), metrics)
+    logger.info("BAM is compressed on the GPU by nvCOMP, in %s", readable(made.device_bytes))
+    with closing(made):
+        yield made
+        metrics.append("gpu", [{"command": "bgzf", "nvcomp": nvcomp.version(), **facts} for facts in made.facts()])
+
+
 def open_memory(
-    job: AlignJob, index: Index, alternates: Alternates | None, backend: Backend, sort_bytes: int, metrics: Metrics
+    job: AlignJob,
+    index: Index,
+    alternates: Alternates | None,
+    backend: Backend,
+    sort_bytes: int,
+    metrics: Metrics,
+    compressor: "CardBlocks | None" = None,
 ) -> tuple[Plan, AlignCards]:
     """Plan the host's memory and allocate the cards' memory. Raises MemoryBudgetError."""
-    trims = job.parameters.trim is not None
+    trims, beside = job.parameters.trim is not None, compressor.device_bytes if compressor and job.resources.vram else 0
+    sort_bytes += compressor.host_bytes if compressor else 0
     planned = plan_batches(job.resources, index, backend, sort_bytes, trims, may_fork())
 
     def place(side: Backend, card: CardPlan | None) -> steps.PlacedIndex:
         return steps.place(index, side, card is not None and card.seeding == "cpu", alternates)
 
     def plan(room: int) -> CardPlan:
-        return plan_cards(room, planned, index, backend)
+        return plan_cards(room, planned, index, backend, beside)
 
     cards = open_cards(backend, plan, job.resources.vram, READS, place, metrics)
     if cards.planned:
@@ -300,7 +334,7 @@ def open_segments(job: AlignJob, index: Index, metrics: Metrics) -> Segments:
 
 
 def open_writer(
-    job: AlignJob, header: str, kept: Segments | None, sort_bytes: int
+    job: AlignJob, header: str, kept: Segments | None, sort_bytes: int, compressor: "CardBlocks | None"
 ) -> AlignmentWriter | ResumableWriter:
     """Open the writer of the output, or of the segments from which it is assembled at the end."""
 
@@ -311,6 +345,7 @@ def open_writer(
             replace(job.finish, memory=sort_bytes),
             threads=job.resources.threads,
             reference=str(job.reference),
+            compressor=compressor,
         )
 
     if kept is None:

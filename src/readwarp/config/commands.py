@@ -141,6 +141,7 @@ class RunOptions(Command):
             "",
             part(FileOptions, "output:", output=FOLDER, force="overwrite existing results"),
             part(RecordOptions, "no_pg"),
+            part(RecordOptions, "bgzf"),
             part(StepOptions, "no_mark_duplicates:"),
         ),
         ("reads", ReadOptions),

@@ -44,6 +44,7 @@ class AlignOptions(TypedDict, total=False):
     write_index: bool
     no_pg: bool
     paf: bool
+    bgzf: str
     index: AnyPath | None
     alt: AnyPath | None
     no_alt: bool
@@ -209,6 +210,7 @@ class CallerOptions(TypedDict, total=False):
 class RunOptions(TypedDict, total=False):
     force: bool
     no_pg: bool
+    bgzf: str
     no_mark_duplicates: bool
     no_report: bool
     resume: bool

@@ -68,6 +68,11 @@ class RecordOptions:
     )
     no_pg: bool = option(False, "write no @PG line")
     paf: bool = option(False, "write PAF with CIGARs, as `minimap2 -c`")
+    bgzf: str = option(
+        "card",
+        "side that compresses BAM beside a GPU: card, or cpu, to the bytes that --device cpu writes",
+        choices=("card", "cpu"),
+    )
 
     @property
     def order(self) -> str:

@@ -20,6 +20,7 @@ from readwarp.finish.sort import Sorter
 from readwarp.formats.alignments.header import lines_of
 from readwarp.formats.alignments.output import EncodedFile, format_of
 from readwarp.formats.alignments.sam import Encoded
+from readwarp.formats.common.bgzf import Compressor
 from readwarp.formats.common.output_file import Writer
 from readwarp.system.ahead import map_ahead
 
@@ -103,6 +104,7 @@ class AlignmentWriter(Writer):
         threads: int = 1,
         reference: str | None = None,  # FASTA, for CRAM
         binary: bool = False,  # `write` takes BAM records, even for SAM output
+        compressor: Compressor | None = None,  # of BAM's blocks, in place of the threads
     ):
         self.format = finish.format_of(path)
         if self.format == "paf" and binary:
@@ -119,7 +121,8 @@ class AlignmentWriter(Writer):
         if finish.sort != "none":
             self._sorter = Sorter(finish.sort, finish.memory, threads, self._preparer.skip)
         shown = "" if self.format == "paf" else header
-        self._file = EncodedFile(path, shown, self.text, 0 if self.text else threads, reference, finish.write_index)
+        threads = 0 if self.text else threads
+        self._file = EncodedFile(path, shown, self.text, threads, reference, finish.write_index, compressor)
 
     @property
     def index(self) -> Path | None:

@@ -120,6 +120,7 @@ class Card:
     reference: int  # its bases, needed for extension
     seeds: int  # the rest of the index: on the card if there is room, else on the host
     capacity: Capacity  # of a workspace
+    beside: int = 0  # taken before, of the same budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,7 @@ def plan_card(budget: int, card: Card, workspaces: int, batch_bases: int) -> Car
     most = max(batch_bases, MIN_ON_CARD)
     for seeded, number, enough in [*tries, (False, 1, MIN_ON_CARD)]:
         index = card.reference + seeded * card.seeds
-        size, room = partial(card.capacity, seeded=seeded), (budget - index) // number
+        size, room = partial(card.capacity, seeded=seeded), (budget - card.beside - index) // number
         enough = min(enough, most)
         if size(enough) <= room:
             bases = enough + bisect_right(range(enough + 1, most + 1), room, key=size)
@@ -188,7 +189,7 @@ def share_card(budget: int, wanted: int, usual: int, least: int) -> CardPlan:
 
 def min_bytes(card: Card) -> int:
     """Return the minimum memory with which a card can be used."""
-    return card.reference + card.capacity(MIN_ON_CARD, False)
+    return card.beside + card.reference + card.capacity(MIN_ON_CARD, False)
 
 
 def readable(number: int) -> str:

@@ -16,6 +16,7 @@ from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.bam_index import BamIndexer
 from readwarp.formats.alignments.header import binary_header
 from readwarp.formats.alignments.sam import Encoded
+from readwarp.formats.common.bgzf import Compressor
 from readwarp.formats.common.files import ending_of
 from readwarp.formats.common.names import text_problem
 from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
@@ -43,9 +44,10 @@ class EncodedFile(Writer):
         threads: int = 1,  # of text, 0: not compressed
         reference: str | None = None,  # FASTA, for CRAM
         write_index: bool = False,  # records are sorted by coordinate
+        compressor: Compressor | None = None,  # of BAM's blocks, in place of the threads
     ):
         self.index: Path | None = None  # known after `close`
-        self._header, self._threads = header, threads
+        self._header, self._threads, self._compressor = header, threads, compressor
         self._write_index = write_index
         self._format = "text" if text else format_of(path)
         self._indexer = BamIndexer(header, threads) if write_index and self._format == "bam" else None
@@ -61,7 +63,7 @@ class EncodedFile(Writer):
             raise UsageError("CRAM output needs the reference's FASTA")
         if self._format not in ("text", "bam"):
             return SamtoolsWriter(self._file, self._header, reference if self._format == "cram" else None)
-        sink = ByteWriter(self._file.open(), self._threads, self._file.name)
+        sink = ByteWriter(self._file.open(), self._threads, self._file.name, self._compressor)
         try:
             sink.write(self._header.encode() if self._format == "text" else binary_header(self._header))
         except BaseException:

@@ -13,10 +13,10 @@ import os
 import stat
 import struct
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, NamedTuple, Protocol, cast
 
 import isal
 import numpy as np
@@ -54,6 +54,16 @@ class Functions(NamedTuple):
     init: int  # isal_deflate_init
     deflate: int  # isal_deflate
     checksum: int  # crc32_gzip_refl
+
+
+class Compressor(Protocol):
+    """Compressor of data to blocks elsewhere than in this process's threads."""
+
+    group: int  # bytes of data per call, whole blocks
+    threads: int  # calls at once
+
+    def __call__(self, parts: Sequence[ndarray], /) -> tuple[ndarray, ndarray]:
+        """Compress all parts (uint8) to blocks, one after another; also return the bytes of each."""
 
 
 class DeflateStream(NamedTuple):
@@ -187,8 +197,11 @@ class BgzfWriter:
     it can be stopped.
     """
 
-    def __init__(self, file: BinaryIO, threads: int = 1):
+    def __init__(self, file: BinaryIO, threads: int = 1, compressor: Compressor | None = None):
         self._file = file
+        self._group = compressor.group if compressor else GROUP
+        self._compress: Callable[[Sequence[ndarray]], tuple[ndarray, ndarray]] = compressor or _blocks
+        threads = compressor.threads if compressor else threads
         self._pending, self._size = list[ndarray](), 0  # less than a group, and its bytes
         self._pool = ThreadPoolExecutor(threads, "bgzf")
         self._ahead: deque[Future[tuple[ndarray, ndarray]]] = deque()
@@ -200,12 +213,12 @@ class BgzfWriter:
     def write(self, data: bytes | memoryview | ndarray) -> None:
         """Take bytes or a uint8 array, which must not change afterwards."""
         left = np.frombuffer(data, np.uint8) if len(data) else np.empty(0, np.uint8)
-        while self._size + left.size >= GROUP:
-            missing = GROUP - self._size
+        while self._size + left.size >= self._group:
+            missing = self._group - self._size
             self._take(left[:missing])
             self._submit()
             left = left[missing:]
-        self._take(left if len(data) < GROUP else left.copy())  # a view keeps all of the data
+        self._take(left if len(data) < self._group else left.copy())  # a view keeps all of the data
 
     def _take(self, part: ndarray) -> None:
         self._pending.append(part)
@@ -213,7 +226,7 @@ class BgzfWriter:
 
     def _submit(self) -> None:
         self._written += self._size
-        self._ahead.append(self._pool.submit(_blocks, self._pending))
+        self._ahead.append(self._pool.submit(self._compress, self._pending))
         self._pending, self._size = [], 0
         self._drain(self._max_ahead)
 
@@ -289,10 +302,10 @@ def compress_blocks(functions, stream, data, head, out, sizes):
         sizes[block] = HEADER + size + TRAILER
         for k in range(HEADER):
             out[place + k] = head[k]
-        _write_number(out, place + SIZE_AT, sizes[block] - 1, 2)
+        write_number(out, place + SIZE_AT, sizes[block] - 1, 2)
         place += HEADER + size
-        _write_number(out, place, call(functions.checksum, (0, part.ctypes.data, part.size)), 4)
-        _write_number(out, place + 4, part.size, 4)
+        write_number(out, place, call(functions.checksum, (0, part.ctypes.data, part.size)), 4)
+        write_number(out, place + 4, part.size, 4)
         place += TRAILER
     return place
 
@@ -318,6 +331,7 @@ def _deflate(functions, stream, data, out):
 
 
 @scalar
-def _write_number(out, place, number, size):
+def write_number(out, place, number, size):
+    """Write the lowest bytes of a number, the lowest first."""
     for k in range(size):
         out[place + k] = number >> 8 * k & 255
