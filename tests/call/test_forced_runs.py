@@ -87,7 +87,7 @@ def records(draw) -> list[Row]:
     return [row for row in rows if row[1] != row[2]]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(records(), st.sampled_from([1, 2, 2, 3]))
 def test_every_allele_asked_for_comes_out_with_a_genotype(made, asked, ploidy):
     metrics = run(made, asked, ploidy)

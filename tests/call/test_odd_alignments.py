@@ -288,7 +288,7 @@ def test_gaps_at_the_ends_of_reads(tmp_path):
     assert [row[:2] for row in found] == [row[:2] for row in expected()]
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(reads_of(150, most=40, few_bases="ACGTN"), st.integers(1, 40))
 def test_any_reads_in_any_windows(tmp_path_factory, reads, size):
     """Whatever CIGARs say, calling ends, and windows do not change a line."""

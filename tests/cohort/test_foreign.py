@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.cohorts import COLUMNS, found_in, lines_of_text
@@ -233,7 +233,6 @@ def test_lines_that_cannot_be_used(reference, tmp_path, body, reason):
     assert not (tmp_path / "out.vcf").exists()
 
 
-@settings(deadline=None)
 @given(st.floats(-1e6, 0, allow_nan=False))
 def test_logarithms(value):
     for spelled in (repr(value), f"{value:.4f}", f"{value:.3e}"):

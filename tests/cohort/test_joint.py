@@ -109,7 +109,7 @@ def oracle(alleles, samples):
     return out
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(cohorts())
 def test_genotypes_are_the_likeliest_given_those_of_the_others(cohort):
     alleles, samples = cohort
@@ -176,7 +176,7 @@ def quality_by_hand(alleles, samples, theta, star) -> float:
     return -10 * log10(weights[0] / sum(weights)) if known else 0.0
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(cohorts(3), st.sampled_from([1e-3, 1.25e-4, 0.01]), st.booleans())
 def test_quality(cohort, theta, has_star):
     alleles, samples = cohort
@@ -276,7 +276,7 @@ def cohort_of(tmp_path, *files):
     return paths
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.data())
 def test_an_allele_that_a_line_lacks_is_its_non_ref(tmp_path_factory, data):
     """Each file lists some of C, G and T. The kernel finds what a look-up by hand finds."""

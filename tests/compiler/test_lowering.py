@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numba.core import types
 from numba.core.datamodel import default_manager
@@ -94,7 +94,6 @@ def test_items_of_grids(order):
     assert get_of_grid(grid, np.uint8(5), 4) == grid[5, 4]
 
 
-@settings(deadline=None)  # the first call compiles
 @given(st.integers(-20, 20), st.integers(-20, 20))
 def test_loops(start, stop):
     out, expected = np.zeros(200, np.int64), np.zeros(200, np.int64)
@@ -109,7 +108,6 @@ def test_loops_of_other_integers(integer):
     np.testing.assert_array_equal(out, expected)
 
 
-@settings(deadline=None)
 @given(st.integers(-9, 9), st.integers(-9, 9))
 def test_slices(start, stop):
     values = np.arange(6, dtype=np.int16)

@@ -61,7 +61,7 @@ def values_of(keyword: Keyword) -> st.SearchStrategy[Any]:
 
 @pytest.mark.parametrize("name", ["align", "call", "run", "genotype", "panel", "index", "merge", "consensus", "report"])
 @given(data=st.data())
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
 def test_the_command_line_gives_what_python_is_given(name, data):
     command = getattr(commands, f"{name.capitalize()}Options")
     known = {key: each for key, each in keywords_of(command).items() if len(key) > 1}

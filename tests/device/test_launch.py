@@ -72,7 +72,7 @@ def test_what_kernels_do_not_take(given):
         describe[1, 32, workspace.stream](given, given, 1, 1, 1.0, True, given)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.data(), st.sampled_from([np.uint8, np.int32, np.float64]), st.lists(st.integers(0, 5), min_size=1, max_size=3)
 )

@@ -126,7 +126,7 @@ COUNTS = st.dictionaries(st.text("AC", min_size=4, max_size=4), st.integers(1, 9
 DUAL = st.dictionaries(st.from_regex(r"[ACGT]{2}-[AG]{1}", fullmatch=True), st.integers(1, 9), min_size=1, max_size=30)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(COUNTS | DUAL)
 def test_clusters_are_those_of_the_oracle(counts):
     assert clusters_of(counts) == directional(counts)

@@ -5,7 +5,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.batch_samples import Read, Row, alignments_of, bam_records, batch_of, sam_lines, samtools
@@ -98,7 +98,6 @@ def test_stretches_of_any_size_are_one_sort(order, size):
         file.close()
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 60), min_size=1, max_size=40), st.integers(0, 9), st.integers(1, 8), st.randoms())
 def test_windows_have_all_that_lies_near(gaps, reach, size, rng):
     """Each record is in one window, with all records of its contig whose positions are twice the reach away."""

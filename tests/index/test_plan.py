@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from readwarp.config import PRESETS, SeedParameters
@@ -22,7 +22,6 @@ def test_rounds_of_a_human_genome(budget, rounds):
     assert plan.chunks * 128 * rounds > HUMAN / 5  # room for all entries
 
 
-@settings(deadline=None)
 @given(
     st.integers(1, (1 << 32) - 1),
     st.sampled_from([preset.parameters.seed for preset in PRESETS.values()]),

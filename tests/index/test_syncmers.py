@@ -30,7 +30,7 @@ def sketched(text: str, p: SeedParameters, start: int = 0) -> list[tuple[int, in
 
 
 @pytest.mark.parametrize("p", PARAMETERS, ids=lambda p: f"{p.k}-{p.s}")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(text=letters)
 @example(text="ACGT" * 12)
 @example(text="A" * 50)
@@ -41,14 +41,12 @@ def test_same_as_plain_python(p, text):
     assert sketched(text, p) == syncmers(text, p)
 
 
-@settings(deadline=None)
 @given(text=letters, start=st.integers(0, 30))
 def test_positions_count_from_start(text, start):
     start = min(start, len(text))
     assert sketched(text, PARAMETERS[3], start) == syncmers(text[start:], PARAMETERS[3])
 
 
-@settings(deadline=None)
 @given(text=st.text("ACGT", min_size=20, max_size=200))
 def test_both_strands_have_the_same_syncmers(text):
     p = SeedParameters()
@@ -66,7 +64,6 @@ def test_a_run_of_short_repeats_has_none():
         assert not sketched(unit * 40, SeedParameters())
 
 
-@settings(deadline=None)
 @given(
     st.text(IUPAC.decode(), max_size=40), st.text(IUPAC.decode(), max_size=40), st.integers(0, 80), st.integers(0, 80)
 )

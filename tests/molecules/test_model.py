@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.consensus_oracle import call, either, error_of, quality_of
@@ -33,7 +33,6 @@ def test_exponentials():
     np.testing.assert_allclose(found, np.exp(-distances / 2**FRACTION), rtol=1e-13)
 
 
-@settings(deadline=None)  # the first call loads the kernel
 @given(st.lists(st.tuples(st.sampled_from("ACGT"), st.integers(2, 93)), min_size=1, max_size=60))
 def test_calls(column):
     scores = np.zeros(4, np.int64)

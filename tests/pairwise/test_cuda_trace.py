@@ -173,7 +173,7 @@ def test_warps_hold_their_slots():
     assert (np.repeat(warps[:, trace_plan.STEPS] - groups + 1, slots) >= rows).all()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.integers(-60, 60), st.integers(1, 40), st.integers(1, 40), st.integers(1, 4), st.integers(0, 8),
        st.integers(1, 3), st.integers(0, 9))  # fmt: skip
 def test_the_longest_gaps(score, query, target, match, gap_open, gap_extend, bonus):

@@ -81,7 +81,7 @@ def test_any_number_of_pairs(number):
 sequences = st.lists(st.integers(0, 3), max_size=12)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(st.tuples(sequences, sequences), min_size=1, max_size=8),
     st.builds(Costs, st.integers(1, 5), st.integers(0, 9), st.integers(0, 9), st.integers(1, 5), st.integers(0, 12)),

@@ -87,7 +87,7 @@ def test_names_are_texts(subject):
 def test_any_names_add_no_markup(subject):
     plain = shown(subject, "x")
 
-    @settings(max_examples=10, deadline=None)
+    @settings(max_examples=10)
     @given(names)
     def check(name):
         check_alike(shown(subject, name), plain)
@@ -96,7 +96,6 @@ def test_any_names_add_no_markup(subject):
 
 
 def test_links_lead_to_the_files_and_sessions_are_xml(tmp_path):
-    @settings(deadline=None)
     @given(names)
     def check(name):
         flat = f"x{name}".replace("/", "_").replace("\0", "_")
@@ -114,7 +113,6 @@ def test_links_lead_to_the_files_and_sessions_are_xml(tmp_path):
 
 
 def test_multiqc_finds_the_name(tmp_path):
-    @settings(deadline=None)
     @given(names)
     def check(name):
         flat = name.replace("/", "_").replace("\0", "_")[:40]

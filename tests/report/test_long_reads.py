@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pysam
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from readwarp.cli import main
@@ -206,7 +206,6 @@ def test_a_file_of_one_read_without_anything(tmp_path):
     assert find_figures(subject)["identity"] == "-" == find_figures(subject)["read quality"]
 
 
-@settings(deadline=None)
 @given(
     st.dictionaries(st.integers(0, 10000).map(lambda n: n / 100), st.integers(1, 1 << 40)),
     st.dictionaries(st.integers(0, 93).map(float), st.integers(1, 9)),
@@ -224,7 +223,6 @@ def test_the_longest_read_is_read_from_any_text(tmp_path):
     assert [longest_in(tmp_path / name) for name in "ab"] == [0, 1234]
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(1, 10**6), min_size=1, max_size=60))
 def test_n50(lengths):
     ordered = sorted(lengths, reverse=True)
@@ -233,7 +231,6 @@ def test_n50(lengths):
     assert n50([]) is None
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.integers(0, 10**7).map(float), st.integers(1, 100), min_size=1, max_size=50))
 def test_bins_of_lengths_hold_everything(counts):
     points = in_factors(sorted(counts.items()))
@@ -261,7 +258,6 @@ calls = st.tuples(
 )  # fmt: skip
 
 
-@settings(deadline=None)
 @given(st.lists(calls, max_size=40))
 def test_phase_blocks(given_calls):
     blocks = PhaseBlocks()

@@ -78,7 +78,7 @@ def test_equal_to_samtools(bam, reference, monkeypatch, with_reference, threads)
     assert names >= SECTIONS and ("MPC" in names) == with_reference
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(st.randoms(use_true_random=False), st.integers(0, 12), st.booleans())
 def test_few_records(tmp_path_factory, contigs, reference, rng, number, with_reference):
     header, folder = header_of(contigs), tmp_path_factory.mktemp("few")
@@ -87,7 +87,7 @@ def test_few_records(tmp_path_factory, contigs, reference, rng, number, with_ref
 
 
 @pytest.mark.weekly
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.randoms(use_true_random=True), st.integers(0, 60), st.booleans())
 def test_many_times_few_records(tmp_path_factory, contigs, reference, rng, number, with_reference):
     header, folder = header_of(contigs), tmp_path_factory.mktemp("few")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -53,7 +53,6 @@ NUMBERS = arrays.arrays(
 PLAIN = st.none() | st.integers() | st.text() | st.binary() | NUMBERS.filter(lambda array: not np.isnan(array).any())
 
 
-@settings(deadline=None)
 @given(st.recursive(PLAIN, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=10))
 def test_any_value(value):
     check_same(value, passed(value))

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from readwarp.align.alternates import Alternates, choose
@@ -215,7 +215,6 @@ places = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(read=st.lists(places, min_size=1, max_size=8, unique_by=lambda place: place[:2]))
 def test_scores_of_loci_are_those_of_plain_python(read):
     """The place is that of `records.choose` among the places on the primary assembly, with scores made here."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from readwarp.align.alternates import Alternates, plan_lifted
@@ -58,7 +58,6 @@ def runs(draw):
     return found
 
 
-@settings(deadline=None)
 @given(runs=runs(), v=st.integers(5000, 5500), strand=st.integers(0, 1))
 def test_a_place_moves_with_the_run_it_has_most_in_common_with(runs, v, strand):
     places = places_of(*scored([[(v, strand, LENGTH)]]), AlignParameters())

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.made_alternates import images_of, sam_line
@@ -68,7 +68,6 @@ def record(draw, name="a_alt", length=60):
     return sam_line(name, flag, "chr1", draw(st.integers(1, 300)), "".join(f"{n}{kind}" for n, kind in runs))
 
 
-@settings(deadline=None)
 @given(lines=st.lists(record(), min_size=1, max_size=3))
 def test_images_are_those_of_the_records(lines, tmp_path_factory):
     """A base that several records align is where one of them has it; no base that one of them aligns is left out."""
@@ -149,7 +148,6 @@ def test_refusals(line, reason, tmp_path):
     assert str(caught.value) == f"{tmp_path / 'x.alt'}: record 2: {reason} (--no-alt aligns without this file)"
 
 
-@settings(deadline=None)
 @given(line=record(), at=st.integers(0, 200), letter=st.characters(codec="latin-1"))
 def test_damage_is_refused_or_harmless(line, at, letter, tmp_path_factory):
     path = tmp_path_factory.getbasetemp() / "damaged.alt"

@@ -154,7 +154,7 @@ anchor_lists = st.lists(
 ).map(lambda items: sorted({(s, base + 10 * q + shift % 5, 10 * q) for s, base, shift, q in items}))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(anchor_lists, st.sampled_from([1, 3, 64]), st.sampled_from([0.0, 0.5, 1.0]))
 def test_same_as_plain_python(anchors, max_chains, drop):
     p = ChainParameters(max_chains=max_chains, drop=drop)
@@ -197,7 +197,7 @@ def test_a_read_is_settled_where_no_chain_may_hide_a_place(anchors, is_settled):
 
 
 @pytest.mark.cards
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(anchor_lists, max_size=30), st.sampled_from([2, 64]))
 def test_cuda_gives_the_same_bytes(reads, max_chains):
     assert_same_on_card(reads, ChainParameters(max_chains=max_chains, drop=0.3))

@@ -241,7 +241,7 @@ def repetitive(draw):
 
 
 @pytest.mark.cards
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(cases=st.lists(repetitive(), min_size=50, max_size=50), scoring=st.sampled_from(SCORINGS))
 def test_no_alignment_scores_more_than_one_without_dynamic_programming(cases, scoring):
     reference = np.array([code for codes, _, _ in cases for code in codes], np.uint8)

@@ -38,7 +38,7 @@ def best_stretch(alignment: Alignment) -> int:
     return max(found)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.lists(alignments(), max_size=4))
 def test_the_best_stretch_is_kept(rows):
     sizes = [len(runs) for runs, _, _ in rows]

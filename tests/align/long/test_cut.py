@@ -92,7 +92,7 @@ def mutated(chance: random.Random, reference: str, rate: float) -> tuple[str, li
     return "".join(read), [(q, r) for q, r in copied if all((q + d, r + d) in known for d in range(K))]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.integers(0, 10**9), st.sampled_from([COSTS, Costs(2, 4, 4, 2), Costs(1, 1, 0, 1), Costs(3, 1, 20, 1)]))
 def test_no_score_is_lost_between_anchors(seed, costs):
     chance = random.Random(seed)

@@ -55,7 +55,7 @@ def alignments(draw):
     return read, reference, runs
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(alignments())
 def test_the_score_never_falls(given):
     read, reference, runs = given

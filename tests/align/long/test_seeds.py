@@ -79,7 +79,7 @@ def test_equals_plain_python(index, sampling_bits, max_hits, rescue_hits):
     check(reads, index, LongSeedParameters(sampling_bits, max_hits, 512, rescue_hits))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.data())
 def test_any_reads(index, data):
     reads = []

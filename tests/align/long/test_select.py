@@ -61,7 +61,7 @@ def expected(chains: list[Chain], p: LongExtendParameters) -> list[int]:
     return selected
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(CHAINS, max_size=3), st.sampled_from([0.0, 0.5, 0.8]), st.integers(0, 3))
 def test_selection_is_that_of_plain_python(reads, ratio, most):
     reads = [sorted(read, key=lambda chain: -chain[1]) for read in reads]

@@ -158,7 +158,7 @@ def test_orientations_are_told_apart():
     assert evidence.distances.tolist() == [300, 300, 0, 0] and evidence.groups.tolist() == [-1] * 4
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given_data(data=st.data())
 def test_candidates_are_the_best_chains_by_score_and_mate(data):
     contig_offsets = np.array([0, 1000, 1500], np.int64)

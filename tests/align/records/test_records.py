@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from readwarp.align.batches import Candidates, Scores
@@ -84,7 +84,6 @@ def test_insert_penalties_are_bwa_s():
         assert penalty[d] == round(-0.721 * FINE * math.log(tail))
 
 
-@settings(deadline=None)
 @given(
     delta=st.integers(0, 400),
     alone=st.integers(-100, 200),

@@ -125,7 +125,7 @@ def expected_runs(contigs: list[str]) -> dict[str, list[tuple[int, int]]]:
     return {unit: sorted(runs, key=lambda run: (-run[0], run[1]))[:KEPT] for unit, runs in found.items()}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given_that(data=st.data())
 def test_runs_are_those_of_plain_python(data, tmp_path_factory):
     pieces = st.one_of(

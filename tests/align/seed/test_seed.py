@@ -166,7 +166,7 @@ def some_read(draw) -> str:
 
 
 @pytest.mark.parametrize("preset", SEEDS)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(data=st.data())
 def test_same_as_plain_python(indexes, preset, data):
     p = SEEDS[preset]
@@ -269,7 +269,7 @@ def test_settled_reads_need_few_seeds(indexes):
     assert set(few) < set(every)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(data=st.data())
 def test_places_not_looked_for_are_worse(indexes, data):
     """On every diagonal without an anchor, a settled read scores less than at its best place by the margin."""
@@ -325,7 +325,7 @@ def on_card(reads: ReadBatch, index: Index, p: SeedParameters) -> SeedHits:
 
 
 @pytest.mark.cards
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_cuda_gives_the_same_bytes(indexes, data):
     preset = data.draw(st.sampled_from(sorted(SEEDS)))

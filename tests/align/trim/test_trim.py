@@ -65,7 +65,7 @@ def libraries(draw):
     return reads
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(libraries(), st.booleans(), st.booleans(), st.sampled_from([0, 20]))
 def test_cuts_are_those_of_plain_python(reads, paired, always_g, limit):
     given_reads = reads if paired else reads[:1]

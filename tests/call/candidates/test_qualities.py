@@ -5,7 +5,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.jobs import call_variants
@@ -20,7 +20,6 @@ LENGTH = 60
 
 
 @given(st.data())
-@settings(deadline=None)
 def test_bases_and_errors_are_those_counted_one_by_one(data):
     reference = data.draw(st.text("ACGTN", min_size=LENGTH, max_size=LENGTH))
     reads = data.draw(reads_of(LENGTH))

@@ -37,7 +37,7 @@ def test_an_empty_file_changes_nothing(tmp_path):
     assert read_ploidies(path, REFERENCE, 1, SAMPLES).at(2, np.arange(3)).tolist() == [[1]] * 3
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.integers(0, 100), st.integers(0, 30)), max_size=8))
 def test_any_order_of_lines(tmp_path_factory, spans):
     path = tmp_path_factory.mktemp("bed") / "a.bed"
@@ -119,7 +119,7 @@ def test_a_sample_of_its_own_ploidy(tmp_path):
         ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_ploidies_position_by_position(tmp_path_factory, data):
     """Any intervals of all samples and of two of three; the most copies of any spans."""

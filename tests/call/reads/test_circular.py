@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.making import Read, aligned_reads, codes, random_sequence
@@ -56,7 +56,6 @@ def clipped(draw):
     return text, Read(100 + start, cigar, bases, (30,) * len(bases))
 
 
-@settings(deadline=None)  # the first call compiles
 @given(clipped(), clipped())
 def test_clips_continue_as_far_as_that_scores_best(one, other):
     for text, read in (one, other):

@@ -57,7 +57,7 @@ def oracle(batch, max_depth: int) -> list[tuple[bool, list[int]]]:
     return out
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data())
 def test_equals_plain_python(data):
     reads = [replace(r, name=f"r{i // 2}") for i, r in enumerate(data.draw(reads_of(LENGTH, most=12)))]
@@ -71,7 +71,7 @@ def test_equals_plain_python(data):
     assert found.qualities.tolist() == [q for stays, qualities in expected if stays for q in qualities]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(0, 200), st.integers(1, 20))
 def test_parts_do_not_matter(cut, max_depth):
     """What is left of the first reads and the others together is what is left of all."""

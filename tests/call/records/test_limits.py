@@ -2,7 +2,7 @@
 
 import pysam
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.cohorts import indexed, variant, written
@@ -89,7 +89,6 @@ def test_where_an_allele_is_left_out():
     assert limit_of([]).start.size == 0
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.booleans(), st.booleans(), st.lists(st.booleans(), min_size=1, max_size=9)), max_size=4))
 def test_which_alleles_stay(rows):
     """Of each site: forced ones and the missing base, then the first ones up to the limit."""

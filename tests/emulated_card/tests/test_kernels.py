@@ -18,7 +18,7 @@ from emulated_card.tests.cuda import cuda
 from emulated_card.tests.inline_ptx import inline, raw
 
 pytestmark = pytest.mark.gpu
-quick = settings(max_examples=15, deadline=None)
+quick = settings(max_examples=15)
 
 
 # Memory.

@@ -126,7 +126,7 @@ def rows(draw, index):
     return read, row, "\t".join(line + own_text + group_text + carried_text + counted)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data())
 def test_sam_text_is_what_plain_python_writes(data):
     made = [data.draw(rows(i)) for i in range(data.draw(st.integers(0, 5)))]
@@ -137,7 +137,7 @@ def test_sam_text_is_what_plain_python_writes(data):
     assert starts == [m[2] + "\n" for m in made]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.data())
 def test_bam_records_read_back_as_the_same_text(tmp_path_factory, data):
     made = [data.draw(rows(i)) for i in range(data.draw(st.integers(0, 5)))]

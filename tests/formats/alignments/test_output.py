@@ -154,7 +154,7 @@ def test_a_pipe_is_written_as_it_is(tmp_path, header):
     assert path.is_fifo()
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.integers(0, 3 * BLOCK), max_size=8), st.integers(1, 3), st.integers(1, 100))
 def test_bgzf_depends_on_the_data_alone(sizes, threads, seed):
     data = np.random.default_rng(seed).integers(0, 1 + seed, sum(sizes), np.uint8)

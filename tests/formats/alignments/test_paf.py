@@ -56,7 +56,7 @@ def line_of(read: Read, row: Row, numbers: list[int]) -> str:
     return "\t".join(map(str, [*fields, "cg:Z:" + "".join(f"{n}{kind}" for n, kind in inner)])) + "\n"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(placed(), max_size=5))
 def test_lines(cases):
     nowhere = Read("u", 0, "ACGT", None), Row(0, 4, -1, -1, 0, "*")

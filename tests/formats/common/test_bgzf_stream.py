@@ -41,7 +41,7 @@ def read_all(data: bytes, threads: int, sizes=(1 << 20,)) -> bytes:
         stream.close()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     size=st.integers(0, len(TEXT)),
     sizes=st.lists(st.integers(1000, 300_000), min_size=1, max_size=4),

@@ -30,7 +30,7 @@ def reg2bin(begin: int, end: int) -> int:
 
 
 @given(st.lists(st.tuples(st.integers(0, (1 << 29) - 2), st.integers(1, 1 << 20)), min_size=1, max_size=20))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_bins(places):
     """By the rule of the SAM specification, 5.3."""
     for begin, size in places:
@@ -53,7 +53,7 @@ def sorted_items(draw):
 
 
 @given(sorted_items(), st.lists(st.integers(0, 60), max_size=4), st.integers(1, 3))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_cuts_do_not_show(items, cuts, threads):
     def index_of(bounds: list[int]) -> tuple[bytes, bytes]:
         indexer = Indexer(lambda part, at: bin_items(spans_of(part, at), 5), 100, threads)

@@ -68,7 +68,7 @@ WRAPPINGS = {
 }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_any_wrapping_and_cut_gives_the_same_reads(data):
     made = data.draw(st.lists(records(), max_size=12))
@@ -83,7 +83,7 @@ def test_any_wrapping_and_cut_gives_the_same_reads(data):
         assert read_all(file.name, batch_bases=data.draw(st.integers(1, 300)), single=True) == expected
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.data())
 def test_mates_stay_together(data):
     firsts = data.draw(st.lists(records(), max_size=10))
@@ -103,7 +103,7 @@ def test_mates_stay_together(data):
         assert read_all(folder / "both.fq", batch_bases=size, interleaved=True) == expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_neighbours_of_one_name_are_mates(data):
     """As for bwa mem -p: of a run of one name, two after two are pairs, and one that is left over is a single read."""

@@ -90,7 +90,7 @@ NAMES = st.text("ACGTNaxr1:_+-", min_size=1, max_size=14) | st.from_regex(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(NAMES, min_size=1, max_size=4))
 def test_names_of_any_kind(tmp_path_factory, names):
     """As by regular expressions, or the first name without a UMI is refused."""

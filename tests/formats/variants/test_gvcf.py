@@ -67,7 +67,7 @@ def positions_of(text: bytes) -> list[tuple[int, int]]:
     return out
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.lists(st.sampled_from([-1, 5, 12, 33, 34, 70]), min_size=1, max_size=40),
     st.dictionaries(st.integers(0, 39), st.integers(1, 4), max_size=6),

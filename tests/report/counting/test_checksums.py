@@ -3,13 +3,12 @@
 import zlib
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from readwarp.report.counting.records import crc32_of
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=60), st.integers(0, 60), st.integers(0, 60))
 def test_equal_to_zlib(data, start, length):
     start = min(start, len(data))

@@ -50,7 +50,7 @@ def counted(path: Path, threads: int = 1) -> LongReads:
 runs = st.lists(st.tuples(st.sampled_from("MID=X"), st.integers(1, 50)), min_size=1, max_size=30)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(runs, min_size=1, max_size=20), st.randoms())
 def test_identity_is_one_less_de(tmp_path_factory, given_runs, rng):
     """By columns: each equal, different, or one gap. minimap2's de is rounded to four digits."""

@@ -87,7 +87,7 @@ def made(draw):
     return places, tables, shown, samples, sides, damage
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(made())
 def test_equals_plain_python(given_):
     places, tables, shown, samples, sides, damage = given_

@@ -29,7 +29,7 @@ def random_items(seed=1, sizes=(0, 1, 7, 8, 9, 16, 17, 300)):
     return [list(zip(*(10.0 ** rng.uniform(-15, 0, (2, size))).tolist(), strict=True)) for size in sizes]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(ITEMS)
 def test_each_node_is_the_exact_product(items):
     contrasts = contrasts_of(items)
@@ -70,7 +70,7 @@ def test_nothing_to_multiply():
 
 
 @pytest.mark.cards
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(ITEMS)
 def test_cuda_gives_the_same_bits(items):
     contrasts = contrasts_of(items)

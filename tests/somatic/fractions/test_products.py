@@ -78,7 +78,7 @@ def test_interval_holds_95_percent(reads, shown):
 READS = st.lists(st.tuples(*[st.sampled_from([1.0, 0.9, 0.3, 1e-2, 1e-4])] * 2), max_size=40)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(READS, min_size=1, max_size=3))
 def test_uncertain_reads_have_the_sums_over_fine_steps(items):
     found = weigh(items)

@@ -20,7 +20,7 @@ def expected_score(real: np.ndarray, threshold: float) -> float:
     return 2 * passing.sum() / (passing.size + real.sum())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.floats(0, 1), max_size=12))
 @example([])
 @example([0.0])
@@ -50,7 +50,7 @@ def candidates(rows) -> ShortlistedRecords:
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(ROWS, max_size=4), st.sampled_from([0.0, 0.5, 0.95, 1.0]))
 @example(
     [[(1e-90, 0.0, 0.0, 0.0, True), (1e-90, 1.0, 0.0, 0.0, True)]], 0.95

@@ -46,7 +46,7 @@ def weigh(values, normals, *, at_tumour=None, variants=0.0, is_indel=False, freq
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_equals_the_formulas(data):
     samples = data.draw(st.integers(1, 3))
@@ -76,7 +76,7 @@ def test_equals_the_formulas(data):
     assert found.germline[0] == pytest.approx(inherited - mutated)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_foreign_molecules(data):
     """All ways in which another person's molecules may have the allele, of each tumour by itself."""

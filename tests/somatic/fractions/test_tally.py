@@ -36,7 +36,7 @@ def made(draw):
     return reads, sites, chosen, draw(st.lists(st.booleans(), min_size=SAMPLES, max_size=SAMPLES))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(made())
 def test_equals_plain_python(given_):
     reads, letters, chosen, tumours = given_

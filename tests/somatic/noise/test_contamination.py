@@ -88,7 +88,7 @@ def binomial(k: int, n: int, p: float) -> float:
     return math.comb(n, k) * p**k * (1 - p) ** (n - k)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.data())
 def test_likelihoods_are_those_of_the_text(data):
     samples = data.draw(st.integers(1, 3))

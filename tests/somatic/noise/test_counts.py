@@ -119,7 +119,7 @@ def as_counter(array: np.ndarray) -> dict:
     return {tuple(map(int, at)): array[tuple(at)] for at in np.argwhere(array)}
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.data())
 def test_equals_plain_python(data):
     reference = data.draw(
@@ -152,7 +152,7 @@ def repeated(reference: str, deep: int, changes=(), **columns) -> list[Read]:
     return made
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.data())
 def test_windows_do_not_matter(data):
     """What two neighbours count is what both together do, to the last bit."""
@@ -215,7 +215,7 @@ def test_bins_of_numbers():
     assert bin_of.py_func(1 << 40) == BINS - 1
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.text("ACN", max_size=30))
 def test_runs(text):
     runs = np.full(len(text), -1)

@@ -157,7 +157,7 @@ diagonals = st.tuples(
 anchor_lists = st.lists(diagonals, max_size=5).map(lambda found: sorted({each for some in found for each in some}))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(anchor_lists, min_size=1, max_size=3), st.data())
 def test_equals_plain_python(reads, data):
     parameters = LongChainParameters(
@@ -183,7 +183,7 @@ def assert_same_on_card(reads: list[list[Anchor]], **parameters) -> list[list[tu
 
 
 @pytest.mark.cards
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.lists(anchor_lists, min_size=1, max_size=6),
     st.integers(0, 600),
@@ -194,7 +194,7 @@ def test_cuda_gives_the_same_bytes(reads, max_gap, max_step):
 
 
 @pytest.mark.cards
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(1, 1200), st.integers(1, 40), st.integers(60, 1100))
 def test_cuda_links_dense_anchors_as_far_back(near, period, number):
     """Anchors of a tandem repeat: of `near` places of the reference, each with many of the read."""

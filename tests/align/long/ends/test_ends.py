@@ -79,7 +79,7 @@ def mutated(chance: random.Random, text: str, rate: float) -> str:
     return "".join(out)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.integers(0, 10**9),
     st.sampled_from([1, -1]),
@@ -153,7 +153,7 @@ def assert_same_on_card(ends, costs: Costs, band: int, drop: int) -> int:
 
 
 @pytest.mark.cards
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.integers(0, 10**9),
     st.integers(0, 12),

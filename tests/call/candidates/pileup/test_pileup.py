@@ -73,7 +73,7 @@ def window(reads, reference: str, start: int, stop: int, p: CallParameters, coun
     return count(aligned_reads(reads), window_of(reference, start, stop), p)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data())
 def test_equals_plain_python(data):
     reference = data.draw(st.text("ACGT", min_size=LENGTH, max_size=LENGTH))
@@ -89,7 +89,7 @@ def test_equals_plain_python(data):
 
 
 @pytest.mark.cards
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(st.data())
 def test_cuda_gives_the_same_bytes(data):
     from readwarp.call.candidates.pileup import cuda
@@ -116,7 +116,7 @@ def test_cuda_moves_events_through_repeats():
         assert found == {(0, "CA", ""): [1, 0], (0, "", "CA"): [0, 1]}
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.data())
 def test_windows_do_not_matter(data):
     """Any window with a margin has the same counts, and events inside it have the same alleles."""

@@ -148,7 +148,7 @@ def expected_rejoin(consensus: str, place: int, reference: str) -> tuple[int, in
     return (min(ways)[3], min(ways)[0]) if ways else (-1, 0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_rejoining_equals_plain_python(data):
     reference = data.draw(st.text("AC", min_size=30, max_size=300))

@@ -14,7 +14,7 @@ def pieces(bases: str, length: int, step: int) -> list[bytes]:
     return [codes(bases[at : at + length]).tobytes() for at in range(0, len(bases) - length + 1, step)]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(60, 300), st.integers(50, 120), st.integers(0, 1000))
 def test_reads_that_cover_an_insertion_spell_it(size, length, seed):
     inserted = random_sequence(size, seed=seed)

@@ -222,7 +222,7 @@ def any_places(draw):
     return sorted(made, key=lambda place: place[0] - place[2])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(long_reads() | reads_of(LENGTH), any_places(), st.integers(0, 40), st.integers(600, LENGTH))
 def test_equals_plain_python(reads, places, start, stop):
     reads = [r for r in reads if any(n and o in "M=X" for n, o in r.operations)]
@@ -232,7 +232,7 @@ def test_equals_plain_python(reads, places, start, stop):
     assert within == [any(row[0] <= place[0] < row[1] for row in rows) for place in places]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(300, 1900), st.integers(0, 60)), max_size=120), st.booleans())
 def test_crowded_places_are_cut(drawn, crowded):
     """Regions never overlap or grow too long. Each indel is in one, and so is each substitution near another."""

@@ -97,7 +97,7 @@ def test_indels_are_trimmed_and_moved_left(tmp_path, reference):
     assert forced.within(0, start - 1, start) and not forced.within(0, start, runs - 1)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.text("AC", min_size=12, max_size=40), st.data())
 def test_an_allele_makes_the_same_sequence(sequence, data):
     """Compared with plain Python: the same altered contig, trimmed, and no allele could be moved further left."""

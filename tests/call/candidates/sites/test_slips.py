@@ -108,7 +108,7 @@ def test_rates_are_those_of_the_model():
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=3, max_size=3), st.floats(0.001, MAX_SLIP))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_odds_are_those_of_the_reads_one_by_one(counts, slip):
     number, depth = np.array(counts).T.copy()
     depth += number

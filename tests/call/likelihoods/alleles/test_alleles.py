@@ -158,7 +158,7 @@ def test_a_read_that_fits_nothing_says_nothing():
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_selection_is_the_best_of_all_combinations(data):
     ploidy = data.draw(st.sampled_from([1, 2, 2, 3]))
     number = data.draw(st.integers(1, 4))

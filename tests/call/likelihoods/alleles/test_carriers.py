@@ -61,7 +61,7 @@ def weighed_of(rows: list[int], place: list[int], haplotypes: Haplotypes) -> Wei
     return WeighedReads(regions, haplotypes, read_rows, alone, pairs, np.array(values), status)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.data())
 def test_every_region_gets_every_allele_of_its_place(data):
     place = sorted(data.draw(st.lists(st.integers(0, 2), min_size=1, max_size=6)))

@@ -72,7 +72,7 @@ def fast_mix(linear, variants) -> set[int]:
     return set(np.flatnonzero(stays).tolist())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_equals_plain_python(data):
     number, reads = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 40))

@@ -124,7 +124,7 @@ def test_selected_sites_keep_their_alleles():
 # substitutions
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data())
 def test_substitutions_equal_plain_python(data):
     reference = data.draw(st.text("ACGT", min_size=30, max_size=30))

@@ -34,7 +34,7 @@ def test_ends_are_where_the_fragment_begins():
     assert ends_of(aligned_reads([])).shape == (2, 0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(-2, 1), st.integers(0, 3)), max_size=40), st.integers(1, 2))
 def test_the_first_of_each_end_allele_and_strand_counts(rows, sites):
     reads = aligned_reads([Read(i, "10M", "A" * 10, (30,) * 10) for i in range(4)])

@@ -137,7 +137,7 @@ def small_regions(draw):
     return reference, reads, draw(st.integers(4, 8)), draw(st.sampled_from((4, RAREST, 64)))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(small_regions())
 @example(("ACGTACCAGTTGCA", [(0, "ACGTACCAGTTGCA"), (1, "ACGTACTAGTTGCA"), (2, "ACGTACTAGTTGCA")], 4, RAREST))
 def test_ways_are_those_of_plain_python(region):
@@ -187,7 +187,7 @@ def expected_ways(begins: list[int], deleted: list[int], seen: Seen, rarest: int
     return out
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.data())
 def test_ways_through_alleles_are_those_of_plain_python(data):
     number = data.draw(st.integers(0, 5))

@@ -200,7 +200,7 @@ def two_haplotypes(draw):
     return reference, *lists
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(two_haplotypes(), st.booleans(), st.booleans())
 def test_both_haplotypes_are_assembled(made, has_clips, has_sites):
     reference, first, second = made
@@ -215,7 +215,7 @@ def test_both_haplotypes_are_assembled(made, has_clips, has_sites):
     assert haplotypes.status[0] == Status.OK
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(two_haplotypes(), st.integers(0, 10**6), st.integers(3, 25))
 def test_any_reads_make_haplotypes_that_their_variants_spell(made, seed, step):
     """With errors, N, low qualities and few reads, haplotypes are well formed and depend on their own reads alone."""

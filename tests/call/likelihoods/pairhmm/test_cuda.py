@@ -100,7 +100,7 @@ def test_shapes_hold_their_reads(length):
     assert length <= group * rows <= max(32, 1.35 * length)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_every_pair_has_its_place(data):
     """In one segment to begin with, and room in the segment of its float64 shape; and a warp comes to each."""

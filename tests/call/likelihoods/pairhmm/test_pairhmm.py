@@ -53,7 +53,7 @@ def test_nothing_matches():
     assert (status[values < -600] == Status.OVERFLOW).all() and not status[values > -500].any()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_any_phreds(data):
     length = data.draw(st.integers(1, 12))
@@ -63,7 +63,7 @@ def test_any_phreds(data):
     assert_equals_oracle([read], [haplotype])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.data())
 def test_neighbours_and_order_do_not_matter(data):
     """A pair's value has the same bits whatever it is computed with."""

@@ -36,7 +36,7 @@ MODELS = SHORT, HIFI, NANOPORE
 tracts = st.tuples(st.text("ACGTN", min_size=1, max_size=8), st.integers(1, 9)).map(lambda x: x[0] * x[1])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.lists(tracts, max_size=4).map("".join), min_size=1, max_size=4), st.sampled_from(MODELS))
 def test_equals_brute_force(reads, model):
     offsets = np.cumsum([0, *map(len, reads)])

@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from readwarp.call.likelihoods.phase.join import margin_of, phase_sites
@@ -52,7 +52,6 @@ def sides_of(phasing: Phasing, number: int) -> list[int]:
     return out
 
 
-@settings(deadline=None)
 @given(odds, odds)
 def test_margin(one, other):
     said = math.log10((10**one * 10**other + 1) / (10**one + 10**other))

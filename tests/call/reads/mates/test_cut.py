@@ -42,7 +42,7 @@ def usable(made: list[Read]) -> AlignedReads:
 
 
 @given(reads_of(LENGTH), st.integers(-5, LENGTH), st.integers(1, 30))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_what_lies_in_the_window_stays(made, low, size):
     reads, high = usable(made), low + size
     reads = take(reads, "reads", (reads.position < high) & (reads.reference_stop > low))

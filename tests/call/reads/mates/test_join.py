@@ -69,7 +69,7 @@ def mates_of(fragment: Read, length: int) -> list[Read]:
     return made
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data())
 def test_mates_make_the_fragment_that_was_sequenced(data):
     """With variants, read through or not: its bases, its alignment, and which strands read which of its bases."""
@@ -160,7 +160,7 @@ def test_a_repeat_does_not_say_how_mates_lie(unit, copies, forward_stop, reverse
     assert len(join_mates(aligned_reads(wide), window_of(reference), NO_PRIMERS, False)[0]) == 1
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.data())
 def test_repeats_of_long_units_are_those_by_their_definition(data):
     """Some run of the fragment is the same one unit further on, and the two copies cover what the mates share."""
@@ -287,7 +287,7 @@ def test_a_primer_alone_is_no_read():
 # all at once
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 10_000))
 def test_batches_are_whole_and_in_order(seed):
     """Awkward reads of a few names: what comes out is consistent, and has no more bases than went in."""

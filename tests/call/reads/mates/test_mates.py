@@ -37,7 +37,7 @@ def oracle(reads: list[Read]) -> list[int]:
     return [q for row in qualities for q in row]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data())
 def test_equals_plain_python(data):
     reads = data.draw(reads_of(LENGTH, most=14, few_bases="AC"))

@@ -114,7 +114,7 @@ def references_with_reads(draw):
     return sequence[:10] + "N" + sequence[11:], draw(reads_of(len(sequence), 20, "ACN"))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(references_with_reads(), st.integers(1, 3))
 def test_equals_plain_python(made, ploidy):
     sequence, reads = made
@@ -133,7 +133,7 @@ def test_equals_plain_python(made, ploidy):
             assert bands.band[i] == (-1 if unknown else sum(quality >= low for low in GQ_BANDS) - 1)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text("ACN", min_size=1, max_size=60))
 def test_repeats_equal_plain_python(sequence):
     found = list(
@@ -309,7 +309,7 @@ def test_non_ref_of_no_site_and_of_sites_without_reads():
     assert sites.allele_offsets.tolist() == [0, 3] and out.value_offsets.tolist() == [0, 0] and out.values.size == 0
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.text("ACGT", max_size=25), st.integers(1, 3), st.booleans())
 def test_records_are_those_of_a_vcf_with_one_more_allele(bases, ploidy, is_forced):
     """Alleles, genotype, QUAL, filters and the PLs of listed genotypes stay. The others are no better than the call."""
@@ -347,7 +347,6 @@ def test_alleles_left_out_of_a_record_count_as_not_listed():
     assert calls.likelihoods[0][0] == tuple(expected)
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.booleans(), st.integers(0, 3)), min_size=1, max_size=40),
     st.integers(0, 5),

@@ -33,7 +33,7 @@ def z_of(first: list[int], second: list[int]) -> float:
     return (u - m * k / 2) / math.sqrt(variance) if variance > 1e-9 else 0.0
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(*(st.lists(st.sampled_from([0, 3, 20, 60, 61, 255]) | st.integers(0, 255), min_size=1, max_size=12),) * 2)
 def test_rank_sums(first, second):
     assert rank_sum(histogram(first), histogram(second)) == pytest.approx(z_of(first, second), abs=1e-9)
@@ -90,7 +90,7 @@ def test_no_rank_sums_without_reads_of_the_reference():
     assert all(math.isnan(calls.annotations[name][0]) for name in ("MQRankSum", "ReadPosRankSum", "BaseQRankSum"))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(1, 6), st.integers(1, 5))
 def test_place_of_a_genotype(alleles, ploidy):
     genotypes = genotypes_of(alleles, ploidy)
@@ -100,7 +100,7 @@ def test_place_of_a_genotype(alleles, ploidy):
 # samples
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.sampled_from("ACG."), st.integers(0, 2)), min_size=1, max_size=40), st.integers(1, 3))
 def test_each_sample_as_if_alone(reads, ploidy):
     """PL, AD and DP of a sample come from its own reads. Alleles are those of any genotype."""
@@ -221,7 +221,6 @@ def test_filters_of_share_and_placement(bases, mapping_quality, failed):
     assert filters_of(bases, mapping_quality) == failed
 
 
-@settings(deadline=None)
 @given(
     table=st.lists(
         st.tuples(st.integers(1, 20), st.integers(0, 20), st.sampled_from([0, 1, 2, 4])), min_size=1, max_size=4

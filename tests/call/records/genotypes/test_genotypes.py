@@ -31,7 +31,7 @@ def oracle_scores(table, alleles: int, ploidy: int) -> list[float]:
     return out
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     st.integers(2, 4),
     st.integers(1, 4),
@@ -102,7 +102,7 @@ def test_a_lone_deletion_across_the_base_is_no_call():
     assert len(call("*" * 12 + "A" * 12, "AG*").alleles) == 0
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text("ACG", min_size=4, max_size=40), st.integers(1, 3))
 def test_fields_of_a_call_agree(bases, ploidy):
     calls = call(bases, "ACG", ploidy)

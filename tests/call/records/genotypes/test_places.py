@@ -95,7 +95,7 @@ def test_other_positions_stay():
     assert len(join_places(nothing)) == 1
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.data())
 def test_haplotypes_are_those_of_the_records(data):
     """With a common phase, each copy has the base of one record and the length of the other."""

@@ -68,7 +68,7 @@ def test_columns_of_genotypes():
     assert np.isnan(excess_heterozygosity(record([(1,), (0,)]))[0])
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.data())
 def test_quality_of_each_allele(data):
     theta, alleles, samples, phred = 1e-3, 3, [], []

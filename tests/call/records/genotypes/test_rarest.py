@@ -57,7 +57,7 @@ def test_alleles_on_haplotypes_get_their_new_numbers():
     assert after is not None and after.allele.tolist() == [[[0, -1, 1, 2, -1]]]
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(9, 100), st.lists(st.lists(st.floats(-6, 0), min_size=3, max_size=3), min_size=1, max_size=12))
 def test_genotypes_of_many_copies(ploidy, rows):
     """As the sum over reads of the mean over copies says."""

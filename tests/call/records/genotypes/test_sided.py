@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.making_sites import from_bases, made_likelihoods, substitutions
@@ -19,7 +19,6 @@ from readwarp.ragged import offsets_of
 rows = st.lists(st.tuples(st.lists(st.floats(-6, 0), min_size=3, max_size=3), st.floats(-3, 3)), min_size=1, max_size=9)
 
 
-@settings(deadline=None)
 @given(rows, st.sampled_from([1, 2, 3]))
 def test_likelihoods_are_those_of_both_orders(reads, ploidy):
     tables, odds = [row for row, _ in reads], [own for _, own in reads]

@@ -39,7 +39,7 @@ def typical(depth: np.ndarray, start: int, position: int, own: int) -> float:
     return median(comparable) if own and comparable else own
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 40), st.integers(1, 2500), st.integers(0, 2**32 - 1), st.integers(0, 60), st.data())
 def test_typical_depth(start, size, seed, own, data):
     depth = np.random.default_rng(seed).integers(0, 50, size)

@@ -41,7 +41,7 @@ def by_copies(values, ploidy: int, theta: float) -> list[float]:
     return out
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(READS, st.lists(st.integers(0, 3), min_size=3, max_size=3), st.sampled_from([10, 37]))
 def test_quality_equals_all_ways(reads, ploidies, quality):
     sites, tables, scores = scored(reads, ploidies, quality)
@@ -65,7 +65,7 @@ def test_quality_equals_all_ways(reads, ploidies, quality):
     assert choice.quality[0] == pytest.approx(expected, abs=1e-6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(READS, st.lists(st.integers(0, 3), min_size=3, max_size=3))
 def test_prior_is_that_of_the_samples_frequencies(reads, ploidies):
     """In equilibrium, with the frequencies that the copies expected of the samples, and the prior's, have."""
