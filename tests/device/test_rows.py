@@ -64,7 +64,7 @@ def made(side: Backend, values: np.ndarray, offsets: np.ndarray, least: int) -> 
 
 
 @pytest.mark.parametrize("side", SIDES, ids=lambda side: side.name)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.lists(st.integers(0, 25), max_size=40), max_size=70), st.integers(0, 20))
 def test_rows_of_any_size(side, rows, least):
     values, offsets = np.array([n for row in rows for n in row], np.int64), offsets_of([len(row) for row in rows])
