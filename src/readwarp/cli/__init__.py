@@ -15,7 +15,6 @@ from importlib import import_module
 from typing import NoReturn
 
 from readwarp.cli import heap, slips, streams
-from readwarp.cli.habits import habits_of
 from readwarp.cli.parser import CommandParser, Parser
 from readwarp.errors import ReadwarpError, UsageError
 from readwarp.system import stopping
@@ -111,7 +110,6 @@ def build_parser(arguments: Sequence[str] = (), every: bool = False) -> argparse
         if every or name in arguments[:1]:
             module = import_module(f"readwarp.cli.{name}")
             command.epilog = getattr(module, "EPILOG", None)
-            command.habits = habits_of(name)
             module.add_arguments(command)
             command.set_defaults(run=module.run)
     return parser

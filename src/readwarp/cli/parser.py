@@ -3,7 +3,7 @@
 import argparse
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from typing import Any, NoReturn
 
@@ -47,14 +47,17 @@ class HelpAll(argparse._HelpAction):
 class Parser(argparse.ArgumentParser):
     """A parser that raises UsageError where argparse would end the process."""
 
-    habits: Mapping[str, str] = {}  # options of other tools, and the advice on them
     _given: Sequence[str] = ()
+
+    @property
+    def _command(self) -> str:
+        return self.prog.split()[-1]
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         self._given = list(args or ())
         if "-x" in self._option_string_actions:
             self._given = translate(self._given)
-        slips.check_dashes(self._given, self._option_string_actions, self.habits)
+        slips.check_dashes(self._given, self._option_string_actions, self._command)
         options, unknown = super().parse_known_args(self._given, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {shlex.join(unknown)}")
@@ -66,7 +69,7 @@ class Parser(argparse.ArgumentParser):
         return super()._get_values(action, arg_strings)
 
     def error(self, message: str) -> NoReturn:
-        unknown = slips.explain_unknown(self._given, self._option_string_actions, self.habits)
+        unknown = slips.explain_unknown(self._given, self._option_string_actions, self._command)
         raise UsageError(f"{message}{unknown} (see `{self.prog} --help`)")
 
 

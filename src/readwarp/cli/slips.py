@@ -1,9 +1,9 @@
 """Mistyped commands and options, and those of other tools: what the user probably meant."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from readwarp.cli.habits import COMMANDS, STEPS
+from readwarp.cli.habits import advice_on_step, command_for, habits_of
 from readwarp.errors import UsageError
 from readwarp.wording import nearest
 
@@ -30,16 +30,16 @@ def check_words(arguments: Sequence[str], commands: Iterable[str]) -> None:
         options = f"`readwarp {command} ... {first}`" if command else "`readwarp COMMAND ...`"
         hint = f"did you mean {known}?" if known else f"the command comes first: {options}"
         raise UsageError(f"{first}: {hint} (see `readwarp --help`)")
-    if done := STEPS.get(first.lower()):
+    if done := advice_on_step(first.lower()):
         raise UsageError(f"unknown command {first!r}: {done}")
-    meant = COMMANDS.get(first.lower()) or nearest(first, commands)
+    meant = command_for(first.lower()) or nearest(first, commands)
     if meant is None and Path(first).exists():
         raise UsageError(f"{first} is a file: the command comes first, as in `readwarp run {first} ...`")
     hint = f"; did you mean `{meant}`?" if meant else f": there are {', '.join(commands)}"
     raise UsageError(f"unknown command {first!r}{hint} (see `readwarp --help`)")
 
 
-def check_dashes(arguments: Sequence[str], known: Iterable[str], habits: Mapping[str, str]) -> None:
+def check_dashes(arguments: Sequence[str], known: Iterable[str], command: str) -> None:
     """Raise UsageError for `-threads`, which would be read as `-t hreads`, and for GATK's `-bamout`."""
     for text in arguments:
         if text == BOTH_DASHES:
@@ -48,17 +48,14 @@ def check_dashes(arguments: Sequence[str], known: Iterable[str], habits: Mapping
         if len(name) > 2 and name[0] == "-" != name[1]:
             if f"-{name}" in known:
                 raise UsageError(f"{name}: long names begin with two hyphens: -{name}")
-            if name in habits:
-                raise UsageError(f"{name}: {habits[name]}")
+            if here := habits_of(command).get(name):
+                raise UsageError(f"{name}: {here}")
 
 
-def explain_unknown(arguments: Sequence[str], known: Iterable[str], habits: Mapping[str, str]) -> str:
-    """Explain each unknown option: the known one that it resembles, or its name here.
-
-    habits: options of other tools, and the advice on them.
-    """
+def explain_unknown(arguments: Sequence[str], known: Iterable[str], command: str) -> str:
+    """Explain each unknown option: the known one that it resembles, or the advice on another tool's."""
     given = {text.partition("=")[0] for text in arguments if text.startswith("-")} - {BOTH_DASHES, "-", *known}
-    said = []
+    said, habits = [], habits_of(command) if given else {}
     for text in sorted(given):
         short = text[:2] if text[1] != "-" else text  # -Oz is -O with its value
         if here := habits.get(text) or habits.get(short if short not in known else ""):
