@@ -154,19 +154,6 @@ TRACE = [
     ),
     Kernel("pairwise copy_runs", "pairwise.cuda_trace", "copy_runs", f"{TRACED} i8[] u4[] u4[]", 128),
 ]  # fmt: skip
-COUNTS, EVENTS = "call.candidates.pileup.cpu.BaseCounts", "call.candidates.pileup.cpu.IndelEvents"
-PILEUP = [
-    Kernel(f"pileup {name}", "call.candidates.pileup.cuda", name, arguments, 128)
-    for name, arguments in (
-        (
-            "count_bases",
-            f"call.candidates.pileup.cuda.PileupReads call.candidates.pileup.cpu.PileupLimits {COUNTS} {EVENTS}",
-        ),
-        ("shift_events", f"call.places.bases.Window u1[] {EVENTS}"),
-    )
-]
-
-
 PLACES = "i4[,] i4[,] i4[] f8[]"
 PHREDS = "(u1[] u1[] u1[] u1[] f8[])"
 
@@ -224,7 +211,6 @@ KERNELS = (
     *PAIRWISE,
     *TILES,
     *TRACE,
-    *PILEUP,
     *PAIR_HMM,
     *FRACTIONS,
     *CODES,

@@ -18,6 +18,7 @@ from numpy import ndarray
 
 from readwarp.call.candidates.batches import Pileup, Regions, Sites
 from readwarp.call.candidates.pileup import MAX_INDEL
+from readwarp.call.candidates.pileup.cpu import count_window
 from readwarp.call.candidates.qualities import check_qualities
 from readwarp.call.candidates.regions.clips import add_clipped, drop_overhangs, find_clip_places
 from readwarp.call.candidates.regions.find import find_regions, split_samples, thin_reads
@@ -107,11 +108,6 @@ class CallSteps:
     def log_likelihoods(self) -> LogLikelihoods:
         return self.shared or self.backend.step("readwarp.call.likelihoods.pairhmm").log_likelihoods
 
-    def count_window(self, reads: AlignedReads, around: Window) -> Pileup:
-        step = self.backend.step("readwarp.call.candidates.pileup")
-        pileup: Pileup = step.count_window(reads, around, self.parameters)
-        return pileup
-
     def bases(self, contig: int) -> Bases:
         return self.axis or Bases(self.reference, contig)
 
@@ -189,7 +185,7 @@ def pile_up(steps: CallSteps, reads: AlignedReads, window: TargetStretch) -> tup
         if steps.platform.is_long:  # to the window and its margin, and MARGIN more, which is beyond FAR
             reads = cut_long(reads, low - MARGIN, high + MARGIN)
     with steps.metrics.time("pileup"):
-        pileup = steps.count_window(reads, around)
+        pileup = count_window(reads, around, steps.parameters)
     return Piled(reads, around, pileup, steps.ploidies.at(contig, np.arange(low, high))), removed
 
 
@@ -303,7 +299,7 @@ def pileups(steps: CallSteps, piled: Piled, noted: list[ndarray]) -> Iterator[Pi
     for first, stop in pairwise(bounds):
         own = piled.pileup
         if steps.samples > 1:
-            own = steps.count_window(take(reads, "reads", order[first:stop]), piled.around)
+            own = count_window(take(reads, "reads", order[first:stop]), piled.around, steps.parameters)
         noted.append(note_depth(own))
         yield own
 
@@ -313,7 +309,7 @@ def sided_pileups(steps: CallSteps, piled: Piled, sides: Sides) -> list[list[Pil
     reads = piled.reads
     samples = (np.flatnonzero(reads.sample == sample) for sample in range(steps.samples))
     rows = ([own[side] for side in split_sides(sides.odds[own])] for own in samples)
-    return [[steps.count_window(take(reads, "reads", own), piled.around) for own in each] for each in rows]
+    return [[count_window(take(reads, "reads", own), piled.around, steps.parameters) for own in each] for each in rows]
 
 
 def found_nothing(steps: CallSteps, window: TargetStretch) -> WindowCalls:

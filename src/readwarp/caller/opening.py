@@ -177,7 +177,7 @@ def open_calling(
         with closing(room), closing(open_memory(resources, backend, plan, metrics)) as cards:
             if cards.planned:
                 prepare(backend.needed_by)
-                cards.warm_up(lambda placed: warm_up(placed, parameters))
+                cards.warm_up(warm_up)
                 if parameters.fractions:
                     from readwarp.somatic.fractions.contrasts import multiply_one
 

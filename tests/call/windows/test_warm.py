@@ -12,7 +12,6 @@ from helpers.cards import two_cards
 from helpers.command_samples import letters
 from helpers.fraction_oracle import certain, contrasts_of
 from helpers.jobs import call_variants
-from readwarp.call.candidates.pileup import cuda as pileup
 from readwarp.call.likelihoods.pairhmm import cuda as pairhmm
 from readwarp.call.likelihoods.pairhmm.cuda import shape_table
 from readwarp.call.likelihoods.pairhmm.scalar import FLOAT32, FLOAT64
@@ -33,17 +32,16 @@ BOTH, PARAMETERS = Backend("cuda", (0, 1)), CallParameters()
 
 
 def test_nothing_is_left_to_be_loaded(monkeypatch):
-    """This holds for reads of any length, and with or without events that are moved."""
+    """This holds for reads of any length."""
     with closing(resources.open_memory(Resources(vram=64 << 20), BOTH, THREADS, Metrics())) as cards:
-        cards.warm_up(lambda backend: warm.warm_up(backend, PARAMETERS))
+        cards.warm_up(warm.warm_up)
         cards.warm_up(multiply_one)
     loads, load = [], cuda_driver.load
     monkeypatch.setattr(cuda_driver, "load", lambda code: loads.append(code) or load(code))
-    rows, reads = warm.rows_of_all_lengths(), warm.read_with_insertion()
+    rows = warm.rows_of_all_lengths()
     lengths = np.diff(rows.offsets)
     for device in BOTH.devices:
         with BOTH.on(device):
-            pileup.count_window(reads, warm.WINDOW, PARAMETERS)
             fractions.multiply(contrasts_of([certain(50, 3), certain(2000, 9)]))
             for read in range(lengths.size):
                 haplotype = np.array([0, 700], np.int64)

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from helpers.making import LETTERS, Read, aligned_reads, random_sequence, reads_of, window_of
 from readwarp.call.candidates.pileup.cpu import count_window
 from readwarp.config import CallParameters
-from readwarp.ragged import columns_of
 
 LENGTH = 60
 
@@ -69,8 +68,8 @@ def events_of(pileup, reference: str) -> dict[tuple[int, str, str], list[int]]:
     return out
 
 
-def window(reads, reference: str, start: int, stop: int, p: CallParameters, count=count_window):
-    return count(aligned_reads(reads), window_of(reference, start, stop), p)
+def window(reads, reference: str, start: int, stop: int, p: CallParameters):
+    return count_window(aligned_reads(reads), window_of(reference, start, stop), p)
 
 
 @settings(max_examples=150)
@@ -88,32 +87,12 @@ def test_equals_plain_python(data):
     assert events_of(pileup, reference[:stop] + "N" * LENGTH) == events
 
 
-@pytest.mark.cards
-@settings(max_examples=6)
-@given(st.data())
-def test_cuda_gives_the_same_bytes(data):
-    from readwarp.call.candidates.pileup import cuda
-
-    reference = data.draw(st.text("AC", min_size=24, max_size=24))
-    reads = data.draw(reads_of(24, most=8, few_bases="AC"))
-    p = CallParameters(min_base_quality=10)
-    on_cpu, on_cuda = (window(reads, reference, 2, 22, p, step) for step in (count_window, cuda.count_window))
-    for field in columns_of(on_cpu):
-        a, b = getattr(on_cpu, field), getattr(on_cuda, field)
-        assert np.array_equal(a, b), field
-        assert getattr(a, "dtype", None) == getattr(b, "dtype", None), field
-
-
-@pytest.mark.cards
-def test_cuda_moves_events_through_repeats():
-    from readwarp.call.candidates.pileup import cuda
-
+def test_events_move_through_repeats():
     reference = "G" + "CA" * 9 + "T"
     reads = [Read(0, "15M2D3M", ("G" + "CA" * 9 + "T")[:15] + "CAT", (30,) * 18)]
     reads += [Read(1, "10M2I8M1S", "CA" * 10 + "T", (30,) * 21, flag=16)]
-    for count in (count_window, cuda.count_window):
-        found = events_of(window(reads, reference, 0, 20, CallParameters(), count), reference)
-        assert found == {(0, "CA", ""): [1, 0], (0, "", "CA"): [0, 1]}
+    found = events_of(window(reads, reference, 0, 20, CallParameters()), reference)
+    assert found == {(0, "CA", ""): [1, 0], (0, "", "CA"): [0, 1]}
 
 
 @settings(max_examples=30)

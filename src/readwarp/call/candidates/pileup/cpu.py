@@ -6,14 +6,18 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.call.candidates.batches import Pileup
-from readwarp.call.candidates.pileup.scalar import DELETED, is_event, is_usable, move_left, rotate
+from readwarp.call.candidates.pileup import MAX_INDEL, MAX_SHIFT
 from readwarp.call.places.bases import Window
-from readwarp.compiler.jit import kernel
+from readwarp.call.reads.usable import HIDDEN
+from readwarp.compiler.jit import kernel, scalar
 from readwarp.config import CallParameters
 from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.ragged import offsets_of
+from readwarp.rules.bases import OUTSIDE
 from readwarp.rules.cigar import DELETION, INSERTION, is_match, run_of
 from readwarp.rules.hashes import BASIS, add_byte
+
+DELETED = 4  # row of Pileup.counts
 
 
 class PileupLimits(NamedTuple):
@@ -41,8 +45,41 @@ class IndelEvents(NamedTuple):
     shift: Annotated[ndarray, "int32 [events]"]  # bases shifted left
 
 
-def new_counts(window: Window) -> BaseCounts:
-    return BaseCounts(*np.zeros((2, window.stop - window.start, 5, 2), np.int32))
+@scalar
+def is_usable(base, quality, min_base_quality):
+    return base < 4 and quality >= min_base_quality and quality > HIDDEN
+
+
+@scalar
+def is_event(length, quality):
+    """Return whether an indel counts after an aligned base of that quality."""
+    return length <= MAX_INDEL and quality > HIDDEN
+
+
+@scalar
+def rotate(index, shift, length):
+    """Return the index, in the insertion as read, of base `index` after a shift of `shift` bases to the left."""
+    return (index - shift) % length
+
+
+@scalar
+def move_left(reference, start, bases, position, length, query):
+    """Return (position, shift) of an event shifted left while the base before it equals its last base.
+
+    `reference` begins at `start`; `length` is negative for a deletion, whose last base may lie beyond the reference.
+    The first base of a contig is the last anchor.
+    """
+    anchor, shift = position - start, 0
+    while shift < MAX_SHIFT and anchor > 0 and reference[anchor - 1] != OUTSIDE:
+        last = 4
+        if length > 0:
+            last = bases[query + rotate(length - 1, shift, length)]
+        elif anchor - length < reference.size:
+            last = reference[anchor - length]
+        if reference[anchor] > 3 or reference[anchor] != last:
+            break
+        anchor, shift = anchor - 1, shift + 1
+    return anchor + start, shift
 
 
 def new_events(reads: AlignedReads) -> IndelEvents:
@@ -109,7 +146,8 @@ def count_window(reads: AlignedReads, window: Window, parameters: CallParameters
     """Count the pileup of a window; see the step's contract."""
     window = window.trim()
     limits = PileupLimits(window.start, window.stop, parameters.min_base_quality)
-    counts, events = new_counts(window), new_events(reads)
+    counts = BaseCounts(*np.zeros((2, window.stop - window.start, 5, 2), np.int32))
+    events = new_events(reads)
     count_bases(reads, limits, counts, events)
     shift_events(window, reads.bases, events)
     return assemble(reads, window, counts, events)
