@@ -261,16 +261,13 @@ def measured_call(
 def share(calling: Any) -> Any:
     """As a worker process has it, but what it asks is answered in this thread."""
     from readwarp.call.likelihoods.pairhmm.given import log_likelihoods_by
-    from readwarp.call.windows.resources import share_cards
     from readwarp.metrics import Metrics
-
-    shared, own = share_cards(calling.cards), calling.in_process()
 
     def ask(given: Any) -> Any:
         with Metrics().time("answer"):
-            return shared.answer(given)
+            return calling.shared.answer(given)
 
-    return replace(own, steps=replace(own.steps, shared=partial(log_likelihoods_by, ask)))
+    return replace(calling, steps=replace(calling.steps, log_likelihoods=partial(log_likelihoods_by, ask)))
 
 
 def main() -> None:

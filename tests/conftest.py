@@ -13,7 +13,7 @@ from helpers.cards import HAS_CARDS, IS_EMULATED, take_cards
 pytest_plugins = ["emulated_card.pytest_plugin"]  # what its checks find fails a test
 TEST_DATA = Path(__file__).resolve().parent.parent / "test_data"
 
-settings.register_profile("readwarp")  # the first example compiles, and machines are busy
+settings.register_profile("readwarp", deadline=None)  # the first example compiles, and machines are busy
 settings.load_profile("readwarp")
 take_cards()
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's script starts jobs so; tests send the signal

@@ -187,13 +187,6 @@ CEILINGS = {  # of benchmarks/gpu.py: a loop full of one kind of instruction, an
     )
 }  # fmt: skip
 
-FRACTIONS = [
-    Kernel(
-        "fractions multiply_block", "somatic.fractions.cuda", "multiply_block",
-        "somatic.fractions.contrasts.Contrasts i8[] f8[] f8[]", 64, loop=Loop("DFMA", "DFMA", 2, 1),
-    )
-]  # fmt: skip
-
 CODES = [
     Kernel("codes find_highest", "device.cuda_codes", "find_highest", "u1[] i4[]", 256),
     Kernel("codes replace_codes", "device.cuda_codes", "replace_codes", "u1[] i8 i8 u1[]", 256),
@@ -212,7 +205,6 @@ KERNELS = (
     *TILES,
     *TRACE,
     *PAIR_HMM,
-    *FRACTIONS,
     *CODES,
     *TRIAL,
     *BLOCKS,

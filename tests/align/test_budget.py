@@ -38,7 +38,6 @@ from readwarp.index import Index
 from readwarp.metrics import Metrics
 from readwarp.ragged import columns_of
 from readwarp.stream.cards import Cards
-from readwarp.stream.halving import READS
 from readwarp.stream.plan import AHEAD, MIN_ON_CARD, CardPlan
 
 if HAS_CARDS:
@@ -166,7 +165,7 @@ def arrays(*values) -> int:
 def test_what_is_allocated_is_what_was_planned(index, seeding):
     on_card = reference_bytes(index) + (seed_bytes(index) if seeding == "cuda" else 0)
     made = CardPlan(3, workspace_bytes(MIN_ON_CARD, seeding == "cuda"), on_card, MIN_ON_CARD, seeding)
-    cards = Cards(CARD, made, READS, lambda backend, planned: steps.place(index, backend, seeding == "cpu"))
+    cards = Cards(CARD, made, lambda backend, planned: steps.place(index, backend, seeding == "cpu"))
     with cards.borrow() as placed:
         there = arrays(placed, placed.there, placed.genome)
     assert there + cards.workspaces.allocated == made.device_bytes

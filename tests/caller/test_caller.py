@@ -9,12 +9,9 @@ from helpers import made_mixtures
 from helpers.cards import HAS_CARDS
 from helpers.making import Read, random_sequence, tiled, write_bam, write_fasta
 from readwarp import Caller, call
-from readwarp.call.candidates.pileup import cpu as pileup_cpu
-from readwarp.call.likelihoods.pairhmm import cpu as pairhmm_cpu
 from readwarp.errors import InputError, UsageError, WorkspaceFullError
 
 if HAS_CARDS:
-    from readwarp.call.candidates.pileup import cuda as pileup_cuda
     from readwarp.call.likelihoods.pairhmm import cuda as pairhmm_cuda
 
 SEQUENCE = random_sequence(3000, seed=21)
@@ -120,21 +117,18 @@ def test_samples(made, tmp_path):
 
 
 @pytest.mark.cards
-@pytest.mark.parametrize(("most", "halved", "on_host"), [(0, 4, 4), (2600, 2, 0)])
-def test_windows_too_deep_for_a_card_are_cut_then_called_on_the_host(made, monkeypatch, most, halved, on_host):
-    """A card that takes no window, or none of more than so many bases, gives what the CPU gives. Contigs part first."""
+def test_comparisons_too_large_for_a_card_are_made_on_the_host(made, monkeypatch):
     expected = Caller(made[0])
     variants = list(expected.call(made[1]))
+    asked = []
 
-    def count_window(reads, window, parameters):
-        if window.stop - window.start > most:
-            raise WorkspaceFullError(f"{window.stop - window.start} bases")
-        return pileup_cpu.count_window(reads, window, parameters)
+    def sum_given(given):
+        asked.append(given)
+        raise WorkspaceFullError(f"{len(given.places)} pairs")
 
-    monkeypatch.setattr(pileup_cuda, "count_window", count_window)
-    monkeypatch.setattr(pairhmm_cuda, "log_likelihoods", pairhmm_cpu.log_likelihoods)
+    monkeypatch.setattr(pairhmm_cuda, "sum_given", sum_given)
     caller = Caller(made[0], device="cuda")
     assert list(caller.call(made[1])) == variants
     counts = dict(caller.metrics.counts)
-    assert (counts.pop("windows_halved", 0), counts.pop("windows_on_host", 0)) == (halved, on_host)
+    assert counts.pop("comparisons_on_host") == caller.metrics.facts["pairhmm_questions"] == len(asked) > 0
     assert counts == expected.metrics.counts

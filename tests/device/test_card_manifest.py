@@ -24,12 +24,11 @@ from readwarp.compiler import jit, manifest, prepare
 from readwarp.compiler.jit import kernel_of
 from readwarp.compiler.levels import card_level
 from readwarp.compiler.manifest import ManifestEntry
-from readwarp.config import PRESETS, AlignParameters, CallParameters
+from readwarp.config import PRESETS, AlignParameters
 from readwarp.device import trial
 from readwarp.device.backend import Backend
 from readwarp.device.launch import CardKernel
 from readwarp.index import Index
-from readwarp.somatic.fractions.contrasts import multiply_one
 
 pytestmark = pytest.mark.cards
 
@@ -94,8 +93,7 @@ def test_warm_up_needs_nothing_that_is_not_prepared(device, tmp_path, loaded):
     work = {
         "align": lambda: steps.warm_up(steps.place(index, card), AlignParameters()),
         "align.long": lambda: steps.warm_up(steps.place(index, card), PRESETS["hifi"].parameters),
-        "call": lambda: warm.warm_up(card, CallParameters()),
-        "call.fractions": lambda: multiply_one(card),
+        "call": lambda: warm.warm_up(card),
     }
     for command, warm_up in work.items():
         (entries,) = card.needed_by(command).values()

@@ -5,9 +5,8 @@ from itertools import pairwise
 import pytest
 
 from helpers.lettered_batches import batch, names_of
-from readwarp.errors import TooLargeError
 from readwarp.formats.common.reads import Segment
-from readwarp.stream.halving import READS, Divisible, Halving, Limit
+from readwarp.stream.halving import Halving, Limit
 
 MOST = Limit.MAX_PATIENCE
 
@@ -36,7 +35,7 @@ def halved(letters: str, most: int, halving: Halving | None = None) -> tuple[lis
         assert reads.segment[0] == Segment.FIRST
         return names_of(reads)
 
-    halving = halving or Halving(READS, is_full)
+    halving = halving or Halving(is_full)
     return halving(batch(letters), on_card, lambda reads: names_of(reads).upper(), count), count, tried
 
 
@@ -47,14 +46,14 @@ def test_halves_until_they_fit_and_keep_mates_together():
 
 
 def test_an_outlier_does_not_hold_up_the_others():
-    halving = Halving(READS, is_full)
+    halving = Halving(is_full)
     assert halved("abcdefghij", 9, halving)[2] == [10, 6, 4]
     assert [halved("abcdefgh", 9, halving)[2] for _ in range(3)] == [[8]] * 3
     assert halved("abcdefghij", 10, halving)[2] == [10]  # as it fits by now
 
 
 def test_a_card_that_stays_full_is_tried_ever_more_seldom():
-    halving, tried, halves = Halving(READS, is_full), [], 0
+    halving, tried, halves = Halving(is_full), [], 0
     for number in range(600):
         parts, count, sizes = halved("abcd", 2, halving)
         assert parts == ["ab", "cd"]
@@ -67,7 +66,7 @@ def test_a_card_that_stays_full_is_tried_ever_more_seldom():
 
 
 def test_a_card_that_takes_a_quarter_is_not_asked_for_halves_each_time():
-    halving, in_vain = Halving(READS, is_full), 0
+    halving, in_vain = Halving(is_full), 0
     for _ in range(300):
         _, _, sizes = halved("abcdefgh", 2, halving)
         in_vain += sum(size > 2 for size in sizes)
@@ -75,7 +74,7 @@ def test_a_card_that_takes_a_quarter_is_not_asked_for_halves_each_time():
 
 
 def test_a_card_that_has_room_again_gets_whole_batches():
-    halving = Halving(READS, is_full)
+    halving = Halving(is_full)
     for _ in range(40):
         halved("abcdefgh", 2, halving)
     sizes = [halved("abcdefgh", 8, halving)[2] for _ in range(400)]
@@ -107,33 +106,4 @@ def test_other_errors_pass_through_the_halving():
         raise ValueError("not memory")
 
     with pytest.raises(ValueError, match="not memory"):
-        Halving(READS, is_full)(batch("abcd"), work, work, Counted())
-
-
-SPANS: Divisible[range] = Divisible(
-    len, lambda s: (s[: len(s) // 2], s[len(s) // 2 :]) if len(s) > 2 else None, "halved", "on_host", lambda s: 1
-)
-
-
-def test_what_is_too_large_for_the_host_is_cut_and_not_counted():
-    """It says nothing about cards either: the next item is tried as a whole."""
-    tried: list[int] = []
-
-    def work(span: range) -> range:
-        tried.append(len(span))
-        if len(span) > 4:
-            raise TooLargeError
-        return span
-
-    halving, count = Halving(SPANS, is_full), Counted()
-    for _ in range(2):
-        assert halving(range(8), work, work, count) == [range(4), range(4, 8)]
-    assert tried == [8, 4, 4] * 2 and count == {}
-
-
-def test_what_cannot_be_cut_and_is_too_large_for_the_host_is_an_error():
-    def work(span: range) -> range:
-        raise TooLargeError(f"{len(span)}")
-
-    with pytest.raises(TooLargeError, match="2"):
-        Halving(SPANS, is_full)(range(8), work, work, Counted())
+        Halving(is_full)(batch("abcd"), work, work, Counted())

@@ -22,7 +22,6 @@ from readwarp.stream.plan import (
     plan_processes,
     processes_of,
     readable,
-    share_card,
     usual_batch,
     workers_of,
 )
@@ -180,18 +179,6 @@ def test_a_card_never_gets_more_than_its_budget(budget, reference, seeds, per_ba
     assert made.device_bytes <= budget
     assert 1 <= made.workspaces <= workspaces and 1 <= made.batch_bases <= bases
     assert made.capacity >= asked.capacity(max(made.batch_bases, MIN_ON_CARD), made.seeding == "cuda")
-
-
-@given(budget=st.integers(0, 1000), wanted=st.integers(1, 50))
-def test_workspaces_without_a_plan_share_the_budget(budget, wanted):
-    if budget < 10:
-        with pytest.raises(MemoryBudgetError, match="10 are needed"):
-            share_card(budget, wanted, usual=60, least=10)
-        return
-    made = share_card(budget, wanted, usual=60, least=10)
-    number, capacity = made.workspaces, made.capacity
-    assert 1 <= number <= wanted and 10 <= capacity <= 60 and number * capacity <= budget
-    assert number == wanted or number * capacity > budget - 2 * 10
 
 
 @pytest.mark.parametrize(("threads", "cards", "workers"), [(4, 0, 4), (1, 1, 3), (4, 2, 6), (16, 2, 16)])

@@ -42,7 +42,6 @@ from readwarp.index.place import cache_folder, explain_place, place_of
 from readwarp.metrics import Metrics
 from readwarp.stream.cards import open_cards
 from readwarp.stream.choice import ALIGN, choose_backend
-from readwarp.stream.halving import READS
 from readwarp.stream.parts import WHOLE, Part
 from readwarp.stream.plan import FREE_SHARE, CardPlan, Plan, readable
 from readwarp.stream.processes import may_fork
@@ -238,7 +237,7 @@ def open_memory(
     def plan(room: int) -> CardPlan:
         return plan_cards(room, planned, index, backend, beside)
 
-    cards = open_cards(backend, plan, job.resources.vram, READS, place, metrics)
+    cards = open_cards(backend, plan, job.resources.vram, place, metrics)
     if cards.planned:
         log_cards(cards.planned, backend)
         planned = replace(planned, batch_bases=cards.planned.batch_bases)

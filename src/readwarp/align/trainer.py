@@ -19,7 +19,7 @@ from readwarp.stream.cards import Cards
 from readwarp.wording import counted
 
 logger = logging.getLogger("readwarp")
-AlignCards = Cards[ReadBatch, steps.PlacedIndex]
+AlignCards = Cards[steps.PlacedIndex]
 
 
 class TrainedModel(NamedTuple):

@@ -31,7 +31,7 @@ from readwarp.call.likelihoods.alleles.weigh import forced_variants, variants_of
 from readwarp.call.likelihoods.batches import Haplotypes, Likelihoods, Phase
 from readwarp.call.likelihoods.evidence import split_sites, weigh_substitutions
 from readwarp.call.likelihoods.haplotypes.build import build_haplotypes
-from readwarp.call.likelihoods.pairhmm import LogLikelihoods
+from readwarp.call.likelihoods.pairhmm import LogLikelihoods, cpu
 from readwarp.call.likelihoods.phase.links import (
     Links,
     Phasing,
@@ -68,7 +68,6 @@ from readwarp.call.records.genotypes.surroundings import Depths, SitePriors, fir
 from readwarp.call.records.limits import Limited, limit_of, limits_of, mark_limits
 from readwarp.call.records.model import AlleleModel, Here
 from readwarp.config import CallParameters
-from readwarp.device.backend import Backend
 from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.formats.variants.calls import Bands, Calls
 from readwarp.index.reference import Reference
@@ -87,7 +86,6 @@ class CallSteps:
     reference: Reference
     alignments: AlignmentFiles
     parameters: CallParameters
-    backend: Backend
     metrics: Metrics
     ploidies: Ploidies
     forced: Forced | None
@@ -96,17 +94,13 @@ class CallSteps:
     platform: Platform
     model: AlleleModel
     phasing: Phasing | None = None  # phasing of the contig
-    shared: LogLikelihoods | None = None  # likelihoods by a card in another process; None: the backend's
+    log_likelihoods: LogLikelihoods = cpu.log_likelihoods  # or by a card
     least_depth: int = 0  # least depth of a base of the consensus genome
     axis: StripBases | None = None  # contig 0, where contigs share a strip; None: contigs are the reference's
 
     @property
     def samples(self) -> int:
         return len(self.alignments.samples)
-
-    @property
-    def log_likelihoods(self) -> LogLikelihoods:
-        return self.shared or self.backend.step("readwarp.call.likelihoods.pairhmm").log_likelihoods
 
     def bases(self, contig: int) -> Bases:
         return self.axis or Bases(self.reference, contig)
@@ -204,7 +198,7 @@ def call_sites(steps: CallSteps, piled: Piled, window: TargetStretch, limited: l
             sites = drop_slips(sites, around, sided, piled.copies, steps.platform.gaps)
     depths = Depths(first_place(around.start), np.stack(noted))
     bases = steps.bases(around.contig)
-    here = Here(reads, around, depths, sides, steps.ploidies, bases, steps.backend, limited)
+    here = Here(reads, around, depths, sides, steps.ploidies, bases, limited)
     with steps.metrics.time("regions"):
         places = find_clip_places(reads, around, piled.copies)
         mates = partial(find_lost, steps.alignments, around.contig)

@@ -5,9 +5,8 @@ from contextlib import AbstractContextManager
 from functools import partial
 
 from readwarp.call.records.counts import warn_of_limits
-from readwarp.call.windows.resources import open_workers
 from readwarp.call.windows.run import Calling
-from readwarp.caller.opening import CallJob, note_cards, open_calling, share_calling
+from readwarp.caller.opening import CallJob, open_calling
 from readwarp.errors import UsageError
 from readwarp.formats.variants.vcf import VariantWriter
 from readwarp.index.reference import Reference
@@ -32,17 +31,11 @@ def call_fractions(job: CallJob, reference: Reference, reporter: Reporter) -> Re
     with metrics.time("call"), open_calling(job, reference, metrics, may_fork(), prepare) as calling:
         check_fractions(job, calling)
         prepare()
-        (state, shared), alignments = share_calling(calling), calling.steps.alignments
-        reply = shared.answer if shared else None
-        with (
-            open_workers(state, calling.plan, alignments, FRACTION_KERNELS, metrics, reply) as workers,
-            reporter.progress("calling", "bases") as meter,
-        ):
+        with calling.open_workers(FRACTION_KERNELS) as workers, reporter.progress("calling", "bases") as meter:
             genome = None
             if job.consensus:
                 genome = ConsensusGenome(job.consensus, reference, calling.targets, job.genome.consensus_share)
             index = write_fractions(calling, workers, open_output, meter, genome)
-        note_cards(calling, shared, metrics)
     warn_of_limits(job.primers, metrics)
     warn_of_inherited(given_of(calling.steps), job.parameters, metrics.counts.get("variants_pass", 0))
     return Result.of(metrics, {"variants": job.output, "variants_index": index, "consensus": job.consensus})

@@ -13,11 +13,9 @@ from readwarp.caller.opening import (
     CallJob,
     CallState,
     length_of,
-    note_cards,
     open_alignments,
     open_calling,
     readers_of,
-    share_calling,
     structural_steps,
 )
 from readwarp.config.combinations import check_kind
@@ -76,13 +74,11 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
     prepare = partial(reporter.prepare, "call", job.resources.threads)
     with metrics.time("call"), open_calling(job, reference, metrics, may_fork(), prepare) as calling:
         steps, kernels = calling.steps, "call"
-        plan = calling.plan
-        state, shared = share_calling(calling)
         if steps.platform.is_long:
             kernels = "call.long"
             reporter.prepare(kernels, job.resources.threads)
         with (
-            open_workers(state, plan, steps.alignments, kernels, metrics, shared.answer if shared else None) as workers,
+            calling.open_workers(kernels) as workers,
             reporter.progress("calling", "bases") as meter,
             job.open_output(reference, calling.samples, GENOMIC_FIELDS if job.gvcf else FIELDS) as writer,
         ):
@@ -103,7 +99,6 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
                 file, index = write_structural_file(job, job.sv, calling.structural, calling.targets, given, reporter)
                 writer.beside.append(file)
                 beside = {"structural": job.sv, "structural_index": index}
-        note_cards(calling, shared, metrics)
     warn_of_limits(job.primers, metrics)
     files = {"variants": job.output, "variants_index": writer.index, "realigned": job.bam_output}
     return Result.of(metrics, {**files, "haplotagged": job.haplotag, **beside})

@@ -3,12 +3,13 @@
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from readwarp.call.candidates.sites.forced import Forced, read_alleles
-from readwarp.call.likelihoods.pairhmm.given import SharedCard
+from readwarp.call.likelihoods.pairhmm.given import SharedCard, log_likelihoods_by
 from readwarp.call.places.circle import find_circular
 from readwarp.call.places.ploidy import Ploidies, read_ploidies
 from readwarp.call.places.targets import bases_of
@@ -24,11 +25,13 @@ from readwarp.call.windows.warm import warm_up
 from readwarp.compiler.prepare import ForCards
 from readwarp.config import CallParameters, GenomeParameters, StructuralParameters
 from readwarp.config.combinations import check_kind
+from readwarp.device.backend import Backend
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.regions import AlignedReader, FileForm, ReadFilter
 from readwarp.formats.common.regions import Target
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
+from readwarp.stream.cards import Cards
 from readwarp.stream.choice import CALL, choose_backend
 from readwarp.stream.room import PipeRoom
 from readwarp.stream.workers import ItemResult
@@ -107,18 +110,10 @@ def model_of(job: CallJob, reference: Reference, samples: Sequence[str], platfor
     return GenotypeModel(job.parameters, len(samples), job.gvcf, platform.gaps)
 
 
-def share_calling(calling: CallState) -> tuple[CallState, SharedCard | None]:
-    """Return the workers' calling, and the card that serves them if they are processes, which have none."""
-    if calling.plan.processes and calling.cards.planned:
-        return calling.in_process(), share_cards(calling.cards)
-    return calling, None
-
-
-def note_cards(calling: Calling, shared: SharedCard | None, metrics: Metrics) -> None:
-    if shared:
-        metrics.note(pairhmm_questions=shared.questions, pairhmm_batches=shared.batches)
-        metrics.count("comparisons_on_host", shared.left)
-    metrics.append("gpu", [{"command": "call", **facts} for facts in calling.cards.facts()])
+def note_cards(shared: SharedCard, cards: Cards[Backend], metrics: Metrics) -> None:
+    metrics.note(pairhmm_questions=shared.questions, pairhmm_batches=shared.batches)
+    metrics.count("comparisons_on_host", shared.left)
+    metrics.append("gpu", [{"command": "call", **facts} for facts in cards.facts()])
 
 
 def structural_steps(
@@ -162,7 +157,6 @@ def open_calling(
             reference=reference,
             alignments=alignments,
             parameters=parameters,
-            backend=backend,
             metrics=metrics,
             ploidies=ploidies,
             forced=read_forced(job.alleles, reference, metrics) if job.alleles else None,
@@ -174,17 +168,14 @@ def open_calling(
         )
         plan = plan_workers(resources, alignments, backend, targets, may_fork, reference.packed.nbytes)
         room = PipeRoom(plan.processes or plan.threads)
-        with closing(room), closing(open_memory(resources, backend, plan, metrics)) as cards:
-            if cards.planned:
+        with closing(room), closing(open_memory(resources, backend, metrics)) as cards:
+            if shared := share_cards(cards):
                 prepare(backend.needed_by)
                 cards.warm_up(warm_up)
-                if parameters.fractions:
-                    from readwarp.somatic.fractions.contrasts import multiply_one
-
-                    cards.warm_up(multiply_one)
+                steps = replace(steps, log_likelihoods=partial(log_likelihoods_by, shared.answer))
             yield CallState(
                 steps=steps,
-                cards=cards,
+                shared=shared,
                 plan=plan,
                 room=room,
                 targets=targets,
@@ -194,6 +185,8 @@ def open_calling(
                 tagged=open_haplotag(job, steps),
                 circular=circular,
             )
+            if shared:
+                note_cards(shared, cards, metrics)
 
 
 def find_given(job: CallJob, reference: Reference, samples: Sequence[str]) -> "GivenFractions":

@@ -24,7 +24,6 @@ from readwarp.call.places.bases import Bases, encode
 from readwarp.call.places.targets import TargetStretch
 from readwarp.call.records.model import Here
 from readwarp.config import CallParameters, FractionParameters
-from readwarp.device.backend import Backend
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.common.index import explain_other
 from readwarp.formats.common.silence import quiet_htslib
@@ -170,11 +169,11 @@ class GivenFractions:
     noise: Noise | None = None  # noise of the samples, once learned
     contamination: Contamination | None = None  # estimated or given
 
-    def setting(self, parameters: CallParameters, backend: Backend) -> Setting:
+    def setting(self, parameters: CallParameters) -> Setting:
         samples, known = len(self.samples), self.contamination
         foreign = known.fraction if known else np.full(samples, np.nan)
         is_normal, noise = self.is_normal(parameters), self.noise or no_noise(samples)
-        return Setting(parameters, is_normal, noise, foreign, backend, self.is_blind(parameters))
+        return Setting(parameters, is_normal, noise, foreign, self.is_blind(parameters))
 
     def is_normal(self, parameters: CallParameters) -> ndarray:
         """Return which samples are normals (bool [samples])."""
@@ -229,7 +228,7 @@ class FractionModel:
 
     def call(self, sites: Sites, likelihoods: Likelihoods, phase: Phase | None, here: Here) -> Calls:
         known = self.given.known(sites, here.bases)
-        setting = self.given.setting(self.parameters, here.backend)
+        setting = self.given.setting(self.parameters)
         return call_alleles(sites, (likelihoods, phase), here.reads, here.window, known, setting)
 
     def finish(self, calls: Calls, join: Callable[[Calls], Calls]) -> Calls:

@@ -1,4 +1,4 @@
-"""The cards of a job: shared data on each card, a workspace per item, and a fallback for items that do not fit.
+"""The cards of a job: shared data on each card, a workspace per batch, and a fallback for batches that do not fit.
 
 On the CPU nothing is allocated and nothing is cut.
 """
@@ -11,25 +11,25 @@ from typing import Generic, TypeVar
 
 from readwarp.device.backend import Backend
 from readwarp.device.workspaces import Workspaces
+from readwarp.formats.common.reads import ReadBatch
 from readwarp.metrics import Metrics
-from readwarp.stream.halving import Divisible, Halving
+from readwarp.stream.halving import Halving
 from readwarp.stream.plan import FREE_SHARE, CardPlan, readable
 
 logger = logging.getLogger("readwarp")
-T = TypeVar("T")  # an item of work
 P = TypeVar("P")  # shared data on a card
 U = TypeVar("U")
 Place = Callable[[Backend, CardPlan | None], P]  # puts it on the backend's current device
 PlanCard = Callable[[int], CardPlan]  # for a budget of bytes
 
 
-class Cards(Generic[T, P]):
-    """Cards, with the shared data that `place` makes once per card, and once on the host if an item needs that."""
+class Cards(Generic[P]):
+    """Cards, with the shared data that `place` makes once per card, and once on the host if a batch needs that."""
 
-    def __init__(self, backend: Backend, planned: CardPlan | None, items: Divisible[T], place: Place[P]) -> None:
+    def __init__(self, backend: Backend, planned: CardPlan | None, place: Place[P]) -> None:
         """Allocate the planned memory of all cards. Raises the driver's error if a card has less."""
         self.backend, self.planned, self._place = backend, planned, place
-        self._halving = Halving(items, backend.is_out_of_memory)
+        self._halving = Halving(backend.is_out_of_memory)
         self._placed: dict[int, P] = {}
         try:
             for device in backend.devices or (0,):
@@ -69,34 +69,32 @@ class Cards(Generic[T, P]):
         """Return the shared data for CPU kernels."""
         return self._place(Backend("cpu"), None)
 
-    def work(self, item: T, work: Callable[[T, P], U], count: Callable[[str, int], None]) -> list[U]:
-        """Return [work(item, shared data)], in parts if the item does not fit; on the CPU if it cannot be cut."""
+    def work(self, batch: ReadBatch, work: Callable[[ReadBatch, P], U], count: Callable[[str, int], None]) -> list[U]:
+        """Return [work(batch, shared data)], in parts if the batch does not fit; on the CPU if it cannot be cut."""
 
-        def on_card(part: T) -> U:
+        def on_card(part: ReadBatch) -> U:
             with self.borrow() as placed:
                 return work(part, placed)
 
-        return self._halving(item, on_card, lambda part: work(part, self.on_host), count)
+        return self._halving(batch, on_card, lambda part: work(part, self.on_host), count)
 
     def facts(self) -> list[dict[str, object]]:
         """Return identity and statistics of each card."""
         return self.workspaces.facts(self.planned.index_bytes) if self.planned else []
 
 
-def open_cards(
-    backend: Backend, plan: PlanCard, vram: int | None, items: Divisible[T], place: Place[P], metrics: Metrics
-) -> Cards[T, P]:
+def open_cards(backend: Backend, plan: PlanCard, vram: int | None, place: Place[P], metrics: Metrics) -> Cards[P]:
     """Open cards with memory allocated by `plan` for a budget of bytes: `vram`, or the free memory.
 
     If a card has less than planned, half of it is tried. Raises MemoryBudgetError if that is too little.
     """
     if backend.name == "cpu":
-        return Cards(backend, None, items, place)
+        return Cards(backend, None, place)
     room = vram or backend.free_memory(FREE_SHARE)
     while True:
         planned = plan(room)
         try:
-            return Cards(backend, planned, items, place)
+            return Cards(backend, planned, place)
         except Exception as error:
             if not backend.is_out_of_memory(error):
                 raise

@@ -1,64 +1,49 @@
-"""Work on items, repeated on their halves where an item is too large for a card or for the host."""
+"""Work on batches of reads, repeated on their halves where one is too large for a card."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from threading import Lock
-from typing import Generic, TypeVar
+from typing import TypeVar
 
-from readwarp.errors import TooLargeError
 from readwarp.formats.common.reads import ReadBatch, Segment
 from readwarp.ragged import take
 
-T = TypeVar("T")
 U = TypeVar("U")
 
 
-@dataclass(frozen=True, slots=True)
-class Divisible(Generic[T]):
-    """Rules for halving items of work, with the names of counters."""
+class Halving:
+    """Work that halves batches that are too large. One object serves all threads of a run."""
 
-    size: Callable[[T], int]
-    halves: Callable[[T], tuple[T, T] | None]  # None: cannot be cut further
-    halved: str  # counter of items cut because a card was full
-    on_host: str  # counter of items too large for a card; an item counts as `number`
-    number: Callable[[T], int]
-
-
-class Halving(Generic[T]):
-    """Work that halves items that are too large. One object serves all threads of a run."""
-
-    def __init__(self, items: Divisible[T], is_full: Callable[[BaseException], bool]) -> None:
+    def __init__(self, is_full: Callable[[BaseException], bool]) -> None:
         """Start without a limit. is_full: tells whether an error means that a card is full."""
-        self._items, self._is_full, self._limit = items, is_full, Limit()
+        self._is_full, self._limit = is_full, Limit()
 
     def __call__(
-        self, item: T, work: Callable[[T], U], on_host: Callable[[T], U], count: Callable[[str, int], None]
+        self,
+        batch: ReadBatch,
+        work: Callable[[ReadBatch], U],
+        on_host: Callable[[ReadBatch], U],
+        count: Callable[[str, int], None],
     ) -> list[U]:
-        """Return [work(item)], or the results of smaller and smaller parts of it, in order.
+        """Return [work(batch)], or the results of smaller and smaller parts of it, in order.
 
-        `on_host` takes items too large for a card that cannot be cut further; `count` counts these, and the cuts. For
-        divisible items, `work` may also raise a TooLargeError of the host; such cuts are not counted.
+        `on_host` takes batches too large for a card that cannot be cut further; `count` counts these, and the cuts.
         """
-        items, is_full = self._items, True
-        halves, size = items.halves(item), items.size(item)
-        if halves is None or self._limit.allows(size):
+        halves = halves_of(batch)
+        if halves is None or self._limit.allows(len(batch)):
             try:
-                result = work(item)
+                result = work(batch)
             except Exception as error:
-                is_full = self._is_full(error)
-                if not (is_full or (halves and isinstance(error, TooLargeError))):
+                if not self._is_full(error):
                     raise
             else:
                 self._limit.fitted()
                 return [result]
             if halves is None:
-                count(items.on_host, items.number(item))
-                return [on_host(item)]
-            if is_full:
-                self._limit.was_full(size)
-        if is_full:
-            count(items.halved, 1)
-        return [result for half in halves or () for result in self(half, work, on_host, count)]
+                count("reads_on_host", len(batch))
+                return [on_host(batch)]
+            self._limit.was_full(len(batch))
+        count("batches_halved", 1)
+        return [result for half in halves for result in self(half, work, on_host, count)]
 
 
 class Limit:
@@ -97,7 +82,7 @@ class Limit:
             self._fitted, self._is_raised = 0, True
 
 
-def halves_of_reads(batch: ReadBatch) -> tuple[ReadBatch, ReadBatch] | None:
+def halves_of(batch: ReadBatch) -> tuple[ReadBatch, ReadBatch] | None:
     """Return two halves that do not separate mates, or None if there are none."""
     middle = len(batch) // 2
     if 0 < middle < len(batch) and batch.segment[middle] == Segment.LAST:
@@ -105,6 +90,3 @@ def halves_of_reads(batch: ReadBatch) -> tuple[ReadBatch, ReadBatch] | None:
     if not 0 < middle < len(batch):
         return None
     return take(batch, "reads", slice(middle)), take(batch, "reads", slice(middle, None))
-
-
-READS: Divisible[ReadBatch] = Divisible(len, halves_of_reads, "batches_halved", "reads_on_host", len)

@@ -175,18 +175,6 @@ def processes_of(threads: int, room: int, least: int) -> int:
     return number if number > FEW_WORKERS else 0
 
 
-def share_card(budget: int, wanted: int, usual: int, least: int) -> CardPlan:
-    """Plan workspaces for items that are cut until they fit.
-
-    That is `wanted` of them with `usual` bytes; failing that with fewer bytes down to `least`, then fewer. Raises
-    MemoryBudgetError.
-    """
-    if budget < least:
-        raise MemoryBudgetError(f"--vram {readable(max(0, budget))} is too small: {readable(least)} are needed")
-    capacity = min(usual, max(least, budget // wanted))
-    return CardPlan(min(wanted, budget // capacity), capacity)
-
-
 def min_bytes(card: Card) -> int:
     """Return the minimum memory with which a card can be used."""
     return card.beside + card.reference + card.capacity(MIN_ON_CARD, False)

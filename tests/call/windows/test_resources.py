@@ -4,11 +4,20 @@ from types import SimpleNamespace
 
 import pytest
 
-from readwarp.call.windows.resources import BYTES_PER_BASE, BYTES_PER_DEEP_BASE, PROGRAM, memory_for, plan_workers
+from readwarp.call.windows.resources import (
+    BYTES_PER_BASE,
+    BYTES_PER_DEEP_BASE,
+    PROGRAM,
+    USUAL_WORKSPACE,
+    memory_for,
+    plan_card,
+    plan_workers,
+)
 from readwarp.config import Resources
 from readwarp.device.backend import Backend
+from readwarp.errors import MemoryBudgetError
 from readwarp.formats.common.regions import Target
-from readwarp.stream.plan import PROCESS
+from readwarp.stream.plan import PROCESS, CardPlan
 
 MB, CPU, CARD = 1 << 20, Backend("cpu"), Backend("cuda", (0,))
 ALIGNMENTS = SimpleNamespace(memory=5 * MB, sources=[1], samples=["s"])
@@ -23,6 +32,12 @@ GENOME = [Target(0, 0, 100 * MB), Target(1, 0, 50 * MB)]
 def test_who_works(backend, threads, may_fork, processes):
     plan = plan_workers(Resources(threads, memory=64 << 30), ALIGNMENTS, backend, GENOME, may_fork)
     assert (plan.processes, plan.threads) == (processes, threads)
+
+
+def test_a_card_has_one_workspace_of_what_there_is():
+    assert plan_card(64 * MB) == CardPlan(1, 64 * MB) and plan_card(1 << 40) == CardPlan(1, USUAL_WORKSPACE)
+    with pytest.raises(MemoryBudgetError, match="--vram 31M is too small: 32M are needed"):
+        plan_card(31 * MB)
 
 
 @pytest.mark.parametrize("memory", [340, 600, 2048, 1 << 16])

@@ -10,7 +10,6 @@ pytest.importorskip("numba_cuda")
 
 from helpers.cards import two_cards
 from helpers.command_samples import letters
-from helpers.fraction_oracle import certain, contrasts_of
 from helpers.jobs import call_variants
 from readwarp.call.likelihoods.pairhmm import cuda as pairhmm
 from readwarp.call.likelihoods.pairhmm.cuda import shape_table
@@ -22,27 +21,22 @@ from readwarp.config import CallParameters, Resources
 from readwarp.device import cuda_driver
 from readwarp.device.backend import Backend
 from readwarp.metrics import Metrics
-from readwarp.somatic.fractions import cuda as fractions
-from readwarp.somatic.fractions.contrasts import multiply_one
 
 pytestmark = [pytest.mark.cards, two_cards]
 
-THREADS = resources.WorkerPlan(0, 6, 1 << 20, 1 << 17, 1 << 20, 0)
 BOTH, PARAMETERS = Backend("cuda", (0, 1)), CallParameters()
 
 
 def test_nothing_is_left_to_be_loaded(monkeypatch):
     """This holds for reads of any length."""
-    with closing(resources.open_memory(Resources(vram=64 << 20), BOTH, THREADS, Metrics())) as cards:
+    with closing(resources.open_memory(Resources(vram=64 << 20), BOTH, Metrics())) as cards:
         cards.warm_up(warm.warm_up)
-        cards.warm_up(multiply_one)
     loads, load = [], cuda_driver.load
     monkeypatch.setattr(cuda_driver, "load", lambda code: loads.append(code) or load(code))
     rows = warm.rows_of_all_lengths()
     lengths = np.diff(rows.offsets)
     for device in BOTH.devices:
         with BOTH.on(device):
-            fractions.multiply(contrasts_of([certain(50, 3), certain(2000, 9)]))
             for read in range(lengths.size):
                 haplotype = np.array([0, 700], np.int64)
                 one, none = np.array([read]), np.zeros(1, np.int64)

@@ -22,8 +22,6 @@ from readwarp.wording import counted
 
 logger = logging.getLogger("readwarp")
 WARNINGS = {  # counter -> noun and the rest of a warning
-    "windows_halved": ("window", "too deep for the GPU's memory: split"),
-    "windows_on_host": ("window", "too deep for the GPU's memory: called on the CPU"),
     "comparisons_on_host": ("comparison", "of reads with haplotypes too large for the GPU's memory: made on the CPU"),
     "reads_beyond_max_depth": ("read", "left out where the depth exceeds --max-depth"),
     "regions_thinned": ("region", "with too many reads of a sample to compare with haplotypes: some were left out"),

@@ -18,7 +18,6 @@ from readwarp.call.records.genotypes.rarest import drop_rarest, silence_absent
 from readwarp.call.records.genotypes.surroundings import Depths, PairSides, SitePriors
 from readwarp.call.records.limits import Limited, limit_of
 from readwarp.config import CallParameters
-from readwarp.device.backend import Backend
 from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.formats.variants.calls import Calls
 
@@ -32,7 +31,6 @@ class Here(NamedTuple):
     sides: Sides | None  # None: haplotypes are unknown
     ploidies: Ploidies
     bases: Bases  # of the window's contig, or of the axis on which contigs share it
-    backend: Backend
     limited: list[Limited]  # omissions, to be added to
 
 

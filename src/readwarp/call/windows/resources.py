@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from math import ceil
 from typing import NamedTuple, TypeVar
 
 from readwarp.call.likelihoods.pairhmm.given import SharedCard
@@ -16,8 +15,7 @@ from readwarp.formats.common.regions import Target
 from readwarp.metrics import Metrics
 from readwarp.stream import workers
 from readwarp.stream.cards import Cards, open_cards
-from readwarp.stream.halving import Divisible
-from readwarp.stream.plan import PROCESS, PROGRAM, CardPlan, processes_of, readable, share_card, workers_of
+from readwarp.stream.plan import PROCESS, PROGRAM, CardPlan, processes_of, readable, workers_of
 from readwarp.stream.processes import Reply
 from readwarp.stream.workers import Workers
 from readwarp.system.machine import free_memory
@@ -30,7 +28,7 @@ MIN_WINDOW = 1024  # is never cut further, however deep it is
 NARROW = 4 * MARGIN  # bases of a window that reads less than half as much if it is cut again
 BYTES_PER_BASE = 12  # peak memory, per base of the reads in a window
 BYTES_PER_DEEP_BASE = 8  # for many reads in a narrow window, where little else counts
-USUAL_WORKSPACE, MIN_WORKSPACE = 512 << 20, 32 << 20  # bytes on a card; deep windows are cut until they fit
+USUAL_WORKSPACE, MIN_WORKSPACE = 512 << 20, 32 << 20  # bytes on a card
 DEPTH_OF_A_BATCH = 64  # reads across a base that --batch-bases assumes
 S = TypeVar("S")
 
@@ -106,31 +104,22 @@ def halve(window: Place) -> tuple[Place, Place] | None:
     return window.halves() if window.stop - window.start > MIN_WINDOW else None
 
 
-WINDOWS: Divisible[Place] = Divisible(
-    lambda w: w.stop - w.start, halve, "windows_halved", "windows_on_host", lambda w: 1
-)
+def open_memory(resources: Resources, backend: Backend, metrics: Metrics) -> Cards[Backend]:
+    """Open a workspace on each card; a smaller one if --vram or the card's free memory is less."""
+    return open_cards(backend, plan_card, resources.vram, lambda side, _: side, metrics)
 
 
-def open_memory(resources: Resources, backend: Backend, workers: WorkerPlan, metrics: Metrics) -> Cards[Place, Backend]:
-    """Open a workspace for each thread; smaller ones, then fewer, if --vram or a card's free memory is less.
-
-    Processes share one.
-    """
-
-    def plan(room: int) -> CardPlan:
-        number = 1 if workers.processes else ceil(workers.threads / len(backend.devices))
-        return share_card(room, number, USUAL_WORKSPACE, MIN_WORKSPACE)
-
-    return open_cards(backend, plan, resources.vram, WINDOWS, lambda side, _: side, metrics)
+def plan_card(room: int) -> CardPlan:
+    """Plan a workspace within so many bytes. Raises MemoryBudgetError."""
+    if room < MIN_WORKSPACE:
+        need = f"{readable(MIN_WORKSPACE)} are needed"
+        raise MemoryBudgetError(f"--vram {readable(max(0, room))} is too small: {need}")
+    return CardPlan(1, min(room, USUAL_WORKSPACE))
 
 
-def share_cards(cards: Cards[Place, Backend]) -> SharedCard:
-    """Make the card that answers worker processes."""
-    assert cards.planned is not None
+def share_cards(cards: Cards[Backend]) -> SharedCard | None:
+    """Make the card that answers all workers, if there is one."""
+    if cards.planned is None:
+        return None
     step, is_full = cards.backend.step("readwarp.call.likelihoods.pairhmm"), cards.backend.is_out_of_memory
     return SharedCard(step.sum_given, cards.borrow, is_full, cards.planned.capacity)
-
-
-def no_cards() -> Cards[Place, Backend]:
-    """Return the cards of a worker process: none."""
-    return Cards(Backend("cpu"), None, WINDOWS, lambda side, _: side)

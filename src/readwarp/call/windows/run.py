@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby, pairwise, repeat
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from readwarp.call.likelihoods.pairhmm.given import log_likelihoods_by
+from readwarp.call.likelihoods.pairhmm.given import SharedCard, log_likelihoods_by
 from readwarp.call.likelihoods.phase.join import phase_sites
 from readwarp.call.likelihoods.phase.links import Links, join_links, no_links
 from readwarp.call.places.circle import lay_round
@@ -22,14 +22,12 @@ from readwarp.call.records.found import WindowCalls
 from readwarp.call.records.realigned import CalledSite, sites_of
 from readwarp.call.records.variant_job import count_calls
 from readwarp.call.steps import CallSteps, call_window, link_window
-from readwarp.call.windows.resources import NARROW, WorkerPlan, halve, memory_for, no_cards
-from readwarp.device.backend import Backend
-from readwarp.errors import MemoryBudgetError
+from readwarp.call.windows.resources import NARROW, WorkerPlan, halve, memory_for, open_workers
+from readwarp.errors import MemoryBudgetError, TooLargeError
 from readwarp.formats.common.regions import Target
 from readwarp.formats.variants.gvcf import BlockJoiner, GvcfPiece, piece_of
 from readwarp.formats.variants.vcf import VariantWriter, format_calls, lines_of
 from readwarp.metrics import Metrics
-from readwarp.stream.cards import Cards
 from readwarp.stream.reporter import Meter
 from readwarp.stream.room import PipeRoom
 from readwarp.stream.worker import ask
@@ -48,7 +46,7 @@ class Calling:
     """Open alignments to call, and the memory for it."""
 
     steps: CallSteps
-    cards: Cards[Place, Backend]
+    shared: SharedCard | None  # compares reads with haplotypes for all workers; None: each does
     plan: WorkerPlan
     room: PipeRoom
     targets: list[Target]  # to call
@@ -62,9 +60,14 @@ class Calling:
         return self.steps.alignments.samples
 
     def in_process(self) -> Self:
-        """Return a copy for worker processes: without a card, but able to ask this one, which has one."""
-        steps = replace(self.steps, backend=Backend("cpu"), shared=partial(log_likelihoods_by, ask))
-        return replace(self, steps=steps, cards=no_cards())
+        """Return a copy for worker processes, which ask this one what its card computes."""
+        return replace(self, steps=replace(self.steps, log_likelihoods=partial(log_likelihoods_by, ask)))
+
+    def open_workers(self, command: str) -> AbstractContextManager[Workers[Self]]:
+        """Open workers with the kernels of a command."""
+        asks = self.shared if self.plan.processes else None
+        state, reply = (self.in_process(), asks.answer) if asks else (self, None)
+        return open_workers(state, self.plan, self.steps.alignments, command, self.steps.metrics, reply)
 
     def call(self, window: Place) -> ItemResult[list[WindowCalls]]:
         """Call the window, in parts where it is too deep to be processed at once."""
@@ -78,11 +81,18 @@ class Calling:
     def work(self, window: Place, step: Callable[[CallSteps, Place, int | None], T]) -> ItemResult[list[T]]:
         """Run a step on the window, in parts where it is too deep to be processed at once."""
         metrics = Metrics()
-        return ItemResult(self.cards.work(window, partial(self._try, step, metrics), metrics.count), metrics)
 
-    def _try(
-        self, step: Callable[[CallSteps, Place, int | None], T], metrics: Metrics, window: Place, backend: Backend
-    ) -> T:
+        def parts(part: Place) -> list[T]:
+            try:
+                return [self._try(step, metrics, part)]
+            except TooLargeError:
+                if (halves := halve(part)) is None:
+                    raise
+            return [result for half in halves for result in parts(half)]
+
+        return ItemResult(parts(window), metrics)
+
+    def _try(self, step: Callable[[CallSteps, Place, int | None], T], metrics: Metrics, window: Place) -> T:
         """Try a step on a window; one that does not fit counts nothing.
 
         A narrow window, which has more reads around it than in it, is tried with the memory of all workers before it is
@@ -92,7 +102,7 @@ class Calling:
         if is_narrow:
             tries.append((self.room.parts, self.plan.max_bases_alone))
         for parts, max_bases in tries[is_narrow and self.room.parts == 1 :]:
-            own = replace(self.steps, backend=backend, metrics=Metrics())
+            own = replace(self.steps, metrics=Metrics())
             if parts > 1:
                 own.metrics.count("windows_alone", 1)
             try:

@@ -12,7 +12,6 @@ from readwarp.call.records.filters import find_failed
 from readwarp.call.records.genotypes.emitted import MISSING_BASE
 from readwarp.call.records.genotypes.spell import ListedRecords, Spelled, spell_alleles
 from readwarp.config import CallParameters, FractionParameters
-from readwarp.device.backend import Backend
 from readwarp.formats.alignments.aligned import AlignedReads
 from readwarp.formats.variants.calls import Calls
 from readwarp.ragged import replace
@@ -27,6 +26,7 @@ from readwarp.somatic.fractions.annotations import (
     tally,
 )
 from readwarp.somatic.fractions.contrasts import contrast
+from readwarp.somatic.fractions.cpu import multiply
 from readwarp.somatic.fractions.events import link_records
 from readwarp.somatic.fractions.filters import FILTERS, FractionFacts
 from readwarp.somatic.fractions.products import (
@@ -53,7 +53,6 @@ class Setting(NamedTuple):
     is_normal: Annotated[ndarray, "bool [samples]"]
     noise: Noise
     contamination: Annotated[ndarray, "float64 [samples]"]  # NaN: unknown
-    backend: Backend
     is_blind: bool = False  # nothing tells mutations from inherited variants
 
     @property
@@ -124,7 +123,7 @@ def weigh(
     """Weigh alleles. orientation: see `contrast`. frequency: see `SomaticPriors`."""
     shape = sites.deleted.size, setting.is_normal.size
     items, contrasts = contrast(sites, likelihoods, orientation, noise.damage, shape[1])
-    products = setting.backend.step("readwarp.somatic.fractions").multiply(contrasts)
+    products = multiply(contrasts)
     rates = noise.copying.ravel(), noise.scattered.ravel(), np.tile(noise.shape, (shape[0], 1))
     flat, share = weigh_products(contrasts, products, rates), items.share.reshape(shape)
     tumour_share = np.max(share, axis=1, where=~setting.is_normal, initial=0.0)

@@ -11,7 +11,6 @@ from readwarp.call.candidates.batches import Sites
 from readwarp.call.likelihoods.batches import Likelihoods
 from readwarp.call.likelihoods.evidence import NOTHING
 from readwarp.compiler.jit import kernel
-from readwarp.device.backend import Backend
 from readwarp.ragged import empty, offsets_of
 from readwarp.somatic.fractions import LEAST
 
@@ -72,15 +71,6 @@ def contrast(
 def has_reach(sites: Sites) -> ndarray:
     """Return where alleles differ in the places of fragments, so reads that fit all alike count too (bool [sites])."""
     return np.logical_or.reduceat(np.append(sites.reach != 1.0, False), sites.allele_offsets[:-1])
-
-
-def multiply_one(backend: Backend) -> None:
-    """Multiply over one read, on the thread's card, to compile the kernels before several threads need them."""
-    one = np.ones(1, np.int64)
-    with backend.frame():
-        backend.step("readwarp.somatic.fractions").multiply(
-            Contrasts(offsets_of(one), np.full(1, 0.5), np.full(1, 0.5), **nodes_of(one))
-        )
 
 
 def nodes_of(depth: ndarray) -> dict[str, ndarray]:
