@@ -104,13 +104,13 @@ def call_other(folder: Path) -> tuple[int, str]:
 
 def called(genome: Path, reads_in: Path, folder: Path) -> tuple[int, str]:
     from emulated_card.counted import take_launches
-    from readwarp.caller import opening
+    from readwarp.call.likelihoods.pairhmm import cuda as pairhmm
 
     reference, alignments = linked(genome, folder), folder / "all.bam"
     reads = [reads_in / f"reads_{mate}.fq.gz" for mate in (1, 2)]
     aligned(reference, reads, alignments, "--sort", "coordinate", "--write-index")
     take_launches()
-    opening.warm_up = not_counted(opening.warm_up)
+    pairhmm.warm_up = not_counted(pairhmm.warm_up)
     completed("call", reference, alignments, "-o", folder / "out.vcf", "--device", "cuda:0")
     return 0, "windows"
 

@@ -19,6 +19,7 @@ from readwarp.align.budget import (
     PROGRAM_BYTES,
     SORTED_AT_ONCE,
     WINDOW,
+    TakenMemory,
     bytes_to_sort,
     card_of,
     plan_batches,
@@ -70,7 +71,7 @@ def test_vram_does_not_matter_on_the_cpu(index):
     planned = plan_batches(given, index, Backend("cpu"), 0)
     assert planned == plan_batches(Resources(threads=2, memory=8 * GB), index, Backend("cpu"), 0)
     job = AlignJob(reference=Path("ref.fa"), inputs=Inputs((), ()), resources=given)
-    with closing(open_memory(job, index, None, Backend("cpu"), 0, Metrics())[1]) as cards:
+    with closing(open_memory(job, index, None, Backend("cpu"), TakenMemory(0, 0), Metrics())[1]) as cards:
         assert cards.planned is None
 
 

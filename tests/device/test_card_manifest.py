@@ -18,7 +18,7 @@ from helpers.caches import forget_folders
 from helpers.cards import CAPABILITIES, IS_EMULATED
 from helpers.command_samples import letters
 from readwarp.align import steps
-from readwarp.call.windows import warm
+from readwarp.call.likelihoods.pairhmm import cuda as pairhmm
 from readwarp.cli import main
 from readwarp.compiler import jit, manifest, prepare
 from readwarp.compiler.jit import kernel_of
@@ -93,7 +93,7 @@ def test_warm_up_needs_nothing_that_is_not_prepared(device, tmp_path, loaded):
     work = {
         "align": lambda: steps.warm_up(steps.place(index, card), AlignParameters()),
         "align.long": lambda: steps.warm_up(steps.place(index, card), PRESETS["hifi"].parameters),
-        "call": lambda: warm.warm_up(card),
+        "call": lambda: pairhmm.warm_up(card),
     }
     for command, warm_up in work.items():
         (entries,) = card.needed_by(command).values()

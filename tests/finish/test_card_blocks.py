@@ -75,7 +75,7 @@ def test_bytes_do_not_depend_on_memory_or_pieces(workspaces, blocks, monkeypatch
     path = tmp_path / "a.gz"
     with closing(CardBlocks(CARD, ROOM, Metrics())) as others, path.open("wb") as file:
         assert others.threads == workspaces
-        writer = BgzfWriter(file, 1, others)
+        writer = BgzfWriter(file, others)
         for at in range(0, size, 100_001):
             writer.write(data[at : at + 100_001])
         writer.close()
@@ -149,7 +149,7 @@ def test_a_lost_card(blocks):
         pytest.skip("a real card has no faults on demand")
     assert backends.problem_of(0) is None
     emulated_card.lose(0, 1, LOST)
-    writer = BgzfWriter(io.BytesIO(), 1, blocks)
+    writer = BgzfWriter(io.BytesIO(), blocks)
     with pytest.raises(DeviceError, match=r"^cuda:0 \(.*\) is lost during compress"):
         for _ in range(20):
             writer.write(bytes(blocks.group))

@@ -8,8 +8,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "readwarp"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
-# cli, run, caller, ..., align | call | molecules | report, pairwise | index | stream | finish, device | formats |
-# rules, compiler, the rest
+# cli, run, caller, ..., align | call | molecules | report, pairwise | index | stream | finish, formats | rules,
+# device, compiler, the rest
 LAYERS = [
     {"cli"},
     {"run"},
@@ -17,7 +17,8 @@ LAYERS = [
     {"cohort", "somatic", "structural"},
     {"align", "call", "molecules", "report"},
     {"pairwise", "index", "stream", "finish"},
-    {"device", "formats", "rules"},
+    {"formats", "rules"},
+    {"device"},
     {"compiler"},
     {
         "config",

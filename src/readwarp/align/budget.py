@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from math import ceil
 from pathlib import Path
+from typing import NamedTuple
 
 from readwarp.config import Resources, SeedParameters
 from readwarp.device.backend import Backend
@@ -34,6 +35,13 @@ ENGINE = 1024  # bytes of the pairwise engine for each of these
 RECORDED = 6  # bytes per base of the records: bases and qualities on the way up, and twice in records ...
 RECORD = 1600  # ... and per read: names, choices, alignments, CIGARs, tags, each of varying size twice
 TRIMMED = 4  # bytes per base when trimming: copies of bases and qualities, cut and corrected
+
+
+class TakenMemory(NamedTuple):
+    """Bytes taken beside the batches: to sort records, and to compress them on a card."""
+
+    host: int
+    card: int  # of its budget
 
 
 def budget_of(resources: Resources) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 from readwarp.align import flagstat, steps
 from readwarp.align.alternates import Alternates, read_alternates
 from readwarp.align.alternates.table import contigs_of, count_alternates, describe_alternates
-from readwarp.align.budget import bytes_to_sort, plan_batches, plan_cards
+from readwarp.align.budget import TakenMemory, bytes_to_sort, plan_batches, plan_cards
 from readwarp.align.inputs import Inputs
 from readwarp.align.insert_models import InsertSizes
 from readwarp.align.summary import note_molecules, summarize, warn_of_names, warn_of_shares
@@ -133,7 +133,9 @@ def align_reads(job: AlignJob, index: Index, backend: Backend, reporter: Reporte
         reporter.prepare(each, job.resources.threads)
     with ExitStack() as opened:
         compressor = opened.enter_context(open_compressor(job, backend, reporter))
-        planned, cards = open_memory(job, index, alternates, backend, sort_bytes, metrics, compressor)
+        on_card = compressor.device_bytes if compressor and job.resources.vram else 0
+        taken = TakenMemory(sort_bytes + (compressor.host_bytes if compressor else 0), on_card)
+        planned, cards = open_memory(job, index, alternates, backend, taken, metrics)
         opened.callback(cards.close)
         header = header_of(job, index, alternates)
         warn_of_names(index.reference.names)
@@ -222,20 +224,18 @@ def open_memory(
     index: Index,
     alternates: Alternates | None,
     backend: Backend,
-    sort_bytes: int,
+    taken: TakenMemory,
     metrics: Metrics,
-    compressor: "CardBlocks | None" = None,
 ) -> tuple[Plan, AlignCards]:
     """Plan the host's memory and allocate the cards' memory. Raises MemoryBudgetError."""
-    trims, beside = job.parameters.trim is not None, compressor.device_bytes if compressor and job.resources.vram else 0
-    sort_bytes += compressor.host_bytes if compressor else 0
-    planned = plan_batches(job.resources, index, backend, sort_bytes, trims, may_fork())
+    trims = job.parameters.trim is not None
+    planned = plan_batches(job.resources, index, backend, taken.host, trims, may_fork())
 
     def place(side: Backend, card: CardPlan | None) -> steps.PlacedIndex:
         return steps.place(index, side, card is not None and card.seeding == "cpu", alternates)
 
     def plan(room: int) -> CardPlan:
-        return plan_cards(room, planned, index, backend, beside)
+        return plan_cards(room, planned, index, backend, taken.card)
 
     cards = open_cards(backend, plan, job.resources.vram, place, metrics)
     if cards.planned:
@@ -341,10 +341,9 @@ def open_writer(
         return AlignmentWriter(
             None if job.output is None else str(job.output),
             header,
-            replace(job.finish, memory=sort_bytes),
+            replace(job.finish, memory=sort_bytes, compressor=compressor),
             threads=job.resources.threads,
             reference=str(job.reference),
-            compressor=compressor,
         )
 
     if kept is None:

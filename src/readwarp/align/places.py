@@ -49,8 +49,8 @@ def places_of(candidates: Candidates, scores: Scores, parameters: AlignParameter
     scoring, room = parameters.scoring, max(0, parameters.records.min_score - parameters.scoring.gap_open)
     longest = room // max(1, scoring.gap_extend), room // (scoring.gap_extend + scoring.match)
     v, (score, query_start) = np.empty(len(candidates), np.int64), np.empty((2, len(candidates)), np.int32)
-    gains, least = (scoring.match, scoring.end_bonus), parameters.seed.k * scoring.match
-    find_start(len(candidates), candidates, scores, gains, longest, least, v, query_start, score)
+    rules = (scoring.match, scoring.end_bonus, parameters.seed.k * scoring.match), longest
+    find_start(len(candidates), candidates, scores, rules, v, query_start, score)
     return Places(
         candidates.candidate_offsets,
         candidates.strand,
@@ -64,9 +64,9 @@ def places_of(candidates: Candidates, scores: Scores, parameters: AlignParameter
 
 
 @each_row
-def find_start(c, candidates, scores, gains, longest, least, v, query_start, score):
-    """See `places_of`. longest: the longest deletion and insertion across which a place reaches its chain's start."""
-    match, end_bonus = gains
+def find_start(c, candidates, scores, rules, v, query_start, score):
+    """See `places_of`."""
+    (match, end_bonus, least), (longest_deletion, longest_insertion) = rules
     v[c], score[c] = scores.reference_stop[c] - scores.query_stop[c], scores.score[c]
     if candidates.part_stop[c] > 0:
         if has_false_bonus(c, candidates, score[c], scores.query_stop[c], match, end_bonus):
@@ -74,7 +74,7 @@ def find_start(c, candidates, scores, gains, longest, least, v, query_start, sco
         score[c] *= score[c] >= least
     start = scores.query_stop[c] - score[c] // match
     is_chained = candidates.query_stop[c] > 0  # windows for mates and for parts have no chain
-    if is_chained and -longest[1] <= v[c] - candidates.diagonal[c] <= longest[0]:
+    if is_chained and -longest_insertion <= v[c] - candidates.diagonal[c] <= longest_deletion:
         start = min(start, np.int64(candidates.query_start[c]))
     query_start[c] = max(start, 0)
 

@@ -17,8 +17,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.call.candidates.batches import Pileup, Regions, Sites
-from readwarp.call.candidates.pileup import MAX_INDEL
-from readwarp.call.candidates.pileup.cpu import count_window
+from readwarp.call.candidates.pileup import MAX_INDEL, count_window
 from readwarp.call.candidates.qualities import check_qualities
 from readwarp.call.candidates.regions.clips import add_clipped, drop_overhangs, find_clip_places
 from readwarp.call.candidates.regions.find import find_regions, split_samples, thin_reads

@@ -19,7 +19,6 @@ from readwarp.caller.opening import (
     structural_steps,
 )
 from readwarp.config.combinations import check_kind
-from readwarp.device.backend import Backend
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import check_apart, check_output, check_twice, clear_remains
 from readwarp.formats.variants.vcf import kind_of
@@ -113,7 +112,7 @@ def call_structural_only(job: CallJob, reference: Reference, reporter: Reporter)
         check_kind("call", has_long_reads(job.parameters.platform, readers), {"sv_only": is_short})
         steps = structural_steps(job, reference, alignments, ploidies, metrics)
         reporter.prepare("call.long", job.resources.threads)
-        plan = plan_workers(job.resources, alignments, Backend("cpu"), targets, may_fork(), reference.packed.nbytes)
+        plan = plan_workers(job.resources, alignments, targets, may_fork(), reference.packed.nbytes)
         with (
             open_workers(steps, plan, alignments, "call.long", metrics) as workers,
             job.open_output(reference, alignments.samples, STRUCTURAL_FIELDS) as writer,

@@ -19,9 +19,8 @@ from readwarp.call.reads.platforms import Platform, find_platform
 from readwarp.call.records.model import AlleleModel, GenotypeModel
 from readwarp.call.records.variant_job import VariantJob
 from readwarp.call.steps import CallSteps
-from readwarp.call.windows.resources import WorkerPlan, open_memory, plan_workers, share_cards
+from readwarp.call.windows.resources import WorkerPlan, plan_card, plan_workers
 from readwarp.call.windows.run import Calling
-from readwarp.call.windows.warm import warm_up
 from readwarp.compiler.prepare import ForCards
 from readwarp.config import CallParameters, GenomeParameters, StructuralParameters
 from readwarp.config.combinations import check_kind
@@ -31,7 +30,7 @@ from readwarp.formats.alignments.regions import AlignedReader, FileForm, ReadFil
 from readwarp.formats.common.regions import Target
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
-from readwarp.stream.cards import Cards
+from readwarp.stream.cards import Cards, open_cards
 from readwarp.stream.choice import CALL, choose_backend
 from readwarp.stream.room import PipeRoom
 from readwarp.stream.workers import ItemResult
@@ -166,12 +165,15 @@ def open_calling(
             least_depth=job.genome.consensus_min_depth if job.consensus else 0,
             platform=platform,
         )
-        plan = plan_workers(resources, alignments, backend, targets, may_fork, reference.packed.nbytes)
-        room = PipeRoom(plan.processes or plan.threads)
-        with closing(room), closing(open_memory(resources, backend, metrics)) as cards:
-            if shared := share_cards(cards):
+        plan = plan_workers(resources, alignments, targets, may_fork, reference.packed.nbytes)
+        room, shared = PipeRoom(plan.processes or plan.threads), None
+        cards = open_cards(backend, plan_card, resources.vram, lambda side, _: side, metrics)
+        with closing(room), closing(cards):
+            if cards.planned:
                 prepare(backend.needed_by)
-                cards.warm_up(warm_up)
+                pairhmm = backend.step("readwarp.call.likelihoods.pairhmm")
+                cards.warm_up(pairhmm.warm_up)
+                shared = SharedCard(pairhmm.sum_given, cards.borrow, backend.is_out_of_memory, cards.planned.capacity)
                 steps = replace(steps, log_likelihoods=partial(log_likelihoods_by, shared.answer))
             yield CallState(
                 steps=steps,

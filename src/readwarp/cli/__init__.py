@@ -1,7 +1,7 @@
-"""The command line: one module per subcommand, and the one place where exceptions become exit codes.
+"""The command line: its subcommands, and the one place where exceptions become exit codes.
 
-A subcommand is a module with `add_arguments(parser)` and `run(options)`. Only the requested one is imported, and it
-imports NumPy, Numba and pysam inside `run`, because `--help` has to be instant.
+A subcommand is a row of `jobs`, or a module with `add_arguments(parser)` and `run(options)`. Only the requested one is
+imported, and it imports NumPy, Numba and pysam inside `run`, because `--help` has to be instant.
 """
 
 import argparse
@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import NoReturn
 
 from readwarp.cli import heap, slips, streams
@@ -35,6 +36,7 @@ COMMANDS = {
     "doctor": "show what this machine has and what is missing",
     "completion": "print a completion script for a shell",
 }
+JOBS = ("align", "merge", "consensus", "call", "genotype", "panel")  # commands of `readwarp.cli.jobs`
 ANSWERS: dict[type[BaseException], tuple[int, str]] = {  # exit code, message
     **stopping.ENDS,
     MemoryError: (5, "out of memory: try a smaller --memory or fewer --threads"),
@@ -108,8 +110,8 @@ def build_parser(arguments: Sequence[str] = (), every: bool = False) -> argparse
         command = commands.add_parser(name, help=summary)
         command.description = summary[0].upper() + summary[1:] + "."
         if every or name in arguments[:1]:
-            module = import_module(f"readwarp.cli.{name}")
-            command.epilog = getattr(module, "EPILOG", None)
+            module = import_module(f"readwarp.cli.{'jobs' if name in JOBS else name}")
+            command.epilog = Path(__file__).with_name("examples").joinpath(f"{name}.txt").read_text()
             module.add_arguments(command)
             command.set_defaults(run=module.run)
     return parser

@@ -11,18 +11,6 @@ from readwarp.cli import options as shared
 if TYPE_CHECKING:
     from readwarp.compiler.prepare import Needed
 
-EPILOG = """\
-examples:
-  readwarp compile                                                   for this user, on this machine
-  readwarp compile --level x86-64-v3 --level x86-64-v4 -o /opt/readwarp/kernels
-  readwarp compile --package --level all                             for all who use this installation or image
-  readwarp compile --capability 9.0 --capability 8.0 -o kernels    also for NVIDIA cards that are elsewhere
-
-Set READWARP_KERNELS=/opt/readwarp/kernels to use the kernels of a folder; those of the package are found. The folder,
-and each above it, must belong to root, the owner of the package or the user, and be writable by its owner only. Kernels
-fit the versions of readwarp, Numba and Python that made them; with others, the first run compiles.
-"""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "processors: x86-64, x86-64-v2, x86-64-v3 (AVX2), x86-64-v4 (AVX-512), aarch64 or all; may be repeated "

@@ -3,11 +3,6 @@
 import argparse
 import sys
 
-EPILOG = """\
-examples:
-  readwarp completion bash > ~/.local/share/bash-completion/completions/readwarp
-  readwarp completion zsh > ~/.zfunc/_readwarp          with `fpath+=~/.zfunc` before compinit in ~/.zshrc
-"""
 SHELLS = ("bash", "zsh", "tcsh")
 FILES = ("FILE", "REF", "READS", "ALIGNMENTS", "BAM", "VCF", "BED", "QUERIES", "TARGETS")
 

@@ -16,12 +16,6 @@ from readwarp.system import machine
 from readwarp.version import __version__
 from readwarp.wording import counted
 
-EPILOG = """\
-examples:
-  readwarp doctor
-  readwarp doctor --vram 8G --index ref.fa.rwx
-  readwarp doctor --vram 80G --threads 16          a card of another machine, human genome
-"""
 HUMAN = 3_100_000_000  # bases
 
 

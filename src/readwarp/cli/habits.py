@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from readwarp.errors import UsageError
@@ -55,4 +55,4 @@ def advice_on_step(first: str) -> str | None:
 def _table() -> dict[str, Any]:
     import tomllib  # needed after a slip only
 
-    return tomllib.loads(resources.files("readwarp.cli").joinpath("habits.toml").read_text())
+    return tomllib.loads(Path(__file__).with_name("habits.toml").read_text())

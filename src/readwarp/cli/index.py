@@ -6,14 +6,6 @@ from pathlib import Path
 from readwarp.cli import options as shared
 from readwarp.config.commands import IndexOptions
 
-EPILOG = """\
-examples:
-  readwarp index ref.fa                    ref.fa.rwx, for reads of 75 bases and more
-  readwarp index --preset short ref.fa     for shorter reads
-
-align and run build the index if it does not exist.
-"""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("reference", metavar="REF", type=Path, help="FASTA, GenBank or EMBL, also compressed")

@@ -140,6 +140,13 @@ def named_preset(text: str, presets: Mapping[str, Any]) -> str:
         raise argparse.ArgumentTypeError(str(error).removeprefix("--preset ")) from None
 
 
+REFERENCE_TEXT = "FASTA, GenBank or EMBL, also compressed; or its index (.rwx)"
+READS_TEXT = (
+    "FASTQ (two files are mates), BAM, uBAM or CRAM; also gzip, bzip2, xz or zstd; - is stdin; more files are further "
+    "inputs"
+)
+REFERENCE = {"dest": "reference", "type": Path, "metavar": "REF", "help": REFERENCE_TEXT}
+READS = {"dest": "reads", "nargs": "+", "metavar": "READS", "help": READS_TEXT}
 KINDS: dict[str, Callable[[str], Any]] = {
     "count": count,
     "size": size,
@@ -147,24 +154,6 @@ KINDS: dict[str, Callable[[str], Any]] = {
     "secondary": secondary,
     "insert size": insert_size,
 }
-
-
-def add_reference(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "reference", type=Path, metavar="REF", help="FASTA, GenBank or EMBL, also compressed; or its index (.rwx)"
-    )
-
-
-def add_reads(parser: argparse.ArgumentParser) -> None:
-    """Add REF and READS."""
-    add_reference(parser)
-    parser.add_argument(
-        "reads",
-        nargs="+",
-        metavar="READS",
-        help="FASTQ (two files are mates), BAM, uBAM or CRAM; also gzip, bzip2, xz or zstd; - is stdin; more files are "
-        "further inputs",
-    )
 
 
 def add_threads(group: "argparse._ActionsContainer") -> None:

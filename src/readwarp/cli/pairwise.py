@@ -6,12 +6,6 @@ from readwarp.cli import options as shared
 from readwarp.config.commands import PairwiseOptions
 from readwarp.config.options import PairOptions
 
-EPILOG = """\
-QUERIES and TARGETS are FASTA or FASTQ, plain or compressed. The i-th query is aligned with the i-th target; a single
-record is aligned with every record of the other file. Columns of the TSV: query, target, score, query start
-and stop, target start and stop (0-based, half-open), CIGAR; without --traceback the starts and the CIGAR are left out.
-"""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("queries", metavar="QUERIES", help="FASTA or FASTQ")

@@ -5,15 +5,10 @@ import argparse
 from readwarp.cli import options as shared
 from readwarp.config.commands import RunOptions
 
-EPILOG = """\
-example:
-  readwarp run ref.fa sample_1.fq.gz sample_2.fq.gz -o results
-makes sample.bam, sample.vcf.gz, metrics.json and report.html in results.
-"""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    shared.add_reads(parser)
+    for argument in (shared.REFERENCE, shared.READS):
+        parser.add_argument(**argument)
     shared.add_options(parser, RunOptions)
 
 

@@ -1,6 +1,6 @@
 """Turn row sizes into offsets on a card, so that no step needs the host to learn where its output begins.
 
-There are two launches. The first sums each tile of TILE sizes. In the second, a block adds up the sums of the tiles
+A scan takes two launches. The first sums each tile of TILE sizes. In the second, a block adds up the sums of the tiles
 before its own and then scans its tile. That takes about 6 n + (n / TILE)^2 / 2 additions for n sizes. The second term
 exceeds the first only above ten million rows, far more than a batch has.
 """
@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from readwarp.device.cuda_jit import cuda, cuda_kernel
-from readwarp.device.memory import Workspace
+from readwarp.device.cuda_launch import WARP, threads_for
+from readwarp.device.memory import Workspace, current
 from readwarp.device.staging import rounded
+from readwarp.ragged import Batch, Field, empty, fields_of, replace
 
 THREADS = 64
 ITEMS = 16  # neighbouring sizes per thread
@@ -85,3 +87,41 @@ def scan_tiles(sizes, sums, offsets):
         running += np.int64(sizes[i])
     if first <= sizes.size <= first + ITEMS and (first < sizes.size or first == 0):
         offsets[sizes.size] = running
+
+
+def grid_of(rows: int) -> tuple[int, int, Any]:
+    """Configure a thread per row on the calling thread's workspace."""
+    return threads_for(rows, current())
+
+
+def put_rows(put: Any, kind: type[Batch], offsets: tuple[str, Field], rows: int, arguments: tuple[Any, ...]) -> Batch:
+    """Make the batch of all rows by a `RaggedFunction`; the host waits for the room, and for the size of the values."""
+    workspace, (name, field) = current(), offsets
+    assert field.splits
+    sizes, rooms = workspace.empty(rows, np.int64), workspace.empty(rows + 1, np.int64)
+    put.rooms(rows, sizes, *arguments)
+    exclusive_scan(sizes, rooms, workspace)
+    lengths = {field.rows: rows, field.splits: total_of(rooms, workspace)}
+    dense = empty(kind, lengths, workspace.empty)
+    split = {column: declared.dtype for column, declared in fields_of(kind).items() if declared.rows == field.splits}
+    with workspace.frame():
+        loose = {column: workspace.empty(lengths[field.splits], dtype) for column, dtype in split.items()}
+        put.apart(rows, rooms, sizes, *arguments, replace(dense, **loose))
+        found = getattr(dense, name)
+        exclusive_scan(sizes, found, workspace)
+        for column, values in loose.items():
+            close_gaps[threads_for(WARP * rows, workspace)](rooms, found, values, getattr(dense, column))
+        made = total_of(found, workspace)
+    return replace(dense, **{column: getattr(dense, column)[:made] for column in split})
+
+
+@cuda_kernel
+def close_gaps(rooms, offsets, loose, dense):
+    """Move the values of each row from its room to its place; a warp per row."""
+    thread = cuda.grid(1)
+    row, lane = thread // WARP, thread % WARP
+    if row >= offsets.size - 1:
+        return
+    first = offsets[row]
+    for i in range(lane, offsets[row + 1] - first, WARP):
+        dense[first + i] = loose[rooms[row] + i]

@@ -60,15 +60,15 @@ def bytes_of(number: int, size: int) -> tuple[int, int]:
     return scratch.value, result.value
 
 
-def deflate(places: Any, sizes: Any, targets: Any, size: int, scratch: Any, made: Any, statuses: Any, at: int) -> None:
+def deflate(blocks: tuple[Any, Any, Any], size: int, scratch: Any, results: tuple[Any, Any], stream: int) -> None:
     """Compress blocks on a stream of the current context's card. Raises KernelError.
 
-    places, sizes, targets: addresses and bytes of the blocks, and 8-byte aligned addresses of the results, int64 [n].
-    size: most bytes of a block. scratch: uint8. made: receives the bytes of the results, int64 [n]; statuses: what
-    `check` takes, int32 [n]. at: the stream's handle.
+    blocks: their addresses and bytes, and 8-byte aligned addresses of the results, int64 [n] each. size: most bytes of
+    a block. scratch: uint8. results: receive their bytes, int64 [n], and what `check` takes, int32 [n].
     """
+    (places, sizes, targets), (made, statuses) = blocks, results
     given = places.address, sizes.address, size, places.size, scratch.address, scratch.nbytes
-    _ask("Async", *given, targets.address, made.address, OPTIONS, statuses.address, at)
+    _ask("Async", *given, targets.address, made.address, OPTIONS, statuses.address, stream)
 
 
 def check(status: int) -> None:

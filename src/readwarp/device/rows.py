@@ -17,16 +17,15 @@ Arguments are arrays of one side, numbers, and tuples of these; arrays of a card
 from collections.abc import Callable
 from functools import cached_property
 from inspect import signature
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from readwarp.compiler.jit import OPTIONS, Kernel
 from readwarp.device.card_array import CardArray
-from readwarp.ragged import empty, fields_of, take
+from readwarp.ragged import Batch, empty, fields_of, take
 
 INLINED = OPTIONS | {"forceinline": True}  # a call for each row would pass every field of every batch
-Batch = TypeVar("Batch", bound=tuple[Any, ...])
 LOOP = """
 def loop(rows_, {given}):
     for row_ in range(rows_):
@@ -67,7 +66,7 @@ class RowFunction:
         if not is_on_card(arguments):
             self.loop(rows, *arguments)
         elif rows:
-            from readwarp.device.cuda_rows import grid_of
+            from readwarp.device.cuda_scan import grid_of
 
             self.grid[grid_of(rows)](rows, *arguments)
 
@@ -92,7 +91,7 @@ class RaggedFunction:
         """Return a batch of this type, whose other columns of the rows are written by the body too."""
         ((name, field),) = [item for item in fields_of(kind).items() if item[1].splits]
         if is_on_card(arguments):
-            from readwarp.device.cuda_rows import put_rows
+            from readwarp.device.cuda_scan import put_rows
 
             return put_rows(self, kind, (name, field), rows, arguments)
         assert field.splits

@@ -91,13 +91,12 @@ def compress(parts: Sequence[ndarray], workspace: Workspace) -> tuple[ndarray, n
     with workspace.frame():
         data, bodies = workspace.upload(joined), workspace.empty((starts.size, rounded(result)), np.uint8)
         targets = bodies.address + rounded(result) * np.arange(starts.size)
-        places, listed, slots = workspace.on_card((data.address + starts, lengths, targets))
+        blocks = workspace.on_card((data.address + starts, lengths, targets))
         deflated, statuses = workspace.empty(starts.size, np.int64), workspace.empty(starts.size, np.int32)
         with workspace.frame():
             room = workspace.empty(scratch, np.uint8)
             try:
-                handle = workspace.stream.handle
-                nvcomp.deflate(places, listed, slots, BLOCK, room, deflated, statuses, handle)
+                nvcomp.deflate(blocks, BLOCK, room, (deflated, statuses), workspace.stream.handle)
             except KernelError:
                 workspace.synchronize()  # raises the driver's error if the card is lost
                 raise

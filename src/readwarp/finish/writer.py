@@ -67,6 +67,7 @@ class Finish:
     memory: int = 256 << 20  # bytes, for sorting
     duplicates: DuplicateRules = BY_ENDS
     paf: bool = False  # PAF unless the name says otherwise
+    compressor: Compressor | None = None  # of BAM's blocks, in place of threads
 
     def format_of(self, path: str | Path | None) -> str:
         """Return the format, like the function `format_of`. Raises UsageError if PAF is required and it is another."""
@@ -104,7 +105,6 @@ class AlignmentWriter(Writer):
         threads: int = 1,
         reference: str | None = None,  # FASTA, for CRAM
         binary: bool = False,  # `write` takes BAM records, even for SAM output
-        compressor: Compressor | None = None,  # of BAM's blocks, in place of the threads
     ):
         self.format = finish.format_of(path)
         if self.format == "paf" and binary:
@@ -121,8 +121,8 @@ class AlignmentWriter(Writer):
         if finish.sort != "none":
             self._sorter = Sorter(finish.sort, finish.memory, threads, self._preparer.skip)
         shown = "" if self.format == "paf" else header
-        threads = 0 if self.text else threads
-        self._file = EncodedFile(path, shown, self.text, threads, reference, finish.write_index, compressor)
+        compress = 0 if self.text else finish.compressor or threads
+        self._file = EncodedFile(path, shown, self.text, compress, reference, finish.write_index)
 
     @property
     def index(self) -> Path | None:

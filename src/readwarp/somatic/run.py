@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.candidates.pileup.cpu import PileupLimits
+from readwarp.call.candidates.pileup import PileupLimits
 from readwarp.call.places.strips import Place
 from readwarp.call.places.targets import bases_of
 from readwarp.call.reads.depth import DepthLimit

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from helpers.jobs import call_variants
 from helpers.making import Read, aligned_reads, other, random_sequence, reads_of, window_of, write_bam, write_fasta
 from readwarp.call.candidates import qualities
-from readwarp.call.candidates.pileup.cpu import count_window
+from readwarp.call.candidates.pileup import count_window
 from readwarp.call.candidates.qualities import CHECKED, ERRORS, EXPECTED, check_qualities, explain_qualities
 from readwarp.config import CallParameters
 from readwarp.metrics import Metrics

@@ -14,13 +14,13 @@ from helpers.jobs import call_variants
 from readwarp.call.likelihoods.pairhmm import cuda as pairhmm
 from readwarp.call.likelihoods.pairhmm.cuda import shape_table
 from readwarp.call.likelihoods.pairhmm.scalar import FLOAT32, FLOAT64
-from readwarp.call.windows import resources, warm
+from readwarp.call.windows.resources import plan_card
 from readwarp.call.windows.run import Calling
-from readwarp.caller import opening
 from readwarp.config import CallParameters, Resources
 from readwarp.device import cuda_driver
 from readwarp.device.backend import Backend
 from readwarp.metrics import Metrics
+from readwarp.stream.cards import open_cards
 
 pytestmark = [pytest.mark.cards, two_cards]
 
@@ -29,18 +29,18 @@ BOTH, PARAMETERS = Backend("cuda", (0, 1)), CallParameters()
 
 def test_nothing_is_left_to_be_loaded(monkeypatch):
     """This holds for reads of any length."""
-    with closing(resources.open_memory(Resources(vram=64 << 20), BOTH, Metrics())) as cards:
-        cards.warm_up(warm.warm_up)
+    with closing(open_cards(BOTH, plan_card, 64 << 20, lambda side, _: side, Metrics())) as cards:
+        cards.warm_up(pairhmm.warm_up)
     loads, load = [], cuda_driver.load
     monkeypatch.setattr(cuda_driver, "load", lambda code: loads.append(code) or load(code))
-    rows = warm.rows_of_all_lengths()
+    rows = pairhmm.rows_of_all_lengths()
     lengths = np.diff(rows.offsets)
     for device in BOTH.devices:
         with BOTH.on(device):
             for read in range(lengths.size):
                 haplotype = np.array([0, 700], np.int64)
                 one, none = np.array([read]), np.zeros(1, np.int64)
-                pairhmm.log_likelihoods(rows, warm.REFERENCE[:700], haplotype, one, none)
+                pairhmm.log_likelihoods(rows, pairhmm.REFERENCE[:700], haplotype, one, none)
     assert loads == []
     for precision in (FLOAT32, FLOAT64):
         table = shape_table(precision)
@@ -54,7 +54,7 @@ def test_calling_is_warmed_up_on_each_card_before_the_first_window(tmp_path, mon
     reference.write_text(f">tiny\n{genome}\n")
     write_alignments(genome, alignments)
     call = Calling.call
-    monkeypatch.setattr(opening, "warm_up", lambda backend, *others: order.append(cuda_driver.current_device()))
+    monkeypatch.setattr(pairhmm, "warm_up", lambda backend, *others: order.append(cuda_driver.current_device()))
     monkeypatch.setattr(Calling, "call", lambda self, window: order.append("call") or call(self, window))
     call_variants(reference, alignments, tmp_path / "o.vcf", PARAMETERS, Resources(device="cuda:0,1"))
     assert order[:2] == [0, 1] and "call" in order[2:]

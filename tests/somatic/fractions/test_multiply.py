@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from helpers.fraction_oracle import certain, contrasts_of, exact_product, log_product
 from helpers.processes import environment_with_tests
-from readwarp.somatic.fractions import LEAST, SMALL, cpu
+from readwarp.somatic.fractions import LEAST, SMALL
 from readwarp.somatic.fractions.contrasts import STEP
-from readwarp.somatic.fractions.products import log_likelihoods
+from readwarp.somatic.fractions.products import log_likelihoods, multiply
 
 PROBABILITIES = st.sampled_from([LEAST, 1e-12, 1e-6, 1e-3, 0.25, 0.5, 0.999, 1.0]) | st.floats(LEAST, 1.0)
 ITEMS = st.lists(st.lists(st.tuples(PROBABILITIES, PROBABILITIES), max_size=40), max_size=4)
@@ -29,7 +29,7 @@ def random_items(seed=1, sizes=(0, 1, 7, 8, 9, 16, 17, 300)):
 @given(ITEMS)
 def test_each_node_is_the_exact_product(items):
     contrasts = contrasts_of(items)
-    product, growths = cpu.multiply(contrasts)
+    product, growths = multiply(contrasts)
     for item in range(len(items)):
         own = slice(*contrasts.read_offsets[item : item + 2])
         nodes = range(*contrasts.node_offsets[item : item + 2])
@@ -44,7 +44,7 @@ def test_so_many_reads(size):
     """The worst case for growths, each read at LEAST, and reads of all probabilities."""
     for reads in ([(LEAST, LEAST)] * size, certain(size, size // 3), *random_items(2, (size,))):
         contrasts = contrasts_of([reads])
-        product, growths = products = cpu.multiply(contrasts)
+        product, growths = products = multiply(contrasts)
         assert (product >= SMALL).all() and np.isfinite(product).all()
         assert (growths.max() > 0) == (size > 9)
         found = log_likelihoods(products)
@@ -59,12 +59,12 @@ def test_so_many_reads(size):
 
 
 def test_nothing_to_multiply():
-    product, growths = cpu.multiply(contrasts_of([]))
+    product, growths = multiply(contrasts_of([]))
     assert product.size == growths.size == 0
 
 
 def digest() -> str:
-    products = cpu.multiply(contrasts_of([*random_items(), certain(4000, 31)]))
+    products = multiply(contrasts_of([*random_items(), certain(4000, 31)]))
     return hashlib.sha256(b"".join(column.tobytes() for column in products)).hexdigest()
 
 

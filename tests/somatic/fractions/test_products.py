@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from helpers.fraction_oracle import certain, contrasts_of, log_integral
 from readwarp.somatic.fractions import CREDIBLE, UNEVEN
-from readwarp.somatic.fractions.cpu import multiply
 from readwarp.somatic.fractions.products import (
     FractionEvidence,
     add_logs,
     likelihoods_at,
     log_likelihoods,
+    multiply,
     weigh_products,
 )
 from readwarp.somatic.noise import LEAST as LEAST_FRACTION

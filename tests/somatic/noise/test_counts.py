@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from helpers.command_samples import reverse_complement
 from helpers.making import LETTERS, Read, aligned_reads, random_sequence, reads_of, window_of
-from readwarp.call.candidates.pileup.cpu import PileupLimits, count_window
+from readwarp.call.candidates.pileup import PileupLimits, count_window
 from readwarp.config import CallParameters
 from readwarp.ragged import replace, take
 from readwarp.somatic.fractions.annotations import orientations_of

@@ -59,6 +59,11 @@ class Layout(NamedTuple):
     five_prime: bool  # the part sequenced first becomes the primary of a split read
 
 
+class CigarForm(NamedTuple):
+    hard_clips: bool  # in supplementary records
+    eqx: bool  # = and X in place of M
+
+
 @scalar
 def room_of_rows(r, read_offsets, aligned, traced, layout):
     """Return the maximum records of read r."""
@@ -199,31 +204,31 @@ def write_matches(bases, strand, q, packed, position, count, out, made):
 
 
 @scalar
-def room_of_cigar(row, reads, packed, rows, traced, hard_clips, eqx):
+def room_of_cigar(row, reads, packed, rows, traced, form):
     """Return the maximum operations of a record."""
     e, extensions = rows.trace[row], traced.extensions
     if e < 0:
         return np.int64(0)
-    runs = 2 * np.int64(extensions.edit_distance[e]) if eqx else np.int64(0)
+    runs = 2 * np.int64(extensions.edit_distance[e]) if form.eqx else np.int64(0)
     return 2 + runs + extensions.cigar_offsets[e + 1] - extensions.cigar_offsets[e]
 
 
 @ragged_rows(room_of_cigar)
-def put_cigar(row, at, reads, packed, rows, traced, hard_clips, eqx, out):
+def put_cigar(row, at, reads, packed, rows, traced, form, out):
     """Put the CIGAR of a record."""
     r, e, (choices, extensions) = rows.read[row], rows.trace[row], traced
     if e < 0:
         return at
     cigar, cigar_offsets = extensions.cigar, extensions.cigar_offsets
     bases, strand = reads.bases[reads.read_offsets[r] : reads.read_offsets[r + 1]], choices.strand[e]
-    clip = HARD_CLIP if hard_clips and row > rows.offsets[r] and rows.kind[row] != ALTERNATE else SOFT_CLIP
+    clip = HARD_CLIP if form.hard_clips and row > rows.offsets[r] and rows.kind[row] != ALTERNATE else SOFT_CLIP
     q, position = np.int64(extensions.query_start[e]), extensions.reference_start[e]
     if q > 0:
         out.values[at] = q << 4 | clip
         at += 1
     for i in range(cigar_offsets[e], cigar_offsets[e + 1]):
         operation, count, on_reference, on_query = run_of(cigar[i])
-        if eqx and operation == MATCH:
+        if form.eqx and operation == MATCH:
             at = write_matches(bases, strand, q, packed, position, count, out.values, at)
         else:
             out.values[at] = cigar[i]
@@ -274,8 +279,8 @@ def build(inputs: RecordInputs, parameters: AlignParameters) -> AlignmentBatch:
     fill_place(n, rows, traced, genome.contig_offsets, out)
     splits = flags.SECONDARY if options.splits_as_secondary else flags.SUPPLEMENTARY
     fill_mate(n, reads, rows, traced, splits, out)
-    hard_clips = not options.soft_clip_supplementary
-    cigars = put_cigar(RecordCigars, n, reads, genome.packed, rows, traced, hard_clips, options.eqx)
+    form = CigarForm(not options.soft_clip_supplementary, options.eqx)
+    cigars = put_cigar(RecordCigars, n, reads, genome.packed, rows, traced, form)
     out = replace(out, cigar=cigars.values, cigar_offsets=cigars.offsets)
     tags = put_tags(RecordTags, n, reads, context, rows, traced, out)
     return replace(out, tags=tags.values, tag_offsets=tags.offsets)

@@ -287,14 +287,15 @@ def place_template(r, reads, places, contig_offsets, rules, ranking, winners):
 
 
 @scalar
-def room_of_choices(r, reads, repetitive, places, rules, ranking, winners):
+def room_of_choices(r, reads, repetitive, places, rules, ranked):
     """Return the maximum choices of read r."""
-    return places.offsets[r + 1] - places.offsets[r] if winners.best[r] >= 0 else np.int64(0)
+    return places.offsets[r + 1] - places.offsets[r] if ranked[1].best[r] >= 0 else np.int64(0)
 
 
 @ragged_rows(room_of_choices)
-def list_choices(r, at, reads, repetitive, places, rules, ranking, winners, out):
+def list_choices(r, at, reads, repetitive, places, rules, ranked, out):
     """Write the choices for read r: its place, and others worth tracing."""
+    ranking, winners = ranked
     a, length = winners.best[r], reads.read_offsets[r + 1] - reads.read_offsets[r]
     out.proper[r] = winners.paired[r]
     if a < 0:
@@ -359,4 +360,4 @@ def choose(
     ranking = empty_beside(places.score, Ranking, {"candidates": places.score.size})
     winners = empty_beside(places.score, Winners, {"reads": n})
     place_template(n, reads, places, contig_offsets, rules, ranking, winners)
-    return list_choices(Choices, n, reads, repetitive, places, rules.of_one, ranking, winners)
+    return list_choices(Choices, n, reads, repetitive, places, rules.of_one, (ranking, winners))

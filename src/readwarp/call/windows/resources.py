@@ -4,18 +4,15 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, TypeVar
 
-from readwarp.call.likelihoods.pairhmm.given import SharedCard
 from readwarp.call.places.strips import Place
 from readwarp.call.places.targets import MARGIN, bases_of
 from readwarp.call.reads.inputs import AlignmentFiles
 from readwarp.config import Resources
-from readwarp.device.backend import Backend
 from readwarp.errors import MemoryBudgetError
 from readwarp.formats.common.regions import Target
 from readwarp.metrics import Metrics
 from readwarp.stream import workers
-from readwarp.stream.cards import Cards, open_cards
-from readwarp.stream.plan import PROCESS, PROGRAM, CardPlan, processes_of, readable, workers_of
+from readwarp.stream.plan import PROCESS, PROGRAM, CardPlan, processes_of, readable
 from readwarp.stream.processes import Reply
 from readwarp.stream.workers import Workers
 from readwarp.system.machine import free_memory
@@ -47,7 +44,6 @@ class WorkerPlan(NamedTuple):
 def plan_workers(
     resources: Resources,
     alignments: AlignmentFiles,
-    backend: Backend,
     targets: Sequence[Target],
     may_fork: bool,
     reference: int = 0,
@@ -61,8 +57,7 @@ def plan_workers(
     if memory <= held:
         files = f"the program, the reference and the indexes of {counted(len(alignments.sources), 'file')}"
         raise MemoryBudgetError(f"--memory {readable(memory)} is too small: {files} take {readable(held)}")
-    room, threads = memory - held, workers_of(resources.threads, len(backend.devices))
-    threads = min(threads, max(1, _number(targets, NARROW)))
+    room, threads = memory - held, min(resources.threads, max(1, _number(targets, NARROW)))
     depth, widest = USUAL_DEPTH * len(alignments.samples), _widest_window(resources, bases_of(targets), threads)
     processes = 0
     if may_fork:
@@ -104,22 +99,9 @@ def halve(window: Place) -> tuple[Place, Place] | None:
     return window.halves() if window.stop - window.start > MIN_WINDOW else None
 
 
-def open_memory(resources: Resources, backend: Backend, metrics: Metrics) -> Cards[Backend]:
-    """Open a workspace on each card; a smaller one if --vram or the card's free memory is less."""
-    return open_cards(backend, plan_card, resources.vram, lambda side, _: side, metrics)
-
-
 def plan_card(room: int) -> CardPlan:
-    """Plan a workspace within so many bytes. Raises MemoryBudgetError."""
+    """Plan a workspace on each card, within so many bytes. Raises MemoryBudgetError."""
     if room < MIN_WORKSPACE:
         need = f"{readable(MIN_WORKSPACE)} are needed"
         raise MemoryBudgetError(f"--vram {readable(max(0, room))} is too small: {need}")
     return CardPlan(1, min(room, USUAL_WORKSPACE))
-
-
-def share_cards(cards: Cards[Backend]) -> SharedCard | None:
-    """Make the card that answers all workers, if there is one."""
-    if cards.planned is None:
-        return None
-    step, is_full = cards.backend.step("readwarp.call.likelihoods.pairhmm"), cards.backend.is_out_of_memory
-    return SharedCard(step.sum_given, cards.borrow, is_full, cards.planned.capacity)

@@ -41,16 +41,16 @@ class EncodedFile(Writer):
         path: str | None,
         header: str,  # SAM text
         text: bool = False,  # records and header are written as they are; otherwise records are BAM
-        threads: int = 1,  # of text, 0: not compressed
+        threads: int | Compressor = 1,  # of text, 0: not compressed
         reference: str | None = None,  # FASTA, for CRAM
         write_index: bool = False,  # records are sorted by coordinate
-        compressor: Compressor | None = None,  # of BAM's blocks, in place of the threads
     ):
         self.index: Path | None = None  # known after `close`
-        self._header, self._threads, self._compressor = header, threads, compressor
+        self._header, self._compressor = header, threads
+        self._threads = threads if isinstance(threads, int) else threads.threads
         self._write_index = write_index
         self._format = "text" if text else format_of(path)
-        self._indexer = BamIndexer(header, threads) if write_index and self._format == "bam" else None
+        self._indexer = BamIndexer(header, self._threads) if write_index and self._format == "bam" else None
         self._file = OutputFile(path)
         try:
             self._sink = self._open_sink(reference)
@@ -63,7 +63,7 @@ class EncodedFile(Writer):
             raise UsageError("CRAM output needs the reference's FASTA")
         if self._format not in ("text", "bam"):
             return SamtoolsWriter(self._file, self._header, reference if self._format == "cram" else None)
-        sink = ByteWriter(self._file.open(), self._threads, self._file.name, self._compressor)
+        sink = ByteWriter(self._file.open(), self._compressor, self._file.name)
         try:
             sink.write(self._header.encode() if self._format == "text" else binary_header(self._header))
         except BaseException:

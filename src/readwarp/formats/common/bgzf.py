@@ -197,11 +197,11 @@ class BgzfWriter:
     it can be stopped.
     """
 
-    def __init__(self, file: BinaryIO, threads: int = 1, compressor: Compressor | None = None):
+    def __init__(self, file: BinaryIO, threads: int | Compressor = 1):
         self._file = file
-        self._group = compressor.group if compressor else GROUP
-        self._compress: Callable[[Sequence[ndarray]], tuple[ndarray, ndarray]] = compressor or _blocks
-        threads = compressor.threads if compressor else threads
+        self._group, self._compress = GROUP, cast(Callable[[Sequence[ndarray]], tuple[ndarray, ndarray]], _blocks)
+        if not isinstance(threads, int):
+            self._group, self._compress, threads = threads.group, threads, threads.threads
         self._pending, self._size = list[ndarray](), 0  # less than a group, and its bytes
         self._pool = ThreadPoolExecutor(threads, "bgzf")
         self._ahead: deque[Future[tuple[ndarray, ndarray]]] = deque()

@@ -101,10 +101,10 @@ class OutputFile:
 class ByteWriter:
     """A writer of bytes to an open file, plain or, with `threads`, as BGZF. Closes the file, unless it is stdout."""
 
-    def __init__(self, file: BinaryIO, threads: int, name: str, compressor: Compressor | None = None):
-        """Start writing. name: of the file, in errors. compressor: of blocks, in place of the threads."""
+    def __init__(self, file: BinaryIO, threads: int | Compressor, name: str):
+        """Start writing. threads: that compress blocks, or what does elsewhere. name: of the file, in errors."""
         self._file, self._name = file, name
-        self._bgzf = BgzfWriter(file, threads, compressor) if threads else None
+        self._bgzf = BgzfWriter(file, threads) if threads else None
 
     def write(self, data: bytes | memoryview | ndarray) -> None:
         """Take bytes or a uint8 array, which must not change afterwards."""

@@ -26,7 +26,6 @@ from readwarp.somatic.fractions.annotations import (
     tally,
 )
 from readwarp.somatic.fractions.contrasts import contrast
-from readwarp.somatic.fractions.cpu import multiply
 from readwarp.somatic.fractions.events import link_records
 from readwarp.somatic.fractions.filters import FILTERS, FractionFacts
 from readwarp.somatic.fractions.products import (
@@ -36,6 +35,7 @@ from readwarp.somatic.fractions.products import (
     SomaticPriors,
     likelihoods_at,
     log_likelihoods,
+    multiply,
     weigh_alleles,
     weigh_foreign,
     weigh_products,

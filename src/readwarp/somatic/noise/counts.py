@@ -8,7 +8,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.call.candidates.batches import Pileup
-from readwarp.call.candidates.pileup.cpu import PileupLimits
+from readwarp.call.candidates.pileup import PileupLimits
 from readwarp.call.likelihoods.evidence import log_mismatch
 from readwarp.call.places.bases import Window
 from readwarp.call.reads.usable import INFORMATIVE

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.making import Read, aligned_reads, codes, no_mates, random_sequence, window_of
-from readwarp.call.candidates.pileup.cpu import count_window
+from readwarp.call.candidates.pileup import count_window
 from readwarp.call.candidates.regions.clips import (
     BEGINNING,
     ENDING,

@@ -19,8 +19,7 @@ from helpers.making import (
     window_of,
 )
 from readwarp.call.candidates.batches import Regions, Sites
-from readwarp.call.candidates.pileup import MAX_INDEL
-from readwarp.call.candidates.pileup.cpu import count_window
+from readwarp.call.candidates.pileup import MAX_INDEL, count_window
 from readwarp.call.candidates.regions import FLANK, MIN_BASES, MIN_FLANK, REACHES, SPARE
 from readwarp.call.candidates.regions.clips import add_clipped, find_clip_places
 from readwarp.call.candidates.regions.find import find_regions, split_samples, thin_reads

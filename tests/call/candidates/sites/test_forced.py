@@ -23,7 +23,7 @@ from helpers.making import (
     write_vcf,
 )
 from readwarp.call.candidates.batches import Sites
-from readwarp.call.candidates.pileup.cpu import count_window
+from readwarp.call.candidates.pileup import count_window
 from readwarp.call.candidates.sites import MAX_ALLELES
 from readwarp.call.candidates.sites.find import find_sites, limit_alleles
 from readwarp.call.candidates.sites.forced import Forced, read_alleles

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.making import Read, aligned_reads, window_of
-from readwarp.call.candidates.pileup.cpu import count_window
+from readwarp.call.candidates.pileup import count_window
 from readwarp.call.candidates.sites import MAX_SHOWN, MAX_SLIP, MIN_SHOWN
 from readwarp.call.candidates.sites.find import drop_slips, find_sites, list_alleles, odds_against_slips, slip_rates
 from readwarp.call.reads.gap_models import HIFI, NANOPORE

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.making import Read, aligned_reads, reads_of, window_of
-from readwarp.call.candidates.pileup.cpu import count_window
+from readwarp.call.candidates.pileup import count_window
 from readwarp.call.candidates.sites.find import find_sites
 from readwarp.call.likelihoods.evidence import NOTHING, log_match, log_mismatch, weigh_substitutions
 from readwarp.config import CallParameters

@@ -11,7 +11,7 @@ from helpers.making import Read, aligned_reads, codes, offsets, random_sequence,
 from helpers.making_sites import call_sites, made_calls
 from helpers.vcf_checks import genotype_quality
 from readwarp.call.candidates.batches import Sites
-from readwarp.call.candidates.pileup.cpu import count_window
+from readwarp.call.candidates.pileup import count_window
 from readwarp.call.candidates.sites import MAX_TRACT
 from readwarp.call.likelihoods.batches import Likelihoods
 from readwarp.call.likelihoods.evidence import NOTHING, OTHER, log_match, log_mismatch

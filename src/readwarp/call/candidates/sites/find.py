@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.call.candidates.batches import Pileup, Sites
-from readwarp.call.candidates.pileup.cpu import DELETED
+from readwarp.call.candidates.pileup import DELETED
 from readwarp.call.candidates.sites import (
     INDEL_ERROR,
     MAX_ALLELES,

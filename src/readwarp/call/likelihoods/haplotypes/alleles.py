@@ -9,8 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.call.candidates.batches import Regions, Sites
-from readwarp.call.candidates.pileup import MAX_SHIFT
-from readwarp.call.candidates.pileup.cpu import rotate
+from readwarp.call.candidates.pileup import MAX_SHIFT, rotate
 from readwarp.call.likelihoods.haplotypes import MARGIN, MAX_FORKS, MAX_LONGER
 from readwarp.call.likelihoods.haplotypes.drafts import NOT_ASKED, add_draft, copy
 from readwarp.call.likelihoods.haplotypes.ways import (

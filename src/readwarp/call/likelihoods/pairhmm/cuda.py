@@ -29,11 +29,14 @@ from readwarp.device.backend import Backend
 from readwarp.device.cuda_jit import cuda, cuda_kernel
 from readwarp.device.cuda_launch import THREADS, WARP, threads_for
 from readwarp.device.memory import Workspace, current
+from readwarp.ragged import offsets_of
 
 GROUPS = (4, 8, 16, 32)  # threads per pair
 PER_ROW, PER_STEP, TYPICAL = 5.25, 20, 300  # instructions of the inner loop, approximately; columns
 MARGIN = WARP  # bases around all haplotypes, which early or late threads touch
 MAX_BASES = (1 << 31) - 1
+LENGTHS = np.arange(20, 641, 20)  # of the reads of `warm_up`: there is a kernel for each range of them
+REFERENCE = np.tile(np.arange(4, dtype=np.uint8), 200)
 Launch = tuple[int, int, int]  # rows per thread, first warp, end of the warps
 
 
@@ -45,6 +48,21 @@ def log_likelihoods(
     if any(is_on_card(x) for x in (*reads[:4], haplotypes)):
         return _log_likelihoods_on_card(*sequences, pair_read, pair_haplotype)
     return log_likelihoods_by(sum_given, *sequences, pair_read, pair_haplotype)
+
+
+def warm_up(backend: Backend) -> None:
+    """Load the kernels onto the thread's card, by reads of all lengths."""
+    with backend.frame():
+        each, haplotype = np.arange(LENGTHS.size), np.array([0, REFERENCE.size], np.int64)
+        log_likelihoods(rows_of_all_lengths(), REFERENCE, haplotype, each, np.zeros_like(each))
+
+
+def rows_of_all_lengths() -> ReadRows:
+    """Return the beginning of the reference as a read of each length."""
+    offsets = offsets_of(LENGTHS)
+    bases = np.concatenate([REFERENCE[:length] for length in LENGTHS])
+    quality, gap_open, gap_extend = (np.full(bases.size, phred, np.uint8) for phred in (30, 45, 10))
+    return ReadRows(bases, quality, gap_open, gap_extend, offsets)
 
 
 def sum_given(given: Given) -> ndarray:

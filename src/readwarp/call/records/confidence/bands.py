@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.call.candidates.batches import Pileup, Sites
-from readwarp.call.candidates.pileup.cpu import DELETED
+from readwarp.call.candidates.pileup import DELETED
 from readwarp.call.candidates.sites import MAX_TRACT
 from readwarp.call.candidates.sites.find import Site, sites_of
 from readwarp.call.likelihoods.batches import Likelihoods

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.making import LETTERS, Read, aligned_reads, random_sequence, reads_of, window_of
-from readwarp.call.candidates.pileup.cpu import count_window
+from readwarp.call.candidates.pileup import count_window
 from readwarp.config import CallParameters
 
 LENGTH = 60

@@ -1,4 +1,17 @@
-"""Count a pileup on the CPU, in one pass over the reads, and merge the indels of single reads into alleles."""
+"""Pileup: counts and base-quality sums per position, allele and strand over a window of the reference.
+
+    count_window(reads: AlignedReads, window: Window, parameters: CallParameters) -> Pileup
+
+`reads` are all usable reads that overlap the window, in file order. A read's base at a position is usable where it is
+A, C, G or T with base quality >= min_base_quality. A deletion across the position is always usable, with the quality of
+the base before it. So every position depends only on the reads across it, never on the window or threads.
+
+Insertions and deletions of up to MAX_INDEL bases after an aligned base (the anchor) are events. An event counts unless
+its anchor has quality 0: its mate counts instead (`readwarp.call.reads.mates`), or the read is beyond the depth limit
+(`readwarp.call.reads.depth`). An event is moved left while the reference allows, by at most MAX_SHIFT bases and not
+beyond the window's start; equal events are one allele. Windows are therefore read with MAX_SHIFT + MAX_INDEL bases to
+spare on either side.
+"""
 
 from typing import Annotated, NamedTuple
 
@@ -6,7 +19,6 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.call.candidates.batches import Pileup
-from readwarp.call.candidates.pileup import MAX_INDEL, MAX_SHIFT
 from readwarp.call.places.bases import Window
 from readwarp.call.reads.usable import HIDDEN
 from readwarp.compiler.jit import kernel, scalar
@@ -17,6 +29,9 @@ from readwarp.rules.bases import OUTSIDE
 from readwarp.rules.cigar import DELETION, INSERTION, is_match, run_of
 from readwarp.rules.hashes import BASIS, add_byte
 
+MAX_INDEL = 200
+MAX_INSERTION = 300  # longest insertion assembled from reads that do not span it
+MAX_SHIFT = 200
 DELETED = 4  # row of Pileup.counts
 
 
