@@ -196,7 +196,7 @@ def _declared(kind: type) -> Any:
     from readwarp.ragged import fields_of
 
     arrays = {name: _type(field.dtype, len(field.axes)) for name, field in fields_of(kind).items()}
-    numbers = {int: numba.int64, float: numba.float64}
+    numbers = {int: numba.int64, float: numba.float64, bool: numba.boolean}
     hints = {name: hint for name, hint in get_type_hints(kind).items() if name not in arrays}
     others = {name: numbers.get(hint) or _declared(hint) for name, hint in hints.items()}
     return numba.types.BaseTuple.from_types([{**arrays, **others}[name] for name in kind._fields], kind)

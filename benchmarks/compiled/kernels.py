@@ -6,10 +6,12 @@ these.
 """
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from readwarp.call.likelihoods.pairhmm.scalar import FLOAT32, FLOAT64, Precision
 from readwarp.device.lanes import FORMS, HALF2, INT32, S16X2, LaneForm
+from readwarp.pairwise.scalar import GLOBAL, LOCAL
 
 CAPABILITIES = (75, 80, 89, 90, 120)
 
@@ -43,7 +45,7 @@ class Kernel:
         """The kernel: readwarp's, or, of CEILINGS, Numba's dispatcher, which has the function's options."""
         from importlib import import_module
 
-        found = getattr(import_module(f"{self.root}{self.module}"), self.attribute)
+        found = attrgetter(self.attribute)(import_module(f"{self.root}{self.module}"))
         return found(*self.options) if self.options else found
 
 
@@ -140,14 +142,18 @@ TILES = [
     ),
 ]  # fmt: skip
 TRACED = "pairwise.trace_plan.TraceSlots"
+
+
+def trace(words: int, mode: int, name: str = "") -> Kernel:
+    return Kernel(
+        f"pairwise trace x {8 * words}{name}", "pairwise.cuda_trace", "trace_kernel",
+        f"{TRACED} i8[,] i4[] {COSTS} i4[]", 128, (words, mode, 1), Loop("IDP", "SHFL", 2, 8 * words),
+    )  # fmt: skip
+
+
+LONG_TRACE = [trace(words, GLOBAL, ", global") for words in (1, 2, 4)]
 TRACE = [
-    *(
-        Kernel(
-            f"pairwise trace x {8 * words}", "pairwise.cuda_trace", "trace_kernel",
-            f"{TRACED} i8[,] i4[] {COSTS} i4[]", 128, (words, 0, 1), Loop("IDP", "SHFL", 2, 8 * words),
-        )
-        for words in (1, 2, 4)
-    ),
+    *(trace(words, LOCAL) for words in (1, 2, 4)),
     Kernel(
         "pairwise walk_back", "pairwise.cuda_trace", "walk_back",
         f"{TRACED} i8[,] i4[] (i4 i4) {COSTS} i4 u4[] pairwise.pairs.Walks", 64,
@@ -194,6 +200,42 @@ CODES = [
 TRIAL = [Kernel("trial", "device.trial", "square", "i8[]", 32)]
 BLOCKS = [Kernel("blocks lay_blocks", "finish.cuda_blocks", "lay_blocks", "u1[] u1[,] i8[] i8[] u1[]", 256)]
 
+READS, RECORDS = "formats.common.reads.ReadBatch", "formats.alignments.records.AlignmentBatch"
+CHOICES, LAID = "align.records.choose.TracedChoices", "align.records.tags.RecordRows"
+NAMES, ENCODED = "formats.common.text.Names", "formats.alignments.sam.Encoded"
+SCAN_ROWS = [  # the sizes of rows are int64
+    Kernel("scan sum_tiles, rows", "device.cuda_scan", "sum_tiles", "i8[] i8[]", 64),
+    Kernel("scan scan_tiles, rows", "device.cuda_scan", "scan_tiles", "i8[] i8[] i8[]", 64),
+]
+CLOSE_GAPS = [
+    Kernel(f"rows close_gaps {dtype}", "device.cuda_scan", "close_gaps", f"i8[] i8[] {dtype}[] {dtype}[]", 128)
+    for dtype in ("u1", "i4", "u4", "i8")
+]
+
+
+def each_row(module: str, name: str, arguments: str) -> Kernel:
+    return Kernel(f"rows {name}", module, f"{name}.grid", f"i8 {arguments}", 128, hot=False)
+
+
+def ragged_rows(module: str, name: str, arguments: str, made: str) -> list[Kernel]:
+    """The room of each row; then its values, in that room."""
+    rooms = each_row(module, f"{name}.rooms", f"i8[] {arguments}")
+    return [rooms, each_row(module, f"{name}.apart", f"i8[] i8[] {arguments} {made}")]
+
+
+BUILD = "align.records.build"
+ROWS = [
+    *ragged_rows(BUILD, "lay_rows", f"i8[] i8[] {CHOICES} {BUILD}.Layout", LAID),
+    each_row(BUILD, "fill_place", f"{LAID} {CHOICES} i8[] {RECORDS}"),
+    each_row(BUILD, "fill_mate", f"{READS} {LAID} {CHOICES} i8 {RECORDS}"),
+    *ragged_rows(BUILD, "put_cigar", f"{READS} u1[] {LAID} {CHOICES} b1 b1", "align.records.tags.RecordCigars"),
+    *ragged_rows(
+        "align.records.tags", "put_tags",
+        f"{READS} align.records.tags.TagContext {LAID} {CHOICES} {RECORDS}", "align.records.tags.RecordTags",
+    ),
+    *ragged_rows("formats.alignments.sam", "put_record", f"{READS} {RECORDS} {NAMES}", ENCODED),
+]  # fmt: skip
+
 KERNELS = (
     *SCAN,
     *SEED,
@@ -204,8 +246,12 @@ KERNELS = (
     *PAIRWISE,
     *TILES,
     *TRACE,
+    *LONG_TRACE,
     *PAIR_HMM,
     *CODES,
     *TRIAL,
     *BLOCKS,
+    *SCAN_ROWS,
+    *CLOSE_GAPS,
+    *ROWS,
 )

@@ -22,7 +22,7 @@ from readwarp.call.likelihoods.pairhmm import cuda as pairhmm
 from readwarp.cli import main
 from readwarp.compiler import jit, manifest, prepare
 from readwarp.compiler.jit import kernel_of
-from readwarp.compiler.levels import card_level
+from readwarp.compiler.levels import CARDS, card_level
 from readwarp.compiler.manifest import ManifestEntry
 from readwarp.config import PRESETS, AlignParameters
 from readwarp.device import trial
@@ -33,16 +33,17 @@ from readwarp.index import Index
 pytestmark = pytest.mark.cards
 
 SHORT, LONG = ("Aligner", "Aligner.trim", "align", "run"), ("Aligner.long", "align.long", "run.long")
+BAM = "align", "run"  # of short reads
 CALLS, SUMS, PAIRS = ("call", "call.fractions", "call.long", "run", "run.long"), ("pair_hmm",), ("pairwise",)
 NEEDED = (  # by which commands
     ((*listed.SCAN, *listed.TILES, *listed.TRACE), (*SHORT, *LONG, *PAIRS)),
     ((*listed.SEED, *listed.CHAIN, *listed.EXTEND), (*SHORT, *LONG)),
-    ((*listed.LONG_CHAIN, *listed.ENDS), LONG),
+    ((*listed.LONG_CHAIN, *listed.LONG_TRACE, *listed.ENDS), LONG),
     (listed.PAIRWISE, (*LONG, *PAIRS)),
-    ((*listed.SCAN, *listed.PILEUP), CALLS),
     (listed.PAIR_HMM, (*CALLS, *SUMS)),
-    (listed.FRACTIONS, ("call.fractions",)),
     (listed.CODES, (*PAIRS, *SUMS)),
+    ((*listed.ROWS, *listed.SCAN_ROWS, *listed.CLOSE_GAPS), BAM),
+    (listed.BLOCKS, (*BAM, "align.long", "run.long")),
     (listed.TRIAL, (*SHORT, *LONG, *CALLS, *PAIRS, *SUMS)),
 )
 OTHERS = range(1, len(CAPABILITIES) if IS_EMULATED else 1)
@@ -71,10 +72,10 @@ def loaded(monkeypatch):
     """The kernels for cards that are loaded, as if none had been, with their signatures."""
     found, obtain = set(), jit.obtain
 
-    def noted(name, signature, *others):
-        if ".cuda" in name:
+    def noted(name, signature, level, *others):
+        if level.machine == CARDS:
             found.add((name, signature))
-        return obtain(name, signature, *others)
+        return obtain(name, signature, level, *others)
 
     monkeypatch.setattr(jit, "obtain", noted)
     return found
