@@ -37,7 +37,6 @@ copy_up = partial(call, driver.cuMemcpyHtoDAsync)  # (address there, pinned addr
 copy_down = partial(call, driver.cuMemcpyDtoHAsync)  # (pinned address here, address there, bytes, stream)
 fill = partial(call, driver.cuMemcpyHtoD)  # (address there, address here, bytes)
 wait_for = partial(call, driver.cuStreamSynchronize)  # (stream)
-memory_info = partial(call, driver.cuMemGetInfo)  # free bytes of the current device, and all
 
 
 def _enter(device: int) -> None:
@@ -67,6 +66,13 @@ def current_device() -> int:
         _enter(0)
         device = call(driver.cuCtxGetDevice)
     return int(device)
+
+
+def memory_info() -> tuple[int, int]:
+    """Return the free bytes of the thread's current device, and all."""
+    current_device()  # the thread may have no context yet
+    free, total = call(driver.cuMemGetInfo)
+    return free, total
 
 
 def capability_of(device: int) -> tuple[int, int]:
