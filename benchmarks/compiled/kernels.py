@@ -228,7 +228,7 @@ ROWS = [
     *ragged_rows(BUILD, "lay_rows", f"i8[] i8[] {CHOICES} {BUILD}.Layout", LAID),
     each_row(BUILD, "fill_place", f"{LAID} {CHOICES} i8[] {RECORDS}"),
     each_row(BUILD, "fill_mate", f"{READS} {LAID} {CHOICES} i8 {RECORDS}"),
-    *ragged_rows(BUILD, "put_cigar", f"{READS} u1[] {LAID} {CHOICES} b1 b1", "align.records.tags.RecordCigars"),
+    *ragged_rows(BUILD, "put_cigar", f"{READS} u1[] {LAID} {CHOICES} {BUILD}.CigarForm", "align.records.tags.RecordCigars"),
     *ragged_rows(
         "align.records.tags", "put_tags",
         f"{READS} align.records.tags.TagContext {LAID} {CHOICES} {RECORDS}", "align.records.tags.RecordTags",
