@@ -223,16 +223,13 @@ def ragged_rows(module: str, name: str, arguments: str, made: str) -> list[Kerne
     return [rooms, each_row(module, f"{name}.apart", f"i8[] i8[] {arguments} {made}")]
 
 
-BUILD = "align.records.build"
+BUILD, TAGS = "align.records.build", "align.records.tags"
 ROWS = [
     *ragged_rows(BUILD, "lay_rows", f"i8[] i8[] {CHOICES} {BUILD}.Layout", LAID),
     each_row(BUILD, "fill_place", f"{LAID} {CHOICES} i8[] {RECORDS}"),
     each_row(BUILD, "fill_mate", f"{READS} {LAID} {CHOICES} i8 {RECORDS}"),
-    *ragged_rows(BUILD, "put_cigar", f"{READS} u1[] {LAID} {CHOICES} {BUILD}.CigarForm", "align.records.tags.RecordCigars"),
-    *ragged_rows(
-        "align.records.tags", "put_tags",
-        f"{READS} align.records.tags.TagContext {LAID} {CHOICES} {RECORDS}", "align.records.tags.RecordTags",
-    ),
+    *ragged_rows(BUILD, "put_cigar", f"{READS} u1[] {LAID} {CHOICES} {BUILD}.CigarForm", f"{TAGS}.RecordCigars"),
+    *ragged_rows(TAGS, "put_tags", f"{READS} {TAGS}.TagContext {LAID} {CHOICES} {RECORDS}", f"{TAGS}.RecordTags"),
     *ragged_rows("formats.alignments.sam", "put_record", f"{READS} {RECORDS} {NAMES}", ENCODED),
 ]  # fmt: skip
 

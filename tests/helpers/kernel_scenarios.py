@@ -64,7 +64,7 @@ COMMANDS = (
     f"{SORT} {{folder}}/sorted.cram",
     f"{SORT} {{folder}}/other.bam --sample other",
     f"{SORT.replace('{all}', '{folder}/umi_names.fq -p')} {{folder}}/normal.bam --sample normal",
-    f"{ALIGN} {{folder}}/names.bam --sort name",
+    f"{ALIGN} {{folder}}/names.bam --sort name --bgzf cpu",
     f"{ALIGN} {{folder}}/x.sam {TRIM} clip",
     f"{ALIGN} {{folder}}/x.bam {TRIM} drop --trim-poly-g always",
     f"{ALIGN} {{folder}}/x.sam -Y --eqx",
@@ -155,7 +155,7 @@ COMMANDS = (
     f"call.fractions {{ref}} {{folder}}/sorted.bam {{folder}}/normal.bam --somatic --normal normal {KNOWN} {FRACTIONS}"
     " -f -o {folder}/x.vcf",
     f"{RUN}",
-    f"{RUN} --gvcf --eqx -Y",
+    f"{RUN} --gvcf --eqx -Y --bgzf cpu",
     f"{RUN} {TRIM} clip --primers {{folder}}/primers.bed --max-mnp-distance 2",
     f"{RUN} --trim --trim-bases drop --alleles {{folder}}/truth.vcf.gz --ploidy-bed {{folder}}/ploidy.bed",
     f"{RUN} --bam-output {{folder}}/shown.bam --ploidy 1",
