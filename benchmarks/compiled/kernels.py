@@ -214,7 +214,7 @@ CLOSE_GAPS = [
 
 
 def each_row(module: str, name: str, arguments: str) -> Kernel:
-    return Kernel(f"rows {name}", module, f"{name}.grid", f"i8 {arguments}", 128, hot=False)
+    return Kernel(f"rows {name}", module, f"{name}.grid", f"i8 {arguments}", 128)
 
 
 def ragged_rows(module: str, name: str, arguments: str, made: str) -> list[Kernel]:
