@@ -25,7 +25,7 @@ WITHOUT_KERNELS = """
     --threads --memory --vram --device --batch-bases --file-list --read-group --read-group-id --sample --library
     --phred33 --input-reference
 """  # options that say where, how much, or what is told of it
-DEFAULTS = {"standard", "none", "never", "local", "tsv"}  # where an option has a choice
+DEFAULTS = {"standard", "card", "none", "never", "local", "tsv"}  # where an option has a choice
 UNTOLD = "compile", "completion", "doctor"  # commands that call kernels for themselves, or none
 
 
