@@ -204,7 +204,7 @@ def test_a_folder_that_vanishes(reference, mates, out):
     process = start("align", reference, "-", "-o", out / "o.bam", "-q", stdin=subprocess.PIPE)
     process.stdin.write(mates[0].read_bytes())
     process.stdin.flush()
-    while not list(out.glob("*.partial")):
+    while not list(out.glob("*.partial/output")):
         assert process.poll() is None
     shutil.rmtree(out)
     process.stdin.close()

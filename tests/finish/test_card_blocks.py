@@ -26,6 +26,7 @@ pytestmark = [pytest.mark.cards, pytest.mark.skipif(HAS_GPU and not nvcomp.libra
 
 CARD = Backend("cuda", (0,))
 ROOM = 64 << 20  # bytes: 9 blocks in one workspace
+MEMORY = 8 << 30  # bytes of the host
 OUT_OF_MEMORY, LOST = 2, 999  # CUresult
 NOT_SUPPORTED, CUDA_ERROR = 11, 1000  # nvcompStatus_t
 SIZES = [1, 2, 254, 255, 256, 511, 65_024, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 12_345]
@@ -34,7 +35,7 @@ SIZES = [1, 2, 254, 255, 256, 511, 65_024, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOC
 @pytest.fixture
 def blocks():
     """A compressor; a card that failed is whole again afterwards."""
-    with closing(CardBlocks(CARD, ROOM, Metrics())) as made:
+    with closing(CardBlocks(CARD, ROOM, MEMORY, Metrics())) as made:
         yield made
         emulated_card.heal()
         emulated_card.clear_findings()
@@ -73,7 +74,7 @@ def test_bytes_do_not_depend_on_memory_or_pieces(workspaces, blocks, monkeypatch
     size = 20 * BLOCK + 333
     data = bytes(random.Random(1).choices(range(20), k=size))
     path = tmp_path / "a.gz"
-    with closing(CardBlocks(CARD, ROOM, Metrics())) as others, path.open("wb") as file:
+    with closing(CardBlocks(CARD, ROOM, MEMORY, Metrics())) as others, path.open("wb") as file:
         assert others.threads == workspaces
         writer = BgzfWriter(file, others)
         for at in range(0, size, 100_001):
@@ -104,26 +105,42 @@ def test_a_full_group_takes_what_is_planned(number):
 def test_the_share_of_a_card():
     each = cuda_blocks.device_bytes(256) * cuda_blocks.WORKSPACES
     for room, number, most in ((1 << 20, 1, 1), (ROOM, 1, 9), (1 << 30, 4, 38), (64 << 30, 4, 256)):
-        with closing(CardBlocks(CARD, room, Metrics())) as made:
+        with closing(CardBlocks(CARD, room, MEMORY, Metrics())) as made:
             assert (made.threads, made.group) == (number, most * BLOCK)
             (facts,) = made.facts()
             assert facts["vram_planned_bytes"] == made.device_bytes <= max(room // 8, 1 << 20)
             assert made.device_bytes <= each
 
 
+@pytest.mark.parametrize("cards", [1, 2])
+def test_the_share_of_the_host(cards):
+    """With little memory, few blocks at a time, and no fewer with less: so an error states the minimum."""
+    if HAS_GPU and cards == 2:
+        pytest.skip("needs a second card")
+    backend = Backend("cuda", tuple(range(cards)))
+    full = cuda_blocks.host_bytes(4 * cards, 38)
+    for memory, number, most in ((16 * full, 4, 38), (16 * full - 1, 1, 32), (1, 1, 32)):
+        with closing(CardBlocks(backend, 1 << 30, memory, Metrics())) as made:
+            assert (made.threads, made.group) == (number * cards, most * BLOCK)
+            assert made.host_bytes == cuda_blocks.host_bytes(number * cards, most) <= full
+    with closing(CardBlocks(CARD, ROOM, 1, Metrics())) as made:
+        assert made.group == 9 * BLOCK
+
+
 def test_a_card_with_less_than_it_says(blocks):
-    """The next allocation fails, and Numba asks twice; then all do."""
+    """The next allocation fails, or the next two, or all."""
     if HAS_GPU:
         pytest.skip("a real card has no faults on demand")
-    for calls in (1, 2):
-        emulated_card.fail("cuMemAlloc", calls, OUT_OF_MEMORY)
-    metrics = Metrics()
-    with closing(CardBlocks(CARD, ROOM, metrics)) as made:
-        assert made.group == 4 * BLOCK and metrics.counts == {"vram_halved": 1}
+    for failing, group in ((1, 4), (2, 2)):
+        for calls in range(1, failing + 1):
+            emulated_card.fail("cuMemAlloc", calls, OUT_OF_MEMORY)
+        metrics = Metrics()
+        with closing(CardBlocks(CARD, ROOM, MEMORY, metrics)) as made:
+            assert made.group == group * BLOCK and metrics.counts == {"vram_halved": failing}
     for calls in range(1, 20):
         emulated_card.fail("cuMemAlloc", calls, OUT_OF_MEMORY)
     with pytest.raises(MemoryBudgetError, match="--bgzf cpu needs none"):
-        CardBlocks(CARD, ROOM, Metrics())
+        CardBlocks(CARD, ROOM, MEMORY, Metrics())
 
 
 @pytest.mark.parametrize(
@@ -162,7 +179,7 @@ def test_a_library_that_does_not_work_here(monkeypatch):
         pytest.skip("a real card has no faults on demand")
     emulated_card.fail("nvcompBatchedDeflateCompressAsync", 1, NOT_SUPPORTED)
     with pytest.raises(KernelError, match="nvCOMP"):
-        CardBlocks(CARD, ROOM, Metrics())
-    with closing(CardBlocks(CARD, ROOM, Metrics())) as made:
+        CardBlocks(CARD, ROOM, MEMORY, Metrics())
+    with closing(CardBlocks(CARD, ROOM, MEMORY, Metrics())) as made:
         (facts,) = made.facts()
         assert facts["batches"] == 0

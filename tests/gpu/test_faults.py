@@ -203,10 +203,7 @@ def test_a_card_with_little_memory(command, start, expected, capability):
 
 @pytest.mark.parametrize(("command", "call"), [("align", 1), ("align", 3), ("align", 6), ("call", 1), ("run", 4)])
 def test_a_card_that_is_full(command, call, start, expected):
-    """At any allocation: the work is done in smaller parts or on the host, or one line says what was missing.
-
-    Numba asks twice.
-    """
+    """At any two allocations: the work is done in smaller parts or on the host, or one line says what was missing."""
     full = ",".join(f"cuMemAlloc:{number}:{FULL}" for number in (call, call + 1))
     code, said, out = start(command, "--device", "cuda", fail=full).end()
     assert (code == 0 and out == expected[command]) or (code == 5 and out is None and len(said) == 1), (code, said)

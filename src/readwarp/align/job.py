@@ -15,7 +15,7 @@ import numpy as np
 from readwarp.align import flagstat, steps
 from readwarp.align.alternates import Alternates, read_alternates
 from readwarp.align.alternates.table import contigs_of, count_alternates, describe_alternates
-from readwarp.align.budget import TakenMemory, bytes_to_sort, plan_batches, plan_cards
+from readwarp.align.budget import TakenMemory, budget_of, bytes_to_sort, plan_batches, plan_cards
 from readwarp.align.inputs import Inputs
 from readwarp.align.insert_models import InsertSizes
 from readwarp.align.summary import note_molecules, summarize, warn_of_names, warn_of_shares
@@ -212,7 +212,8 @@ def open_compressor(job: AlignJob, backend: Backend, reporter: Reporter) -> "Ite
     from readwarp.finish.cuda_blocks import CardBlocks
 
     with reporter.compiling():
-        made = CardBlocks(backend, job.resources.vram or backend.free_memory(FREE_SHARE), metrics)
+        room = job.resources.vram or backend.free_memory(FREE_SHARE)
+        made = CardBlocks(backend, room, budget_of(job.resources), metrics)
     logger.info("BAM is compressed on the GPU by nvCOMP, in %s", readable(made.device_bytes))
     with closing(made):
         yield made

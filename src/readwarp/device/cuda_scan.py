@@ -89,11 +89,6 @@ def scan_tiles(sizes, sums, offsets):
         offsets[sizes.size] = running
 
 
-def grid_of(rows: int) -> tuple[int, int, Any]:
-    """Configure a thread per row on the calling thread's workspace."""
-    return threads_for(rows, current())
-
-
 def put_rows(put: Any, kind: type[Batch], offsets: tuple[str, Field], rows: int, arguments: tuple[Any, ...]) -> Batch:
     """Make the batch of all rows by a `RaggedFunction`; the host waits for the room, and for the size of the values."""
     workspace, (name, field) = current(), offsets

@@ -66,9 +66,10 @@ class RowFunction:
         if not is_on_card(arguments):
             self.loop(rows, *arguments)
         elif rows:
-            from readwarp.device.cuda_scan import grid_of
+            from readwarp.device.cuda_launch import threads_for
+            from readwarp.device.memory import current
 
-            self.grid[grid_of(rows)](rows, *arguments)
+            self.grid[threads_for(rows, current())](rows, *arguments)
 
     @cached_property
     def grid(self) -> Any:

@@ -14,7 +14,7 @@ from numpy import ndarray
 from readwarp.device import memory, nvcomp
 from readwarp.device.backend import Backend
 from readwarp.device.cuda_jit import cuda, cuda_kernel
-from readwarp.device.memory import Workspace
+from readwarp.device.memory import PINNED, Workspace
 from readwarp.device.staging import rounded
 from readwarp.device.workspaces import Workspaces
 from readwarp.errors import KernelError, MemoryBudgetError
@@ -23,6 +23,7 @@ from readwarp.metrics import Metrics
 from readwarp.ragged import offsets_of
 
 SHARE = 8  # fraction of a card's memory
+HOST_SHARE = 16  # fraction of the host's; beyond it, few blocks at a time
 WORKSPACES = 4  # of each card: one takes data, one brings blocks, and few blocks at a time do not fill a card
 FEW_BLOCKS, MANY_BLOCKS = 32, 256  # of each workspace
 THREADS = 256
@@ -35,15 +36,18 @@ HEAD = struct.unpack("<2Q", EOF_BLOCK[:SIZE_AT])
 class CardBlocks:
     """A `bgzf.Compressor` with memory of its own on each card: while batches are aligned there, and after."""
 
-    def __init__(self, backend: Backend, room: int, metrics: Metrics) -> None:
+    def __init__(self, backend: Backend, room: int, host: int, metrics: Metrics) -> None:
         """Take a share of `room` bytes of each card, or half as much, and so on, if there is less. Try one block.
 
-        Raises MemoryBudgetError if there is no room for a block, and KernelError.
+        host: bytes of host memory that the run may use. Raises MemoryBudgetError if there is no room for a block, and
+        KernelError.
         """
-        self._metrics, blocks = metrics, max(1, room // SHARE // device_bytes(1))
+        self._metrics, blocks, devices = metrics, max(1, room // SHARE // device_bytes(1)), len(backend.devices)
+        number, each = divided(blocks)
+        if host_bytes(number * devices, each) > host // HOST_SHARE:
+            blocks = min(blocks, FEW_BLOCKS)
         while True:
-            number = max(1, min(WORKSPACES, blocks // FEW_BLOCKS))
-            each = min(MANY_BLOCKS, blocks // number)
+            number, each = divided(blocks)
             try:
                 self._workspaces = Workspaces(backend, number, device_bytes(each))
                 break
@@ -54,9 +58,8 @@ class CardBlocks:
                     raise MemoryBudgetError("the GPU has no memory to compress BAM: --bgzf cpu needs none") from error
             metrics.count("vram_halved")
             blocks = number * each // 2
-        self.group, self.threads = each * BLOCK, number * len(backend.devices)
-        self.device_bytes = self._workspaces.allocated
-        self.host_bytes = (groups_ahead(self.threads) + 1) * self.group + self.threads * memory.PINNED
+        self.group, self.threads = each * BLOCK, number * devices
+        self.device_bytes, self.host_bytes = self._workspaces.allocated, host_bytes(self.threads, each)
         self.facts, self.close = self._workspaces.facts, self._workspaces.close
         try:
             for _ in backend.devices:
@@ -69,6 +72,17 @@ class CardBlocks:
     def __call__(self, parts: Sequence[ndarray], /) -> tuple[ndarray, ndarray]:
         with self._workspaces.borrow(), self._metrics.time("compress"):
             return compress(parts, memory.current())
+
+
+def divided(blocks: int) -> tuple[int, int]:
+    """Return the workspaces of a card, and the blocks of each."""
+    number = max(1, min(WORKSPACES, blocks // FEW_BLOCKS))
+    return number, min(MANY_BLOCKS, blocks // number)
+
+
+def host_bytes(workspaces: int, blocks: int) -> int:
+    """Return the bytes of the host for so many workspaces, of all cards, with this many blocks each."""
+    return (groups_ahead(workspaces) + 1) * blocks * BLOCK + workspaces * PINNED
 
 
 def device_bytes(blocks: int) -> int:

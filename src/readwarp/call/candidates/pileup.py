@@ -97,12 +97,6 @@ def move_left(reference, start, bases, position, length, query):
     return anchor + start, shift
 
 
-def new_events(reads: AlignedReads) -> IndelEvents:
-    is_event = offsets_of(np.isin(reads.cigar & 15, (INSERTION, DELETION)))
-    offsets = is_event[reads.cigar_offsets]
-    return IndelEvents(offsets, *(np.zeros(offsets[-1], kind) for kind in (np.int64, np.int32, np.int64, np.int32)))
-
-
 def assemble(reads: AlignedReads, window: Window, counts: BaseCounts, events: IndelEvents) -> Pileup:
     """Merge equal events into alleles, ordered by position, kind, length and a hash of the inserted bases."""
     used = np.flatnonzero(events.length)
@@ -162,7 +156,8 @@ def count_window(reads: AlignedReads, window: Window, parameters: CallParameters
     window = window.trim()
     limits = PileupLimits(window.start, window.stop, parameters.min_base_quality)
     counts = BaseCounts(*np.zeros((2, window.stop - window.start, 5, 2), np.int32))
-    events = new_events(reads)
+    offsets = offsets_of(np.isin(reads.cigar & 15, (INSERTION, DELETION)))[reads.cigar_offsets]
+    events = IndelEvents(offsets, *(np.zeros(offsets[-1], each) for each in (np.int64, np.int32, np.int64, np.int32)))
     count_bases(reads, limits, counts, events)
     shift_events(window, reads.bases, events)
     return assemble(reads, window, counts, events)

@@ -102,6 +102,5 @@ def halve(window: Place) -> tuple[Place, Place] | None:
 def plan_card(room: int) -> CardPlan:
     """Plan a workspace on each card, within so many bytes. Raises MemoryBudgetError."""
     if room < MIN_WORKSPACE:
-        need = f"{readable(MIN_WORKSPACE)} are needed"
-        raise MemoryBudgetError(f"--vram {readable(max(0, room))} is too small: {need}")
+        raise MemoryBudgetError(f"--vram {readable(max(0, room))} is too small: {readable(MIN_WORKSPACE)} are needed")
     return CardPlan(1, min(room, USUAL_WORKSPACE))
