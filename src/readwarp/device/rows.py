@@ -79,6 +79,9 @@ class RowFunction:
         return cuda_kernel(write(GRID, self.body, self.given, self.parts | {"cuda": cuda}))
 
 
+each_row = RowFunction  # as a decorator
+
+
 class RaggedFunction:
     """A function that writes the values of one row, to be called for all rows of a batch."""
 
@@ -102,11 +105,6 @@ class RaggedFunction:
         offsets = getattr(out, name)
         self.in_turn(rows, offsets, *arguments, out)
         return take(out, field.splits, slice(int(offsets[-1])))
-
-
-def each_row(body: Callable[..., Any]) -> RowFunction:
-    """Make of the body for one row a function for all rows."""
-    return RowFunction(body)
 
 
 def ragged_rows(room: Kernel) -> Callable[[Callable[..., Any]], RaggedFunction]:

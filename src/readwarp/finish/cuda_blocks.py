@@ -37,10 +37,9 @@ class CardBlocks:
     """A `bgzf.Compressor` with memory of its own on each card: while batches are aligned there, and after."""
 
     def __init__(self, backend: Backend, room: int, host: int, metrics: Metrics) -> None:
-        """Take a share of `room` bytes of each card, or half as much, and so on, if there is less. Try one block.
+        """Take a share of `room` bytes of each card, and of `host` bytes; less if a card has less. Try one block.
 
-        host: bytes of host memory that the run may use. Raises MemoryBudgetError if there is no room for a block, and
-        KernelError.
+        Raises MemoryBudgetError if there is no room for a block, and KernelError.
         """
         self._metrics, blocks, devices = metrics, max(1, room // SHARE // device_bytes(1)), len(backend.devices)
         number, each = divided(blocks)
