@@ -176,7 +176,7 @@ def test_kernels_are_prepared_after_what_is_wrong_is_said(fasta, records, tmp_pa
     """All that lacks is compiled before an object or a file is made, which takes up to a minute; errors come first."""
     asked = []
     for module in ("readwarp.align.aligner", "readwarp.align.results", "readwarp.caller.caller", "readwarp.index"):
-        monkeypatch.setattr(f"{module}.prepare_once", asked.append)
+        monkeypatch.setattr(f"{module}.prepare_once", lambda command, *_: asked.append(command))
     for wrong in ({"device": "quantum"}, {"preset": "long"}, {"index": "no.fa"}, {"parameters": 1, "eqx": True}):
         with pytest.raises(ReadwarpError):
             Aligner(**{"index": fasta, **wrong})

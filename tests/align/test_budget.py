@@ -168,7 +168,7 @@ def test_what_is_allocated_is_what_was_planned(index, seeding):
     made = CardPlan(3, workspace_bytes(MIN_ON_CARD, seeding == "cuda"), on_card, MIN_ON_CARD, seeding)
     cards = Cards(CARD, made, lambda backend, planned: steps.place(index, backend, seeding == "cpu"))
     with cards.borrow() as placed:
-        there = arrays(placed, placed.there, placed.genome)
+        there = arrays(placed, placed.there, placed.genome, placed.bases)
     assert there + cards.workspaces.allocated == made.device_bytes
 
 

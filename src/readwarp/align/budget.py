@@ -115,10 +115,9 @@ def workspace_bytes(bases: int, seeded: bool) -> int:
 
 
 def reference_bytes(index: Index) -> int:
-    return int(index.reference.packed.nbytes)
+    return int(index.reference.packed.nbytes + index.reference.contig_offsets.nbytes)
 
 
 def seed_bytes(index: Index) -> int:
     """Return the bytes needed beside the reference if the card looks up seeds."""
-    arrays = (index.reference.contig_offsets, index.bucket_starts, index.tags, index.positions)
-    return sum(array.nbytes for array in arrays)
+    return sum(array.nbytes for array in (index.bucket_starts, index.tags, index.positions))
