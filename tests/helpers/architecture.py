@@ -59,7 +59,7 @@ READ_LOOPS = {("pair", "extend"): "rescue of mates", ("extend", "records"): "tra
 REGION = {
     "in": Step("formats", "AlignedReads", 0),
     "mates": Step("call/reads/mates", "fragments", 1),
-    "pileup": Step("call/candidates/pileup", "Pileup", 2),
+    "pileup": Step("call/candidates", "Pileup", 2),
     "sites": Step("call/candidates/sites", "Sites", 3),
     "evidence": Step("call/likelihoods/evidence", "Likelihoods", 4),
     "genotypes": Step("call/records/genotypes", "Calls", 6),

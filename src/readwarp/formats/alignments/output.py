@@ -47,7 +47,7 @@ class EncodedFile(Writer):
     ):
         self.index: Path | None = None  # known after `close`
         self._header, self._compressor = header, threads
-        self._threads = threads if isinstance(threads, int) else threads.threads
+        self._threads = threads.threads if callable(threads) else threads
         self._write_index = write_index
         self._format = "text" if text else format_of(path)
         self._indexer = BamIndexer(header, self._threads) if write_index and self._format == "bam" else None

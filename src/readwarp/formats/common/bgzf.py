@@ -200,7 +200,7 @@ class BgzfWriter:
     def __init__(self, file: BinaryIO, threads: int | Compressor = 1):
         self._file = file
         self._group, self._compress = GROUP, cast(Callable[[Sequence[ndarray]], tuple[ndarray, ndarray]], _blocks)
-        if not isinstance(threads, int):
+        if callable(threads):
             self._group, self._compress, threads = threads.group, threads, threads.threads
         self._pending, self._size = list[ndarray](), 0  # less than a group, and its bytes
         self._pool = ThreadPoolExecutor(threads, "bgzf")
