@@ -6,14 +6,15 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from helpers.cards import HAS_CARDS, IS_EMULATED, take_cards
 
 pytest_plugins = ["emulated_card.pytest_plugin"]  # what its checks find fails a test
 TEST_DATA = Path(__file__).resolve().parent.parent / "test_data"
 
-settings.register_profile("readwarp", deadline=None)  # the first example compiles, and machines are busy
+# The first example compiles, and machines are busy.
+settings.register_profile("readwarp", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("readwarp")
 take_cards()
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's script starts jobs so; tests send the signal

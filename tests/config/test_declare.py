@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readwarp.cli import parse
@@ -61,7 +61,7 @@ def values_of(keyword: Keyword) -> st.SearchStrategy[Any]:
 
 @pytest.mark.parametrize("name", ["align", "call", "run", "genotype", "panel", "index", "merge", "consensus", "report"])
 @given(data=st.data())
-@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20)
 def test_the_command_line_gives_what_python_is_given(name, data):
     command = getattr(commands, f"{name.capitalize()}Options")
     known = {key: each for key, each in keywords_of(command).items() if len(key) > 1}
