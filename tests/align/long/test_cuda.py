@@ -5,6 +5,8 @@ import random
 import numpy as np
 import pytest
 
+pytest.importorskip("numba_cuda")
+
 from helpers.align_oracle import random_bases, reverse_complement
 from helpers.seeding import planned
 from readwarp.align import steps
