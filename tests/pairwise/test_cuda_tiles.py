@@ -1,7 +1,5 @@
 """Each operation of packed lanes compared with NumPy; the tile kernel in each form compared with the CPU lanes."""
 
-from functools import cache
-
 import numpy as np
 import pytest
 
@@ -9,8 +7,9 @@ pytest.importorskip("numba_cuda")
 from helpers.alignment_oracle import packed, random_pairs, related
 from readwarp.device import lanes, memory
 from readwarp.device.cuda_jit import cuda as card
+from readwarp.device.cuda_jit import cuda_kernel
 from readwarp.device.lanes import HALF2, INT32, S16X2
-from readwarp.device.launch import CardKernel
+from readwarp.device.launch import kernel_factory
 from readwarp.device.memory import Workspace, current
 from readwarp.pairwise import cpu, cuda
 from readwarp.pairwise.cuda_local import (
@@ -51,27 +50,24 @@ def form(request):
     return request.param
 
 
-@cache
+@kernel_factory
 def kernel_of(form, name, operands):
     """A kernel that applies an operation to each element of three arrays, or of the first of them."""
     operation = getattr(form.lanes(), name)
 
-    @CardKernel
-    @card.jit
+    @cuda_kernel
     def of_one(a, b, c, out):
         k = card.grid(1)
         if k < out.size:
             out[k] = operation(a[k])
 
-    @CardKernel
-    @card.jit
+    @cuda_kernel
     def of_two(a, b, c, out):
         k = card.grid(1)
         if k < out.size:
             out[k] = operation(a[k], b[k])
 
-    @CardKernel
-    @card.jit
+    @cuda_kernel
     def of_three(a, b, c, out):
         k = card.grid(1)
         if k < out.size:

@@ -64,7 +64,8 @@ class Alignments:
         """Return the CIGAR of one pair."""
         if self.cigar is None or self.cigar_offsets is None:
             raise UsageError("no CIGAR without traceback=True")
-        runs = on_host(self.cigar[int(self.cigar_offsets[pair]) : int(self.cigar_offsets[pair + 1])], "cigar")
+        start, end = on_host(self.cigar_offsets[pair : pair + 2], "cigar_offsets").tolist()
+        runs = on_host(self.cigar[start:end], "cigar")
         return "".join(f"{int(run) >> 4}{LETTERS[int(run) & 15]}" for run in runs)
 
     def to_arrow(self) -> Any:
