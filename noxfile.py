@@ -105,7 +105,7 @@ def weekly(session: nox.Session) -> None:
     """Tests that take longer than .ci/run has, many damaged files and kills, and cards of all capabilities."""
     session.run("python", "-m", "pytest", "--weekly", "-m", "weekly", *session.posargs)
     session.run("python", "-m", "pytest", "--slow", "tests/fuzz", "--fuzz-cases", "2000", "--kills", "200")
-    session.notify("gpu", posargs=["--weekly"])
+    session.notify("gpu", posargs=["--weekly", "--fuzz-cases", "2000"])
 
 
 @nox.session(venv_backend="venv")

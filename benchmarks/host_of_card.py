@@ -16,6 +16,11 @@ the emulated one, mostly without the lock. Appends to results/host_of_card.csv.
 what they gave the first time: so much a card could take from it at most. --launches 5 launches each kernel five times
 where it costs nothing, so that the difference is what launches cost.
 
+Last comes one line of JSON, of whole commands with the largest --bases: microseconds a read of all threads' CPU time
+for `align`, unsorted and sorted, on the emulated card and on the CPU; `lock`, the part of `align` in which the thread
+that reads, works and writes holds Python's lock; launches and waits a batch, and bytes up and down a read. On the card
+the same batch is aligned again and again, while further batches are read. Compression of the output is timed apart.
+
 With --call, WINDOWS bases of `call` in the middle of chr20, window by window, and all by called base: cpu and
 interpreter in nanoseconds, the other figures by a million bases. --bases are those of a window. --device shared is the
 same where worker processes share a card: `answer` is what the first process does for them, all else is theirs; messages
@@ -24,21 +29,25 @@ are not counted. --device cpu is the same on cores alone. Appends to results/hos
 
 import argparse
 import ctypes
+import json
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 from unittest.mock import patch
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
+
+import numpy as np
 
 import emulated_card
 import prepare
@@ -52,6 +61,8 @@ COLUMNS = {
     "host_of_card_call": (*CIRCUMSTANCES, "device", "bases", *FIGURES),
 }
 COUNTED = ("launches", "arrays", "copies_up", "bytes_up", "copies_down", "bytes_down", "waits")
+BATCHES = 6  # after the first two
+BLOCK, COMPRESSION = 0xFF00, 4  # of BGZF
 MICROSECONDS = 1000  # of CPU time between two samples; the system may take them less often
 CARD = "9.0:16G"
 FREE = {
@@ -86,7 +97,7 @@ class Stages:
 
     def __init__(self, sampler: Sampler) -> None:
         self.sampler, self.spent, self._open = sampler, dict[str, list[float]](), ["between"]  # batches
-        self._last = sampler.now()
+        self._last, self._thread = sampler.now(), get_ident()
 
     def _charge(self) -> None:
         now = self.sampler.now()
@@ -97,7 +108,10 @@ class Stages:
 
     @contextmanager
     def time(self, stage: str) -> Iterator[None]:
-        """In place of Metrics.time."""
+        """In place of Metrics.time; other threads compress."""
+        if get_ident() != self._thread:
+            yield
+            return
         self._charge()
         self._open.append(stage)
         try:
@@ -158,6 +172,19 @@ def counting_arrays() -> Iterator[Counter[str]]:
 
 
 @contextmanager
+def batches_by(run: Callable[[Iterator[Any], Callable[[Any], Any]], Iterator[Any]]) -> Iterator[None]:
+    """The batches of `align` go through run(batches, work), in this thread."""
+    from readwarp.stream.workers import Threads
+
+    def map_ordered(threads: Any, work: Callable[[Any, Any], Any], items: Iterator[Any], *_: Any) -> Any:
+        results = run(iter(items), partial(work, threads.state))
+        return (result for result in results)  # can be closed
+
+    with patch.object(Threads, "map_ordered", map_ordered):
+        yield
+
+
+@contextmanager
 def launching(times: int) -> Iterator[None]:
     """So often instead of once."""
     from readwarp.device.launch import CardKernel
@@ -197,11 +224,10 @@ def kept(step: Callable[..., Any]) -> Callable[..., Any]:
 def measured(reference: Path, reads: list[Path], bases: int, out: Path, options: argparse.Namespace) -> Iterator[Row]:
     """Rows of a batch of that many bases, the second of the input."""
     from readwarp.cli import main
-    from readwarp.stream import runner
 
     rows: list[Row] = []
 
-    def run(items: Iterator[Any], work: Callable[[Any], Any], *_: int) -> Generator[Any, None, None]:
+    def run(items: Iterator[Any], work: Callable[[Any], Any]) -> Iterator[Any]:
         next(items)  # its reads were also those that the insert sizes are estimated from
         item = next(items)
         with doing_for_nothing(options.free):
@@ -215,12 +241,99 @@ def measured(reference: Path, reads: list[Path], bases: int, out: Path, options:
         for row in rows:
             row |= {"bases": bases, "reads": number}
 
-    with patch.object(runner, "map_ordered", run):
+    with batches_by(run):
         main([
             *("align", str(reference), *map(str, reads), "-o", str(out), "-f", "-q", "-t", "1"),
             *("--device", "cuda", "--batch-bases", str(bases)),
         ])  # fmt: skip
     yield from rows
+
+
+@dataclass
+class Blocks:
+    """The compressor of BAM on the card, which costs nothing and gives zeros, and what was to be compressed."""
+
+    data: list[Any] = field(default_factory=list)
+
+    def __call__(self, parts: Sequence[Any]) -> tuple[Any, Any]:
+        self.data.append(np.concatenate(parts))
+        sizes = np.full(-(-self.data[-1].size // BLOCK), BLOCK // COMPRESSION)
+        return np.zeros(sizes.sum(), np.uint8), sizes
+
+    def measure(self, repeats: int) -> tuple[float, float, dict[str, int], int]:
+        """CPU seconds of the compression, those with the lock, and what it asks of the card; all of these bytes."""
+        from readwarp.device.backend import Backend
+        from readwarp.finish.cuda_blocks import CardBlocks
+        from readwarp.metrics import Metrics
+
+        blocks = CardBlocks(Backend("cuda", (0,)), 1 << 33, 1 << 34, Metrics())
+        group = max(self.data, key=lambda data: data.size)[: blocks.group]
+        stages, counts, _ = measure(blocks, [group], repeats)
+        blocks.close()
+        seconds, samples, held = (sum(each) / repeats for each in zip(*stages.spent.values(), strict=True))
+        return seconds, seconds * held / max(samples, 1), counts, group.size
+
+
+def whole(reference: Path, reads: list[Path], out: Path, device: str, sort: str, options: Any) -> dict[str, float]:
+    """What a read costs the host in `align`, and what a batch asks of the card."""
+    from readwarp.cli import main
+    from readwarp.finish.cuda_blocks import CardBlocks
+
+    is_card, blocks, made = device == "cuda", Blocks(), dict[str, Any]()
+
+    def run(items: Iterator[Any], work: Callable[[Any], Any]) -> Iterator[Any]:
+        next(items)  # its reads were also those that the insert sizes are estimated from
+        first = next(items)
+        emulated_card.set_replay("keeping")
+        before = emulated_card.counts()
+        work(first)
+        made.update({name: number - before[name] for name, number in emulated_card.counts().items()})
+        blocks.data.clear()
+        made["reads"], made["batch"] = 0, 2 * first[0].templates
+        made["begin"], sampler = time.process_time(), Sampler()
+        begin = sampler.now()
+        for item in islice(items, BATCHES if is_card else None):
+            if is_card:
+                emulated_card.set_replay("repeating")
+            made["reads"] += 2 * (first if is_card else item)[0].templates
+            yield work(first if is_card else item)
+        seconds, samples, held = (now - then for now, then in zip(sampler.now(), begin, strict=True))
+        made["lock"] = seconds * held / max(samples, 1)
+        emulated_card.set_replay("running")
+
+    with ExitStack() as stack:
+        stack.enter_context(batches_by(run))
+        if is_card:
+            stack.enter_context(patch.object(CardBlocks, "__call__", lambda _, parts: blocks(parts)))
+        main([
+            *("align", str(reference), *map(str, reads), "-o", str(out), "-f", "-q", "-t", "1", "--sort", sort),
+            *("--device", device, *(("--batch-bases", str(max(options.bases))) if is_card else ())),
+        ])  # fmt: skip
+        made["seconds"] = time.process_time() - made["begin"]
+    if is_card:
+        seconds, lock, counts, size = blocks.measure(options.repeats)
+        groups = sum(data.size for data in blocks.data) / size
+        made["seconds"] += groups * seconds
+        made["lock"] += groups * lock
+        for name in COUNTED:
+            made[name] += counts[name] * groups * made["batch"] / made["reads"]
+    return {name: value / made["reads"] if name in ("seconds", "lock") else value for name, value in made.items()}
+
+
+def summary(reference: Path, reads: list[Path], out: Path, options: argparse.Namespace) -> str:
+    """The line of JSON."""
+    given = {
+        "align" + where + how: whole(reference, reads, out, device, sort, options)
+        for how, sort in (("", "none"), ("_sorted", "coordinate"))
+        for where, device in (("", "cuda"), ("_cpu", "cpu"))
+    }
+    card = given["align"]
+    return json.dumps(
+        {name: round(1e6 * each["seconds"], 3) for name, each in given.items()}
+        | {"lock": round(1e6 * card["lock"], 3)}
+        | {name: round(card[name], 1) for name in ("launches", "waits")}
+        | {name: round(card[name] / card["batch"], 1) for name in ("bytes_up", "bytes_down")}
+    )
 
 
 def measured_call(
@@ -301,6 +414,9 @@ def main() -> None:
                 show(row)
             if not (options.no_save or options.free or options.launches > 1):
                 append(rows, HERE / "results" / f"{table}.csv", COLUMNS[table])
+        if not options.call:
+            options.bases = options.bases or USUAL_BASES[table]
+            print(summary(reference, reads, scratch / "out.bam", options))
 
 
 def align(reference: Path, reads: list[Path], out: Path) -> None:

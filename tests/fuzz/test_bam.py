@@ -41,8 +41,8 @@ def checked_files(tmp_path_factory, checking_server):
     return make_files(tmp_path_factory.mktemp("checked-bam"), checking_server)
 
 
-def maker(files, command):
-    """A function that makes a case of one of the commands, with mutated alignments."""
+def maker(files, command, *more):
+    """A function that makes a case of one of the commands, with mutated alignments. more: options of align."""
     bams = {name: Bam.read(files / name) for name in ("part.bam", "sorted.bam")}
     shared = {name: files / name for name in ("ref.fa", "ref.fa.rwx")}
 
@@ -61,7 +61,7 @@ def maker(files, command):
     def make_align(chance):
         what, data = mutate(chance, copy.deepcopy(bams[chance.choice(("part.bam", "sorted.bam"))]))
         output = chance.choice(("o.bam", "o.sam"))
-        arguments = ("align", "ref.fa", "x.bam", "-o", output, "-q")
+        arguments = ("align", "ref.fa", "x.bam", "-o", output, "-q", *more)
         return Case(what, {"x.bam": data} | shared, arguments, "x.bam", [(CHECK, [output])])
 
     def make_call(chance):
@@ -85,6 +85,11 @@ def maker(files, command):
 @pytest.mark.parametrize("command", ["merge", "align", "call"])
 def test_bam(pytestconfig, server, files, tmp_path, command):
     campaign(pytestconfig, server, tmp_path, f"bam-{command}", maker(files, command))
+
+
+@pytest.mark.gpu
+def test_bam_for_a_card(pytestconfig, card_server, files, tmp_path):
+    campaign(pytestconfig, card_server, tmp_path, "bam-card", maker(files, "align", "--device", "cuda"), share=0.05)
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from helpers.fuzzing import Case, Mutator, campaign
 
 COMPRESSIONS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 ODD_LINES = (b"\r\n", b"@\n", b"+\n", b"\n", b"@r1/2 x\n", b"acgtnRYK*-.\n", b"\xff\xfe\n", b"@r\tXX:Z:\n", b">\n")
+FORMS, CARD = ("pairs", "interleaved", "fasta"), ("--device", "cuda")
 OPTIONS = ((), (), ("--trim",), ("-C",), ("-a",), ("--mark-duplicates", "--write-index"), ("--batch-bases", "1000"))
 
 
@@ -44,9 +45,9 @@ def mutate_lines(chance: Mutator, text: bytes) -> bytes:
     return b"".join(lines)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("form", ["pairs", "interleaved", "fasta"])
-def test_reads(form, pytestconfig, server, reference, mates, tmp_path):
+def maker(form, reference, mates, *more):
+    """A function that makes a case of reads in this form, with these options too."""
+
     def make(chance):
         texts = list(mates)
         if form == "interleaved":
@@ -66,8 +67,20 @@ def test_reads(form, pytestconfig, server, reference, mates, tmp_path):
         shape = {"pairs": (), "interleaved": ("-p",), "fasta": ("--single",)}[form]
         output = chance.choice(("o.bam", "o.bam", "o.sam"))
         options = (*shape, *chance.choice(OPTIONS[:-2] if output == "o.sam" else OPTIONS))
-        arguments = ("align", "ref.fa", *names, "-o", output, "-q", *options)
+        arguments = ("align", "ref.fa", *names, "-o", output, "-q", *options, *more)
         files = reference | dict(zip(names, texts, strict=True))
         return Case(how, files, arguments, damaged="r_", checks=[("helpers.fuzz_checks:alignments", [output])])
 
-    campaign(pytestconfig, server, tmp_path, form, make, share=0.4)
+    return make
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", FORMS)
+def test_reads(form, pytestconfig, server, reference, mates, tmp_path):
+    campaign(pytestconfig, server, tmp_path, form, maker(form, reference, mates), share=0.4)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("form", FORMS)
+def test_reads_for_a_card(form, pytestconfig, card_server, reference, mates, tmp_path):
+    campaign(pytestconfig, card_server, tmp_path, f"{form}-card", maker(form, reference, mates, *CARD), share=0.05)

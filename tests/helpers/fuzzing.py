@@ -110,6 +110,10 @@ class Server:
         answer = self._ask(folder, arguments, warm=True)
         assert answer["code"] == 0, (folder / STDERR).read_text()
 
+    def prepare(self, folder: Path, arguments: Sequence[object]) -> None:
+        """Run a command in a process of its own, however long it takes: what it compiles is on disk."""
+        assert self._ask(folder, arguments, limit=None)["code"] == 0, (folder / STDERR).read_text()
+
     def run(self, folder: Path, case: Case, limit: float = LIMIT) -> Outcome:
         before = _files(folder)
         answer = self._ask(folder, case.arguments, limit=limit, stdin=case.stdin)

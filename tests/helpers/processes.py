@@ -8,5 +8,5 @@ TESTS = Path(__file__).resolve().parent.parent
 
 def environment_with_tests(**variables: str) -> dict[str, str]:
     """The environment of this process with these variables, and the tests' folder on Python's path."""
-    path = os.pathsep.join(filter(None, [str(TESTS), os.environ.get("PYTHONPATH")]))
-    return {**os.environ, **variables, "PYTHONPATH": path}
+    whole = {**os.environ, **variables}
+    return whole | {"PYTHONPATH": os.pathsep.join(filter(None, [str(TESTS), whole.get("PYTHONPATH")]))}
