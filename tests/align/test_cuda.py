@@ -14,6 +14,8 @@ from readwarp.config import AlignParameters, RecordParameters, Scoring
 from readwarp.device import memory
 from readwarp.device.backend import Backend
 from readwarp.device.launch import CardKernel
+from readwarp.finish.signatures import Libraries
+from readwarp.finish.writer import Preparer
 from readwarp.formats.alignments.sam import Encoder
 from readwarp.index import Index
 from readwarp.metrics import Metrics
@@ -68,13 +70,21 @@ def test_same_bytes_wherever_seeds_are(reads, index):
         assert aligned(reads, index, CARD, seeds_on_host) == (expected, counts)
 
 
-def encoded(reads, index, backend: Backend, encoder: Encoder, parameters: AlignParameters):
+def prepared(reads, index, backend: Backend, encoder: Encoder, parameters: AlignParameters, preparer: Preparer):
     placed, metrics = steps.place(index, backend), Metrics()
-    made = steps.encode_batch(reads, placed, InsertModels(given(130, 10)), parameters, metrics, encoder)
+    made = steps.prepare_batch(reads, placed, InsertModels(given(130, 10)), parameters, metrics, (encoder, preparer))
     metrics.counts.pop("encoded_on_card", None)
-    return made.data.tobytes(), made.offsets.tobytes(), metrics.counts
+    return made.records.data.tobytes(), made.records.offsets.tobytes(), made.reach, metrics.counts
 
 
+LIBRARIES = Libraries.of(["@RG\tID:first\tLB:one", "@RG\tID:second\tLB:two"])
+PREPARERS = (
+    Preparer(),
+    Preparer("name"),
+    Preparer("coordinate"),
+    Preparer("coordinate", LIBRARIES),
+    Preparer("coordinate", LIBRARIES, by_umi=True),
+)
 RECORDS = {
     "default": RecordParameters(),
     "every tag": RecordParameters(cs="long", eqx=True, secondary_records=True, five_prime_primary=True),
@@ -90,9 +100,10 @@ def test_same_records(reads, index, options, group):
     reads = replace(reads, read_group=np.full(len(reads), group, np.int32), tag_offsets=offsets_of(sizes))
     reads = replace(reads, tags=np.tile(tags, int((sizes > 0).sum())), failed=(np.arange(len(reads)) % 2).astype("u1"))
     encoder, parameters = Encoder(index.reference.names, ("first", "second")), AlignParameters(records=options)
-    expected = encoded(reads, index, HERE, encoder, parameters)
-    assert len(expected[0]) > 1000
-    assert encoded(reads, index, CARD, encoder, parameters) == expected
+    for preparer in PREPARERS:
+        expected = prepared(reads, index, HERE, encoder, parameters, preparer)
+        assert len(expected[0]) > 1000
+        assert prepared(reads, index, CARD, encoder, parameters, preparer) == expected
 
 
 def test_seeds_on_the_host_take_nothing_of_the_card(index, monkeypatch):

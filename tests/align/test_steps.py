@@ -13,6 +13,8 @@ from readwarp.align.insert_models import InsertModels
 from readwarp.align.pair import given
 from readwarp.align.results import Records
 from readwarp.config import AlignParameters, RecordParameters
+from readwarp.finish.writer import Preparer
+from readwarp.formats.alignments.sam import Encoder
 from readwarp.index import Index
 from readwarp.ragged import replace, take
 
@@ -210,7 +212,7 @@ def test_warm_up_compiles_what_a_run_needs(index):
     """This includes rescue, traces with gaps, and full vector lanes."""
     aligner = Aligner(index)
     reads = steps.sample_pairs(index)
-    steps.warm_up(aligner._placed, aligner.parameters)
+    steps.warm_up(aligner._placed, aligner.parameters, (Encoder(()), Preparer()))
     _, rows = steps.align_batch(
         reads, aligner._placed, InsertModels(given(300, 30)), aligner.parameters, aligner.metrics
     )

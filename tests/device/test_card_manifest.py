@@ -28,6 +28,9 @@ from readwarp.config import PRESETS, AlignParameters
 from readwarp.device import trial
 from readwarp.device.backend import Backend
 from readwarp.device.launch import CardKernel
+from readwarp.finish.signatures import Libraries
+from readwarp.finish.writer import Preparer
+from readwarp.formats.alignments.sam import Encoder
 from readwarp.index import Index
 
 pytestmark = pytest.mark.cards
@@ -91,9 +94,10 @@ def test_warm_up_needs_nothing_that_is_not_prepared(device, tmp_path, loaded):
     path = tmp_path / "ref.fa"
     path.write_text(f">one\n{letters(3000, 5)}\n")
     index, card = Index.build(path), Backend("cuda", (device,))
+    output = Encoder(index.reference.names), Preparer("coordinate", Libraries.of([]))
     work = {
-        "align": lambda: steps.warm_up(steps.place(index, card), AlignParameters()),
-        "align.long": lambda: steps.warm_up(steps.place(index, card), PRESETS["hifi"].parameters),
+        "align": lambda: steps.warm_up(steps.place(index, card), AlignParameters(), output),
+        "align.long": lambda: steps.warm_up(steps.place(index, card), PRESETS["hifi"].parameters, output),
         "call": lambda: pairhmm.warm_up(card),
     }
     for command, warm_up in work.items():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from helpers.batch_samples import Read, Row, alignments_of, bam_records, batch_of, sam_lines, samtools
 from helpers.random_templates import templates, written
 from readwarp.finish import duplicates, runs, signatures, sort
-from readwarp.finish.order import ORDERS, UNPLACED_KEY, gather, make_coordinate_keys, order_by_coordinate
+from readwarp.finish.order import ORDERS, UNPLACED_KEY, coordinate_key, gather, order_by_coordinate
 from readwarp.finish.writer import AlignmentWriter, Finish, Preparer
 from readwarp.formats.alignments.header import Contig, header_text
 from readwarp.formats.alignments.sam import Encoder
@@ -107,10 +107,9 @@ def test_windows_have_all_that_lies_near(gaps, reach, size, rng):
     reads = batch_of([Read(str(i), 0, "ACGT", "IIII", b"", -1) for i in range(len(rows))])
     records = Encoder(("one", "two")).encode(reads, alignments_of(rows))
     records = gather(records, order_by_coordinate(records, 0), 0)
-    signed = signatures.sign(records, np.arange(len(records)), signatures.Libraries.of([])).records
+    signed, _ = signatures.sign(records, np.arange(len(records)), signatures.Libraries.of([]))
     pieces = [take(signed, "records", slice(i, i + size)) for i in range(0, len(signed), size)]
-    keys = np.empty(len(signed), np.int64)
-    make_coordinate_keys(signed, signatures.SKIP, keys)
+    keys = [coordinate_key(signed.data, at + signatures.SKIP) for at in signed.offsets[:-1]]
     done = 0
     for window in duplicates.windows_of(iter(pieces), reach):
         before, own, after = (sum(map(len, part)) for part in window)

@@ -139,11 +139,12 @@ def align_reads(job: AlignJob, index: Index, backend: Backend, reporter: Reporte
         opened.callback(cards.close)
         header = header_of(job, index, alternates)
         warn_of_names(index.reference.names)
-        with reporter.compiling():
-            cards.warm_up(lambda placed: steps.warm_up(placed, job.parameters))
-        metrics.lap("start")
-        started, kept = time.perf_counter(), open_segments(job, index, metrics) if job.resume else None
+        kept = open_segments(job, index, metrics) if job.resume else None
         aligning = share_work(job, cards, header, kept)
+        with reporter.compiling():
+            cards.warm_up(lambda placed: steps.warm_up(placed, job.parameters, (aligning.encoder, aligning.preparer)))
+        metrics.lap("start")
+        started = time.perf_counter()
         with (
             open_workers(aligning, planned.processes, planned.workers, kernels, metrics) as workers,
             reporter.progress("aligning", "reads") as meter,

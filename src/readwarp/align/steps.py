@@ -19,8 +19,9 @@ from readwarp.align.seed import again
 from readwarp.align.seed.runs import ReferenceRuns
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device.backend import Backend
+from readwarp.finish.writer import Prepared, Preparer
 from readwarp.formats.alignments.records import AlignmentBatch
-from readwarp.formats.alignments.sam import Encoded, Encoder
+from readwarp.formats.alignments.sam import Encoder
 from readwarp.formats.common.reads import ReadBatch, Segment
 from readwarp.index import Index
 from readwarp.index.reference import Reference
@@ -32,6 +33,7 @@ from readwarp.rules.statuses import Status
 
 NO_QUALITY = 255
 SAMPLE_PAIRS = 256  # with which the kernels are compiled
+Output = tuple[Encoder, Preparer]
 SEED, CHAIN, EXTEND = (f"readwarp.align.{step}" for step in ("seed", "chain", "extend"))
 
 
@@ -79,32 +81,37 @@ def align_batch(
     return inputs.reads, alignments
 
 
-def encode_batch(
+def prepare_batch(
     reads: ReadBatch,
     index: PlacedIndex,
     sizes: InsertModels,
     parameters: AlignParameters,
     metrics: Metrics,
-    encoder: Encoder,
-) -> Encoded:
-    """Align a batch and encode its records; on a card, BAM records of short reads are made there too."""
-    backend = index.backend
+    output: Output,
+) -> Prepared:
+    """Align a batch and prepare its records; on a card, BAM records of short reads are made and sorted there too."""
+    backend, (encoder, preparer) = index.backend, output
     if backend.name == "cpu" or not encoder.is_binary or are_long(reads, parameters).any():
         written, alignments = align_batch(reads, index, sizes, parameters, metrics)
         with metrics.time("encode"):
-            return encoder.encode(written, alignments)
+            encoded = encoder.encode(written, alignments)
+        with metrics.time("prepare"):
+            return preparer.prepare(encoded)
     aligned, inputs = trace_batch(reads, index, sizes, parameters, metrics)
     inputs = replace(inputs, context=replace(inputs.context, genome=index.bases))
     with backend.frame():
         with metrics.time("records"):
-            there, groups = backend.to_device((inputs, encoder.groups))
+            there, groups, libraries = backend.to_device((inputs, encoder.groups, preparer.libraries))
             alignments = records.build(there, parameters)
         with metrics.time("encode"):
-            encoded = backend.to_host(encoder.encode_records(there.reads, alignments, groups))
+            encoded = encoder.encode_records(there.reads, alignments, groups)
             flags = backend.to_host(alignments, *flagstat.COLUMNS)
+        with metrics.time("prepare"):
+            arranged, reach = preparer.arrange(encoded, libraries)
+            prepared = preparer.complete(backend.to_host(arranged), reach)
     flagstat.count(reads, aligned, flags, parameters.longest_single, metrics)
     metrics.count("encoded_on_card", len(encoded))
-    return encoded
+    return prepared
 
 
 def trace_batch(
@@ -250,7 +257,7 @@ def train(
     return pair.fit_groups(evidence, parameters.pair)
 
 
-def warm_up(index: PlacedIndex, parameters: AlignParameters) -> None:
+def warm_up(index: PlacedIndex, parameters: AlignParameters, output: Output) -> None:
     """Compile every kernel with pairs cut from the reference, half of them with a gap and a mate that needs rescue.
 
     Includes the kernels of long reads if reads within MAX_READ_LENGTH count as long.
@@ -258,7 +265,7 @@ def warm_up(index: PlacedIndex, parameters: AlignParameters) -> None:
     reads = sample_pairs(index.host)
     metrics = Metrics()
     sizes = train([reads], index, parameters, metrics).common
-    align_batch(reads, index, InsertModels(replace(sizes, low=1, high=1000)), parameters, metrics)
+    prepare_batch(reads, index, InsertModels(replace(sizes, low=1, high=1000)), parameters, metrics, output)
     if parameters.long.min_length <= MAX_READ_LENGTH:
         side = long.KernelSide(index.backend, index.bases.packed)
         long.align(sample_reads(index.host), index.host, side, parameters, metrics)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from readwarp.align import steps
 from readwarp.align.trainer import AlignCards, TrainedModel
 from readwarp.finish.writer import Prepared, Preparer
-from readwarp.formats.alignments.sam import Encoded, Encoder
+from readwarp.formats.alignments.sam import Encoder
 from readwarp.formats.common.reads import ReadBatch
 from readwarp.formats.reads.raw import RawBatch
 from readwarp.formats.reads.stream import parse
@@ -40,9 +40,10 @@ class Aligning:
         (raw, (sizes, parameters, umi)), metrics = item, Metrics()
         stop = raw.first_template + raw.templates
         prepared, number = list[Prepared](), 0
+        output = self.encoder, self.preparer
 
-        def work(part: ReadBatch, index: steps.PlacedIndex) -> Encoded:
-            return steps.encode_batch(part, index, sizes, parameters, metrics, self.encoder)
+        def work(part: ReadBatch, index: steps.PlacedIndex) -> Prepared:
+            return steps.prepare_batch(part, index, sizes, parameters, metrics, output)
 
         if any(self.part.spans(max(raw.first_template, self.done), stop)):
             with metrics.time("parse"):
@@ -55,7 +56,5 @@ class Aligning:
                 number += len(some)
                 if raw.input.umi:
                     count_umis(some, metrics)
-                encoded = self.cards.work(some, work, metrics.count)
-                with metrics.time("prepare"):
-                    prepared += map(self.preparer.prepare, encoded)
+                prepared += self.cards.work(some, work, metrics.count)
         return AlignedBatch(raw.source, number, stop, prepared, metrics)

@@ -5,7 +5,7 @@ order). Only `to_device` brings the arrays of a batch to a card.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, is_dataclass
 from functools import cache
@@ -107,7 +107,8 @@ class Backend:
             return value
         from readwarp.device import memory
 
-        return _map_arrays(value, lambda arrays: list(map(memory.resident, arrays)))
+        found = {name: array for name, array in columns_of(value).items() if isinstance(array, np.ndarray)}
+        return replace(value, **dict(zip(found, map(memory.resident, found.values()), strict=True)))
 
     def release(self, value: object) -> None:
         """Free the arrays of a value that `resident` returned; no thread may still use it."""
@@ -126,11 +127,9 @@ class Backend:
             return value
         from readwarp.device import memory
 
-        if not names:
-            moved: T = memory.current().on_card(value)
-            return moved
-        here = {name: getattr(value, name) for name in names}
-        return replace(value, **dict(zip(names, memory.current().on_card(tuple(here.values())), strict=True)))
+        here: Any = tuple(getattr(value, name) for name in names) if names else value
+        there = memory.current().on_card(here)
+        return replace(value, **dict(zip(names, there, strict=True))) if names else there
 
     def to_host(self, value: T, *names: str) -> T:
         """Copy the device arrays of a value (of these names, or all) to the host, all in one go."""
@@ -149,12 +148,6 @@ def kernels_for(capability: tuple[int, int], *commands: str) -> list[ManifestEnt
     others = {str(form) for form in FORMS if form is not form_of(capability)}
     found = (entry for entry in manifest.entries(manifest.CARD_TABLE) if not entry.commands.isdisjoint(commands))
     return [entry for entry in found if not any(form in entry.kernel for form in others)]
-
-
-def _map_arrays(value: T, move: Callable[[list[np.ndarray]], Sequence[Any]]) -> T:
-    """Move a value's host arrays."""
-    found = {name: array for name, array in columns_of(value).items() if isinstance(array, np.ndarray)}
-    return replace(value, **dict(zip(found, move(list(found.values())), strict=True)))
 
 
 def _find_arrays(value: object) -> Iterator[CardArray]:

@@ -117,11 +117,29 @@ def ragged_rows(room: Kernel) -> Callable[[Callable[..., Any]], RaggedFunction]:
 
 def empty_beside(beside: Any, kind: type[Batch], lengths: dict[str, int]) -> Batch:
     """Make a batch to be filled on the side of the array `beside`."""
-    if not isinstance(beside, CardArray):
-        return empty(kind, lengths)
+    workspace = workspace_of(beside)
+    return empty(kind, lengths, workspace.empty if workspace else np.empty)
+
+
+def to_side_of(beside: Any, values: Any) -> Any:
+    """Return an array on the side of the array `beside`, copied there from the host."""
+    workspace = workspace_of(beside)
+    return workspace.upload(values) if workspace and isinstance(values, np.ndarray) else values
+
+
+def to_host(values: Any) -> Any:
+    """Return an array on the host, copied there from a card."""
+    workspace = workspace_of(values)
+    return workspace.download(values)[0] if workspace else values
+
+
+def workspace_of(values: Any) -> Any:
+    """Return the calling thread's workspace if the array is on a card, else None."""
+    if not isinstance(values, CardArray):
+        return None
     from readwarp.device.memory import current
 
-    return empty(kind, lengths, current().empty)
+    return current()
 
 
 def is_on_card(arguments: tuple[Any, ...]) -> bool:

@@ -6,22 +6,24 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.compiler.jit import kernel, scalar
+from readwarp.device.rows import each_row, ragged_rows, to_host, to_side_of, workspace_of
 from readwarp.formats.alignments.layout import CONTIG, FLAG, NAME, POSITION, int32_at, uint16_at
 from readwarp.formats.alignments.sam import Encoded
-from readwarp.formats.common.text import put_copy
-from readwarp.ragged import empty
+from readwarp.formats.common.text import put_bytes, put_copy
 from readwarp.rules.flags import FIRST, LAST, REVERSE, SECONDARY, SUPPLEMENTARY
 
 CONTIG_SHIFT = 33  # in a key: the position has 32 bits, the strand one
 UNPLACED = (1 << 30) - 1  # replaces the contig: files have fewer
 UNPLACED_KEY = UNPLACED << CONTIG_SHIFT
+NO_WORDS = np.empty((0, 0), np.int32)
 
 
 def order_by_coordinate(records: Encoded, skip: int) -> ndarray:
-    """Order by contig, position and strand, like `samtools sort`; unplaced records come last."""
-    keys = np.empty(len(records), np.int64)
-    make_coordinate_keys(records, skip, keys)
-    return np.argsort(keys, kind="stable")
+    """Order records of either side by contig, position and strand, like `samtools sort`; unplaced ones come last."""
+    workspace = workspace_of(records.data)
+    keys = (workspace.empty if workspace else np.empty)(len(records), np.int64)
+    set_coordinate_key(len(records), records, skip, keys)
+    return np.argsort(to_host(keys), kind="stable")
 
 
 def order_by_name(records: Encoded, skip: int) -> ndarray:
@@ -35,12 +37,13 @@ Order = Callable[[Encoded, int], ndarray]  # of records, each after this many by
 ORDERS: dict[str, Order] = {"coordinate": order_by_coordinate, "name": order_by_name}
 
 
-def gather(records: Encoded, order: ndarray, skip: int) -> Encoded:
-    """Gather the records in this order, each without its first `skip` bytes."""
-    size = int(np.diff(records.offsets)[order].sum()) - skip * order.size
-    out = empty(Encoded, {"records": order.size, "bytes": size})
-    copy_in_order(records, order, skip, out)
-    return out
+def gather(records: Encoded, order: ndarray, skip: int, words: ndarray = NO_WORDS) -> Encoded:
+    """Gather the records, of either side, in this order, each without its first `skip` bytes, and after its words.
+
+    order: on the host. words: int32 [records, words].
+    """
+    rows, words = (to_side_of(records.data, each) for each in (order, words))
+    return put_in_order(Encoded, order.size, records, rows, words, skip)
 
 
 @scalar
@@ -51,11 +54,9 @@ def coordinate_key(data, at):
     return (contig if contig >= 0 else UNPLACED) << CONTIG_SHIFT | place << 1 | strand
 
 
-@kernel
-def make_coordinate_keys(records, skip, keys):
-    """Write the key of each record to keys (int64)."""
-    for i in range(keys.size):
-        keys[i] = coordinate_key(records.data, records.offsets[i] + skip)
+@each_row
+def set_coordinate_key(row, records, skip, keys):
+    keys[row] = coordinate_key(records.data, records.offsets[row] + skip)
 
 
 @kernel
@@ -66,7 +67,7 @@ def key_of(records, skip, row):
 
 @kernel
 def find_key(records, skip, key):
-    """Find the first of the sorted records whose key (see `make_coordinate_keys`) is at least `key`."""
+    """Find the first of the sorted records whose key (see `coordinate_key`) is at least `key`."""
     first, stop = 0, records.offsets.size - 1
     while first < stop:
         middle = (first + stop) // 2
@@ -77,14 +78,19 @@ def find_key(records, skip, key):
     return first
 
 
-@kernel
-def copy_in_order(records, order, skip, out):
-    """Copy the records in this order to out (Encoded), each without its first `skip` bytes."""
-    data, offsets = records
-    out.offsets[0] = at = 0
-    for i in range(order.size):
-        at = put_copy(data, offsets[order[i]] + skip, offsets[order[i] + 1], out.data, at)
-        out.offsets[i + 1] = at
+@scalar
+def room_in_order(i, records, order, words, skip):
+    """Return the bytes of a record and its words."""
+    return records.offsets[order[i] + 1] - records.offsets[order[i]] - skip + 4 * words.shape[1]
+
+
+@ragged_rows(room_in_order)
+def put_in_order(i, at, records, order, words, skip, out):
+    """Put the i-th record of the order: see `gather`."""
+    row = order[i]
+    for word in range(words.shape[1]):
+        at = put_bytes(words[row, word], 4, out.data, at)
+    return put_copy(records.data, records.offsets[row] + skip, records.offsets[row + 1], out.data, at)
 
 
 @scalar

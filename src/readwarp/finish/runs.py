@@ -16,7 +16,8 @@ import numpy as np
 from isal import isal_zlib
 from numpy import ndarray
 
-from readwarp.compiler.jit import kernel
+from readwarp.compiler.jit import scalar
+from readwarp.device.rows import ragged_rows
 from readwarp.formats.alignments.layout import LONGEST_NAME, NAME, NAME_LENGTH
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.stored import records_in
@@ -49,10 +50,8 @@ def frames_of(records: Encoded, skip: int, size: int) -> Frames:
     """Cut records into frames of about `size` bytes, at least one record each. `skip` bytes precede each record."""
     ends = np.searchsorted(records.offsets, np.arange(0, records.data.size + 1, size))
     rows = np.unique(np.concatenate([ends, [len(records)]]))
-    starts, stride = rows[:-1], skip + NAME + LONGEST_NAME
-    offsets, data = np.empty(starts.size + 1, np.int64), np.empty(starts.size * stride, np.uint8)
-    copy_heads(records, skip, starts, Encoded(data, offsets))
-    return Frames(Encoded(data[: offsets[-1]].copy(), offsets), np.diff(records.offsets[rows]), rows)
+    heads = put_head(Encoded, rows.size - 1, records, skip, rows)
+    return Frames(Encoded(heads.data.copy(), heads.offsets), np.diff(records.offsets[rows]), rows)
 
 
 def join_frames(parts: Sequence[Frames]) -> Frames:
@@ -134,12 +133,13 @@ class FileRun:
         self.file.close()
 
 
-@kernel
-def copy_heads(records, skip, rows, out):
-    """Copy the fixed part and the name of these records, after their `skip` bytes, to out (Encoded, large enough)."""
-    data, offsets = records
-    out.offsets[0] = at = 0
-    for i in range(rows.size):
-        fixed = offsets[rows[i]] + skip
-        at = put_copy(data, fixed - skip, fixed + NAME + data[fixed + NAME_LENGTH], out.data, at)
-        out.offsets[i + 1] = at
+@scalar
+def room_of_head(i, records, skip, rows):
+    return skip + NAME + LONGEST_NAME
+
+
+@ragged_rows(room_of_head)
+def put_head(i, at, records, skip, rows, out):
+    """Put the fixed part and the name of a record, after the `skip` bytes before it."""
+    fixed = records.offsets[rows[i]] + skip
+    return put_copy(records.data, fixed - skip, fixed + NAME + records.data[fixed + NAME_LENGTH], out.data, at)

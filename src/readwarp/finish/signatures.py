@@ -9,13 +9,14 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.compiler.jit import kernel, scalar
+from readwarp.compiler.jit import scalar
 from readwarp.config import MAX_READ_LENGTH
+from readwarp.device.rows import each_row, empty_beside, to_host
+from readwarp.finish.order import gather
 from readwarp.formats.alignments import layout
 from readwarp.formats.alignments.header import field
 from readwarp.formats.alignments.sam import Encoded
-from readwarp.formats.common.text import Names, find_name, pack_names, put_bytes, put_copy
-from readwarp.ragged import empty, offsets_of
+from readwarp.formats.common.text import Names, find_name, pack_names
 from readwarp.rules import flags
 from readwarp.rules.cigar import HARD_CLIP, SOFT_CLIP, run_of
 
@@ -45,20 +46,21 @@ class Libraries(NamedTuple):
         return cls(groups, np.array([order[name] for name in names], np.int64))
 
 
-class Signed(NamedTuple):
-    """Records with their signatures."""
-
-    records: Encoded
-    reach: int  # bases
+class Signatures(NamedTuple):
+    words: Annotated[ndarray, "int32 [records, 8]"]
+    reach: Annotated[ndarray, "int64 [records]"]  # bases from the record's position to where it is compared
 
 
-def sign(records: Encoded, order: ndarray, libraries: Libraries, by_umi: bool = False) -> Signed:
-    """Sign a batch in which mates are neighbours: its records in this order, each after its signature."""
-    mates = np.empty(len(records), np.int64)
-    find_mates(records, mates)
-    offsets = offsets_of(np.diff(records.offsets)[order] + SKIP)
-    signed = empty(Encoded, {}, offsets=offsets)
-    return Signed(signed, write_signed(records, mates, order, libraries, by_umi, signed))
+def sign(records: Encoded, order: ndarray, libraries: Libraries, by_umi: bool = False) -> tuple[Encoded, int]:
+    """Sign a batch in which mates are neighbours: its records in this order, each after its signature; and their reach.
+
+    records, libraries: on one side. by_umi: of two mates at one place, only one is leftmost, and unmapped reads get a
+    signature too.
+    """
+    n = len(records)
+    made = empty_beside(records.data, Signatures, {"records": n})
+    sign_record(n, records, libraries, by_umi, made)
+    return gather(records, order, 0, made.words), int(to_host(made.reach).max(initial=0))
 
 
 def table_for(records: Encoded) -> ndarray:
@@ -66,53 +68,53 @@ def table_for(records: Encoded) -> ndarray:
     return np.full(1 << (2 * len(records)).bit_length(), -1, np.int32)
 
 
-@kernel
-def find_mates(records, mates):
-    """Write the row of the mate's primary record to mates (int64), -1 none. Mates are neighbours, first before last."""
+@scalar
+def flag_of(records, row):
+    return layout.uint16_at(records.data, records.offsets[row] + layout.FLAG)
+
+
+@scalar
+def next_primary(records, row, step):
+    """Return the next primary record in a direction (1 or -1), or -1."""
+    row += step
+    while 0 <= row < records.offsets.size - 1 and flag_of(records, row) & flags.NOT_PRIMARY:
+        row += step
+    return row if row < records.offsets.size - 1 else -1
+
+
+@scalar
+def mate_of(records, row):
+    """Return the row of the mate's primary record, or -1. Mates are neighbours, first before last."""
+    flag, first = flag_of(records, row), flags.PAIRED | flags.FIRST
+    if flag & flags.NOT_PRIMARY:
+        return -1
+    if flag & first == first:
+        mate = next_primary(records, row, 1)
+        if mate >= 0 and flag_of(records, mate) & flags.LAST:
+            return mate
+    mate = next_primary(records, row, -1) if flag & flags.LAST else -1
+    return mate if mate >= 0 and flag_of(records, mate) & first == first else -1
+
+
+@each_row
+def sign_record(row, records, libraries, by_umi, out):
+    """Sign a record: see `sign`."""
     data, offsets = records
-    first = -1
-    for i in range(mates.size):
-        mates[i] = -1
-        flag = layout.uint16_at(data, offsets[i] + layout.FLAG)
-        if flag & flags.NOT_PRIMARY == 0:
-            if flag & flags.LAST and first >= 0:
-                mates[i], mates[first] = first, i
-            first = i if flag & flags.PAIRED and flag & flags.FIRST else -1
-
-
-@kernel
-def write_signed(records, mates, order, libraries, by_umi, out):
-    """Write the records in this order, each after its signature, to out (Encoded, its offsets are set); return the
-    reach.
-
-    by_umi: of two mates at one place, only one is leftmost, and unmapped reads get a signature too.
-
-    The reach is the largest distance between a record's position and a place at which it is compared.
-    """
-    data, offsets = records
-    words = np.empty(WORDS, np.int64)
-    reach = np.int64(0)
-    for i in range(order.size):
-        at, stop = offsets[order[i]], offsets[order[i] + 1]
-        row = mates[order[i]]
-        mate = offsets[row] if row >= 0 else -1
-        flag = layout.uint16_at(data, at + layout.FLAG)
-        words[:] = 0
-        if is_examined(data, at):
-            sign_end(data, at, stop, EXAMINED, libraries, words)
-            words[OWN_SCORE] = words[SCORE] = quality_score(data, at)
-            if flag & flags.PAIRED and not flag & flags.MATE_UNMAPPED and mate >= 0:
-                words[SCORE] += quality_score(data, mate)
-                sign_pair(data, at, mate, by_umi, words)
-            position = layout.int32_at(data, at + layout.POSITION) + 1
-            reach = max(reach, abs(words[SINGLE] - position), abs(words[PLACE] - position))
-        elif by_umi and flag & flags.UNMAPPED and flag & flags.PAIRED and mate >= 0 and is_examined(data, mate):
-            sign_end(data, mate, offsets[row + 1], COMPANION, libraries, words)
-        to = out.offsets[i]
-        for word in range(WORDS):
-            to = put_bytes(words[word], 4, out.data, to)
-        put_copy(data, at, stop, out.data, to)
-    return reach
+    at, stop, words, other = offsets[row], offsets[row + 1], out.words[row], mate_of(records, row)
+    mate, flag = offsets[max(other, 0)], flag_of(records, row)
+    for word in range(WORDS):
+        words[word] = 0
+    out.reach[row] = 0
+    if is_examined(data, at):
+        sign_end(data, at, stop, EXAMINED, libraries, words)
+        words[OWN_SCORE] = words[SCORE] = quality_score(data, at)
+        if flag & flags.PAIRED and not flag & flags.MATE_UNMAPPED and other >= 0:
+            words[SCORE] += quality_score(data, mate)
+            sign_pair(data, at, mate, by_umi, words)
+        position = layout.int32_at(data, at + layout.POSITION) + 1
+        out.reach[row] = max(abs(words[SINGLE] - position), abs(words[PLACE] - position))
+    elif by_umi and flag & flags.UNMAPPED and flag & flags.PAIRED and other >= 0 and is_examined(data, mate):
+        sign_end(data, mate, offsets[other + 1], COMPANION, libraries, words)
 
 
 @scalar

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from readwarp.config import BY_ENDS, DuplicateRules
 from readwarp.config.combinations import check_together
+from readwarp.device.rows import to_host
 from readwarp.errors import UsageError
 from readwarp.finish.duplicates import mark, windows_of
 from readwarp.finish.order import ORDERS, gather
@@ -47,14 +48,26 @@ class Preparer:
         return 0 if self.libraries is None else SKIP
 
     def prepare(self, records: Encoded) -> Prepared:
+        return self.complete(*self.arrange(records, self.libraries))
+
+    def arrange(self, records: Encoded, libraries: Libraries | None) -> tuple[Encoded, int]:
+        """Sort records, and sign them, on their side unless they go by name; return their reach too.
+
+        libraries: of this preparer, there.
+        """
         if self.sort == "none":
-            return Prepared(records)
-        order, reach = ORDERS[self.sort](records, 0), 0
-        if self.libraries is None:
-            records = gather(records, order, 0)
-        else:
-            records, reach = sign(records, order, self.libraries, self.by_umi)
-        return Prepared(records, MemoryRun.of(records, self.skip), reach)
+            return records, 0
+        if self.sort == "name":
+            records = Encoded(*map(to_host, records))
+        order = ORDERS[self.sort](records, 0)
+        if libraries is None:
+            return gather(records, order, 0), 0
+        return sign(records, order, libraries, self.by_umi)
+
+    def complete(self, records: Encoded, reach: int) -> Prepared:
+        """Prepare arranged records, on the host."""
+        run = None if self.sort == "none" else MemoryRun.of(records, self.skip)
+        return Prepared(records, run, reach)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,8 @@ from readwarp.config import Scoring
 from readwarp.device.arrays import check_places, is_foreign, is_on_card, on_host, ragged_of
 from readwarp.device.backend import Backend, choose
 from readwarp.errors import UsageError
-from readwarp.pairwise.matches import split_matches
 from readwarp.pairwise.pairs import Costs, Pairs, Scheme
-from readwarp.pairwise.results import Alignments
+from readwarp.pairwise.results import Alignments, SplitCigars, split_matches
 from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OUTSIDE, PAD, SEMIGLOBAL, UNREACHED
 from readwarp.python.sequences import SequenceError, check_nucleotides, letters_of, several
 from readwarp.ragged import Ragged, offsets_of
@@ -104,11 +103,11 @@ def _align(pairs: Pairs, scheme: Scheme, backend: Backend, traceback: bool, eqx:
         return Alignments(ends.score, ends.query_stop, ends.target_stop)
     traces = engine.trace_pairs(pairs, scheme, ends)
     cigar, offsets = traces.cigar, traces.cigar_offsets
-    if eqx:
-        split: Any = split_matches
+    if eqx and len(pairs):
+        given = pairs, traces
         if is_on_card(pairs.queries) or is_on_card(pairs.targets):
-            from readwarp.pairwise.cuda import split_matches as split
-        cigar, offsets = split(pairs, traces)
+            given = backend.to_device(given)
+        cigar, offsets = backend.to_host(split_matches(SplitCigars, len(pairs), *given))
     starts = traces.query_start, traces.target_start
     return Alignments(ends.score, ends.query_stop, ends.target_stop, *starts, traces.edit_distance, cigar, offsets)
 

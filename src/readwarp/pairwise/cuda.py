@@ -11,17 +11,15 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.device.cuda_jit import cuda, cuda_kernel
-from readwarp.device.cuda_launch import threads_for
 from readwarp.device.memory import Workspace, current
 from readwarp.pairwise.band import gain_of, trace_pair
 from readwarp.pairwise.cpu import check_walks, finish_traces, rows_to_trace, score_empty_pairs, start_walks, tasks_of
 from readwarp.pairwise.cuda_local import engines, fits_tiles, score_on_tiles
 from readwarp.pairwise.cuda_trace import room_of, trace
-from readwarp.pairwise.matches import split_pair
 from readwarp.pairwise.pairs import Ends, Pairs, Scheme, Traces
 from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OVERFLOWN, SEMIGLOBAL, UNREACHED, cell
 from readwarp.pairwise.trace_plan import MAX_DIAGONALS, can_trace
-from readwarp.ragged import concatenate, offsets_of, replace, take
+from readwarp.ragged import concatenate, replace, take
 
 ROOM = 1 << 28  # bytes of working memory per launch
 THREADS = 64
@@ -169,30 +167,3 @@ def trace_threads(tasks, order, scheme, H, E, directions, walks, cigar):
     if thread < order.size:
         bits = directions[:, thread]
         trace_pair(tasks, order[thread], scheme, H[:, thread], E[:, thread], bits, walks, cigar)
-
-
-def split_matches(pairs: Pairs, traces: Traces) -> tuple[ndarray, ndarray]:
-    """See matches.split_matches. Sequences may be on either side; results are on the host."""
-    number = len(pairs)
-    if not number:
-        return traces.cigar, traces.cigar_offsets
-    with current().frame() as workspace:
-        pairs, traces = workspace.on_card(pairs), workspace.on_card(traces)
-        runs, layout = workspace.empty(number, np.int64), threads_for(number, workspace)
-        split_runs[layout](pairs, traces, runs, workspace.empty(0, np.uint32))
-        offsets = offsets_of(workspace.download(runs)[0])
-        out = workspace.empty(int(offsets[-1]), np.uint32)
-        split_runs[layout](pairs, traces, workspace.upload(offsets), out)
-        return workspace.download(out)[0], offsets
-
-
-@cuda_kernel
-def split_runs(pairs, traces, runs, out):
-    """Count each pair's runs, or, if `out` has room, write them from runs[pair] on."""
-    pair = cuda.grid(1)
-    if pair >= pairs.query_starts.size:
-        return
-    if out.size > 0:
-        split_pair(pairs, traces, pair, out[runs[pair] :])
-    else:
-        runs[pair] = split_pair(pairs, traces, pair, out)

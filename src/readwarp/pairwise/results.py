@@ -1,15 +1,18 @@
-"""Results of `readwarp.pairwise`: columns of all pairs, rows on demand, tables."""
+"""Results of `readwarp.pairwise`: columns of all pairs, rows on demand, tables; CIGARs with = and X."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+import numpy as np
 from numpy import ndarray
 
+from readwarp.compiler.jit import scalar
 from readwarp.device.arrays import on_host
+from readwarp.device.rows import ragged_rows
 from readwarp.errors import UsageError
 from readwarp.python import tables
-from readwarp.rules.cigar import LETTERS
+from readwarp.rules.cigar import EQUAL, LETTERS, MATCH, UNEQUAL, run_of
 
 
 class Pair(NamedTuple):
@@ -93,3 +96,37 @@ class Alignments:
         has_cigars = self.cigar is not None
         rows["cigar"] = [self.cigar_string(pair) if has_cigars else None for pair in range(len(self))]
         return rows
+
+
+class SplitCigars(NamedTuple):
+    """CIGARs of pairs, with = and X instead of M."""
+
+    values: Annotated[ndarray, "uint32 [operations]"]
+    offsets: Annotated[ndarray, "int64 [pairs + 1] of operations"]
+
+
+@scalar
+def room_of_split(pair, pairs, traces):
+    """Return the maximum operations of a pair."""
+    return traces.cigar_offsets[pair + 1] - traces.cigar_offsets[pair] + 2 * np.int64(traces.edit_distance[pair])
+
+
+@ragged_rows(room_of_split)
+def split_matches(pair, at, pairs, traces, out):
+    """Put the operations of a pair, given `Pairs` and `Traces`."""
+    i = pairs.target_starts[pair] + traces.target_start[pair]
+    j = pairs.query_starts[pair] + traces.query_start[pair]
+    last = np.int64(-1)
+    for k in range(traces.cigar_offsets[pair], traces.cigar_offsets[pair + 1]):
+        operation, length, on_target, on_query = run_of(traces.cigar[k])
+        is_match = operation == MATCH
+        for step in range(length if is_match else 1):
+            kind, size = operation, np.uint32(1 if is_match else length)
+            if is_match:
+                kind = np.int64(EQUAL if pairs.queries[j + step] == pairs.targets[i + step] else UNEQUAL)
+            if kind != last or not is_match:
+                at, last = at + 1, kind
+                out.values[at - 1] = np.uint32(kind)
+            out.values[at - 1] += np.uint32(size << 4)
+        i, j = i + on_target, j + on_query
+    return at

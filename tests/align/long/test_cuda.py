@@ -17,6 +17,8 @@ from readwarp.config import PRESETS
 from readwarp.device.backend import Backend
 from readwarp.device.launch import CardKernel
 from readwarp.errors import WorkspaceFullError
+from readwarp.finish.writer import Preparer
+from readwarp.formats.alignments.sam import Encoder
 from readwarp.index import Index
 from readwarp.metrics import Metrics
 from readwarp.ragged import columns_of
@@ -97,7 +99,7 @@ def test_kernels_get_device_arrays_on_the_stream_of_the_workspace(reads, index, 
     needed = set(launched)
     launched.clear()
     with planned(8 << 20):
-        steps.warm_up(steps.place(index, CARD), PRESETS["hifi"].parameters)
+        steps.warm_up(steps.place(index, CARD), PRESETS["hifi"].parameters, (Encoder(()), Preparer()))
     assert launched >= needed
 
 
