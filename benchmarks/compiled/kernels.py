@@ -223,7 +223,7 @@ def ragged_rows(module: str, name: str, arguments: str, made: str) -> list[Kerne
     return [rooms, each_row(module, f"{name}.apart", f"i8[] i8[] {arguments} {made}")]
 
 
-BUILD, TAGS = "align.records.build", "align.records.tags"
+BUILD, TAGS, SIGNATURES = "align.records.build", "align.records.tags", "finish.signatures"
 ROWS = [
     *ragged_rows(BUILD, "lay_rows", f"i8[] i8[] {CHOICES} {BUILD}.Layout", LAID),
     each_row(BUILD, "fill_place", f"{LAID} {CHOICES} i8[] {RECORDS}"),
@@ -231,6 +231,9 @@ ROWS = [
     *ragged_rows(BUILD, "put_cigar", f"{READS} u1[] {LAID} {CHOICES} {BUILD}.CigarForm", f"{TAGS}.RecordCigars"),
     *ragged_rows(TAGS, "put_tags", f"{READS} {TAGS}.TagContext {LAID} {CHOICES} {RECORDS}", f"{TAGS}.RecordTags"),
     *ragged_rows("formats.alignments.sam", "put_record", f"{READS} {RECORDS} {NAMES}", ENCODED),
+    each_row("finish.order", "set_coordinate_key", f"{ENCODED} i8 i8[]"),
+    *ragged_rows("finish.order", "put_in_order", f"{ENCODED} i8[] i4[,] i8", ENCODED),
+    each_row("finish.signatures", "sign_record", f"{ENCODED} {SIGNATURES}.Libraries b1 {SIGNATURES}.Signatures"),
 ]  # fmt: skip
 
 KERNELS = (
