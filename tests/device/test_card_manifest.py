@@ -36,7 +36,7 @@ from readwarp.index import Index
 pytestmark = pytest.mark.cards
 
 SHORT, LONG = ("Aligner", "Aligner.trim", "align", "run"), ("Aligner.long", "align.long", "run.long")
-BAM = "align", "run"  # of short reads
+BAM = "align", "run", "align.long", "run.long"
 CALLS, SUMS, PAIRS = ("call", "call.fractions", "call.long", "run", "run.long"), ("pair_hmm",), ("pairwise",)
 NEEDED = (  # by which commands
     ((*listed.SCAN, *listed.TILES, *listed.TRACE), (*SHORT, *LONG, *PAIRS)),
@@ -46,7 +46,7 @@ NEEDED = (  # by which commands
     (listed.PAIR_HMM, (*CALLS, *SUMS)),
     (listed.CODES, (*PAIRS, *SUMS)),
     ((*listed.ROWS, *listed.SCAN_ROWS, *listed.CLOSE_GAPS), BAM),
-    (listed.BLOCKS, (*BAM, "align.long", "run.long")),
+    (listed.BLOCKS, BAM),
     (listed.TRIAL, (*SHORT, *LONG, *CALLS, *PAIRS, *SUMS)),
 )
 OTHERS = range(1, len(CAPABILITIES) if IS_EMULATED else 1)
