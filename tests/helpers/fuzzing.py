@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from helpers.processes import environment_with_tests
 LIMIT = 30.0  # seconds of a case; they take hundredths
 MEMORY = 2 << 30  # bytes of a case's peak
 REFUSED = (2, 3)  # exit codes of bad input
+CLAIM = re.compile(r"readwarp-[0-9a-f-]{36}\.\d+\.lock")  # of a card: it stays, and its holder is who has locked it
 MOST = 10  # faults until a campaign ends
 UNFIT = ("Traceback", "internal error", "[Errno", "[E::", "[W::", "Error:", "Fatal Python error")
 
@@ -118,7 +120,8 @@ class Server:
         before = _files(folder)
         answer = self._ask(folder, case.arguments, limit=limit, stdin=case.stdin)
         said = (folder / STDERR).read_text(errors="replace")
-        left = {*(_files(folder) - before - {STDERR, STDOUT}), *(f"$TMPDIR/{name}" for name in _files(self.scratch))}
+        mine = {name for name in _files(self.scratch) if not CLAIM.fullmatch(name)}
+        left = {*(_files(folder) - before - {STDERR, STDOUT}), *(f"$TMPDIR/{name}" for name in mine)}
         for path in self.scratch.iterdir():
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         return Outcome(answer["code"], answer["seconds"], answer["memory"], said, frozenset(left))
