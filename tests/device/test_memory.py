@@ -197,5 +197,6 @@ def test_a_card_is_busy_while_it_is_waited_for_and_works(monkeypatch, waits, wor
         clock.now += 7.0  # the host's own work
         workspace.synchronize()
         workspace.stream = stream
+    workspace.close()
     ((begin, end),) = workspace.spans
     assert (begin, end - begin) == (107.0, pytest.approx(busy))

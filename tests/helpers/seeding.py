@@ -103,3 +103,4 @@ def planned(capacity: int) -> Iterator:
         yield workspace
     finally:
         memory.bind(None)
+        workspace.close()  # which waits: a step may have ended with a copy under way

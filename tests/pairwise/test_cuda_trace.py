@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("numba_cuda")
 from helpers.alignment_oracle import packed, random_costs, random_pairs
+from helpers.seeding import planned
 from readwarp.device import memory
 from readwarp.pairwise import cpu, cuda, trace_plan
 from readwarp.pairwise.pairs import Costs, Pairs, Scheme, Tasks
@@ -128,12 +129,8 @@ def test_what_is_planned_is_what_is_allocated(room):
     tasks = cpu.tasks_of(pairs, SCHEME, cpu.score_pairs(pairs, SCHEME))
     plan = trace_plan.plan_trace(tasks, SCHEME, room)
     sequences = memory.rounded(pairs.queries.nbytes) + memory.rounded(pairs.targets.nbytes)
-    workspace = memory.Workspace(plan.device_bytes(sequences))
-    memory.bind(workspace)
-    try:
+    with planned(plan.device_bytes(sequences)) as workspace:
         cuda.trace(tasks, SCHEME, room)
-    finally:
-        memory.bind(None)
     assert workspace.high_water == workspace.capacity
     assert (len(plan.rounds) > 1) == (room == 2_000)
 
